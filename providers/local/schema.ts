@@ -1,0 +1,68 @@
+/** Version of the file's layout; a file with a higher one is refused. */
+export const cloudSchemaVersion = 1;
+
+/**
+ * The simulated cloud in one file. `resources` is what exists, `ledger` is every call and its
+ * effect, in order, and cannot be altered: it is the judge in tests, so it is readable with any
+ * SQLite client. The views show the resources as a user of a cloud would name them.
+ */
+export const cloudSchema = `
+CREATE TABLE resources (
+  id          TEXT PRIMARY KEY,
+  kind        TEXT NOT NULL CHECK (kind IN ('LocalNetwork', 'LocalLoadBalancer', 'LocalHost')),
+  state       TEXT NOT NULL CHECK (state IN ('pending', 'running', 'terminated')),
+  cluster     TEXT NOT NULL,
+  cluster_uid TEXT NOT NULL,
+  name        TEXT NOT NULL,
+  token       TEXT NOT NULL,
+  spec        TEXT NOT NULL,
+  status      TEXT NOT NULL,
+  created_ms  INTEGER NOT NULL,
+  ready_ms    INTEGER NOT NULL,
+  gone_ms     INTEGER
+) STRICT;
+CREATE INDEX resources_by_cluster ON resources (cluster, cluster_uid);
+CREATE INDEX resources_by_name ON resources (cluster_uid, name);
+CREATE INDEX resources_by_token ON resources (token);
+CREATE INDEX resources_by_network ON resources (spec ->> 'networkId');
+CREATE INDEX resources_pending ON resources (ready_ms) WHERE state = 'pending';
+
+CREATE TABLE ledger (
+  seq         INTEGER PRIMARY KEY AUTOINCREMENT,
+  at_ms       INTEGER NOT NULL,
+  pid         INTEGER NOT NULL,
+  call        TEXT NOT NULL,
+  effect      TEXT NOT NULL,
+  kind        TEXT,
+  id          TEXT,
+  cluster     TEXT,
+  cluster_uid TEXT,
+  name        TEXT,
+  token       TEXT,
+  detail      TEXT
+) STRICT;
+CREATE TRIGGER ledger_is_never_updated BEFORE UPDATE ON ledger
+  BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
+CREATE TRIGGER ledger_is_never_deleted BEFORE DELETE ON ledger
+  BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
+
+CREATE TABLE faults (
+  id        INTEGER PRIMARY KEY,
+  call      TEXT NOT NULL,
+  mode      TEXT NOT NULL CHECK (mode IN ('fail', 'lose', 'hang', 'hangAfter', 'throttle')),
+  name      TEXT,
+  remaining INTEGER NOT NULL
+) STRICT;
+
+CREATE VIEW networks AS
+  SELECT id, state, cluster, cluster_uid, name, spec ->> 'cidr' AS cidr, created_ms, gone_ms
+  FROM resources WHERE kind = 'LocalNetwork';
+CREATE VIEW load_balancers AS
+  SELECT id, state, cluster, cluster_uid, name, status ->> 'address' AS address, created_ms, gone_ms
+  FROM resources WHERE kind = 'LocalLoadBalancer';
+CREATE VIEW hosts AS
+  SELECT id, state, cluster, cluster_uid, name, token, spec ->> 'size' AS size,
+         spec ->> 'image' AS image, spec ->> 'zone' AS zone, spec ->> 'diskGib' AS disk_gib,
+         status ->> 'address' AS address, created_ms, ready_ms, gone_ms
+  FROM resources WHERE kind = 'LocalHost';
+`;

@@ -1,0 +1,63 @@
+import { Type } from "typebox";
+
+export const localApiVersion = "local.capstan.dev/v1alpha1";
+
+/** providerSpec.value of a Cluster. */
+export const localClusterSpec = Type.Object(
+  {
+    apiVersion: Type.Literal(localApiVersion),
+    kind: Type.Literal("LocalClusterProviderSpec"),
+    networkCidr: Type.String({
+      default: "10.0.0.0/16",
+      pattern: "^(\\d{1,3}\\.){3}\\d{1,3}/\\d{1,2}$",
+      description: "Address range of the cluster's network. Changing it needs a new network.",
+    }),
+    machineQuota: Type.Optional(
+      Type.Integer({ minimum: 0, description: "How many hosts may be alive at once." }),
+    ),
+    bootMs: Type.Integer({
+      default: 200,
+      minimum: 0,
+      description: "Milliseconds from a host's creation until it runs.",
+    }),
+  },
+  { additionalProperties: false, description: "The simulated cloud's part of a Cluster." },
+);
+
+/** providerSpec.value of a Machine. */
+export const localMachineSpec = Type.Object(
+  {
+    apiVersion: Type.Literal(localApiVersion),
+    kind: Type.Literal("LocalMachineProviderSpec"),
+    size: Type.Union([Type.Literal("small"), Type.Literal("medium"), Type.Literal("large")], {
+      default: "small",
+      description: "Size of the host. Changing it needs a new host.",
+    }),
+    image: Type.String({
+      default: "local/ubuntu-24.04",
+      minLength: 1,
+      description: "Image that the host boots from. Changing it needs a new host.",
+    }),
+    zone: Type.String({
+      default: "local-a",
+      minLength: 1,
+      description: "Zone that the host runs in. Changing it needs a new host.",
+    }),
+    diskGib: Type.Integer({
+      default: 20,
+      minimum: 1,
+      description: "Size of the disk in GiB. Grows in place; a smaller one needs a new host.",
+    }),
+    tags: Type.Record(Type.String(), Type.String(), {
+      default: {},
+      description: "Tags of the host. Change in place.",
+    }),
+    bootMs: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description: "Milliseconds until the host runs; without it, the cluster's bootMs.",
+      }),
+    ),
+  },
+  { additionalProperties: false, description: "The simulated cloud's part of a Machine." },
+);

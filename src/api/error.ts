@@ -1,0 +1,91 @@
+/** Where an error has its origin: what the user gave, what the cloud answered, or the engine. */
+export type ErrorSource = "user" | "cloud" | "engine";
+
+/** Every stable error code with its meaning. docs/errors is generated from this table. */
+export const errorCodes = {
+  AMBIGUOUS_OWNER: "The cloud holds resources of this cluster that the state does not know.",
+  BAD_STATE: "Recorded state cannot be read or does not fit together.",
+  BAD_USAGE: "The command line cannot be understood.",
+  CANCELLED: "The operation was interrupted before it finished.",
+  CLOUD_CORRUPT: "The file that holds the local cloud is damaged.",
+  CLOUD_FAILED: "The cloud refused or failed a call.",
+  CLOUD_THROTTLED: "The cloud asks to slow down.",
+  DEADLINE: "Something did not become ready in time.",
+  ENGINE_DEAD: "The engine that asked for this call no longer lives.",
+  ENGINE_FAILED: "The Pulumi engine ended with an error.",
+  GRAPH_CYCLE: "Resources depend on each other in a circle.",
+  INVALID_INPUT: "Manifests are wrong; nothing was touched.",
+  LOCKED: "Somebody else is working on this stack.",
+  NOT_CONFIRMED: "The change was not confirmed.",
+  NOT_FOUND: "What was named does not exist.",
+  NOT_OURS: "A resource carries no mark of this cluster, so it is left alone.",
+  QUOTA: "A quota of the cloud is exhausted.",
+  RESOURCE_GONE: "The resource no longer exists in the cloud.",
+  SCHEMA_NEWER: "The state was written by a newer release.",
+  SEVERAL_FOUND: "Several resources carry the same identity.",
+  TOKEN_SPENT: "The cloud answered a create with a host that is already terminated.",
+  TOOLCHAIN: "A tool that is needed is missing.",
+  TRANSACTION_OPEN: "An earlier transaction of this stack is not finished.",
+  UNKNOWN_PRESENCE: "The cloud could not say whether a resource exists.",
+  UNSUPPORTED_CHANGE: "The provider cannot make this change.",
+} as const;
+
+export type ErrorCode = keyof typeof errorCodes;
+
+const brand = Symbol.for("capstan.error");
+
+export interface ErrorDetails {
+  readonly code: ErrorCode;
+  /** "cannot <verb> <kind> <name>: <cause>". */
+  readonly message: string;
+  readonly source: ErrorSource;
+  /** The object or resource concerned, as a user would name it. */
+  readonly subject?: string;
+  /** The next action. */
+  readonly hint?: string;
+  /** The same call may succeed later without any change. */
+  readonly retryable?: boolean;
+  /** The call may have taken effect although it failed: the answer was lost. */
+  readonly ambiguous?: boolean;
+  readonly cause?: unknown;
+}
+
+/**
+ * The only error that this project throws on purpose. Recognised by brand, not by class, because
+ * two copies of the package can meet in one Pulumi project.
+ */
+export class CapstanError extends Error {
+  readonly code: ErrorCode;
+  readonly source: ErrorSource;
+  readonly subject: string | undefined;
+  readonly hint: string | undefined;
+  readonly retryable: boolean;
+  readonly ambiguous: boolean;
+  readonly [brand] = true;
+
+  constructor(details: ErrorDetails) {
+    super(details.message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = "CapstanError";
+    this.code = details.code;
+    this.source = details.source;
+    this.subject = details.subject;
+    this.hint = details.hint;
+    this.retryable = details.retryable ?? false;
+    this.ambiguous = details.ambiguous ?? false;
+  }
+}
+
+/** Whether a caught value is an error of ours, from whichever copy of the package. */
+export function isCapstanError(value: unknown): value is CapstanError {
+  return typeof value === "object" && value !== null && brand in value;
+}
+
+/** The message of any caught value. */
+export function messageOf(value: unknown): string {
+  return value instanceof Error ? value.message : String(value);
+}
+
+/** Ends an exhaustive switch: the compiler refuses it while a case is missing. */
+export function assertNever(value: never): never {
+  throw new Error(`unexpected value ${JSON.stringify(value)}`);
+}

@@ -1,0 +1,30 @@
+/** Any JSON value. */
+export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
+export interface JsonObject {
+  readonly [key: string]: Json;
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * The canonical text of a JSON value: keys sorted at every depth, absent members left out. Equal
+ * values have equal text, whatever order their keys were written in.
+ */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (isJsonObject(value)) {
+    const members = Object.keys(value)
+      .filter((key) => value[key] !== undefined)
+      .sort()
+      .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key])}`);
+    return `{${members.join(",")}}`;
+  }
+  return JSON.stringify(value ?? null);
+}
+
+/** Structural equality of JSON values; key order and absent members do not count. */
+export function sameJson(left: unknown, right: unknown): boolean {
+  return left === right || canonicalJson(left) === canonicalJson(right);
+}

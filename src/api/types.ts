@@ -1,0 +1,2 @@
+export type ClusterObject = any;
+export type MachineObject = any;

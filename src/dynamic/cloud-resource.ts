@@ -1,0 +1,351 @@
+import { CapstanError, isCapstanError, messageOf } from "../api/error.js";
+import { isJsonObject, sameJson, type JsonObject } from "../api/json.js";
+import type {
+  CallContext,
+  Identity,
+  InfrastructureProvider,
+  Observed,
+  Presence,
+  ResourceHandler,
+} from "../provider/port.js";
+import {
+  type DynamicResource,
+  type Properties,
+  providerProperty,
+  providerText,
+  UnfinishedResource,
+} from "./protocol.js";
+import { holdsUnknown } from "./unknown.js";
+
+/** How the handlers of one engine run behave. */
+export interface BridgeRuntime {
+  readonly context: CallContext;
+  /**
+   * `stepwise`: create and update return once the cloud has accepted; who runs the passes waits.
+   * `inline`: they wait until the resource is ready, at most `readyTimeoutMs`.
+   */
+  readonly mode: "stepwise" | "inline";
+  readonly readyTimeoutMs: number;
+  /** Told what happens to each resource, for progress output. */
+  report?(event: ResourceEvent): void;
+}
+
+export interface ResourceEvent {
+  readonly operation: "create" | "update" | "delete" | "read";
+  readonly state: "started" | "done" | "failed";
+  readonly kind: string;
+  readonly name: string;
+  readonly id?: string;
+  readonly message?: string;
+}
+
+/** How long after a lost answer a listing may still lag behind before "none" is believed. */
+const settleMs = 2_000;
+const pollMs = 50;
+
+/**
+ * Serves one kind of cloud resource to Pulumi. Adds to the provider's plain calls what must hold
+ * for every provider: find-or-create by identity, adoption, resumption, the ownership check before
+ * each deletion, and an error protocol that never lets a resource out of sight.
+ */
+export class CloudResource implements DynamicResource {
+  constructor(
+    private readonly provider: Pick<InfrastructureProvider, "verdict">,
+    private readonly kind: string,
+    private readonly handler: ResourceHandler,
+    private readonly runtime: BridgeRuntime,
+  ) {}
+
+  /** Pure. Identity and spec must be there; everything else was validated before compilation. */
+  async check(_olds: Properties, news: Properties) {
+    const failures = ["who", "spec"]
+      .filter((property) => !isJsonObject(news[property]) && !holdsUnknown(news[property]))
+      .map((property) => ({ property, reason: `${this.kind} needs an object "${property}"` }));
+    return { inputs: news, failures };
+  }
+
+  /**
+   * Pure and local: wanted inputs against recorded outputs. Never asks for a replacement: a new
+   * generation is a new resource with a name of its own, decided in the plan (architecture 3).
+   */
+  async diff(_id: string, olds: Properties, news: Properties) {
+    if (!sameJson(olds["who"], news["who"])) return { changes: true, paths: ["who"] };
+    const verdict = this.provider.verdict(this.kind, specOf(olds), specOf(news));
+    return verdict.kind === "same"
+      ? { changes: false, paths: [] }
+      : { changes: true, paths: verdict.paths.map((path) => `spec.${path}`) };
+  }
+
+  async create(inputs: Properties) {
+    const who = whoOf(inputs);
+    return this.reported("create", who.name, async () => {
+      const resource = await this.findOrCreate(who, specOf(inputs));
+      const finished = await this.finish(resource, specOf(inputs));
+      return { id: finished.id, outs: this.outputsOf(finished) };
+    });
+  }
+
+  async read(id: string, props: Properties) {
+    const presence = await this.locate(recordedWho(props), id);
+    if (presence.found === "none" || isGone(presence)) return {};
+    const resource = oneOf(presence, `${this.kind} ${id}`);
+    const { who, spec } = resource;
+    return { id: resource.id, props: this.outputsOf(resource), inputs: { who, spec } };
+  }
+
+  async update(id: string, olds: Properties, news: Properties) {
+    const who = whoOf(news);
+    return this.reported("update", who.name, async () => {
+      const presence = await this.locate(who, id);
+      if (presence.found === "none" || isGone(presence)) throw goneError(this.kind, who, id);
+      const current = oneOf(presence, `${this.kind} ${who.name}`);
+      this.mustBeOurs(current, whoOf(olds), "update");
+      const finished = await this.finish(current, specOf(news));
+      return { outs: this.outputsOf(finished) };
+    });
+  }
+
+  async delete(id: string, props: Properties) {
+    const who = whoOf(props);
+    await this.reported("delete", who.name, async () => {
+      const deadline = this.runtime.context.clock.now() + this.runtime.readyTimeoutMs;
+      for (;;) {
+        const presence = await this.locate(who, id);
+        if (presence.found === "none" || isGone(presence)) return { id };
+        const current = oneOf(presence, `${this.kind} ${who.name}`);
+        this.mustBeOurs(current, who, "delete");
+        this.runtime.context.assertEngineAlive();
+        await this.retrying(deadline, () => this.handler.remove(this.runtime.context, current));
+        await this.pause(deadline, `${this.kind} ${who.name} to go away`);
+      }
+    });
+  }
+
+  /**
+   * Architecture rule 5.4. A create that may have reached the cloud is looked for again before it
+   * is repeated, with the same token, so that a lost answer makes neither an orphan nor a twin.
+   */
+  private async findOrCreate(who: Identity, spec: JsonObject): Promise<Observed> {
+    const { clock, signal } = this.runtime.context;
+    const deadline = clock.now() + this.runtime.readyTimeoutMs;
+    let presence = await this.locate(who);
+    for (;;) {
+      if (presence.found !== "none") {
+        const found = oneOf(presence, `${this.kind} ${who.name}`);
+        this.mustBeOurs(found, who, "adopt");
+        return found;
+      }
+      this.runtime.context.assertEngineAlive();
+      try {
+        return await this.handler.create(this.runtime.context, who, spec);
+      } catch (error) {
+        if (signal.aborted) throw await this.interrupted(who, error);
+        const again = mayHaveHappened(error) || isRetryable(error);
+        if (!again || clock.now() > deadline) throw error;
+        await clock.sleep(pollMs, signal);
+        presence = mayHaveHappened(error) ? await this.locateSettled(who) : { found: "none" };
+      }
+    }
+  }
+
+  /** An interrupted create may have reached the cloud: one last look, so that its id is recorded. */
+  private async interrupted(who: Identity, error: unknown): Promise<unknown> {
+    const context = { ...this.runtime.context, signal: AbortSignal.timeout(settleMs) };
+    const presence = await this.handler
+      .locate(context, who)
+      .catch((): Presence => ({ found: "none" }));
+    if (presence.found !== "one") return error;
+    return new UnfinishedResource(presence.resource.id, this.outputsOf(presence.resource), error);
+  }
+
+  /** After a lost answer: looks until something is found or listings had time to catch up. */
+  private async locateSettled(who: Identity): Promise<Presence> {
+    const { clock, signal } = this.runtime.context;
+    const settled = clock.now() + settleMs;
+    for (;;) {
+      const presence = await this.locate(who);
+      if (presence.found !== "none" || clock.now() >= settled) return presence;
+      await clock.sleep(pollMs * 4, signal);
+    }
+  }
+
+  /** Brings an existing resource to the wanted spec and, inline, waits until it is ready. */
+  private async finish(resource: Observed, spec: JsonObject): Promise<Observed> {
+    let current = resource;
+    try {
+      if (current.phase === "gone") throw spentError(this.kind, current);
+      const verdict = this.provider.verdict(this.kind, current.spec, spec);
+      if (verdict.kind === "inPlace") {
+        if (this.handler.update === undefined) throw unsupported(this.kind, current, "no update");
+        this.runtime.context.assertEngineAlive();
+        current = await this.handler.update(this.runtime.context, current, spec);
+      } else if (verdict.kind !== "same") {
+        throw unsupported(this.kind, current, verdict.reason);
+      }
+      return this.runtime.mode === "inline" ? await this.waitUntilReady(current) : current;
+    } catch (error) {
+      throw new UnfinishedResource(resource.id, this.outputsOf(current), error);
+    }
+  }
+
+  private async waitUntilReady(resource: Observed): Promise<Observed> {
+    const deadline = this.runtime.context.clock.now() + this.runtime.readyTimeoutMs;
+    let current = resource;
+    while (current.phase === "pending") {
+      await this.pause(deadline, `${this.kind} ${current.who.name} to become ready`);
+      const presence = await this.locate(current.who, current.id);
+      if (presence.found === "none") throw goneError(this.kind, current.who, current.id);
+      current = oneOf(presence, `${this.kind} ${current.who.name}`);
+    }
+    if (current.phase === "gone") throw goneError(this.kind, current.who, current.id);
+    if (current.phase === "failed") throw unsupported(this.kind, current, "it failed to start");
+    return current;
+  }
+
+  private async locate(who: Identity, id?: string): Promise<Presence> {
+    const deadline = this.runtime.context.clock.now() + 30_000;
+    const presence = await this.retrying(deadline, () =>
+      this.handler.locate(this.runtime.context, who, id),
+    );
+    if (presence.found !== "unknown") return presence;
+    throw new CapstanError({
+      code: "UNKNOWN_PRESENCE",
+      source: "cloud",
+      subject: who.name,
+      message: `cannot find out whether ${this.kind} ${who.name} exists: ${presence.reason}`,
+      hint: "nothing was changed; run the same command again when the cloud answers",
+      retryable: true,
+    });
+  }
+
+  private async retrying<T>(deadline: number, call: () => Promise<T>): Promise<T> {
+    const { clock, signal } = this.runtime.context;
+    for (let waitMs = pollMs; ; waitMs = Math.min(waitMs * 2, 2_000)) {
+      try {
+        return await call();
+      } catch (error) {
+        if (!isRetryable(error) || clock.now() + waitMs > deadline) throw error;
+        await clock.sleep(waitMs, signal);
+      }
+    }
+  }
+
+  private async pause(deadline: number, what: string): Promise<void> {
+    const { clock, signal } = this.runtime.context;
+    if (clock.now() > deadline) {
+      throw new CapstanError({
+        code: "DEADLINE",
+        source: "cloud",
+        message: `gave up waiting for ${what} after ${this.runtime.readyTimeoutMs / 1000} s`,
+        retryable: true,
+      });
+    }
+    await clock.sleep(pollMs, signal);
+  }
+
+  /** Law 5: what does not carry this cluster's mark is never changed or deleted. */
+  private mustBeOurs(found: Observed, who: Identity, verb: string): void {
+    if (sameJson(found.who, who)) return;
+    throw new CapstanError({
+      code: "NOT_OURS",
+      source: "cloud",
+      subject: who.name,
+      message: `cannot ${verb} ${this.kind} ${who.name}: ${found.id} is marked as ${found.who.cluster} ${found.who.name}`,
+      hint: "it was left as it is; remove the mark or the resource by hand if it is yours",
+    });
+  }
+
+  private outputsOf(resource: Observed): Properties {
+    return {
+      who: resource.who,
+      spec: resource.spec,
+      status: resource.status,
+      [providerProperty]: providerText(this.kind),
+    };
+  }
+
+  private async reported<T extends { readonly id?: string; readonly outs?: Properties }>(
+    operation: ResourceEvent["operation"],
+    name: string,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const about = { operation, kind: this.kind, name };
+    this.runtime.report?.({ ...about, state: "started" });
+    try {
+      const result = await work();
+      this.runtime.report?.({ ...about, state: "done", ...(result.id && { id: result.id }) });
+      return result;
+    } catch (error) {
+      this.runtime.report?.({ ...about, state: "failed", message: messageOf(error) });
+      throw error;
+    }
+  }
+}
+
+function specOf(properties: Properties): JsonObject {
+  const spec = properties["spec"];
+  return isJsonObject(spec) ? spec : {};
+}
+
+function whoOf(properties: Properties): Identity {
+  return properties["who"] as Identity;
+}
+
+/** On import Pulumi knows an id only; the cloud's own marks then say who it is. */
+function recordedWho(properties: Properties): Identity {
+  const nobody: Identity = { cluster: "", clusterUid: "", kind: "", name: "", token: "" };
+  return isJsonObject(properties["who"]) ? whoOf(properties) : nobody;
+}
+
+function isGone(presence: Presence): boolean {
+  return presence.found === "one" && presence.resource.phase === "gone";
+}
+
+function oneOf(presence: Presence, what: string): Observed {
+  if (presence.found === "one") return presence.resource;
+  const ids = presence.found === "many" ? presence.ids.join(", ") : "none";
+  throw new CapstanError({
+    code: "SEVERAL_FOUND",
+    source: "cloud",
+    message: `cannot tell which resource is ${what}: ${ids}`,
+    hint: "look at them and remove all but one by hand",
+  });
+}
+
+function mayHaveHappened(error: unknown): boolean {
+  return !isCapstanError(error) || error.ambiguous;
+}
+
+function isRetryable(error: unknown): boolean {
+  return isCapstanError(error) && error.retryable;
+}
+
+function goneError(kind: string, who: Identity, id: string): CapstanError {
+  return new CapstanError({
+    code: "RESOURCE_GONE",
+    source: "cloud",
+    subject: who.name,
+    message: `${kind} ${who.name} (${id}) is gone`,
+    hint: "run capstan plan: it looks at the cloud and plans a new one",
+  });
+}
+
+function spentError(kind: string, found: Observed): CapstanError {
+  return new CapstanError({
+    code: "TOKEN_SPENT",
+    source: "cloud",
+    subject: found.who.name,
+    message: `cannot create ${kind} ${found.who.name}: the cloud gave back ${found.id}, which is terminated`,
+    hint: "run the same command again: a new incarnation with a fresh token is planned",
+  });
+}
+
+function unsupported(kind: string, current: Observed, reason: string): CapstanError {
+  return new CapstanError({
+    code: "UNSUPPORTED_CHANGE",
+    source: "cloud",
+    subject: current.who.name,
+    message: `cannot change ${kind} ${current.who.name} in place: ${reason}`,
+    hint: "run capstan plan: it plans a replacement",
+  });
+}

@@ -1,0 +1,125 @@
+import { CapstanError } from "../api/error.js";
+import { isJsonObject, type Json, type JsonObject } from "../api/json.js";
+
+/** "<Kind>/<name>": names a node within one graph. */
+export type NodeKey = string & { readonly __brand: "NodeKey" };
+
+export function nodeKey(kind: string, name: string): NodeKey {
+  return `${kind}/${name}` as NodeKey;
+}
+
+/** An input that is another node's output, e.g. {"$ref": "LocalNetwork/network", "output": "id"}. */
+export interface Ref extends JsonObject {
+  readonly $ref: NodeKey;
+  /** "id" for the resource's id, otherwise a key of its status. */
+  readonly output: string;
+}
+
+export function isRef(value: unknown): value is Ref {
+  return isJsonObject(value) && typeof value["$ref"] === "string";
+}
+
+export interface GraphNode {
+  readonly kind: string;
+  readonly name: string;
+  /** A component groups others and has no life in a cloud. */
+  readonly type: "component" | "resource";
+  /** The component that this node belongs to. */
+  readonly parent?: NodeKey;
+  /** May hold Refs at any depth. */
+  readonly spec: JsonObject;
+  /** Beyond what Refs imply. */
+  readonly dependsOn: readonly NodeKey[];
+}
+
+/** Nodes in the order they were compiled. Keys are unique. */
+export type ResourceGraph = readonly GraphNode[];
+
+export function keyOf(node: Pick<GraphNode, "kind" | "name">): NodeKey {
+  return nodeKey(node.kind, node.name);
+}
+
+/** Every Ref inside a value, in document order. */
+export function refsIn(value: Json | undefined): Ref[] {
+  if (isRef(value)) return [value];
+  if (Array.isArray(value)) return value.flatMap((item: Json) => refsIn(item));
+  if (isJsonObject(value)) return Object.values(value).flatMap(refsIn);
+  return [];
+}
+
+/** A copy of the value with each Ref replaced by what `resolve` gives for it. */
+export function resolveRefs<T extends Json>(value: T, resolve: (ref: Ref) => Json): T;
+export function resolveRefs(value: Json, resolve: (ref: Ref) => Json): Json {
+  if (isRef(value)) return resolve(value);
+  if (Array.isArray(value)) return value.map((item: Json) => resolveRefs(item, resolve));
+  if (isJsonObject(value)) {
+    return Object.fromEntries(
+      Object.entries(value).map(([key, member]) => [key, resolveRefs(member, resolve)]),
+    );
+  }
+  return value;
+}
+
+/** What must exist before the node: parent, explicit dependencies and Refs, without duplicates. */
+export function dependenciesOf(node: GraphNode): NodeKey[] {
+  const keys = new Set<NodeKey>(node.dependsOn);
+  if (node.parent !== undefined) keys.add(node.parent);
+  for (const ref of refsIn(node.spec)) keys.add(ref.$ref);
+  return [...keys];
+}
+
+/**
+ * The nodes so that each stands behind everything it depends on; otherwise in the order given, so
+ * the same graph always gives the same order. Dependencies outside the graph are ignored.
+ * Linear in nodes and edges (Kahn). Throws GRAPH_CYCLE naming the circle.
+ */
+export function inDependencyOrder(graph: ResourceGraph): GraphNode[] {
+  const nodes = new Map(graph.map((node) => [keyOf(node), node]));
+  const waitingFor = new Map<NodeKey, number>();
+  const dependents = new Map<NodeKey, NodeKey[]>();
+  for (const [key, node] of nodes) {
+    const known = dependenciesOf(node).filter((dependency) => nodes.has(dependency));
+    waitingFor.set(key, known.length);
+    for (const dependency of known) {
+      const waiting = dependents.get(dependency);
+      if (waiting === undefined) dependents.set(dependency, [key]);
+      else waiting.push(key);
+    }
+  }
+  const ready = [...nodes.keys()].filter((key) => waitingFor.get(key) === 0);
+  const ordered: GraphNode[] = [];
+  for (let next = 0; next < ready.length; next += 1) {
+    const key = ready[next] as NodeKey;
+    ordered.push(nodes.get(key) as GraphNode);
+    for (const dependent of dependents.get(key) ?? []) {
+      const left = (waitingFor.get(dependent) ?? 0) - 1;
+      waitingFor.set(dependent, left);
+      if (left === 0) ready.push(dependent);
+    }
+  }
+  if (ordered.length < nodes.size) {
+    const circle = findCircle(nodes, waitingFor);
+    throw new CapstanError({
+      code: "GRAPH_CYCLE",
+      source: "engine",
+      message: `cannot order resources: ${circle.join(" -> ")}`,
+      hint: "a provider compiled resources that wait for each other; report it to its author",
+    });
+  }
+  return ordered;
+}
+
+/** Walks from any node that still waits to one that it waits for, until a node comes up again. */
+function findCircle(
+  nodes: ReadonlyMap<NodeKey, GraphNode>,
+  waitingFor: ReadonlyMap<NodeKey, number>,
+): NodeKey[] {
+  const waits = (key: NodeKey): boolean => (waitingFor.get(key) ?? 0) > 0;
+  const path: NodeKey[] = [];
+  let current = [...nodes.keys()].find(waits);
+  while (current !== undefined && !path.includes(current)) {
+    path.push(current);
+    current = dependenciesOf(nodes.get(current) as GraphNode).find(waits);
+  }
+  return current === undefined ? path : [...path.slice(path.indexOf(current)), current];
+}

@@ -1,0 +1,127 @@
+import type { TSchema } from "typebox";
+import type { JsonObject } from "../api/json.js";
+import type { ClusterObject, MachineObject } from "../api/types.js";
+import type { GraphNode } from "../graph/graph.js";
+
+/**
+ * Who a cloud resource is, for ever. It is written into the create call itself (as tags, a name, or
+ * whatever the cloud offers) and compared before anything is changed or deleted.
+ */
+export interface Identity extends JsonObject {
+  /** "<namespace>/<name>" of the Cluster. */
+  readonly cluster: string;
+  /** Minted once for each life of a cluster. */
+  readonly clusterUid: string;
+  /** Kind of the resource, e.g. "LocalHost". */
+  readonly kind: string;
+  /** Name in the graph. A host's name carries its generation and incarnation. */
+  readonly name: string;
+  /** Idempotency token: a function of all the above, never of an attempt. 32 hexadecimal digits. */
+  readonly token: string;
+}
+
+/** What a cloud resource is doing. `gone` is positive knowledge, never a guess. */
+export type Phase = "pending" | "ready" | "failed" | "gone";
+
+/** A resource as the cloud describes it. */
+export interface Observed {
+  readonly id: string;
+  readonly who: Identity;
+  readonly phase: Phase;
+  /** The settable fields as they are now, in the shape of the inputs. */
+  readonly spec: JsonObject;
+  /** Stable computed facts (addresses, provider id). Nothing that changes by itself. */
+  readonly status: JsonObject;
+}
+
+/** The answer to "does it exist?". Unknown is not none: nothing is created or forgotten on unknown. */
+export type Presence =
+  | { readonly found: "none" }
+  | { readonly found: "one"; readonly resource: Observed }
+  | { readonly found: "many"; readonly ids: readonly string[] }
+  | { readonly found: "unknown"; readonly reason: string };
+
+/** What it takes to get from recorded inputs to wanted inputs. */
+export type Verdict =
+  | { readonly kind: "same" }
+  | { readonly kind: "inPlace"; readonly paths: readonly string[] }
+  | { readonly kind: "replace"; readonly paths: readonly string[]; readonly reason: string }
+  | { readonly kind: "unsupported"; readonly paths: readonly string[]; readonly reason: string };
+
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Resolves after `ms`, rejects with the signal's reason when it aborts first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** What every call to a cloud is given. */
+export interface CallContext {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Throws ENGINE_DEAD when the engine that asked no longer lives. Called before each mutation. */
+  assertEngineAlive(): void;
+}
+
+/**
+ * One kind of cloud resource. A provider writes these calls; find-or-create, adoption, waiting,
+ * ownership checks and error protocol around them are done once, by src/dynamic.
+ */
+export interface ResourceHandler {
+  /**
+   * By `id` when it is known, otherwise by identity tags, then by token. Throws retryable errors
+   * only; what it cannot find out is `unknown`.
+   */
+  locate(ctx: CallContext, who: Identity, id?: string): Promise<Presence>;
+  /** Makes one resource and returns as soon as its id exists; never waits for readiness. */
+  create(ctx: CallContext, who: Identity, spec: JsonObject): Promise<Observed>;
+  /** Changes what `verdict` called in place. Without it every change is a replacement. */
+  update?(ctx: CallContext, current: Observed, spec: JsonObject): Promise<Observed>;
+  /** Removes it. Success also when it is gone already. Ownership was checked by the caller. */
+  remove(ctx: CallContext, current: Observed): Promise<void>;
+}
+
+/** The scope of a listing: one life of a cluster, or every life of the name when no uid is given. */
+export interface InventoryScope {
+  readonly cluster: string;
+  readonly clusterUid?: string;
+}
+
+/** A machine as a provider sees it: the object and the decoded providerSpec. */
+export interface MachineToCompile {
+  readonly object: MachineObject;
+  readonly spec: JsonObject;
+}
+
+/** The provider's part of the graph: what the cluster needs, and one host for each machine. */
+export interface CompiledParts {
+  /** Shared infrastructure; edges by Ref and dependsOn. */
+  readonly infrastructure: readonly GraphNode[];
+  /** Inputs of each machine's host, keyed by machine name; may hold Refs to the infrastructure. */
+  readonly hosts: ReadonlyMap<string, JsonObject>;
+}
+
+/** A cloud. See docs/adr/0004 for the division of labour. */
+export interface InfrastructureProvider {
+  readonly name: string;
+  /** apiVersion of the provider's own specs, e.g. "local.capstan.dev/v1alpha1". */
+  readonly apiVersion: string;
+  readonly clusterSpec: { readonly kind: string; readonly schema: TSchema };
+  readonly machineSpec: { readonly kind: string; readonly schema: TSchema };
+  /** Kind of the resource that is a machine's host. */
+  readonly hostKind: string;
+  /** Every kind that the provider puts into graphs. */
+  readonly handlers: ReadonlyMap<string, ResourceHandler>;
+  /** Pure. Throws nothing; specs were validated against the schemas before. */
+  compile(
+    cluster: ClusterObject,
+    spec: JsonObject,
+    machines: readonly MachineToCompile[],
+  ): CompiledParts;
+  /** Pure. Unknown values (src/dynamic/unknown) never compare as equal. */
+  verdict(kind: string, recorded: JsonObject, wanted: JsonObject): Verdict;
+  /** Pure. The inputs that cannot change in place: they name a new generation. */
+  generationInputs(kind: string, spec: JsonObject): JsonObject;
+  /** Everything that carries our marks in the scope, gone resources included while the cloud shows them. */
+  inventory(ctx: CallContext, scope: InventoryScope): Promise<readonly Observed[]>;
+}
