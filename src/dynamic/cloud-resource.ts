@@ -15,7 +15,7 @@ import {
   providerText,
   UnfinishedResource,
 } from "./protocol.js";
-import { holdsUnknown } from "./unknown.js";
+import { holdsUnknown } from "../api/unknown.js";
 
 /** How the handlers of one engine run behave. */
 export interface BridgeRuntime {

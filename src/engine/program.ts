@@ -10,7 +10,7 @@ import { messageOf } from "../api/error.js";
 import type { Json, JsonObject } from "../api/json.js";
 import { listen } from "../dynamic/attached-server.js";
 import { providerProperty, providerText, typeTokenOf } from "../dynamic/protocol.js";
-import { unknownValue } from "../dynamic/unknown.js";
+import { unknownValue } from "../api/unknown.js";
 import { type NodeKey, type Ref, resolveRefs } from "../graph/graph.js";
 import {
   componentToken,

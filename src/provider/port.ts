@@ -1,6 +1,6 @@
-import type { TSchema } from "typebox";
 import type { JsonObject } from "../api/json.js";
-import type { ClusterObject, MachineObject } from "../api/types.js";
+import type { ProviderSpecs } from "../api/provider-specs.js";
+import type { ClusterObject, MachineSpec } from "../api/types.js";
 import type { GraphNode } from "../graph/graph.js";
 
 /**
@@ -87,10 +87,13 @@ export interface InventoryScope {
   readonly clusterUid?: string;
 }
 
-/** A machine as a provider sees it: the object and the decoded providerSpec. */
+/** A machine as a provider sees it. */
 export interface MachineToCompile {
-  readonly object: MachineObject;
-  readonly spec: JsonObject;
+  readonly name: string;
+  readonly controlPlane: boolean;
+  readonly spec: MachineSpec;
+  /** spec.providerSpec.value, valid against the provider's schema. */
+  readonly providerSpec: JsonObject;
 }
 
 /** The provider's part of the graph: what the cluster needs, and one host for each machine. */
@@ -102,12 +105,7 @@ export interface CompiledParts {
 }
 
 /** A cloud. See docs/adr/0004 for the division of labour. */
-export interface InfrastructureProvider {
-  readonly name: string;
-  /** apiVersion of the provider's own specs, e.g. "local.capstan.dev/v1alpha1". */
-  readonly apiVersion: string;
-  readonly clusterSpec: { readonly kind: string; readonly schema: TSchema };
-  readonly machineSpec: { readonly kind: string; readonly schema: TSchema };
+export interface InfrastructureProvider extends ProviderSpecs {
   /** Kind of the resource that is a machine's host. */
   readonly hostKind: string;
   /** Every kind that the provider puts into graphs. */
@@ -115,10 +113,10 @@ export interface InfrastructureProvider {
   /** Pure. Throws nothing; specs were validated against the schemas before. */
   compile(
     cluster: ClusterObject,
-    spec: JsonObject,
+    providerSpec: JsonObject,
     machines: readonly MachineToCompile[],
   ): CompiledParts;
-  /** Pure. Unknown values (src/dynamic/unknown) never compare as equal. */
+  /** Pure. Unknown values (src/api/unknown) never compare as equal. */
   verdict(kind: string, recorded: JsonObject, wanted: JsonObject): Verdict;
   /** Pure. The inputs that cannot change in place: they name a new generation. */
   generationInputs(kind: string, spec: JsonObject): JsonObject;

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from "../api/json.js";
+import { isJsonObject, type Json, type JsonObject } from "./json.js";
 
 /**
  * What Pulumi puts in the place of a value that is not known before it is applied, whatever its

@@ -1,0 +1,137 @@
+import type { JsonObject } from "../../src/api/json.js";
+import type { ClusterObject } from "../../src/api/types.js";
+import { type GraphNode, keyOf, type Ref } from "../../src/graph/graph.js";
+import { type FieldRules, immutableFields, verdictByField } from "../../src/provider/fields.js";
+import type {
+  CallContext,
+  CompiledParts,
+  InfrastructureProvider,
+  InventoryScope,
+  MachineToCompile,
+  Observed,
+  ResourceHandler,
+} from "../../src/provider/port.js";
+import type { LocalCloud, LocalKind } from "./cloud.js";
+import { LocalHandler, observe } from "./handlers.js";
+import { localApiVersion, localClusterSpec, localMachineSpec } from "./specs.js";
+
+const inPlace = { kind: "inPlace" } as const;
+const replace = (reason: string) => ({ kind: "replace", reason }) as const;
+
+const rules: Record<LocalKind, FieldRules> = {
+  LocalNetwork: {
+    cidr: replace("a network keeps its address range"),
+    machineQuota: inPlace,
+    bootMs: inPlace,
+  },
+  LocalLoadBalancer: {
+    networkId: replace("a load balancer stays in its network"),
+    port: inPlace,
+  },
+  LocalHost: {
+    networkId: replace("a host stays in its network"),
+    loadBalancerId: inPlace,
+    role: replace("a host keeps its role"),
+    size: replace("this provider cannot resize"),
+    image: replace("a host keeps the image it booted from"),
+    zone: replace("a host stays in its zone"),
+    diskGib: (from, to) => (Number(to) > Number(from) ? inPlace : replace("a disk only grows")),
+    tags: inPlace,
+    kubelet: inPlace,
+    controlPlane: inPlace,
+    nodeLabels: inPlace,
+    nodeAnnotations: inPlace,
+    taints: inPlace,
+    bootMs: inPlace,
+  },
+};
+
+/** The provider on the simulated cloud: no account, no daemon, the embedded default. */
+export class LocalProvider implements InfrastructureProvider {
+  readonly name = "local";
+  readonly apiVersion = localApiVersion;
+  readonly clusterSpec = { kind: "LocalClusterProviderSpec", schema: localClusterSpec };
+  readonly machineSpec = { kind: "LocalMachineProviderSpec", schema: localMachineSpec };
+  readonly hostKind = "LocalHost";
+  readonly handlers: ReadonlyMap<string, ResourceHandler>;
+
+  constructor(readonly cloud: LocalCloud) {
+    this.handlers = new Map(
+      (Object.keys(rules) as LocalKind[]).map((kind) => [kind, new LocalHandler(cloud, kind)]),
+    );
+  }
+
+  /** A network, a load balancer for the API servers, and a host for each machine. Pure. */
+  compile(
+    _cluster: ClusterObject,
+    providerSpec: JsonObject,
+    machines: readonly MachineToCompile[],
+  ): CompiledParts {
+    const { networkCidr, machineQuota, bootMs } = providerSpec;
+    const network = resource("LocalNetwork", "network", {
+      cidr: networkCidr,
+      machineQuota,
+      bootMs,
+    });
+    const networkId = idOf(network);
+    const api = resource("LocalLoadBalancer", "api", { networkId, port: 6443 });
+    const hosts = machines.map((machine) => [
+      machine.name,
+      hostSpec(machine, networkId, idOf(api)),
+    ]) satisfies [string, JsonObject][];
+    return { infrastructure: [network, api], hosts: new Map(hosts) };
+  }
+
+  verdict(kind: string, recorded: JsonObject, wanted: JsonObject) {
+    return verdictByField(rules[kind as LocalKind] ?? {}, recorded, wanted);
+  }
+
+  generationInputs(kind: string, spec: JsonObject): JsonObject {
+    return immutableFields(rules[kind as LocalKind] ?? {}, spec);
+  }
+
+  async inventory(ctx: CallContext, scope: InventoryScope): Promise<readonly Observed[]> {
+    return (await this.cloud.list(scope, ctx.signal)).map(observe);
+  }
+}
+
+function hostSpec(machine: MachineToCompile, networkId: Ref, loadBalancerId: Ref): JsonObject {
+  const { size, image, zone, diskGib, tags, bootMs } = machine.providerSpec;
+  const { versions, metadata, taints } = machine.spec;
+  return present({
+    networkId,
+    loadBalancerId: machine.controlPlane ? loadBalancerId : undefined,
+    role: machine.controlPlane ? "controlPlane" : "worker",
+    size,
+    image,
+    zone,
+    diskGib,
+    tags,
+    bootMs,
+    kubelet: versions.kubelet,
+    controlPlane: versions.controlPlane,
+    nodeLabels: metadata?.labels,
+    nodeAnnotations: metadata?.annotations,
+    taints: taints as JsonObject["taints"],
+  });
+}
+
+function resource(
+  kind: LocalKind,
+  name: string,
+  spec: Record<string, JsonObject[string] | undefined>,
+): GraphNode {
+  return { kind, name, type: "resource", spec: present(spec), dependsOn: [] };
+}
+
+function idOf(node: GraphNode): Ref {
+  return { $ref: keyOf(node), output: "id" };
+}
+
+/** Without the members that are undefined, as JSON would have it. */
+function present(spec: Record<string, JsonObject[string] | undefined>): JsonObject {
+  return Object.fromEntries(
+    Object.entries(spec).filter((entry): entry is [string, JsonObject[string]] => entry[1] !== undefined),
+  );
+}
+

@@ -1,0 +1,10 @@
+import type { TSchema } from "typebox";
+
+/** What a provider's own objects look like: enough to validate manifests, nothing to act with. */
+export interface ProviderSpecs {
+  readonly name: string;
+  /** apiVersion of the provider's objects, e.g. "local.capstan.dev/v1alpha1". */
+  readonly apiVersion: string;
+  readonly clusterSpec: { readonly kind: string; readonly schema: TSchema };
+  readonly machineSpec: { readonly kind: string; readonly schema: TSchema };
+}

@@ -1,0 +1,106 @@
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseAllDocuments,
+  type Pair,
+} from "yaml";
+import type { Diagnostic, Position } from "./diagnostic.js";
+
+/** A text to read manifests from. */
+export interface SourceText {
+  /** As the user named it; "-" for standard input. */
+  readonly file: string;
+  readonly text: string;
+}
+
+/** One YAML document as plain data, with a way back from any path in it to its position. */
+export interface ParsedDocument {
+  readonly value: unknown;
+  /** Position of the member at the path, or of its nearest existing parent. */
+  positionOf(path: readonly (string | number)[]): Position;
+}
+
+/** Every document of a text that holds anything, and what the YAML parser objects to. Pure. */
+export function parseManifest(source: SourceText): {
+  documents: ParsedDocument[];
+  diagnostics: Diagnostic[];
+} {
+  const lines = new LineCounter();
+  const parsed = parseAllDocuments(source.text, {
+    lineCounter: lines,
+    uniqueKeys: true,
+    stringKeys: true,
+    merge: true,
+  });
+  const documents: ParsedDocument[] = [];
+  const diagnostics: Diagnostic[] = [];
+  const at = (offset: number): Position => {
+    const { line, col } = lines.linePos(offset);
+    return { file: source.file, line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
+  for (const document of Array.isArray(parsed) ? parsed : []) {
+    const problems = [...document.errors, ...document.warnings];
+    for (const problem of problems) {
+      diagnostics.push({
+        severity: document.errors.includes(problem as never) ? "error" : "warning",
+        position: at(problem.pos[0]),
+        summary: `YAML: ${problem.message.split("\n")[0]?.replace(/ at line \d+.*$/, "") ?? ""}`,
+      });
+    }
+    if (document.errors.length > 0) continue;
+    const read = valueOf(document, at, diagnostics);
+    if (read === undefined || read.value === null) continue;
+    documents.push({
+      value: read.value,
+      positionOf: (path) => at(offsetOf(document, path)),
+    });
+  }
+  return { documents, diagnostics };
+}
+
+/** Aliases are resolved with a bound, so that a small file cannot expand without end. */
+function valueOf(
+  document: Document.Parsed,
+  at: (offset: number) => Position,
+  diagnostics: Diagnostic[],
+): { value: unknown } | undefined {
+  try {
+    return { value: document.toJS({ maxAliasCount: 100 }) as unknown };
+  } catch (error) {
+    diagnostics.push({
+      severity: "error",
+      position: at(document.contents?.range?.[0] ?? 0),
+      summary: `YAML: ${error instanceof Error ? error.message : String(error)}`,
+    });
+    return undefined;
+  }
+}
+
+function offsetOf(document: Document.Parsed, path: readonly (string | number)[]): number {
+  let node: Node | null = document.contents;
+  let offset = node?.range?.[0] ?? 0;
+  for (const part of path) {
+    const current: Node | null = isAlias(node) ? (node.resolve(document) ?? null) : node;
+    if (isMap(current)) {
+      const pair: Pair | undefined = current.items.find(
+        (item) => String((item.key as { value?: unknown } | null)?.value) === String(part),
+      );
+      if (pair === undefined) return offset;
+      offset = (isNode(pair.key) ? pair.key.range?.[0] : undefined) ?? offset;
+      node = isNode(pair.value) ? pair.value : null;
+    } else if (isSeq(current)) {
+      const item = current.items[Number(part)];
+      if (!isNode(item)) return offset;
+      offset = item.range?.[0] ?? offset;
+      node = item;
+    } else {
+      return offset;
+    }
+  }
+  return offset;
+}

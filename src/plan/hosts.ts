@@ -1,0 +1,83 @@
+import type { JsonObject } from "../api/json.js";
+import { generationHash } from "../compile/compile.js";
+import { type NodeKey, nodeKey } from "../graph/graph.js";
+import type { InfrastructureProvider } from "../provider/port.js";
+import { canServe, judge, serve, supersede } from "./judge.js";
+import type { FieldChange, Sightings } from "./step.js";
+import type { RecordedResource, Spent } from "./target.js";
+
+/** What becomes of the host of one machine. */
+export interface HostDecision {
+  readonly kind: "same" | "create" | "update" | "replace" | "unsupported";
+  /** The host that serves the machine in the end. */
+  readonly name: string;
+  readonly changes: readonly FieldChange[];
+  readonly reason: string;
+  /** The record differs from the cloud and has to be read again first. */
+  readonly stale: boolean;
+}
+
+export interface HostQuestion {
+  readonly machine: string;
+  /** Wanted spec with Refs resolved as far as they are known. */
+  readonly wanted: JsonObject;
+  /** Wanted spec with its Refs: names the generation, so that it does not depend on ids. */
+  readonly referenced: JsonObject;
+  /** Recorded hosts of the machine, oldest first. */
+  readonly recorded: readonly RecordedResource[];
+  /** The host that an unfinished transaction planned, if it is not recorded yet. */
+  readonly planned?: { readonly name: string; readonly spec: JsonObject };
+  readonly sightings: Sightings;
+  readonly spent: Spent;
+}
+
+/**
+ * Architecture section 3: a recorded host that can follow is kept, under its recorded name;
+ * otherwise a new generation is made beside it. A host that the cloud positively shows as gone is
+ * followed by its next incarnation, whose token was never used. Pure.
+ */
+export function decideHost(provider: InfrastructureProvider, question: HostQuestion): HostDecision {
+  const judged = judge(provider, question.recorded, question.wanted, question.sightings);
+  const alive = judged.filter(({ gone }) => !gone);
+  const serving = alive.findLast(({ verdict }) => canServe(verdict));
+  if (serving !== undefined) return { name: serving.resource.name, ...serve(serving) };
+  const name = nextName(provider, question);
+  const newest = alive.at(-1);
+  if (newest !== undefined) return { name, ...supersede(newest) };
+  return judged.length > 0
+    ? { kind: "replace", name, changes: [], reason: "its host is gone from the cloud", stale: false }
+    : { kind: "create", name, changes: [], reason: "", stale: false };
+}
+
+/** The name of the machine's next host: resumed from an unfinished transaction, or a fresh one. */
+function nextName(provider: InfrastructureProvider, question: HostQuestion): string {
+  const { machine, referenced, planned, recorded, spent } = question;
+  const isRecorded = recorded.some(({ name }) => name === planned?.name);
+  if (planned !== undefined && !isRecorded) {
+    const verdict = provider.verdict(provider.hostKind, planned.spec, referenced);
+    if (canServe(verdict)) return planned.name;
+  }
+  const generation = `${machine}-${generationHash(provider, provider.hostKind, referenced)}`;
+  return `${generation}-${(spent[generation] ?? 0) + 1}`;
+}
+
+/** "<machine>-<hash>" and the incarnation in a host's name. Throws nothing: names are ours. */
+export function splitHostName(name: string): { generation: string; incarnation: number } {
+  const at = name.lastIndexOf("-");
+  return { generation: name.slice(0, at), incarnation: Number(name.slice(at + 1)) };
+}
+
+/** Spent incarnations with the given hosts counted in. Pure; never lowers a number. */
+export function spendIncarnations(spent: Spent, hosts: readonly string[]): Spent {
+  const result: Record<string, number> = { ...spent };
+  for (const host of hosts) {
+    const { generation, incarnation } = splitHostName(host);
+    result[generation] = Math.max(result[generation] ?? 0, incarnation);
+  }
+  return result;
+}
+
+/** The component around a machine's hosts. */
+export function machineKey(machine: string): NodeKey {
+  return nodeKey("Machine", machine);
+}

@@ -1,0 +1,61 @@
+import type { JsonObject } from "../api/json.js";
+import type { InfrastructureProvider, Verdict } from "../provider/port.js";
+import { changesOf, type FieldChange, hasDrifted, type Sightings } from "./step.js";
+import { type RecordedResource, recordedSpec } from "./target.js";
+
+/** A recorded resource held against what is wanted. */
+export interface Judged {
+  readonly resource: RecordedResource;
+  readonly gone: boolean;
+  readonly verdict: Verdict;
+  readonly changes: readonly FieldChange[];
+  /** The record differs from the cloud and has to be read again before it is changed. */
+  readonly stale: boolean;
+}
+
+/** Whether a resource with this verdict can go on to serve. */
+export function canServe(verdict: Verdict): boolean {
+  return verdict.kind === "same" || verdict.kind === "inPlace";
+}
+
+/** Judges by what the cloud shows; by the record where a resource is gone. Keeps the order. Pure. */
+export function judge(
+  provider: InfrastructureProvider,
+  recorded: readonly RecordedResource[],
+  wanted: JsonObject,
+  sightings: Sightings,
+): Judged[] {
+  return recorded.map((resource) => {
+    const sighting = sightings.get(resource.key);
+    const record = recordedSpec(resource);
+    const current = sighting === undefined || sighting === "gone" ? record : sighting.spec;
+    const verdict = provider.verdict(resource.kind, current, wanted);
+    return {
+      resource,
+      gone: sighting === "gone",
+      verdict,
+      changes: changesOf(verdict, current, wanted),
+      stale: hasDrifted(sighting, record),
+    };
+  });
+}
+
+/** What becomes of a node when a recorded resource goes on to serve it. */
+export function serve({ resource, changes, stale }: Judged) {
+  return {
+    kind: changes.length > 0 || resource.unfinished ? ("update" as const) : ("same" as const),
+    changes,
+    reason: resource.unfinished ? "an earlier change did not finish" : "",
+    stale,
+  };
+}
+
+/** What becomes of a node when the recorded resource cannot follow. */
+export function supersede({ verdict, changes }: Judged) {
+  return {
+    kind: verdict.kind === "unsupported" ? ("unsupported" as const) : ("replace" as const),
+    changes,
+    reason: verdict.kind === "replace" || verdict.kind === "unsupported" ? verdict.reason : "",
+    stale: false,
+  };
+}

@@ -1,0 +1,45 @@
+import { sameJson, type Json, type JsonObject } from "../api/json.js";
+import type { NodeKey } from "../graph/graph.js";
+import type { Observed, Verdict } from "../provider/port.js";
+
+/** One field that a step changes. Unknown values are shown as "(known after apply)" elsewhere. */
+export interface FieldChange {
+  readonly path: string;
+  readonly from?: Json;
+  readonly to?: Json;
+}
+
+/**
+ * What a transaction does to one resource. `delete` steps are carried out with the commit, all
+ * others before it.
+ */
+export type Step =
+  | { readonly kind: "create"; readonly key: NodeKey; readonly reason: string }
+  | {
+      readonly kind: "update";
+      readonly key: NodeKey;
+      readonly changes: readonly FieldChange[];
+      readonly reason: string;
+    }
+  | { readonly kind: "delete"; readonly key: NodeKey; readonly reason: string };
+
+/** What the cloud says about a recorded resource, after a complete look. */
+export type Sighting = Observed | "gone";
+
+/** Sightings of every recorded cloud resource. Nothing unknown gets this far: it stops the plan. */
+export type Sightings = ReadonlyMap<NodeKey, Sighting>;
+
+/** The paths of a verdict with their values on both sides. */
+export function changesOf(verdict: Verdict, from: JsonObject, to: JsonObject): FieldChange[] {
+  if (verdict.kind === "same") return [];
+  return verdict.paths.map((path) => ({
+    path,
+    ...(from[path] !== undefined && { from: from[path] }),
+    ...(to[path] !== undefined && { to: to[path] }),
+  }));
+}
+
+/** Whether the cloud's resource is no longer what is recorded about it. */
+export function hasDrifted(sighting: Sighting | undefined, recorded: JsonObject): boolean {
+  return sighting === "gone" || (sighting !== undefined && !sameJson(sighting.spec, recorded));
+}

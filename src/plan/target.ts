@@ -1,0 +1,111 @@
+import { digestOf } from "../api/digest.js";
+import type { JsonObject } from "../api/json.js";
+import type { AnyObject } from "../api/types.js";
+import type { NodeKey, ResourceGraph } from "../graph/graph.js";
+import type { Identity } from "../provider/port.js";
+import type { ExpandedMachine } from "../sets/expand.js";
+
+/** Version of what Transaction and Revision hold. A newer one is refused, an older one migrated. */
+export const stateSchemaVersion = 1;
+
+/**
+ * Where a transaction leads: the complete graph with frozen inputs and incarnations, and the
+ * objects it was made from. Recorded in Transaction before anything is done, in Revision after.
+ */
+export interface Target {
+  readonly cluster: string;
+  readonly provider: string;
+  /** The users' objects, validated and defaulted. */
+  readonly objects: readonly AnyObject[];
+  readonly machines: readonly TargetMachine[];
+  readonly nodes: ResourceGraph;
+}
+
+export interface TargetMachine extends ExpandedMachine {
+  readonly controlPlane: boolean;
+  /** The node of the host that serves the machine. */
+  readonly host: NodeKey;
+}
+
+/** Digest that tells whether two targets are the same. */
+export function targetDigest(target: Target): string {
+  return digestOf(target, 32);
+}
+
+/** Highest incarnation ever planned, by "<machine>-<hash>". */
+export type Spent = Readonly<Record<string, number>>;
+
+/** A Transaction resource, decoded. */
+export interface TransactionRecord {
+  readonly number: number;
+  readonly clusterUid: string;
+  /** Who may change the stack: "files" or an API server. */
+  readonly owner: string;
+  readonly startedAtMs: number;
+  readonly target: Target;
+  readonly spent: Spent;
+}
+
+/** A Revision resource, decoded. */
+export interface RevisionRecord {
+  readonly number: number;
+  readonly target: Target;
+}
+
+/** A resource as Pulumi's state has it, in our terms. */
+export interface RecordedResource {
+  readonly urn: string;
+  readonly key: NodeKey;
+  readonly kind: string;
+  readonly name: string;
+  readonly type: "component" | "resource";
+  readonly parent?: NodeKey;
+  /** Absent for components. */
+  readonly id?: string;
+  /** Without the provider property. Secrets in clear. */
+  readonly inputs: JsonObject;
+  readonly secretInputs: readonly string[];
+  readonly outputs: JsonObject;
+  readonly dependsOn: readonly NodeKey[];
+  /** The cloud accepted it, but a create or update did not finish. */
+  readonly unfinished: boolean;
+  /** Replaced or condemned, its deletion still owed. */
+  readonly deleting: boolean;
+}
+
+/** An operation that a dead engine left behind. */
+export interface PendingOperation {
+  readonly type: string;
+  readonly urn: string;
+  readonly key: NodeKey;
+  readonly kind: string;
+  readonly inputs: JsonObject;
+}
+
+/** Everything that is recorded about one stack. Resources in state order. */
+export interface PriorState {
+  readonly resources: readonly RecordedResource[];
+  readonly pending: readonly PendingOperation[];
+  readonly transaction?: TransactionRecord;
+  readonly revision?: RevisionRecord;
+}
+
+export const emptyState: PriorState = { resources: [], pending: [] };
+
+/** The kinds that carry the transaction: they have no life in a cloud. */
+export function isRecordKind(kind: string): boolean {
+  return kind === "Transaction" || kind === "Revision";
+}
+
+/** Recorded resources that exist in a cloud. */
+export function cloudResources(prior: PriorState): RecordedResource[] {
+  return prior.resources.filter(({ type, kind }) => type === "resource" && !isRecordKind(kind));
+}
+
+export function recordedSpec(resource: RecordedResource): JsonObject {
+  return (resource.outputs["spec"] ?? resource.inputs["spec"] ?? {}) as JsonObject;
+}
+
+export function recordedIdentity(resource: RecordedResource): Identity {
+  return resource.inputs["who"] as Identity;
+}
