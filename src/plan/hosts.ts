@@ -25,8 +25,11 @@ export interface HostQuestion {
   readonly referenced: JsonObject;
   /** Recorded hosts of the machine, oldest first. */
   readonly recorded: readonly RecordedResource[];
-  /** The host that an unfinished transaction planned, if it is not recorded yet. */
-  readonly planned?: { readonly name: string; readonly spec: JsonObject };
+  /**
+   * A host that is to be found rather than made: what an unfinished transaction planned, or what the
+   * cloud holds of a cluster without state (then its spec counts only by its generation).
+   */
+  readonly planned?: { readonly name: string; readonly spec?: JsonObject };
   readonly sightings: Sightings;
   readonly spent: Spent;
 }
@@ -52,12 +55,14 @@ export function decideHost(provider: InfrastructureProvider, question: HostQuest
 /** The name of the machine's next host: resumed from an unfinished transaction, or a fresh one. */
 function nextName(provider: InfrastructureProvider, question: HostQuestion): string {
   const { machine, referenced, planned, recorded, spent } = question;
-  const isRecorded = recorded.some(({ name }) => name === planned?.name);
-  if (planned !== undefined && !isRecorded) {
-    const verdict = provider.verdict(provider.hostKind, planned.spec, referenced);
-    if (canServe(verdict)) return planned.name;
-  }
   const generation = `${machine}-${generationHash(provider, provider.hostKind, referenced)}`;
+  if (planned !== undefined && !recorded.some(({ name }) => name === planned.name)) {
+    const serves =
+      planned.spec === undefined
+        ? splitHostName(planned.name).generation === generation
+        : canServe(provider.verdict(provider.hostKind, planned.spec, referenced));
+    if (serves) return planned.name;
+  }
   return `${generation}-${(spent[generation] ?? 0) + 1}`;
 }
 
@@ -65,6 +70,11 @@ function nextName(provider: InfrastructureProvider, question: HostQuestion): str
 export function splitHostName(name: string): { generation: string; incarnation: number } {
   const at = name.lastIndexOf("-");
   return { generation: name.slice(0, at), incarnation: Number(name.slice(at + 1)) };
+}
+
+/** Whether a host's name is one of this machine's. */
+export function isHostOf(machine: string, host: string): boolean {
+  return host.startsWith(`${machine}-`) && /^-[0-9a-f]{8}-\d+$/.test(host.slice(machine.length));
 }
 
 /** Spent incarnations with the given hosts counted in. Pure; never lowers a number. */

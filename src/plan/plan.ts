@@ -9,10 +9,24 @@ import {
 import { compileParts, templateJudge } from "../compile/compile.js";
 import { type GraphNode, keyOf, nodeKey, type NodeKey } from "../graph/graph.js";
 import type { InfrastructureProvider, Observed } from "../provider/port.js";
-import { type ExpandedMachine, expandMachines, type MachineOwner } from "../sets/expand.js";
-import { decideHost, type HostDecision, machineKey, spendIncarnations } from "./hosts.js";
+import { type ExpandedMachine, expandMachines } from "../sets/expand.js";
+import {
+  type DecidedHost,
+  type InfrastructureChange,
+  infrastructureChanges,
+  inNameOrder,
+  type MachineChange,
+  machineChanges,
+} from "./changes.js";
+import {
+  decideHost,
+  type HostDecision,
+  isHostOf,
+  machineKey,
+  spendIncarnations,
+} from "./hosts.js";
 import { type InfrastructureDecision, planInfrastructure } from "./infrastructure.js";
-import type { FieldChange, Sightings, Step } from "./step.js";
+import type { Sightings, Step } from "./step.js";
 import {
   cloudResources,
   type PriorState,
@@ -35,23 +49,6 @@ export interface PlanInput {
   readonly newClusterUid: string;
   readonly nowMs: number;
   readonly owner: string;
-}
-
-/** What becomes of one machine, for people. */
-export interface MachineChange {
-  readonly machine: string;
-  readonly owner?: MachineOwner;
-  readonly kind: "same" | "create" | "update" | "replace" | "delete";
-  readonly changes: readonly FieldChange[];
-  readonly reason: string;
-}
-
-/** What becomes of one resource of the shared infrastructure, for people. */
-export interface InfrastructureChange {
-  readonly key: NodeKey;
-  readonly kind: "same" | "create" | "update" | "replace" | "delete";
-  readonly changes: readonly FieldChange[];
-  readonly reason: string;
 }
 
 export interface PlannedTransaction {
@@ -107,29 +104,30 @@ export function makePlan(input: PlanInput): Plan {
     recorded.filter(({ kind }) => kind !== provider.hostKind),
     sightings,
   );
-  const spent = prior.transaction?.spent ?? {};
+  const spent = spentSoFar(input);
   const decided = machines.map((machine) => {
     const referenced = infrastructure.rename(parts.hosts.get(machine.name) ?? {});
+    const wanted = infrastructure.resolve(referenced);
     const decision = decideHost(provider, {
       machine: machine.name,
-      wanted: infrastructure.resolve(referenced),
+      wanted,
       referenced,
       recorded: hostsOf(machine.name, provider, recorded),
       sightings,
       spent,
       ...plannedHost(input, machine.name),
     });
-    return { machine, decision, spec: referenced };
+    return {
+      machine,
+      controlPlane: isControlPlane(machine.spec),
+      decision,
+      spec: referenced,
+      wanted,
+    };
   });
   refuseUnsupported(infrastructure.decisions, decided);
   const target = targetOf(input, infrastructure.decisions, decided);
   return assemble(input, target, infrastructure.decisions, decided);
-}
-
-interface DecidedHost {
-  readonly machine: ExpandedMachine;
-  readonly decision: HostDecision;
-  readonly spec: GraphNode["spec"];
 }
 
 function targetOf(
@@ -138,9 +136,9 @@ function targetOf(
   hosts: readonly DecidedHost[],
 ): Target {
   const machines: TargetMachine[] = hosts
-    .map(({ machine, decision }) => ({
+    .map(({ machine, controlPlane, decision }) => ({
       ...machine,
-      controlPlane: isControlPlane(machine.spec),
+      controlPlane,
       host: nodeKey(provider.hostKind, decision.name),
     }))
     .sort((left, right) => inNameOrder(left.name, right.name));
@@ -204,7 +202,7 @@ function assemble(
       owner: last?.owner ?? input.owner,
       startedAtMs: continues ? last.startedAtMs : input.nowMs,
       spent: spendIncarnations(
-        last?.spent ?? {},
+        spentSoFar(input),
         hosts.map(({ decision }) => decision.name),
       ),
     },
@@ -213,16 +211,23 @@ function assemble(
     steps,
     stale: staleKeys(infrastructure, hosts, provider),
     resumes,
-    infrastructure: [
-      ...infrastructure.map((one) => ({ ...shown(one), key: keyOf(one.node) })),
-      ...removedInfrastructure(doomed, infrastructure, provider),
-    ],
-    machines: machineChanges(hosts, prior, target),
+    infrastructure: infrastructureChanges(infrastructure, doomed, provider),
+    machines: machineChanges({ hosts, prior, provider }),
     strangers: input.strangers
       .filter(({ phase, who }) => phase !== "gone" && !targetKeys.has(nodeKey(who.kind, who.name)))
       .map(({ id, who }) => `${who.kind} ${who.name} (${id})`),
     empty: continues && !resumes && prior.pending.length === 0,
   };
+}
+
+/** With a lost state the cloud itself remembers which incarnations there were. */
+function spentSoFar({ prior, provider, strangers }: PlanInput): Spent {
+  if (prior.transaction !== undefined) return prior.transaction.spent;
+  const hosts = strangers.filter(({ who }) => who.kind === provider.hostKind);
+  return spendIncarnations(
+    {},
+    hosts.map(({ who }) => who.name),
+  );
 }
 
 type Decision = Pick<InfrastructureDecision | HostDecision, "kind" | "changes" | "reason">;
@@ -263,62 +268,6 @@ function staleKeys(
   ];
 }
 
-function machineChanges(
-  hosts: readonly DecidedHost[],
-  prior: PriorState,
-  target: Target,
-): MachineChange[] {
-  const kept = hosts.map(({ machine, decision }) => ({
-    machine: machine.name,
-    ...(machine.owner !== undefined && { owner: machine.owner }),
-    ...shown(decision),
-  }));
-  const wanted = new Set(target.machines.map(({ name }) => name));
-  const recorded = new Set(
-    prior.resources.filter(({ kind }) => kind === "Machine").map(({ name }) => name),
-  );
-  const removed = (prior.transaction?.target.machines ?? [])
-    .filter(({ name }) => recorded.has(name))
-    .concat(recordedOnly(recorded, prior))
-    .filter(({ name }) => !wanted.has(name))
-    .map(({ name, owner }) => ({
-      machine: name,
-      ...(owner !== undefined && { owner }),
-      kind: "delete" as const,
-      changes: [],
-      reason: "nothing asks for it any more",
-    }));
-  return [...kept, ...removed].sort((left, right) => inNameOrder(left.machine, right.machine));
-}
-
-/** Machines in the state that the last transaction no longer had: the committed revision knows them. */
-function recordedOnly(recorded: ReadonlySet<string>, prior: PriorState): TargetMachine[] {
-  const last = new Set(prior.transaction?.target.machines.map(({ name }) => name));
-  return (prior.revision?.target.machines ?? []).filter(
-    ({ name }) => recorded.has(name) && !last.has(name),
-  );
-}
-
-function removedInfrastructure(
-  doomed: readonly RecordedResource[],
-  decisions: readonly InfrastructureDecision[],
-  provider: InfrastructureProvider,
-): InfrastructureChange[] {
-  const replaced = decisions.some(({ kind }) => kind === "replace");
-  return doomed
-    .filter(({ kind }) => kind !== provider.hostKind)
-    .map(({ key }) => ({
-      key,
-      kind: "delete",
-      changes: [],
-      reason: replaced ? "its successor serves instead" : "nothing asks for it any more",
-    }));
-}
-
-function shown({ kind, changes, reason }: Decision) {
-  return { kind: kind === "unsupported" ? ("same" as const) : kind, changes, reason };
-}
-
 function hostsOf(
   machine: string,
   provider: InfrastructureProvider,
@@ -330,10 +279,20 @@ function hostsOf(
   );
 }
 
-/** The host that an unfinished transaction planned, unless the cloud shows that it lived and died. */
-function plannedHost({ prior, strangers }: PlanInput, machine: string) {
+/**
+ * A host that is to be found rather than made: planned by an unfinished transaction, unless the
+ * cloud shows that it lived and died; or, without any record, what the cloud holds of the machine.
+ */
+function plannedHost({ prior, provider, strangers }: PlanInput, machine: string) {
   const last = prior.transaction;
-  if (last === undefined || last.number === prior.revision?.number) return {};
+  if (last === undefined) {
+    const found = strangers.find(
+      ({ who, phase }) =>
+        phase !== "gone" && who.kind === provider.hostKind && isHostOf(machine, who.name),
+    );
+    return found === undefined ? {} : { planned: { name: found.who.name } };
+  }
+  if (last.number === prior.revision?.number) return {};
   const key = last.target.machines.find(({ name }) => name === machine)?.host;
   const node = last.target.nodes.find((one) => keyOf(one) === key);
   if (node === undefined) return {};
@@ -378,9 +337,4 @@ function refuseUnsupported(
 
 function objectKey(object: AnyObject): string {
   return `${object.kind}/${object.metadata.namespace}/${object.metadata.name}`;
-}
-
-/** "workers-2" before "workers-10"; the same everywhere, whatever the machine's locale. */
-export function inNameOrder(left: string, right: string): number {
-  return left.localeCompare(right, "en", { numeric: true });
 }

@@ -1,0 +1,85 @@
+import { CapstanError, isCapstanError } from "../../api/error.js";
+import { destroyCluster } from "../../engine/destroy.js";
+import { cloudResources } from "../../plan/target.js";
+import { confirm } from "../confirm.js";
+import { type CommandContext, type GlobalOptions, openEngine, withLockedEngine } from "../context.js";
+import { exitCodeOf, exitCodes } from "../exit.js";
+import { recordedProvider, stacksOf } from "./stacks.js";
+
+export interface DestroyOptions extends GlobalOptions {
+  readonly file: readonly string[];
+  readonly yes?: boolean;
+  readonly timeout: number;
+}
+
+/** capstan destroy: deletes clusters. Forward only. Exit 3: something is left. */
+export async function destroyCommand(
+  named: readonly string[],
+  options: DestroyOptions,
+  context: CommandContext,
+): Promise<number> {
+  if (named.length === 0 && options.file.length === 0) {
+    throw new CapstanError({
+      code: "BAD_USAGE",
+      source: "user",
+      message: "which cluster? name its stack, or its manifests with -f",
+      hint: "capstan status lists the stacks",
+    });
+  }
+  const { engine } = await openEngine(options, context);
+  let code: number = exitCodes.done;
+  for (const stack of await stacksOf(named, options.file, engine, context)) {
+    code = Math.max(code, await destroyStack(stack, options, context));
+  }
+  return code;
+}
+
+async function destroyStack(
+  stack: string,
+  options: DestroyOptions,
+  context: CommandContext,
+): Promise<number> {
+  const { terminal, clock, json } = context;
+  const command = `capstan destroy ${stack}`;
+  return withLockedEngine(options, context, { stack, command }, async (engine) => {
+    const state = await engine.readState(stack);
+    const provider = recordedProvider(stack, state, context);
+    if (provider === undefined) {
+      if (json) context.emit({ type: "result", stack, deleted: 0, left: [] });
+      else terminal.write(`Cluster ${stack}: nothing is recorded, nothing to destroy\n`);
+      return exitCodes.done;
+    }
+    const doomed = cloudResources(state);
+    if (!json) {
+      const lines = doomed.map(({ kind, name, id }) => `  - ${kind} ${name} (${id ?? "no id"})\n`);
+      terminal.write(`Cluster ${stack}\n\n${terminal.colors.red(lines.join(""))}\n`);
+      terminal.write(`Plan: ${doomed.length} to delete. This cannot be taken back.\n`);
+    }
+    await confirm(`Destroy ${stack}?`, options.yes === true, context);
+    const { deleted, left } = await destroyCluster(stack, state, {
+      engine,
+      provider,
+      clock,
+      timeoutMs: options.timeout * 1000,
+      stop: context.interruption.stop,
+      report: (event) => {
+        if (json) context.emit({ type: "event", ...event });
+        else if (event.state === "done" && event.operation === "delete") {
+          terminal.write(`  ${event.kind} ${event.name}: deleted\n`);
+        }
+      },
+    });
+    if (json) context.emit({ type: "result", stack, deleted, left });
+    else {
+      terminal.write(`\nDestroyed ${stack}: ${deleted} resources deleted, ${left.length} left\n`);
+      for (const what of left) terminal.write(`  left: ${what}\n`);
+    }
+    return left.length === 0 ? exitCodes.done : exitCodes.incomplete;
+  });
+}
+
+/** A destroy that failed half way is incomplete: the same command goes on. */
+export function destroyExitCode(error: unknown): number {
+  const unfinished = isCapstanError(error) && ["CLOUD_FAILED", "ENGINE_FAILED"].includes(error.code);
+  return unfinished ? exitCodes.incomplete : exitCodeOf(error);
+}

@@ -1,0 +1,52 @@
+import { join, relative } from "node:path";
+import { CapstanError } from "../../api/error.js";
+import { projectRoot } from "../../engine/project.js";
+import { type CommandContext, type GlobalOptions, withLockedEngine } from "../context.js";
+import { exitCodes } from "../exit.js";
+import { plainSettings, rememberedManifests, rememberManifests } from "../stack-settings.js";
+
+export interface EnvOptions extends GlobalOptions {
+  readonly file: readonly string[];
+}
+
+/**
+ * capstan env: prints the exports that a plain `pulumi` needs to work on a stack, and writes the
+ * stack's settings file beside the Pulumi.yaml that governs the current folder.
+ */
+export async function envCommand(
+  name: string,
+  options: EnvOptions,
+  context: CommandContext,
+): Promise<number> {
+  const root = projectRoot(process.cwd());
+  if (root === undefined) {
+    throw new CapstanError({
+      code: "NOT_FOUND",
+      source: "user",
+      message: "there is no Pulumi.yaml here or above",
+      hint: "change into a Pulumi project, e.g. the root of this repository",
+    });
+  }
+  const stack = name.replace("/", ".");
+  const about = { stack, command: `capstan env ${stack}` };
+  await withLockedEngine(options, context, about, async (engine, workspace) => {
+    await engine.ensureStack(stack, await engine.readState(stack));
+    if (options.file.length > 0) rememberManifests(workspace, stack, options.file);
+    const manifests = rememberedManifests(workspace, stack).map((file) => relative(root, file));
+    const file = join(root, `Pulumi.${stack}.yaml`);
+    workspace.writeStackSettings(file, plainSettings(workspace, stack, manifests));
+    const exported = workspace.exports();
+    if (context.json) context.emit({ type: "env", stack, file, exports: exported });
+    else {
+      for (const [key, value] of Object.entries(exported)) {
+        context.terminal.write(`export ${key}=${quoted(value)}\n`);
+      }
+    }
+  });
+  return exitCodes.done;
+}
+
+/** For POSIX shells. */
+function quoted(value: string): string {
+  return `'${value.replaceAll("'", `'\\''`)}'`;
+}

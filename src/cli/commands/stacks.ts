@@ -1,0 +1,40 @@
+import { CapstanError } from "../../api/error.js";
+import { stackNameOf } from "../../api/types.js";
+import type { Engine } from "../../engine/engine.js";
+import type { StackState } from "../../engine/state.js";
+import type { InfrastructureProvider } from "../../provider/port.js";
+import { type CommandContext, loadClusters } from "../context.js";
+
+/** The stacks that a command is about: named ones, those of manifests, or all there are. */
+export async function stacksOf(
+  named: readonly string[],
+  files: readonly string[],
+  engine: Engine,
+  context: CommandContext,
+): Promise<string[]> {
+  const fromFiles =
+    files.length === 0
+      ? []
+      : loadClusters(files, context).map(({ cluster }) => stackNameOf(cluster));
+  const chosen = [...named.map((name) => name.replace("/", ".")), ...fromFiles];
+  return chosen.length > 0 ? [...new Set(chosen)] : engine.listStacks();
+}
+
+/** The provider that made what a stack records. Throws NOT_FOUND when this release lacks it. */
+export function recordedProvider(
+  stack: string,
+  state: StackState,
+  context: CommandContext,
+): InfrastructureProvider | undefined {
+  const name = state.transaction?.target.provider;
+  if (name === undefined) return undefined;
+  const provider = context.providers.all.find((one) => one.name === name);
+  if (provider !== undefined) return provider;
+  throw new CapstanError({
+    code: "NOT_FOUND",
+    source: "user",
+    subject: stack,
+    message: `cannot work on ${stack}: this release has no provider ${name}`,
+    hint: "use the release that made it",
+  });
+}

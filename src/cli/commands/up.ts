@@ -1,0 +1,120 @@
+import { relative } from "node:path";
+import { CapstanError, isCapstanError } from "../../api/error.js";
+import { type Desired, stackNameOf } from "../../api/types.js";
+import { applyPlan } from "../../engine/apply.js";
+import type { Engine } from "../../engine/engine.js";
+import type { Workspace } from "../../engine/workspace.js";
+import type { Plan } from "../../plan/plan.js";
+import { confirm } from "../confirm.js";
+import { type CommandContext, loadClusters, providerOf, withLockedEngine } from "../context.js";
+import { exitCodeOf, exitCodes } from "../exit.js";
+import { makeProgress } from "../progress.js";
+import { rememberManifests } from "../stack-settings.js";
+import { planText } from "../terminal.js";
+import { planDocument, type PlanOptions, surveyCluster } from "./plan.js";
+
+export interface UpOptions extends PlanOptions {
+  readonly yes?: boolean;
+  /** Seconds that hosts may take to become ready. */
+  readonly timeout: number;
+}
+
+/** capstan up: plans, asks, applies. Exit 0: done; 4: failed with what exists kept and recorded. */
+export async function upCommand(options: UpOptions, context: CommandContext): Promise<number> {
+  const clusters = loadClusters(options.file, context);
+  for (const desired of clusters) {
+    const stack = stackNameOf(desired.cluster);
+    const command = `capstan up -f ${options.file.join(" -f ")}`;
+    await withLockedEngine(options, context, { stack, command }, (engine, workspace) =>
+      upCluster(desired, options, context, { engine, workspace }),
+    );
+  }
+  return exitCodes.done;
+}
+
+async function upCluster(
+  desired: Desired,
+  options: UpOptions,
+  context: CommandContext,
+  { engine, workspace }: { engine: Engine; workspace: Workspace },
+): Promise<void> {
+  const { terminal, clock, json } = context;
+  const { plan, state } = await surveyCluster(desired, engine, options, context);
+  if (json) context.emit({ type: "plan", ...planDocument(plan) });
+  else if (!terminal.live || plan.empty || options.yes !== true) {
+    terminal.write(`${planText(plan, terminal.colors)}\n`);
+  }
+  if (plan.empty) {
+    if (json) context.emit({ type: "result", cluster: plan.cluster, changed: false });
+    return;
+  }
+  await confirm(`Apply this to ${plan.cluster}?`, options.yes === true, context);
+  await engine.ensureStack(plan.stack, state);
+  rememberManifests(workspace, plan.stack, options.file);
+  const progress = json ? undefined : makeProgress(plan, terminal, clock);
+  const begin = clock.now();
+  try {
+    const { passes } = await applyPlan(plan, state, {
+      engine,
+      provider: providerOf(desired, context),
+      clock,
+      timeoutMs: options.timeout * 1000,
+      stop: context.interruption.stop,
+      report: (event) => {
+        if (json) context.emit({ type: "event", ...event, event: event.kind });
+        else progress?.on(event);
+      },
+    });
+    progress?.end();
+    done(plan, { passes, tookMs: clock.now() - begin }, options, context);
+  } catch (error) {
+    progress?.end();
+    throw kept(error, plan, options);
+  }
+}
+
+function done(
+  plan: Plan,
+  how: { readonly passes: number; readonly tookMs: number },
+  options: UpOptions,
+  context: CommandContext,
+): void {
+  const { cluster, transaction, target } = plan;
+  if (context.json) {
+    context.emit({ type: "result", cluster, changed: true, revision: transaction.number, ...how });
+    return;
+  }
+  const { colors } = context.terminal;
+  const files = options.file.map((file) => `-f ${relative(process.cwd(), file) || file}`).join(" ");
+  context.terminal.write(
+    `\n${colors.green("Done")} in ${(how.tookMs / 1000).toFixed(1)} s: revision ${transaction.number} of ${cluster}, ${target.machines.length} machines run\nNext: capstan status ${files}\n`,
+  );
+}
+
+/** A failed apply keeps what exists, recorded with its ids: it says so, and how to go on. */
+class PiecesKept extends CapstanError {
+  constructor(
+    readonly failure: CapstanError,
+    plan: Plan,
+    files: string,
+  ) {
+    super({
+      code: failure.code,
+      source: failure.source,
+      message: `${failure.message}\nTransaction ${plan.transaction.number} of ${plan.cluster} stays open; what exists is recorded`,
+      hint: `${failure.hint === undefined ? "" : `${failure.hint}; `}go on with capstan up ${files}, or take everything down with capstan destroy ${files}`,
+      cause: failure,
+    });
+  }
+}
+
+function kept(error: unknown, plan: Plan, options: UpOptions): unknown {
+  if (!isCapstanError(error)) return error;
+  return new PiecesKept(error, plan, options.file.map((file) => `-f ${file}`).join(" "));
+}
+
+/** The exit code of a failed up: what it left stays, unless somebody else's lock or input was it. */
+export function upExitCode(error: unknown): number {
+  if (!(error instanceof PiecesKept)) return exitCodeOf(error);
+  return error.code === "CANCELLED" ? exitCodes.interrupted : exitCodes.piecesKept;
+}

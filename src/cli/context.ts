@@ -1,0 +1,147 @@
+import { randomUUID } from "node:crypto";
+import { resolve } from "node:path";
+import { ensurePulumi } from "#toolchain";
+import { makeProviders, type Providers } from "../../providers/index.js";
+import { CapstanError } from "../api/error.js";
+import { clusterNameOf, type Desired } from "../api/types.js";
+import { Engine, type Interruption } from "../engine/engine.js";
+import { StackLock } from "../engine/lock.js";
+import { defaultStateDir } from "../engine/project.js";
+import { Workspace } from "../engine/workspace.js";
+import { readDesired } from "../manifest/desired.js";
+import { type Diagnostic, diagnosticText } from "../manifest/diagnostic.js";
+import { readSources } from "../manifest/files.js";
+import { systemClock } from "../provider/clock.js";
+import type { Clock, InfrastructureProvider } from "../provider/port.js";
+import { processTerminal, type Terminal } from "./terminal.js";
+
+/** Options that every command knows. */
+export interface GlobalOptions {
+  readonly state?: string;
+  readonly backend?: string;
+  readonly json?: boolean;
+}
+
+/** Everything a command works with. */
+export interface CommandContext {
+  readonly stateDir: string;
+  readonly json: boolean;
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  readonly env: NodeJS.ProcessEnv;
+  readonly providers: Providers;
+  readonly interruption: Interruption;
+  /** One JSON object on a line of its own. */
+  emit(value: unknown): void;
+  newClusterUid(): string;
+}
+
+export function makeContext(options: GlobalOptions, interruption: Interruption): CommandContext {
+  const { env } = process;
+  const stateDir = resolve(options.state ?? env["CAPSTAN_STATE"] ?? defaultStateDir);
+  const terminal = processTerminal(env);
+  return {
+    stateDir,
+    json: options.json === true,
+    terminal,
+    clock: systemClock,
+    env,
+    providers: makeProviders(stateDir, systemClock),
+    interruption,
+    emit: (value) => terminal.write(`${JSON.stringify(value)}\n`),
+    newClusterUid: randomUUID,
+  };
+}
+
+/** Bad manifests, all problems at once. */
+export class BadInput extends CapstanError {
+  constructor(readonly diagnostics: readonly Diagnostic[]) {
+    const errors = diagnostics.filter(({ severity }) => severity === "error").length;
+    super({
+      code: "INVALID_INPUT",
+      source: "user",
+      message: `${diagnostics.map(diagnosticText).join("\n")}\n${errors} ${errors === 1 ? "error" : "errors"}; nothing was touched`,
+    });
+  }
+}
+
+/** The clusters in what the user named. Throws BadInput before anything else happens. */
+export function loadClusters(paths: readonly string[], context: CommandContext): Desired[] {
+  if (paths.length === 0) {
+    throw new CapstanError({
+      code: "BAD_USAGE",
+      source: "user",
+      message: "which manifests? name them with -f",
+      hint: "e.g. capstan plan -f examples/quickstart",
+    });
+  }
+  const { clusters, diagnostics } = readDesired(readSources(paths), context.providers.all);
+  if (diagnostics.some(({ severity }) => severity === "error")) throw new BadInput(diagnostics);
+  for (const warning of diagnostics) context.terminal.error(`${diagnosticText(warning)}\n`);
+  if (clusters.length > 0) return clusters;
+  throw new CapstanError({
+    code: "INVALID_INPUT",
+    source: "user",
+    message: `no Cluster in ${paths.join(", ")}; nothing was touched`,
+    hint: "every folder needs a Cluster object",
+  });
+}
+
+/** The provider that a cluster's providerSpec names; validation has seen that there is one. */
+export function providerOf(desired: Desired, context: CommandContext): InfrastructureProvider {
+  const wanted = desired.cluster.spec.providerSpec.value.apiVersion;
+  const provider = context.providers.all.find(({ apiVersion }) => apiVersion === wanted);
+  if (provider !== undefined) return provider;
+  throw new Error(`no provider for ${clusterNameOf(desired.cluster)}`);
+}
+
+/** The workspace of a command, ready for use, with the Pulumi that goes with it. */
+export async function openWorkspace(
+  options: GlobalOptions,
+  context: CommandContext,
+): Promise<{ workspace: Workspace; pulumi: string }> {
+  const progress = (text: string) => context.terminal.error(`${text}\n`);
+  const toolchain = await ensurePulumi({ env: context.env, progress });
+  const workspace = new Workspace({
+    stateDir: context.stateDir,
+    ...(options.backend !== undefined && { backend: options.backend }),
+    pulumiBinDir: toolchain.binDir,
+    env: context.env,
+  });
+  workspace.prepare();
+  return { workspace, pulumi: toolchain.bin };
+}
+
+/** An engine that only reads. */
+export async function openEngine(
+  options: GlobalOptions,
+  context: CommandContext,
+): Promise<{ engine: Engine; workspace: Workspace }> {
+  const { workspace, pulumi } = await openWorkspace(options, context);
+  const { interruption } = context;
+  return { engine: new Engine({ pulumi, workspace, interruption }), workspace };
+}
+
+/** Runs `work` with an engine that may change the stack, under the stack's lock. */
+export async function withLockedEngine<T>(
+  options: GlobalOptions,
+  context: CommandContext,
+  about: { readonly stack: string; readonly command: string },
+  work: (engine: Engine, workspace: Workspace) => Promise<T>,
+): Promise<T> {
+  const { workspace, pulumi } = await openWorkspace(options, context);
+  const { stateDir, clock, interruption } = context;
+  const lock = await StackLock.acquire({ stateDir, clock, ...about });
+  const engine = new Engine({
+    pulumi,
+    workspace,
+    interruption,
+    onEngine: (pid) => lock.setEngine(pid),
+  });
+  try {
+    await engine.releaseDeadLock(about.stack);
+    return await work(engine, workspace);
+  } finally {
+    lock.release();
+  }
+}

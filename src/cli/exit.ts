@@ -1,0 +1,30 @@
+import { type CapstanError, isCapstanError } from "../api/error.js";
+
+/** Exit codes of every command. Source: design of the product; docs/cli.md lists them for users. */
+export const exitCodes = {
+  done: 0,
+  failed: 1,
+  changesPending: 2,
+  incomplete: 3,
+  piecesKept: 4,
+  locked: 5,
+  badUsage: 64,
+  badInput: 65,
+  interrupted: 130,
+} as const;
+
+/** The exit code for an error that ended a command. */
+export function exitCodeOf(error: unknown): number {
+  if (!isCapstanError(error)) return exitCodes.failed;
+  return byCode[error.code] ?? exitCodes.failed;
+}
+
+const byCode: Partial<Record<CapstanError["code"], number>> = {
+  LOCKED: exitCodes.locked,
+  AMBIGUOUS_OWNER: exitCodes.locked,
+  BAD_USAGE: exitCodes.badUsage,
+  NOT_CONFIRMED: exitCodes.badUsage,
+  INVALID_INPUT: exitCodes.badInput,
+  UNSUPPORTED_CHANGE: exitCodes.badInput,
+  CANCELLED: exitCodes.interrupted,
+};

@@ -1,0 +1,168 @@
+import { nodeKey, type NodeKey } from "../graph/graph.js";
+import type { ApplyEvent } from "../engine/apply.js";
+import type { Plan } from "../plan/plan.js";
+import { planTree, type TreeLine } from "../plan/tree.js";
+import type { Clock } from "../provider/port.js";
+import { painted, type Terminal, treeLines } from "./terminal.js";
+
+/** Shows how an apply goes. */
+export interface Progress {
+  on(event: ApplyEvent): void;
+  /** Leaves the terminal as it found it. Idempotent. */
+  end(): void;
+}
+
+const redrawMs = 100;
+
+/** A tree that is redrawn in place on a terminal, one line per event elsewhere. */
+export function makeProgress(plan: Plan, terminal: Terminal, clock: Clock): Progress {
+  return terminal.live ? new LiveTree(plan, terminal, clock) : new EventLines(terminal, clock);
+}
+
+type RowState =
+  | { readonly kind: "running"; readonly since: number; readonly what: string }
+  | { readonly kind: "booting"; readonly since: number }
+  | { readonly kind: "done"; readonly tookMs: number }
+  | { readonly kind: "failed"; readonly message: string };
+
+const doing = {
+  create: "creating",
+  update: "updating",
+  delete: "deleting",
+  read: "reading",
+} as const;
+
+class LiveTree implements Progress {
+  private readonly rows: { text: string; line: TreeLine }[];
+  private readonly states = new Map<NodeKey, RowState>();
+  private readonly started = new Map<NodeKey, number>();
+  private readonly timer: NodeJS.Timeout;
+  private drawn = 0;
+  private status = "";
+
+  constructor(
+    plan: Plan,
+    private readonly terminal: Terminal,
+    private readonly clock: Clock,
+  ) {
+    this.rows = treeLines(planTree(plan));
+    this.timer = setInterval(() => this.draw(), redrawMs);
+    this.timer.unref();
+    this.draw();
+  }
+
+  on(event: ApplyEvent): void {
+    const now = this.clock.now();
+    switch (event.kind) {
+      case "pass":
+        this.status = `wave ${event.number}: ${event.reason}`;
+        break;
+      case "waiting":
+        this.status = event.reason;
+        for (const key of event.keys) {
+          this.states.set(key, { kind: "booting", since: this.startOf(key, now) });
+        }
+        break;
+      case "ready":
+        this.states.set(event.key, { kind: "done", tookMs: now - this.startOf(event.key, now) });
+        break;
+      case "resource": {
+        const { operation, state, kind, name, message } = event.event;
+        const key = nodeKey(kind, name);
+        const since = this.startOf(key, now);
+        if (state === "started") {
+          this.states.set(key, { kind: "running", since, what: doing[operation] });
+        } else if (state === "failed") {
+          this.states.set(key, { kind: "failed", message: message ?? "" });
+        } else {
+          this.states.set(key, { kind: "done", tookMs: now - since });
+        }
+        break;
+      }
+      case "committed":
+        this.status = `revision ${event.revision} committed`;
+        break;
+    }
+  }
+
+  end(): void {
+    clearInterval(this.timer);
+    this.draw();
+  }
+
+  private startOf(key: NodeKey, now: number): number {
+    const known = this.started.get(key);
+    if (known !== undefined) return known;
+    this.started.set(key, now);
+    return now;
+  }
+
+  private draw(): void {
+    const { colors, columns } = this.terminal;
+    const lines = [
+      ...this.rows.map(({ text, line }) => {
+        const state = line.key === undefined ? undefined : this.states.get(line.key);
+        const plain = `  ${text}${state === undefined ? "" : `   ${this.describe(state)}`}`;
+        return painted(plain.slice(0, columns - 1), line, colors);
+      }),
+      "",
+      this.status.slice(0, columns - 1),
+    ];
+    const up = this.drawn > 0 ? `\u001b[${this.drawn}A` : "";
+    this.terminal.write(`${up}${lines.map((line) => `\u001b[2K${line}\n`).join("")}`);
+    this.drawn = lines.length;
+  }
+
+  private describe(state: RowState): string {
+    const seconds = (ms: number) => `${(ms / 1000).toFixed(1)}s`;
+    switch (state.kind) {
+      case "running":
+        return `${state.what} ${seconds(this.clock.now() - state.since)}`;
+      case "booting":
+        return `booting ${seconds(this.clock.now() - state.since)}`;
+      case "done":
+        return `done ${seconds(state.tookMs)}`;
+      case "failed":
+        return `failed: ${state.message}`;
+    }
+  }
+}
+
+class EventLines implements Progress {
+  private readonly begin: number;
+
+  constructor(
+    private readonly terminal: Terminal,
+    private readonly clock: Clock,
+  ) {
+    this.begin = clock.now();
+  }
+
+  on(event: ApplyEvent): void {
+    const line = lineOf(event);
+    if (line === undefined) return;
+    const elapsed = ((this.clock.now() - this.begin) / 1000).toFixed(1).padStart(6);
+    this.terminal.write(`${elapsed}s  ${line}\n`);
+  }
+
+  end(): void {}
+}
+
+function lineOf(event: ApplyEvent): string | undefined {
+  switch (event.kind) {
+    case "pass":
+      return `wave ${event.number}: ${event.reason}`;
+    case "waiting":
+      return `waiting for ${event.keys.length} hosts: ${event.reason}`;
+    case "ready":
+      return `${event.key} runs`;
+    case "resource": {
+      const { operation, state, kind, name, id, message } = event.event;
+      if (state === "started" || operation === "read") return undefined;
+      if (state === "failed") return `${kind} ${name}: ${operation} failed: ${message ?? ""}`;
+      return `${kind} ${name}: ${operation} done${id === undefined ? "" : ` (${id})`}`;
+    }
+    case "committed":
+      return `revision ${event.revision} committed`;
+  }
+}

@@ -1,0 +1,86 @@
+import { CapstanError } from "../api/error.js";
+import type { ResourceEvent } from "../dynamic/cloud-resource.js";
+import { cloudResources } from "../plan/target.js";
+import type { Clock, InfrastructureProvider } from "../provider/port.js";
+import { type Engine, engineFailed } from "./engine.js";
+import { resolvePendingCreates } from "./recover.js";
+import { callContext, stepwiseSession } from "./session.js";
+import type { StackState } from "./state.js";
+
+export interface DestroyOptions {
+  readonly engine: Engine;
+  readonly provider: InfrastructureProvider;
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  readonly stop: AbortSignal;
+  report(event: ResourceEvent): void;
+}
+
+/**
+ * Deletes everything that a stack records, dependents first, and looks afterwards. Forward only: the
+ * same command finishes what this one could not. Throws CLOUD_FAILED or ENGINE_FAILED when something
+ * is left in the record, NOT_OURS never deletes. Returns what still carries the cluster's marks.
+ */
+export async function destroyCluster(
+  stack: string,
+  state: StackState,
+  options: DestroyOptions,
+): Promise<{ readonly deleted: number; readonly left: readonly string[] }> {
+  const { engine, provider, clock, timeoutMs, stop } = options;
+  const failures: ResourceEvent[] = [];
+  const session = (assertEngineAlive: () => void) =>
+    stepwiseSession({
+      provider,
+      clock,
+      timeoutMs,
+      assertEngineAlive,
+      report: (event) => {
+        if (event.state === "failed") failures.push(event);
+        options.report(event);
+      },
+    });
+  const context = callContext(clock, stop);
+  const resolved = await resolvePendingCreates(stack, state, {
+    engine,
+    provider,
+    context,
+    session: () => session(() => {}),
+  });
+  const result = await engine.destroy(
+    stack,
+    session(() => engine.assertAlive()),
+  );
+  stop.throwIfAborted();
+  if (result.code !== 0 && failures.length === 0) throw engineFailed(`cannot destroy ${stack}`, result);
+  if (result.code !== 0) throw leftOver(stack, failures);
+  return {
+    deleted: cloudResources(resolved).length,
+    left: await aliveResources(options, state),
+  };
+}
+
+/** What the cloud still shows alive with this cluster's marks. */
+async function aliveResources(
+  { provider, clock, stop }: DestroyOptions,
+  { transaction }: StackState,
+): Promise<string[]> {
+  if (transaction === undefined) return [];
+  const { clusterUid, target } = transaction;
+  const scope = { cluster: target.cluster, clusterUid };
+  const listed = await provider.inventory(callContext(clock, stop), scope);
+  return listed
+    .filter(({ phase }) => phase !== "gone")
+    .map(({ id, who }) => `${who.kind} ${who.name} (${id})`);
+}
+
+function leftOver(stack: string, failures: readonly ResourceEvent[]): CapstanError {
+  return new CapstanError({
+    code: "CLOUD_FAILED",
+    source: "cloud",
+    subject: stack,
+    message: failures
+      .map(({ kind, name, message }) => `cannot delete ${kind} ${name}: ${message ?? ""}`)
+      .join("\n"),
+    hint: "the same command goes on with what is left",
+  });
+}

@@ -1,0 +1,215 @@
+import { existsSync } from "node:fs";
+import { hostname } from "node:os";
+import { dirname } from "node:path";
+import { CapstanError } from "../api/error.js";
+import { type ResourceLookup, serveAttached } from "../dynamic/attached-server.js";
+import type { PassProgram } from "../transaction/registration.js";
+import { emptyState } from "../plan/target.js";
+import { livenessOf } from "./process-identity.js";
+import { serveProgram } from "./program.js";
+import { projectName } from "./project.js";
+import { type PulumiResult, runPulumi } from "./pulumi.js";
+import { type PulumiLock, readPulumiLocks } from "./pulumi-locks.js";
+import { parseExport, type StackState } from "./state.js";
+import type { Workspace } from "./workspace.js";
+
+/** Ways to end an engine run early. */
+export interface Interruption {
+  /** Ask it to stop: no new steps. */
+  readonly stop: AbortSignal;
+  /** Kill it and everything under it. */
+  readonly kill: AbortSignal;
+}
+
+export interface EngineOptions {
+  readonly pulumi: string;
+  readonly workspace: Workspace;
+  readonly interruption?: Interruption;
+  onEngine?(pid: number | undefined): void;
+}
+
+/** Serves the handlers of one engine run; `cancelled` is called when the engine is asked to stop. */
+export interface HandlerSession {
+  readonly lookup: ResourceLookup;
+  cancelled(): void;
+}
+
+/** Runs Pulumi's engine on one stack after another. Every run starts and ends a process. */
+export class Engine {
+  private running: number | undefined;
+
+  constructor(private readonly options: EngineOptions) {}
+
+  /** Throws ENGINE_DEAD unless an engine run is under way: asked before each call that changes a cloud. */
+  assertAlive(): void {
+    if (this.running !== undefined) return;
+    throw new CapstanError({
+      code: "ENGINE_DEAD",
+      source: "engine",
+      message: "the engine that asked for this change has ended",
+      hint: "run the same command again",
+      retryable: false,
+    });
+  }
+
+  /**
+   * What is recorded about a stack; an empty state when there is no such stack. Throws BAD_STATE
+   * naming the file when it cannot be read, and SCHEMA_NEWER.
+   */
+  async readState(stack: string): Promise<StackState> {
+    if (!(await this.hasStack(stack))) return { ...emptyState, foreign: [] };
+    const args = ["stack", "export", "--show-secrets", "--stack", stack];
+    const result = await this.run(args);
+    if (result.code === 0) return parseExport(result.stdout, stack);
+    const where = this.options.workspace.checkpointFile(stack) ?? this.options.workspace.backendUrl;
+    throw new CapstanError({
+      code: "BAD_STATE",
+      source: "engine",
+      subject: stack,
+      message: `cannot read the state of ${stack} in ${where}: ${lastWords(result)}`,
+      hint: "it was left as it is; restore it from a backup, or check backend and passphrase",
+    });
+  }
+
+  /** Makes the stack if it is missing, and its settings file if that is. */
+  async ensureStack(stack: string, state: StackState): Promise<void> {
+    const { workspace } = this.options;
+    if (!(await this.hasStack(stack))) {
+      await this.mustRun(["stack", "init", stack], `cannot make stack ${stack}`);
+    } else if (state.salt !== undefined && !existsSync(workspace.stackFile(stack))) {
+      workspace.writeStackSettings(workspace.stackFile(stack), { encryptionsalt: state.salt });
+    }
+  }
+
+  /** One pass: registers the program's resources. Resolves with the result, whatever it is. */
+  async pass(
+    stack: string,
+    program: PassProgram,
+    session: HandlerSession,
+  ): Promise<PulumiResult> {
+    const served = await serveProgram(program);
+    try {
+      const args = ["up", "--yes", "--skip-preview", "--suppress-progress", "--suppress-outputs"];
+      return await this.attached([...args, "--client", served.address], stack, session);
+    } finally {
+      served.close();
+    }
+  }
+
+  /** Reads resources again from the cloud into the state; `forget` drops pending creates as well. */
+  async refresh(
+    stack: string,
+    urns: readonly string[],
+    session: HandlerSession,
+    forget: "keepPending" | "clearPendingCreates" = "keepPending",
+  ): Promise<PulumiResult> {
+    const args = ["refresh", "--yes", "--skip-preview", "--suppress-progress"];
+    if (forget === "clearPendingCreates") args.push("--clear-pending-creates");
+    for (const urn of urns) args.push("--target", urn);
+    return this.attached(args, stack, session);
+  }
+
+  /** Deletes everything that the stack records, dependents first. */
+  async destroy(stack: string, session: HandlerSession): Promise<PulumiResult> {
+    const args = ["destroy", "--yes", "--skip-preview", "--suppress-progress"];
+    return this.attached(args, stack, session);
+  }
+
+  /**
+   * Removes Pulumi's lock when whoever took it is provably dead. Throws LOCKED naming a holder that
+   * lives or of whom nothing is known.
+   */
+  async releaseDeadLock(stack: string): Promise<void> {
+    const locks = readPulumiLocks(this.options.workspace.backendUrl, stack);
+    if (locks.length === 0) return;
+    const living = locks.find((lock) => !isDead(lock));
+    if (living !== undefined) throw lockedByPulumi(stack, living);
+    await this.mustRun(["cancel", "--yes", "--stack", stack], `cannot unlock ${stack}`);
+  }
+
+  private async attached(
+    args: readonly string[],
+    stack: string,
+    session: HandlerSession,
+  ): Promise<PulumiResult> {
+    const server = await serveAttached(session.lookup, () => session.cancelled());
+    try {
+      return await this.run([...args, "--stack", stack], {
+        PULUMI_DEBUG_PROVIDERS: server.debugProviders,
+      });
+    } finally {
+      server.close();
+    }
+  }
+
+  /** The stacks of our project, in name order. */
+  async listStacks(): Promise<string[]> {
+    const file = this.options.workspace.checkpointFile("any");
+    if (file !== undefined && !existsSync(dirname(file))) return [];
+    const listed = await this.mustRun(
+      ["stack", "ls", "--json", "--project", projectName],
+      "cannot list stacks",
+    );
+    const stacks = JSON.parse(listed.stdout) as { name: string }[];
+    return stacks.map(({ name }) => name.split("/").at(-1) ?? name).sort();
+  }
+
+  private async hasStack(stack: string): Promise<boolean> {
+    const file = this.options.workspace.checkpointFile(stack);
+    return file === undefined ? (await this.listStacks()).includes(stack) : existsSync(file);
+  }
+
+  private async mustRun(args: readonly string[], what: string): Promise<PulumiResult> {
+    const result = await this.run(args);
+    if (result.code !== 0) throw engineFailed(what, result);
+    return result;
+  }
+
+  private run(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<PulumiResult> {
+    const { pulumi, workspace, interruption } = this.options;
+    return runPulumi(pulumi, workspace, {
+      args,
+      env,
+      ...(interruption && { stop: interruption.stop, kill: interruption.kill }),
+      onEngine: (pid) => {
+        this.running = pid;
+        this.options.onEngine?.(pid);
+      },
+    });
+  }
+}
+
+/** ENGINE_FAILED with the last lines that the engine printed. */
+export function engineFailed(what: string, result: PulumiResult): CapstanError {
+  return new CapstanError({
+    code: "ENGINE_FAILED",
+    source: "engine",
+    message: `${what}: ${lastWords(result)}`,
+  });
+}
+
+/** The end of what an engine printed, without its progress lines. */
+function lastWords({ code, stdout, stderr }: PulumiResult): string {
+  const said = `${stdout}\n${stderr}`.split("\n").map((line) => line.trim());
+  const errors = said.filter((line) => /^error: /.test(line)).map((line) => line.slice(7));
+  if (errors.length > 0) return [...new Set(errors)].join("; ");
+  const last = said.filter((line) => line !== "").slice(-3);
+  return last.length > 0 ? last.join("; ") : `Pulumi ended with ${code ?? "a signal"}`;
+}
+
+function isDead(lock: PulumiLock): boolean {
+  if (lock.host !== hostname()) return false;
+  return lock.identity === undefined || livenessOf(lock.identity) === "dead";
+}
+
+function lockedByPulumi(stack: string, lock: PulumiLock): CapstanError {
+  return new CapstanError({
+    code: "LOCKED",
+    source: "user",
+    subject: stack,
+    message: `cannot change ${stack}: it is locked by ${lock.user}@${lock.host} (pid ${lock.pid}, a Pulumi engine, since ${lock.since})`,
+    hint: "wait until it has ended; if that machine is lost for good, run pulumi cancel",
+    retryable: true,
+  });
+}
+

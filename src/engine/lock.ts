@@ -1,0 +1,155 @@
+import { mkdirSync } from "node:fs";
+import { userInfo } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { CapstanError, messageOf } from "../api/error.js";
+import type { Clock } from "../provider/port.js";
+import { identify, livenessOf, type ProcessIdentity } from "./process-identity.js";
+
+/** Who works on a stack. */
+export interface LockHolder {
+  readonly command: string;
+  readonly user: string;
+  readonly since: string;
+  readonly process: ProcessIdentity;
+  /** The engine that it runs at the moment: a dead command is not a dead engine. */
+  readonly engine?: ProcessIdentity;
+}
+
+export interface LockRequest {
+  readonly stateDir: string;
+  readonly stack: string;
+  /** Shown to whoever finds the lock. */
+  readonly command: string;
+  readonly clock: Clock;
+}
+
+/**
+ * One command per stack and state folder. Held over all passes of a transaction, while Pulumi's own
+ * lock covers one pass only. Kept in SQLite, so that of two who find a dead holder one wins.
+ */
+export class StackLock {
+  private constructor(
+    private readonly database: DatabaseSync,
+    private readonly stack: string,
+    private holder: LockHolder,
+  ) {}
+
+  /**
+   * Takes the lock; that of a holder that is provably dead is taken over, its engine killed first.
+   * Throws LOCKED naming the holder, BAD_STATE when the lock file is damaged.
+   */
+  static async acquire({ stateDir, stack, command, clock }: LockRequest): Promise<StackLock> {
+    const database = openLocks(join(stateDir, "locks.db"), stateDir);
+    const own = identify(process.pid);
+    if (own === undefined) throw new Error("a running process has an identity");
+    const since = new Date(clock.now()).toISOString();
+    const holder = { command, user: userInfo().username, since, process: own };
+    const text = JSON.stringify(holder);
+    try {
+      const inserted = database
+        .prepare("INSERT OR IGNORE INTO locks (stack, holder) VALUES (?, ?)")
+        .run(stack, text);
+      if (inserted.changes === 0) {
+        const row = database.prepare("SELECT holder FROM locks WHERE stack = ?").get(stack);
+        await takeOver(database, stack, String(row?.["holder"]), { text, clock });
+      }
+      return new StackLock(database, stack, holder);
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  }
+
+  /** Records the engine that now works under the lock, or that none does. */
+  setEngine(pid: number | undefined): void {
+    const { engine: _ended, ...rest } = this.holder;
+    const engine = pid === undefined ? undefined : identify(pid);
+    const next = engine === undefined ? rest : { ...rest, engine };
+    this.swap(next);
+    this.holder = next;
+  }
+
+  release(): void {
+    this.database
+      .prepare("DELETE FROM locks WHERE stack = ? AND holder = ?")
+      .run(this.stack, JSON.stringify(this.holder));
+    this.database.close();
+  }
+
+  private swap(next: LockHolder): void {
+    const { changes } = this.database
+      .prepare("UPDATE locks SET holder = ? WHERE stack = ? AND holder = ?")
+      .run(JSON.stringify(next), this.stack, JSON.stringify(this.holder));
+    if (changes === 0) throw lockedBy(this.stack, undefined);
+  }
+}
+
+function openLocks(path: string, stateDir: string): DatabaseSync {
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+  try {
+    const database = new DatabaseSync(path, { timeout: 5_000 });
+    database.exec("CREATE TABLE IF NOT EXISTS locks (stack TEXT PRIMARY KEY, holder TEXT NOT NULL)");
+    return database;
+  } catch (error) {
+    throw new CapstanError({
+      code: "BAD_STATE",
+      source: "engine",
+      subject: path,
+      message: `cannot open ${path}: ${messageOf(error)}`,
+      hint: "it holds nothing but who works on which stack; remove it when nobody does",
+      cause: error,
+    });
+  }
+}
+
+async function takeOver(
+  database: DatabaseSync,
+  stack: string,
+  found: string,
+  { text, clock }: { readonly text: string; readonly clock: Clock },
+): Promise<void> {
+  const other = found === "undefined" ? undefined : (JSON.parse(found) as LockHolder);
+  if (other !== undefined) {
+    if (livenessOf(other.process) !== "dead") throw lockedBy(stack, other);
+    await endEngine(stack, other, clock);
+  }
+  const { changes } =
+    other === undefined
+      ? database.prepare("INSERT OR IGNORE INTO locks (stack, holder) VALUES (?, ?)").run(stack, text)
+      : database
+          .prepare("UPDATE locks SET holder = ? WHERE stack = ? AND holder = ?")
+          .run(text, stack, found);
+  if (changes === 0) throw lockedBy(stack, undefined);
+}
+
+/** The engine of a dead command runs in a process group of its own: end all of it, and see it ended. */
+async function endEngine(stack: string, holder: LockHolder, clock: Clock): Promise<void> {
+  const { engine } = holder;
+  if (engine === undefined || livenessOf(engine) !== "alive") return;
+  try {
+    process.kill(-engine.pid, "SIGKILL");
+  } catch {
+    // It ended by itself in between.
+  }
+  const deadline = clock.now() + 10_000;
+  while (livenessOf(engine) === "alive") {
+    if (clock.now() > deadline) throw lockedBy(stack, holder);
+    await clock.sleep(20);
+  }
+}
+
+function lockedBy(stack: string, holder: LockHolder | undefined): CapstanError {
+  const who =
+    holder === undefined
+      ? "another command"
+      : `${holder.user}@${holder.process.host} (pid ${holder.process.pid}, "${holder.command}", since ${holder.since})`;
+  return new CapstanError({
+    code: "LOCKED",
+    source: "user",
+    subject: stack,
+    message: `cannot change ${stack}: it is locked by ${who}`,
+    hint: "wait until that command has ended, or interrupt it",
+    retryable: true,
+  });
+}

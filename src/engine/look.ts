@@ -1,0 +1,70 @@
+import { CapstanError } from "../api/error.js";
+import type { NodeKey } from "../graph/graph.js";
+import type { Sighting, Sightings } from "../plan/step.js";
+import {
+  cloudResources,
+  type PriorState,
+  recordedIdentity,
+  type RecordedResource,
+} from "../plan/target.js";
+import type {
+  CallContext,
+  InfrastructureProvider,
+  InventoryScope,
+  Observed,
+} from "../provider/port.js";
+
+/** What the cloud shows of one cluster. */
+export interface Look {
+  readonly sightings: Sightings;
+  /** What carries the cluster's marks but is in no record; gone ones included. */
+  readonly strangers: readonly Observed[];
+}
+
+/**
+ * One listing, then a look at each recorded resource that the listing does not show, since listings
+ * lag: "gone" is positive knowledge. Throws UNKNOWN_PRESENCE when the cloud cannot say.
+ */
+export async function look(
+  provider: InfrastructureProvider,
+  ctx: CallContext,
+  scope: InventoryScope,
+  prior: PriorState,
+): Promise<Look> {
+  const listed = await provider.inventory(ctx, scope);
+  const byId = new Map(listed.map((observed) => [observed.id, observed]));
+  const sightings = new Map<NodeKey, Sighting>();
+  for (const resource of cloudResources(prior)) {
+    const seen = byId.get(resource.id ?? "");
+    const sighting = seen ?? (await locateUnlisted(provider, ctx, resource));
+    sightings.set(resource.key, sighting === "gone" || sighting.phase === "gone" ? "gone" : sighting);
+    byId.delete(resource.id ?? "");
+  }
+  return { sightings, strangers: [...byId.values()] };
+}
+
+async function locateUnlisted(
+  provider: InfrastructureProvider,
+  ctx: CallContext,
+  resource: RecordedResource,
+): Promise<Sighting> {
+  const handler = provider.handlers.get(resource.kind);
+  const who = recordedIdentity(resource);
+  const presence = await handler?.locate(ctx, who, resource.id);
+  if (presence?.found === "one") return presence.resource;
+  if (presence?.found === "none") return "gone";
+  const reason =
+    presence?.found === "unknown"
+      ? presence.reason
+      : presence?.found === "many"
+        ? `several carry its identity (${presence.ids.join(", ")})`
+        : `provider ${provider.name} does not serve ${resource.kind}`;
+  throw new CapstanError({
+    code: "UNKNOWN_PRESENCE",
+    source: "cloud",
+    subject: resource.name,
+    message: `cannot find out whether ${resource.kind} ${resource.name} exists: ${reason}`,
+    hint: "nothing was changed; run the same command again when the cloud answers",
+    retryable: true,
+  });
+}

@@ -1,0 +1,87 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { hostname } from "node:os";
+
+/**
+ * A process beyond doubt: pids are used again, start times are not, and neither means anything after
+ * a reboot. Architecture rule 5.7.
+ */
+export interface ProcessIdentity {
+  readonly host: string;
+  readonly boot: string;
+  readonly pid: number;
+  /** Opaque; equal for the same process only. */
+  readonly started: string;
+}
+
+/** The identity of a running process of this machine, or undefined when there is none. */
+export function identify(pid: number): ProcessIdentity | undefined {
+  const started = startOf(pid);
+  return started === undefined ? undefined : { host: hostname(), boot: bootId(), pid, started };
+}
+
+export type Liveness = "alive" | "dead" | "unknown";
+
+/** Whether that very process lives. Of another machine nothing is known. */
+export function livenessOf(identity: ProcessIdentity): Liveness {
+  if (identity.host !== hostname()) return "unknown";
+  if (identity.boot !== bootId()) return "dead";
+  return startOf(identity.pid) === identity.started ? "alive" : "dead";
+}
+
+/** The parent of a running process of this machine. */
+export function parentOf(pid: number): number | undefined {
+  const parent = statOf(pid)?.[1] ?? askPs(pid, "ppid=");
+  return parent === undefined ? undefined : Number(parent);
+}
+
+/** Linux counts process times in hundredths of a second (USER_HZ), whatever the kernel's own tick. */
+const ticksPerSecond = 100;
+
+/** When a process began, in milliseconds since the epoch, to about a second; undefined if unknown. */
+export function startTimeMs(pid: number): number | undefined {
+  try {
+    const boot = /^btime (\d+)$/m.exec(readFileSync("/proc/stat", "utf8"))?.[1];
+    const ticks = statOf(pid)?.[19];
+    if (boot === undefined || ticks === undefined) return undefined;
+    return (Number(boot) + Number(ticks) / ticksPerSecond) * 1_000;
+  } catch {
+    return undefined;
+  }
+}
+
+function startOf(pid: number): string | undefined {
+  const stat = statOf(pid);
+  // A zombie has ended: it waits for its parent to notice.
+  if (stat !== undefined) return stat[0] === "Z" ? undefined : stat[19];
+  return askPs(pid, "lstart=");
+}
+
+/** Fields of /proc/<pid>/stat from "state" on (field 3 of proc(5)); undefined without such a file. */
+function statOf(pid: number): string[] | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The command's name may hold spaces and parentheses, so count from its closing one.
+    return text.slice(text.lastIndexOf(")") + 2).split(" ");
+  } catch {
+    return undefined;
+  }
+}
+
+function askPs(pid: number, field: string): string | undefined {
+  if (process.platform === "linux" || process.platform === "win32") return undefined;
+  try {
+    const answer = execFileSync("ps", ["-o", field, "-p", String(pid)], { encoding: "utf8" }).trim();
+    return answer === "" ? undefined : answer;
+  } catch {
+    return undefined;
+  }
+}
+
+function bootId(): string {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  } catch {
+    return "";
+  }
+}

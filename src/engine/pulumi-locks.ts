@@ -1,0 +1,60 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { identify, type ProcessIdentity, startTimeMs } from "./process-identity.js";
+import { projectName } from "./project.js";
+
+/** A lock of Pulumi's own, as a file backend keeps it. Source: reference/pulumi.md 2.2. */
+export interface PulumiLock {
+  readonly pid: number;
+  readonly user: string;
+  readonly host: string;
+  readonly since: string;
+  /** The process that took it, if it still runs on this machine. */
+  readonly identity?: ProcessIdentity;
+}
+
+/**
+ * The locks on a stack in a file backend. Pulumi writes no start time, so a process that started
+ * after its lock was taken is another one with the same pid. Other backends answer none here: their
+ * engine refuses by itself.
+ */
+export function readPulumiLocks(backendUrl: string, stack: string): PulumiLock[] {
+  if (!backendUrl.startsWith("file://")) return [];
+  const root = decodeURIComponent(new URL(backendUrl.replace(/\?.*$/, "")).pathname);
+  const folder = join(root, ".pulumi", "locks", "organization", projectName, stack);
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".json"))
+    .flatMap((name) => readLock(join(folder, name)));
+}
+
+function readLock(file: string): PulumiLock[] {
+  try {
+    const lock = JSON.parse(readFileSync(file, "utf8")) as {
+      pid: number;
+      username: string;
+      hostname: string;
+      timestamp: string;
+    };
+    const identity = lock.hostname === hostname() ? identify(lock.pid) : undefined;
+    const sameProcess = identity !== undefined && startedBefore(lock.pid, lock.timestamp);
+    return [
+      {
+        pid: lock.pid,
+        user: lock.username,
+        host: lock.hostname,
+        since: lock.timestamp,
+        ...(sameProcess && { identity }),
+      },
+    ];
+  } catch {
+    return []; // It was released in between.
+  }
+}
+
+/** A process that began after the lock was taken cannot be its holder. */
+function startedBefore(pid: number, timestamp: string): boolean {
+  const startedMs = startTimeMs(pid);
+  return startedMs === undefined || startedMs <= Date.parse(timestamp) + 1_000;
+}

@@ -1,0 +1,80 @@
+import { CapstanError } from "../api/error.js";
+import type { NodeKey } from "../graph/graph.js";
+import type { PendingOperation } from "../plan/target.js";
+import type { CallContext, Identity, InfrastructureProvider } from "../provider/port.js";
+import { transactionKey } from "../transaction/pass.js";
+import { type Engine, engineFailed, type HandlerSession } from "./engine.js";
+import type { StackState } from "./state.js";
+
+export interface RecoveryTools {
+  readonly engine: Engine;
+  readonly provider: InfrastructureProvider;
+  readonly context: CallContext;
+  session(): HandlerSession;
+}
+
+/** Creations that an engine was killed in: the cloud may or may not have carried them out. */
+export function pendingCreates(state: StackState): PendingOperation[] {
+  return state.pending.filter(({ type }) => type === "creating");
+}
+
+/**
+ * Resolves the creations that a dead engine left: one that is recorded by now was adopted; any
+ * other is looked for and removed. Then, and not before, their entries are cleared. Architecture 5.4
+ * and section 6. Returns the state after it. Throws UNKNOWN_PRESENCE when the cloud cannot say.
+ */
+export async function resolvePendingCreates(
+  stack: string,
+  state: StackState,
+  tools: RecoveryTools,
+): Promise<StackState> {
+  const creates = pendingCreates(state);
+  if (creates.length === 0) return state;
+  const { engine } = tools;
+  const recorded = new Set<NodeKey>(state.resources.map(({ key }) => key));
+  for (const create of creates) {
+    if (!recorded.has(create.key)) await removeUnrecorded(create, tools);
+  }
+  const transaction = state.resources.find(({ key }) => key === transactionKey);
+  const urns = transaction === undefined ? [] : [transaction.urn];
+  const result = await engine.refresh(stack, urns, tools.session(), "clearPendingCreates");
+  if (result.code !== 0) throw engineFailed(`cannot clear pending creations of ${stack}`, result);
+  return engine.readState(stack);
+}
+
+/** Reads resources again whose update or deletion a dead engine left unfinished, and stale ones. */
+export async function refreshRecords(
+  stack: string,
+  state: StackState,
+  stale: readonly NodeKey[],
+  tools: RecoveryTools,
+): Promise<StackState> {
+  const interrupted = state.pending.filter(({ type }) => type !== "creating");
+  const keys = new Set([...stale, ...interrupted.map(({ key }) => key)]);
+  const urns = state.resources.filter(({ key }) => keys.has(key)).map(({ urn }) => urn);
+  if (urns.length === 0) return state;
+  const result = await tools.engine.refresh(stack, urns, tools.session());
+  if (result.code !== 0) throw engineFailed(`cannot read resources of ${stack} again`, result);
+  return tools.engine.readState(stack);
+}
+
+async function removeUnrecorded(
+  { kind, key, inputs }: PendingOperation,
+  { provider, context, session }: RecoveryTools,
+): Promise<void> {
+  const handler = provider.handlers.get(kind);
+  const who = inputs["who"] as Identity | undefined;
+  // Records have no life in a cloud: an interrupted one has left nothing.
+  if (handler === undefined || who === undefined) return;
+  const presence = await handler.locate(context, who);
+  if (presence.found === "none") return;
+  if (presence.found === "one") return session().lookup(kind).delete(presence.resource.id, inputs);
+  throw new CapstanError({
+    code: "UNKNOWN_PRESENCE",
+    source: "cloud",
+    subject: who.name,
+    message: `cannot resolve the interrupted creation of ${key}: ${presence.found === "unknown" ? presence.reason : `several carry its identity (${presence.ids.join(", ")})`}`,
+    hint: "run the same command again when the cloud answers",
+    retryable: true,
+  });
+}

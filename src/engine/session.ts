@@ -1,0 +1,78 @@
+import { CapstanError } from "../api/error.js";
+import { type BridgeRuntime, CloudResource, type ResourceEvent } from "../dynamic/cloud-resource.js";
+import type { DynamicResource } from "../dynamic/protocol.js";
+import { type RecordKind, recordKinds, RecordResource } from "../dynamic/record-resource.js";
+import type { CallContext, Clock, InfrastructureProvider } from "../provider/port.js";
+import type { HandlerSession } from "./engine.js";
+
+/** Finds the resource that serves a kind among the records and the given providers. */
+export function resourceFor(
+  kind: string,
+  providers: readonly InfrastructureProvider[],
+  runtime: BridgeRuntime,
+): DynamicResource {
+  if ((recordKinds as readonly string[]).includes(kind)) {
+    return new RecordResource(kind as RecordKind);
+  }
+  for (const provider of providers) {
+    const handler = provider.handlers.get(kind);
+    if (handler !== undefined) return new CloudResource(provider, kind, handler, runtime);
+  }
+  throw new CapstanError({
+    code: "NOT_FOUND",
+    source: "engine",
+    message: `cannot serve resources of kind ${kind}: no provider of this release does`,
+    hint: "install the release or the provider that made them",
+  });
+}
+
+/** A context for calls outside engine runs: looking, and waiting. */
+export function callContext(clock: Clock, signal: AbortSignal): CallContext {
+  return { clock, signal, assertEngineAlive: () => {} };
+}
+
+export interface StepwiseOptions {
+  readonly provider: InfrastructureProvider;
+  readonly clock: Clock;
+  /** How long a deletion or a lost answer may take, milliseconds. */
+  readonly timeoutMs: number;
+  /** Throws ENGINE_DEAD once the engine of this run has ended. */
+  assertEngineAlive(): void;
+  report(event: ResourceEvent): void;
+}
+
+/**
+ * The handlers of one engine run under our own command: they answer once the cloud has accepted,
+ * and stop where they can resume when the engine is asked to stop.
+ */
+export function stepwiseSession(options: StepwiseOptions): HandlerSession {
+  const { provider, clock, timeoutMs } = options;
+  const abort = new AbortController();
+  const runtime: BridgeRuntime = {
+    context: {
+      clock,
+      signal: abort.signal,
+      assertEngineAlive: () => options.assertEngineAlive(),
+    },
+    mode: "stepwise",
+    readyTimeoutMs: timeoutMs,
+    report: (event) => options.report(event),
+  };
+  const resources = new Map<string, DynamicResource>();
+  return {
+    lookup: (kind) => {
+      const known = resources.get(kind) ?? resourceFor(kind, [provider], runtime);
+      resources.set(kind, known);
+      return known;
+    },
+    cancelled: () =>
+      abort.abort(
+        new CapstanError({
+          code: "CANCELLED",
+          source: "user",
+          message: "interrupted",
+          hint: "the same command goes on where this one stopped",
+        }),
+      ),
+  };
+}

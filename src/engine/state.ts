@@ -1,0 +1,197 @@
+import { CapstanError, messageOf } from "../api/error.js";
+import { isJsonObject, type Json, type JsonObject } from "../api/json.js";
+import { kindOfToken, providerProperty } from "../dynamic/protocol.js";
+import { type NodeKey, nodeKey } from "../graph/graph.js";
+import type {
+  PendingOperation,
+  PriorState,
+  RecordedResource,
+  RevisionRecord,
+  Spent,
+  Target,
+  TransactionRecord,
+} from "../plan/target.js";
+import { revisionKey, transactionKey } from "../transaction/pass.js";
+import { checkSchemaVersion, decodePayload } from "./codec.js";
+
+/** Marks a decrypted secret in an export. Source: sdk/go/common/resource, `plaintext`. */
+const signature = "4dabf18193072939515e22adb298388d";
+
+interface ExportedResource {
+  readonly urn: string;
+  readonly type: string;
+  readonly custom?: boolean;
+  readonly id?: string;
+  readonly delete?: boolean;
+  readonly parent?: string;
+  readonly inputs?: JsonObject;
+  readonly outputs?: JsonObject;
+  readonly dependencies?: readonly string[];
+  readonly initErrors?: readonly string[];
+}
+
+/** A parsed export, with what else the stack holds. */
+export interface StackState extends PriorState {
+  /** URNs of resources that are not ours: a stack of a cluster must hold none. */
+  readonly foreign: readonly string[];
+  /** The salt of the passphrase secrets provider, if that is what encrypts the stack. */
+  readonly salt?: string;
+}
+
+/**
+ * What `pulumi stack export --show-secrets` printed, in our terms. Throws BAD_STATE for what cannot
+ * be read, SCHEMA_NEWER for what a newer release wrote.
+ */
+export function parseExport(text: string, stack: string): StackState {
+  const deployment = deploymentOf(text, stack);
+  const exported = (deployment["resources"] ?? []) as unknown as ExportedResource[];
+  const resources: RecordedResource[] = [];
+  const foreign: string[] = [];
+  for (const resource of exported) {
+    const record = recordOf(resource);
+    if (record !== undefined) resources.push(record);
+    else if (!resource.type.startsWith("pulumi:")) foreign.push(resource.urn);
+  }
+  const operations = (deployment["pending_operations"] ?? []) as unknown as {
+    type: string;
+    resource: ExportedResource;
+  }[];
+  const transaction = transactionOf(resources, stack);
+  const revision = revisionOf(resources, stack);
+  const salt = saltOf(deployment);
+  return {
+    resources,
+    pending: operations.map(({ type, resource }) => pendingOf(type, resource)),
+    ...(transaction !== undefined && { transaction }),
+    ...(revision !== undefined && { revision }),
+    foreign,
+    ...(salt !== undefined && { salt }),
+  };
+}
+
+function deploymentOf(text: string, stack: string): JsonObject {
+  try {
+    const deployment = (JSON.parse(text) as JsonObject)["deployment"];
+    if (isJsonObject(deployment)) return deployment;
+    throw new Error("it holds no deployment");
+  } catch (error) {
+    throw new CapstanError({
+      code: "BAD_STATE",
+      source: "engine",
+      subject: stack,
+      message: `cannot read the state of ${stack}: ${messageOf(error)}`,
+      hint: "it was left as it is; restore it from a backup of the backend",
+      cause: error,
+    });
+  }
+}
+
+function recordOf(resource: ExportedResource): RecordedResource | undefined {
+  const kind = kindOfUrn(resource.urn);
+  if (kind === undefined) return undefined;
+  const inputs = resource.inputs ?? {};
+  return {
+    urn: resource.urn,
+    key: keyOfUrn(resource.urn, kind),
+    kind,
+    name: nameOfUrn(resource.urn),
+    type: resource.custom === true ? "resource" : "component",
+    ...optional("parent", ownKey(resource.parent)),
+    ...(resource.id !== undefined && { id: resource.id }),
+    inputs: withoutProvider(plain(inputs) as JsonObject),
+    secretInputs: Object.keys(inputs).filter((key) => isSecret(inputs[key])),
+    outputs: withoutProvider(plain(resource.outputs ?? {}) as JsonObject),
+    dependsOn: (resource.dependencies ?? []).flatMap((urn) => ownKey(urn) ?? []),
+    unfinished: (resource.initErrors ?? []).length > 0,
+    deleting: resource.delete === true,
+  };
+}
+
+function pendingOf(type: string, resource: ExportedResource): PendingOperation {
+  const kind = kindOfUrn(resource.urn) ?? resource.type;
+  return {
+    type,
+    urn: resource.urn,
+    key: keyOfUrn(resource.urn, kind),
+    kind,
+    inputs: withoutProvider(plain(resource.inputs ?? {}) as JsonObject),
+  };
+}
+
+function transactionOf(
+  resources: readonly RecordedResource[],
+  stack: string,
+): TransactionRecord | undefined {
+  const record = resources.find(({ key, deleting }) => key === transactionKey && !deleting);
+  if (record === undefined) return undefined;
+  const where = `Transaction of ${stack}`;
+  checkSchemaVersion(record.inputs["schemaVersion"], where);
+  const payload = decodePayload<{ target: Target; spent: Spent }>(record.inputs["payload"], where);
+  return {
+    number: Number(record.inputs["number"]),
+    clusterUid: String(record.inputs["clusterUid"]),
+    owner: String(record.inputs["owner"]),
+    startedAtMs: Number(record.inputs["startedAtMs"]),
+    target: payload.target,
+    spent: payload.spent,
+  };
+}
+
+function revisionOf(
+  resources: readonly RecordedResource[],
+  stack: string,
+): RevisionRecord | undefined {
+  const record = resources.find(({ key, deleting }) => key === revisionKey && !deleting);
+  if (record === undefined) return undefined;
+  const where = `Revision of ${stack}`;
+  checkSchemaVersion(record.inputs["schemaVersion"], where);
+  const { target } = decodePayload<{ target: Target }>(record.inputs["payload"], where);
+  return { number: Number(record.inputs["number"]), target };
+}
+
+/** The kind of a resource of ours, dynamic or component; undefined for any other. */
+function kindOfUrn(urn: string): string | undefined {
+  const token = urn.split("::")[2]?.split("$").at(-1) ?? "";
+  const component = token.startsWith("capstan:index:") ? token.slice(14) : undefined;
+  return kindOfToken(token) ?? component;
+}
+
+function nameOfUrn(urn: string): string {
+  return urn.split("::").slice(3).join("::");
+}
+
+function keyOfUrn(urn: string, kind: string): NodeKey {
+  return nodeKey(kind, nameOfUrn(urn));
+}
+
+function ownKey(urn: string | undefined): NodeKey | undefined {
+  const kind = urn === undefined ? undefined : kindOfUrn(urn);
+  return kind === undefined || urn === undefined ? undefined : keyOfUrn(urn, kind);
+}
+
+function isSecret(value: Json | undefined): boolean {
+  return isJsonObject(value) && signature in value && "plaintext" in value;
+}
+
+/** Secrets replaced by their values. */
+function plain(value: Json): Json {
+  if (Array.isArray(value)) return value.map((item: Json) => plain(item));
+  if (!isJsonObject(value)) return value;
+  if (isSecret(value)) return JSON.parse(String(value["plaintext"])) as Json;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, plain(member)]));
+}
+
+function withoutProvider(properties: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(properties).filter(([key]) => key !== providerProperty));
+}
+
+function saltOf(deployment: JsonObject): string | undefined {
+  const providers = deployment["secrets_providers"];
+  const state = isJsonObject(providers) ? providers["state"] : undefined;
+  const salt = isJsonObject(state) ? state["salt"] : undefined;
+  return typeof salt === "string" ? salt : undefined;
+}
+
+function optional<K extends string, V>(key: K, value: V | undefined) {
+  return (value === undefined ? {} : { [key]: value }) as { [P in K]?: V };
+}

@@ -1,0 +1,151 @@
+import { randomBytes } from "node:crypto";
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { delimiter, dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { parse, stringify } from "yaml";
+import { CapstanError } from "../api/error.js";
+import { projectName } from "./project.js";
+
+export interface WorkspaceOptions {
+  readonly stateDir: string;
+  /** Any Pulumi backend URL; the state folder's own when left out. */
+  readonly backend?: string;
+  readonly pulumiBinDir: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/**
+ * The folders and the environment that engine runs need: a Pulumi project of our own, the backend
+ * and the passphrase file, all under the state folder unless the user named others.
+ */
+export class Workspace {
+  readonly stateDir: string;
+  readonly workDir: string;
+  readonly backendUrl: string;
+  private readonly ownBackend: boolean;
+
+  constructor(private readonly options: WorkspaceOptions) {
+    this.stateDir = resolve(options.stateDir);
+    this.workDir = join(this.stateDir, "work");
+    this.ownBackend = options.backend === undefined;
+    this.backendUrl = options.backend ?? pathToFileURL(join(this.stateDir, "pulumi")).href;
+  }
+
+  /** Makes the folders, the project file and, without a passphrase of the user's, the key file. */
+  prepare(): void {
+    mkdirSync(this.stateDir, { recursive: true, mode: 0o700 });
+    mkdirSync(this.workDir, { recursive: true, mode: 0o700 });
+    if (this.ownBackend) mkdirSync(join(this.stateDir, "pulumi"), { recursive: true, mode: 0o700 });
+    writeIfMissing(join(this.workDir, "Pulumi.yaml"), `name: ${projectName}\nruntime: nodejs\n`);
+    if (!this.hasOwnPassphrase()) this.preparePassphrase();
+  }
+
+  /** The environment of an engine run. The passphrase itself is never in it, only its file. */
+  engineEnv(): NodeJS.ProcessEnv {
+    return { ...this.options.env, ...this.exports(), ...hermetic };
+  }
+
+  /** What a plain `pulumi` needs in its environment to work on the same stacks. */
+  exports(): Record<string, string> {
+    const path = [this.options.pulumiBinDir, dirname(process.execPath), this.options.env["PATH"]];
+    return {
+      PATH: path.filter((part) => part !== undefined).join(delimiter),
+      PULUMI_BACKEND_URL: this.backendUrl,
+      CAPSTAN_STATE: this.stateDir,
+      ...(this.ownBackend && { PULUMI_HOME: join(this.stateDir, "pulumi-home") }),
+      ...(!this.hasOwnPassphrase() && { PULUMI_CONFIG_PASSPHRASE_FILE: this.passphraseFile() }),
+    };
+  }
+
+  /** The stack's settings file in our project. */
+  stackFile(stack: string): string {
+    return join(this.workDir, `Pulumi.${stack}.yaml`);
+  }
+
+  stackSettings(stack: string): Record<string, unknown> {
+    const file = this.stackFile(stack);
+    return existsSync(file) ? (parse(readFileSync(file, "utf8")) as Record<string, unknown>) : {};
+  }
+
+  writeStackSettings(file: string, settings: Record<string, unknown>): void {
+    writeAtomically(file, stringify(settings));
+  }
+
+  /** The file of a stack's state, for file backends; undefined for others. */
+  checkpointFile(stack: string): string | undefined {
+    if (!this.backendUrl.startsWith("file://")) return undefined;
+    const root = new URL(this.backendUrl.replace(/\?.*$/, "")).pathname;
+    return join(decodeURIComponent(root), ".pulumi", "stacks", projectName, `${stack}.json`);
+  }
+
+  private passphraseFile(): string {
+    return join(this.stateDir, "passphrase");
+  }
+
+  private hasOwnPassphrase(): boolean {
+    const { env } = this.options;
+    return (
+      env["PULUMI_CONFIG_PASSPHRASE"] !== undefined ||
+      (env["PULUMI_CONFIG_PASSPHRASE_FILE"] ?? "") !== ""
+    );
+  }
+
+  private preparePassphrase(): void {
+    const file = this.passphraseFile();
+    if (!existsSync(file) && this.hasStacks()) {
+      throw new CapstanError({
+        code: "BAD_STATE",
+        source: "user",
+        subject: file,
+        message: `cannot decrypt the state: ${file} is gone`,
+        hint: "restore the file, or set PULUMI_CONFIG_PASSPHRASE_FILE to a copy of it",
+      });
+    }
+    writeIfMissing(file, `${randomBytes(32).toString("base64url")}\n`);
+    if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
+  }
+
+  private hasStacks(): boolean {
+    return this.ownBackend && existsSync(join(this.stateDir, "pulumi", ".pulumi", "stacks"));
+  }
+}
+
+/** No update checks, no plugin downloads: an engine run talks to the backend and to us alone. */
+const hermetic = {
+  PULUMI_SKIP_UPDATE_CHECK: "1",
+  PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "1",
+  PULUMI_IGNORE_AMBIENT_PLUGINS: "1",
+};
+
+/** Whoever comes second finds the first one's file, complete: a link never replaces a name. */
+function writeIfMissing(file: string, text: string): void {
+  if (existsSync(file)) return;
+  const fresh = freshFile(file, text);
+  try {
+    linkSync(fresh, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  } finally {
+    rmSync(fresh);
+  }
+}
+
+function writeAtomically(file: string, text: string): void {
+  renameSync(freshFile(file, text), file);
+}
+
+function freshFile(file: string, text: string): string {
+  const fresh = `${file}.${process.pid}.tmp`;
+  writeFileSync(fresh, text, { mode: 0o600, flush: true });
+  return fresh;
+}

@@ -1,0 +1,154 @@
+import type { JsonObject } from "../api/json.js";
+import { type GraphNode, keyOf, type NodeKey } from "../graph/graph.js";
+import type { InfrastructureProvider } from "../provider/port.js";
+import type { ExpandedMachine, MachineOwner } from "../sets/expand.js";
+import { type HostDecision, machineKey } from "./hosts.js";
+import type { InfrastructureDecision } from "./infrastructure.js";
+import { changesOf, type FieldChange } from "./step.js";
+import {
+  cloudResources,
+  type PriorState,
+  type RecordedResource,
+  recordedSpec,
+  type TargetMachine,
+} from "./target.js";
+
+export type ChangeKind = "same" | "create" | "update" | "replace" | "delete";
+
+/** What becomes of one machine, for people. */
+export interface MachineChange {
+  readonly machine: string;
+  readonly controlPlane: boolean;
+  readonly owner?: MachineOwner;
+  readonly kind: ChangeKind;
+  /** The machine of an older MachineSet whose place this one takes. */
+  readonly supersedes?: string;
+  readonly changes: readonly FieldChange[];
+  readonly reason: string;
+  /** Its host's resource, as it is named in the end; of a deleted machine, the last one. */
+  readonly host?: NodeKey;
+}
+
+/** What becomes of one resource of the shared infrastructure, for people. */
+export interface InfrastructureChange {
+  readonly key: NodeKey;
+  readonly kind: ChangeKind;
+  readonly changes: readonly FieldChange[];
+  readonly reason: string;
+}
+
+/** A machine with what was decided about its host. */
+export interface DecidedHost {
+  readonly machine: ExpandedMachine;
+  readonly controlPlane: boolean;
+  readonly decision: HostDecision;
+  /** Wanted spec of the host with its Refs. */
+  readonly spec: GraphNode["spec"];
+  /** The same with Refs resolved as far as they are known. */
+  readonly wanted: JsonObject;
+}
+
+interface ChangesInput {
+  readonly hosts: readonly DecidedHost[];
+  readonly prior: PriorState;
+  readonly provider: InfrastructureProvider;
+}
+
+/** Every machine there is or will be, in name order. Pure. */
+export function machineChanges(input: ChangesInput): MachineChange[] {
+  const { hosts, provider } = input;
+  const removed = removedMachines(input);
+  const superseded = new Set<string>();
+  const kept = hosts.map((host): MachineChange => {
+    const change = {
+      machine: host.machine.name,
+      controlPlane: host.controlPlane,
+      ...(host.machine.owner !== undefined && { owner: host.machine.owner }),
+      ...shown(host.decision),
+      host: keyOf({ kind: provider.hostKind, name: host.decision.name }),
+    };
+    const older =
+      change.kind === "create"
+        ? removed.find((one) => takesPlaceOf(host.machine, one) && !superseded.has(one.name))
+        : undefined;
+    if (older === undefined) return change;
+    superseded.add(older.name);
+    return { ...change, kind: "replace", supersedes: older.name, ...differenceTo(older, host, input) };
+  });
+  const gone = removed
+    .filter(({ name }) => !superseded.has(name))
+    .map(
+      ({ name, owner, controlPlane, host }): MachineChange => ({
+        machine: name,
+        controlPlane,
+        ...(owner !== undefined && { owner }),
+        kind: "delete",
+        changes: [],
+        reason: "nothing asks for it any more",
+        host,
+      }),
+    );
+  return [...kept, ...gone].sort((left, right) => inNameOrder(left.machine, right.machine));
+}
+
+/** The shared infrastructure's resources, wanted ones first. Pure. */
+export function infrastructureChanges(
+  decisions: readonly InfrastructureDecision[],
+  doomed: readonly RecordedResource[],
+  provider: InfrastructureProvider,
+): InfrastructureChange[] {
+  const replacing = decisions.some(({ kind }) => kind === "replace");
+  const removed = doomed
+    .filter(({ kind }) => kind !== provider.hostKind)
+    .map(
+      ({ key }): InfrastructureChange => ({
+        key,
+        kind: "delete",
+        changes: [],
+        reason: replacing ? "its successor serves instead" : "nothing asks for it any more",
+      }),
+    );
+  return [...decisions.map((one) => ({ ...shown(one), key: keyOf(one.node) })), ...removed];
+}
+
+/** "workers-2" before "workers-10"; the same everywhere, whatever the machine's locale. */
+export function inNameOrder(left: string, right: string): number {
+  return left.localeCompare(right, "en", { numeric: true });
+}
+
+/** Machines that are recorded and no longer wanted. */
+function removedMachines({ hosts, prior }: ChangesInput): TargetMachine[] {
+  const wanted = new Set(hosts.map(({ machine }) => machine.name));
+  const recorded = new Set(
+    prior.resources.filter(({ kind }) => kind === "Machine").map(({ name }) => name),
+  );
+  const known = new Map(
+    [...(prior.revision?.target.machines ?? []), ...(prior.transaction?.target.machines ?? [])].map(
+      (machine) => [machine.name, machine],
+    ),
+  );
+  return [...known.values()].filter(({ name }) => recorded.has(name) && !wanted.has(name));
+}
+
+function takesPlaceOf(machine: ExpandedMachine, older: TargetMachine): boolean {
+  const deployment = machine.owner?.machineDeployment;
+  return (
+    deployment !== undefined &&
+    older.owner?.machineDeployment === deployment &&
+    older.owner.machineSet !== machine.owner?.machineSet
+  );
+}
+
+/** Why the older machine's host could not follow. */
+function differenceTo(older: TargetMachine, host: DecidedHost, { prior, provider }: ChangesInput) {
+  const record = cloudResources(prior).findLast(({ parent }) => parent === machineKey(older.name));
+  if (record === undefined) return {};
+  const verdict = provider.verdict(provider.hostKind, recordedSpec(record), host.wanted);
+  const reason = verdict.kind === "replace" ? verdict.reason : "";
+  return { changes: changesOf(verdict, recordedSpec(record), host.wanted), reason };
+}
+
+function shown({ kind, changes, reason }: InfrastructureDecision | HostDecision) {
+  // An unsupported change never gets into a plan: it was refused before.
+  return { kind: kind === "unsupported" ? ("same" as const) : kind, changes, reason };
+}

@@ -1,0 +1,142 @@
+import type { Json } from "../api/json.js";
+import { unknownValue } from "../api/unknown.js";
+import type { NodeKey } from "../graph/graph.js";
+import { wavesOf } from "../transaction/admit.js";
+import type { ChangeKind, MachineChange } from "./changes.js";
+import type { Plan } from "./plan.js";
+import type { FieldChange } from "./step.js";
+
+/** One line of the tree that plan, up and status print. */
+export interface TreeLine {
+  /** Box-drawing characters in front of the label. */
+  readonly branch: string;
+  readonly label: string;
+  readonly kind: ChangeKind | "group";
+  /** Field changes and the reason. */
+  readonly detail: string;
+  /** The resource whose progress the line shows while the plan is applied. */
+  readonly key?: NodeKey;
+}
+
+interface Branch {
+  readonly line: Omit<TreeLine, "branch">;
+  readonly children: readonly Branch[];
+}
+
+const verbs: Record<ChangeKind, string> = {
+  same: "unchanged",
+  create: "+ create",
+  update: "~ in place",
+  replace: "± replace",
+  delete: "- delete",
+};
+
+/** What the tree says about a kind of change. */
+export function verbOf(kind: TreeLine["kind"]): string {
+  return kind === "group" ? "" : verbs[kind];
+}
+
+/** The plan as a tree: cluster, infrastructure, machines without a set, then sets. Pure. */
+export function planTree(plan: Plan): TreeLine[] {
+  const name = plan.cluster.split("/")[1] ?? plan.cluster;
+  const root: Branch = {
+    line: { label: `Cluster ${name}`, kind: "group", detail: "" },
+    children: [...infrastructureBranches(plan), ...machineBranches(plan)],
+  };
+  return flatten(root, "", "");
+}
+
+/** The sentence under the tree. Counts hosts and infrastructure alike. Pure. */
+export function planSummary(plan: Plan): string {
+  if (plan.empty) return "No changes: objects, state and cloud agree.";
+  const count = (kind: "create" | "update" | "delete") =>
+    plan.steps.filter((step) => step.kind === kind).length;
+  const parts = [
+    [count("create"), "to create"],
+    [count("update"), "to update in place"],
+    [count("delete"), "to delete"],
+  ] as const;
+  const some = parts.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`);
+  const waves = wavesOf(plan).length;
+  if (some.length === 0) {
+    return plan.resumes
+      ? "Plan: nothing to change; an earlier transaction is to be committed"
+      : "Plan: no resource changes; the objects are recorded";
+  }
+  return `Plan: ${some.join(", ")}; ${waves} ${waves === 1 ? "wave" : "waves"}`;
+}
+
+/** "size small -> large, diskGib 20 -> 40 (this provider cannot resize)". Pure. */
+export function describeChanges(changes: readonly FieldChange[], reason: string): string {
+  const fields = changes.map(({ path, from, to }) => {
+    if (from === undefined) return `${path} ${shownValue(to)}`;
+    if (to === undefined) return `${path} ${shownValue(from)} -> none`;
+    return `${path} ${shownValue(from)} -> ${shownValue(to)}`;
+  });
+  if (fields.length === 0) return reason;
+  return reason === "" ? fields.join(", ") : `${fields.join(", ")} (${reason})`;
+}
+
+function infrastructureBranches(plan: Plan): Branch[] {
+  return plan.infrastructure.map(({ key, kind, changes, reason }) => ({
+    line: { label: key.split("/")[1] ?? key, kind, detail: describeChanges(changes, reason), key },
+    children: [],
+  }));
+}
+
+function machineBranches(plan: Plan): Branch[] {
+  const single = plan.machines.filter(({ owner }) => owner === undefined).map(machineBranch);
+  const groups = new Map<string, MachineChange[]>();
+  for (const change of plan.machines) {
+    const { owner } = change;
+    if (owner === undefined) continue;
+    const label =
+      owner.machineDeployment === undefined
+        ? `MachineSet ${owner.machineSet}`
+        : `MachineDeployment ${owner.machineDeployment}`;
+    groups.set(label, [...(groups.get(label) ?? []), change]);
+  }
+  const sets = [...groups].map(([label, changes]) => ({
+    line: { label, kind: "group" as const, detail: scaling(changes) },
+    children: changes.map(machineBranch),
+  }));
+  return [...single, ...sets];
+}
+
+function machineBranch(change: MachineChange): Branch {
+  const { machine, kind, supersedes, changes, reason, host } = change;
+  const described = describeChanges(changes, reason);
+  const detail = supersedes === undefined ? described : `of ${supersedes}: ${described}`;
+  return {
+    line: {
+      label: `Machine ${machine}`,
+      kind,
+      detail: detail === "of : " ? "" : detail,
+      ...(host !== undefined && { key: host }),
+    },
+    children: [],
+  };
+}
+
+/** "2 -> 3", or nothing when the number stays. */
+function scaling(changes: readonly MachineChange[]): string {
+  const before = changes.filter(({ kind }) => kind !== "create").length;
+  const after = changes.filter(({ kind }) => kind !== "delete").length;
+  return before === after ? "" : `${before} -> ${after}`;
+}
+
+function flatten({ line, children }: Branch, branch: string, indent: string): TreeLine[] {
+  const own = { ...line, branch };
+  return [
+    own,
+    ...children.flatMap((child, index) => {
+      const last = index === children.length - 1;
+      return flatten(child, `${indent}${last ? "└─ " : "├─ "}`, `${indent}${last ? "   " : "│  "}`);
+    }),
+  ];
+}
+
+function shownValue(value: Json | undefined): string {
+  if (value === unknownValue) return "(known after apply)";
+  return typeof value === "string" ? value : JSON.stringify(value ?? null);
+}
