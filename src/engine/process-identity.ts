@@ -29,10 +29,29 @@ export function livenessOf(identity: ProcessIdentity): Liveness {
   return startOf(identity.pid) === identity.started ? "alive" : "dead";
 }
 
-/** The parent of a running process of this machine. */
-export function parentOf(pid: number): number | undefined {
+/**
+ * The nearest ancestor of a process whose program has the given name; the parent when none has.
+ * Undefined when there is no parent to know of.
+ */
+export function ancestorNamed(pid: number, name: string): ProcessIdentity | undefined {
+  const parent = parentOf(pid);
+  for (let ancestor = parent; ancestor !== undefined && ancestor > 1; ancestor = parentOf(ancestor)) {
+    if (programOf(ancestor) === name) return identify(ancestor);
+  }
+  return parent === undefined ? undefined : identify(parent);
+}
+
+function parentOf(pid: number): number | undefined {
   const parent = statOf(pid)?.[1] ?? askPs(pid, "ppid=");
   return parent === undefined ? undefined : Number(parent);
+}
+
+function programOf(pid: number): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, "utf8").trim();
+  } catch {
+    return askPs(pid, "comm=")?.split("/").at(-1);
+  }
 }
 
 /** Linux counts process times in hundredths of a second (USER_HZ), whatever the kernel's own tick. */

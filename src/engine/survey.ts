@@ -40,7 +40,10 @@ export async function survey(input: SurveyInput): Promise<{ plan: Plan; seen: Lo
  * Without state, resources that carry the cluster's name belong to somebody's lost state, or to
  * somebody else's cluster of that name: a person has to say which. Throws AMBIGUOUS_OWNER.
  */
-function adoptedUid(input: SurveyInput, strangers: readonly Observed[]): string | undefined {
+export function adoptedUid(
+  input: Pick<SurveyInput, "desired" | "adopt">,
+  strangers: readonly Observed[],
+): string | undefined {
   const alive = strangers.filter(({ phase }) => phase !== "gone");
   const uids = [...new Set(alive.map(({ who }) => who.clusterUid))];
   const [only] = uids;

@@ -1,0 +1,8 @@
+/**
+ * Capstan inside an ordinary Pulumi program:
+ *
+ *     import { cluster } from "capstan";
+ *     export const { revision } = await cluster({ manifests: "clusters/demo" });
+ */
+export { cluster, type ClusterOptions, type ClusterOutputs } from "./inline/cluster.js";
+export { CapstanError, type ErrorCode, isCapstanError } from "./api/error.js";

@@ -1,0 +1,158 @@
+import { randomUUID } from "node:crypto";
+
+import { relative, resolve } from "node:path";
+import { Config, getStack, log, type Output, RunError } from "@pulumi/pulumi";
+import { makeProviders } from "../../providers/index.js";
+import { CapstanError, isCapstanError } from "../api/error.js";
+import { type Desired, stackNameOf } from "../api/types.js";
+import { payloadsOf } from "../engine/apply.js";
+import { look } from "../engine/look.js";
+import { ambientStateDir, projectRoot } from "../engine/project.js";
+import { callContext } from "../engine/session.js";
+import { parseExport, type StackState } from "../engine/state.js";
+import { adoptedUid } from "../engine/survey.js";
+import { readDesired } from "../manifest/desired.js";
+import { diagnosticText } from "../manifest/diagnostic.js";
+import { readSources } from "../manifest/files.js";
+import { makePlan, type Plan } from "../plan/plan.js";
+import type { Sighting, Sightings } from "../plan/step.js";
+import { planSummary } from "../plan/tree.js";
+import { recordedSpec } from "../plan/target.js";
+import { systemClock } from "../provider/clock.js";
+import type { InfrastructureProvider } from "../provider/port.js";
+import { programOf } from "../transaction/pass.js";
+import { exportStack } from "./export.js";
+import { refuseInline } from "./refuse.js";
+import { registerNodes } from "./register.js";
+
+export interface ClusterOptions {
+  /**
+   * Files and folders with one Cluster and what belongs to it, relative to the project's folder.
+   * Left out: the configuration value capstan:manifests, comma-separated.
+   */
+  readonly manifests?: string | readonly string[];
+}
+
+export interface ClusterOutputs {
+  /** "<namespace>/<name>". */
+  readonly cluster: Output<string>;
+  /** Number of the committed revision. */
+  readonly revision: Output<number>;
+  /** How many machines the cluster has. */
+  readonly machines: Output<number>;
+}
+
+/**
+ * Registers one cluster in the running Pulumi program: the same plan and the same resources as
+ * `capstan up`, in one pass in dependency order. Registers nothing when the manifests are wrong,
+ * when the stack's state cannot be read, or when only `capstan up` may change the stack.
+ */
+export async function cluster(options: ClusterOptions = {}): Promise<ClusterOutputs> {
+  try {
+    return await registerCluster(options);
+  } catch (error) {
+    if (!isCapstanError(error)) throw error;
+    // Pulumi prints a RunError without a stack trace: it is the user's to read.
+    throw new RunError(`${error.message}${error.hint === undefined ? "" : `\nhint: ${error.hint}`}`);
+  }
+}
+
+async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs> {
+  const root = projectRoot(process.cwd()) ?? process.cwd();
+  const providers = makeProviders(ambientStateDir(process.env, process.cwd()), systemClock);
+  try {
+    const desired = readOne(manifestPaths(options, root), root, providers.all);
+    const apiVersion = desired.cluster.spec.providerSpec.value.apiVersion;
+    const provider = providers.all.find((one) => one.apiVersion === apiVersion);
+    if (provider === undefined) throw new Error(`no provider for ${apiVersion}`);
+    const state = parseExport(await exportStack(getStack(), root), getStack());
+    const plan = await planInline(desired, provider, state);
+    if (!plan.empty) log.info(planSummary(plan));
+    const program = programOf(
+      plan,
+      state,
+      {
+        admitted: new Set(plan.steps.map(({ key }) => key)),
+        deletions: new Set(
+          plan.steps.filter(({ kind }) => kind === "delete").map(({ key }) => key),
+        ),
+        commit: true,
+      },
+      payloadsOf(plan),
+    );
+    return registerNodes(program);
+  } finally {
+    providers.close();
+  }
+}
+
+/** Plans from the records: what else the cloud shows is drift, for `pulumi refresh` to take in. */
+async function planInline(
+  desired: Desired,
+  provider: InfrastructureProvider,
+  state: StackState,
+): Promise<Plan> {
+  const context = callContext(systemClock, new AbortController().signal);
+  const name = `${desired.cluster.metadata.namespace}/${desired.cluster.metadata.name}`;
+  const clusterUid = state.transaction?.clusterUid;
+  const scope = { cluster: name, ...(clusterUid !== undefined && { clusterUid }) };
+  const seen = await look(provider, context, scope, state);
+  const recorded = new Map(state.resources.map((resource) => [resource.key, resource]));
+  const sightings: Sightings = new Map(
+    [...seen.sightings].map(([key, sighting]): [typeof key, Sighting] => {
+      const resource = recorded.get(key);
+      if (sighting === "gone" || resource === undefined) return [key, sighting];
+      return [key, { ...sighting, spec: recordedSpec(resource) }];
+    }),
+  );
+  const adopted = adoptedUid({ desired, adopt: false }, clusterUid === undefined ? seen.strangers : []);
+  const plan = makePlan({
+    desired,
+    provider,
+    prior: state,
+    sightings,
+    strangers: seen.strangers,
+    newClusterUid: clusterUid ?? adopted ?? randomUUID(),
+    nowMs: systemClock.now(),
+    owner: "files",
+  });
+  refuseInline(plan, state, plan.stale);
+  return plan;
+}
+
+function manifestPaths({ manifests }: ClusterOptions, root: string): string[] {
+  const named = manifests ?? new Config("capstan").get("manifests")?.split(",");
+  const paths = typeof named === "string" ? [named] : [...(named ?? [])];
+  if (paths.length > 0) return paths.map((path) => resolve(root, path));
+  throw new CapstanError({
+    code: "INVALID_INPUT",
+    source: "user",
+    message: "which manifests? the configuration value capstan:manifests is not set",
+    hint: "pulumi config set capstan:manifests examples/quickstart",
+  });
+}
+
+function readOne(
+  paths: readonly string[],
+  root: string,
+  providers: readonly InfrastructureProvider[],
+): Desired {
+  const sources = readSources(paths).map(({ file, text }) => ({
+    file: relative(root, file),
+    text,
+  }));
+  const { clusters, diagnostics } = readDesired(sources, providers);
+  const errors = diagnostics.filter(({ severity }) => severity === "error");
+  const [only, ...others] = clusters;
+  if (errors.length === 0 && only !== undefined && others.length === 0) return only;
+  throw new CapstanError({
+    code: "INVALID_INPUT",
+    source: "user",
+    message:
+      errors.length > 0
+        ? `${errors.map(diagnosticText).join("\n")}\nnothing was touched`
+        : `a stack holds one cluster, and these manifests hold ${clusters.length}: ${clusters.map(({ cluster: one }) => stackNameOf(one)).join(", ")}`,
+    ...(errors.length === 0 && { hint: "give each Cluster a folder and a stack of its own" }),
+  });
+}
+

@@ -1,0 +1,46 @@
+import { CapstanError } from "../api/error.js";
+import type { StackState } from "../engine/state.js";
+import type { Plan } from "../plan/plan.js";
+
+/**
+ * What a plain `pulumi up` must not do, before anything is registered (architecture section 4).
+ * Throws with the command that can. Pure.
+ */
+export function refuseInline(plan: Plan, state: StackState, lost: readonly string[]): void {
+  const command = "capstan up with the same manifests";
+  const { transaction } = state;
+  if (transaction !== undefined && transaction.owner !== "files") {
+    throw open(plan, `it is owned by ${transaction.owner}`, `change it there`);
+  }
+  if (plan.resumes) {
+    throw open(plan, `transaction ${transaction?.number ?? 0} is not finished`, `run ${command}`);
+  }
+  if (state.pending.length > 0) {
+    const what = state.pending.map(({ type, key }) => `${type} ${key}`).join(", ");
+    throw open(plan, `an engine was killed in the middle of ${what}`, `run ${command}`);
+  }
+  const owed = state.resources.filter(({ deleting }) => deleting).map(({ key }) => key);
+  if (owed.length > 0) {
+    throw open(plan, `the deletion of ${owed.join(", ")} is owed`, `run ${command}`);
+  }
+  if (lost.length > 0) {
+    throw open(plan, `${lost.join(", ")} is gone from the cloud`, "run pulumi refresh first");
+  }
+  const members = plan.machines.filter(
+    ({ controlPlane, kind }) => controlPlane && kind === "replace",
+  );
+  if (members.length > 0) {
+    const names = members.map(({ machine }) => machine).join(", ");
+    throw open(plan, `control-plane machine ${names} has to be replaced step by step`, `run ${command}`);
+  }
+}
+
+function open(plan: Plan, cause: string, hint: string): CapstanError {
+  return new CapstanError({
+    code: "TRANSACTION_OPEN",
+    source: "user",
+    subject: plan.stack,
+    message: `cannot change ${plan.cluster} with a plain pulumi: ${cause}`,
+    hint,
+  });
+}

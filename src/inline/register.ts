@@ -1,0 +1,77 @@
+import {
+  ComponentResource,
+  CustomResource,
+  type Inputs,
+  type Output,
+  type Resource,
+  secret,
+} from "@pulumi/pulumi";
+import type { Json, JsonObject } from "../api/json.js";
+import { providerProperty, providerText, typeTokenOf } from "../dynamic/protocol.js";
+import { isRef, type NodeKey, type Ref } from "../graph/graph.js";
+import { revisionKey } from "../transaction/pass.js";
+import { componentToken, type PassProgram, type Registration } from "../transaction/registration.js";
+import type { ClusterOutputs } from "./cluster.js";
+
+/**
+ * A resource that the stock dynamic host serves. Pulumi's own dynamic.Resource would serialise code
+ * into the state; this one carries a constant line that loads the installed package (rule 5.1).
+ */
+class ServedResource extends CustomResource {
+  declare readonly status: Output<Record<string, unknown>>;
+  declare readonly number: Output<number>;
+  declare readonly cluster: Output<string>;
+  declare readonly machines: Output<number>;
+}
+
+/** Registers a pass in the running Pulumi program: the Node.js twin of src/engine/program. */
+export function registerNodes({ registrations }: PassProgram): ClusterOutputs {
+  const known = new Map<NodeKey, Resource>();
+  for (const registration of registrations) {
+    known.set(registration.key, register(registration, known));
+  }
+  const revision = known.get(revisionKey) as ServedResource;
+  return { cluster: revision.cluster, revision: revision.number, machines: revision.machines };
+}
+
+function register(registration: Registration, known: ReadonlyMap<NodeKey, Resource>): Resource {
+  const { type, kind, name, parent } = registration;
+  const parentResource = parent === undefined ? undefined : known.get(parent);
+  const options = {
+    dependsOn: registration.dependsOn.flatMap((key) => known.get(key) ?? []),
+    ...(parentResource !== undefined && { parent: parentResource }),
+  };
+  if (type === "component") return new ComponentResource(componentToken(kind), name, {}, options);
+  return new ServedResource(typeTokenOf(kind), name, propsOf(registration, known), options);
+}
+
+function propsOf(registration: Registration, known: ReadonlyMap<NodeKey, Resource>): Inputs {
+  const { inputs, secretInputs, kind } = registration;
+  const props = Object.fromEntries(
+    Object.entries(inputs).map(([key, value]) => {
+      const resolved = withOutputs(value, known);
+      return [key, secretInputs.includes(key) ? secret(resolved) : resolved];
+    }),
+  );
+  // Declared as outputs, so that they are unknown in a preview instead of absent.
+  const outputs =
+    kind === "Transaction" || kind === "Revision"
+      ? { number: undefined, cluster: undefined, machines: undefined }
+      : { status: undefined };
+  return { ...outputs, ...props, [providerProperty]: providerText(kind) };
+}
+
+/** The value with each Ref replaced by the output that it stands for. */
+function withOutputs(value: Json, known: ReadonlyMap<NodeKey, Resource>): unknown {
+  if (isRef(value)) return outputOf(known.get(value.$ref) as ServedResource, value);
+  if (Array.isArray(value)) return value.map((item: Json) => withOutputs(item, known));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value as JsonObject).map(([key, member]) => [key, withOutputs(member, known)]),
+  );
+}
+
+function outputOf(resource: ServedResource, ref: Ref): Output<unknown> {
+  if (ref.output === "id") return resource.id;
+  return resource.status.apply((status) => status[ref.output]);
+}

@@ -1,0 +1,49 @@
+// Which Node.js runs Capstan. Parses on Node.js 18, so that an old one can still say what it lacks.
+
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The oldest Node.js that Capstan runs on: from here on node:sqlite has all that the state needs. */
+export const minimumNode = "22.19.0";
+
+/**
+ * @param {string} version such as `v22.19.0`, or without the `v`
+ * @returns {boolean} whether Capstan runs on that Node.js
+ */
+export function isFittingNode(version) {
+  return compareVersions(version, minimumNode) >= 0;
+}
+
+/**
+ * Compares major, minor and patch; a missing one is 0, whatever follows them is ignored.
+ *
+ * @param {string} left
+ * @param {string} right
+ * @returns {number} below, equal to or above 0
+ */
+export function compareVersions(left, right) {
+  const [leftMajor, leftMinor, leftPatch] = numbersOf(left);
+  const [rightMajor, rightMinor, rightPatch] = numbersOf(right);
+  return leftMajor - rightMajor || leftMinor - rightMinor || leftPatch - rightPatch;
+}
+
+/**
+ * @param {string} version
+ * @returns {[number, number, number]}
+ */
+function numbersOf(version) {
+  const [, major, minor = 0, patch = 0] = /^v?(\d+)(?:\.(\d+))?(?:\.(\d+))?/.exec(version) ?? [];
+  return [Number(major), Number(minor), Number(patch)];
+}
+
+/** The folder whose lockfile pins the packaged Node.js. */
+export const runtimeFolder = fileURLToPath(new URL("./runtime", import.meta.url));
+
+/**
+ * @returns {string} where set-up puts the packaged Node.js; it need not be there
+ */
+export function packagedNode() {
+  const packageName = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
+  const binary = process.platform === "win32" ? "node.exe" : "node";
+  return join(runtimeFolder, "node_modules", packageName, "bin", binary);
+}
