@@ -219,7 +219,7 @@ export class LocalCloud {
     });
     if (fault === "hang" || fault === "hangAfter") await this.clock.sleep(hangMs, signal);
     if (fault !== undefined) throw faultError(call, fault);
-    return answer as T;
+    return answer;
   }
 
   /** Hosts whose boot time has passed are running now; the ledger says since when. */

@@ -18,7 +18,7 @@ import { localApiVersion, localClusterSpec, localMachineSpec } from "./specs.js"
 const inPlace = { kind: "inPlace" } as const;
 const replace = (reason: string) => ({ kind: "replace", reason }) as const;
 
-const rules: Record<LocalKind, FieldRules> = {
+const rules: Readonly<Record<string, FieldRules>> = {
   LocalNetwork: {
     cidr: replace("a network keeps its address range"),
     machineQuota: inPlace,
@@ -44,7 +44,7 @@ const rules: Record<LocalKind, FieldRules> = {
     taints: inPlace,
     bootMs: inPlace,
   },
-};
+} satisfies Record<LocalKind, FieldRules>;
 
 /** The provider on the simulated cloud: no account, no daemon, the embedded default. */
 export class LocalProvider implements InfrastructureProvider {
@@ -83,11 +83,11 @@ export class LocalProvider implements InfrastructureProvider {
   }
 
   verdict(kind: string, recorded: JsonObject, wanted: JsonObject) {
-    return verdictByField(rules[kind as LocalKind] ?? {}, recorded, wanted);
+    return verdictByField(rules[kind] ?? {}, recorded, wanted);
   }
 
   generationInputs(kind: string, spec: JsonObject): JsonObject {
-    return immutableFields(rules[kind as LocalKind] ?? {}, spec);
+    return immutableFields(rules[kind] ?? {}, spec);
   }
 
   async inventory(ctx: CallContext, scope: InventoryScope): Promise<readonly Observed[]> {
@@ -112,7 +112,7 @@ function hostSpec(machine: MachineToCompile, networkId: Ref, loadBalancerId: Ref
     controlPlane: versions.controlPlane,
     nodeLabels: metadata?.labels,
     nodeAnnotations: metadata?.annotations,
-    taints: taints as JsonObject["taints"],
+    taints,
   });
 }
 

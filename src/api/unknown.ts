@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from "./json.js";
+import { isJsonObject, type Json } from "./json.js";
 
 /**
  * What Pulumi puts in the place of a value that is not known before it is applied, whatever its
@@ -10,5 +10,5 @@ export const unknownValue = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 export function holdsUnknown(value: Json | undefined): boolean {
   if (value === unknownValue) return true;
   if (Array.isArray(value)) return value.some((item: Json) => holdsUnknown(item));
-  return isJsonObject(value) && Object.values(value as JsonObject).some(holdsUnknown);
+  return isJsonObject(value) && Object.values(value).some(holdsUnknown);
 }

@@ -1,4 +1,4 @@
-import { type CapstanError, isCapstanError } from "../api/error.js";
+import { CapstanError, type ErrorDetails, isCapstanError } from "../api/error.js";
 
 /** Exit codes of every command. Source: design of the product; docs/cli.md lists them for users. */
 export const exitCodes = {
@@ -13,8 +13,23 @@ export const exitCodes = {
   interrupted: 130,
 } as const;
 
+/** A failure whose exit code says what it left behind. */
+export class CommandFailure extends CapstanError {
+  constructor(
+    readonly exitCode: number,
+    failure: CapstanError,
+    words: Pick<ErrorDetails, "message" | "hint"> = {
+      message: failure.message,
+      ...(failure.hint !== undefined && { hint: failure.hint }),
+    },
+  ) {
+    super({ code: failure.code, source: failure.source, ...words, cause: failure });
+  }
+}
+
 /** The exit code for an error that ended a command. */
 export function exitCodeOf(error: unknown): number {
+  if (error instanceof CommandFailure) return error.exitCode;
   if (!isCapstanError(error)) return exitCodes.failed;
   return byCode[error.code] ?? exitCodes.failed;
 }

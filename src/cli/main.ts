@@ -2,19 +2,12 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { CapstanError, isCapstanError } from "../api/error.js";
-import { destroyCommand, type DestroyOptions, destroyExitCode } from "./commands/destroy.js";
-import { envCommand, type EnvOptions } from "./commands/env.js";
-import {
-  type FaultOptions,
-  localFault,
-  localKill,
-  localLedger,
-  localMachines,
-  localSet,
-} from "./commands/local.js";
-import { planCommand, type PlanOptions } from "./commands/plan.js";
-import { statusCommand, type StatusOptions } from "./commands/status.js";
-import { upCommand, upExitCode, type UpOptions } from "./commands/up.js";
+import type { DestroyOptions } from "./commands/destroy.js";
+import type { EnvOptions } from "./commands/env.js";
+import type { FaultOptions } from "./commands/local.js";
+import type { PlanOptions } from "./commands/plan.js";
+import type { StatusOptions } from "./commands/status.js";
+import type { UpOptions } from "./commands/up.js";
 import { type CommandContext, type GlobalOptions, makeContext } from "./context.js";
 import { exitCodeOf, exitCodes } from "./exit.js";
 
@@ -22,11 +15,13 @@ const { version } = JSON.parse(
   readFileSync(new URL("../../../package.json", import.meta.url), "utf8"),
 ) as { version: string };
 
-/** Runs one command to its exit code; whatever ends it is reported here, once. */
+/**
+ * Runs one command to its exit code; whatever ends it is reported here, once. Actions load the code
+ * of their command when it is called, so that no command waits for what others need.
+ */
 async function execute<O extends GlobalOptions>(
   command: Command,
   work: (options: O, context: CommandContext) => Promise<number>,
-  codeOf: (error: unknown) => number = exitCodeOf,
 ): Promise<void> {
   const options = command.optsWithGlobals<O>();
   const interruption = listenForInterrupts();
@@ -35,21 +30,22 @@ async function execute<O extends GlobalOptions>(
     process.exitCode = await work(options, context);
   } catch (error) {
     report(error, context);
-    process.exitCode = codeOf(error);
+    process.exitCode = exitCodeOf(error);
   } finally {
     interruption.end();
     context.providers.close();
   }
 }
 
-function report(error: unknown, { json, emit, terminal }: CommandContext): void {
+function report(error: unknown, context: CommandContext): void {
+  const { json, terminal } = context;
   if (!isCapstanError(error)) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     terminal.error(`error: this is a defect of capstan: ${text}\n`);
     return;
   }
   const { code, message, source, subject, hint, retryable } = error;
-  if (json) emit({ type: "error", code, message, source, subject, hint, retryable });
+  if (json) context.emit({ type: "error", code, message, source, subject, hint, retryable });
   else {
     terminal.error(`${process.stderr.isTTY === true ? terminal.colors.red("error") : "error"}: ${message}\n`);
     if (hint !== undefined) terminal.error(`hint: ${hint}\n`);
@@ -119,31 +115,46 @@ function makeProgram(): Command {
   withFiles(program.command("plan"))
     .description("show what up would do; exit 0: nothing, 2: changes pending")
     .option("--adopt", "take over what the cloud holds of a cluster without state")
-    .action((_: object, command: Command) => execute<PlanOptions>(command, planCommand));
+    .action((_: object, command: Command) =>
+      execute<PlanOptions>(command, async (options, context) => {
+        const { planCommand } = await import("./commands/plan.js");
+        return planCommand(options, context);
+      }),
+    );
   withTimeout(withFiles(program.command("up")))
     .description("plan, ask, apply")
     .option("-y, --yes", "do not ask")
     .option("--adopt", "take over what the cloud holds of a cluster without state")
-    .action((_: object, command: Command) => execute<UpOptions>(command, upCommand, upExitCode));
+    .action((_: object, command: Command) =>
+      execute<UpOptions>(command, async (options, context) => {
+        const { upCommand } = await import("./commands/up.js");
+        return upCommand(options, context);
+      }),
+    );
   withFiles(program.command("status [stack...]"))
     .description("what is recorded and what the cloud shows")
     .action((named: string[], _: object, command: Command) =>
-      execute<StatusOptions>(command, (options, context) => statusCommand(named, options, context)),
+      execute<StatusOptions>(command, async (options, context) => {
+        const { statusCommand } = await import("./commands/status.js");
+        return statusCommand(named, options, context);
+      }),
     );
   withTimeout(withFiles(program.command("destroy [stack...]")))
     .description("delete clusters and all their resources; cannot be taken back")
     .option("-y, --yes", "do not ask")
     .action((named: string[], _: object, command: Command) =>
-      execute<DestroyOptions>(
-        command,
-        (options, context) => destroyCommand(named, options, context),
-        destroyExitCode,
-      ),
+      execute<DestroyOptions>(command, async (options, context) => {
+        const { destroyCommand } = await import("./commands/destroy.js");
+        return destroyCommand(named, options, context);
+      }),
     );
   withFiles(program.command("env <stack>"))
     .description("print the exports that a plain pulumi needs, and write the stack's settings file")
     .action((stack: string, _: object, command: Command) =>
-      execute<EnvOptions>(command, (options, context) => envCommand(stack, options, context)),
+      execute<EnvOptions>(command, async (options, context) => {
+        const { envCommand } = await import("./commands/env.js");
+        return envCommand(stack, options, context);
+      }),
     );
   program
     .command("version")
@@ -160,24 +171,27 @@ function makeProgram(): Command {
 }
 
 function addLocalCommands(local: Command): void {
+  const verbs = () => import("./commands/local.js");
   local
     .command("machines")
     .description("list hosts")
     .option("--all", "terminated ones too")
     .action((_: object, command: Command) =>
-      execute<{ all?: boolean } & GlobalOptions>(command, localMachines),
+      execute<{ all?: boolean } & GlobalOptions>(command, async (options, context) =>
+        (await verbs()).localMachines(options, context),
+      ),
     );
   local
     .command("kill <name>")
     .description("terminate a resource behind the provider's back: a machine, a name or an id")
     .action((name: string, _: object, command: Command) =>
-      execute(command, (_options, context) => localKill(name, context)),
+      execute(command, async (_options, context) => (await verbs()).localKill(name, context)),
     );
   local
     .command("set <name> <field=value...>")
     .description("change fields of a resource behind the provider's back")
     .action((name: string, fields: string[], _: object, command: Command) =>
-      execute(command, (_options, context) => localSet(name, fields, context)),
+      execute(command, async (_options, context) => (await verbs()).localSet(name, fields, context)),
     );
   local
     .command("fault [call] [mode]")
@@ -186,8 +200,8 @@ function addLocalCommands(local: Command): void {
     .option("--times <n>", "how many calls", wholeNumber, 1)
     .option("--clear", "forget all faults")
     .action((call: string | undefined, mode: string | undefined, _: object, command: Command) =>
-      execute<FaultOptions & GlobalOptions>(command, (options, context) =>
-        localFault(call, mode, options, context),
+      execute<FaultOptions & GlobalOptions>(command, async (options, context) =>
+        (await verbs()).localFault(call, mode, options, context),
       ),
     );
   local
@@ -195,7 +209,9 @@ function addLocalCommands(local: Command): void {
     .description("every call to the cloud and its effect, in order")
     .option("--after <seq>", "only entries after this number", wholeNumber, 0)
     .action((_: object, command: Command) =>
-      execute<{ after: number } & GlobalOptions>(command, localLedger),
+      execute<{ after: number } & GlobalOptions>(command, async (options, context) =>
+        (await verbs()).localLedger(options, context),
+      ),
     );
 }
 

@@ -13,10 +13,14 @@ export interface Progress {
 }
 
 const redrawMs = 100;
+const statusLines = 3;
 
-/** A tree that is redrawn in place on a terminal, one line per event elsewhere. */
+/** A tree that is redrawn in place on a terminal that it fits, one line per event elsewhere. */
 export function makeProgress(plan: Plan, terminal: Terminal, clock: Clock): Progress {
-  return terminal.live ? new LiveTree(plan, terminal, clock) : new EventLines(terminal, clock);
+  const fits = planTree(plan).length + statusLines < terminal.rows;
+  return terminal.live && fits
+    ? new LiveTree(plan, terminal, clock)
+    : new EventLines(terminal, clock);
 }
 
 type RowState =

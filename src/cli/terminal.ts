@@ -11,6 +11,8 @@ export interface Terminal {
   readonly live: boolean;
   /** Width in columns; lines are cut there when live. */
   readonly columns: number;
+  /** Height in lines: what is taller cannot be redrawn in place. */
+  readonly rows: number;
   write(text: string): void;
   error(text: string): void;
 }
@@ -21,7 +23,7 @@ export function processTerminal(env: NodeJS.ProcessEnv): Terminal {
   return {
     colors: pc.createColors(colored),
     live: stdout.isTTY === true && env["TERM"] !== "dumb" && env["CI"] === undefined,
-    columns: stdout.columns ?? 120,
+    columns: stdout.columns || 120,
     write: (text) => void stdout.write(text),
     error: (text) => void stderr.write(text),
   };

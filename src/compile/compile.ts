@@ -21,12 +21,12 @@ export function compileParts(
 ): CompiledParts {
   return provider.compile(
     cluster,
-    cluster.spec.providerSpec.value as unknown as JsonObject,
+    cluster.spec.providerSpec.value,
     machines.map(({ name, spec }) => ({
       name,
       spec,
       controlPlane: isControlPlane(spec),
-      providerSpec: spec.providerSpec.value as unknown as JsonObject,
+      providerSpec: spec.providerSpec.value,
     })),
   );
 }

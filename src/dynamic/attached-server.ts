@@ -56,6 +56,8 @@ export function listen(server: grpc.Server): Promise<number> {
   });
 }
 
+// One gRPC service, method after method.
+// eslint-disable-next-line max-lines-per-function
 function implementation(lookup: ResourceLookup, onCancel: () => void) {
   const empty = () => new emptyProto.Empty();
   return {
@@ -195,11 +197,11 @@ function resourceOf(lookup: ResourceLookup, request: { getUrn(): string }): Dyna
 }
 
 function toObject(struct: structProto.Struct | undefined): JsonObject {
-  return (struct?.toJavaScript() ?? {}) as JsonObject;
+  return (struct?.toJavaScript() ?? {});
 }
 
 function toStruct(value: JsonObject): structProto.Struct {
-  return structProto.Struct.fromJavaScript(value as Parameters<typeof structProto.Struct.fromJavaScript>[0]);
+  return structProto.Struct.fromJavaScript(value);
 }
 
 /** The dynamic host always keeps the code reference of the request, so we do too. */

@@ -2,11 +2,10 @@ import { existsSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { CapstanError } from "../api/error.js";
-import { type ResourceLookup, serveAttached } from "../dynamic/attached-server.js";
+import type { ResourceLookup } from "../dynamic/attached-server.js";
 import type { PassProgram } from "../transaction/registration.js";
 import { emptyState } from "../plan/target.js";
 import { livenessOf } from "./process-identity.js";
-import { serveProgram } from "./program.js";
 import { projectName } from "./project.js";
 import { type PulumiResult, runPulumi } from "./pulumi.js";
 import { type PulumiLock, readPulumiLocks } from "./pulumi-locks.js";
@@ -87,6 +86,8 @@ export class Engine {
     program: PassProgram,
     session: HandlerSession,
   ): Promise<PulumiResult> {
+    // Loaded when it is needed: a plan needs no gRPC.
+    const { serveProgram } = await import("./program.js");
     const served = await serveProgram(program);
     try {
       const args = ["up", "--yes", "--skip-preview", "--suppress-progress", "--suppress-outputs"];
@@ -132,6 +133,7 @@ export class Engine {
     stack: string,
     session: HandlerSession,
   ): Promise<PulumiResult> {
+    const { serveAttached } = await import("../dynamic/attached-server.js");
     const server = await serveAttached(session.lookup, () => session.cancelled());
     try {
       return await this.run([...args, "--stack", stack], {

@@ -199,7 +199,7 @@ async function register(
   return {
     urn: response.getUrn(),
     id: response.getId(),
-    outputs: (response.getObject()?.toJavaScript() ?? {}) as JsonObject,
+    outputs: (response.getObject()?.toJavaScript() ?? {}),
   };
 }
 
@@ -216,7 +216,7 @@ async function registerOutputs(
 
 function structOf(value: JsonObject): structProto.Struct {
   return structProto.Struct.fromJavaScript(
-    value as Parameters<typeof structProto.Struct.fromJavaScript>[0],
+    value,
   );
 }
 

@@ -24,3 +24,9 @@ export function ambientStateDir(env: NodeJS.ProcessEnv, cwd: string): string {
   if (named !== undefined && named !== "") return resolve(cwd, named);
   return join(projectRoot(cwd) ?? cwd, defaultStateDir);
 }
+
+/** The folder of a file backend; undefined for other backends and for forms only Pulumi understands. */
+export function fileBackendRoot(backendUrl: string): string | undefined {
+  if (!backendUrl.startsWith("file:///")) return undefined;
+  return decodeURIComponent(new URL(backendUrl.replace(/\?.*$/, "")).pathname);
+}

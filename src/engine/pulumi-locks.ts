@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { identify, type ProcessIdentity, startTimeMs } from "./process-identity.js";
-import { projectName } from "./project.js";
+import { fileBackendRoot, projectName } from "./project.js";
 
 /** A lock of Pulumi's own, as a file backend keeps it. Source: reference/pulumi.md 2.2. */
 export interface PulumiLock {
@@ -20,8 +20,8 @@ export interface PulumiLock {
  * engine refuses by itself.
  */
 export function readPulumiLocks(backendUrl: string, stack: string): PulumiLock[] {
-  if (!backendUrl.startsWith("file://")) return [];
-  const root = decodeURIComponent(new URL(backendUrl.replace(/\?.*$/, "")).pathname);
+  const root = fileBackendRoot(backendUrl);
+  if (root === undefined) return [];
   const folder = join(root, ".pulumi", "locks", "organization", projectName, stack);
   if (!existsSync(folder)) return [];
   return readdirSync(folder)

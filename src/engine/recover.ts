@@ -10,7 +10,7 @@ export interface RecoveryTools {
   readonly engine: Engine;
   readonly provider: InfrastructureProvider;
   readonly context: CallContext;
-  session(): HandlerSession;
+  readonly session: () => HandlerSession;
 }
 
 /** Creations that an engine was killed in: the cloud may or may not have carried them out. */

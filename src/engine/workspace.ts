@@ -14,7 +14,7 @@ import { delimiter, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parse, stringify } from "yaml";
 import { CapstanError } from "../api/error.js";
-import { projectName } from "./project.js";
+import { fileBackendRoot, projectName } from "./project.js";
 
 export interface WorkspaceOptions {
   readonly stateDir: string;
@@ -83,9 +83,9 @@ export class Workspace {
 
   /** The file of a stack's state, for file backends; undefined for others. */
   checkpointFile(stack: string): string | undefined {
-    if (!this.backendUrl.startsWith("file://")) return undefined;
-    const root = new URL(this.backendUrl.replace(/\?.*$/, "")).pathname;
-    return join(decodeURIComponent(root), ".pulumi", "stacks", projectName, `${stack}.json`);
+    const root = fileBackendRoot(this.backendUrl);
+    if (root === undefined) return undefined;
+    return join(root, ".pulumi", "stacks", projectName, `${stack}.json`);
   }
 
   private passphraseFile(): string {

@@ -67,7 +67,7 @@ async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs>
     if (provider === undefined) throw new Error(`no provider for ${apiVersion}`);
     const state = parseExport(await exportStack(getStack(), root), getStack());
     const plan = await planInline(desired, provider, state);
-    if (!plan.empty) log.info(planSummary(plan));
+    if (!plan.empty) await log.info(planSummary(plan));
     const program = programOf(
       plan,
       state,

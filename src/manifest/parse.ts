@@ -47,7 +47,7 @@ export function parseManifest(source: SourceText): {
     const problems = [...document.errors, ...document.warnings];
     for (const problem of problems) {
       diagnostics.push({
-        severity: document.errors.includes(problem as never) ? "error" : "warning",
+        severity: document.errors.includes(problem) ? "error" : "warning",
         position: at(problem.pos[0]),
         summary: `YAML: ${problem.message.split("\n")[0]?.replace(/ at line \d+.*$/, "") ?? ""}`,
       });
@@ -74,7 +74,7 @@ function valueOf(
   } catch (error) {
     diagnostics.push({
       severity: "error",
-      position: at(document.contents?.range?.[0] ?? 0),
+      position: at(document.contents?.range[0] ?? 0),
       summary: `YAML: ${error instanceof Error ? error.message : String(error)}`,
     });
     return undefined;

@@ -3,7 +3,7 @@ import { destroyCluster } from "../../engine/destroy.js";
 import { cloudResources } from "../../plan/target.js";
 import { confirm } from "../confirm.js";
 import { type CommandContext, type GlobalOptions, openEngine, withLockedEngine } from "../context.js";
-import { exitCodeOf, exitCodes } from "../exit.js";
+import { CommandFailure, exitCodes } from "../exit.js";
 import { recordedProvider, stacksOf } from "./stacks.js";
 
 export interface DestroyOptions extends GlobalOptions {
@@ -56,7 +56,7 @@ async function destroyStack(
       terminal.write(`Plan: ${doomed.length} to delete. This cannot be taken back.\n`);
     }
     await confirm(`Destroy ${stack}?`, options.yes === true, context);
-    const { deleted, left } = await destroyCluster(stack, state, {
+    const work = destroyCluster(stack, state, {
       engine,
       provider,
       clock,
@@ -69,6 +69,7 @@ async function destroyStack(
         }
       },
     });
+    const { deleted, left } = await work.catch((error: unknown) => Promise.reject(incomplete(error)));
     if (json) context.emit({ type: "result", stack, deleted, left });
     else {
       terminal.write(`\nDestroyed ${stack}: ${deleted} resources deleted, ${left.length} left\n`);
@@ -79,7 +80,8 @@ async function destroyStack(
 }
 
 /** A destroy that failed half way is incomplete: the same command goes on. */
-export function destroyExitCode(error: unknown): number {
-  const unfinished = isCapstanError(error) && ["CLOUD_FAILED", "ENGINE_FAILED"].includes(error.code);
-  return unfinished ? exitCodes.incomplete : exitCodeOf(error);
+function incomplete(error: unknown): unknown {
+  const halfWay =
+    isCapstanError(error) && (error.code === "CLOUD_FAILED" || error.code === "ENGINE_FAILED");
+  return halfWay ? new CommandFailure(exitCodes.incomplete, error) : error;
 }

@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import { CapstanError, isCapstanError } from "../../api/error.js";
+import { isCapstanError } from "../../api/error.js";
 import { type Desired, stackNameOf } from "../../api/types.js";
 import { applyPlan } from "../../engine/apply.js";
 import type { Engine } from "../../engine/engine.js";
@@ -7,7 +7,7 @@ import type { Workspace } from "../../engine/workspace.js";
 import type { Plan } from "../../plan/plan.js";
 import { confirm } from "../confirm.js";
 import { type CommandContext, loadClusters, providerOf, withLockedEngine } from "../context.js";
-import { exitCodeOf, exitCodes } from "../exit.js";
+import { CommandFailure, exitCodes } from "../exit.js";
 import { makeProgress } from "../progress.js";
 import { rememberManifests } from "../stack-settings.js";
 import { planText } from "../terminal.js";
@@ -92,29 +92,13 @@ function done(
 }
 
 /** A failed apply keeps what exists, recorded with its ids: it says so, and how to go on. */
-class PiecesKept extends CapstanError {
-  constructor(
-    readonly failure: CapstanError,
-    plan: Plan,
-    files: string,
-  ) {
-    super({
-      code: failure.code,
-      source: failure.source,
-      message: `${failure.message}\nTransaction ${plan.transaction.number} of ${plan.cluster} stays open; what exists is recorded`,
-      hint: `${failure.hint === undefined ? "" : `${failure.hint}; `}go on with capstan up ${files}, or take everything down with capstan destroy ${files}`,
-      cause: failure,
-    });
-  }
-}
-
 function kept(error: unknown, plan: Plan, options: UpOptions): unknown {
   if (!isCapstanError(error)) return error;
-  return new PiecesKept(error, plan, options.file.map((file) => `-f ${file}`).join(" "));
-}
-
-/** The exit code of a failed up: what it left stays, unless somebody else's lock or input was it. */
-export function upExitCode(error: unknown): number {
-  if (!(error instanceof PiecesKept)) return exitCodeOf(error);
-  return error.code === "CANCELLED" ? exitCodes.interrupted : exitCodes.piecesKept;
+  const files = options.file.map((file) => `-f ${file}`).join(" ");
+  const next = `go on with capstan up ${files}, or take everything down with capstan destroy ${files}`;
+  const interrupted = error.code === "CANCELLED";
+  return new CommandFailure(interrupted ? exitCodes.interrupted : exitCodes.piecesKept, error, {
+    message: `${error.message}\nTransaction ${plan.transaction.number} of ${plan.cluster} stays open; what exists is recorded`,
+    hint: error.hint === undefined ? next : `${error.hint}; ${next}`,
+  });
 }
