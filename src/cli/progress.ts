@@ -157,7 +157,7 @@ function lineOf(event: ApplyEvent): string | undefined {
     case "pass":
       return `wave ${event.number}: ${event.reason}`;
     case "waiting":
-      return `waiting for ${event.keys.length} hosts: ${event.reason}`;
+      return `waiting for ${event.keys.length === 1 ? "1 host" : `${event.keys.length} hosts`}: ${event.reason}`;
     case "ready":
       return `${event.key} runs`;
     case "resource": {

@@ -24,6 +24,7 @@ export function processTerminal(env: NodeJS.ProcessEnv): Terminal {
     colors: pc.createColors(colored),
     live: stdout.isTTY === true && env["TERM"] !== "dumb" && env["CI"] === undefined,
     columns: stdout.columns || 120,
+    rows: stdout.rows ?? 24,
     write: (text) => void stdout.write(text),
     error: (text) => void stderr.write(text),
   };

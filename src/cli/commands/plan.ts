@@ -49,13 +49,19 @@ export async function surveyCluster(
   return { plan, state };
 }
 
-/** The plan for machines: everything that is decided, without the objects it was made from. */
+/**
+ * The plan for machines: everything that is decided, without the objects it was made from.
+ * `resources` is what there will be, with Refs ({"$ref", "output"}) for what is not known yet.
+ */
 export function planDocument(plan: Plan) {
-  const { target: _target, transaction, ...rest } = plan;
+  const { target, transaction, ...rest } = plan;
   const { number, clusterUid } = transaction;
   return {
     ...rest,
     transaction: { number, clusterUid },
+    resources: target.nodes
+      .filter(({ type }) => type === "resource")
+      .map(({ kind, name, spec }) => ({ kind, name, spec })),
     waves: wavesOf(plan),
     summary: planSummary(plan),
   };

@@ -1,4 +1,3 @@
-import { relative } from "node:path";
 import { isCapstanError } from "../../api/error.js";
 import { type Desired, stackNameOf } from "../../api/types.js";
 import { applyPlan } from "../../engine/apply.js";
@@ -85,7 +84,7 @@ function done(
     return;
   }
   const { colors } = context.terminal;
-  const files = options.file.map((file) => `-f ${relative(process.cwd(), file) || file}`).join(" ");
+  const files = options.file.map((file) => `-f ${file}`).join(" ");
   context.terminal.write(
     `\n${colors.green("Done")} in ${(how.tookMs / 1000).toFixed(1)} s: revision ${transaction.number} of ${cluster}, ${target.machines.length} machines run\nNext: capstan status ${files}\n`,
   );
