@@ -8,7 +8,7 @@ import type { FaultOptions } from "./commands/local.js";
 import type { PlanOptions } from "./commands/plan.js";
 import type { StatusOptions } from "./commands/status.js";
 import type { UpOptions } from "./commands/up.js";
-import { type CommandContext, type GlobalOptions, makeContext } from "./context.js";
+import { BadInput, type CommandContext, type GlobalOptions, makeContext } from "./context.js";
 import { exitCodeOf, exitCodes } from "./exit.js";
 
 const { version } = JSON.parse(
@@ -42,6 +42,11 @@ function report(error: unknown, context: CommandContext): void {
   if (!isCapstanError(error)) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     terminal.error(`error: this is a defect of capstan: ${text}\n`);
+    return;
+  }
+  if (error instanceof BadInput) {
+    if (json) context.emit({ type: "error", code: error.code, diagnostics: error.diagnostics });
+    else terminal.error(`${error.message}\n`);
     return;
   }
   const { code, message, source, subject, hint, retryable } = error;
