@@ -39,6 +39,8 @@ const rules: Readonly<Record<string, FieldRules>> = {
     tags: inPlace,
     kubelet: inPlace,
     controlPlane: inPlace,
+    containerRuntime: inPlace,
+    configSource: inPlace,
     nodeLabels: inPlace,
     nodeAnnotations: inPlace,
     taints: inPlace,
@@ -97,7 +99,7 @@ export class LocalProvider implements InfrastructureProvider {
 
 function hostSpec(machine: MachineToCompile, networkId: Ref, loadBalancerId: Ref): JsonObject {
   const { size, image, zone, diskGib, tags, bootMs } = machine.providerSpec;
-  const { versions, metadata, taints } = machine.spec;
+  const { versions, metadata, taints, configSource } = machine.spec;
   return present({
     networkId,
     loadBalancerId: machine.controlPlane ? loadBalancerId : undefined,
@@ -110,6 +112,8 @@ function hostSpec(machine: MachineToCompile, networkId: Ref, loadBalancerId: Ref
     bootMs,
     kubelet: versions.kubelet,
     controlPlane: versions.controlPlane,
+    containerRuntime: versions.containerRuntime,
+    configSource: configSource as JsonObject[string] | undefined,
     nodeLabels: metadata?.labels,
     nodeAnnotations: metadata?.annotations,
     taints,

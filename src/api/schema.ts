@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from "typebox";
+import { closed, semver, stringEnum, stringMap, cidr, dnsLabel, intOrPercent } from "./schema-parts.js";
 
 /** Group and version of every object that users write. */
 export const apiVersion = "cluster.k8s.io/v1alpha1";
@@ -6,167 +7,350 @@ export const apiVersion = "cluster.k8s.io/v1alpha1";
 /** The label that says which Cluster an object belongs to. Source: reference/cluster-api.md 1.2. */
 export const clusterNameLabel = "cluster.k8s.io/cluster-name";
 
-/** An object whose fields are all known: anything else in it is an error with a suggestion. */
-function closed<P extends Record<string, TSchema>>(properties: P, description?: string) {
-  return Type.Object(properties, {
-    additionalProperties: false,
-    ...(description !== undefined && { description }),
-  });
-}
+const labels = Type.Optional(stringMap("Labels of the object, for selectors and tools."));
+const annotations = Type.Optional(stringMap("Annotations of the object, for tools."));
 
-function stringMap(description: string) {
-  return Type.Record(Type.String(), Type.String(), { description });
-}
+/** What an API server adds to an object: accepted from files and ignored there. */
+const serverFields = {
+  uid: Type.Optional(Type.String({ description: "Given by an API server; ignored in files." })),
+  resourceVersion: Type.Optional(
+    Type.String({ description: "Given by an API server; ignored in files." }),
+  ),
+  generation: Type.Optional(
+    Type.Integer({ description: "Given by an API server; ignored in files." }),
+  ),
+  creationTimestamp: Type.Optional(
+    Type.Union([Type.String(), Type.Null()], {
+      description: "Given by an API server; ignored in files.",
+    }),
+  ),
+  finalizers: Type.Optional(
+    Type.Array(Type.String(), { description: "Kept by controllers; ignored in files." }),
+  ),
+  ownerReferences: Type.Optional(
+    Type.Array(Type.Unknown(), { description: "Kept by controllers; ignored in files." }),
+  ),
+};
 
-function stringEnum<const V extends readonly string[]>(values: V, options: object = {}) {
-  return Type.Unsafe<V[number]>({ type: "string", enum: [...values], ...options });
-}
+const objectMeta = closed(
+  {
+    name: Type.String({
+      pattern: dnsLabel,
+      maxLength: 63,
+      description: "Name, unique for its kind in the namespace. It cannot change later.",
+    }),
+    namespace: Type.String({
+      pattern: dnsLabel,
+      maxLength: 63,
+      default: "default",
+      description: "Namespace. It cannot change later.",
+    }),
+    labels,
+    annotations,
+    ...serverFields,
+  },
+  "Name, namespace, labels and annotations.",
+);
 
-const dnsLabel = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
-const cidr = Type.String({
-  pattern: "^(\\d{1,3}\\.){3}\\d{1,3}/\\d{1,2}$|^[0-9a-fA-F:]+/\\d{1,3}$",
-  description: "An address range such as 10.0.0.0/16.",
-});
-const semver = Type.String({
-  pattern: "^v?(0|[1-9]\\d*)\\.(0|[1-9]\\d*)\\.(0|[1-9]\\d*)(-[0-9A-Za-z.-]+)?(\\+[0-9A-Za-z.-]+)?$",
-  description: "A version such as 1.34.2.",
-});
-
-const objectMeta = closed({
-  name: Type.String({ pattern: dnsLabel, maxLength: 63, description: "Name; cannot change later." }),
-  namespace: Type.String({ pattern: dnsLabel, maxLength: 63, default: "default" }),
-  labels: Type.Optional(stringMap("Labels of the object itself.")),
-  annotations: Type.Optional(stringMap("Annotations of the object itself.")),
-});
-
-const templateMeta = closed({
-  labels: Type.Optional(stringMap("Labels of each Machine.")),
-  annotations: Type.Optional(stringMap("Annotations of each Machine.")),
-});
+const templateMeta = closed(
+  {
+    labels: Type.Optional(stringMap("Labels of each Machine; the selector must match them.")),
+    annotations: Type.Optional(stringMap("Annotations of each Machine.")),
+  },
+  "Labels and annotations of each Machine that is made from the template.",
+);
 
 const nodeMeta = closed(
   {
-    labels: Type.Optional(stringMap("Labels meant for the Node.")),
-    annotations: Type.Optional(stringMap("Annotations meant for the Node.")),
+    labels: Type.Optional(stringMap("Labels that the Node is registered with.")),
+    annotations: Type.Optional(stringMap("Annotations that the Node is registered with.")),
   },
   "What the Node that this Machine becomes is created with.",
 );
 
-const taint = closed({
-  key: Type.String({ minLength: 1 }),
-  value: Type.Optional(Type.String()),
-  effect: stringEnum(["NoSchedule", "PreferNoSchedule", "NoExecute"]),
-});
+const taint = closed(
+  {
+    key: Type.String({ minLength: 1, description: "Key of the taint, e.g. dedicated." }),
+    value: Type.Optional(Type.String({ description: "Value of the taint." })),
+    effect: stringEnum(["NoSchedule", "PreferNoSchedule", "NoExecute"], {
+      description: "What happens to pods that do not tolerate the taint.",
+    }),
+  },
+  "A taint of the Node.",
+);
 
-/** The provider's own object; its apiVersion says which provider. Checked against that provider's schema. */
-const providerSpec = closed({
-  value: Type.Object(
-    { apiVersion: Type.String(), kind: Type.String() },
-    { additionalProperties: true, description: "The provider's own configuration object." },
-  ),
-});
+const machineClassRef = closed(
+  {
+    name: Type.String({ minLength: 1, description: "Name of a MachineClass in the same namespace." }),
+    provider: Type.Optional(Type.String({ description: "Name of the provider, for people." })),
+  },
+  "The MachineClass whose providerSpec is used.",
+);
+
+/** The provider's own object, or where to find it. Checked against that provider's schema. */
+const providerSpec = closed(
+  {
+    value: Type.Optional(
+      Type.Object(
+        {
+          apiVersion: Type.String({ description: "Group and version of the provider's object." }),
+          kind: Type.String({ description: "Kind of the provider's object." }),
+        },
+        {
+          additionalProperties: true,
+          description: "The provider's own configuration object; its apiVersion names the provider.",
+        },
+      ),
+    ),
+    valueFrom: Type.Optional(
+      closed({ machineClass: machineClassRef }, "Takes the object from elsewhere."),
+    ),
+  },
+  "The provider's part: either value or valueFrom, never both.",
+);
+
+const containerRuntime = closed(
+  {
+    name: Type.String({ minLength: 1, description: "Name of the runtime, e.g. containerd." }),
+    version: semver("Version of the runtime, e.g. 2.1.4."),
+  },
+  "Container runtime of the Node (from the KEP; the shipped API dropped it).",
+);
 
 const machineVersions = closed(
   {
-    kubelet: semver,
-    controlPlane: Type.Optional(semver),
+    kubelet: semver("Version of the kubelet, e.g. 1.34.2. It may be raised and lowered."),
+    controlPlane: Type.Optional(
+      semver("Version of the control plane. With it the Machine is a control-plane member."),
+    ),
+    containerRuntime: Type.Optional(containerRuntime),
   },
-  "Versions to install. With controlPlane set, the Machine is a control-plane member.",
+  "Versions to install. Left out, they are chosen when the Machine is first planned, recorded, and kept.",
 );
 
-const machineSpec = closed({
-  metadata: Type.Optional(nodeMeta),
-  taints: Type.Optional(Type.Array(taint, { description: "Added to the Node's other taints." })),
-  providerSpec,
-  versions: machineVersions,
+const configMapReference = closed(
+  {
+    name: Type.String({ minLength: 1, description: "Name of the ConfigMap." }),
+    namespace: Type.String({ minLength: 1, description: "Namespace of the ConfigMap." }),
+    kubeletConfigKey: Type.String({ minLength: 1, description: "Key with the kubelet's configuration." }),
+    uid: Type.Optional(Type.String({ description: "UID of the ConfigMap." })),
+    resourceVersion: Type.Optional(Type.String({ description: "Version of the ConfigMap." })),
+  },
+  "A ConfigMap with the kubelet's configuration.",
+);
+
+const machineSpec = closed(
+  {
+    metadata: Type.Optional(nodeMeta),
+    taints: Type.Optional(
+      Type.Array(taint, {
+        description: "Taints added to the Node's other taints, and put back when they are removed.",
+      }),
+    ),
+    providerSpec,
+    versions: Type.Optional(machineVersions),
+    roles: Type.Optional(
+      Type.Array(stringEnum(["Master", "Node"]), {
+        minItems: 1,
+        description:
+          "Roles (from the KEP). Master makes the Machine a control-plane member, as versions.controlPlane does.",
+      }),
+    ),
+    configSource: Type.Optional(
+      closed({ configMap: configMapReference }, "Source of the kubelet's dynamic configuration."),
+    ),
+    providerID: Type.Optional(
+      Type.String({
+        description: "Identification of the host by its provider. Set by Capstan; ignored in files.",
+      }),
+    ),
+  },
+  "What is wanted of the Machine.",
+);
+
+const machineTemplate = closed(
+  { metadata: Type.Optional(templateMeta), spec: machineSpec },
+  "The Machine that is made for each replica.",
+);
+
+const requirement = closed(
+  {
+    key: Type.String({ minLength: 1, description: "Label that the requirement is about." }),
+    operator: stringEnum(["In", "NotIn", "Exists", "DoesNotExist"], {
+      description: "How the label is compared.",
+    }),
+    values: Type.Optional(
+      Type.Array(Type.String(), { description: "Values for In and NotIn; none for the others." }),
+    ),
+  },
+  "One requirement on labels.",
+);
+
+const selector = closed(
+  {
+    matchLabels: Type.Optional(stringMap("Labels that a Machine of this set carries.")),
+    matchExpressions: Type.Optional(
+      Type.Array(requirement, { description: "Requirements that all have to hold." }),
+    ),
+  },
+  "Which Machines belong to the set. It must match the template's labels and cannot change later.",
+);
+
+const replicas = Type.Integer({
+  minimum: 0,
+  maximum: 10_000,
+  default: 1,
+  description: "How many Machines there shall be.",
 });
 
-const machineTemplate = closed({ metadata: Type.Optional(templateMeta), spec: machineSpec });
-
-const selector = closed({ matchLabels: stringMap("Labels that a Machine of this set carries.") });
-
-const replicas = Type.Integer({ minimum: 0, default: 1, description: "How many Machines." });
-
-const intOrPercent = Type.Unsafe<number | string>({
-  anyOf: [
-    { type: "integer", minimum: 0 },
-    { type: "string", pattern: "^\\d+%$" },
-  ],
+const minReadySeconds = Type.Integer({
+  minimum: 0,
+  default: 0,
+  description: "Seconds that a Node has to be ready before its Machine counts as available.",
 });
 
-function kindOf<K extends string, S extends TSchema>(kind: K, spec: S, description: string) {
+function kindOf<K extends string, P extends Record<string, TSchema>>(
+  kind: K,
+  body: P,
+  description: string,
+) {
   return closed(
     {
-      apiVersion: Type.Literal(apiVersion),
-      kind: Type.Literal(kind),
+      apiVersion: Type.Literal(apiVersion, { description: "Group and version of the object." }),
+      kind: Type.Literal(kind, { description: "Kind of the object." }),
       metadata: objectMeta,
-      spec,
+      ...body,
+      status: Type.Optional(
+        Type.Unknown({ description: "What is the case. Written by Capstan; ignored in files." }),
+      ),
     },
     description,
   );
 }
 
-const addressBlocks = closed({ cidrBlocks: Type.Array(cidr, { minItems: 1 }) });
+const addressBlocks = (whose: string) =>
+  closed(
+    {
+      cidrBlocks: Type.Array(cidr, { minItems: 1, description: `Address ranges of ${whose}.` }),
+    },
+    `Addresses of ${whose}.`,
+  );
 
 /**
- * The one source of types, validators and, later, CRDs. Shapes and defaults follow the API as
- * shipped (reference/cluster-api.md 1.1 to 1.5).
+ * The one source of types, validators and CRDs. Shapes and defaults follow the API as shipped, plus
+ * roles and containerRuntime of the KEP (reference/cluster-api.md 1.0 to 1.5).
  */
 export const schemas = {
   Cluster: kindOf(
     "Cluster",
-    closed({
-      clusterNetwork: closed({
-        services: addressBlocks,
-        pods: addressBlocks,
-        serviceDomain: Type.String({ minLength: 1, description: "Domain name for Services." }),
-      }),
-      providerSpec,
-    }),
+    {
+      spec: closed(
+        {
+          clusterNetwork: closed(
+            {
+              services: addressBlocks("Services"),
+              pods: addressBlocks("Pods"),
+              serviceDomain: Type.String({ minLength: 1, description: "Domain name for Services." }),
+            },
+            "Networks of the cluster. They cannot change while the cluster lives.",
+          ),
+          providerSpec,
+        },
+        "What is wanted of the cluster.",
+      ),
+    },
     "A Kubernetes cluster: its networks and the provider that carries it.",
   ),
-  Machine: kindOf("Machine", machineSpec, "One Node, whatever host runs it."),
+  Machine: kindOf("Machine", { spec: machineSpec }, "One Node, whatever host runs it."),
   MachineSet: kindOf(
     "MachineSet",
-    closed({
-      replicas,
-      minReadySeconds: Type.Integer({ minimum: 0, default: 0 }),
-      deletePolicy: stringEnum(["Random", "Newest", "Oldest"], { default: "Random" }),
-      selector,
-      template: machineTemplate,
-    }),
+    {
+      spec: closed(
+        {
+          replicas,
+          minReadySeconds,
+          deletePolicy: stringEnum(["Random", "Newest", "Oldest"], {
+            default: "Random",
+            description: "Which Machines go first when there are too many.",
+          }),
+          selector,
+          template: machineTemplate,
+        },
+        "What is wanted of the set.",
+      ),
+    },
     "A number of equal Machines. A changed template is for new Machines only.",
   ),
   MachineDeployment: kindOf(
     "MachineDeployment",
-    closed({
-      replicas,
-      selector,
-      template: machineTemplate,
-      strategy: Type.Optional(
-        closed({
-          type: stringEnum(["RollingUpdate"], { default: "RollingUpdate" }),
-          rollingUpdate: Type.Optional(
-            closed({
-              maxSurge: Type.Optional(intOrPercent),
-              maxUnavailable: Type.Optional(intOrPercent),
-            }),
+    {
+      spec: closed(
+        {
+          replicas,
+          selector,
+          template: machineTemplate,
+          strategy: Type.Optional(
+            closed(
+              {
+                type: stringEnum(["RollingUpdate", "OnDelete"], {
+                  default: "RollingUpdate",
+                  description: "How Machines are replaced when the template changes.",
+                }),
+                rollingUpdate: Type.Optional(
+                  closed(
+                    {
+                      maxSurge: Type.Optional(
+                        intOrPercent("How many Machines more than replicas there may be; default 1."),
+                      ),
+                      maxUnavailable: Type.Optional(
+                        intOrPercent("How many Machines less may be available; default 0."),
+                      ),
+                    },
+                    "Bounds of a rolling update.",
+                  ),
+                ),
+              },
+              "How Machines are replaced when the template changes.",
+            ),
           ),
-        }),
+          minReadySeconds,
+          revisionHistoryLimit: Type.Integer({
+            minimum: 0,
+            default: 1,
+            description: "How many old MachineSets are kept to go back to.",
+          }),
+          paused: Type.Boolean({ default: false, description: "No rollout while this is true." }),
+          progressDeadlineSeconds: Type.Integer({
+            minimum: 0,
+            default: 600,
+            description: "Seconds without progress after which a rollout counts as failed.",
+          }),
+        },
+        "What is wanted of the deployment.",
       ),
-      minReadySeconds: Type.Integer({ minimum: 0, default: 0 }),
-      revisionHistoryLimit: Type.Integer({ minimum: 0, default: 1 }),
-      paused: Type.Boolean({ default: false }),
-      progressDeadlineSeconds: Type.Integer({ minimum: 0, default: 600 }),
-    }),
+    },
     "Equal Machines that follow their template: in place where the provider can, else by new ones.",
+  ),
+  MachineClass: kindOf(
+    "MachineClass",
+    {
+      providerSpec: Type.Object(
+        {
+          apiVersion: Type.String({ description: "Group and version of the provider's object." }),
+          kind: Type.String({ description: "Kind of the provider's object." }),
+        },
+        { additionalProperties: true, description: "The provider's own configuration object." },
+      ),
+    },
+    "A providerSpec under a name, for valueFrom of Machines, sets and Clusters.",
   ),
 } as const;
 
 export type Kind = keyof typeof schemas;
 export type ObjectOf<K extends Kind> = Static<(typeof schemas)[K]>;
-export type MachineSpec = Static<typeof machineSpec>;
-export type MachineTemplate = Static<typeof machineTemplate>;
+export type WrittenMachineSpec = Static<typeof machineSpec>;
+export type MachineVersions = Static<typeof machineVersions>;
+export type LabelSelector = Static<typeof selector>;
 
 export function isKind(value: unknown): value is Kind {
   return typeof value === "string" && Object.hasOwn(schemas, value);

@@ -1,11 +1,26 @@
-import type { Kind, MachineSpec, ObjectOf } from "./schema.js";
+import { digestOf } from "./digest.js";
+import type { JsonObject } from "./json.js";
+import type { Kind, MachineVersions, ObjectOf, WrittenMachineSpec } from "./schema.js";
 
 export type ClusterObject = ObjectOf<"Cluster">;
 export type MachineObject = ObjectOf<"Machine">;
 export type MachineSetObject = ObjectOf<"MachineSet">;
 export type MachineDeploymentObject = ObjectOf<"MachineDeployment">;
-export type AnyObject = ClusterObject | MachineObject | MachineSetObject | MachineDeploymentObject;
-export type { Kind, MachineSpec };
+export type MachineClassObject = ObjectOf<"MachineClass">;
+export type AnyObject =
+  | ClusterObject
+  | MachineObject
+  | MachineSetObject
+  | MachineDeploymentObject
+  | MachineClassObject;
+/** An object that is a cluster or belongs to one. */
+export type ClusterMember = Exclude<AnyObject, MachineClassObject>;
+export type { Kind, MachineVersions, WrittenMachineSpec };
+
+/** A Machine's spec as it is planned: versions chosen. */
+export type MachineSpec = Omit<WrittenMachineSpec, "versions"> & {
+  readonly versions: MachineVersions;
+};
 
 /** One Cluster and everything that belongs to it, validated and defaulted. Lists in document order. */
 export interface Desired {
@@ -20,12 +35,27 @@ export function clusterNameOf(cluster: ClusterObject): string {
   return `${cluster.metadata.namespace}/${cluster.metadata.name}`;
 }
 
-/** One stack per Cluster: "<namespace>.<name>". */
+/** Pulumi refuses longer stack names. Source: architecture section 7. */
+export const maxStackNameLength = 100;
+
+/** One stack per Cluster: "<namespace>.<name>", cut and hashed where that is too long for Pulumi. */
 export function stackNameOf(cluster: ClusterObject): string {
-  return `${cluster.metadata.namespace}.${cluster.metadata.name}`;
+  const full = `${cluster.metadata.namespace}.${cluster.metadata.name}`;
+  if (full.length <= maxStackNameLength) return full;
+  const hash = digestOf(full, 8);
+  return `${full.slice(0, maxStackNameLength - hash.length - 1)}-${hash}`;
 }
 
 /** Control plane is who runs a control plane version. Source: reference/cluster-api.md 1.0. */
-export function isControlPlane(spec: MachineSpec): boolean {
+export function isControlPlane(spec: Pick<MachineSpec, "versions">): boolean {
   return spec.versions.controlPlane !== undefined;
+}
+
+/** The provider's object of a spec whose references were resolved by src/manifest. */
+export function providerValue(spec: {
+  readonly providerSpec: WrittenMachineSpec["providerSpec"];
+}): JsonObject {
+  const { value } = spec.providerSpec;
+  if (value === undefined) throw new Error("a validated providerSpec has a value");
+  return value as unknown as JsonObject;
 }

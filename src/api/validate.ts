@@ -1,13 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import type { TSchema } from "typebox";
-
-/** A violated rule. `path` leads from the object's root to the member, or to the parent of a missing one. */
-export interface Violation {
-  readonly path: readonly (string | number)[];
-  /** What is wrong, as a noun phrase. */
-  readonly summary: string;
-  readonly hint?: string;
-}
+import type { Violation } from "./diagnostic-codes.js";
 
 const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false, verbose: true });
 const compiled = new WeakMap<TSchema, ValidateFunction>();
@@ -45,46 +38,59 @@ function violationOf(error: ErrorObject): Violation {
     .slice(1)
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
     .map((part) => (/^\d+$/.test(part) ? Number(part) : part));
-  const shown = JSON.stringify(error.data);
+  const shown = shorten(error.data);
   switch (error.keyword) {
-    case "additionalProperties": {
-      const field = String(error.params["additionalProperty"]);
-      const known = Object.keys((error.parentSchema?.["properties"] ?? {}) as object);
-      const near = nearest(field, known);
-      return {
-        path: [...path, field],
-        summary: `unknown field "${field}"`,
-        hint: near === undefined ? `known fields: ${known.join(", ")}` : `did you mean "${near}"?`,
-      };
+    case "additionalProperties":
+      return unknownField(path, error);
+    case "required": {
+      const field = String(error.params["missingProperty"]);
+      return { code: "FIELD_MISSING", path, summary: `missing field "${field}"` };
     }
-    case "required":
-      return { path, summary: `missing field "${String(error.params["missingProperty"])}"` };
-    case "const":
-      return { path, summary: `${shown} must be ${JSON.stringify(error.params["allowedValue"])}` };
+    case "const": {
+      const allowed = JSON.stringify(error.params["allowedValue"]);
+      return { code: "NOT_ALLOWED", path, summary: `${shown} must be ${allowed}` };
+    }
     case "enum": {
       const allowed = error.params["allowedValues"] as unknown[];
-      return { path, summary: `${shown} is not one of ${allowed.join(", ")}` };
+      const summary = `${shown} is not one of ${allowed.join(", ")}`;
+      return { code: "NOT_ALLOWED", path, summary };
     }
     case "anyOf": {
       const options = alternativesOf(error.schema);
-      return {
-        path,
-        summary: `${shown} is not ${options ?? "of an accepted form"}`,
-      };
+      const summary = `${shown} is not ${options ?? "of an accepted form"}`;
+      return { code: "NOT_ALLOWED", path, summary };
     }
-    case "pattern":
-      return {
-        path,
-        summary: `${shown} has the wrong form`,
-        ...(typeof error.parentSchema?.["description"] === "string" && {
-          hint: error.parentSchema["description"],
-        }),
-      };
-    case "type":
-      return { path, summary: `${shown} must be of type ${String(error.params["type"])}` };
+    case "pattern": {
+      const description: unknown = error.parentSchema?.["description"];
+      const summary = `${shown} has the wrong form`;
+      const hint = typeof description === "string" ? { hint: description } : {};
+      return { code: "BAD_FORMAT", path, summary, ...hint };
+    }
+    case "type": {
+      const summary = `${shown} must be of type ${String(error.params["type"])}`;
+      return { code: "WRONG_TYPE", path, summary };
+    }
     default:
-      return { path, summary: `${shown} ${error.message ?? "is not allowed"}` };
+      return { code: "NOT_ALLOWED", path, summary: `${shown} ${error.message ?? "is not allowed"}` };
   }
+}
+
+/** A value as it appears in a message: enough to recognise it. */
+function shorten(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length <= 60 ? text : `${text.slice(0, 57)}...`;
+}
+
+function unknownField(path: Violation["path"], error: ErrorObject): Violation {
+  const field = String(error.params["additionalProperty"]);
+  const known = Object.keys((error.parentSchema?.["properties"] ?? {}) as object);
+  const near = nearest(field, known);
+  return {
+    code: "FIELD_UNKNOWN",
+    path: [...path, field],
+    summary: `unknown field "${field}"`,
+    hint: near === undefined ? `known fields: ${known.join(", ")}` : `did you mean "${near}"?`,
+  };
 }
 
 function alternativesOf(schema: unknown): string | undefined {
@@ -94,8 +100,8 @@ function alternativesOf(schema: unknown): string | undefined {
   return undefined;
 }
 
-/** The known word with the fewest edits, if it is near enough to be a slip. */
-function nearest(word: string, known: readonly string[]): string | undefined {
+/** The known word with the fewest edits, if it is near enough to be a slip. Pure. */
+export function nearest(word: string, known: readonly string[]): string | undefined {
   const ranked = known
     .map((candidate) => ({
       candidate,

@@ -3,13 +3,14 @@ import { resolve } from "node:path";
 import { ensurePulumi } from "#toolchain";
 import { makeProviders, type Providers } from "../../providers/index.js";
 import { CapstanError } from "../api/error.js";
-import { clusterNameOf, type Desired } from "../api/types.js";
+import { clusterNameOf, type Desired, providerValue } from "../api/types.js";
 import { Engine, type Interruption } from "../engine/engine.js";
 import { StackLock } from "../engine/lock.js";
 import { defaultStateDir } from "../engine/project.js";
 import { Workspace } from "../engine/workspace.js";
-import { readDesired } from "../manifest/desired.js";
-import { type Diagnostic, diagnosticText } from "../manifest/diagnostic.js";
+import { BadInput } from "../manifest/bad-input.js";
+import { type Manifests, readDesired } from "../manifest/desired.js";
+import { diagnosticText } from "../manifest/diagnostic.js";
 import { readSources } from "../manifest/files.js";
 import { systemClock } from "../provider/clock.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
@@ -53,20 +54,8 @@ export function makeContext(options: GlobalOptions, interruption: Interruption):
   };
 }
 
-/** Bad manifests, all problems at once. */
-export class BadInput extends CapstanError {
-  constructor(readonly diagnostics: readonly Diagnostic[]) {
-    const errors = diagnostics.filter(({ severity }) => severity === "error").length;
-    super({
-      code: "INVALID_INPUT",
-      source: "user",
-      message: `${diagnostics.map(diagnosticText).join("\n")}\n${errors} ${errors === 1 ? "error" : "errors"}; nothing was touched`,
-    });
-  }
-}
-
-/** The clusters in what the user named. Throws BadInput before anything else happens. */
-export function loadClusters(paths: readonly string[], context: CommandContext): Desired[] {
+/** What the user named, as clusters. Throws BadInput before anything else happens. */
+export function loadManifests(paths: readonly string[], context: CommandContext): Manifests {
   if (paths.length === 0) {
     throw new CapstanError({
       code: "BAD_USAGE",
@@ -75,10 +64,11 @@ export function loadClusters(paths: readonly string[], context: CommandContext):
       hint: "e.g. capstan plan -f examples/quickstart",
     });
   }
-  const { clusters, diagnostics } = readDesired(readSources(paths), context.providers.all);
+  const manifests = readDesired(readSources(paths), context.providers.all);
+  const { clusters, diagnostics } = manifests;
   if (diagnostics.some(({ severity }) => severity === "error")) throw new BadInput(diagnostics);
   for (const warning of diagnostics) context.terminal.error(`${diagnosticText(warning)}\n`);
-  if (clusters.length > 0) return clusters;
+  if (clusters.length > 0) return manifests;
   throw new CapstanError({
     code: "INVALID_INPUT",
     source: "user",
@@ -89,7 +79,7 @@ export function loadClusters(paths: readonly string[], context: CommandContext):
 
 /** The provider that a cluster's providerSpec names; validation has seen that there is one. */
 export function providerOf(desired: Desired, context: CommandContext): InfrastructureProvider {
-  const wanted = desired.cluster.spec.providerSpec.value.apiVersion;
+  const wanted = providerValue(desired.cluster.spec)["apiVersion"];
   const provider = context.providers.all.find(({ apiVersion }) => apiVersion === wanted);
   if (provider !== undefined) return provider;
   throw new Error(`no provider for ${clusterNameOf(desired.cluster)}`);

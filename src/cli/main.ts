@@ -2,13 +2,14 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { CapstanError, isCapstanError } from "../api/error.js";
+import { BadInput } from "../manifest/bad-input.js";
 import type { DestroyOptions } from "./commands/destroy.js";
 import type { EnvOptions } from "./commands/env.js";
 import type { FaultOptions } from "./commands/local.js";
 import type { PlanOptions } from "./commands/plan.js";
 import type { StatusOptions } from "./commands/status.js";
 import type { UpOptions } from "./commands/up.js";
-import { BadInput, type CommandContext, type GlobalOptions, makeContext } from "./context.js";
+import { type CommandContext, type GlobalOptions, makeContext } from "./context.js";
 import { exitCodeOf, exitCodes } from "./exit.js";
 
 const { version } = JSON.parse(
@@ -120,6 +121,7 @@ function makeProgram(): Command {
   withFiles(program.command("plan"))
     .description("show what up would do; exit 0: nothing, 2: changes pending")
     .option("--adopt", "take over what the cloud holds of a cluster without state")
+    .option("--prune", "delete clusters that these manifests no longer hold")
     .action((_: object, command: Command) =>
       execute<PlanOptions>(command, async (options, context) => {
         const { planCommand } = await import("./commands/plan.js");
@@ -130,6 +132,7 @@ function makeProgram(): Command {
     .description("plan, ask, apply")
     .option("-y, --yes", "do not ask")
     .option("--adopt", "take over what the cloud holds of a cluster without state")
+    .option("--prune", "delete clusters that these manifests no longer hold")
     .action((_: object, command: Command) =>
       execute<UpOptions>(command, async (options, context) => {
         const { upCommand } = await import("./commands/up.js");

@@ -4,7 +4,7 @@ import {
   type ClusterObject,
   clusterNameOf,
   isControlPlane,
-  type MachineDeploymentObject,
+  providerValue,
 } from "../api/types.js";
 import { resolveRefs } from "../graph/graph.js";
 import type { CompiledParts, Identity, InfrastructureProvider } from "../provider/port.js";
@@ -21,12 +21,12 @@ export function compileParts(
 ): CompiledParts {
   return provider.compile(
     cluster,
-    cluster.spec.providerSpec.value,
+    providerValue(cluster.spec),
     machines.map(({ name, spec }) => ({
       name,
       spec,
       controlPlane: isControlPlane(spec),
-      providerSpec: spec.providerSpec.value,
+      providerSpec: providerValue(spec),
     })),
   );
 }
@@ -67,7 +67,7 @@ export function templateJudge(
     return resolveRefs(host, () => null);
   };
   return {
-    hash: ({ metadata, spec }: MachineDeploymentObject) =>
+    hash: ({ metadata, spec }) =>
       generationHash(provider, provider.hostKind, hostSpec(metadata.name, spec.template.spec)),
     canFollow: (deployment, machine) => {
       const verdict = provider.verdict(

@@ -37,6 +37,8 @@ export interface ResourceEvent {
   readonly name: string;
   readonly id?: string;
   readonly message?: string;
+  /** What to do about a failure. */
+  readonly hint?: string;
 }
 
 /** How long after a lost answer a listing may still lag behind before "none" is believed. */
@@ -114,8 +116,7 @@ export class CloudResource implements DynamicResource {
         if (presence.found === "none" || isGone(presence)) return { id };
         const current = oneOf(presence, `${this.kind} ${who.name}`);
         this.mustBeOurs(current, who, "delete");
-        this.runtime.context.assertEngineAlive();
-        await this.retrying(deadline, () => this.handler.remove(this.runtime.context, current));
+        await this.changing(deadline, () => this.handler.remove(this.runtime.context, current));
         await this.pause(deadline, `${this.kind} ${who.name} to go away`);
       }
     });
@@ -176,9 +177,7 @@ export class CloudResource implements DynamicResource {
       if (current.phase === "gone") throw spentError(this.kind, current);
       const verdict = this.provider.verdict(this.kind, current.spec, spec);
       if (verdict.kind === "inPlace") {
-        if (this.handler.update === undefined) throw unsupported(this.kind, current, "no update");
-        this.runtime.context.assertEngineAlive();
-        current = await this.handler.update(this.runtime.context, current, spec);
+        current = await this.updateInPlace(current, spec);
       } else if (verdict.kind !== "same") {
         throw unsupported(this.kind, current, verdict.reason);
       }
@@ -186,6 +185,15 @@ export class CloudResource implements DynamicResource {
     } catch (error) {
       throw new UnfinishedResource(resource.id, this.outputsOf(current), error);
     }
+  }
+
+  private async updateInPlace(current: Observed, spec: JsonObject): Promise<Observed> {
+    const { handler, runtime } = this;
+    const deadline = runtime.context.clock.now() + runtime.readyTimeoutMs;
+    return this.changing(deadline, () => {
+      if (handler.update === undefined) throw unsupported(this.kind, current, "no update");
+      return handler.update(runtime.context, current, spec);
+    });
   }
 
   private async waitUntilReady(resource: Observed): Promise<Observed> {
@@ -218,13 +226,31 @@ export class CloudResource implements DynamicResource {
     });
   }
 
-  private async retrying<T>(deadline: number, call: () => Promise<T>): Promise<T> {
+  /** An update or a removal: done twice it has the effect of once, so a lost answer is asked again. */
+  private changing<T>(deadline: number, call: () => Promise<T>): Promise<T> {
+    const again = (error: unknown) =>
+      isRetryable(error) || (isCapstanError(error) && error.ambiguous);
+    return this.retrying(
+      deadline,
+      async () => {
+        this.runtime.context.assertEngineAlive();
+        return call();
+      },
+      again,
+    );
+  }
+
+  private async retrying<T>(
+    deadline: number,
+    call: () => Promise<T>,
+    again: (error: unknown) => boolean = isRetryable,
+  ): Promise<T> {
     const { clock, signal } = this.runtime.context;
     for (let waitMs = pollMs; ; waitMs = Math.min(waitMs * 2, 2_000)) {
       try {
         return await call();
       } catch (error) {
-        if (!isRetryable(error) || clock.now() + waitMs > deadline) throw error;
+        if (!again(error) || clock.now() + waitMs > deadline) throw error;
         await clock.sleep(waitMs, signal);
       }
     }
@@ -276,7 +302,10 @@ export class CloudResource implements DynamicResource {
       this.runtime.report?.({ ...about, state: "done", ...(result.id && { id: result.id }) });
       return result;
     } catch (error) {
-      this.runtime.report?.({ ...about, state: "failed", message: messageOf(error) });
+      const cause = error instanceof UnfinishedResource ? error.reason : error;
+      const hint = isCapstanError(cause) ? cause.hint : undefined;
+      const failure = { message: messageOf(error), ...(hint !== undefined && { hint }) };
+      this.runtime.report?.({ ...about, state: "failed", ...failure });
       throw error;
     }
   }

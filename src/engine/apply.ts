@@ -62,7 +62,6 @@ class Apply {
   }
 
   async toTheEnd(initial: StackState): Promise<{ passes: number }> {
-    refuseForeign(this.plan, initial);
     const { engine } = this.options;
     const { stack } = this.plan;
     let state = await refreshRecords(stack, initial, this.plan.stale, this.tools());
@@ -166,6 +165,7 @@ class Apply {
     if (result.code === 0) return;
     this.options.stop.throwIfAborted();
     if (this.failures.length === 0) throw engineFailed(`${what} ${this.plan.stack}`, result);
+    const hints = [...new Set(this.failures.flatMap(({ hint }) => hint ?? []))];
     throw new CapstanError({
       code: "CLOUD_FAILED",
       source: "cloud",
@@ -173,6 +173,7 @@ class Apply {
       message: this.failures
         .map(({ operation, kind, name, message }) => `cannot ${operation} ${kind} ${name}: ${message ?? ""}`)
         .join("\n"),
+      ...(hints.length > 0 && { hint: hints.join("; ") }),
     });
   }
 }
@@ -183,18 +184,6 @@ export function payloadsOf({ target, transaction }: Plan): Payloads {
     transaction: encodePayload({ target, spent: transaction.spent }),
     revision: encodePayload({ target }),
   };
-}
-
-/** A pass registers what belongs to the cluster: it would delete everything else in the stack. */
-function refuseForeign(plan: Plan, { foreign }: StackState): void {
-  if (foreign.length === 0) return;
-  throw new CapstanError({
-    code: "BAD_STATE",
-    source: "user",
-    subject: plan.stack,
-    message: `cannot change ${plan.stack}: it holds ${foreign.length} resources that are not of a cluster, e.g. ${foreign[0] ?? ""}`,
-    hint: "use a plain pulumi up in the project that they come from",
-  });
 }
 
 function notReady(missing: readonly NodeKey[], timeoutMs: number): CapstanError {

@@ -5,7 +5,7 @@ import type { Clock, InfrastructureProvider } from "../provider/port.js";
 import { type Engine, engineFailed } from "./engine.js";
 import { resolvePendingCreates } from "./recover.js";
 import { callContext, stepwiseSession } from "./session.js";
-import type { StackState } from "./state.js";
+import { refuseForeign, type StackState } from "./state.js";
 
 export interface DestroyOptions {
   readonly engine: Engine;
@@ -26,6 +26,7 @@ export async function destroyCluster(
   state: StackState,
   options: DestroyOptions,
 ): Promise<{ readonly deleted: number; readonly left: readonly string[] }> {
+  refuseForeign(state, stack);
   const { engine, provider, clock, timeoutMs, stop } = options;
   const failures: ResourceEvent[] = [];
   const session = (assertEngineAlive: () => void) =>

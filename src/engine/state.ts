@@ -69,6 +69,21 @@ export function parseExport(text: string, stack: string): StackState {
   };
 }
 
+/**
+ * Throws BAD_STATE for a stack that holds anything but a cluster: a pass registers what belongs to
+ * the cluster and would delete everything else, and so would a destroy.
+ */
+export function refuseForeign({ foreign }: StackState, stack: string): void {
+  if (foreign.length === 0) return;
+  throw new CapstanError({
+    code: "BAD_STATE",
+    source: "user",
+    subject: stack,
+    message: `cannot change ${stack}: it holds ${foreign.length} resources that are not of a cluster, e.g. ${foreign[0] ?? ""}`,
+    hint: "nothing was changed; use a plain pulumi in the project that they come from",
+  });
+}
+
 function deploymentOf(text: string, stack: string): JsonObject {
   try {
     const deployment = (JSON.parse(text) as JsonObject)["deployment"];

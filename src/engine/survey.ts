@@ -1,12 +1,18 @@
 import { CapstanError } from "../api/error.js";
-import { clusterNameOf, type Desired } from "../api/types.js";
+import { clusterNameOf, type Desired, stackNameOf } from "../api/types.js";
+import { BadInput } from "../manifest/bad-input.js";
+import type { Manifests } from "../manifest/desired.js";
+import { checkImmutable } from "../plan/immutable.js";
 import { makePlan, type Plan } from "../plan/plan.js";
+import type { PriorState } from "../plan/target.js";
 import type { CallContext, InfrastructureProvider, Observed } from "../provider/port.js";
 import { look, type Look } from "./look.js";
-import type { StackState } from "./state.js";
+import { refuseForeign, type StackState } from "./state.js";
 
 export interface SurveyInput {
   readonly desired: Desired;
+  /** Where members of the objects were written. */
+  readonly positionOf: Manifests["positionOf"];
   readonly provider: InfrastructureProvider;
   readonly state: StackState;
   readonly context: CallContext;
@@ -17,9 +23,14 @@ export interface SurveyInput {
   readonly owner: string;
 }
 
-/** State and cloud looked at together, and the plan that follows. Changes nothing. */
+/**
+ * State and cloud looked at together, and the plan that follows. Changes nothing. Throws BadInput
+ * for changes that cannot be made, AMBIGUOUS_OWNER, and what `look` and `makePlan` throw.
+ */
 export async function survey(input: SurveyInput): Promise<{ plan: Plan; seen: Look }> {
   const { desired, provider, state, context } = input;
+  refuseImmutable(desired, state, input.positionOf);
+  refuseForeign(state, stackNameOf(desired.cluster));
   const cluster = clusterNameOf(desired.cluster);
   const known = state.transaction?.clusterUid;
   const scope = known === undefined ? { cluster } : { cluster, clusterUid: known };
@@ -34,6 +45,25 @@ export async function survey(input: SurveyInput): Promise<{ plan: Plan; seen: Lo
     owner: input.owner,
   });
   return { plan, seen };
+}
+
+/** Throws BadInput naming every field that cannot change while its object lives. */
+export function refuseImmutable(
+  desired: Desired,
+  { transaction }: PriorState,
+  positionOf: Manifests["positionOf"],
+): void {
+  const violations = checkImmutable(desired, transaction?.target);
+  if (violations.length === 0) return;
+  throw new BadInput(
+    violations.map(({ object, violation: { path, ...violation } }) => ({
+      ...violation,
+      severity: "error",
+      position: positionOf(object, path) ?? { file: "-", line: 1, column: 1 },
+      subject: `${object.kind} ${object.metadata.namespace}/${object.metadata.name}`,
+      path: path.join("."),
+    })),
+  );
 }
 
 /**

@@ -4,6 +4,7 @@ import {
   existsSync,
   linkSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -70,6 +71,13 @@ export class Workspace {
   /** The stack's settings file in our project. */
   stackFile(stack: string): string {
     return join(this.workDir, `Pulumi.${stack}.yaml`);
+  }
+
+  /** Stacks that have a settings file here, in name order. */
+  knownStacks(): string[] {
+    return readdirSync(this.workDir)
+      .flatMap((name) => /^Pulumi\.(.+)\.yaml$/.exec(name)?.[1] ?? [])
+      .sort();
   }
 
   stackSettings(stack: string): Record<string, unknown> {

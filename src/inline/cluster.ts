@@ -4,15 +4,15 @@ import { relative, resolve } from "node:path";
 import { Config, getStack, log, type Output, RunError } from "@pulumi/pulumi";
 import { makeProviders } from "../../providers/index.js";
 import { CapstanError, isCapstanError } from "../api/error.js";
-import { type Desired, stackNameOf } from "../api/types.js";
+import { type Desired, providerValue, stackNameOf } from "../api/types.js";
 import { payloadsOf } from "../engine/apply.js";
 import { look } from "../engine/look.js";
 import { ambientStateDir, projectRoot } from "../engine/project.js";
 import { callContext } from "../engine/session.js";
 import { parseExport, type StackState } from "../engine/state.js";
-import { adoptedUid } from "../engine/survey.js";
-import { readDesired } from "../manifest/desired.js";
-import { diagnosticText } from "../manifest/diagnostic.js";
+import { adoptedUid, refuseImmutable } from "../engine/survey.js";
+import { BadInput } from "../manifest/bad-input.js";
+import { type Manifests, readDesired } from "../manifest/desired.js";
 import { readSources } from "../manifest/files.js";
 import { makePlan, type Plan } from "../plan/plan.js";
 import type { Sighting, Sightings } from "../plan/step.js";
@@ -61,11 +61,12 @@ async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs>
   const root = projectRoot(process.cwd()) ?? process.cwd();
   const providers = makeProviders(ambientStateDir(process.env, process.cwd()), systemClock);
   try {
-    const desired = readOne(manifestPaths(options, root), root, providers.all);
-    const apiVersion = desired.cluster.spec.providerSpec.value.apiVersion;
+    const { desired, positionOf } = readOne(manifestPaths(options, root), root, providers.all);
+    const { apiVersion } = providerValue(desired.cluster.spec);
     const provider = providers.all.find((one) => one.apiVersion === apiVersion);
-    if (provider === undefined) throw new Error(`no provider for ${apiVersion}`);
+    if (provider === undefined) throw new Error("validation has seen the provider");
     const state = parseExport(await exportStack(getStack(), root), getStack());
+    refuseImmutable(desired, state, positionOf);
     const plan = await planInline(desired, provider, state);
     if (!plan.empty) await log.info(planSummary(plan));
     const program = programOf(
@@ -136,23 +137,20 @@ function readOne(
   paths: readonly string[],
   root: string,
   providers: readonly InfrastructureProvider[],
-): Desired {
+): { desired: Desired; positionOf: Manifests["positionOf"] } {
   const sources = readSources(paths).map(({ file, text }) => ({
     file: relative(root, file),
     text,
   }));
-  const { clusters, diagnostics } = readDesired(sources, providers);
+  const { clusters, diagnostics, positionOf } = readDesired(sources, providers);
   const errors = diagnostics.filter(({ severity }) => severity === "error");
+  if (errors.length > 0) throw new BadInput(errors);
   const [only, ...others] = clusters;
-  if (errors.length === 0 && only !== undefined && others.length === 0) return only;
+  if (only !== undefined && others.length === 0) return { desired: only, positionOf };
   throw new CapstanError({
     code: "INVALID_INPUT",
     source: "user",
-    message:
-      errors.length > 0
-        ? `${errors.map(diagnosticText).join("\n")}\nnothing was touched`
-        : `a stack holds one cluster, and these manifests hold ${clusters.length}: ${clusters.map(({ cluster: one }) => stackNameOf(one)).join(", ")}`,
-    ...(errors.length === 0 && { hint: "give each Cluster a folder and a stack of its own" }),
+    message: `a stack holds one cluster, and these manifests hold ${clusters.length}: ${clusters.map(({ cluster: one }) => stackNameOf(one)).join(", ")}`,
+    hint: "give each Cluster a folder and a stack of its own",
   });
 }
-

@@ -1,3 +1,4 @@
+import type { DiagnosticCode, MemberPath, Violation } from "../api/diagnostic-codes.js";
 import { isJsonObject } from "../api/json.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import {
@@ -8,29 +9,51 @@ import {
   type ObjectOf,
   schemas,
 } from "../api/schema.js";
-import type { AnyObject, Desired } from "../api/types.js";
-import { validate, type Violation } from "../api/validate.js";
-import { byPosition, type Diagnostic } from "./diagnostic.js";
+import {
+  type AnyObject,
+  type ClusterMember,
+  type Desired,
+  maxStackNameLength,
+  stackNameOf,
+} from "../api/types.js";
+import { nearest, validate } from "../api/validate.js";
+import {
+  checkCluster,
+  checkMachineSpec,
+  checkProviderSpec,
+  checkSelector,
+  checkSkew,
+  oldestControlPlane,
+  type PlacedSpec,
+} from "./checks.js";
+import { byPosition, type Diagnostic, type Position } from "./diagnostic.js";
 import { type ParsedDocument, parseManifest, type SourceText } from "./parse.js";
-
-type Path = readonly (string | number)[];
+import { respell, type Respelling, writtenPath } from "./spelling.js";
 
 /** An object that fits its schema, with the document that it came from. */
-interface Placed {
-  readonly object: AnyObject;
-  readonly kind: Kind;
+interface Placed<O extends AnyObject = AnyObject> {
+  readonly object: O;
   readonly document: ParsedDocument;
+  readonly respellings: readonly Respelling[];
+}
+
+export interface Manifests {
+  readonly clusters: readonly Desired[];
+  /** Every problem, by position. With an error among them the clusters must not be used. */
+  readonly diagnostics: readonly Diagnostic[];
+  readonly objects: number;
+  /** Where a member of one of the objects was written. */
+  positionOf(object: AnyObject, path: MemberPath): Position | undefined;
 }
 
 /**
- * Reads manifests into clusters. Returns every problem of every text at once, by position; with an
- * error among them the clusters must not be used. Clusters and their objects keep document order.
- * Pure.
+ * Reads manifests into clusters, with every problem of every text at once. Clusters and their
+ * objects keep document order; references to MachineClasses are resolved. Pure.
  */
 export function readDesired(
   sources: readonly SourceText[],
   providers: readonly ProviderSpecs[],
-): { clusters: Desired[]; diagnostics: Diagnostic[] } {
+): Manifests {
   const reader = new Reader(providers);
   for (const source of sources) {
     const { documents, diagnostics } = parseManifest(source);
@@ -38,178 +61,332 @@ export function readDesired(
     for (const document of documents) reader.readObject(document);
   }
   const clusters = reader.assemble();
-  return { clusters, diagnostics: reader.diagnostics.sort(byPosition) };
+  return {
+    clusters,
+    diagnostics: reader.diagnostics.sort(byPosition),
+    objects: reader.placed.length,
+    positionOf: (object, path) => reader.positionOf(object, path),
+  };
 }
 
 class Reader {
   readonly diagnostics: Diagnostic[] = [];
-  private readonly placed: Placed[] = [];
+  readonly placed: Placed[] = [];
+  /** Clusters that are here but wrong: what belongs to them need not be told that they are missing. */
+  private readonly refused = new Set<string>();
 
   constructor(private readonly providers: readonly ProviderSpecs[]) {}
+
+  positionOf(object: AnyObject, path: MemberPath): Position | undefined {
+    const found = this.placed.find(
+      (one) => one.object.kind === object.kind && sameName(one.object, object),
+    );
+    return found?.document.positionOf(writtenPath(path, found.respellings));
+  }
 
   /** One document into one object; what is wrong with it alone is reported here. */
   readObject(document: ParsedDocument): void {
     const { value } = document;
     if (!isJsonObject(value)) {
-      this.report(document, undefined, [], "a manifest must be an object with apiVersion and kind");
+      const summary = "a manifest must be an object with apiVersion and kind";
+      this.report({ document, respellings: [] }, { code: "UNKNOWN_OBJECT", path: [], summary });
       return;
     }
-    const subject = describe(value);
     const { kind } = value;
     if (value["apiVersion"] !== apiVersion || !isKind(kind)) {
-      const known = Object.keys(schemas).join(", ");
-      this.report(document, subject, [isKind(kind) ? "apiVersion" : "kind"], "unknown object", {
-        hint: `this release reads ${known} of ${apiVersion}`,
-      });
+      this.report({ document, respellings: [] }, unknownObject(value));
       return;
     }
-    const violations = [
-      ...validate(schemas[kind], value),
-      ...providerSpecPaths(kind).flatMap((path) => this.checkProviderSpec(kind, value, path)),
-    ];
-    for (const { path, summary, hint } of violations) {
-      this.report(document, subject, path, summary, { hint });
-    }
-    if (violations.length > 0) return;
-    const object = value as unknown as AnyObject;
-    const twin = this.placed.find((other) => other.kind === kind && sameName(other.object, object));
-    if (twin !== undefined) {
-      const { file, line } = twin.document.positionOf([]);
-      this.report(document, subject, ["metadata", "name"], `defined twice; first in ${file}:${line}`);
+    const respellings = respell(value as Record<string, unknown>);
+    const placed = { object: value as unknown as AnyObject, document, respellings };
+    for (const { written, now } of respellings) this.warnOfSpelling(placed, written, now);
+    const violations = validate(schemas[kind], value);
+    for (const violation of violations) this.report(placed, violation);
+    const own = violations.length === 0 ? this.checkAlone(placed) : this.checkValues(placed);
+    for (const violation of own) this.report(placed, violation);
+    if (violations.length + own.length > 0) {
+      this.refused.add(describe(value));
       return;
     }
-    this.placed.push({ object, kind, document });
+    dropServerFields(placed.object);
+    this.keep(placed);
   }
 
   /** Objects to their clusters; what is wrong between objects is reported here. */
   assemble(): Desired[] {
-    const clusters = this.placed.filter(({ kind }) => kind === "Cluster");
-    for (const member of this.placed) this.checkMember(member, clusters);
-    return clusters.map(({ object }) => {
-      const members = this.placed.filter(
-        (member) => member.kind !== "Cluster" && belongsTo(member.object, object),
-      );
+    for (const placed of this.placed) this.resolveClasses(placed);
+    const members = this.placed.filter(isMember);
+    const clusters = members.filter(({ object }) => object.kind === "Cluster");
+    for (const member of members) this.checkOwner(member, clusters);
+    return clusters.map((cluster) => {
+      const own = members.filter(({ object }) => belongsTo(object, cluster.object));
       const ofKind = <K extends Kind>(kind: K) =>
-        members
-          .filter((member) => member.kind === kind)
-          .map((member) => member.object as unknown as ObjectOf<K>);
-      return {
-        cluster: object as ObjectOf<"Cluster">,
+        own.flatMap(({ object }) => (object.kind === kind ? [object as ObjectOf<K>] : []));
+      const desired: Desired = {
+        cluster: cluster.object as ObjectOf<"Cluster">,
         machines: ofKind("Machine"),
         machineSets: ofKind("MachineSet"),
         machineDeployments: ofKind("MachineDeployment"),
       };
+      this.checkCluster(cluster, desired, own);
+      return desired;
     });
   }
 
-  private checkMember({ object, kind, document }: Placed, clusters: readonly Placed[]): void {
-    const subject = describe(object);
-    if (kind === "Cluster") return;
-    const clusterName = clusterOf(object);
-    const owner = clusters.find((cluster) => belongsTo(object, cluster.object));
-    if (owner === undefined) {
-      const summary =
-        clusterName === undefined
-          ? `belongs to no Cluster: label ${clusterNameLabel} is missing`
-          : `belongs to Cluster ${object.metadata.namespace}/${clusterName}, which is not in these manifests`;
-      const names = clusters.map((cluster) => describe(cluster.object)).join(", ");
-      this.report(document, subject, ["metadata", "labels", clusterNameLabel], summary, {
-        hint: clusters.length === 0 ? "add a Cluster object" : `clusters here: ${names}`,
-      });
-    } else {
-      this.checkSameProvider({ object, kind, document }, owner);
+  private keep(placed: Placed): void {
+    const { object } = placed;
+    const twin = this.placed.find(
+      (other) => other.object.kind === object.kind && sameName(other.object, object),
+    );
+    if (twin === undefined) {
+      this.placed.push(placed);
+      return;
     }
-    if ("selector" in object.spec) {
-      const labels = object.spec.template.metadata?.labels ?? {};
-      for (const [label, wanted] of Object.entries(object.spec.selector.matchLabels)) {
-        if (labels[label] === wanted) continue;
-        const path = ["spec", "selector", "matchLabels", label];
-        this.report(document, subject, path, `does not match the template's labels`, {
-          hint: `add ${label}: ${wanted} to spec.template.metadata.labels`,
-        });
-      }
-    }
+    const { file, line } = twin.document.positionOf([]);
+    const summary = `defined twice; first in ${file}:${line}`;
+    this.report(placed, { code: "DUPLICATE", path: ["metadata", "name"], summary });
   }
 
-  private checkSameProvider(member: Placed, owner: Placed): void {
-    for (const path of providerSpecPaths(member.kind)) {
-      const own = at(member.object, [...path, "apiVersion"]);
-      const clusters = at(owner.object, ["spec", "providerSpec", "value", "apiVersion"]);
-      if (own === clusters) continue;
-      this.report(
-        member.document,
-        describe(member.object),
-        [...path, "apiVersion"],
-        `is of another provider than its Cluster (${String(clusters)})`,
-      );
-    }
+  /** Rules on one object that fits its schema. */
+  private checkAlone(placed: Placed): Violation[] {
+    const { object } = placed;
+    const specs = providerSpecsIn(object);
+    return [
+      ...specs.flatMap(({ path, spec }) => checkProviderSpec(spec, path)),
+      ...this.checkValues(placed),
+      ...(object.kind === "Cluster" ? checkCluster(object) : []),
+      ...machineSpecsIn(object).flatMap(checkMachineSpec),
+      ...(object.kind === "MachineSet" || object.kind === "MachineDeployment"
+        ? checkSelector(object.spec.selector, object.spec.template.metadata?.labels ?? {})
+        : []),
+    ];
+  }
+
+  /** The provider's objects in one object, whether or not the rest of it is right. */
+  private checkValues({ object }: Placed): Violation[] {
+    return providerValuePaths(object.kind).flatMap((path) =>
+      this.checkProviderValue(at(object, path), path, object.kind === "Cluster"),
+    );
   }
 
   /** The provider's own object against that provider's schema; fills in its defaults. */
-  private checkProviderSpec(kind: Kind, object: unknown, path: Path): Violation[] {
-    const spec = at(object, path);
-    if (!isJsonObject(spec) || typeof spec["apiVersion"] !== "string") return [];
-    const provider = this.providers.find((known) => known.apiVersion === spec["apiVersion"]);
+  private checkProviderValue(value: unknown, path: MemberPath, forCluster: boolean): Violation[] {
+    if (!isJsonObject(value) || typeof value["apiVersion"] !== "string") return [];
+    const provider = this.providers.find((known) => known.apiVersion === value["apiVersion"]);
     if (provider === undefined) {
       const known = this.providers.map((one) => one.apiVersion).join(", ");
-      const summary = `no provider has ${JSON.stringify(spec["apiVersion"])}`;
-      return [{ path: [...path, "apiVersion"], summary, hint: `known: ${known}` }];
+      const summary = `no provider has ${JSON.stringify(value["apiVersion"])}`;
+      const hint = `known: ${known}`;
+      return [{ code: "PROVIDER_UNKNOWN", path: [...path, "apiVersion"], summary, hint }];
     }
-    const { schema } = kind === "Cluster" ? provider.clusterSpec : provider.machineSpec;
-    return validate(schema, spec).map((violation) => ({
+    const isClass = path.length === 1;
+    const clusters = isClass ? value["kind"] === provider.clusterSpec.kind : forCluster;
+    const { schema } = clusters ? provider.clusterSpec : provider.machineSpec;
+    return validate(schema, value).map((violation) => ({
       ...violation,
       path: [...path, ...violation.path],
     }));
   }
 
+  /** Puts the object that valueFrom names in the place of a value. */
+  private resolveClasses(placed: Placed): void {
+    const { object } = placed;
+    for (const { path, spec } of providerSpecsIn(object)) {
+      const name = spec.valueFrom?.machineClass.name;
+      if (name === undefined) continue;
+      const named = [...path, "valueFrom", "machineClass", "name"];
+      const found = this.placed.find(
+        (one) =>
+          one.object.kind === "MachineClass" &&
+          one.object.metadata.name === name &&
+          one.object.metadata.namespace === object.metadata.namespace,
+      );
+      if (found?.object.kind !== "MachineClass") {
+        const summary = `there is no MachineClass ${object.metadata.namespace}/${name} in these manifests`;
+        this.report(placed, { code: "CLASS_UNKNOWN", path: named, summary });
+        continue;
+      }
+      spec.value = structuredClone(found.object.providerSpec);
+      const wrong = this.checkProviderValue(spec.value, path, object.kind === "Cluster");
+      for (const { code, summary } of wrong) {
+        this.report(placed, { code, path: named, summary: `${summary} (in MachineClass ${name})` });
+      }
+    }
+  }
+
+  private checkOwner(member: Placed<ClusterMember>, clusters: readonly Placed[]): void {
+    const { object } = member;
+    if (object.kind === "Cluster") return;
+    const owner = clusters.find((cluster) => belongsTo(object, cluster.object));
+    if (owner !== undefined) {
+      this.checkSameProvider(member, owner);
+      return;
+    }
+    const name = clusterOf(object);
+    if (this.refused.has(`Cluster ${object.metadata.namespace}/${name ?? ""}`)) return;
+    const names = clusters.map((cluster) => describe(cluster.object)).join(", ");
+    this.report(member, {
+      code: "CLUSTER_MISSING",
+      path: ["metadata", "labels", clusterNameLabel],
+      summary:
+        name === undefined
+          ? `belongs to no Cluster: label ${clusterNameLabel} is missing`
+          : `belongs to Cluster ${object.metadata.namespace}/${name}, which is not in these manifests`,
+      hint: clusters.length === 0 ? "add a Cluster object" : `clusters here: ${names}`,
+    });
+  }
+
+  private checkSameProvider(member: Placed, owner: Placed): void {
+    const clusters = providerSpecsIn(owner.object)[0]?.spec.value?.apiVersion;
+    for (const { path, spec } of providerSpecsIn(member.object)) {
+      if (clusters === undefined || spec.value === undefined) continue;
+      if (spec.value.apiVersion === clusters) continue;
+      const summary = `is of another provider than its Cluster (${clusters})`;
+      const written = spec.valueFrom === undefined ? ["value", "apiVersion"] : ["valueFrom"];
+      this.report(member, { code: "PROVIDER_MISMATCH", path: [...path, ...written], summary });
+    }
+  }
+
+  private checkCluster(cluster: Placed, desired: Desired, members: readonly Placed[]): void {
+    const controlPlane = oldestControlPlane(desired);
+    for (const member of members) {
+      for (const placed of machineSpecsIn(member.object)) {
+        for (const violation of checkSkew(placed, controlPlane)) this.report(member, violation);
+      }
+    }
+    const { namespace, name } = desired.cluster.metadata;
+    if (namespace.length + name.length + 1 <= maxStackNameLength) return;
+    this.report(
+      cluster,
+      {
+        code: "STACK_NAME",
+        path: ["metadata", "name"],
+        summary: `its stack is called ${stackNameOf(desired.cluster)}`,
+        detail: `Pulumi allows ${maxStackNameLength} characters for namespace and name together.`,
+      },
+      "warning",
+    );
+  }
+
+  private warnOfSpelling(placed: Placed, written: MemberPath, now: MemberPath): void {
+    const summary = `older spelling of ${String(now.at(-1))}`;
+    const hint = `write ${String(now.at(-1))}`;
+    this.report(placed, { code: "OLD_SPELLING", path: written, summary, hint }, "warning");
+  }
+
   private report(
-    document: ParsedDocument,
-    subject: string | undefined,
-    path: Path,
-    summary: string,
-    { hint }: { readonly hint?: string | undefined } = {},
+    { document, respellings }: Pick<Placed, "document" | "respellings">,
+    { code, path, summary, detail, hint }: Violation,
+    severity: Diagnostic["severity"] = "error",
   ): void {
+    const written = writtenPath(path, respellings);
+    const subject = isJsonObject(document.value) ? describe(document.value) : undefined;
     this.diagnostics.push({
-      severity: "error",
-      position: document.positionOf(path),
+      code,
+      severity,
+      position: document.positionOf(written),
       ...(subject !== undefined && { subject }),
-      ...(path.length > 0 && { path: path.join(".") }),
+      ...(written.length > 0 && { path: written.join(".") }),
       summary,
+      ...(detail !== undefined && { detail }),
       ...(hint !== undefined && { hint }),
     });
   }
 }
 
-/** Where objects of a kind hold a provider's object. */
-function providerSpecPaths(kind: Kind): Path[] {
-  const direct = ["spec", "providerSpec", "value"];
-  return kind === "Cluster" || kind === "Machine"
-    ? [direct]
-    : [["spec", "template", ...direct]];
+function unknownObject(value: Record<string, unknown>): Violation {
+  const { kind } = value;
+  const kinds = Object.keys(schemas);
+  const near = typeof kind === "string" ? nearest(kind, kinds) : undefined;
+  const code: DiagnosticCode = "UNKNOWN_OBJECT";
+  const hint =
+    near === undefined || isKind(kind)
+      ? `this release reads ${kinds.join(", ")} of ${apiVersion}`
+      : `did you mean ${near}?`;
+  return { code, path: [isKind(kind) ? "apiVersion" : "kind"], summary: "unknown object", hint };
 }
 
-function at(value: unknown, path: Path): unknown {
+/** What an API server or we ourselves write is not wanted by anybody: it must not look like a change. */
+function dropServerFields(object: AnyObject): void {
+  const { metadata } = object;
+  delete metadata.uid;
+  delete metadata.resourceVersion;
+  delete metadata.generation;
+  delete metadata.creationTimestamp;
+  delete metadata.finalizers;
+  delete metadata.ownerReferences;
+  delete object.status;
+  for (const { spec } of machineSpecsIn(object)) delete spec.providerID;
+}
+
+/** The Machine specs in an object: a Machine's own, or a template's. */
+function machineSpecsIn(object: AnyObject): PlacedSpec[] {
+  switch (object.kind) {
+    case "Machine":
+      return [{ spec: object.spec, path: ["spec"] }];
+    case "MachineSet":
+    case "MachineDeployment":
+      return [{ spec: object.spec.template.spec, path: ["spec", "template", "spec"] }];
+    case "Cluster":
+    case "MachineClass":
+      return [];
+  }
+}
+
+/** The providerSpecs in an object. A MachineClass has a bare provider's object instead. */
+function providerSpecsIn(object: AnyObject) {
+  if (object.kind === "Cluster") {
+    return [{ spec: object.spec.providerSpec, path: ["spec", "providerSpec"] }];
+  }
+  return machineSpecsIn(object).map(({ spec, path }) => ({
+    spec: spec.providerSpec,
+    path: [...path, "providerSpec"],
+  }));
+}
+
+/** Where objects of a kind hold a provider's object. */
+function providerValuePaths(kind: Kind): MemberPath[] {
+  const value = ["spec", "providerSpec", "value"];
+  switch (kind) {
+    case "Cluster":
+    case "Machine":
+      return [value];
+    case "MachineSet":
+    case "MachineDeployment":
+      return [["spec", "template", ...value]];
+    case "MachineClass":
+      return [["providerSpec"]];
+  }
+}
+
+function at(value: unknown, path: MemberPath): unknown {
   return path.reduce<unknown>(
     (current, part) => (isJsonObject(current) ? current[part] : undefined),
     value,
   );
 }
 
+function isMember(placed: Placed): placed is Placed<ClusterMember> {
+  return placed.object.kind !== "MachineClass";
+}
+
 function sameName(left: AnyObject, right: AnyObject): boolean {
   return (
-    left.metadata.name === right.metadata.name && left.metadata.namespace === right.metadata.namespace
+    left.metadata.name === right.metadata.name &&
+    left.metadata.namespace === right.metadata.namespace
   );
 }
 
 /** The Cluster's name on the object itself or, for sets, on their template. */
-function clusterOf(object: AnyObject): string | undefined {
+function clusterOf(object: ClusterMember): string | undefined {
   const own = object.metadata.labels?.[clusterNameLabel];
   if (own !== undefined || !("template" in object.spec)) return own;
   return object.spec.template.metadata?.labels?.[clusterNameLabel];
 }
 
-function belongsTo(object: AnyObject, cluster: AnyObject): boolean {
+function belongsTo(object: ClusterMember, cluster: AnyObject): boolean {
   return (
+    object.kind !== "Cluster" &&
     object.metadata.namespace === cluster.metadata.namespace &&
     clusterOf(object) === cluster.metadata.name
   );

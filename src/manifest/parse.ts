@@ -47,6 +47,7 @@ export function parseManifest(source: SourceText): {
     const problems = [...document.errors, ...document.warnings];
     for (const problem of problems) {
       diagnostics.push({
+        code: "YAML",
         severity: document.errors.includes(problem) ? "error" : "warning",
         position: at(problem.pos[0]),
         summary: `YAML: ${problem.message.split("\n")[0]?.replace(/ at line \d+.*$/, "") ?? ""}`,
@@ -73,6 +74,7 @@ function valueOf(
     return { value: document.toJS({ maxAliasCount: 100 }) as unknown };
   } catch (error) {
     diagnostics.push({
+      code: "YAML",
       severity: "error",
       position: at(document.contents?.range[0] ?? 0),
       summary: `YAML: ${error instanceof Error ? error.message : String(error)}`,

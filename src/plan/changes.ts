@@ -88,7 +88,7 @@ export function machineChanges(input: ChangesInput): MachineChange[] {
         host,
       }),
     );
-  return [...kept, ...gone].sort((left, right) => inNameOrder(left.machine, right.machine));
+  return [...kept, ...gone, ...leftOver(input, removed)].sort((left, right) => inNameOrder(left.machine, right.machine));
 }
 
 /** The shared infrastructure's resources, wanted ones first. Pure. */
@@ -111,9 +111,9 @@ export function infrastructureChanges(
   return [...decisions.map((one) => ({ ...shown(one), key: keyOf(one.node) })), ...removed];
 }
 
-/** "workers-2" before "workers-10"; the same everywhere, whatever the machine's locale. */
+/** "workers-2" before "workers-10"; total, and the same everywhere, whatever the machine's locale. */
 export function inNameOrder(left: string, right: string): number {
-  return left.localeCompare(right, "en", { numeric: true });
+  return left.localeCompare(right, "en", { numeric: true }) || (left < right ? -1 : Number(left > right));
 }
 
 /** Machines that are recorded and no longer wanted. */
@@ -128,6 +128,25 @@ function removedMachines({ hosts, prior }: ChangesInput): TargetMachine[] {
     ),
   );
   return [...known.values()].filter(({ name }) => recorded.has(name) && !wanted.has(name));
+}
+
+/** Machines that only their record still knows: an earlier transaction could not finish deleting them. */
+function leftOver({ hosts, prior }: ChangesInput, removed: readonly TargetMachine[]): MachineChange[] {
+  const known = new Set([...hosts.map(({ machine }) => machine.name), ...removed.map(({ name }) => name)]);
+  const records = new Map(cloudResources(prior).map((record) => [record.parent, record]));
+  return prior.resources
+    .filter(({ kind, name }) => kind === "Machine" && !known.has(name))
+    .map(({ key, name }): MachineChange => {
+      const host = records.get(key)?.key;
+      return {
+        machine: name,
+        controlPlane: false,
+        kind: "delete",
+        changes: [],
+        reason: "left over from an earlier change",
+        ...(host !== undefined && { host }),
+      };
+    });
 }
 
 function takesPlaceOf(machine: ExpandedMachine, older: TargetMachine): boolean {

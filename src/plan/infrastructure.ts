@@ -1,3 +1,4 @@
+import { digestOf } from "../api/digest.js";
 import type { Json, JsonObject } from "../api/json.js";
 import { generationHash } from "../compile/compile.js";
 import { unknownValue } from "../api/unknown.js";
@@ -54,7 +55,7 @@ export function planInfrastructure(
     const candidates = recorded.filter((resource) => isGenerationOf(node, resource));
     const resolved = resolve(wanted);
     const judged = judge(provider, candidates, resolved, sightings);
-    const decision = decide(provider, { ...node, spec: wanted }, resolved, judged);
+    const decision = decide(provider, { ...node, spec: wanted }, judged);
     finalKeys.set(keyOf(node), keyOf(decision.node));
     const current = candidates.find(({ key }) => key === keyOf(decision.node));
     if (current !== undefined && sightings.get(current.key) !== "gone") {
@@ -68,7 +69,6 @@ export function planInfrastructure(
 function decide(
   provider: InfrastructureProvider,
   node: GraphNode,
-  resolved: JsonObject,
   judged: readonly Judged[],
 ): InfrastructureDecision {
   const serving = judged.find(({ verdict, gone }) => !gone && canServe(verdict));
@@ -83,8 +83,27 @@ function decide(
     const again = { ...node, name: lost.resource.name };
     return { node: again, kind: "create", changes: [], reason, stale: true };
   }
-  const name = `${node.name}-${generationHash(provider, node.kind, resolved)}`;
-  return { node: { ...node, name }, ...supersede(first) };
+  const superseded = supersede(first);
+  const name =
+    superseded.kind === "unsupported" ? first.resource.name : nextName(provider, node, judged);
+  return { node: { ...node, name }, ...superseded };
+}
+
+/**
+ * Named by the inputs that cannot change, Refs by name: ids are not known at first, and the name must
+ * not depend on when the plan is made. A name that is taken already is told apart by a count.
+ */
+function nextName(
+  provider: InfrastructureProvider,
+  node: GraphNode,
+  judged: readonly Judged[],
+): string {
+  const taken = new Set(judged.map(({ resource }) => resource.name));
+  let hash = generationHash(provider, node.kind, node.spec);
+  for (let count = 1; taken.has(`${node.name}-${hash}`); count += 1) {
+    hash = digestOf([hash, count], hash.length);
+  }
+  return `${node.name}-${hash}`;
 }
 
 /** Generations of one node share its name; later ones carry a hash behind it. */

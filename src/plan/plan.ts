@@ -7,7 +7,7 @@ import {
   stackNameOf,
 } from "../api/types.js";
 import { compileParts, templateJudge } from "../compile/compile.js";
-import { type GraphNode, keyOf, nodeKey, type NodeKey } from "../graph/graph.js";
+import { type GraphNode, inDependencyOrder, keyOf, nodeKey, type NodeKey } from "../graph/graph.js";
 import type { InfrastructureProvider, Observed } from "../provider/port.js";
 import { type ExpandedMachine, expandMachines } from "../sets/expand.js";
 import {
@@ -182,9 +182,12 @@ function assemble(
   const doomed = cloudResources(prior).filter(
     ({ key, deleting }) => deleting || !targetKeys.has(key),
   );
+  const decisions = new Map<NodeKey, Decision>([
+    ...infrastructure.map((one) => [keyOf(one.node), one] as const),
+    ...hosts.map(({ decision }) => [nodeKey(provider.hostKind, decision.name), decision] as const),
+  ]);
   const steps = [
-    ...infrastructure.flatMap((one) => stepOf(keyOf(one.node), one)),
-    ...hosts.flatMap(({ decision }) => stepOf(nodeKey(provider.hostKind, decision.name), decision)),
+    ...inDependencyOrder(target.nodes).flatMap((node) => stepOf(keyOf(node), decisions.get(keyOf(node)))),
     ...doomed.map((resource) => deletionOf(resource, target, input.sightings)),
   ];
   const last = prior.transaction;
@@ -209,7 +212,7 @@ function assemble(
     target,
     targetDigest: digest,
     steps,
-    stale: staleKeys(infrastructure, hosts, provider),
+    stale: staleKeys(prior, infrastructure, hosts, provider),
     resumes,
     infrastructure: infrastructureChanges(infrastructure, doomed, provider),
     machines: machineChanges({ hosts, prior, provider }),
@@ -232,15 +235,13 @@ function spentSoFar({ prior, provider, strangers }: PlanInput): Spent {
 
 type Decision = Pick<InfrastructureDecision | HostDecision, "kind" | "changes" | "reason">;
 
-function stepOf(key: NodeKey, { kind, changes, reason }: Decision): Step[] {
-  switch (kind) {
-    case "same":
-      return [];
-    case "update":
-      return [{ kind: "update", key, changes, reason }];
-    default:
-      return [{ kind: "create", key, reason }];
-  }
+/** A node that nothing was decided about is a component: it comes and goes with its hosts. */
+function stepOf(key: NodeKey, decision: Decision | undefined): Step[] {
+  if (decision === undefined || decision.kind === "same") return [];
+  const { kind, changes, reason } = decision;
+  return kind === "update"
+    ? [{ kind: "update", key, changes, reason }]
+    : [{ kind: "create", key, reason }];
 }
 
 function deletionOf(resource: RecordedResource, target: Target, sightings: Sightings): Step {
@@ -255,17 +256,25 @@ function deletionOf(resource: RecordedResource, target: Target, sightings: Sight
   return { kind: "delete", key: resource.key, reason };
 }
 
+/**
+ * Drifted records, and all unfinished ones: Pulumi would update those in every pass, also in one that
+ * only keeps them, and what is gone or cannot follow would fail it each time.
+ */
 function staleKeys(
+  prior: PriorState,
   infrastructure: readonly InfrastructureDecision[],
   hosts: readonly DecidedHost[],
   provider: InfrastructureProvider,
 ): NodeKey[] {
-  return [
+  const unfinished = cloudResources(prior).filter((resource) => resource.unfinished);
+  const keys = [
+    ...unfinished.map(({ key }) => key),
     ...infrastructure.filter(({ stale }) => stale).map(({ node }) => keyOf(node)),
     ...hosts
       .filter(({ decision }) => decision.stale)
       .map(({ decision }) => nodeKey(provider.hostKind, decision.name)),
   ];
+  return [...new Set(keys)];
 }
 
 function hostsOf(

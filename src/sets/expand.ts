@@ -1,4 +1,9 @@
-import type { Desired, MachineDeploymentObject, MachineSetObject, MachineSpec } from "../api/types.js";
+import type { Desired, MachineSpec } from "../api/types.js";
+import {
+  chooseVersions,
+  type ResolvedMachineDeployment,
+  type ResolvedMachineSet,
+} from "./versions.js";
 
 /** A Machine of a pass: written by a user, or derived from a set. */
 export interface ExpandedMachine {
@@ -20,9 +25,9 @@ export interface MachineOwner {
 /** What expansion has to ask the provider, decided by src/compile. Both pure. */
 export interface TemplateJudge {
   /** Short hash of what cannot change in place; names new MachineSets. */
-  hash(deployment: MachineDeploymentObject): string;
+  hash(deployment: ResolvedMachineDeployment): string;
   /** Whether a machine can follow the deployment's present template without being replaced. */
-  canFollow(deployment: MachineDeploymentObject, machine: ExpandedMachine): boolean;
+  canFollow(deployment: ResolvedMachineDeployment, machine: ExpandedMachine): boolean;
 }
 
 /**
@@ -39,15 +44,16 @@ export function expandMachines(
   recorded: readonly ExpandedMachine[],
   judge: TemplateJudge,
 ): ExpandedMachine[] {
-  const own = desired.machines.map(({ metadata, spec }) => ({ name: metadata.name, spec }));
-  const ofSets = desired.machineSets.flatMap((set) => {
+  const resolved = chooseVersions(desired, recorded);
+  const own = resolved.machines.map(({ metadata, spec }) => ({ name: metadata.name, spec }));
+  const ofSets = resolved.machineSets.flatMap((set) => {
     const existing = recorded.filter(
       ({ owner }) =>
         owner?.machineSet === set.metadata.name && owner.machineDeployment === undefined,
     );
     return machinesOf(set, set.metadata.name, existing, { keepSpec: true });
   });
-  const ofDeployments = desired.machineDeployments.flatMap((deployment) => {
+  const ofDeployments = resolved.machineDeployments.flatMap((deployment) => {
     const setName = currentSet(deployment, recorded, judge);
     const existing = recorded.filter(({ owner }) => owner?.machineSet === setName);
     return machinesOf(deployment, setName, existing, {
@@ -60,7 +66,7 @@ export function expandMachines(
 
 /** The recorded set whose machines can all follow the template (the newest such), or a new one. */
 function currentSet(
-  deployment: MachineDeploymentObject,
+  deployment: ResolvedMachineDeployment,
   recorded: readonly ExpandedMachine[],
   judge: TemplateJudge,
 ): string {
@@ -78,7 +84,7 @@ function currentSet(
 
 /** Existing machines stay, lowest ordinals first; missing ones take the lowest free ordinals. */
 function machinesOf(
-  set: MachineSetObject | MachineDeploymentObject,
+  set: ResolvedMachineSet | ResolvedMachineDeployment,
   setName: string,
   existing: readonly ExpandedMachine[],
   how: { readonly keepSpec: boolean; readonly machineDeployment?: string },

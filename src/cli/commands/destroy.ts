@@ -34,7 +34,8 @@ export async function destroyCommand(
   return code;
 }
 
-async function destroyStack(
+/** Destroys one stack under its lock, after asking. Exit 0 or 3. */
+export async function destroyStack(
   stack: string,
   options: DestroyOptions,
   context: CommandContext,

@@ -6,22 +6,32 @@ import { survey } from "../../engine/survey.js";
 import type { Plan } from "../../plan/plan.js";
 import { planSummary } from "../../plan/tree.js";
 import { wavesOf } from "../../transaction/admit.js";
-import { type CommandContext, type GlobalOptions, loadClusters, openEngine, providerOf } from "../context.js";
+import type { Manifests } from "../../manifest/desired.js";
+import { type CommandContext, type GlobalOptions, loadManifests, openEngine, providerOf } from "../context.js";
 import { exitCodes } from "../exit.js";
+import { findGoneClusters, refuseGoneClusters } from "../gone-clusters.js";
 import { planText } from "../terminal.js";
 
 export interface PlanOptions extends GlobalOptions {
   readonly file: readonly string[];
   readonly adopt?: boolean;
+  /** Delete clusters that the manifests no longer hold. */
+  readonly prune?: boolean;
 }
 
 /** capstan plan: what up would do. Exit 0: nothing; 2: changes pending. Changes nothing. */
 export async function planCommand(options: PlanOptions, context: CommandContext): Promise<number> {
-  const clusters = loadClusters(options.file, context);
-  const { engine } = await openEngine(options, context);
-  let pending = false;
-  for (const desired of clusters) {
-    const { plan } = await surveyCluster(desired, engine, options, context);
+  const manifests = loadManifests(options.file, context);
+  const { engine, workspace } = await openEngine(options, context);
+  const gone = await findGoneClusters(manifests.clusters, options.file, engine, workspace);
+  if (options.prune !== true) refuseGoneClusters(gone, options.file);
+  let pending = gone.length > 0;
+  for (const { stack, cluster } of gone) {
+    if (context.json) context.emit({ type: "prune", stack, cluster });
+    else context.terminal.write(`Cluster ${cluster} is to be destroyed (--prune)\n\n`);
+  }
+  for (const desired of manifests.clusters) {
+    const { plan } = await surveyCluster({ desired, manifests }, engine, options, context);
     pending ||= !plan.empty;
     if (context.json) context.emit({ type: "plan", ...planDocument(plan) });
     else context.terminal.write(`${planText(plan, context.terminal.colors)}\n`);
@@ -29,9 +39,15 @@ export async function planCommand(options: PlanOptions, context: CommandContext)
   return pending ? exitCodes.changesPending : exitCodes.done;
 }
 
+/** One cluster of some manifests. */
+export interface ClusterOf {
+  readonly desired: Desired;
+  readonly manifests: Manifests;
+}
+
 /** Reads state and cloud of one cluster and plans. */
 export async function surveyCluster(
-  desired: Desired,
+  { desired, manifests }: ClusterOf,
   engine: Engine,
   { adopt }: { readonly adopt?: boolean },
   context: CommandContext,
@@ -39,6 +55,7 @@ export async function surveyCluster(
   const state = await engine.readState(stackNameOf(desired.cluster));
   const { plan } = await survey({
     desired,
+    positionOf: manifests.positionOf,
     provider: providerOf(desired, context),
     state,
     context: callContext(context.clock, context.interruption.stop),

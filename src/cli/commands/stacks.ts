@@ -3,7 +3,7 @@ import { stackNameOf } from "../../api/types.js";
 import type { Engine } from "../../engine/engine.js";
 import type { StackState } from "../../engine/state.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
-import { type CommandContext, loadClusters } from "../context.js";
+import { type CommandContext, loadManifests } from "../context.js";
 
 /** The stacks that a command is about: named ones, those of manifests, or all there are. */
 export async function stacksOf(
@@ -15,7 +15,7 @@ export async function stacksOf(
   const fromFiles =
     files.length === 0
       ? []
-      : loadClusters(files, context).map(({ cluster }) => stackNameOf(cluster));
+      : loadManifests(files, context).clusters.map(({ cluster }) => stackNameOf(cluster));
   const chosen = [...named.map((name) => name.replace("/", ".")), ...fromFiles];
   return chosen.length > 0 ? [...new Set(chosen)] : engine.listStacks();
 }

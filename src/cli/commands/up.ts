@@ -1,16 +1,24 @@
 import { isCapstanError } from "../../api/error.js";
-import { type Desired, stackNameOf } from "../../api/types.js";
+import { stackNameOf } from "../../api/types.js";
 import { applyPlan } from "../../engine/apply.js";
 import type { Engine } from "../../engine/engine.js";
 import type { Workspace } from "../../engine/workspace.js";
 import type { Plan } from "../../plan/plan.js";
 import { confirm } from "../confirm.js";
-import { type CommandContext, loadClusters, providerOf, withLockedEngine } from "../context.js";
+import {
+  type CommandContext,
+  loadManifests,
+  openEngine,
+  providerOf,
+  withLockedEngine,
+} from "../context.js";
 import { CommandFailure, exitCodes } from "../exit.js";
+import { findGoneClusters, refuseGoneClusters } from "../gone-clusters.js";
 import { makeProgress } from "../progress.js";
 import { rememberManifests } from "../stack-settings.js";
 import { planText } from "../terminal.js";
-import { planDocument, type PlanOptions, surveyCluster } from "./plan.js";
+import { destroyStack } from "./destroy.js";
+import { type ClusterOf, planDocument, type PlanOptions, surveyCluster } from "./plan.js";
 
 export interface UpOptions extends PlanOptions {
   readonly yes?: boolean;
@@ -20,25 +28,30 @@ export interface UpOptions extends PlanOptions {
 
 /** capstan up: plans, asks, applies. Exit 0: done; 4: failed with what exists kept and recorded. */
 export async function upCommand(options: UpOptions, context: CommandContext): Promise<number> {
-  const clusters = loadClusters(options.file, context);
-  for (const desired of clusters) {
+  const manifests = loadManifests(options.file, context);
+  const { engine, workspace } = await openEngine(options, context);
+  const gone = await findGoneClusters(manifests.clusters, options.file, engine, workspace);
+  if (options.prune !== true) refuseGoneClusters(gone, options.file);
+  for (const desired of manifests.clusters) {
     const stack = stackNameOf(desired.cluster);
     const command = `capstan up -f ${options.file.join(" -f ")}`;
-    await withLockedEngine(options, context, { stack, command }, (engine, workspace) =>
-      upCluster(desired, options, context, { engine, workspace }),
+    await withLockedEngine(options, context, { stack, command }, (locked, prepared) =>
+      upCluster({ desired, manifests }, options, context, { engine: locked, workspace: prepared }),
     );
   }
-  return exitCodes.done;
+  let code: number = exitCodes.done;
+  for (const { stack } of gone) code = Math.max(code, await destroyStack(stack, options, context));
+  return code;
 }
 
 async function upCluster(
-  desired: Desired,
+  cluster: ClusterOf,
   options: UpOptions,
   context: CommandContext,
   { engine, workspace }: { engine: Engine; workspace: Workspace },
 ): Promise<void> {
   const { terminal, clock, json } = context;
-  const { plan, state } = await surveyCluster(desired, engine, options, context);
+  const { plan, state } = await surveyCluster(cluster, engine, options, context);
   if (json) context.emit({ type: "plan", ...planDocument(plan) });
   else if (!terminal.live || plan.empty || options.yes !== true) {
     terminal.write(`${planText(plan, terminal.colors)}\n`);
@@ -55,7 +68,7 @@ async function upCluster(
   try {
     const { passes } = await applyPlan(plan, state, {
       engine,
-      provider: providerOf(desired, context),
+      provider: providerOf(cluster.desired, context),
       clock,
       timeoutMs: options.timeout * 1000,
       stop: context.interruption.stop,

@@ -1,0 +1,42 @@
+/** Every stable code of a diagnostic, with what it means. docs/errors.md is generated from this table. */
+export const diagnosticCodes = {
+  BAD_FORMAT: "A text does not have the form that its field needs.",
+  CIDR_OVERLAP: "Two address ranges of one cluster share addresses.",
+  CLASS_UNKNOWN: "valueFrom names a MachineClass that is not in these manifests.",
+  CLUSTER_GONE: "A cluster that was applied from these manifests is no longer in them.",
+  CLUSTER_MISSING: "An object belongs to no Cluster, or to one that is not in these manifests.",
+  DUPLICATE: "Two objects have the same kind, namespace and name.",
+  FIELD_MISSING: "A field that is needed is not there.",
+  FIELD_UNKNOWN: "A field that nobody knows.",
+  IMMUTABLE: "A field changed that cannot change while the object lives.",
+  NAME_CLASH: "A Machine and a set would make two Machines of one name.",
+  NOT_ALLOWED: "A value is not among the allowed ones or out of range.",
+  OLD_SPELLING: "An older spelling was understood; write the present one.",
+  PROVIDER_MISMATCH: "A Machine and its Cluster are of different providers.",
+  PROVIDER_SPEC: "providerSpec needs exactly one of value and valueFrom.",
+  PROVIDER_UNKNOWN: "No provider of this release has that apiVersion or kind.",
+  ROLE_MISMATCH: "roles and versions.controlPlane contradict each other.",
+  SELECTOR: "A selector is empty, malformed, or does not match its own template.",
+  STACK_NAME: "A stack's name would be too long and is shortened.",
+  UNKNOWN_OBJECT: "An apiVersion or kind that this release does not read.",
+  VERSION_SKEW: "A kubelet is newer than the control plane, or too old for it.",
+  WRONG_TYPE: "A value is of another type than its field.",
+  YAML: "The text is not valid YAML.",
+} as const;
+
+export type DiagnosticCode = keyof typeof diagnosticCodes;
+
+/** Leads from an object's root to a member. */
+export type MemberPath = readonly (string | number)[];
+
+/** A violated rule. `path` leads to the member, or to the parent of a missing one. */
+export interface Violation {
+  readonly code: DiagnosticCode;
+  readonly path: MemberPath;
+  /** What is wrong, in a few words. */
+  readonly summary: string;
+  /** Why it matters, in full sentences, where that helps. */
+  readonly detail?: string;
+  /** The next action. */
+  readonly hint?: string;
+}

@@ -1,0 +1,19 @@
+import { CapstanError } from "../api/error.js";
+import { byPosition, type Diagnostic, diagnosticText } from "./diagnostic.js";
+
+/** Manifests that cannot be used: all problems at once, INVALID_INPUT. */
+export class BadInput extends CapstanError {
+  readonly diagnostics: readonly Diagnostic[];
+
+  constructor(diagnostics: readonly Diagnostic[]) {
+    const ordered = [...diagnostics].sort(byPosition);
+    const errors = ordered.filter(({ severity }) => severity === "error").length;
+    const count = `${errors} ${errors === 1 ? "error" : "errors"}; nothing was touched`;
+    super({
+      code: "INVALID_INPUT",
+      source: "user",
+      message: [...ordered.map(diagnosticText), count].join("\n"),
+    });
+    this.diagnostics = ordered;
+  }
+}

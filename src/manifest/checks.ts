@@ -1,0 +1,177 @@
+import ipaddr from "ipaddr.js";
+import semver from "semver";
+import type { MemberPath, Violation } from "../api/diagnostic-codes.js";
+import type { LabelSelector } from "../api/schema.js";
+import type { ClusterObject, Desired, WrittenMachineSpec } from "../api/types.js";
+import { oldestVersion } from "../api/versions.js";
+
+/** How many minors a kubelet may be behind the control plane. Source: Kubernetes version skew policy. */
+const kubeletMinorsBehind = 3;
+
+/** A Machine's spec wherever it stands: on a Machine or in a template. */
+export interface PlacedSpec {
+  readonly spec: WrittenMachineSpec;
+  /** Where the spec stands in its object. */
+  readonly path: MemberPath;
+}
+
+/** What is wrong with a Cluster beyond its schema: address ranges. Pure. */
+export function checkCluster({ spec }: ClusterObject): Violation[] {
+  const ranges = (["services", "pods"] as const).flatMap((network) =>
+    spec.clusterNetwork[network].cidrBlocks.map((text, index) => ({
+      text,
+      path: ["spec", "clusterNetwork", network, "cidrBlocks", index] as MemberPath,
+      range: rangeOf(text),
+    })),
+  );
+  return ranges.flatMap(({ text, path, range }, index): Violation[] => {
+    if (range === undefined) {
+      const hint = "an address and a prefix length, e.g. 10.96.0.0/12";
+      return [{ code: "BAD_FORMAT", path, summary: `"${text}" is no address range`, hint }];
+    }
+    const earlier = ranges.slice(0, index).find((one) => overlap(one.range, range));
+    if (earlier === undefined) return [];
+    return [
+      {
+        code: "CIDR_OVERLAP",
+        path,
+        summary: `${text} overlaps ${earlier.text} (${earlier.path.slice(2, 3).join("")})`,
+        hint: "Services and Pods need ranges of their own",
+      },
+    ];
+  });
+}
+
+/** What is wrong with one Machine's spec beyond its schema. Pure. */
+export function checkMachineSpec({ spec, path }: PlacedSpec): Violation[] {
+  const master = spec.roles?.includes("Master");
+  if (spec.roles !== undefined && spec.versions?.controlPlane !== undefined && master === false) {
+    return [
+      {
+        code: "ROLE_MISMATCH",
+        path: [...path, "roles"],
+        summary: "lacks Master although versions.controlPlane is set",
+        hint: "add Master to roles, or take versions.controlPlane away",
+      },
+    ];
+  }
+  return [];
+}
+
+/** Whether a providerSpec has exactly one of value and valueFrom. Pure. */
+export function checkProviderSpec(
+  spec: WrittenMachineSpec["providerSpec"],
+  path: MemberPath,
+): Violation[] {
+  const both = spec.value !== undefined && spec.valueFrom !== undefined;
+  const neither = spec.value === undefined && spec.valueFrom === undefined;
+  if (!both && !neither) return [];
+  return [
+    {
+      code: "PROVIDER_SPEC",
+      path: both ? [...path, "valueFrom"] : path,
+      summary: both ? "both value and valueFrom are set" : "neither value nor valueFrom is set",
+      hint: "the provider's object stands in value, or valueFrom names a MachineClass",
+    },
+  ];
+}
+
+/** Whether a set's selector says anything and matches the labels of its own template. Pure. */
+export function checkSelector(
+  selector: LabelSelector,
+  labels: Readonly<Record<string, string>>,
+): Violation[] {
+  const { matchLabels = {}, matchExpressions = [] } = selector;
+  const path = ["spec", "selector"];
+  if (Object.keys(matchLabels).length === 0 && matchExpressions.length === 0) {
+    const hint = "name labels that the template carries";
+    return [{ code: "SELECTOR", path, summary: "is empty and would match nothing", hint }];
+  }
+  const byLabel = Object.entries(matchLabels)
+    .filter(([label, wanted]) => labels[label] !== wanted)
+    .map(
+      ([label, wanted]): Violation => ({
+        code: "SELECTOR",
+        path: [...path, "matchLabels", label],
+        summary: "does not match the template's labels",
+        hint: `add ${label}: ${wanted} to spec.template.metadata.labels`,
+      }),
+    );
+  const byExpression = matchExpressions.flatMap((requirement, index): Violation[] => {
+    if (holds(requirement, labels)) return [];
+    return [
+      {
+        code: "SELECTOR",
+        path: [...path, "matchExpressions", index],
+        summary: "does not match the template's labels",
+        hint: `spec.template.metadata.labels must satisfy ${requirement.key} ${requirement.operator} ${(requirement.values ?? []).join(", ")}`.trim(),
+      },
+    ];
+  });
+  return [...byLabel, ...byExpression];
+}
+
+/** A kubelet against the oldest control plane of its cluster: never newer, not too far behind. Pure. */
+export function checkSkew(
+  { spec, path }: PlacedSpec,
+  controlPlane: string | undefined,
+): Violation[] {
+  const kubelet = spec.versions?.kubelet;
+  if (kubelet === undefined || controlPlane === undefined) return [];
+  const [own, theirs] = [semver.parse(kubelet), semver.parse(controlPlane)];
+  if (own === null || theirs === null) return [];
+  const behind = theirs.minor - own.minor;
+  const newer = semver.compare(own, theirs) > 0 && (own.major !== theirs.major || behind < 0);
+  if (!newer && own.major === theirs.major && behind <= kubeletMinorsBehind) return [];
+  return [
+    {
+      code: "VERSION_SKEW",
+      path: [...path, "versions", "kubelet"],
+      summary: newer
+        ? `kubelet ${kubelet} is newer than the control plane (${controlPlane})`
+        : `kubelet ${kubelet} is ${behind} minors behind the control plane (${controlPlane})`,
+      detail: `A kubelet may be up to ${kubeletMinorsBehind} minors older than the control plane, and never newer.`,
+      hint: newer ? "raise the control plane first" : "raise the kubelet first",
+    },
+  ];
+}
+
+/** The oldest control-plane version that is written anywhere in a cluster. Pure. */
+export function oldestControlPlane(desired: Desired): string | undefined {
+  const versions = [
+    ...desired.machines.map(({ spec }) => spec),
+    ...desired.machineSets.map(({ spec }) => spec.template.spec),
+    ...desired.machineDeployments.map(({ spec }) => spec.template.spec),
+  ].flatMap(({ versions: one }) => one?.controlPlane ?? []);
+  return oldestVersion(versions);
+}
+
+type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
+
+function rangeOf(text: string): Range | undefined {
+  return ipaddr.isValidCIDR(text) ? ipaddr.parseCIDR(text) : undefined;
+}
+
+/** Two ranges overlap when the wider one holds the other's first address. */
+function overlap(left: Range | undefined, right: Range | undefined): boolean {
+  if (left === undefined || right === undefined || left[0].kind() !== right[0].kind()) return false;
+  const prefix = Math.min(left[1], right[1]);
+  return left[0].match(right[0] as never, prefix);
+}
+
+function holds(
+  { key, operator, values = [] }: NonNullable<LabelSelector["matchExpressions"]>[number],
+  labels: Readonly<Record<string, string>>,
+): boolean {
+  const value = labels[key];
+  switch (operator) {
+    case "In":
+      return value !== undefined && values.includes(value);
+    case "NotIn":
+      return value === undefined || !values.includes(value);
+    case "Exists":
+      return value !== undefined;
+    case "DoesNotExist":
+      return value === undefined;
+  }
+}

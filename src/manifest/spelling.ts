@@ -1,0 +1,71 @@
+import { parse } from "yaml";
+import { isJsonObject } from "../api/json.js";
+import type { MemberPath } from "../api/diagnostic-codes.js";
+
+/** An older spelling that was rewritten: errors below `now` are shown where `written` stands. */
+export interface Respelling {
+  readonly written: MemberPath;
+  readonly now: MemberPath;
+}
+
+type Members = Record<string, unknown>;
+
+/**
+ * Rewrites, in place, what the KEP and the first tags spelled otherwise: dnsDomain for
+ * serviceDomain, providerConfig (an object with value, or a text that holds the provider's object)
+ * for providerSpec. Returns what was rewritten. Source: reference/cluster-api.md 1.0.
+ */
+export function respell(object: Members): Respelling[] {
+  const spec = memberOf(object, "spec");
+  if (spec === undefined) return [];
+  const template = memberOf(memberOf(spec, "template"), "spec");
+  return [
+    ...rename(memberOf(spec, "clusterNetwork"), ["spec", "clusterNetwork"], {
+      from: "dnsDomain",
+      to: "serviceDomain",
+    }),
+    ...providerConfig(spec, ["spec"]),
+    ...providerConfig(template, ["spec", "template", "spec"]),
+  ];
+}
+
+/** The path at which the user wrote what is now at `path`. */
+export function writtenPath(path: MemberPath, respellings: readonly Respelling[]): MemberPath {
+  const respelled = respellings.find(({ now }) => now.every((part, at) => path[at] === part));
+  if (respelled === undefined) return path;
+  return [...respelled.written, ...path.slice(respelled.now.length)];
+}
+
+function providerConfig(parent: Members | undefined, path: MemberPath): Respelling[] {
+  const respelled = rename(parent, path, { from: "providerConfig", to: "providerSpec" });
+  const text = parent?.["providerSpec"];
+  if (parent !== undefined && respelled.length > 0 && typeof text === "string") {
+    parent["providerSpec"] = { value: parsed(text) };
+  }
+  return respelled;
+}
+
+/** The KEP keeps a serialised object in a string. What cannot be parsed stays text, and is refused. */
+function parsed(text: string): unknown {
+  try {
+    return parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function rename(
+  parent: Members | undefined,
+  path: MemberPath,
+  { from, to }: { readonly from: string; readonly to: string },
+): Respelling[] {
+  if (parent === undefined || !(from in parent) || to in parent) return [];
+  parent[to] = parent[from];
+  delete parent[from];
+  return [{ written: [...path, from], now: [...path, to] }];
+}
+
+function memberOf(parent: Members | undefined, key: string): Members | undefined {
+  const member = parent?.[key];
+  return isJsonObject(member) ? (member as Members) : undefined;
+}

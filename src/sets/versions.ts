@@ -1,0 +1,87 @@
+import { defaultKubernetesVersion, oldestVersion } from "../api/versions.js";
+import type {
+  Desired,
+  MachineDeploymentObject,
+  MachineObject,
+  MachineSetObject,
+  MachineSpec,
+  MachineVersions,
+  WrittenMachineSpec,
+} from "../api/types.js";
+import type { ExpandedMachine } from "./expand.js";
+
+type WithTemplate<O extends MachineSetObject | MachineDeploymentObject> = Omit<O, "spec"> & {
+  readonly spec: Omit<O["spec"], "template"> & {
+    readonly template: Omit<O["spec"]["template"], "spec"> & { readonly spec: MachineSpec };
+  };
+};
+
+export type ResolvedMachine = Omit<MachineObject, "spec"> & { readonly spec: MachineSpec };
+export type ResolvedMachineSet = WithTemplate<MachineSetObject>;
+export type ResolvedMachineDeployment = WithTemplate<MachineDeploymentObject>;
+
+/** Desired objects with every Machine's versions chosen. */
+export interface ResolvedDesired {
+  readonly machines: readonly ResolvedMachine[];
+  readonly machineSets: readonly ResolvedMachineSet[];
+  readonly machineDeployments: readonly ResolvedMachineDeployment[];
+}
+
+/**
+ * Chooses the versions that users left out: what was recorded when the Machine was first planned,
+ * otherwise the control plane's, otherwise this release's default. A choice is recorded with the
+ * target and so never changes by itself. Pure. Source: reference/cluster-api.md 1.2.
+ */
+export function chooseVersions(
+  desired: Desired,
+  recorded: readonly ExpandedMachine[],
+): ResolvedDesired {
+  const fallback = fallbackVersion(desired, recorded);
+  const versionsOf = (isIts: (machine: ExpandedMachine) => boolean) =>
+    recorded.find(isIts)?.spec.versions;
+  const withTemplate = <O extends MachineSetObject | MachineDeploymentObject>(
+    object: O,
+    known: MachineVersions | undefined,
+  ) => {
+    const { template } = object.spec;
+    const spec = resolve(template.spec, known, fallback);
+    return { ...object, spec: { ...object.spec, template: { ...template, spec } } };
+  };
+  return {
+    machines: desired.machines.map((machine) => {
+      const known = versionsOf(({ name }) => name === machine.metadata.name);
+      return { ...machine, spec: resolve(machine.spec, known, fallback) };
+    }),
+    machineSets: desired.machineSets.map((set) => {
+      const { name } = set.metadata;
+      return withTemplate(set, versionsOf(({ owner }) => owner?.machineSet === name));
+    }),
+    machineDeployments: desired.machineDeployments.map((deployment) => {
+      const { name } = deployment.metadata;
+      const known = versionsOf(({ owner }) => owner?.machineDeployment === name);
+      return withTemplate(deployment, known);
+    }),
+  };
+}
+
+function resolve(
+  spec: WrittenMachineSpec,
+  known: MachineVersions | undefined,
+  fallback: string,
+): MachineSpec {
+  const master = spec.roles?.includes("Master") === true;
+  const versions = spec.versions ?? known ?? { kubelet: fallback };
+  if (!master || versions.controlPlane !== undefined) return { ...spec, versions };
+  const controlPlane = known?.controlPlane ?? versions.kubelet;
+  return { ...spec, versions: { ...versions, controlPlane } };
+}
+
+function fallbackVersion(desired: Desired, recorded: readonly ExpandedMachine[]): string {
+  const written = [
+    ...desired.machines.map(({ spec }) => spec),
+    ...desired.machineSets.map(({ spec }) => spec.template.spec),
+    ...desired.machineDeployments.map(({ spec }) => spec.template.spec),
+  ].flatMap(({ versions }) => versions?.controlPlane ?? []);
+  const running = recorded.flatMap(({ spec }) => spec.versions.controlPlane ?? []);
+  return oldestVersion(written) ?? oldestVersion(running) ?? defaultKubernetesVersion;
+}
