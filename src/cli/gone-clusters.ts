@@ -3,7 +3,6 @@ import { type Desired, stackNameOf } from "../api/types.js";
 import type { Engine } from "../engine/engine.js";
 import type { Workspace } from "../engine/workspace.js";
 import { BadInput } from "../manifest/bad-input.js";
-import { rememberedManifests } from "./stack-settings.js";
 
 /** A cluster that was applied from the same manifests and is no longer in them. */
 export interface GoneCluster {
@@ -24,10 +23,9 @@ export async function findGoneClusters(
 ): Promise<GoneCluster[]> {
   const wanted = new Set(clusters.map(({ cluster }) => stackNameOf(cluster)));
   const source = files.map((file) => resolve(file)).join(",");
-  const candidates = workspace
-    .knownStacks()
-    .filter((stack) => !wanted.has(stack))
-    .filter((stack) => rememberedManifests(workspace, stack).join(",") === source);
+  const candidates = Object.entries(workspace.readSources())
+    .filter(([stack, from]) => !wanted.has(stack) && from.join(",") === source)
+    .map(([stack]) => stack);
   const gone: GoneCluster[] = [];
   for (const stack of candidates) {
     const { transaction } = await engine.readState(stack);

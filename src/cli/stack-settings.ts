@@ -1,27 +1,22 @@
 import { resolve } from "node:path";
 import type { Workspace } from "../engine/workspace.js";
 
-const manifestsKey = "capstan:manifests";
-
-/** Remembers for `capstan env` which manifests a stack was last changed from. */
+/**
+ * Remembers which manifests a stack was last changed from. Kept beside Pulumi's settings, not in
+ * them: Pulumi copies its configuration into the state, and a path of this machine is not state.
+ */
 export function rememberManifests(
   workspace: Workspace,
   stack: string,
   files: readonly string[],
 ): void {
-  const settings = workspace.stackSettings(stack);
-  const config = (settings["config"] ?? {}) as Record<string, unknown>;
-  workspace.writeStackSettings(workspace.stackFile(stack), {
-    ...settings,
-    config: { ...config, [manifestsKey]: files.map((file) => resolve(file)).join(",") },
-  });
+  const sources = workspace.readSources();
+  workspace.writeSources({ ...sources, [stack]: files.map((file) => resolve(file)) });
 }
 
 /** The manifests that `rememberManifests` noted, absolute; none for a stack it never saw. */
-export function rememberedManifests(workspace: Workspace, stack: string): string[] {
-  const config = (workspace.stackSettings(stack)["config"] ?? {}) as Record<string, unknown>;
-  const noted = config[manifestsKey];
-  return typeof noted === "string" && noted !== "" ? noted.split(",") : [];
+export function rememberedManifests(workspace: Workspace, stack: string): readonly string[] {
+  return workspace.readSources()[stack] ?? [];
 }
 
 /** Settings of a stack for a plain `pulumi` in another project folder. */
@@ -33,6 +28,6 @@ export function plainSettings(
   const { encryptionsalt } = workspace.stackSettings(stack);
   return {
     ...(encryptionsalt !== undefined && { encryptionsalt }),
-    config: { [manifestsKey]: manifests.join(",") },
+    config: { "capstan:manifests": manifests.join(",") },
   };
 }

@@ -12,7 +12,7 @@ import type {
   TransactionRecord,
 } from "../plan/target.js";
 import { revisionKey, transactionKey } from "../transaction/pass.js";
-import { checkSchemaVersion, decodePayload } from "./codec.js";
+import { decodeRecord } from "./codec.js";
 
 /** Marks a decrypted secret in an export. Source: sdk/go/common/resource, `plaintext`. */
 const signature = "4dabf18193072939515e22adb298388d";
@@ -140,8 +140,7 @@ function transactionOf(
   const record = resources.find(({ key, deleting }) => key === transactionKey && !deleting);
   if (record === undefined) return undefined;
   const where = `Transaction of ${stack}`;
-  checkSchemaVersion(record.inputs["schemaVersion"], where);
-  const payload = decodePayload<{ target: Target; spent: Spent }>(record.inputs["payload"], where);
+  const payload = decodeRecord<{ target: Target; spent: Spent }>(record.inputs, where);
   return {
     number: Number(record.inputs["number"]),
     clusterUid: String(record.inputs["clusterUid"]),
@@ -159,8 +158,7 @@ function revisionOf(
   const record = resources.find(({ key, deleting }) => key === revisionKey && !deleting);
   if (record === undefined) return undefined;
   const where = `Revision of ${stack}`;
-  checkSchemaVersion(record.inputs["schemaVersion"], where);
-  const { target } = decodePayload<{ target: Target }>(record.inputs["payload"], where);
+  const { target } = decodeRecord<{ target: Target }>(record.inputs, where);
   return { number: Number(record.inputs["number"]), target };
 }
 

@@ -4,7 +4,6 @@ import {
   existsSync,
   linkSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -73,11 +72,15 @@ export class Workspace {
     return join(this.workDir, `Pulumi.${stack}.yaml`);
   }
 
-  /** Stacks that have a settings file here, in name order. */
-  knownStacks(): string[] {
-    return readdirSync(this.workDir)
-      .flatMap((name) => /^Pulumi\.(.+)\.yaml$/.exec(name)?.[1] ?? [])
-      .sort();
+  /** The manifests that each stack was last changed from, absolute paths by stack name. */
+  readSources(): Readonly<Record<string, readonly string[]>> {
+    const file = join(this.workDir, sourcesFile);
+    if (!existsSync(file)) return {};
+    return JSON.parse(readFileSync(file, "utf8")) as Record<string, readonly string[]>;
+  }
+
+  writeSources(sources: Readonly<Record<string, readonly string[]>>): void {
+    writeAtomically(join(this.workDir, sourcesFile), `${JSON.stringify(sources, null, 2)}\n`);
   }
 
   stackSettings(stack: string): Record<string, unknown> {
@@ -127,6 +130,8 @@ export class Workspace {
     return this.ownBackend && existsSync(join(this.stateDir, "pulumi", ".pulumi", "stacks"));
   }
 }
+
+const sourcesFile = "sources.json";
 
 /** No update checks, no plugin downloads: an engine run talks to the backend and to us alone. */
 const hermetic = {

@@ -30,6 +30,8 @@ import { byPosition, type Diagnostic, type Position } from "./diagnostic.js";
 import { type ParsedDocument, parseManifest, type SourceText } from "./parse.js";
 import { respell, type Respelling, writtenPath } from "./spelling.js";
 
+const maxMessageLength = 240;
+
 /** An object that fits its schema, with the document that it came from. */
 interface Placed<O extends AnyObject = AnyObject> {
   readonly object: O;
@@ -286,12 +288,17 @@ class Reader {
       severity,
       position: document.positionOf(written),
       ...(subject !== undefined && { subject }),
-      ...(written.length > 0 && { path: written.join(".") }),
-      summary,
+      ...(written.length > 0 && { path: cut(written.join(".")) }),
+      summary: cut(summary),
       ...(detail !== undefined && { detail }),
       ...(hint !== undefined && { hint }),
     });
   }
+}
+
+/** What a user wrote can be of any length; a message cannot. */
+function cut(text: string): string {
+  return text.length <= maxMessageLength ? text : `${text.slice(0, maxMessageLength - 3)}...`;
 }
 
 function unknownObject(value: Record<string, unknown>): Violation {

@@ -50,7 +50,7 @@ export function parseManifest(source: SourceText): {
         code: "YAML",
         severity: document.errors.includes(problem) ? "error" : "warning",
         position: at(problem.pos[0]),
-        summary: `YAML: ${problem.message.split("\n")[0]?.replace(/ at line \d+.*$/, "") ?? ""}`,
+        summary: `YAML: ${brief(problem.message)}`,
       });
     }
     if (document.errors.length > 0) continue;
@@ -62,6 +62,13 @@ export function parseManifest(source: SourceText): {
     });
   }
   return { documents, diagnostics };
+}
+
+/** The parser's words without position and excerpt: both are shown already. */
+function brief(message: string): string {
+  const [first = ""] = message.split("\n");
+  const words = first.replace(/ at line \d+.*$/, "");
+  return words.length <= 120 ? words : `${words.slice(0, 117)}...`;
 }
 
 /** Aliases are resolved with a bound, so that a small file cannot expand without end. */
@@ -77,7 +84,7 @@ function valueOf(
       code: "YAML",
       severity: "error",
       position: at(document.contents?.range[0] ?? 0),
-      summary: `YAML: ${error instanceof Error ? error.message : String(error)}`,
+      summary: `YAML: ${brief(error instanceof Error ? error.message : String(error))}`,
     });
     return undefined;
   }

@@ -1,4 +1,5 @@
 import { sameJson, type Json, type JsonObject } from "../api/json.js";
+import { holdsUnknown } from "../api/unknown.js";
 import type { Verdict } from "./port.js";
 
 /** What a change of one top-level field takes. A function decides by the two values. */
@@ -21,7 +22,7 @@ const noRule: FieldChange = { kind: "replace", reason: "this provider cannot cha
 export function verdictByField(rules: FieldRules, recorded: JsonObject, wanted: JsonObject): Verdict {
   const fields = [...new Set([...Object.keys(wanted), ...Object.keys(recorded)])];
   const changes = fields
-    .filter((field) => !sameJson(recorded[field], wanted[field]))
+    .filter((field) => holdsUnknown(wanted[field]) || !sameJson(recorded[field], wanted[field]))
     .map((field) => ({ field, change: changeOf(rules[field], recorded[field], wanted[field]) }));
   if (changes.length === 0) return { kind: "same" };
   const paths = changes.map(({ field }) => field);

@@ -122,4 +122,20 @@ export interface InfrastructureProvider extends ProviderSpecs {
   generationInputs(kind: string, spec: JsonObject): JsonObject;
   /** Everything that carries our marks in the scope, gone resources included while the cloud shows them. */
   inventory(ctx: CallContext, scope: InventoryScope): Promise<readonly Observed[]>;
+  /** Lets go of what it holds open. Called once, at the end of a command. */
+  close?(): void;
 }
+
+/** What a provider that is loaded from outside is given. */
+export interface ProviderContext {
+  /** Absolute path of the folder that holds the state; a provider may keep files of its own there. */
+  readonly stateDir: string;
+  readonly clock: Clock;
+  /** The environment of the process: where credentials are found. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** What a module named by `capstan.providers` exports: a provider, or a function that makes one. */
+export type ProviderModule =
+  | InfrastructureProvider
+  | ((context: ProviderContext) => InfrastructureProvider);

@@ -64,7 +64,7 @@ export async function destroyStack(
       timeoutMs: options.timeout * 1000,
       stop: context.interruption.stop,
       report: (event) => {
-        if (json) context.emit({ type: "event", ...event });
+        if (json) context.emit({ type: "event", event: "resource", ...event });
         else if (event.state === "done" && event.operation === "delete") {
           terminal.write(`  ${event.kind} ${event.name}: deleted\n`);
         }

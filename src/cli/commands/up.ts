@@ -1,6 +1,6 @@
 import { isCapstanError } from "../../api/error.js";
 import { stackNameOf } from "../../api/types.js";
-import { applyPlan } from "../../engine/apply.js";
+import { type ApplyEvent, applyPlan } from "../../engine/apply.js";
 import type { Engine } from "../../engine/engine.js";
 import type { Workspace } from "../../engine/workspace.js";
 import type { Plan } from "../../plan/plan.js";
@@ -73,7 +73,7 @@ async function upCluster(
       timeoutMs: options.timeout * 1000,
       stop: context.interruption.stop,
       report: (event) => {
-        if (json) context.emit({ type: "event", ...event, event: event.kind });
+        if (json) context.emit(eventDocument(event));
         else progress?.on(event);
       },
     });
@@ -83,6 +83,12 @@ async function upCluster(
     progress?.end();
     throw kept(error, plan, options);
   }
+}
+
+function eventDocument(event: ApplyEvent) {
+  if (event.kind === "resource") return { type: "event", event: "resource", ...event.event };
+  const { kind, ...rest } = event;
+  return { type: "event", event: kind, ...rest };
 }
 
 function done(

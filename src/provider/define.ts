@@ -1,0 +1,129 @@
+import type { TSchema } from "typebox";
+import { CapstanError } from "../api/error.js";
+import type { JsonObject } from "../api/json.js";
+import {
+  type FieldChange,
+  type FieldRule,
+  type FieldRules,
+  immutableFields,
+  verdictByField,
+} from "./fields.js";
+import { hostSpecOf } from "./host-spec.js";
+import type {
+  CallContext,
+  InfrastructureProvider,
+  InventoryScope,
+  MachineToCompile,
+  Observed,
+  ResourceHandler,
+} from "./port.js";
+import { type SpecDefinition, specSchema } from "./spec-schema.js";
+
+/** The calls of a cloud on its machines: those of a handler, and a listing. */
+export interface MachineCalls extends ResourceHandler {
+  /**
+   * The machines in the scope, gone ones included while the cloud shows them. It may answer more:
+   * what does not carry the scope's marks is left out.
+   */
+  list(ctx: CallContext, scope: InventoryScope): Promise<readonly Observed[]>;
+}
+
+/** A provider whose clusters need machines and nothing else. */
+export interface ProviderDefinition {
+  /** Unique among providers, e.g. "folder". */
+  readonly name: string;
+  /** apiVersion of its objects, e.g. "folder.example.dev/v1alpha1"; names the provider in manifests. */
+  readonly apiVersion: string;
+  /** providerSpec.value of Machines. */
+  readonly machineSpec: SpecDefinition;
+  /** providerSpec.value of the Cluster. Without it: an object without fields, named like machineSpec. */
+  readonly clusterSpec?: SpecDefinition;
+  /** Kind of a machine's host in the graph. "FolderHost" for a "FolderMachineProviderSpec". */
+  readonly hostKind?: string;
+  /** What changes in place, by field of the host's spec. Without it every change needs a new host. */
+  readonly rules?: FieldRules;
+  /** Inputs of a machine's host. `hostSpecOf` without it. Pure; must not depend on other machines. */
+  readonly hostSpec?: (machine: MachineToCompile, clusterSpec: JsonObject) => JsonObject;
+  readonly machine: MachineCalls;
+  close?(): void;
+}
+
+const suffix = "MachineProviderSpec";
+
+/**
+ * A provider from the calls of its cloud. Everything else has a working default: no shared
+ * infrastructure, a host spec with the fields of the providerSpec and what the node is to be, a
+ * replacement for each difference that no rule covers, and an inventory from `machine.list`.
+ * Throws INVALID_INPUT, all problems at once.
+ */
+export function defineProvider(definition: ProviderDefinition): InfrastructureProvider {
+  refuseIncomplete(definition);
+  const { name, apiVersion, machine } = definition;
+  const stem = definition.machineSpec.kind.replace(suffix, "");
+  const hostKind = definition.hostKind ?? `${stem}Host`;
+  const clusterSpec = definition.clusterSpec ?? { kind: `${stem}ClusterProviderSpec`, schema: {} };
+  const schema = specSchema(apiVersion, definition.machineSpec);
+  const rules = machine.update === undefined ? withoutInPlace(definition.rules) : definition.rules;
+  const rulesOf = (kind: string): FieldRules => (kind === hostKind ? (rules ?? {}) : {});
+  const specOf = definition.hostSpec ?? ((one: MachineToCompile) => hostSpecOf(one, schema));
+  return {
+    name,
+    apiVersion,
+    hostKind,
+    clusterSpec: { kind: clusterSpec.kind, schema: specSchema(apiVersion, clusterSpec) },
+    machineSpec: { kind: definition.machineSpec.kind, schema },
+    handlers: new Map([[hostKind, machine]]),
+    compile: (_cluster, clusterValue, machines) => ({
+      infrastructure: [],
+      hosts: new Map(machines.map((one) => [one.name, specOf(one, clusterValue)])),
+    }),
+    verdict: (kind, recorded, wanted) => verdictByField(rulesOf(kind), recorded, wanted),
+    generationInputs: (kind, spec) => immutableFields(rulesOf(kind), spec),
+    inventory: async (ctx, scope) =>
+      (await machine.list(ctx, scope)).filter((observed) => isInScope(observed, scope)),
+    ...(definition.close !== undefined && { close: () => definition.close?.() }),
+  };
+}
+
+function isInScope({ who }: Observed, { cluster, clusterUid }: InventoryScope): boolean {
+  return who.cluster === cluster && (clusterUid === undefined || who.clusterUid === clusterUid);
+}
+
+/** Without an update nothing can change in place, whatever the rules say. */
+function withoutInPlace(rules: FieldRules = {}): FieldRules {
+  const cannot = (change: FieldChange): FieldChange =>
+    change.kind === "inPlace"
+      ? { kind: "replace", reason: "this provider changes nothing in place" }
+      : change;
+  const entries = Object.entries(rules).map(([field, rule]): [string, FieldRule] => [
+    field,
+    typeof rule === "function" ? (from, to) => cannot(rule(from, to)) : cannot(rule),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+/** A provider may be plain JavaScript, so that no compiler has seen what it left out. */
+function refuseIncomplete(definition: Partial<ProviderDefinition>): void {
+  const { name, apiVersion, machineSpec } = definition;
+  const calls: Partial<MachineCalls> = definition.machine ?? {};
+  const problems = [
+    ...(/^[a-z][a-z0-9-]*$/.test(name ?? "") ? [] : ["name must be a lower-case word"]),
+    ...(/^[^/\s]+\/[^/\s]+$/.test(apiVersion ?? "") ? [] : ["apiVersion must be <group>/<version>"]),
+    ...(isSpecDefinition(machineSpec) ? [] : ["machineSpec must have a kind and a schema"]),
+    ...(["locate", "create", "remove", "list"] as const)
+      .filter((call) => typeof calls[call] !== "function")
+      .map((call) => `machine.${call} must be a function`),
+  ];
+  if (problems.length === 0) return;
+  throw new CapstanError({
+    code: "INVALID_INPUT",
+    source: "user",
+    message: `cannot define provider ${name ?? "without a name"}: ${problems.join("; ")}`,
+    hint: "docs/providers.md lists what defineProvider takes",
+  });
+}
+
+function isSpecDefinition(value: unknown): boolean {
+  const { kind, schema } = (value ?? {}) as { kind?: unknown; schema?: TSchema };
+  return typeof kind === "string" && kind !== "" && typeof schema === "object";
+}

@@ -1,0 +1,33 @@
+import type { TSchema } from "typebox";
+import type { Json, JsonObject } from "../api/json.js";
+import type { MachineToCompile } from "./port.js";
+import { fieldsOf } from "./spec-schema.js";
+
+/**
+ * The usual inputs of a machine's host: its role, the fields of its providerSpec in the order of
+ * their schema, and what its node is to be: kubelet, controlPlane, nodeLabels, nodeAnnotations, taints.
+ * What the machine does not say is left out. Pure; a function of this machine alone.
+ */
+export function hostSpecOf(machine: MachineToCompile, schema: TSchema): JsonObject {
+  const { providerSpec, controlPlane, spec } = machine;
+  const known = fieldsOf(schema);
+  const others = Object.keys(providerSpec).filter(
+    (field) => !known.includes(field) && field !== "apiVersion" && field !== "kind",
+  );
+  return present({
+    role: controlPlane ? "controlPlane" : "worker",
+    ...Object.fromEntries([...known, ...others].map((field) => [field, providerSpec[field]])),
+    kubelet: spec.versions.kubelet,
+    controlPlane: spec.versions.controlPlane,
+    nodeLabels: spec.metadata?.labels,
+    nodeAnnotations: spec.metadata?.annotations,
+    taints: spec.taints,
+  });
+}
+
+/** Without the members that are undefined, as JSON would have it. */
+export function present(members: Readonly<Record<string, Json | undefined>>): JsonObject {
+  return Object.fromEntries(
+    Object.entries(members).filter((entry): entry is [string, Json] => entry[1] !== undefined),
+  );
+}

@@ -1,0 +1,36 @@
+// `capstan/provider`: what a provider of one's own is written with. docs/providers.md is its guide,
+// `capstan/provider/conformance` its test.
+
+export { CapstanError, type ErrorDetails, isCapstanError } from "../api/error.js";
+export type { Json, JsonObject } from "../api/json.js";
+export type { ProviderSpecs } from "../api/provider-specs.js";
+export type { ClusterObject, MachineSpec } from "../api/types.js";
+export { holdsUnknown } from "../api/unknown.js";
+export { type GraphNode, keyOf, type NodeKey, nodeKey, type Ref } from "../graph/graph.js";
+export { systemClock } from "./clock.js";
+export { defineProvider, type MachineCalls, type ProviderDefinition } from "./define.js";
+export {
+  type FieldChange,
+  type FieldRule,
+  type FieldRules,
+  immutableFields,
+  verdictByField,
+} from "./fields.js";
+export { hostSpecOf } from "./host-spec.js";
+export type {
+  CallContext,
+  Clock,
+  CompiledParts,
+  Identity,
+  InfrastructureProvider,
+  InventoryScope,
+  MachineToCompile,
+  Observed,
+  Phase,
+  Presence,
+  ProviderContext,
+  ProviderModule,
+  ResourceHandler,
+  Verdict,
+} from "./port.js";
+export { type SpecDefinition } from "./spec-schema.js";

@@ -1,0 +1,41 @@
+import type { TSchema } from "typebox";
+
+/** A kind of object that users put into providerSpec.value. */
+export interface SpecDefinition {
+  /** E.g. "FolderMachineProviderSpec". */
+  readonly kind: string;
+  /**
+   * JSON Schema of its fields, written out or made with typebox. `apiVersion` and `kind` are added,
+   * and unknown fields are refused unless it says otherwise. Each field's `default` is filled in,
+   * its `description` shown by `capstan explain`.
+   */
+  readonly schema: TSchema;
+}
+
+interface ObjectSchema {
+  readonly properties?: Readonly<Record<string, TSchema>>;
+  readonly required?: readonly string[];
+}
+
+/** The complete schema of a provider's object. Fields keep their order, behind apiVersion and kind. */
+export function specSchema(apiVersion: string, { kind, schema }: SpecDefinition): TSchema {
+  const { properties = {}, required = [], ...rest } = schema as ObjectSchema;
+  const { apiVersion: _apiVersion, kind: _kind, ...fields } = properties;
+  return {
+    additionalProperties: false,
+    ...rest,
+    type: "object",
+    properties: {
+      apiVersion: { type: "string", const: apiVersion },
+      kind: { type: "string", const: kind },
+      ...fields,
+    },
+    required: [...new Set(["apiVersion", "kind", ...required])],
+  } as TSchema;
+}
+
+/** The fields of a provider's object without apiVersion and kind, in the schema's order. */
+export function fieldsOf(schema: TSchema): string[] {
+  const { properties = {} } = schema as ObjectSchema;
+  return Object.keys(properties).filter((field) => field !== "apiVersion" && field !== "kind");
+}

@@ -1,0 +1,39 @@
+import type { JsonObject } from "../api/json.js";
+
+/** Brings what Transaction or Revision hold from one schemaVersion to the next. Pure. */
+export type Migration = (record: JsonObject) => JsonObject;
+
+/**
+ * Migrations by the version that they start from: `migrations[1]` makes version 2 out of 1. Every
+ * version that was ever released stays readable; test/golden holds a state of each.
+ */
+export const migrations: Readonly<Record<number, Migration>> = {};
+
+/** What can be done about a record of some version. */
+export type Migrated =
+  | { readonly kind: "current"; readonly record: JsonObject }
+  | { readonly kind: "newer"; readonly version: number }
+  | { readonly kind: "unreadable"; readonly version: unknown };
+
+/**
+ * A decoded record, brought to `current` step by step. A newer one is not touched, and neither is one
+ * whose version is no number or from which no migrations lead here. Pure.
+ */
+export function migrate(
+  version: unknown,
+  record: JsonObject,
+  current: number,
+  steps: Readonly<Record<number, Migration>> = migrations,
+): Migrated {
+  if (typeof version !== "number" || !Number.isInteger(version) || version < 1) {
+    return { kind: "unreadable", version };
+  }
+  if (version > current) return { kind: "newer", version };
+  let migrated = record;
+  for (let at = version; at < current; at += 1) {
+    const step = steps[at];
+    if (step === undefined) return { kind: "unreadable", version };
+    migrated = step(migrated);
+  }
+  return { kind: "current", record: migrated };
+}

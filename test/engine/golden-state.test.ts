@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { makeProviders } from "../../providers/index.js";
+import { isCapstanError } from "../../src/api/error.js";
+import { type JsonObject } from "../../src/api/json.js";
+import { parseExport } from "../../src/engine/state.js";
+import { readDesired } from "../../src/manifest/desired.js";
+import { readSources } from "../../src/manifest/files.js";
+import { makePlan } from "../../src/plan/plan.js";
+import type { Sighting } from "../../src/plan/step.js";
+import { cloudResources, recordedIdentity, recordedSpec } from "../../src/plan/target.js";
+import { systemClock } from "../../src/provider/clock.js";
+import { migrate } from "../../src/transaction/migrate.js";
+
+const root = join(fileURLToPath(import.meta.url), "..", "..", "..", "..");
+const golden = (file: string) => readFileSync(join(root, "test", "golden", file), "utf8");
+
+describe("states of earlier releases", () => {
+  it("a state of schemaVersion 1 is read, and its manifests need no change", () => {
+    const prior = parseExport(golden("state-v1.json"), "default.quickstart");
+    assert.equal(prior.transaction?.number, prior.revision?.number);
+    assert.equal(prior.transaction?.target.machines.length, 3);
+    assert.deepEqual(prior.foreign, []);
+    const providers = makeProviders("unused", systemClock).all;
+    const sources = readSources([join(root, "test", "golden", "state-v1")]);
+    const { clusters } = readDesired(sources, providers);
+    const [desired, provider] = [clusters[0], providers[0]];
+    assert.ok(desired !== undefined && provider !== undefined);
+    const sightings = cloudResources(prior).map((resource): [typeof resource.key, Sighting] => [
+      resource.key,
+      {
+        id: resource.id ?? "",
+        who: recordedIdentity(resource),
+        phase: "ready",
+        spec: recordedSpec(resource),
+        status: {},
+      },
+    ]);
+    const plan = makePlan({
+      desired,
+      provider,
+      prior,
+      sightings: new Map(sightings),
+      strangers: [],
+      newClusterUid: "not used",
+      nowMs: 0,
+      owner: "files",
+    });
+    assert.deepEqual(plan.steps, []);
+    assert.equal(plan.empty, true);
+  });
+
+  it("a newer schemaVersion is refused before its payload is looked at", () => {
+    const state = JSON.parse(golden("state-v1.json")) as {
+      deployment: { resources: { type: string; inputs: JsonObject }[] };
+    };
+    for (const { type, inputs } of state.deployment.resources) {
+      if (!type.endsWith(":Transaction")) continue;
+      Object.assign(inputs, { schemaVersion: 2, payload: "not even gzip" });
+    }
+    assert.throws(
+      () => parseExport(JSON.stringify(state), "default.quickstart"),
+      (error) => isCapstanError(error) && error.code === "SCHEMA_NEWER",
+    );
+  });
+});
+
+describe("migrate", () => {
+  const steps = {
+    1: (record: JsonObject) => ({ ...record, second: true }),
+    2: (record: JsonObject) => ({ ...record, third: record["second"] ?? false }),
+  };
+  const table = [
+    {
+      name: "goes through every version in between",
+      version: 1,
+      want: { kind: "current", record: { first: true, second: true, third: true } },
+    },
+    { name: "leaves the present version alone", version: 3, want: { kind: "current", record: { first: true } } },
+    { name: "does not touch a newer one", version: 4, want: { kind: "newer", version: 4 } },
+    { name: "refuses what is no version", version: "1", want: { kind: "unreadable", version: "1" } },
+    { name: "refuses a version without a way here", version: 0, want: { kind: "unreadable", version: 0 } },
+  ];
+  for (const { name, version, want } of table) {
+    it(name, () => assert.deepEqual(migrate(version, { first: true }, 3, steps), want));
+  }
+});
