@@ -47,7 +47,7 @@ export function makeContext(options: GlobalOptions, interruption: Interruption):
     terminal,
     clock: systemClock,
     env,
-    providers: makeProviders(stateDir, systemClock),
+    providers: makeProviders(stateDir, systemClock, { folder: process.cwd(), env }),
     interruption,
     emit: (value) => terminal.write(`${JSON.stringify(value)}\n`),
     newClusterUid: randomUUID,

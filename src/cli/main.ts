@@ -89,6 +89,11 @@ function wholeNumber(text: string): number {
   return Number(text);
 }
 
+function share(text: string): number {
+  if (!/^(0(\.\d+)?|1(\.0+)?)$/.test(text)) throw new InvalidArgumentError("expected 0 to 1, e.g. 0.1");
+  return Number(text);
+}
+
 const collect = (value: string, earlier: string[]): string[] => [...earlier, value];
 
 function withFiles(command: Command): Command {
@@ -203,9 +208,14 @@ function addLocalCommands(local: Command): void {
     );
   local
     .command("fault [call] [mode]")
-    .description("make coming calls fail, throttle, lose their answer, hang, or hangAfter their effect")
+    .description("make coming calls go wrong, e.g. create lose, or random ones; alone: list what is set")
     .option("--name <prefix>", "only for resources whose name begins so")
-    .option("--times <n>", "how many calls", wholeNumber, 1)
+    .option("--ms <n>", "milliseconds, for the modes that take time", wholeNumber)
+    .option("--times <n>", "how many calls; 1 unless given", wholeNumber)
+    .option("--probability <p>", "share of the calls that go wrong, 0 to 1", share)
+    .option("--seed <n>", "decides which calls go wrong, with --probability or for random", wholeNumber)
+    .option("--rate <p>", "random: share of all calls that go wrong, 0 to 1", share)
+    .option("--modes <list>", "random: how they go wrong, comma-separated")
     .option("--clear", "forget all faults")
     .action((call: string | undefined, mode: string | undefined, _: object, command: Command) =>
       execute<FaultOptions & GlobalOptions>(command, async (options, context) =>

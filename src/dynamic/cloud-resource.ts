@@ -127,8 +127,7 @@ export class CloudResource implements DynamicResource {
    * is repeated, with the same token, so that a lost answer makes neither an orphan nor a twin.
    */
   private async findOrCreate(who: Identity, spec: JsonObject): Promise<Observed> {
-    const { clock, signal } = this.runtime.context;
-    const deadline = clock.now() + this.runtime.readyTimeoutMs;
+    const deadline = this.runtime.context.clock.now() + this.runtime.readyTimeoutMs;
     let presence = await this.locate(who);
     for (;;) {
       if (presence.found !== "none") {
@@ -140,22 +139,39 @@ export class CloudResource implements DynamicResource {
       try {
         return await this.handler.create(this.runtime.context, who, spec);
       } catch (error) {
-        if (signal.aborted) throw await this.interrupted(who, error);
-        const again = mayHaveHappened(error) || isRetryable(error);
-        if (!again || clock.now() > deadline) throw error;
-        await clock.sleep(pollMs, signal);
-        presence = mayHaveHappened(error) ? await this.locateSettled(who) : { found: "none" };
+        presence = await this.afterFailedCreate(who, error, deadline);
       }
     }
   }
 
-  /** An interrupted create may have reached the cloud: one last look, so that its id is recorded. */
-  private async interrupted(who: Identity, error: unknown): Promise<unknown> {
+  /**
+   * What is there after a create that failed, if it may be tried again. Otherwise throws what ends
+   * it, with the id of what reached the cloud all the same.
+   */
+  private async afterFailedCreate(
+    who: Identity,
+    error: unknown,
+    deadline: number,
+  ): Promise<Presence> {
+    const { clock, signal } = this.runtime.context;
+    const open = mayHaveHappened(error);
+    try {
+      if (signal.aborted || clock.now() > deadline) throw error;
+      if (!open && !isRetryable(error)) throw error;
+      await clock.sleep(pollMs, signal);
+      return open ? await this.locateSettled(who) : { found: "none" };
+    } catch (end) {
+      throw open || signal.aborted ? await this.lastLook(who, end) : end;
+    }
+  }
+
+  /** An unanswered create may have reached the cloud: one last look, so that its id is recorded. */
+  private async lastLook(who: Identity, error: unknown): Promise<unknown> {
     const context = { ...this.runtime.context, signal: AbortSignal.timeout(settleMs) };
     const presence = await this.handler
       .locate(context, who)
       .catch((): Presence => ({ found: "none" }));
-    if (presence.found !== "one") return error;
+    if (presence.found !== "one" || !sameJson(presence.resource.who, who)) return error;
     return new UnfinishedResource(presence.resource.id, this.outputsOf(presence.resource), error);
   }
 

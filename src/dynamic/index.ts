@@ -1,7 +1,7 @@
 import { makeProviders, type Providers } from "../../providers/index.js";
 import { CapstanError } from "../api/error.js";
 import { ancestorNamed, livenessOf } from "../engine/process-identity.js";
-import { ambientStateDir } from "../engine/project.js";
+import { ambientStateDir, projectRoot } from "../engine/project.js";
 import { resourceFor } from "../engine/session.js";
 import { systemClock } from "../provider/clock.js";
 import type { BridgeRuntime } from "./cloud-resource.js";
@@ -17,11 +17,15 @@ let shared: { readonly providers: Providers; readonly runtime: BridgeRuntime } |
  * of a kind, in inline mode. Providers are made once per host process, at the first call.
  */
 export function handler(kind: string): DynamicResource {
-  shared ??= {
-    providers: makeProviders(ambientStateDir(process.env, process.cwd()), systemClock),
-    runtime: inlineRuntime(),
-  };
+  shared ??= { providers: ambientProviders(), runtime: inlineRuntime() };
   return resourceFor(kind, shared.providers.all, shared.runtime);
+}
+
+/** The providers of the Pulumi project, and the state folder, that the host works for. */
+function ambientProviders(): Providers {
+  const { env } = process;
+  const folder = projectRoot(process.cwd()) ?? process.cwd();
+  return makeProviders(ambientStateDir(env, process.cwd()), systemClock, { folder, env });
 }
 
 /** The stock host is never told to stop, so before each change it looks whether its engine lives. */

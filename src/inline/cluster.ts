@@ -59,7 +59,8 @@ export async function cluster(options: ClusterOptions = {}): Promise<ClusterOutp
 
 async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs> {
   const root = projectRoot(process.cwd()) ?? process.cwd();
-  const providers = makeProviders(ambientStateDir(process.env, process.cwd()), systemClock);
+  const stateDir = ambientStateDir(process.env, process.cwd());
+  const providers = makeProviders(stateDir, systemClock, { folder: root, env: process.env });
   try {
     const { desired, positionOf } = readOne(manifestPaths(options, root), root, providers.all);
     const { apiVersion } = providerValue(desired.cluster.spec);

@@ -1,4 +1,5 @@
 import type { Json } from "../api/json.js";
+import type { MachineVersions } from "../api/types.js";
 import { unknownValue } from "../api/unknown.js";
 import type { NodeKey } from "../graph/graph.js";
 import { wavesOf } from "../transaction/admit.js";
@@ -85,7 +86,11 @@ function infrastructureBranches(plan: Plan): Branch[] {
 }
 
 function machineBranches(plan: Plan): Branch[] {
-  const single = plan.machines.filter(({ owner }) => owner === undefined).map(machineBranch);
+  const versions = new Map(
+    plan.target.machines.map(({ name, spec }) => [name, versionsText(spec.versions)]),
+  );
+  const branch = (change: MachineChange) => machineBranch(change, versions.get(change.machine));
+  const single = plan.machines.filter(({ owner }) => owner === undefined).map(branch);
   const groups = new Map<string, MachineChange[]>();
   for (const change of plan.machines) {
     const { owner } = change;
@@ -98,14 +103,15 @@ function machineBranches(plan: Plan): Branch[] {
   }
   const sets = [...groups].map(([label, changes]) => ({
     line: { label, kind: "group" as const, detail: scaling(changes) },
-    children: changes.map(machineBranch),
+    children: changes.map(branch),
   }));
   return [...single, ...sets];
 }
 
-function machineBranch(change: MachineChange): Branch {
+/** A new machine's line says which versions it gets: they may have been chosen for it. */
+function machineBranch(change: MachineChange, versions = ""): Branch {
   const { machine, kind, supersedes, changes, reason, host } = change;
-  const described = describeChanges(changes, reason);
+  const described = describeChanges(changes, kind === "create" && reason === "" ? versions : reason);
   const detail = supersedes === undefined ? described : `of ${supersedes}: ${described}`;
   return {
     line: {
@@ -116,6 +122,16 @@ function machineBranch(change: MachineChange): Branch {
     },
     children: [],
   };
+}
+
+function versionsText({ kubelet, controlPlane, containerRuntime }: MachineVersions): string {
+  return [
+    `kubelet ${kubelet}`,
+    ...(controlPlane === undefined ? [] : [`control plane ${controlPlane}`]),
+    ...(containerRuntime === undefined
+      ? []
+      : [`${containerRuntime.name} ${containerRuntime.version}`]),
+  ].join(", ");
 }
 
 /** "2 -> 3", or nothing when the number stays. */

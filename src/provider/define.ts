@@ -1,4 +1,3 @@
-import type { TSchema } from "typebox";
 import { CapstanError } from "../api/error.js";
 import type { JsonObject } from "../api/json.js";
 import {
@@ -8,7 +7,7 @@ import {
   immutableFields,
   verdictByField,
 } from "./fields.js";
-import { hostSpecOf } from "./host-spec.js";
+import { hostSpecOf, nodeFields } from "./host-spec.js";
 import type {
   CallContext,
   InfrastructureProvider,
@@ -17,7 +16,7 @@ import type {
   Observed,
   ResourceHandler,
 } from "./port.js";
-import { type SpecDefinition, specSchema } from "./spec-schema.js";
+import { fieldsOf, type SpecDefinition, specSchema } from "./spec-schema.js";
 
 /** The calls of a cloud on its machines: those of a handler, and a listing. */
 export interface MachineCalls extends ResourceHandler {
@@ -113,6 +112,7 @@ function refuseIncomplete(definition: Partial<ProviderDefinition>): void {
     ...(["locate", "create", "remove", "list"] as const)
       .filter((call) => typeof calls[call] !== "function")
       .map((call) => `machine.${call} must be a function`),
+    ...takenFields(definition).map((field) => `machineSpec must call field ${field} otherwise`),
   ];
   if (problems.length === 0) return;
   throw new CapstanError({
@@ -123,7 +123,13 @@ function refuseIncomplete(definition: Partial<ProviderDefinition>): void {
   });
 }
 
+/** Fields of a machineSpec that would clash in a host's spec with what the node is to be. */
+function takenFields({ machineSpec, hostSpec }: Partial<ProviderDefinition>): string[] {
+  if (hostSpec !== undefined || machineSpec === undefined || !isSpecDefinition(machineSpec)) return [];
+  return fieldsOf(machineSpec.schema).filter((field) => nodeFields.some((one) => one === field));
+}
+
 function isSpecDefinition(value: unknown): boolean {
-  const { kind, schema } = (value ?? {}) as { kind?: unknown; schema?: TSchema };
-  return typeof kind === "string" && kind !== "" && typeof schema === "object";
+  const { kind, schema } = (value ?? {}) as { kind?: unknown; schema?: unknown };
+  return typeof kind === "string" && kind !== "" && typeof schema === "object" && schema !== null;
 }

@@ -3,6 +3,16 @@ import type { Json, JsonObject } from "../api/json.js";
 import type { MachineToCompile } from "./port.js";
 import { fieldsOf } from "./spec-schema.js";
 
+/** The fields of a host's spec that say what its node is to be. */
+export const nodeFields = [
+  "role",
+  "kubelet",
+  "controlPlane",
+  "nodeLabels",
+  "nodeAnnotations",
+  "taints",
+] as const;
+
 /**
  * The usual inputs of a machine's host: its role, the fields of its providerSpec in the order of
  * their schema, and what its node is to be: kubelet, controlPlane, nodeLabels, nodeAnnotations, taints.

@@ -1,4 +1,13 @@
-import { type Fault, faultCalls, type FaultMode, faultModes } from "../../../providers/local/faults.js";
+import {
+  defaultRandomModes,
+  type Fault,
+  type FaultCall,
+  faultCalls,
+  type FaultMode,
+  faultModes,
+  isModeOf,
+  type RandomFaults,
+} from "../../../providers/local/faults.js";
 import type { LocalCloud, LocalResource } from "../../../providers/local/cloud.js";
 import { CapstanError } from "../../api/error.js";
 import type { Json, JsonObject } from "../../api/json.js";
@@ -12,7 +21,7 @@ export async function localMachines(
   { all }: { readonly all?: boolean },
   context: CommandContext,
 ): Promise<number> {
-  const resources = await context.providers.local.cloud.list({});
+  const resources = await context.providers.local.cloud.everything();
   const hosts = resources.filter(
     ({ kind, state }) => kind === "LocalHost" && (all === true || state !== "terminated"),
   );
@@ -58,11 +67,17 @@ export async function localSet(
 
 export interface FaultOptions {
   readonly name?: string;
-  readonly times: number;
+  readonly ms?: number;
+  readonly times?: number;
+  readonly probability?: number;
+  readonly seed?: number;
+  readonly rate?: number;
+  /** Comma-separated. */
+  readonly modes?: string;
   readonly clear?: boolean;
 }
 
-/** capstan local fault: makes coming calls go wrong. */
+/** capstan local fault: makes coming calls go wrong; without a call, lists what is set. */
 export async function localFault(
   call: string | undefined,
   mode: string | undefined,
@@ -73,24 +88,82 @@ export async function localFault(
   if (options.clear === true) {
     await cloud.clearFaults();
     say(context, { type: "faultsCleared" }, "faults are cleared");
-    return exitCodes.done;
+  } else if (call === "random") {
+    const faults = randomFaultsOf(options);
+    await cloud.addRandomFaults(faults);
+    const text = `of all calls, ${faults.rate * 100} % go wrong, by seed ${faults.seed}`;
+    say(context, { type: "randomFaults", ...faults }, text);
+  } else if (call === undefined) {
+    await listFaults(cloud, context);
+  } else {
+    const fault = faultOf(call, mode, options);
+    await cloud.addFault(fault);
+    const { times = 1, name } = fault;
+    const whose = name === undefined ? "" : ` of ${name}`;
+    say(context, { type: "fault", ...fault }, `the next ${times} ${call} calls${whose} ${fault.mode}`);
   }
-  const known = faultCalls.some((one) => one === call) && faultModes.some((one) => one === mode);
-  if (!known) {
-    throw new CapstanError({
-      code: "BAD_USAGE",
-      source: "user",
-      message: `cannot set fault ${call ?? ""} ${mode ?? ""}: calls are ${faultCalls.join(", ")}; modes are ${faultModes.join(", ")}`,
-    });
-  }
-  const fault: Fault = {
-    call: call as Fault["call"],
-    mode: mode as FaultMode,
-    ...(options.name !== undefined && { name: options.name }),
-  };
-  await cloud.addFault({ ...fault, times: options.times });
-  say(context, { type: "fault", ...fault }, `the next ${options.times} ${fault.call} calls ${fault.mode}`);
   return exitCodes.done;
+}
+
+async function listFaults(cloud: LocalCloud, context: CommandContext): Promise<void> {
+  const faults = await cloud.faults();
+  if (context.json) {
+    for (const fault of faults) context.emit({ type: "fault", ...fault });
+    return;
+  }
+  const rows = faults.map(({ call, modes, name, ms, probability, seed, taken, left }) => [
+    ...[call, modes.join(), name ?? "", ms === undefined ? "" : String(ms)],
+    ...[String(probability), String(seed), String(taken), left === undefined ? "" : String(left)],
+  ]);
+  const header = ["CALL", "MODE", "NAME", "MS", "PROBABILITY", "SEED", "TAKEN", "LEFT"];
+  context.terminal.write(faults.length === 0 ? "no faults are set\n" : table(header, rows));
+}
+
+function faultOf(call: string, mode: string | undefined, options: FaultOptions): Fault {
+  const known = faultCalls.some((one) => one === call) && faultModes.some((one) => one === mode);
+  if (!known || !isModeOf(mode as FaultMode, call as FaultCall)) {
+    throw badFault(
+      `${call} ${mode ?? ""}`,
+      `calls are ${faultCalls.join(", ")}; modes are ${modesOf(call).join(", ")}`,
+    );
+  }
+  const { name, ms, times, probability, seed } = options;
+  return {
+    call: call as FaultCall,
+    mode: mode as FaultMode,
+    ...(name !== undefined && { name }),
+    ...(ms !== undefined && { ms }),
+    ...(times !== undefined && { times }),
+    ...(probability !== undefined && { probability }),
+    ...(seed !== undefined && { seed }),
+  };
+}
+
+function randomFaultsOf({ seed, rate, modes }: FaultOptions): RandomFaults {
+  if (seed === undefined || rate === undefined) {
+    throw badFault("random", "it needs --seed and --rate, e.g. --seed 7 --rate 0.1");
+  }
+  const named = modes?.split(",") ?? [...defaultRandomModes];
+  const unknown = named.filter((mode) => !faultModes.some((one) => one === mode));
+  if (unknown.length > 0) {
+    throw badFault(`random ${unknown.join()}`, `modes are ${faultModes.join(", ")}`);
+  }
+  return { seed, rate, modes: named as FaultMode[] };
+}
+
+/** The modes of a call; all of them for a word that is none. */
+function modesOf(call: string): FaultMode[] {
+  const known = faultCalls.find((one) => one === call);
+  return faultModes.filter((mode) => known === undefined || isModeOf(mode, known));
+}
+
+function badFault(what: string, cause: string): CapstanError {
+  return new CapstanError({
+    code: "BAD_USAGE",
+    source: "user",
+    message: `cannot set fault ${what.trim()}: ${cause}`,
+    hint: "docs/local-cloud.md tells what each does",
+  });
 }
 
 /** capstan local ledger: every call and its effect, in order. */
@@ -103,22 +176,23 @@ export async function localLedger(
     for (const entry of entries) context.emit(entry);
     return exitCodes.done;
   }
-  const rows = entries.map(({ seq, atMs, pid, call, effect, name, id }) => [
+  const rows = entries.map(({ seq, atMs, pid, call, effect, fault, name, id }) => [
     String(seq),
     new Date(atMs).toISOString(),
     String(pid),
     call,
     effect,
+    fault ?? "",
     name ?? "",
     id ?? "",
   ]);
-  context.terminal.write(table(["SEQ", "AT", "PID", "CALL", "EFFECT", "NAME", "ID"], rows));
+  context.terminal.write(table(["SEQ", "AT", "PID", "CALL", "EFFECT", "FAULT", "NAME", "ID"], rows));
   return exitCodes.done;
 }
 
 /** By id, by resource name, or by the name of the machine that a host serves. */
 async function findAlive(cloud: LocalCloud, name: string): Promise<LocalResource> {
-  const alive = (await cloud.list({})).filter(({ state }) => state !== "terminated");
+  const alive = (await cloud.everything()).filter(({ state }) => state !== "terminated");
   const named = alive.filter(({ id, who }) => id === name || who.name === name);
   const found = named.length > 0 ? named : alive.filter(({ who }) => isHostOf(name, who.name));
   const [only, ...others] = found;
