@@ -89,6 +89,8 @@ function openLocks(path: string, stateDir: string): DatabaseSync {
   mkdirSync(stateDir, { recursive: true, mode: 0o700 });
   try {
     const database = new DatabaseSync(path, { timeout: 5_000 });
+    // WAL without a sync per commit: what a power failure loses names processes that it ended.
+    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
     database.exec("CREATE TABLE IF NOT EXISTS locks (stack TEXT PRIMARY KEY, holder TEXT NOT NULL)");
     return database;
   } catch (error) {

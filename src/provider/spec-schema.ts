@@ -19,9 +19,9 @@ interface ObjectSchema {
 
 /** The complete schema of a provider's object. Fields keep their order, behind apiVersion and kind. */
 export function specSchema(apiVersion: string, { kind, schema }: SpecDefinition): TSchema {
-  const { properties = {}, required = [], ...rest } = schema as ObjectSchema;
+  const { properties = {}, required = [], ...rest }: ObjectSchema = schema;
   const { apiVersion: _apiVersion, kind: _kind, ...fields } = properties;
-  return {
+  const complete = {
     additionalProperties: false,
     ...rest,
     type: "object",
@@ -31,11 +31,12 @@ export function specSchema(apiVersion: string, { kind, schema }: SpecDefinition)
       ...fields,
     },
     required: [...new Set(["apiVersion", "kind", ...required])],
-  } as TSchema;
+  };
+  return complete;
 }
 
 /** The fields of a provider's object without apiVersion and kind, in the schema's order. */
 export function fieldsOf(schema: TSchema): string[] {
-  const { properties = {} } = schema as ObjectSchema;
+  const { properties = {} }: ObjectSchema = schema;
   return Object.keys(properties).filter((field) => field !== "apiVersion" && field !== "kind");
 }
