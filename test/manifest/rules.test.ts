@@ -1,0 +1,269 @@
+import assert from "node:assert/strict";
+import type { DiagnosticCode } from "../../src/api/diagnostic-codes.js";
+import { maxStackNameLength, stackNameOf } from "../../src/api/types.js";
+import { readDesired } from "../../src/manifest/desired.js";
+import { diagnosticText } from "../../src/manifest/diagnostic.js";
+import { localProvider } from "../support/manifests.js";
+
+const cluster = `apiVersion: cluster.k8s.io/v1alpha1
+kind: Cluster
+metadata: { name: prod }
+spec:
+  clusterNetwork:
+    services: { cidrBlocks: [10.96.0.0/12] }
+    pods: { cidrBlocks: [192.168.0.0/16] }
+    serviceDomain: cluster.local
+  providerSpec:
+    value: { apiVersion: local.capstan.dev/v1alpha1, kind: LocalClusterProviderSpec }
+`;
+const machine = `apiVersion: cluster.k8s.io/v1alpha1
+kind: Machine
+metadata: { name: m, labels: { cluster.k8s.io/cluster-name: prod } }
+spec:
+  versions: { kubelet: 1.34.2 }
+  providerSpec:
+    value: { apiVersion: local.capstan.dev/v1alpha1, kind: LocalMachineProviderSpec }
+`;
+const member = machine.replace("name: m,", "name: cp,").replace(
+  "kubelet: 1.34.2",
+  "kubelet: 1.34.2, controlPlane: 1.34.2",
+);
+const machineClass = `apiVersion: cluster.k8s.io/v1alpha1
+kind: MachineClass
+metadata: { name: big }
+providerSpec: { apiVersion: local.capstan.dev/v1alpha1, kind: LocalMachineProviderSpec, size: large }
+`;
+const set = `apiVersion: cluster.k8s.io/v1alpha1
+kind: MachineSet
+metadata: { name: s, labels: { cluster.k8s.io/cluster-name: prod } }
+spec:
+  selector: { matchLabels: { set: s } }
+  template:
+    metadata: { labels: { set: s } }
+    spec:
+      providerSpec:
+        value: { apiVersion: local.capstan.dev/v1alpha1, kind: LocalMachineProviderSpec }
+`;
+
+function read(...texts: string[]) {
+  return readDesired([{ file: "f.yaml", text: texts.join("---\n") }], [localProvider()]);
+}
+
+/** The text with one place changed; the place has to be there. */
+function changed(text: string, from: string, to: string): string {
+  assert.ok(text.includes(from), `"${from}" is in the text`);
+  return text.replace(from, to);
+}
+
+const fromClass = changed(
+  machine,
+  "value: { apiVersion: local.capstan.dev/v1alpha1, kind: LocalMachineProviderSpec }",
+  "valueFrom: { machineClass: { name: big } }",
+);
+
+interface Case {
+  readonly name: string;
+  readonly texts: readonly string[];
+  readonly want: readonly [DiagnosticCode, string][];
+}
+
+const cases: readonly Case[] = [
+  {
+    name: "address ranges that overlap",
+    texts: [changed(cluster, "192.168.0.0/16", "10.100.0.0/16")],
+    want: [
+      [
+        "CIDR_OVERLAP",
+        "f.yaml:7:26: error: Cluster default/prod: spec.clusterNetwork.pods.cidrBlocks.0: 10.100.0.0/16 overlaps 10.96.0.0/12 (services)\n  hint: Services and Pods need ranges of their own",
+      ],
+    ],
+  },
+  {
+    name: "an address range that is none",
+    texts: [changed(cluster, "192.168.0.0/16", "300.168.0.0/16")],
+    want: [
+      [
+        "BAD_FORMAT",
+        'f.yaml:7:26: error: Cluster default/prod: spec.clusterNetwork.pods.cidrBlocks.0: "300.168.0.0/16" is no address range\n  hint: an address and a prefix length, e.g. 10.96.0.0/12',
+      ],
+    ],
+  },
+  {
+    name: "a kubelet newer than the control plane",
+    texts: [cluster, member, changed(machine, "1.34.2", "1.35.0")],
+    want: [
+      [
+        "VERSION_SKEW",
+        "f.yaml:24:15: error: Machine default/m: spec.versions.kubelet: kubelet 1.35.0 is newer than the control plane (1.34.2)\n  A kubelet may be up to 3 minors older than the control plane, and never newer.\n  hint: raise the control plane first",
+      ],
+    ],
+  },
+  {
+    name: "a kubelet too old for the control plane",
+    texts: [cluster, member, changed(machine, "1.34.2", "1.30.9")],
+    want: [
+      [
+        "VERSION_SKEW",
+        "f.yaml:24:15: error: Machine default/m: spec.versions.kubelet: kubelet 1.30.9 is 4 minors behind the control plane (1.34.2)\n  A kubelet may be up to 3 minors older than the control plane, and never newer.\n  hint: raise the kubelet first",
+      ],
+    ],
+  },
+  { name: "a kubelet three minors behind is fine", texts: [cluster, member, changed(machine, "1.34.2", "1.31.0")], want: [] },
+  {
+    name: "a newer patch of the control plane's minor is fine",
+    texts: [cluster, member, changed(machine, "1.34.2", "1.34.9")],
+    want: [],
+  },
+  {
+    name: "a version that is none",
+    texts: [cluster, changed(machine, "1.34.2", "1.34")],
+    want: [
+      [
+        "WRONG_TYPE",
+        "f.yaml:16:15: error: Machine default/m: spec.versions.kubelet: 1.34 must be of type string",
+      ],
+    ],
+  },
+  {
+    name: "both value and valueFrom",
+    texts: [cluster, machineClass, changed(fromClass, "valueFrom:", "value: { apiVersion: local.capstan.dev/v1alpha1, kind: LocalMachineProviderSpec }\n    valueFrom:")],
+    want: [
+      [
+        "PROVIDER_SPEC",
+        "f.yaml:24:5: error: Machine default/m: spec.providerSpec.valueFrom: both value and valueFrom are set\n  hint: the provider's object stands in value, or valueFrom names a MachineClass",
+      ],
+    ],
+  },
+  {
+    name: "neither value nor valueFrom",
+    texts: [cluster, machine.replace(/providerSpec:\n.*\n/, "providerSpec: {}\n")],
+    want: [
+      [
+        "PROVIDER_SPEC",
+        "f.yaml:17:3: error: Machine default/m: spec.providerSpec: neither value nor valueFrom is set\n  hint: the provider's object stands in value, or valueFrom names a MachineClass",
+      ],
+    ],
+  },
+  {
+    name: "a MachineClass that is not there",
+    texts: [cluster, fromClass],
+    want: [
+      [
+        "CLASS_UNKNOWN",
+        "f.yaml:18:34: error: Machine default/m: spec.providerSpec.valueFrom.machineClass.name: there is no MachineClass default/big in these manifests",
+      ],
+    ],
+  },
+  {
+    name: "a MachineClass with a wrong provider's object",
+    texts: [cluster, changed(machineClass, "size: large", "size: huge")],
+    want: [
+      [
+        "NOT_ALLOWED",
+        'f.yaml:15:89: error: MachineClass default/big: providerSpec.size: "huge" is not one of small, medium, large',
+      ],
+    ],
+  },
+  {
+    name: "roles that contradict the versions",
+    texts: [cluster, changed(member, "spec:\n", "spec:\n  roles: [Node]\n")],
+    want: [
+      [
+        "ROLE_MISMATCH",
+        "f.yaml:16:3: error: Machine default/cp: spec.roles: lacks Master although versions.controlPlane is set\n  hint: add Master to roles, or take versions.controlPlane away",
+      ],
+    ],
+  },
+  {
+    name: "an empty selector",
+    texts: [cluster, changed(set, "selector: { matchLabels: { set: s } }", "selector: {}")],
+    want: [
+      [
+        "SELECTOR",
+        "f.yaml:16:3: error: MachineSet default/s: spec.selector: is empty and would match nothing\n  hint: name labels that the template carries",
+      ],
+    ],
+  },
+  {
+    name: "an expression that its own template does not satisfy",
+    texts: [
+      cluster,
+      changed(set, "{ matchLabels: { set: s } }", "{ matchExpressions: [{ key: set, operator: NotIn, values: [s] }] }"),
+    ],
+    want: [
+      [
+        "SELECTOR",
+        "f.yaml:16:34: error: MachineSet default/s: spec.selector.matchExpressions.0: does not match the template's labels\n  hint: spec.template.metadata.labels must satisfy set NotIn s",
+      ],
+    ],
+  },
+  {
+    name: "the KEP's spelling of the DNS domain is understood",
+    texts: [changed(cluster, "serviceDomain", "dnsDomain")],
+    want: [
+      [
+        "OLD_SPELLING",
+        "f.yaml:8:5: warning: Cluster default/prod: spec.clusterNetwork.dnsDomain: older spelling of serviceDomain\n  hint: write serviceDomain",
+      ],
+    ],
+  },
+  {
+    name: "the KEP's providerConfig is a text, and its mistakes are shown there",
+    texts: [
+      cluster,
+      machine.replace(/ {2}providerSpec:\n.*\n/, '  providerConfig: "{apiVersion: local.capstan.dev/v1alpha1, kind: LocalMachineProviderSpec, sise: large}"\n'),
+    ],
+    want: [
+      [
+        "OLD_SPELLING",
+        "f.yaml:17:3: warning: Machine default/m: spec.providerConfig: older spelling of providerSpec\n  hint: write providerSpec",
+      ],
+      [
+        "FIELD_UNKNOWN",
+        'f.yaml:17:3: error: Machine default/m: spec.providerConfig.value.sise: unknown field "sise"\n  hint: did you mean "size"?',
+      ],
+    ],
+  },
+];
+
+describe("rules that span fields and objects", () => {
+  for (const { name, texts, want } of cases) {
+    it(name, () => {
+      const { diagnostics } = read(...texts);
+      const got = diagnostics.map((one) => [one.code, diagnosticText(one)]);
+      assert.deepEqual(got, want);
+    });
+  }
+
+  it("a MachineClass stands in for the value, with defaults filled in", () => {
+    const { clusters, diagnostics } = read(machineClass, cluster, fromClass);
+    assert.deepEqual(diagnostics, []);
+    const spec = clusters[0]?.machines[0]?.spec.providerSpec;
+    assert.deepEqual([spec?.value?.["size" as never], spec?.value?.["diskGib" as never]], ["large", 20]);
+  });
+
+  it("what a server adds is not wanted by anybody", () => {
+    const served = changed(machine, "name: m,", "name: m, uid: u, resourceVersion: '7', generation: 2,");
+    const [bare] = read(cluster, machine).clusters;
+    const { clusters, diagnostics } = read(cluster, `${served}status: { phase: Running }\n`);
+    assert.deepEqual(diagnostics, []);
+    assert.deepEqual(clusters[0]?.machines, bare?.machines);
+  });
+
+  it("a stack name that Pulumi would refuse is cut, hashed and told", () => {
+    const name = "n".repeat(60);
+    const long = changed(cluster, "name: prod", `name: ${name}, namespace: ${"s".repeat(60)}`);
+    const { clusters, diagnostics } = read(long);
+    assert.deepEqual(
+      diagnostics.map(({ code, severity }) => [code, severity]),
+      [["STACK_NAME", "warning"]],
+    );
+    const [desired] = clusters;
+    assert.ok(desired !== undefined);
+    const stack = stackNameOf(desired.cluster);
+    assert.equal(stack.length, maxStackNameLength);
+    const other = read(changed(long, name, `${"n".repeat(59)}m`)).clusters[0];
+    assert.ok(other !== undefined);
+    assert.notEqual(stackNameOf(other.cluster), stack);
+  });
+});
