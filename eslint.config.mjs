@@ -1,0 +1,220 @@
+// Lint rules, and the import rules of the architecture: which folder may know which.
+
+import { defineConfig, globalIgnores } from "eslint/config";
+import tseslint from "typescript-eslint";
+
+/**
+ * Folders of src/ in layers: each may import its own layer and the layers above it in this list.
+ * plan and transaction are one layer, since a plan shows the waves that admission would take.
+ */
+const layers = [
+  ["api"],
+  ["manifest", "graph"],
+  ["provider"],
+  ["sets", "compile"],
+  ["plan", "transaction", "drift"],
+  ["engine", "dynamic", "workload", "kube", "bootstrap"],
+  ["controller", "inline", "cli"],
+];
+
+/** What touches nothing: no SDK, no Node module, no clock, no randomness, no environment. */
+const pureFolders = ["api", "graph", "sets", "compile", "plan", "transaction", "drift"];
+const pureFiles = [
+  ...pureFolders.map((folder) => `src/${folder}/**/*.ts`),
+  ...["parse", "desired", "diagnostic"].map((name) => `src/manifest/${name}.ts`),
+];
+
+const impureImports = {
+  group: ["node:*", "@pulumi/*", "@grpc/*", "google-protobuf", "google-protobuf/*"],
+  message: "A pure folder reaches nothing outside (docs: architecture, section 2).",
+};
+
+/** Matches imports of a folder of src/, from wherever in src/ or providers/. */
+function importsOf(folder) {
+  return [`../${folder}/*`, `../../${folder}/*`, `**/src/${folder}/**`];
+}
+
+function noImports(folders, message) {
+  return { group: folders.flatMap(importsOf), message };
+}
+
+/** One folder's import rules. */
+function layerRules(folder, depth) {
+  const below = layers.slice(depth + 1).flat();
+  const rules = [];
+  if (below.length > 0) {
+    rules.push(noImports(below, `src/${folder} is below: imports point one way.`));
+  }
+  if (depth < layers.findIndex((layer) => layer.includes("engine"))) {
+    rules.push({ group: ["**/providers/**"], message: "Providers are given, never imported." });
+  }
+  return rules;
+}
+
+const importRules = layers.flatMap((layer, depth) =>
+  layer.flatMap((folder) => {
+    const patterns = layerRules(folder, depth);
+    const pure = pureFiles.filter((files) => files.startsWith(`src/${folder}/`));
+    const restricted = (files, all) =>
+      all.length === 0
+        ? []
+        : [{ files, rules: { "no-restricted-imports": ["error", { patterns: all }] } }];
+    return [
+      ...restricted([`src/${folder}/**/*.ts`], patterns),
+      ...(pure.length > 0 ? restricted(pure, [...patterns, impureImports]) : []),
+    ];
+  }),
+);
+
+const nodeGlobals = Object.fromEntries(
+  ["AbortController", "AbortSignal", "Buffer", "TextDecoder", "URL", "clearTimeout", "console"]
+    .concat(["fetch", "process", "setImmediate", "setInterval", "setTimeout", "structuredClone"])
+    .concat(["clearInterval", "performance"])
+    .map((name) => [name, "readonly"]),
+);
+
+/** Not worth a dependency: the rules of eslint's own recommendation that types do not cover. */
+const plainRules = {
+  "array-callback-return": "error",
+  eqeqeq: ["error", "always"],
+  "no-cond-assign": "error",
+  "no-constant-condition": ["error", { checkLoops: false }],
+  "no-dupe-keys": "error",
+  "no-duplicate-imports": ["error", { allowSeparateTypeImports: true }],
+  "no-else-return": "error",
+  "no-empty": "error",
+  "no-fallthrough": "error",
+  "no-self-assign": "error",
+  "no-self-compare": "error",
+  "no-sparse-arrays": "error",
+  "no-template-curly-in-string": "error",
+  "no-unreachable": "error",
+  "no-unsafe-finally": "error",
+  "no-useless-rename": "error",
+  "no-var": "error",
+  "object-shorthand": "error",
+  "prefer-const": "error",
+};
+
+const plainJavaScript = {
+  files: ["**/*.mjs", "**/*.js"],
+  extends: [tseslint.configs.disableTypeChecked],
+  languageOptions: { globals: nodeGlobals },
+  rules: { ...plainRules, "no-undef": "error", "no-unused-vars": "error" },
+};
+
+const typeScript = {
+  files: ["**/*.ts"],
+  extends: [tseslint.configs.recommendedTypeChecked],
+  languageOptions: {
+    parserOptions: {
+      project: ["./tsconfig.json"],
+      tsconfigRootDir: import.meta.dirname,
+    },
+  },
+  rules: {
+    ...plainRules,
+    "@typescript-eslint/consistent-type-exports": "error",
+    "@typescript-eslint/consistent-type-imports": [
+      "error",
+      { fixStyle: "inline-type-imports", disallowTypeAnnotations: false },
+    ],
+    "@typescript-eslint/no-deprecated": "error",
+    "@typescript-eslint/no-explicit-any": "error",
+    "@typescript-eslint/no-floating-promises": "error",
+    "@typescript-eslint/no-misused-promises": "error",
+    "@typescript-eslint/no-non-null-assertion": "error",
+    "@typescript-eslint/no-unnecessary-condition": ["error", { allowConstantLoopConditions: true }],
+    // A JSON value that has to be text is made so with String(); its schema says that it is one.
+    "@typescript-eslint/no-base-to-string": "off",
+    "@typescript-eslint/no-unused-vars": [
+      "error",
+      { argsIgnorePattern: "^_", varsIgnorePattern: "^_" },
+    ],
+    "@typescript-eslint/only-throw-error": "error",
+    "@typescript-eslint/prefer-readonly": "error",
+    "@typescript-eslint/return-await": ["error", "in-try-catch"],
+    "@typescript-eslint/switch-exhaustiveness-check": [
+      "error",
+      { considerDefaultExhaustiveForUnions: true, requireDefaultForNonUnion: true },
+    ],
+    // Handlers and port implementations answer promises because their interfaces say so.
+    "@typescript-eslint/require-await": "off",
+  },
+};
+
+const product = {
+  files: ["src/**/*.ts", "providers/**/*.ts", "stacks/**/*.ts"],
+  rules: {
+    "max-lines": ["error", { max: 450, skipBlankLines: true, skipComments: true }],
+    "max-lines-per-function": ["error", { max: 70, skipComments: true }],
+    "max-params": ["error", 5],
+    "no-console": "error",
+  },
+};
+
+const pure = {
+  files: pureFiles,
+  rules: {
+    "no-restricted-globals": [
+      "error",
+      ...["process", "console", "setTimeout", "setInterval", "setImmediate", "fetch", "crypto"].map(
+        (name) => ({ name, message: "A pure folder reaches nothing outside." }),
+      ),
+    ],
+    "no-restricted-properties": [
+      "error",
+      { object: "Date", property: "now", message: "Time is given, never read." },
+      { object: "Math", property: "random", message: "Randomness is given, never drawn." },
+    ],
+    "no-restricted-syntax": [
+      "error",
+      {
+        selector: "NewExpression[callee.name='Date'][arguments.length=0]",
+        message: "Time is given, never read.",
+      },
+      { selector: "ImportExpression", message: "A pure folder loads nothing at run time." },
+    ],
+  },
+};
+
+const providers = {
+  files: ["providers/*/**/*.ts"],
+  rules: {
+    "no-restricted-imports": [
+      "error",
+      {
+        patterns: [
+          noImports(
+            layers.flat().filter((folder) => !["api", "graph", "provider"].includes(folder)),
+            "A provider knows src/provider, src/api and src/graph only.",
+          ),
+        ],
+      },
+    ],
+  },
+};
+
+const tests = {
+  files: ["test/**/*.ts"],
+  rules: {
+    "max-lines": ["error", { max: 800 }],
+    // `describe` and `it` of mocha answer promises to nobody; assertions narrow what they check.
+    "@typescript-eslint/no-unnecessary-condition": "off",
+    "@typescript-eslint/no-non-null-assertion": "off",
+    // Stubs put a method of their own around the one that was there.
+    "@typescript-eslint/unbound-method": "off",
+  },
+};
+
+export default defineConfig(
+  globalIgnores(["**/node_modules/", "dist/", "coverage/", "**/.capstan/", ".setup/"]),
+  { linterOptions: { reportUnusedDisableDirectives: "error" } },
+  plainJavaScript,
+  typeScript,
+  product,
+  ...importRules,
+  pure,
+  providers,
+  tests,
+);

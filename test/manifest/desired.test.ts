@@ -1,0 +1,363 @@
+import assert from "node:assert/strict";
+import { Type } from "typebox";
+import { readDesired } from "../../src/manifest/desired.js";
+import { diagnosticText } from "../../src/manifest/diagnostic.js";
+import { localProvider } from "../support/manifests.js";
+
+const cluster = `apiVersion: cluster.k8s.io/v1alpha1
+kind: Cluster
+metadata:
+  name: prod
+spec:
+  clusterNetwork:
+    services: { cidrBlocks: [10.96.0.0/12] }
+    pods: { cidrBlocks: [192.168.0.0/16] }
+    serviceDomain: cluster.local
+  providerSpec:
+    value:
+      apiVersion: local.capstan.dev/v1alpha1
+      kind: LocalClusterProviderSpec
+`;
+const machine = `apiVersion: cluster.k8s.io/v1alpha1
+kind: Machine
+metadata:
+  name: cp-0
+  labels: { cluster.k8s.io/cluster-name: prod }
+spec:
+  versions:
+    kubelet: 1.34.2
+  providerSpec:
+    value:
+      apiVersion: local.capstan.dev/v1alpha1
+      kind: LocalMachineProviderSpec
+`;
+const set = `apiVersion: cluster.k8s.io/v1alpha1
+kind: MachineSet
+metadata:
+  name: db
+  labels: { cluster.k8s.io/cluster-name: prod }
+spec:
+  replicas: 2
+  selector: { matchLabels: { set: db } }
+  template:
+    metadata: { labels: { set: db } }
+    spec:
+      versions: { kubelet: 1.34.2 }
+      providerSpec:
+        value:
+          apiVersion: local.capstan.dev/v1alpha1
+          kind: LocalMachineProviderSpec
+`;
+
+function read(...texts: string[]) {
+  return readDesired([{ file: "a.yaml", text: texts.join("---\n") }], [localProvider()]);
+}
+
+/** First lines of what is reported, without the file's name; hints in brackets. */
+function problems(...texts: string[]): string[] {
+  return read(...texts).diagnostics.map((diagnostic) => {
+    const [first = "", ...more] = diagnosticText(diagnostic).split("\n");
+    const hint = more.find((line) => line.startsWith("  hint: "))?.slice(8);
+    return first.replace("a.yaml:", "") + (hint === undefined ? "" : ` [${hint}]`);
+  });
+}
+
+/** The text with one place changed; the place has to be there. */
+function changed(text: string, from: string, to: string): string {
+  assert.ok(text.includes(from), `"${from}" is in the text`);
+  return text.replace(from, to);
+}
+
+describe("a valid manifest", () => {
+  it("gives one cluster with its objects in document order, defaults filled in", () => {
+    const second = changed(machine, "cp-0", "a-machine");
+    const { clusters, diagnostics } = read(machine, cluster, set, second);
+    assert.deepEqual(diagnostics, []);
+    const [only] = clusters;
+    assert.deepEqual(
+      only?.machines.map(({ metadata }) => metadata.name),
+      ["cp-0", "a-machine"],
+    );
+    assert.equal(only?.cluster.metadata.namespace, "default");
+    assert.deepEqual(only?.machines[0]?.spec.providerSpec.value, {
+      apiVersion: "local.capstan.dev/v1alpha1",
+      kind: "LocalMachineProviderSpec",
+      ...{ size: "small", image: "local/ubuntu-24.04", zone: "local-a", diskGib: 20, tags: {} },
+    });
+    assert.equal(only?.machineSets[0]?.spec.deletePolicy, "Random");
+  });
+
+  it("may hold several clusters; each gets what its label says, in its namespace", () => {
+    const other = changed(cluster, "name: prod", "name: test");
+    const elsewhere = changed(cluster, "name: prod", "name: prod\n  namespace: team");
+    const member = changed(changed(machine, "cp-0", "cp-1"), "name: prod", "name: test");
+    const far = changed(machine, "name: cp-0", "name: cp-0\n  namespace: team");
+    const { clusters, diagnostics } = read(cluster, other, elsewhere, machine, member, far);
+    assert.deepEqual(diagnostics.map(diagnosticText), []);
+    assert.deepEqual(
+      clusters.map(({ cluster: { metadata }, machines }) => [
+        `${metadata.namespace}/${metadata.name}`,
+        machines.map((one) => one.metadata.name),
+      ]),
+      [
+        ["default/prod", ["cp-0"]],
+        ["default/test", ["cp-1"]],
+        ["team/prod", ["cp-0"]],
+      ],
+    );
+  });
+
+  it("of a set may carry the cluster's label on its template only", () => {
+    const label = "  labels: { cluster.k8s.io/cluster-name: prod }\n";
+    const bare = changed(
+      changed(set, label, ""),
+      "set: db } }\n    spec",
+      "set: db, cluster.k8s.io/cluster-name: prod } }\n    spec",
+    );
+    assert.deepEqual(problems(cluster, bare), []);
+  });
+
+  it("may be spread over files, and the first error names its file", () => {
+    const { clusters, diagnostics } = readDesired(
+      [
+        { file: "b.yaml", text: changed(machine, "1.34.2", "34") },
+        { file: "a.yaml", text: cluster },
+      ],
+      [localProvider()],
+    );
+    assert.equal(clusters.length, 1);
+    assert.match(
+      diagnosticText(diagnostics[0]!),
+      /^b\.yaml:8:5: error: Machine default\/cp-0: spec\.versions\.kubelet: /,
+    );
+  });
+});
+
+describe("what is wrong in one object", () => {
+  const cases: { name: string; given: string; want: string[] }[] = [
+    {
+      name: "an unknown field, near a known one",
+      given: changed(machine, "kubelet:", "kublet:"),
+      want: [
+        '21:3: error: Machine default/cp-0: spec.versions: missing field "kubelet"',
+        '22:5: error: Machine default/cp-0: spec.versions.kublet: unknown field "kublet" [did you mean "kubelet"?]',
+      ],
+    },
+    {
+      name: "an unknown field, near none",
+      given: changed(machine, "  versions:", "  colour: red\n  versions:"),
+      want: [
+        '21:3: error: Machine default/cp-0: spec.colour: unknown field "colour" [known fields: metadata, taints, providerSpec, versions, roles, configSource, providerID]',
+      ],
+    },
+    {
+      name: "a missing field",
+      given:
+        changed(machine, "    value:\n", "    {}\n").split("\n").slice(0, 10).join("\n") + "\n",
+      want: [
+        "23:3: error: Machine default/cp-0: spec.providerSpec: neither value nor valueFrom is set [the provider's object stands in value, or valueFrom names a MachineClass]",
+      ],
+    },
+    {
+      name: "a missing name",
+      given: changed(machine, "  name: cp-0\n", ""),
+      want: ['17:1: error: Machine: metadata: missing field "name"'],
+    },
+    {
+      name: "a number where a text belongs",
+      given: changed(machine, "kubelet: 1.34.2", "kubelet: 1.34"),
+      want: [
+        "22:5: error: Machine default/cp-0: spec.versions.kubelet: 1.34 must be of type string",
+      ],
+    },
+    {
+      name: "a text where a number belongs",
+      given: changed(set, "replicas: 2", "replicas: two"),
+      want: ['21:3: error: MachineSet default/db: spec.replicas: "two" must be of type integer'],
+    },
+    {
+      name: "a negative number",
+      given: changed(set, "replicas: 2", "replicas: -1"),
+      want: ["21:3: error: MachineSet default/db: spec.replicas: -1 must be >= 0"],
+    },
+    {
+      name: "a value that is not among the allowed ones",
+      given: changed(set, "replicas: 2", "deletePolicy: Eldest"),
+      want: [
+        '21:3: error: MachineSet default/db: spec.deletePolicy: "Eldest" is not one of Random, Newest, Oldest',
+      ],
+    },
+    {
+      name: "a version of the wrong form",
+      given: changed(machine, "1.34.2", '"latest"'),
+      want: [
+        '22:5: error: Machine default/cp-0: spec.versions.kubelet: "latest" has the wrong form [Version of the kubelet, e.g. 1.34.2. It may be raised and lowered.]',
+      ],
+    },
+    {
+      name: "a name of the wrong form",
+      given: changed(machine, "cp-0", "CP_0"),
+      want: [
+        '18:3: error: Machine default/CP_0: metadata.name: "CP_0" has the wrong form [Name, unique for its kind in the namespace. It cannot change later.]',
+      ],
+    },
+    {
+      name: "a list where an object belongs",
+      given: changed(machine, "    kubelet: 1.34.2", "    - kubelet"),
+      want: [
+        '21:3: error: Machine default/cp-0: spec.versions: ["kubelet"] must be of type object',
+      ],
+    },
+    {
+      name: "an unknown kind",
+      given: changed(machine, "kind: Machine", "kind: Machin"),
+      want: ["16:1: error: Machin default/cp-0: kind: unknown object [did you mean Machine?]"],
+    },
+    {
+      name: "another API version",
+      given: changed(machine, "cluster.k8s.io/v1alpha1", "cluster.x-k8s.io/v1beta1"),
+      want: [
+        "15:1: error: Machine default/cp-0: apiVersion: unknown object [this release reads Cluster, Machine, MachineSet, MachineDeployment, MachineClass of cluster.k8s.io/v1alpha1]",
+      ],
+    },
+    {
+      name: "no object at all",
+      given: "- a\n- b\n",
+      want: ["15:1: error: a manifest must be an object with apiVersion and kind"],
+    },
+    {
+      name: "an unknown provider",
+      given: changed(machine, "local.capstan.dev/v1alpha1", "aws.example/v1"),
+      want: [
+        '25:7: error: Machine default/cp-0: spec.providerSpec.value.apiVersion: no provider has "aws.example/v1" [known: local.capstan.dev/v1alpha1]',
+      ],
+    },
+    {
+      name: "the provider's other object",
+      given: changed(machine, "LocalMachineProviderSpec", "LocalClusterProviderSpec"),
+      want: [
+        '26:7: error: Machine default/cp-0: spec.providerSpec.value.kind: "LocalClusterProviderSpec" must be "LocalMachineProviderSpec"',
+      ],
+    },
+    {
+      name: "a field unknown to the provider",
+      given: `${machine}      dsikGib: 30\n`,
+      want: [
+        '27:7: error: Machine default/cp-0: spec.providerSpec.value.dsikGib: unknown field "dsikGib" [did you mean "diskGib"?]',
+      ],
+    },
+    {
+      name: "a value that the provider does not offer",
+      given: `${machine}      size: huge\n`,
+      want: [
+        '27:7: error: Machine default/cp-0: spec.providerSpec.value.size: "huge" is not one of small, medium, large',
+      ],
+    },
+    {
+      name: "a provider's number out of range",
+      given: `${machine}      diskGib: 0\n`,
+      want: ["27:7: error: Machine default/cp-0: spec.providerSpec.value.diskGib: 0 must be >= 1"],
+    },
+    {
+      name: "a selector that its template does not match",
+      given: changed(set, "matchLabels: { set: db }", "matchLabels: { set: web }"),
+      want: [
+        "22:30: error: MachineSet default/db: spec.selector.matchLabels.set: does not match the template's labels [add set: web to spec.template.metadata.labels]",
+      ],
+    },
+  ];
+  for (const { name, given, want } of cases) {
+    it(name, () => assert.deepEqual(problems(cluster, given), want));
+  }
+});
+
+describe("what is wrong between objects", () => {
+  const label = "metadata.labels.cluster.k8s.io/cluster-name";
+  const cases: { name: string; given: string[]; want: string[] }[] = [
+    {
+      name: "the same object twice",
+      given: [cluster, machine, machine],
+      want: ["31:3: error: Machine default/cp-0: metadata.name: defined twice; first in a.yaml:15"],
+    },
+    {
+      name: "no label that names a cluster",
+      given: [cluster, changed(machine, "  labels: { cluster.k8s.io/cluster-name: prod }\n", "")],
+      want: [
+        `17:1: error: Machine default/cp-0: ${label}: belongs to no Cluster: label cluster.k8s.io/cluster-name is missing [clusters here: Cluster default/prod]`,
+      ],
+    },
+    {
+      name: "a cluster that is not there",
+      given: [cluster, changed(machine, "name: prod", "name: prdo")],
+      want: [
+        `19:13: error: Machine default/cp-0: ${label}: belongs to Cluster default/prdo, which is not in these manifests [clusters here: Cluster default/prod]`,
+      ],
+    },
+    {
+      name: "no cluster at all",
+      given: [machine],
+      want: [
+        `5:13: error: Machine default/cp-0: ${label}: belongs to Cluster default/prod, which is not in these manifests [add a Cluster object]`,
+      ],
+    },
+    {
+      name: "a cluster of that name in another namespace",
+      given: [cluster, changed(machine, "name: cp-0", "name: cp-0\n  namespace: team")],
+      want: [
+        `20:13: error: Machine team/cp-0: ${label}: belongs to Cluster team/prod, which is not in these manifests [clusters here: Cluster default/prod]`,
+      ],
+    },
+    {
+      name: "a cluster that is wrong itself: its members are not blamed",
+      given: [changed(cluster, "serviceDomain", "servicesDomain"), machine, set],
+      want: [
+        '6:3: error: Cluster default/prod: spec.clusterNetwork: missing field "serviceDomain"',
+        '9:5: error: Cluster default/prod: spec.clusterNetwork.servicesDomain: unknown field "servicesDomain" [did you mean "serviceDomain"?]',
+      ],
+    },
+  ];
+  for (const { name, given, want } of cases) {
+    it(name, () => assert.deepEqual(problems(...given), want));
+  }
+
+  it("a Machine of another provider than its Cluster", () => {
+    const anything = { kind: "Any", schema: Type.Object({}) };
+    const apiVersion = "other.example/v1";
+    const other = { name: "other", apiVersion, clusterSpec: anything, machineSpec: anything };
+    const given = changed(machine, "local.capstan.dev/v1alpha1", apiVersion);
+    const source = { file: "a.yaml", text: `${cluster}---\n${given}` };
+    const { diagnostics } = readDesired([source], [localProvider(), other]);
+    assert.deepEqual(diagnostics.map(diagnosticText), [
+      "a.yaml:25:7: error: Machine default/cp-0: spec.providerSpec.value.apiVersion: is of another provider than its Cluster (local.capstan.dev/v1alpha1)",
+    ]);
+  });
+});
+
+describe("several errors", () => {
+  it("are all told at once, by file and position, whatever found them", () => {
+    const given = [
+      changed(machine, "kubelet: 1.34.2", "kubelet: latest"),
+      "a: [\n",
+      changed(set, "matchLabels: { set: db }", "matchLabels: { set: web }"),
+      changed(changed(machine, "cp-0", "cp-1"), "name: prod", "name: gone"),
+    ];
+    assert.deepEqual(
+      problems(cluster, ...given).map((one) =>
+        /^(\d+:\d+): error: (\w+)/.exec(one)?.slice(1).join(" "),
+      ),
+      ["22:5 Machine", "29:1 YAML", "37:30 MachineSet", "51:13 Machine"],
+    );
+  });
+
+  it("in one object do not hide each other", () => {
+    const given = `${changed(changed(machine, "1.34.2", "34"), "cp-0", "CP")}      size: huge\n`;
+    assert.deepEqual(
+      problems(cluster, given).map((one) => one.split(" [")[0]),
+      [
+        '18:3: error: Machine default/CP: metadata.name: "CP" has the wrong form',
+        "22:5: error: Machine default/CP: spec.versions.kubelet: 34 must be of type string",
+        '27:7: error: Machine default/CP: spec.providerSpec.value.size: "huge" is not one of small, medium, large',
+      ],
+    );
+  });
+});

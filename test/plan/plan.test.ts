@@ -1,0 +1,483 @@
+import assert from "node:assert/strict";
+import { isCapstanError } from "../../src/api/error.js";
+import type { Plan } from "../../src/plan/plan.js";
+import type { InfrastructureProvider } from "../../src/provider/port.js";
+import {
+  cluster,
+  desiredOf,
+  localProvider,
+  machine,
+  machineDeployment,
+  machineSet,
+  type Manifest,
+} from "../support/manifests.js";
+import { PretendEngine } from "../support/pretend-engine.js";
+
+/** An engine that has brought the objects about. */
+function running(...objects: Manifest[]): PretendEngine {
+  const engine = new PretendEngine();
+  engine.settle(desiredOf([cluster(), ...objects]));
+  return engine;
+}
+
+function plan(engine: PretendEngine, ...objects: Manifest[]): Plan {
+  return engine.plan(desiredOf([cluster(), ...objects]), 2_000);
+}
+
+/** "create LocalHost/cp-0-#-1": hashes are left out, so that cases read well. */
+function stepsOf({ steps }: Plan): string[] {
+  return steps.map(({ kind, key }) => `${kind} ${withoutHash(key)}`);
+}
+
+function withoutHash(text: string): string {
+  return text.replace(/-[0-9a-f]{8}(?=-|$)/g, "-#");
+}
+
+function hostOf(engine: PretendEngine, machineName: string): string {
+  const host = engine.hosts().findLast(({ who }) => who.name.startsWith(`${machineName}-`));
+  assert.ok(host !== undefined, `${machineName} has a host`);
+  return host.id;
+}
+
+describe("the plan of a first creation", () => {
+  const engine = new PretendEngine();
+  const first = plan(engine, machine("web"), machine("cp", { controlPlane: "1.34.2" }));
+
+  it("creates in dependency order, workers after the control plane", () => {
+    assert.deepEqual(stepsOf(first), [
+      "create LocalNetwork/network",
+      "create LocalLoadBalancer/api",
+      "create LocalHost/cp-#-1",
+      "create LocalHost/web-#-1",
+    ]);
+  });
+
+  it("begins transaction 1 with a new cluster UID, the time, and every host counted as spent", () => {
+    const { number, clusterUid, owner, startedAtMs, spent } = first.transaction;
+    assert.deepEqual([number, clusterUid, owner, startedAtMs], [1, "uid-1", "files", 2_000]);
+    assert.deepEqual(Object.values(spent), [1, 1]);
+    assert.deepEqual([first.fromRevision, first.resumes, first.empty], [0, false, false]);
+  });
+
+  it("makes each host a child of its Machine, and workers depend on control-plane hosts", () => {
+    const host = first.target.nodes.find(({ name }) => /^web-.+-1$/.test(name));
+    const controlPlane = first.target.machines.find(({ name }) => name === "cp")?.host;
+    assert.equal(host?.parent, "Machine/web");
+    assert.deepEqual(host?.dependsOn, [controlPlane]);
+  });
+
+  it("of nothing but a Cluster still makes its network", () => {
+    assert.deepEqual(stepsOf(plan(new PretendEngine())), [
+      "create LocalNetwork/network",
+      "create LocalLoadBalancer/api",
+    ]);
+  });
+});
+
+describe("the plan of a running cluster", () => {
+  const before = [
+    machine("cp", { controlPlane: "1.34.2" }),
+    machine("web", { diskGib: 20, tags: { a: "1" } }),
+    machineSet("db", 2, { size: "medium" }),
+  ];
+  const cases: { name: string; given: Manifest[]; want: string[] }[] = [
+    { name: "nothing changed", given: before, want: [] },
+    {
+      name: "tags: in place",
+      given: [
+        machine("cp", { controlPlane: "1.34.2" }),
+        machine("web", { tags: { a: "2" } }),
+        before[2]!,
+      ],
+      want: ["update LocalHost/web-#-1"],
+    },
+    {
+      name: "a larger disk: in place",
+      given: [before[0]!, machine("web", { diskGib: 40, tags: { a: "1" } }), before[2]!],
+      want: ["update LocalHost/web-#-1"],
+    },
+    {
+      name: "a smaller disk: the same generation, next incarnation",
+      given: [before[0]!, machine("web", { diskGib: 10, tags: { a: "1" } }), before[2]!],
+      want: ["create LocalHost/web-#-2", "delete LocalHost/web-#-1"],
+    },
+    {
+      name: "another size: a new generation, then the old host goes",
+      given: [before[0]!, machine("web", { size: "large", tags: { a: "1" } }), before[2]!],
+      want: ["create LocalHost/web-#-1", "delete LocalHost/web-#-1"],
+    },
+    {
+      name: "control-plane version: in place",
+      given: [machine("cp", { controlPlane: "1.35.0" }), before[1]!, before[2]!],
+      want: ["update LocalHost/cp-#-1"],
+    },
+    {
+      name: "a machine removed",
+      given: [before[0]!, before[2]!],
+      want: ["delete LocalHost/web-#-1"],
+    },
+    {
+      name: "a machine added",
+      given: [...before, machine("extra")],
+      want: ["create LocalHost/extra-#-1"],
+    },
+    {
+      name: "a set scaled down: the highest ordinal goes",
+      given: [before[0]!, before[1]!, machineSet("db", 1, { size: "medium" })],
+      want: ["delete LocalHost/db-1-#-1"],
+    },
+    {
+      name: "a set's template changed: nothing happens to its machines",
+      given: [before[0]!, before[1]!, machineSet("db", 2, { size: "large" })],
+      want: [],
+    },
+  ];
+  for (const { name, given, want } of cases) {
+    it(name, () => assert.deepEqual(stepsOf(plan(running(...before), ...given)), want));
+  }
+
+  it("is empty only when nothing changed, and then keeps number and time", () => {
+    const engine = running(...before);
+    const same = plan(engine, ...before);
+    assert.deepEqual([same.empty, same.transaction.number], [true, 1]);
+    assert.equal(same.transaction.startedAtMs, 1_000, "the time of transaction 1, not of now");
+    assert.equal(same.fromRevision, 1);
+  });
+
+  it("records changed objects although no resource changes", () => {
+    const changed = plan(
+      running(...before),
+      before[0]!,
+      before[1]!,
+      machineSet("db", 2, { size: "large" }),
+    );
+    assert.deepEqual([changed.empty, changed.steps, changed.transaction.number], [false, [], 2]);
+  });
+
+  it("tells what changes in place, from and to", () => {
+    const grown = plan(running(...before), machine("web", { diskGib: 40, tags: { a: "1" } }));
+    const change = grown.machines.find(({ machine: name }) => name === "web");
+    assert.deepEqual(change?.changes, [{ path: "diskGib", from: 20, to: 40 }]);
+    assert.equal(change?.kind, "update");
+  });
+
+  it("tells why a machine is replaced", () => {
+    const replaced = plan(running(...before), machine("web", { zone: "b", tags: { a: "1" } }));
+    const change = replaced.machines.find(({ machine: name }) => name === "web");
+    assert.deepEqual([change?.kind, change?.reason], ["replace", "a host stays in its zone"]);
+  });
+});
+
+describe("the plan of a MachineDeployment", () => {
+  it("that changes in place keeps set, machines and hosts", () => {
+    const engine = running(machineDeployment("web", 2, { diskGib: 20 }));
+    const after = plan(engine, machineDeployment("web", 2, { diskGib: 30 }));
+    assert.deepEqual(stepsOf(after), [
+      "update LocalHost/web-#-0-#-1",
+      "update LocalHost/web-#-1-#-1",
+    ]);
+  });
+
+  it("that is replaced gets a new set; each new machine tells whose place it takes", () => {
+    const engine = running(machineDeployment("web", 2, { size: "small" }));
+    const after = plan(engine, machineDeployment("web", 2, { size: "large" }));
+    assert.deepEqual(
+      after.steps.map(({ kind }) => kind),
+      ["create", "create", "delete", "delete"],
+    );
+    assert.deepEqual(
+      after.machines.map(({ kind, reason, changes }) => [kind, reason, changes]),
+      Array.from({ length: 2 }, () => [
+        "replace",
+        "this provider cannot resize",
+        [{ path: "size", from: "small", to: "large" }],
+      ]),
+    );
+    assert.equal(new Set(after.machines.map(({ supersedes }) => supersedes)).size, 2);
+  });
+
+  it("that goes back while the change is under way finds its first machines again", () => {
+    const engine = running(machineDeployment("web", 1, { size: "small" }));
+    const forward = plan(engine, machineDeployment("web", 1, { size: "large" }));
+    engine.apply(forward, { afterCalls: 0, lastCall: "notMade" });
+    const back = plan(engine, machineDeployment("web", 1, { size: "small" }));
+    assert.deepEqual([stepsOf(back), back.transaction.number, back.resumes], [[], 3, true]);
+  });
+});
+
+describe("a host that is gone from the cloud", () => {
+  const objects = [machine("cp", { controlPlane: "1.34.2" }), machine("web")];
+
+  it("is followed by its next incarnation, and its record is deleted last", () => {
+    const engine = running(...objects);
+    engine.kill(hostOf(engine, "web"));
+    const heal = plan(engine, ...objects);
+    assert.deepEqual(stepsOf(heal), ["create LocalHost/web-#-2", "delete LocalHost/web-#-1"]);
+    assert.equal(heal.machines.find(({ machine: name }) => name === "web")?.kind, "replace");
+    assert.match(heal.steps[1]?.reason ?? "", /gone from the cloud/);
+    assert.deepEqual(Object.values(heal.transaction.spent).sort(), [1, 2]);
+  });
+
+  it("three times over never brings a name back", () => {
+    const engine = running(...objects);
+    for (const incarnation of [2, 3, 4]) {
+      engine.kill(hostOf(engine, "web"));
+      assert.equal(stepsOf(plan(engine, ...objects))[0], `create LocalHost/web-#-${incarnation}`);
+      engine.settle(desiredOf([cluster(), ...objects]));
+    }
+  });
+
+  it("keeps its number spent while its Machine is away", () => {
+    const engine = running(...objects);
+    engine.settle(desiredOf([cluster(), objects[0]!]));
+    assert.deepEqual(stepsOf(plan(engine, ...objects)), ["create LocalHost/web-#-2"]);
+  });
+});
+
+describe("drift", () => {
+  const objects = [machine("web", { tags: { a: "1" } })];
+
+  it("in place is read again first and then put back", () => {
+    const engine = running(...objects);
+    engine.drift(hostOf(engine, "web"), { tags: { by: "hand" } });
+    const repair = plan(engine, ...objects);
+    assert.deepEqual(stepsOf(repair), ["update LocalHost/web-#-1"]);
+    assert.deepEqual(repair.stale.map(withoutHash), ["LocalHost/web-#-1"]);
+    assert.deepEqual(repair.machines[0]?.changes, [
+      { path: "tags", from: { by: "hand" }, to: { a: "1" } },
+    ]);
+    assert.equal(repair.transaction.number, 2);
+  });
+
+  it("in what cannot be changed needs a new host", () => {
+    const engine = running(...objects);
+    engine.drift(hostOf(engine, "web"), { size: "large" });
+    assert.deepEqual(stepsOf(plan(engine, ...objects)), [
+      "create LocalHost/web-#-2",
+      "delete LocalHost/web-#-1",
+    ]);
+  });
+
+  it("toward what is wanted now needs no change, but its record is stale", () => {
+    const engine = running(machine("web", { diskGib: 20 }));
+    engine.drift(hostOf(engine, "web"), { diskGib: 40 });
+    const wanted = plan(engine, machine("web", { diskGib: 40 }));
+    assert.deepEqual([wanted.steps, wanted.stale.map(withoutHash)], [[], ["LocalHost/web-#-1"]]);
+  });
+});
+
+describe("infrastructure", () => {
+  const objects = [machine("web")];
+  const moved = desiredOf([cluster({ cidr: "10.7.0.0/16" }), ...objects]);
+
+  it("that changes in place keeps everything in it", () => {
+    const quota = desiredOf([cluster({ machineQuota: 5 }), ...objects]);
+    assert.deepEqual(stepsOf(running(...objects).plan(quota)), ["update LocalNetwork/network"]);
+  });
+
+  it("that is replaced gets a new name, and what refers to it follows", () => {
+    const replaced = running(...objects).plan(moved);
+    assert.deepEqual(stepsOf(replaced), [
+      "create LocalNetwork/network-#",
+      "create LocalLoadBalancer/api-#",
+      "create LocalHost/web-#-1",
+      "delete LocalNetwork/network",
+      "delete LocalLoadBalancer/api",
+      "delete LocalHost/web-#-1",
+    ]);
+    const reason = replaced.machines[0]?.reason;
+    assert.equal(reason, "a host stays in its network");
+  });
+
+  it("has the same names when the plan is made again half-way", () => {
+    const engine = running(...objects);
+    const replaced = engine.plan(moved);
+    for (const made of ["the network", "the load balancer"]) {
+      engine.apply(engine.plan(moved), { afterCalls: 1, lastCall: "notMade" });
+      const again = engine.plan(moved);
+      assert.equal(again.targetDigest, replaced.targetDigest, `after ${made} was made`);
+      assert.equal(again.transaction.number, 2);
+    }
+  });
+
+  it("can be replaced again and again: no new name is one that is still recorded", () => {
+    const engine = running(...objects);
+    for (const cidr of ["10.1.0.0/16", "10.2.0.0/16", "10.1.0.0/16", "10.0.0.0/16"]) {
+      const recorded = new Set(engine.prior.resources.map(({ key }) => key));
+      const wish = desiredOf([cluster({ cidr }), ...objects]);
+      const created = engine.plan(wish).steps.filter(({ kind }) => kind === "create");
+      assert.equal(created.length, 3);
+      assert.deepEqual(
+        created.filter(({ key }) => recorded.has(key)),
+        [],
+      );
+      engine.settle(wish);
+    }
+  });
+
+  it("that somebody changed by hand, twice, gets a third name", () => {
+    const engine = running(...objects);
+    const names = ["network"];
+    for (const _time of ["first", "second"]) {
+      const network = engine.alive().find(({ who }) => who.kind === "LocalNetwork");
+      engine.drift(network?.id ?? "", { cidr: "172.16.0.0/12" });
+      engine.settle(desiredOf([cluster(), ...objects]));
+      names.push(engine.alive().find(({ who }) => who.kind === "LocalNetwork")?.who.name ?? "");
+    }
+    assert.equal(new Set(names).size, 3, names.join());
+  });
+
+  it("that is gone is made again under its name, after its record was read again", () => {
+    const engine = running();
+    const balancer = engine.alive().find(({ who }) => who.kind === "LocalLoadBalancer");
+    engine.kill(balancer?.id ?? "");
+    const heal = plan(engine);
+    assert.deepEqual(stepsOf(heal), ["create LocalLoadBalancer/api"]);
+    assert.deepEqual(heal.stale, ["LocalLoadBalancer/api"]);
+  });
+});
+
+describe("an unfinished transaction", () => {
+  const objects = [machine("cp", { controlPlane: "1.34.2" }), machine("web")];
+  const interrupted = (afterCalls: number, lastCall: "notMade" | "unrecorded" = "notMade") => {
+    const engine = new PretendEngine();
+    engine.apply(plan(engine, ...objects), { afterCalls, lastCall });
+    return engine;
+  };
+
+  it("goes on under its number, its time and its planned names", () => {
+    const engine = interrupted(3);
+    const planned = engine.prior.transaction?.target.machines.map(({ host }) => host);
+    const resumed = engine.plan(desiredOf([cluster(), ...objects]), 9_000);
+    assert.deepEqual(
+      resumed.target.machines.map(({ host }) => host),
+      planned,
+    );
+    const { number, startedAtMs } = resumed.transaction;
+    assert.deepEqual(
+      [resumed.resumes, number, startedAtMs, resumed.empty],
+      [true, 1, 2_000, false],
+    );
+    assert.deepEqual(stepsOf(resumed), ["create LocalHost/web-#-1"]);
+  });
+
+  it("gets the next number when the wish has changed meanwhile", () => {
+    const changed = plan(interrupted(3), objects[0]!, machine("web", { size: "large" }));
+    assert.deepEqual([changed.resumes, changed.transaction.number], [true, 2]);
+  });
+
+  it("keeps a planned name for a wish that its host can follow", () => {
+    const changed = plan(interrupted(3), objects[0]!, machine("web", { diskGib: 99 }));
+    assert.deepEqual(stepsOf(changed), ["create LocalHost/web-#-1"]);
+  });
+
+  it("does not take a planned name again when its host was made, unrecorded, and died", () => {
+    const engine = interrupted(3, "unrecorded");
+    engine.kill(hostOf(engine, "web"));
+    assert.deepEqual(stepsOf(plan(engine, ...objects)), ["create LocalHost/web-#-2"]);
+  });
+
+  it("is still to be committed when nothing is left to change", () => {
+    const engine = running(...objects);
+    engine.tamper((resources) => resources.filter(({ kind }) => kind !== "Revision"));
+    const rest = plan(engine, ...objects);
+    assert.deepEqual([rest.steps, rest.resumes, rest.empty], [[], true, false]);
+    assert.equal(rest.transaction.number, 1);
+  });
+
+  it("updates an unfinished resource again, and reads it first", () => {
+    const engine = running(...objects);
+    engine.tamper((resources) =>
+      resources.map((one) => (one.name.startsWith("web-") ? { ...one, unfinished: true } : one)),
+    );
+    const again = plan(engine, ...objects);
+    assert.deepEqual(stepsOf(again), ["update LocalHost/web-#-1"]);
+    assert.deepEqual(again.stale.map(withoutHash), ["LocalHost/web-#-1"]);
+    assert.match(again.steps[0]?.reason ?? "", /did not finish/);
+  });
+
+  it("reads an unfinished host again that died: Pulumi would try to update it in every pass", () => {
+    const engine = running(...objects);
+    engine.tamper((resources) =>
+      resources.map((one) => (one.name.startsWith("web-") ? { ...one, unfinished: true } : one)),
+    );
+    engine.kill(hostOf(engine, "web"));
+    const heal = plan(engine, ...objects);
+    assert.deepEqual(heal.stale.map(withoutHash), ["LocalHost/web-#-1"]);
+    assert.ok(engine.apply(heal));
+  });
+});
+
+describe("a lost state", () => {
+  const objects = [machine("web")];
+
+  it("finds the cluster's hosts again by their names", () => {
+    const engine = running(...objects);
+    engine.tamper(() => []);
+    const adopting = plan(engine, ...objects);
+    assert.equal(stepsOf(adopting).at(-1), "create LocalHost/web-#-1");
+    assert.deepEqual(adopting.strangers, [], "what the target names is no stranger");
+    engine.apply(adopting);
+    assert.equal(engine.hosts().length, 1, "found, not made");
+  });
+
+  it("starts above every incarnation that the cloud remembers", () => {
+    const engine = running(...objects);
+    engine.kill(hostOf(engine, "web"));
+    engine.tamper(() => []);
+    assert.equal(stepsOf(plan(engine, ...objects)).at(-1), "create LocalHost/web-#-2");
+  });
+
+  it("names what nobody wants as a stranger", () => {
+    const engine = running(...objects);
+    engine.tamper(() => []);
+    const [stranger = ""] = plan(engine).strangers;
+    assert.match(stranger, /^LocalHost web-[0-9a-f]{8}-1 \(LocalHost-3\)$/);
+  });
+});
+
+describe("refusals", () => {
+  const stubborn = (kind: string): InfrastructureProvider => {
+    const local = localProvider();
+    return Object.create(local, {
+      verdict: {
+        value: (of: string, from: object, to: object) =>
+          of === kind && JSON.stringify(from) !== JSON.stringify(to)
+            ? { kind: "unsupported", paths: ["spec"], reason: "it is set in stone" }
+            : { kind: "same" },
+      },
+    }) as InfrastructureProvider;
+  };
+
+  it("unsupported changes are told all at once and touch nothing", () => {
+    const engine = new PretendEngine(stubborn("LocalHost"));
+    engine.settle(desiredOf([cluster(), machine("a"), machine("b")]));
+    assert.throws(
+      () => plan(engine, machine("a", { size: "large" }), machine("b", { size: "large" })),
+      (error) =>
+        isCapstanError(error) &&
+        error.code === "UNSUPPORTED_CHANGE" &&
+        error.message ===
+          "cannot change Machine a: it is set in stone\ncannot change Machine b: it is set in stone",
+    );
+  });
+
+  it("unsupported changes of infrastructure as well", () => {
+    const engine = new PretendEngine(stubborn("LocalNetwork"));
+    engine.settle(desiredOf([cluster()]));
+    assert.throws(
+      () => engine.plan(desiredOf([cluster({ cidr: "10.5.0.0/16" })])),
+      /cannot change LocalNetwork network: it is set in stone/,
+    );
+  });
+
+  it("a Machine and a set that use one name", () => {
+    assert.throws(
+      () => plan(new PretendEngine(), machine("db-0"), machineSet("db", 1)),
+      (error) =>
+        isCapstanError(error) &&
+        error.code === "INVALID_INPUT" &&
+        /Machine db-0/.test(error.message),
+    );
+  });
+});

@@ -1,0 +1,140 @@
+import assert from "node:assert/strict";
+import { templateJudge } from "../../src/compile/compile.js";
+import { type ExpandedMachine, expandMachines } from "../../src/sets/expand.js";
+import {
+  cluster,
+  desiredOf,
+  localProvider,
+  machine,
+  machineDeployment,
+  machineSet,
+  type Manifest,
+} from "../support/manifests.js";
+
+/** Expands objects, given the machines of an earlier expansion. */
+function expand(objects: readonly Manifest[], recorded: readonly ExpandedMachine[] = []) {
+  const desired = desiredOf([cluster(), ...objects]);
+  return expandMachines(desired, recorded, templateJudge(localProvider(), desired.cluster));
+}
+
+function namesOf(machines: readonly ExpandedMachine[]): string[] {
+  return machines.map(({ name }) => name);
+}
+
+function sizesOf(machines: readonly ExpandedMachine[]): unknown[] {
+  return machines.map(({ spec }) => spec.providerSpec.value?.["size" as never]);
+}
+
+describe("expansion", () => {
+  it("gives own Machines first, then those of sets, then those of deployments", () => {
+    const machines = expand([
+      machineDeployment("web", 1),
+      machineSet("db", 2),
+      machine("cp-1"),
+      machine("cp-0"),
+    ]);
+    assert.deepEqual(namesOf(machines).slice(0, 4), ["cp-1", "cp-0", "db-0", "db-1"]);
+    assert.match(namesOf(machines)[4] ?? "", /^web-[0-9a-f]{8}-0$/);
+    assert.deepEqual(
+      machines.map(({ owner }) => owner?.ordinal),
+      [undefined, undefined, 0, 1, 0],
+    );
+  });
+
+  it("gives a set without replicas no machine", () => {
+    assert.deepEqual(expand([machineSet("db", 0), machineDeployment("web", 0)]), []);
+  });
+
+  it("names a deployment's machines after what cannot change in place, and nothing else", () => {
+    const setOf = (shape: object) =>
+      expand([machineDeployment("web", 1, shape)])[0]?.owner?.machineSet;
+    const plain = setOf({});
+    assert.equal(setOf({ diskGib: 99, tags: { a: "b" }, kubelet: "1.33.0" }), plain);
+    assert.notEqual(setOf({ size: "large" }), plain);
+    assert.notEqual(setOf({ image: "other" }), plain);
+    assert.notEqual(setOf({ zone: "b" }), plain);
+  });
+});
+
+describe("scaling a set", () => {
+  const three = expand([machineSet("db", 3)]);
+
+  it("up adds the next ordinals", () => {
+    assert.deepEqual(namesOf(expand([machineSet("db", 5)], three)), [
+      "db-0",
+      "db-1",
+      "db-2",
+      "db-3",
+      "db-4",
+    ]);
+  });
+
+  it("down keeps the lowest ordinals, in whatever order they are recorded", () => {
+    const turned = [...three].reverse();
+    assert.deepEqual(namesOf(expand([machineSet("db", 1)], turned)), ["db-0"]);
+    assert.deepEqual(namesOf(expand([machineSet("db", 1)], three)), ["db-0"]);
+  });
+
+  it("up fills a gap before it goes beyond", () => {
+    const gap = three.filter(({ name }) => name !== "db-1");
+    assert.deepEqual(namesOf(expand([machineSet("db", 2)], gap)), ["db-0", "db-2"]);
+    assert.deepEqual(namesOf(expand([machineSet("db", 4)], gap)), ["db-0", "db-1", "db-2", "db-3"]);
+  });
+
+  it("leaves machines of other sets and of users alone", () => {
+    const others = expand([machineSet("other", 2), machine("db-x")]);
+    assert.deepEqual(namesOf(expand([machineSet("db", 1)], others)), ["db-0"]);
+  });
+});
+
+describe("a changed template", () => {
+  it("of a MachineSet is for new machines only", () => {
+    const before = expand([machineSet("db", 2, { size: "small" })]);
+    const after = expand([machineSet("db", 3, { size: "large" })], before);
+    assert.deepEqual(namesOf(after), ["db-0", "db-1", "db-2"]);
+    assert.deepEqual(sizesOf(after), ["small", "small", "large"]);
+  });
+
+  it("of a MachineDeployment keeps its set when every machine can follow in place", () => {
+    const before = expand([machineDeployment("web", 2, { diskGib: 20 })]);
+    const after = expand([machineDeployment("web", 3, { diskGib: 40, tags: { a: "b" } })], before);
+    assert.deepEqual(namesOf(after).slice(0, 2), namesOf(before));
+    assert.deepEqual(
+      after.map(({ spec }) => spec.providerSpec.value?.["diskGib" as never]),
+      [40, 40, 40],
+    );
+  });
+
+  it("of a MachineDeployment makes a new set when a machine has to be replaced", () => {
+    const before = expand([machineDeployment("web", 2, { size: "small" })]);
+    const after = expand([machineDeployment("web", 2, { size: "large" })], before);
+    assert.equal(new Set([...namesOf(before), ...namesOf(after)]).size, 4);
+    assert.deepEqual(sizesOf(after), ["large", "large"]);
+  });
+
+  it("that comes back finds its set again", () => {
+    const small = expand([machineDeployment("web", 2, { size: "small" })]);
+    const large = expand([machineDeployment("web", 2, { size: "large" })], small);
+    const both = [...small, ...large];
+    assert.deepEqual(
+      namesOf(expand([machineDeployment("web", 2, { size: "small" })], both)),
+      namesOf(small),
+    );
+    assert.deepEqual(
+      namesOf(expand([machineDeployment("web", 2, { size: "large" })], both)),
+      namesOf(large),
+    );
+  });
+
+  it("keeps a set whose name no longer fits its hash, as long as its machines can follow", () => {
+    // As when a new release of a provider learns to change a field in place.
+    const [machineOfOldHash] = expand([machineDeployment("web", 1)]);
+    assert.ok(machineOfOldHash !== undefined);
+    const owner = { machineSet: "web-00000000", machineDeployment: "web", ordinal: 0 };
+    const recorded = [{ ...machineOfOldHash, name: "web-00000000-0", owner }];
+    assert.deepEqual(namesOf(expand([machineDeployment("web", 2)], recorded)), [
+      "web-00000000-0",
+      "web-00000000-1",
+    ]);
+  });
+});

@@ -1,0 +1,80 @@
+import fc from "fast-check";
+import type { Desired } from "../../src/api/types.js";
+import {
+  cluster,
+  type ClusterShape,
+  desiredOf,
+  machine,
+  machineDeployment,
+  type MachineShape,
+  machineSet,
+  type Manifest,
+} from "./manifests.js";
+
+/** A whole cluster as a user could want it. Keys are object names, so they never clash. */
+export interface Fleet {
+  readonly cluster: ClusterShape;
+  readonly machines: Readonly<Record<string, MachineShape>>;
+  readonly sets: Readonly<Record<string, Group>>;
+  readonly deployments: Readonly<Record<string, Group>>;
+}
+
+interface Group {
+  readonly replicas: number;
+  readonly template: MachineShape;
+}
+
+export function manifestsOf({ cluster: shape, machines, sets, deployments }: Fleet): Manifest[] {
+  return [
+    cluster(shape),
+    ...Object.entries(machines).map(([name, spec]) => machine(name, spec)),
+    ...Object.entries(sets).map(([name, { replicas, template }]) =>
+      machineSet(name, replicas, template),
+    ),
+    ...Object.entries(deployments).map(([name, { replicas, template }]) =>
+      machineDeployment(name, replicas, template),
+    ),
+  ];
+}
+
+export function desiredFleet(fleet: Fleet): Desired {
+  return desiredOf(manifestsOf(fleet));
+}
+
+// Few values each, so that edits often come back to where they were.
+const workerShape: fc.Arbitrary<MachineShape> = fc.record({
+  size: fc.constantFrom("small", "medium"),
+  diskGib: fc.constantFrom(20, 30, 40),
+  kubelet: fc.constantFrom("1.34.2", "1.35.0"),
+  tags: fc.constantFrom({}, { team: "a" }, { team: "b" }),
+});
+
+const anyShape = fc.tuple(workerShape, fc.boolean()).map(([shape, member]): MachineShape => ({
+  ...shape,
+  ...(member && { controlPlane: "1.35.0" }),
+}));
+
+const group = fc.record({ replicas: fc.nat({ max: 3 }), template: workerShape });
+
+function some<T>(
+  names: readonly string[],
+  member: fc.Arbitrary<T>,
+): fc.Arbitrary<Record<string, T>> {
+  return fc.tuple(...names.map(() => fc.option(member, { nil: undefined }))).map((members) => {
+    const entries = names.map((name, index) => [name, members[index]] as const);
+    return Object.fromEntries(
+      entries.filter((entry): entry is [string, T] => entry[1] !== undefined),
+    );
+  });
+}
+
+/** Clusters from a small world of names and values. */
+export const fleets: fc.Arbitrary<Fleet> = fc.record({
+  cluster: fc.record({
+    cidr: fc.constantFrom("10.0.0.0/16", "10.1.0.0/16", "10.2.0.0/16"),
+    bootMs: fc.constantFrom(100, 200),
+  }),
+  machines: some(["cp-0", "cp-1", "db-1", "db-01"], anyShape),
+  sets: some(["set"], group),
+  deployments: some(["web", "batch"], group),
+});

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { LocalCloud } from "../../providers/local/cloud.js";
+import { LocalProvider } from "../../providers/local/provider.js";
+import { localApiVersion } from "../../providers/local/specs.js";
+import { apiVersion, clusterNameLabel } from "../../src/api/schema.js";
+import type { Desired } from "../../src/api/types.js";
+import { readDesired } from "../../src/manifest/desired.js";
+import { diagnosticText } from "../../src/manifest/diagnostic.js";
+import { FakeClock } from "./fake-clock.js";
+
+/** An object as a user would write it: plain data, nothing defaulted or validated. */
+export type Manifest = Record<string, unknown>;
+
+export interface ClusterShape {
+  readonly name?: string;
+  readonly cidr?: string;
+  readonly machineQuota?: number;
+  readonly bootMs?: number;
+}
+
+/** What the tests vary about a Machine. */
+export interface MachineShape {
+  readonly size?: string;
+  readonly image?: string;
+  readonly zone?: string;
+  readonly diskGib?: number;
+  readonly tags?: Readonly<Record<string, string>>;
+  readonly kubelet?: string;
+  /** A version makes it a control-plane member. */
+  readonly controlPlane?: string;
+}
+
+export const testCluster = "prod";
+
+export function cluster(shape: ClusterShape = {}): Manifest {
+  const { name = testCluster, cidr, machineQuota, bootMs } = shape;
+  return {
+    apiVersion,
+    kind: "Cluster",
+    metadata: { name },
+    spec: {
+      clusterNetwork: {
+        services: { cidrBlocks: ["10.96.0.0/12"] },
+        pods: { cidrBlocks: ["192.168.0.0/16"] },
+        serviceDomain: "cluster.local",
+      },
+      providerSpec: {
+        value: present({
+          apiVersion: localApiVersion,
+          kind: "LocalClusterProviderSpec",
+          networkCidr: cidr,
+          machineQuota,
+          bootMs,
+        }),
+      },
+    },
+  };
+}
+
+export function machine(name: string, shape: MachineShape = {}): Manifest {
+  return {
+    apiVersion,
+    kind: "Machine",
+    metadata: { name, labels: { [clusterNameLabel]: testCluster } },
+    spec: machineSpec(shape),
+  };
+}
+
+export function machineSet(name: string, replicas: number, shape: MachineShape = {}): Manifest {
+  return setOf("MachineSet", name, replicas, shape);
+}
+
+export function machineDeployment(
+  name: string,
+  replicas: number,
+  shape: MachineShape = {},
+): Manifest {
+  return setOf("MachineDeployment", name, replicas, shape);
+}
+
+/** Pure parts only: the cloud behind it is never opened. */
+export function localProvider(): LocalProvider {
+  return new LocalProvider(new LocalCloud("never-opened.db", new FakeClock()));
+}
+
+/** Each object as one document of one text. JSON is YAML. */
+export function textOf(objects: readonly Manifest[]): string {
+  return objects.map((object) => JSON.stringify(object)).join("\n---\n");
+}
+
+/** The one cluster that the objects make. Fails on any diagnostic. */
+export function desiredOf(objects: readonly Manifest[]): Desired {
+  const source = { file: "test.yaml", text: textOf(objects) };
+  const { clusters, diagnostics } = readDesired([source], [localProvider()]);
+  assert.deepEqual(diagnostics.map(diagnosticText), []);
+  const [only] = clusters;
+  assert.ok(only !== undefined && clusters.length === 1, "the objects make exactly one cluster");
+  return only;
+}
+
+function setOf(kind: string, name: string, replicas: number, shape: MachineShape): Manifest {
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, labels: { [clusterNameLabel]: testCluster } },
+    spec: {
+      replicas,
+      selector: { matchLabels: { set: name } },
+      template: { metadata: { labels: { set: name } }, spec: machineSpec(shape) },
+    },
+  };
+}
+
+function machineSpec(shape: MachineShape): Manifest {
+  const { kubelet = "1.34.2", controlPlane, ...provided } = shape;
+  return {
+    versions: present({ kubelet, controlPlane }),
+    providerSpec: {
+      value: present({
+        apiVersion: localApiVersion,
+        kind: "LocalMachineProviderSpec",
+        ...provided,
+      }),
+    },
+  };
+}
+
+function present(members: Manifest): Manifest {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import type { NodeKey } from "../../src/graph/graph.js";
+import type { Plan } from "../../src/plan/plan.js";
+import { nextAction, wavesOf } from "../../src/transaction/admit.js";
+import { cluster, desiredOf, machine, type Manifest } from "../support/manifests.js";
+import { PretendEngine } from "../support/pretend-engine.js";
+
+const controlPlane = machine("cp", { controlPlane: "1.34.2" });
+const worker = machine("web");
+
+function planFor(before: Manifest[] | undefined, after: Manifest[]): Plan {
+  const engine = new PretendEngine();
+  if (before !== undefined) engine.settle(desiredOf([cluster(), ...before]));
+  return engine.plan(desiredOf([cluster(), ...after]));
+}
+
+/** "change network api cp": kinds and hashes are left out. */
+function shown(keys: readonly NodeKey[]): string {
+  return keys.map((key) => key.replace(/^\w+\//, "").replace(/-[0-9a-f]{8}-/, ".")).join(" ");
+}
+
+function next(plan: Plan, applied: readonly string[], ready: readonly string[]): string {
+  const keys = plan.steps.map(({ key }) => key);
+  const hosts = plan.target.machines.map(({ host }) => host);
+  const pick = (from: readonly NodeKey[], names: readonly string[]) =>
+    new Set(from.filter((key) => names.includes(shown([key]))));
+  const progress = { applied: pick(keys, applied), ready: pick(hosts, ready) };
+  const action = nextAction(plan, progress);
+  const what = action.kind === "commit" ? action.deletions : action.keys;
+  return `${action.kind} ${shown(what)}`.trim();
+}
+
+describe("what may happen next", () => {
+  const create = planFor(undefined, [worker, controlPlane]);
+  const first = ["network", "api", "cp.1"];
+  const cases = [
+    {
+      name: "infrastructure and control plane first",
+      applied: [],
+      ready: [],
+      want: "change network api cp.1",
+    },
+    {
+      name: "what is left of the first wave",
+      applied: ["network"],
+      ready: [],
+      want: "change api cp.1",
+    },
+    { name: "then wait for the control plane", applied: first, ready: [], want: "wait cp.1" },
+    { name: "then workers", applied: first, ready: ["cp.1"], want: "change web.1" },
+    {
+      name: "then wait for them",
+      applied: [...first, "web.1"],
+      ready: ["cp.1"],
+      want: "wait web.1",
+    },
+    {
+      name: "a control plane that stops running is waited for again",
+      applied: [...first, "web.1"],
+      ready: ["web.1"],
+      want: "wait cp.1",
+    },
+    { name: "then commit", applied: [...first, "web.1"], ready: ["cp.1", "web.1"], want: "commit" },
+  ];
+  for (const { name, applied, ready, want } of cases) {
+    it(name, () => assert.equal(next(create, applied, ready), want));
+  }
+
+  it("deletes with the commit only, once every host of the target runs", () => {
+    const replace = planFor(
+      [controlPlane, worker],
+      [controlPlane, machine("web", { size: "large" })],
+    );
+    assert.equal(next(replace, [], []), "wait cp.1");
+    assert.equal(next(replace, [], ["cp.1"]), "change web.1");
+    const applied = replace.steps.filter(({ kind }) => kind === "create").map(({ key }) => key);
+    const hosts = replace.target.machines.map(({ host }) => host);
+    const waiting = nextAction(replace, { applied: new Set(applied), ready: new Set([hosts[0]!]) });
+    assert.equal(waiting.kind, "wait");
+    const done = nextAction(replace, { applied: new Set(applied), ready: new Set(hosts) });
+    assert.ok(done.kind === "commit" && done.deletions.length === 1);
+  });
+
+  it("updates infrastructure and control plane before workers, too", () => {
+    const update = planFor(
+      [controlPlane, worker],
+      [machine("cp", { controlPlane: "1.35.0" }), machine("web", { kubelet: "1.33.0" })],
+    );
+    assert.equal(next(update, [], ["cp.1", "web.1"]), "change cp.1");
+    assert.equal(next(update, ["cp.1"], ["cp.1", "web.1"]), "change web.1");
+  });
+
+  it("commits a plan that only deletes as soon as what stays runs", () => {
+    const smaller = planFor([controlPlane, worker], [controlPlane]);
+    assert.equal(next(smaller, [], []), "wait cp.1");
+    assert.equal(next(smaller, [], ["cp.1"]), "commit web.1");
+  });
+
+  it("goes straight to workers where there is no control plane", () => {
+    assert.equal(next(planFor(undefined, [worker]), ["network", "api"], []), "change web.1");
+  });
+});
+
+describe("the waves of a plan", () => {
+  const cases = [
+    {
+      name: "a first creation",
+      given: planFor(undefined, [controlPlane, worker]),
+      want: ["network api cp.1", "web.1"],
+    },
+    { name: "nothing to do", given: planFor([worker], [worker]), want: [] },
+    {
+      name: "a replacement",
+      given: planFor([controlPlane, worker], [controlPlane, machine("web", { size: "large" })]),
+      want: ["web.1", "web.1"],
+    },
+    { name: "a removal", given: planFor([controlPlane, worker], [controlPlane]), want: ["web.1"] },
+  ];
+  for (const { name, given, want } of cases) {
+    it(name, () =>
+      assert.deepEqual(
+        wavesOf(given).map(({ keys }) => shown(keys)),
+        want,
+      ),
+    );
+  }
+});
