@@ -1,5 +1,13 @@
 import { type Static, type TSchema, Type } from "typebox";
-import { closed, semver, stringEnum, stringMap, cidr, dnsLabel, intOrPercent } from "./schema-parts.js";
+import {
+  closed,
+  semver,
+  stringEnum,
+  stringMap,
+  cidr,
+  dnsLabel,
+  intOrPercent,
+} from "./schema-parts.js";
 
 /** Group and version of every object that users write. */
 export const apiVersion = "cluster.k8s.io/v1alpha1";
@@ -81,7 +89,10 @@ const taint = closed(
 
 const machineClassRef = closed(
   {
-    name: Type.String({ minLength: 1, description: "Name of a MachineClass in the same namespace." }),
+    name: Type.String({
+      minLength: 1,
+      description: "Name of a MachineClass in the same namespace.",
+    }),
     provider: Type.Optional(Type.String({ description: "Name of the provider, for people." })),
   },
   "The MachineClass whose providerSpec is used.",
@@ -98,7 +109,8 @@ const providerSpec = closed(
         },
         {
           additionalProperties: true,
-          description: "The provider's own configuration object; its apiVersion names the provider.",
+          description:
+            "The provider's own configuration object; its apiVersion names the provider.",
         },
       ),
     ),
@@ -132,7 +144,10 @@ const configMapReference = closed(
   {
     name: Type.String({ minLength: 1, description: "Name of the ConfigMap." }),
     namespace: Type.String({ minLength: 1, description: "Namespace of the ConfigMap." }),
-    kubeletConfigKey: Type.String({ minLength: 1, description: "Key with the kubelet's configuration." }),
+    kubeletConfigKey: Type.String({
+      minLength: 1,
+      description: "Key with the kubelet's configuration.",
+    }),
     uid: Type.Optional(Type.String({ description: "UID of the ConfigMap." })),
     resourceVersion: Type.Optional(Type.String({ description: "Version of the ConfigMap." })),
   },
@@ -161,7 +176,8 @@ const machineSpec = closed(
     ),
     providerID: Type.Optional(
       Type.String({
-        description: "Identification of the host by its provider. Set by Capstan; ignored in files.",
+        description:
+          "Identification of the host by its provider. Set by Capstan; ignored in files.",
       }),
     ),
   },
@@ -250,7 +266,10 @@ export const schemas = {
             {
               services: addressBlocks("Services"),
               pods: addressBlocks("Pods"),
-              serviceDomain: Type.String({ minLength: 1, description: "Domain name for Services." }),
+              serviceDomain: Type.String({
+                minLength: 1,
+                description: "Domain name for Services.",
+              }),
             },
             "Networks of the cluster. They cannot change while the cluster lives.",
           ),
@@ -300,7 +319,9 @@ export const schemas = {
                   closed(
                     {
                       maxSurge: Type.Optional(
-                        intOrPercent("How many Machines more than replicas there may be; default 1."),
+                        intOrPercent(
+                          "How many Machines more than replicas there may be; default 1.",
+                        ),
                       ),
                       maxUnavailable: Type.Optional(
                         intOrPercent("How many Machines less may be available; default 0."),

@@ -8,11 +8,7 @@ export type MachineSetObject = ObjectOf<"MachineSet">;
 export type MachineDeploymentObject = ObjectOf<"MachineDeployment">;
 export type MachineClassObject = ObjectOf<"MachineClass">;
 export type AnyObject =
-  | ClusterObject
-  | MachineObject
-  | MachineSetObject
-  | MachineDeploymentObject
-  | MachineClassObject;
+  ClusterObject | MachineObject | MachineSetObject | MachineDeploymentObject | MachineClassObject;
 /** An object that is a cluster or belongs to one. */
 export type ClusterMember = Exclude<AnyObject, MachineClassObject>;
 export type { Kind, MachineVersions, WrittenMachineSpec };
@@ -57,5 +53,5 @@ export function providerValue(spec: {
 }): JsonObject {
   const { value } = spec.providerSpec;
   if (value === undefined) throw new Error("a validated providerSpec has a value");
-  return value as unknown as JsonObject;
+  return value;
 }

@@ -71,13 +71,17 @@ function violationOf(error: ErrorObject): Violation {
       return { code: "WRONG_TYPE", path, summary };
     }
     default:
-      return { code: "NOT_ALLOWED", path, summary: `${shown} ${error.message ?? "is not allowed"}` };
+      return {
+        code: "NOT_ALLOWED",
+        path,
+        summary: `${shown} ${error.message ?? "is not allowed"}`,
+      };
   }
 }
 
 /** A value as it appears in a message: enough to recognise it. */
 function shorten(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
+  const text = value === undefined ? "nothing" : JSON.stringify(value);
   return text.length <= 60 ? text : `${text.slice(0, 57)}...`;
 }
 

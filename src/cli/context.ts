@@ -33,7 +33,7 @@ export interface CommandContext {
   readonly providers: Providers;
   readonly interruption: Interruption;
   /** One JSON object on a line of its own. */
-  emit(value: unknown): void;
+  readonly emit: (value: unknown) => void;
   newClusterUid(): string;
 }
 
@@ -56,14 +56,7 @@ export function makeContext(options: GlobalOptions, interruption: Interruption):
 
 /** What the user named, as clusters. Throws BadInput before anything else happens. */
 export function loadManifests(paths: readonly string[], context: CommandContext): Manifests {
-  if (paths.length === 0) {
-    throw new CapstanError({
-      code: "BAD_USAGE",
-      source: "user",
-      message: "which manifests? name them with -f",
-      hint: "e.g. capstan plan -f examples/quickstart",
-    });
-  }
+  refuseNoFiles(paths);
   const manifests = readDesired(readSources(paths), context.providers.all);
   const { clusters, diagnostics } = manifests;
   if (diagnostics.some(({ severity }) => severity === "error")) throw new BadInput(diagnostics);
@@ -74,6 +67,17 @@ export function loadManifests(paths: readonly string[], context: CommandContext)
     source: "user",
     message: `no Cluster in ${paths.join(", ")}; nothing was touched`,
     hint: "every folder needs a Cluster object",
+  });
+}
+
+/** Throws BAD_USAGE when nobody named any manifests. */
+export function refuseNoFiles(paths: readonly string[], verb = "plan"): void {
+  if (paths.length > 0) return;
+  throw new CapstanError({
+    code: "BAD_USAGE",
+    source: "user",
+    message: "which manifests? name them with -f",
+    hint: `e.g. capstan ${verb} -f examples/quickstart`,
   });
 }
 

@@ -3,6 +3,7 @@ import type { ApplyEvent } from "../engine/apply.js";
 import type { Plan } from "../plan/plan.js";
 import { planTree, type TreeLine } from "../plan/tree.js";
 import type { Clock } from "../provider/port.js";
+import { fit } from "./fit.js";
 import { painted, type Terminal, treeLines } from "./terminal.js";
 
 /** Shows how an apply goes. */
@@ -107,10 +108,10 @@ class LiveTree implements Progress {
       ...this.rows.map(({ text, line }) => {
         const state = line.key === undefined ? undefined : this.states.get(line.key);
         const plain = `  ${text}${state === undefined ? "" : `   ${this.describe(state)}`}`;
-        return painted(plain.slice(0, columns - 1), line, colors);
+        return painted(fit(plain, columns - 1), line, colors);
       }),
       "",
-      this.status.slice(0, columns - 1),
+      fit(this.status, columns - 1),
     ];
     const up = this.drawn > 0 ? `\u001b[${this.drawn}A` : "";
     this.terminal.write(`${up}${lines.map((line) => `\u001b[2K${line}\n`).join("")}`);

@@ -8,7 +8,12 @@ import providerProto from "@pulumi/pulumi/proto/provider_pb.js";
 import statusProto from "@pulumi/pulumi/proto/status_pb.js";
 import { CapstanError, messageOf } from "../api/error.js";
 import type { JsonObject } from "../api/json.js";
-import { type DynamicResource, kindOfToken, providerProperty, UnfinishedResource } from "./protocol.js";
+import {
+  type DynamicResource,
+  kindOfToken,
+  providerProperty,
+  UnfinishedResource,
+} from "./protocol.js";
 
 /** Finds the resource that serves a kind; throws NOT_FOUND for a kind nobody serves. */
 export type ResourceLookup = (kind: string) => DynamicResource;
@@ -16,7 +21,7 @@ export type ResourceLookup = (kind: string) => DynamicResource;
 export interface AttachedServer {
   /** The value for PULUMI_DEBUG_PROVIDERS. */
   readonly debugProviders: string;
-  close(): void;
+  readonly close: () => void;
 }
 
 type Unary<Request, Response> = (
@@ -153,10 +158,7 @@ function implementation(lookup: ResourceLookup, onCancel: () => void) {
       return response;
     }),
     delete: answering(async (request: providerProto.DeleteRequest) => {
-      await resourceOf(lookup, request).delete(
-        request.getId(),
-        toObject(request.getProperties()),
-      );
+      await resourceOf(lookup, request).delete(request.getId(), toObject(request.getProperties()));
       return empty();
     }),
     invoke: unimplemented,
@@ -197,7 +199,7 @@ function resourceOf(lookup: ResourceLookup, request: { getUrn(): string }): Dyna
 }
 
 function toObject(struct: structProto.Struct | undefined): JsonObject {
-  return (struct?.toJavaScript() ?? {});
+  return struct?.toJavaScript() ?? {};
 }
 
 function toStruct(value: JsonObject): structProto.Struct {

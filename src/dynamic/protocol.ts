@@ -46,7 +46,10 @@ export interface DiffResult {
  * `read` answers an empty object only for "certainly gone" and throws when it cannot tell.
  */
 export interface DynamicResource {
-  check(olds: Properties, news: Properties): Promise<{ inputs: Properties; failures: CheckFailure[] }>;
+  check(
+    olds: Properties,
+    news: Properties,
+  ): Promise<{ inputs: Properties; failures: CheckFailure[] }>;
   diff(id: string, olds: Properties, news: Properties): Promise<DiffResult>;
   create(inputs: Properties): Promise<{ id: string; outs: Properties }>;
   read(

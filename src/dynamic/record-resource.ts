@@ -34,7 +34,10 @@ export class RecordResource implements DynamicResource {
   }
 
   async create(inputs: Properties) {
-    return { id: `${this.kind.toLowerCase()}-${String(inputs["clusterUid"])}`, outs: this.outputs(inputs) };
+    return {
+      id: `${this.kind.toLowerCase()}-${String(inputs["clusterUid"])}`,
+      outs: this.outputs(inputs),
+    };
   }
 
   async read(id: string, props: Properties) {

@@ -15,7 +15,12 @@ import type { StackState } from "./state.js";
 
 /** Told how an apply goes, for people and for logs. */
 export type ApplyEvent =
-  | { readonly kind: "pass"; readonly number: number; readonly keys: readonly NodeKey[]; readonly reason: string }
+  | {
+      readonly kind: "pass";
+      readonly number: number;
+      readonly keys: readonly NodeKey[];
+      readonly reason: string;
+    }
   | { readonly kind: "waiting"; readonly keys: readonly NodeKey[]; readonly reason: string }
   | { readonly kind: "ready"; readonly key: NodeKey }
   | { readonly kind: "resource"; readonly event: ResourceEvent }
@@ -171,7 +176,10 @@ class Apply {
       source: "cloud",
       subject: this.plan.cluster,
       message: this.failures
-        .map(({ operation, kind, name, message }) => `cannot ${operation} ${kind} ${name}: ${message ?? ""}`)
+        .map(
+          ({ operation, kind, name, message }) =>
+            `cannot ${operation} ${kind} ${name}: ${message ?? ""}`,
+        )
         .join("\n"),
       ...(hints.length > 0 && { hint: hints.join("; ") }),
     });

@@ -20,7 +20,11 @@ export function decodeRecord<T>(inputs: JsonObject, where: string): T {
   if (typeof schemaVersion === "number" && schemaVersion > stateSchemaVersion) {
     throw newer(where, schemaVersion);
   }
-  const migrated = migrate(schemaVersion, decodePayload(inputs["payload"], where), stateSchemaVersion);
+  const migrated = migrate(
+    schemaVersion,
+    decodePayload(inputs["payload"], where),
+    stateSchemaVersion,
+  );
   switch (migrated.kind) {
     case "current":
       return migrated.record as T;

@@ -52,7 +52,8 @@ export async function destroyCluster(
     session(() => engine.assertAlive()),
   );
   stop.throwIfAborted();
-  if (result.code !== 0 && failures.length === 0) throw engineFailed(`cannot destroy ${stack}`, result);
+  if (result.code !== 0 && failures.length === 0)
+    throw engineFailed(`cannot destroy ${stack}`, result);
   if (result.code !== 0) throw leftOver(stack, failures);
   return {
     deleted: cloudResources(resolved).length,

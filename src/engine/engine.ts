@@ -81,11 +81,7 @@ export class Engine {
   }
 
   /** One pass: registers the program's resources. Resolves with the result, whatever it is. */
-  async pass(
-    stack: string,
-    program: PassProgram,
-    session: HandlerSession,
-  ): Promise<PulumiResult> {
+  async pass(stack: string, program: PassProgram, session: HandlerSession): Promise<PulumiResult> {
     // Loaded when it is needed: a plan needs no gRPC.
     const { serveProgram } = await import("./program.js");
     const served = await serveProgram(program);
@@ -214,4 +210,3 @@ function lockedByPulumi(stack: string, lock: PulumiLock): CapstanError {
     retryable: true,
   });
 }
-

@@ -91,7 +91,9 @@ function openLocks(path: string, stateDir: string): DatabaseSync {
     const database = new DatabaseSync(path, { timeout: 5_000 });
     // WAL without a sync per commit: what a power failure loses names processes that it ended.
     database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
-    database.exec("CREATE TABLE IF NOT EXISTS locks (stack TEXT PRIMARY KEY, holder TEXT NOT NULL)");
+    database.exec(
+      "CREATE TABLE IF NOT EXISTS locks (stack TEXT PRIMARY KEY, holder TEXT NOT NULL)",
+    );
     return database;
   } catch (error) {
     throw new CapstanError({
@@ -118,7 +120,9 @@ async function takeOver(
   }
   const { changes } =
     other === undefined
-      ? database.prepare("INSERT OR IGNORE INTO locks (stack, holder) VALUES (?, ?)").run(stack, text)
+      ? database
+          .prepare("INSERT OR IGNORE INTO locks (stack, holder) VALUES (?, ?)")
+          .run(stack, text)
       : database
           .prepare("UPDATE locks SET holder = ? WHERE stack = ? AND holder = ?")
           .run(text, stack, found);

@@ -37,7 +37,10 @@ export async function look(
   for (const resource of cloudResources(prior)) {
     const seen = byId.get(resource.id ?? "");
     const sighting = seen ?? (await locateUnlisted(provider, ctx, resource));
-    sightings.set(resource.key, sighting === "gone" || sighting.phase === "gone" ? "gone" : sighting);
+    sightings.set(
+      resource.key,
+      sighting === "gone" || sighting.phase === "gone" ? "gone" : sighting,
+    );
     byId.delete(resource.id ?? "");
   }
   return { sightings, strangers: [...byId.values()] };

@@ -35,7 +35,11 @@ export function livenessOf(identity: ProcessIdentity): Liveness {
  */
 export function ancestorNamed(pid: number, name: string): ProcessIdentity | undefined {
   const parent = parentOf(pid);
-  for (let ancestor = parent; ancestor !== undefined && ancestor > 1; ancestor = parentOf(ancestor)) {
+  for (
+    let ancestor = parent;
+    ancestor !== undefined && ancestor > 1;
+    ancestor = parentOf(ancestor)
+  ) {
     if (programOf(ancestor) === name) return identify(ancestor);
   }
   return parent === undefined ? undefined : identify(parent);
@@ -90,7 +94,9 @@ function statOf(pid: number): string[] | undefined {
 function askPs(pid: number, field: string): string | undefined {
   if (process.platform === "linux" || process.platform === "win32") return undefined;
   try {
-    const answer = execFileSync("ps", ["-o", field, "-p", String(pid)], { encoding: "utf8" }).trim();
+    const answer = execFileSync("ps", ["-o", field, "-p", String(pid)], {
+      encoding: "utf8",
+    }).trim();
     return answer === "" ? undefined : answer;
   } catch {
     return undefined;

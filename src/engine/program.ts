@@ -155,10 +155,7 @@ function requestOf(
   return request;
 }
 
-function inputsOf(
-  registration: Registration,
-  known: ReadonlyMap<NodeKey, Registered>,
-): JsonObject {
+function inputsOf(registration: Registration, known: ReadonlyMap<NodeKey, Registered>): JsonObject {
   if (registration.type === "component") return registration.inputs;
   const resolved = resolveRefs(registration.inputs, (ref) => outputOf(known.get(ref.$ref), ref));
   const secrets = registration.secretInputs.flatMap((key) =>
@@ -199,7 +196,7 @@ async function register(
   return {
     urn: response.getUrn(),
     id: response.getId(),
-    outputs: (response.getObject()?.toJavaScript() ?? {}),
+    outputs: response.getObject()?.toJavaScript() ?? {},
   };
 }
 
@@ -215,9 +212,7 @@ async function registerOutputs(
 }
 
 function structOf(value: JsonObject): structProto.Struct {
-  return structProto.Struct.fromJavaScript(
-    value,
-  );
+  return structProto.Struct.fromJavaScript(value);
 }
 
 function call<Response>(monitor: grpc.Client, method: string, request: unknown): Promise<Response> {

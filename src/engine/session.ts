@@ -1,5 +1,9 @@
 import { CapstanError } from "../api/error.js";
-import { type BridgeRuntime, CloudResource, type ResourceEvent } from "../dynamic/cloud-resource.js";
+import {
+  type BridgeRuntime,
+  CloudResource,
+  type ResourceEvent,
+} from "../dynamic/cloud-resource.js";
 import type { DynamicResource } from "../dynamic/protocol.js";
 import { type RecordKind, recordKinds, RecordResource } from "../dynamic/record-resource.js";
 import type { CallContext, Clock, InfrastructureProvider } from "../provider/port.js";

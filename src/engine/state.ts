@@ -28,6 +28,14 @@ interface ExportedResource {
   readonly outputs?: JsonObject;
   readonly dependencies?: readonly string[];
   readonly initErrors?: readonly string[];
+  readonly created?: string;
+  readonly modified?: string;
+}
+
+/** When Pulumi first recorded a resource, and when it last changed the record. */
+export interface RecordTimes {
+  readonly createdMs: number;
+  readonly modifiedMs: number;
 }
 
 /** A parsed export, with what else the stack holds. */
@@ -36,6 +44,8 @@ export interface StackState extends PriorState {
   readonly foreign: readonly string[];
   /** The salt of the passphrase secrets provider, if that is what encrypts the stack. */
   readonly salt?: string;
+  /** By URN; nothing for records of Pulumi releases that kept no times. */
+  readonly times?: ReadonlyMap<string, RecordTimes>;
 }
 
 /**
@@ -66,6 +76,7 @@ export function parseExport(text: string, stack: string): StackState {
     ...(revision !== undefined && { revision }),
     foreign,
     ...(salt !== undefined && { salt }),
+    times: new Map(exported.flatMap((resource) => timesOf(resource))),
   };
 }
 
@@ -120,6 +131,11 @@ function recordOf(resource: ExportedResource): RecordedResource | undefined {
     unfinished: (resource.initErrors ?? []).length > 0,
     deleting: resource.delete === true,
   };
+}
+
+function timesOf({ urn, created, modified }: ExportedResource): [string, RecordTimes][] {
+  if (created === undefined) return [];
+  return [[urn, { createdMs: Date.parse(created), modifiedMs: Date.parse(modified ?? created) }]];
 }
 
 function pendingOf(type: string, resource: ExportedResource): PendingOperation {

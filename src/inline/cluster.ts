@@ -53,7 +53,9 @@ export async function cluster(options: ClusterOptions = {}): Promise<ClusterOutp
   } catch (error) {
     if (!isCapstanError(error)) throw error;
     // Pulumi prints a RunError without a stack trace: it is the user's to read.
-    throw new RunError(`${error.message}${error.hint === undefined ? "" : `\nhint: ${error.hint}`}`);
+    throw new RunError(
+      `${error.message}${error.hint === undefined ? "" : `\nhint: ${error.hint}`}`,
+    );
   }
 }
 
@@ -107,7 +109,10 @@ async function planInline(
       return [key, { ...sighting, spec: recordedSpec(resource) }];
     }),
   );
-  const adopted = adoptedUid({ desired, adopt: false }, clusterUid === undefined ? seen.strangers : []);
+  const adopted = adoptedUid(
+    { desired, adopt: false },
+    clusterUid === undefined ? seen.strangers : [],
+  );
   const plan = makePlan({
     desired,
     provider,

@@ -6,7 +6,7 @@ import type { Plan } from "../plan/plan.js";
  * What a plain `pulumi up` must not do, before anything is registered (architecture section 4).
  * Throws with the command that can. Pure.
  */
-export function refuseInline(plan: Plan, state: StackState, lost: readonly string[]): void {
+export function refuseInline(plan: Plan, state: StackState, stale: readonly string[]): void {
   const command = "capstan up with the same manifests";
   const { transaction } = state;
   if (transaction !== undefined && transaction.owner !== "files") {
@@ -23,15 +23,19 @@ export function refuseInline(plan: Plan, state: StackState, lost: readonly strin
   if (owed.length > 0) {
     throw open(plan, `the deletion of ${owed.join(", ")} is owed`, `run ${command}`);
   }
-  if (lost.length > 0) {
-    throw open(plan, `${lost.join(", ")} is gone from the cloud`, "run pulumi refresh first");
+  if (stale.length > 0) {
+    throw open(plan, `the record of ${stale.join(", ")} is out of date`, "run pulumi refresh first");
   }
   const members = plan.machines.filter(
     ({ controlPlane, kind }) => controlPlane && kind === "replace",
   );
   if (members.length > 0) {
     const names = members.map(({ machine }) => machine).join(", ");
-    throw open(plan, `control-plane machine ${names} has to be replaced step by step`, `run ${command}`);
+    throw open(
+      plan,
+      `control-plane machine ${names} has to be replaced step by step`,
+      `run ${command}`,
+    );
   }
 }
 

@@ -10,7 +10,11 @@ import type { Json, JsonObject } from "../api/json.js";
 import { providerProperty, providerText, typeTokenOf } from "../dynamic/protocol.js";
 import { isRef, type NodeKey, type Ref } from "../graph/graph.js";
 import { revisionKey } from "../transaction/pass.js";
-import { componentToken, type PassProgram, type Registration } from "../transaction/registration.js";
+import {
+  componentToken,
+  type PassProgram,
+  type Registration,
+} from "../transaction/registration.js";
 import type { ClusterOutputs } from "./cluster.js";
 
 /**

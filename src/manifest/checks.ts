@@ -89,14 +89,12 @@ export function checkSelector(
   }
   const byLabel = Object.entries(matchLabels)
     .filter(([label, wanted]) => labels[label] !== wanted)
-    .map(
-      ([label, wanted]): Violation => ({
-        code: "SELECTOR",
-        path: [...path, "matchLabels", label],
-        summary: "does not match the template's labels",
-        hint: `add ${label}: ${wanted} to spec.template.metadata.labels`,
-      }),
-    );
+    .map(([label, wanted]): Violation => ({
+      code: "SELECTOR",
+      path: [...path, "matchLabels", label],
+      summary: "does not match the template's labels",
+      hint: `add ${label}: ${wanted} to spec.template.metadata.labels`,
+    }));
   const byExpression = matchExpressions.flatMap((requirement, index): Violation[] => {
     if (holds(requirement, labels)) return [];
     return [
@@ -156,7 +154,7 @@ function rangeOf(text: string): Range | undefined {
 function overlap(left: Range | undefined, right: Range | undefined): boolean {
   if (left === undefined || right === undefined || left[0].kind() !== right[0].kind()) return false;
   const prefix = Math.min(left[1], right[1]);
-  return left[0].match(right[0] as never, prefix);
+  return left[0].match(right[0], prefix);
 }
 
 function holds(

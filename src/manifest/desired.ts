@@ -45,7 +45,7 @@ export interface Manifests {
   readonly diagnostics: readonly Diagnostic[];
   readonly objects: number;
   /** Where a member of one of the objects was written. */
-  positionOf(object: AnyObject, path: MemberPath): Position | undefined;
+  readonly positionOf: (object: AnyObject, path: MemberPath) => Position | undefined;
 }
 
 /**
@@ -99,7 +99,7 @@ class Reader {
       this.report({ document, respellings: [] }, unknownObject(value));
       return;
     }
-    const respellings = respell(value as Record<string, unknown>);
+    const respellings = respell(value);
     const placed = { object: value as unknown as AnyObject, document, respellings };
     for (const { written, now } of respellings) this.warnOfSpelling(placed, written, now);
     const violations = validate(schemas[kind], value);

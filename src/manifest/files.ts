@@ -1,21 +1,23 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, globSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { CapstanError, messageOf } from "../api/error.js";
 import type { SourceText } from "./parse.js";
 
 const manifestName = /\.(ya?ml|json)$/;
+const isPattern = /[*?[{]/;
 
 /**
  * The texts behind what a user names: files, folders (their YAML and JSON files by name, not
- * deeper), or "-" for standard input. Throws INVALID_INPUT naming every path that cannot be read.
+ * deeper), patterns such as "clusters/*" (what fits of both, by name), or "-" for standard input.
+ * Throws INVALID_INPUT naming every path that cannot be read.
  */
 export function readSources(paths: readonly string[]): SourceText[] {
   const problems: string[] = [];
   const sources = paths.flatMap((path) => {
     try {
-      return readOne(path);
+      return readNamed(path);
     } catch (error) {
-      problems.push(`cannot read ${path}: ${messageOf(error)}`);
+      problems.push(`cannot read ${path}: ${causeOf(error)}`);
       return [];
     }
   });
@@ -24,19 +26,45 @@ export function readSources(paths: readonly string[]): SourceText[] {
     code: "INVALID_INPUT",
     source: "user",
     message: problems.join("\n"),
-    hint: "name files, folders with .yaml, .yml or .json files, or - for standard input",
+    hint: "name files, folders with .yaml, .yml or .json files, patterns, or - for standard input",
   });
 }
 
-function readOne(path: string): SourceText[] {
+/** The usual causes in words of ours. */
+function causeOf(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === "ENOENT") return "there is no such file or folder";
+  return code === "EACCES" ? "it may not be read by this user" : messageOf(error);
+}
+
+function readNamed(path: string): SourceText[] {
   if (path === "-") return [{ file: path, text: readFileSync(0, "utf8") }];
+  // A name that exists is that file, whatever characters it holds.
+  if (isPattern.test(path) && !existsSync(path)) return readPattern(path);
   if (!statSync(path).isDirectory()) return [{ file: path, text: readFileSync(path, "utf8") }];
-  const names = readdirSync(path)
+  const sources = readFolder(path);
+  if (sources.length === 0) throw new Error("no .yaml, .yml or .json file in it");
+  return sources;
+}
+
+/** Like a folder, a pattern passes over what is no manifest; but something has to fit. */
+function readPattern(pattern: string): SourceText[] {
+  const sources = globSync(pattern)
+    .sort()
+    .flatMap((path) => {
+      if (statSync(path).isDirectory()) return readFolder(path);
+      return manifestName.test(path) ? [{ file: path, text: readFileSync(path, "utf8") }] : [];
+    });
+  if (sources.length === 0) throw new Error("no .yaml, .yml or .json file fits the pattern");
+  return sources;
+}
+
+function readFolder(folder: string): SourceText[] {
+  return readdirSync(folder)
     .filter((name) => manifestName.test(name))
-    .sort();
-  if (names.length === 0) throw new Error("no .yaml, .yml or .json file in it");
-  return names.map((name) => {
-    const file = join(path, name);
-    return { file, text: readFileSync(file, "utf8") };
-  });
+    .sort()
+    .map((name) => {
+      const file = join(folder, name);
+      return { file, text: readFileSync(file, "utf8") };
+    });
 }

@@ -78,7 +78,7 @@ function valueOf(
   diagnostics: Diagnostic[],
 ): { value: unknown } | undefined {
   try {
-    return { value: document.toJS({ maxAliasCount: 100 }) as unknown };
+    return { value: separate(document.toJS({ maxAliasCount: 100 })) };
   } catch (error) {
     diagnostics.push({
       code: "YAML",
@@ -88,6 +88,17 @@ function valueOf(
     });
     return undefined;
   }
+}
+
+/** A copy in which nothing is shared: a default filled in behind one alias must not show behind another. */
+function separate(value: unknown, above: readonly unknown[] = []): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (above.includes(value)) throw new Error("an alias stands inside of what it names");
+  const path = [...above, value];
+  if (Array.isArray(value)) return value.map((item) => separate(item, path));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [key, separate(member, path)]),
+  );
 }
 
 function offsetOf(document: Document.Parsed, path: readonly (string | number)[]): number {

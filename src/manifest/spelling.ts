@@ -67,5 +67,5 @@ function rename(
 
 function memberOf(parent: Members | undefined, key: string): Members | undefined {
   const member = parent?.[key];
-  return isJsonObject(member) ? (member as Members) : undefined;
+  return isJsonObject(member) ? member : undefined;
 }

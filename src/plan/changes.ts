@@ -73,22 +73,27 @@ export function machineChanges(input: ChangesInput): MachineChange[] {
         : undefined;
     if (older === undefined) return change;
     superseded.add(older.name);
-    return { ...change, kind: "replace", supersedes: older.name, ...differenceTo(older, host, input) };
+    return {
+      ...change,
+      kind: "replace",
+      supersedes: older.name,
+      ...differenceTo(older, host, input),
+    };
   });
   const gone = removed
     .filter(({ name }) => !superseded.has(name))
-    .map(
-      ({ name, owner, controlPlane, host }): MachineChange => ({
-        machine: name,
-        controlPlane,
-        ...(owner !== undefined && { owner }),
-        kind: "delete",
-        changes: [],
-        reason: "nothing asks for it any more",
-        host,
-      }),
-    );
-  return [...kept, ...gone, ...leftOver(input, removed)].sort((left, right) => inNameOrder(left.machine, right.machine));
+    .map(({ name, owner, controlPlane, host }): MachineChange => ({
+      machine: name,
+      controlPlane,
+      ...(owner !== undefined && { owner }),
+      kind: "delete",
+      changes: [],
+      reason: "nothing asks for it any more",
+      host,
+    }));
+  return [...kept, ...gone, ...leftOver(input, removed)].sort((left, right) =>
+    inNameOrder(left.machine, right.machine),
+  );
 }
 
 /** The shared infrastructure's resources, wanted ones first. Pure. */
@@ -100,20 +105,20 @@ export function infrastructureChanges(
   const replacing = decisions.some(({ kind }) => kind === "replace");
   const removed = doomed
     .filter(({ kind }) => kind !== provider.hostKind)
-    .map(
-      ({ key }): InfrastructureChange => ({
-        key,
-        kind: "delete",
-        changes: [],
-        reason: replacing ? "its successor serves instead" : "nothing asks for it any more",
-      }),
-    );
+    .map(({ key }): InfrastructureChange => ({
+      key,
+      kind: "delete",
+      changes: [],
+      reason: replacing ? "its successor serves instead" : "nothing asks for it any more",
+    }));
   return [...decisions.map((one) => ({ ...shown(one), key: keyOf(one.node) })), ...removed];
 }
 
 /** "workers-2" before "workers-10"; total, and the same everywhere, whatever the machine's locale. */
 export function inNameOrder(left: string, right: string): number {
-  return left.localeCompare(right, "en", { numeric: true }) || (left < right ? -1 : Number(left > right));
+  return (
+    left.localeCompare(right, "en", { numeric: true }) || (left < right ? -1 : Number(left > right))
+  );
 }
 
 /** Machines that are recorded and no longer wanted. */
@@ -131,8 +136,14 @@ function removedMachines({ hosts, prior }: ChangesInput): TargetMachine[] {
 }
 
 /** Machines that only their record still knows: an earlier transaction could not finish deleting them. */
-function leftOver({ hosts, prior }: ChangesInput, removed: readonly TargetMachine[]): MachineChange[] {
-  const known = new Set([...hosts.map(({ machine }) => machine.name), ...removed.map(({ name }) => name)]);
+function leftOver(
+  { hosts, prior }: ChangesInput,
+  removed: readonly TargetMachine[],
+): MachineChange[] {
+  const known = new Set([
+    ...hosts.map(({ machine }) => machine.name),
+    ...removed.map(({ name }) => name),
+  ]);
   const records = new Map(cloudResources(prior).map((record) => [record.parent, record]));
   return prior.resources
     .filter(({ kind, name }) => kind === "Machine" && !known.has(name))

@@ -48,7 +48,13 @@ export function decideHost(provider: InfrastructureProvider, question: HostQuest
   const newest = alive.at(-1);
   if (newest !== undefined) return { name, ...supersede(newest) };
   return judged.length > 0
-    ? { kind: "replace", name, changes: [], reason: "its host is gone from the cloud", stale: false }
+    ? {
+        kind: "replace",
+        name,
+        changes: [],
+        reason: "its host is gone from the cloud",
+        stale: false,
+      }
     : { kind: "create", name, changes: [], reason: "", stale: false };
 }
 

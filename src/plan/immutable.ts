@@ -75,7 +75,9 @@ function writtenRole({ roles, versions }: WrittenMachineSpec): string | undefine
   return roles === undefined && versions === undefined ? undefined : "worker";
 }
 
-function machineSpecOf(object: AnyObject): { spec: WrittenMachineSpec; path: MemberPath } | undefined {
+function machineSpecOf(
+  object: AnyObject,
+): { spec: WrittenMachineSpec; path: MemberPath } | undefined {
   if (object.kind === "Machine") return { spec: object.spec, path: ["spec"] };
   if (object.kind === "MachineSet" || object.kind === "MachineDeployment") {
     return { spec: object.spec.template.spec, path: ["spec", "template", "spec"] };

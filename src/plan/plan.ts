@@ -18,13 +18,7 @@ import {
   type MachineChange,
   machineChanges,
 } from "./changes.js";
-import {
-  decideHost,
-  type HostDecision,
-  isHostOf,
-  machineKey,
-  spendIncarnations,
-} from "./hosts.js";
+import { decideHost, type HostDecision, isHostOf, machineKey, spendIncarnations } from "./hosts.js";
 import { type InfrastructureDecision, planInfrastructure } from "./infrastructure.js";
 import type { Sightings, Step } from "./step.js";
 import {
@@ -160,7 +154,12 @@ function targetOf(
     ];
   });
   const { cluster, machineDeployments, machineSets } = desired;
-  const objects: AnyObject[] = [cluster, ...machineDeployments, ...machineSets, ...desired.machines];
+  const objects: AnyObject[] = [
+    cluster,
+    ...machineDeployments,
+    ...machineSets,
+    ...desired.machines,
+  ];
   return {
     cluster: clusterNameOf(cluster),
     provider: provider.name,
@@ -187,7 +186,9 @@ function assemble(
     ...hosts.map(({ decision }) => [nodeKey(provider.hostKind, decision.name), decision] as const),
   ]);
   const steps = [
-    ...inDependencyOrder(target.nodes).flatMap((node) => stepOf(keyOf(node), decisions.get(keyOf(node)))),
+    ...inDependencyOrder(target.nodes).flatMap((node) =>
+      stepOf(keyOf(node), decisions.get(keyOf(node))),
+    ),
     ...doomed.map((resource) => deletionOf(resource, target, input.sightings)),
   ];
   const last = prior.transaction;

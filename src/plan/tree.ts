@@ -111,7 +111,10 @@ function machineBranches(plan: Plan): Branch[] {
 /** A new machine's line says which versions it gets: they may have been chosen for it. */
 function machineBranch(change: MachineChange, versions = ""): Branch {
   const { machine, kind, supersedes, changes, reason, host } = change;
-  const described = describeChanges(changes, kind === "create" && reason === "" ? versions : reason);
+  const described = describeChanges(
+    changes,
+    kind === "create" && reason === "" ? versions : reason,
+  );
   const detail = supersedes === undefined ? described : `of ${supersedes}: ${described}`;
   return {
     line: {

@@ -2,7 +2,12 @@ import { CapstanError, isCapstanError } from "../../api/error.js";
 import { destroyCluster } from "../../engine/destroy.js";
 import { cloudResources } from "../../plan/target.js";
 import { confirm } from "../confirm.js";
-import { type CommandContext, type GlobalOptions, openEngine, withLockedEngine } from "../context.js";
+import {
+  type CommandContext,
+  type GlobalOptions,
+  openEngine,
+  withLockedEngine,
+} from "../context.js";
 import { CommandFailure, exitCodes } from "../exit.js";
 import { recordedProvider, stacksOf } from "./stacks.js";
 
@@ -70,7 +75,9 @@ export async function destroyStack(
         }
       },
     });
-    const { deleted, left } = await work.catch((error: unknown) => Promise.reject(incomplete(error)));
+    const { deleted, left } = await work.catch((error: unknown) => {
+      throw incomplete(error);
+    });
     if (json) context.emit({ type: "result", stack, deleted, left });
     else {
       terminal.write(`\nDestroyed ${stack}: ${deleted} resources deleted, ${left.length} left\n`);

@@ -46,7 +46,11 @@ export async function localKill(name: string, context: CommandContext): Promise<
   const { cloud } = context.providers.local;
   const victim = await findAlive(cloud, name);
   await cloud.terminate(victim.id, undefined, "kill");
-  say(context, { type: "killed", id: victim.id, name: victim.who.name }, `${victim.id} is terminated`);
+  say(
+    context,
+    { type: "killed", id: victim.id, name: victim.who.name },
+    `${victim.id} is terminated`,
+  );
   return exitCodes.done;
 }
 
@@ -99,8 +103,9 @@ export async function localFault(
     const fault = faultOf(call, mode, options);
     await cloud.addFault(fault);
     const { times = 1, name } = fault;
-    const whose = name === undefined ? "" : ` of ${name}`;
-    say(context, { type: "fault", ...fault }, `the next ${times} ${call} calls${whose} ${fault.mode}`);
+    const calls = times === 1 ? `the next ${call}` : `the next ${times} calls of ${call}`;
+    const whose = name === undefined ? "" : ` of ${name}*`;
+    say(context, { type: "fault", ...fault }, `${calls}${whose}: ${fault.mode}`);
   }
   return exitCodes.done;
 }
@@ -186,7 +191,9 @@ export async function localLedger(
     name ?? "",
     id ?? "",
   ]);
-  context.terminal.write(table(["SEQ", "AT", "PID", "CALL", "EFFECT", "FAULT", "NAME", "ID"], rows));
+  context.terminal.write(
+    table(["SEQ", "AT", "PID", "CALL", "EFFECT", "FAULT", "NAME", "ID"], rows),
+  );
   return exitCodes.done;
 }
 

@@ -7,7 +7,13 @@ import type { Plan } from "../../plan/plan.js";
 import { planSummary } from "../../plan/tree.js";
 import { wavesOf } from "../../transaction/admit.js";
 import type { Manifests } from "../../manifest/desired.js";
-import { type CommandContext, type GlobalOptions, loadManifests, openEngine, providerOf } from "../context.js";
+import {
+  type CommandContext,
+  type GlobalOptions,
+  loadManifests,
+  openEngine,
+  providerOf,
+} from "../context.js";
 import { exitCodes } from "../exit.js";
 import { findGoneClusters, refuseGoneClusters } from "../gone-clusters.js";
 import { planText } from "../terminal.js";
@@ -34,7 +40,7 @@ export async function planCommand(options: PlanOptions, context: CommandContext)
     const { plan } = await surveyCluster({ desired, manifests }, engine, options, context);
     pending ||= !plan.empty;
     if (context.json) context.emit({ type: "plan", ...planDocument(plan) });
-    else context.terminal.write(`${planText(plan, context.terminal.colors)}\n`);
+    else context.terminal.write(`${planText(plan, context.terminal)}\n`);
   }
   return pending ? exitCodes.changesPending : exitCodes.done;
 }
@@ -55,7 +61,7 @@ export async function surveyCluster(
   const state = await engine.readState(stackNameOf(desired.cluster));
   const { plan } = await survey({
     desired,
-    positionOf: manifests.positionOf,
+    positionOf: (object, path) => manifests.positionOf(object, path),
     provider: providerOf(desired, context),
     state,
     context: callContext(context.clock, context.interruption.stop),

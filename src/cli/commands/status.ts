@@ -34,7 +34,7 @@ export async function statusCommand(
     const state = await engine.readState(stack);
     const machines = await machinesOf(stack, state, context);
     if (context.json) context.emit({ type: "status", stack, ...transactionOf(state), machines });
-    else context.terminal.write(statusText(stack, state, machines));
+    else context.terminal.write(statusText(stack, state, machines, context.terminal.columns));
   }
   return exitCodes.done;
 }
@@ -57,7 +57,8 @@ async function machinesOf(
     const status = seen === undefined || seen === "gone" ? {} : seen.status;
     return {
       machine: name,
-      phase: record === undefined ? "planned" : seen === "gone" ? "gone" : (seen?.phase ?? "unknown"),
+      phase:
+        record === undefined ? "planned" : seen === "gone" ? "gone" : (seen?.phase ?? "unknown"),
       host: record?.id ?? "",
       address: typeof status["address"] === "string" ? status["address"] : "",
       kubelet: spec.versions.kubelet,
@@ -80,6 +81,7 @@ function statusText(
   stack: string,
   state: PriorState,
   machines: readonly MachineStatus[],
+  columns: number,
 ): string {
   const { revision, openTransaction, interruptedOperations } = transactionOf(state);
   if (state.resources.length === 0) return `Cluster ${stack}: nothing is recorded\n`;
@@ -93,6 +95,6 @@ function statusText(
     kubelet,
   ]);
   const notes = interruptedOperations.map((operation) => `interrupted: ${operation}\n`).join("");
-  return `${head}${open}\n\n${table(["MACHINE", "PHASE", "HOST", "ADDRESS", "KUBELET"], rows)}${notes}`;
+  const names = ["MACHINE", "PHASE", "HOST", "ADDRESS", "KUBELET"];
+  return `${head}${open}\n\n${table(names, rows, columns)}${notes}`;
 }
-

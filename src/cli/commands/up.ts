@@ -54,7 +54,7 @@ async function upCluster(
   const { plan, state } = await surveyCluster(cluster, engine, options, context);
   if (json) context.emit({ type: "plan", ...planDocument(plan) });
   else if (!terminal.live || plan.empty || options.yes !== true) {
-    terminal.write(`${planText(plan, terminal.colors)}\n`);
+    terminal.write(`${planText(plan, terminal)}\n`);
   }
   if (plan.empty) {
     if (json) context.emit({ type: "result", cluster: plan.cluster, changed: false });

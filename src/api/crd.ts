@@ -1,0 +1,106 @@
+import { jsonSchemaOf } from "./json-schema.js";
+import { apiGroup, apiVersionName, kinds, namesOf } from "./kind-names.js";
+import { kindStatus, type PrinterColumn } from "./kind-status.js";
+import { type Kind, schemas } from "./schema.js";
+import { type StructuralSchema, structuralOf } from "./structural.js";
+
+/** A CustomResourceDefinition of apiextensions.k8s.io/v1, as plain data. */
+export interface CustomResourceDefinition {
+  readonly apiVersion: "apiextensions.k8s.io/v1";
+  readonly kind: "CustomResourceDefinition";
+  readonly metadata: {
+    readonly name: string;
+    readonly annotations: Readonly<Record<string, string>>;
+  };
+  readonly spec: {
+    readonly group: string;
+    readonly names: ReturnType<typeof namesOf>;
+    readonly scope: "Namespaced";
+    readonly versions: readonly [CrdVersion];
+  };
+}
+
+interface CrdVersion {
+  readonly name: string;
+  readonly served: true;
+  readonly storage: true;
+  readonly schema: { readonly openAPIV3Schema: StructuralSchema };
+  readonly subresources?: {
+    readonly status: Readonly<Record<string, never>>;
+    readonly scale?: {
+      readonly specReplicasPath: string;
+      readonly statusReplicasPath: string;
+      readonly labelSelectorPath: string;
+    };
+  };
+  readonly additionalPrinterColumns?: readonly PrinterColumn[];
+}
+
+/**
+ * Groups under k8s.io are protected: an API server refuses their CRDs unless they say that they were
+ * approved, or that they were not. Source: reference/parts.md, "CRDs in group cluster.k8s.io".
+ */
+const approval = {
+  "api-approved.kubernetes.io": "unapproved, Capstan serves an early API of Cluster API",
+};
+
+const scalePaths = {
+  specReplicasPath: ".spec.replicas",
+  statusReplicasPath: ".status.replicas",
+  labelSelectorPath: ".status.labelSelector",
+};
+
+/** A CustomResourceDefinition for every kind, generated from the one source of schemas. Pure. */
+export function customResourceDefinitions(): CustomResourceDefinition[] {
+  return kinds.map(crdOf);
+}
+
+function crdOf(kind: Kind): CustomResourceDefinition {
+  const names = namesOf(kind);
+  const extras = kindStatus[kind];
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${names.plural}.${apiGroup}`, annotations: approval },
+    spec: {
+      group: apiGroup,
+      names,
+      scope: "Namespaced",
+      versions: [
+        {
+          name: apiVersionName,
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: rootSchema(kind) },
+          ...(extras !== undefined && {
+            subresources: { status: {}, ...(extras.scalable && { scale: scalePaths }) },
+            additionalPrinterColumns: extras.columns,
+          }),
+        },
+      ],
+    },
+  };
+}
+
+/** The object as users write it, but metadata belongs to the API server and status to us. */
+function rootSchema(kind: Kind): StructuralSchema {
+  const root = structuralOf(jsonSchemaOf(schemas[kind]));
+  const { apiVersion, kind: kindMember, metadata: _, status: __, ...body } = root.properties ?? {};
+  const status = kindStatus[kind]?.status;
+  const required = (root.required ?? []).filter((name) => name in body);
+  return {
+    ...root,
+    properties: {
+      apiVersion: { type: "string", ...described(apiVersion) },
+      kind: { type: "string", ...described(kindMember) },
+      metadata: { type: "object" },
+      ...body,
+      ...(status !== undefined && { status }),
+    },
+    required,
+  };
+}
+
+function described(schema: StructuralSchema | undefined) {
+  return schema?.description === undefined ? {} : { description: schema.description };
+}

@@ -1,0 +1,223 @@
+import { CapstanError } from "./error.js";
+import type { Json } from "./json.js";
+import {
+  allowedValuesOf,
+  isOpenObject,
+  type JsonSchema,
+  jsonSchemaOf,
+  mapValueOf,
+  mustBeWritten,
+  typesOf,
+} from "./json-schema.js";
+import { apiGroup, apiVersionName, isNameOf, kinds, namesOf } from "./kind-names.js";
+import type { ProviderSpecs } from "./provider-specs.js";
+import { schemas } from "./schema.js";
+import { nearest } from "./validate.js";
+
+/** A kind of object that can be explained: ours, or a provider's. */
+export interface ExplainableKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly schema: JsonSchema;
+  /** Other words for the kind. */
+  readonly shortNames: readonly string[];
+  /** Of a provider's object: the kinds whose providerSpec holds it. */
+  readonly heldBy: readonly string[];
+}
+
+/** What there is to know about one field, apart from the fields inside it. */
+export interface FieldFacts {
+  /** As kubectl writes it: "string", "integer", "[]Object", "map[string]string". */
+  readonly type: string;
+  readonly description: string;
+  readonly allowed?: readonly Json[];
+  readonly default?: Json;
+  /** Bounds in words, e.g. "at least 0". */
+  readonly bounds?: string;
+}
+
+export interface ExplainedField extends FieldFacts {
+  readonly name: string;
+  /** Has to be written: it is required and has no default. */
+  readonly required: boolean;
+  readonly fields: readonly ExplainedField[];
+}
+
+export interface Explanation extends FieldFacts {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  /** Leads from the object to the field; empty for the object itself. */
+  readonly path: readonly string[];
+  readonly fields: readonly ExplainedField[];
+  /** Kinds of the provider's objects that stand here. */
+  readonly seeAlso: readonly string[];
+}
+
+/** Our kinds, then the objects of the providers. Pure. */
+export function explainableKinds(providers: readonly ProviderSpecs[]): ExplainableKind[] {
+  const own = kinds.map((kind) => ({
+    group: apiGroup,
+    version: apiVersionName,
+    kind,
+    schema: jsonSchemaOf(schemas[kind]),
+    shortNames: namesOf(kind).shortNames,
+    heldBy: [],
+  }));
+  const provided = providers.flatMap(({ apiVersion, clusterSpec, machineSpec }) => {
+    const [group = "", version = ""] = apiVersion.split("/");
+    const held = (one: typeof clusterSpec, heldBy: readonly string[]) => ({
+      group,
+      version,
+      kind: one.kind,
+      schema: jsonSchemaOf(one.schema),
+      shortNames: [],
+      heldBy,
+    });
+    const others = kinds.filter((kind) => kind !== "Cluster");
+    return [held(clusterSpec, ["Cluster", "MachineClass"]), held(machineSpec, others)];
+  });
+  return [...own, ...provided];
+}
+
+/**
+ * Explains "KIND" or "KIND.FIELD.FIELD"; kinds in any case, plural or short. Pure. Throws BAD_USAGE
+ * with the nearest known word for what it does not know.
+ */
+export function explain(words: string, known: readonly ExplainableKind[]): Explanation {
+  const [word = "", ...path] = words.replace(/\[[^\]]*\]|\.+$/g, "").split(".");
+  const kind = findKind(word, known);
+  const field = path.reduce<{ schema: JsonSchema; walked: string[] }>(
+    ({ schema, walked }, name) => ({
+      schema: fieldOf(schema, name, `${kind.kind}${walked.map((part) => `.${part}`).join("")}`),
+      walked: [...walked, name],
+    }),
+    { schema: kind.schema, walked: [] },
+  );
+  const seeAlso = isOpenObject(field.schema)
+    ? known.filter(({ heldBy }) => heldBy.includes(kind.kind)).map((one) => one.kind)
+    : [];
+  return {
+    group: kind.group,
+    version: kind.version,
+    kind: kind.kind,
+    path,
+    ...factsOf(field.schema),
+    fields: fieldsOf(field.schema),
+    seeAlso,
+  };
+}
+
+/**
+ * What could stand where "KIND.FIELD.fi" has come so far: kinds, or the fields at that place. A word
+ * that goes on ends in a dot. Pure; nothing for what cannot be explained.
+ */
+export function explainWords(begun: string, known: readonly ExplainableKind[]): string[] {
+  const dot = begun.lastIndexOf(".");
+  if (dot < 0) {
+    return known.map(({ kind, group }) => (group === apiGroup ? kind.toLowerCase() : kind));
+  }
+  const before = begun.slice(0, dot);
+  try {
+    const { fields } = explain(before, known);
+    return fields.map(
+      ({ name, fields: inner }) => `${before}.${name}${inner.length > 0 ? "." : ""}`,
+    );
+  } catch {
+    return [];
+  }
+}
+
+function findKind(word: string, known: readonly ExplainableKind[]): ExplainableKind {
+  const found = known.find(({ kind, group }) =>
+    group === apiGroup ? isNameOf(kind, word) : kind.toLowerCase() === word.toLowerCase(),
+  );
+  if (found !== undefined) return found;
+  const names = known.map(({ kind }) => kind);
+  const near = nearest(word, names);
+  throw new CapstanError({
+    code: "BAD_USAGE",
+    source: "user",
+    message: `cannot explain "${word}": there is no such kind`,
+    hint: near === undefined ? `kinds: ${names.join(", ")}` : `did you mean "${near}"?`,
+  });
+}
+
+/** The member's schema; lists and maps are passed through to what they hold. */
+function fieldOf(schema: JsonSchema, name: string, where: string): JsonSchema {
+  const holder = innermost(schema);
+  const member = holder.properties?.[name] ?? mapValueOf(holder);
+  if (member !== undefined) return member;
+  const names = Object.keys(holder.properties ?? {});
+  const near = nearest(name, names);
+  const hint =
+    near !== undefined
+      ? `did you mean "${where}.${near}"?`
+      : names.length > 0
+        ? `fields of ${where}: ${names.join(", ")}`
+        : `${where} has no fields of its own`;
+  throw new CapstanError({
+    code: "BAD_USAGE",
+    source: "user",
+    message: `cannot explain ${where}.${name}: there is no such field`,
+    hint,
+  });
+}
+
+function innermost(schema: JsonSchema): JsonSchema {
+  return schema.items === undefined ? schema : innermost(schema.items);
+}
+
+function fieldsOf(schema: JsonSchema): ExplainedField[] {
+  const holder = innermost(schema);
+  return Object.entries(holder.properties ?? {}).map(([name, member]) => ({
+    name,
+    required: mustBeWritten(holder, name),
+    ...factsOf(member),
+    fields: fieldsOf(member),
+  }));
+}
+
+function factsOf(schema: JsonSchema): FieldFacts {
+  const allowed = allowedValuesOf(innermost(schema));
+  const bounds = boundsOf(schema);
+  return {
+    type: typeNameOf(schema),
+    description: schema.description ?? innermost(schema).description ?? "",
+    ...(allowed !== undefined && { allowed }),
+    ...(schema.default !== undefined && { default: schema.default }),
+    ...(bounds !== "" && { bounds }),
+  };
+}
+
+function typeNameOf(schema: JsonSchema): string {
+  if (schema.items !== undefined) return `[]${typeNameOf(schema.items)}`;
+  const held = mapValueOf(schema);
+  if (held !== undefined) return `map[string]${typeNameOf(held)}`;
+  const types = typesOf(schema).filter((type) => type !== "null");
+  return types.length === 0 ? "Any" : types.join(" or ").replace("object", "Object");
+}
+
+function boundsOf({
+  minimum,
+  maximum,
+  minLength,
+  maxLength,
+  minItems,
+  maxItems,
+}: JsonSchema): string {
+  const limits = [
+    between(minimum, maximum, ""),
+    // "Not empty" goes without saying where a value has to be written.
+    between(minLength === 1 ? undefined : minLength, maxLength, " characters"),
+    between(minItems, maxItems, " items"),
+  ];
+  return limits.filter((limit) => limit !== "").join(", ");
+}
+
+function between(least: number | undefined, most: number | undefined, what: string): string {
+  if (least !== undefined && most !== undefined) return `${least} to ${most}${what}`;
+  if (least !== undefined) return `at least ${least}${what}`;
+  return most === undefined ? "" : `at most ${most}${what}`;
+}

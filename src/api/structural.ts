@@ -1,0 +1,104 @@
+import type { Json } from "./json.js";
+import {
+  allowedValuesOf,
+  isOpenObject,
+  type JsonSchema,
+  mapValueOf,
+  mustBeWritten,
+  typesOf,
+} from "./json-schema.js";
+
+/** A schema as a CustomResourceDefinition may hold it: "structural" in Kubernetes' words. */
+export interface StructuralSchema {
+  readonly type?: "object" | "array" | "string" | "integer" | "number" | "boolean";
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, StructuralSchema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: StructuralSchema;
+  readonly items?: StructuralSchema;
+  readonly enum?: readonly Json[];
+  readonly default?: Json;
+  readonly nullable?: boolean;
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly "x-kubernetes-preserve-unknown-fields"?: true;
+  readonly "x-kubernetes-int-or-string"?: true;
+}
+
+/**
+ * The same schema in structural form: closed objects opened (an API server prunes instead), maps by
+ * additionalProperties, constants as enums, number-or-text unions as int-or-string, anything else
+ * without a type as preserved. Pure. Source: reference/parts.md, "TypeBox to CRD".
+ */
+export function structuralOf(schema: JsonSchema): StructuralSchema {
+  const types = typesOf(schema).filter((type) => type !== "null");
+  const allowed = allowedValuesOf(schema);
+  const about = schema.description === undefined ? {} : { description: schema.description };
+  if (types.length > 1 && isIntOrString(types)) {
+    return { ...about, ...limitsOf(schema), "x-kubernetes-int-or-string": true };
+  }
+  const [type] = types;
+  if (type === undefined || types.length > 1) {
+    return { ...about, "x-kubernetes-preserve-unknown-fields": true };
+  }
+  return {
+    ...about,
+    type: type as NonNullable<StructuralSchema["type"]>,
+    ...limitsOf(schema),
+    ...(allowed !== undefined && { enum: allowed }),
+    ...(isNullable(schema) && { nullable: true }),
+    ...(type === "object" && membersOf(schema)),
+    ...(type === "array" && { items: structuralOf(schema.items ?? {}) }),
+  };
+}
+
+function membersOf(schema: JsonSchema): StructuralSchema {
+  const held = mapValueOf(schema);
+  if (held !== undefined) return { additionalProperties: structuralOf(held) };
+  const members = Object.entries(schema.properties ?? {});
+  // What has a default need not be sent: the API server fills it in.
+  const required = members.map(([name]) => name).filter((name) => mustBeWritten(schema, name));
+  return {
+    ...(members.length > 0 && {
+      properties: Object.fromEntries(members.map(([name, member]) => [name, structuralOf(member)])),
+    }),
+    ...(required.length > 0 && { required }),
+    ...((isOpenObject(schema) || members.length === 0) && {
+      "x-kubernetes-preserve-unknown-fields": true,
+    }),
+  };
+}
+
+const limits = [
+  "default",
+  "pattern",
+  "minimum",
+  "maximum",
+  "minLength",
+  "maxLength",
+  "minItems",
+  "maxItems",
+] as const satisfies readonly (keyof JsonSchema)[];
+
+/** Of a union, the bounds of its branches: each applies to values of its own type only. */
+function limitsOf(schema: JsonSchema): StructuralSchema {
+  const sources = [...(schema.anyOf ?? []), schema];
+  const found = sources.flatMap((source) =>
+    limits.filter((limit) => source[limit] !== undefined).map((limit) => [limit, source[limit]]),
+  );
+  return Object.fromEntries(found) as StructuralSchema;
+}
+
+function isIntOrString(types: readonly string[]): boolean {
+  return types.length === 2 && types.includes("integer") && types.includes("string");
+}
+
+function isNullable(schema: JsonSchema): boolean {
+  return schema.anyOf?.some(({ type }) => type === "null") === true;
+}

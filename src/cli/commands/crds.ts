@@ -1,0 +1,15 @@
+import { stringify } from "yaml";
+import { customResourceDefinitions } from "../../api/crd.js";
+import type { CommandContext } from "../context.js";
+import { exitCodes } from "../exit.js";
+
+/** capstan crds: a CustomResourceDefinition for every kind, as YAML for kubectl apply. */
+export function crdsCommand({ json, emit, terminal }: CommandContext): number {
+  const definitions = customResourceDefinitions();
+  if (json) definitions.forEach(emit);
+  else {
+    const texts = definitions.map((one) => stringify(one, { aliasDuplicateObjects: false }));
+    terminal.write(texts.join("---\n"));
+  }
+  return exitCodes.done;
+}

@@ -1,0 +1,128 @@
+import { CapstanError, isCapstanError } from "../../api/error.js";
+import { nearest } from "../../api/validate.js";
+import type { Engine } from "../../engine/engine.js";
+import { look } from "../../engine/look.js";
+import { callContext } from "../../engine/session.js";
+import { type CommandContext, type GlobalOptions, openEngine } from "../context.js";
+import { type ClusterReport, describeCluster, type MachineReport } from "../describe-report.js";
+import { clusterText, machineText } from "../describe-text.js";
+import { exitCodes } from "../exit.js";
+import { recordedProvider, stacksOf } from "./stacks.js";
+
+export interface DescribeOptions extends GlobalOptions {
+  readonly file: readonly string[];
+}
+
+/** "machine/NAME", also by the kind's other names. */
+const machineArgument = /^(?:machines?|ma)\/(.+)$/i;
+
+/**
+ * capstan describe: clusters as trees with reasons, or single machines in full. Reads state and
+ * cloud, changes nothing. Exit 1: the cloud could not be looked at, what is recorded was shown.
+ */
+export async function describeCommand(
+  named: readonly string[],
+  options: DescribeOptions,
+  context: CommandContext,
+): Promise<number> {
+  const machines = named.flatMap((name) => machineArgument.exec(name)?.[1] ?? []);
+  const stackNames = named.filter((name) => !machineArgument.test(name));
+  const { engine } = await openEngine(options, context);
+  const stacks = await stacksOf(stackNames, options.file, engine, context);
+  if (stacks.length === 0 && machines.length === 0) {
+    if (!context.json) context.terminal.write("No clusters yet. Next: capstan init DIR\n");
+    return exitCodes.done;
+  }
+  const reports: ClusterReport[] = [];
+  for (const stack of stacks) reports.push(await reportOf(stack, engine, context));
+  await refuseUnknown(reports, stackNames, engine);
+  if (machines.length > 0) showMachines(machines, reports, context);
+  else reports.forEach((report) => showCluster(report, context));
+  const failed = reports.some(({ cloudError }) => cloudError !== undefined);
+  return failed ? exitCodes.failed : exitCodes.done;
+}
+
+async function reportOf(
+  stack: string,
+  engine: Engine,
+  context: CommandContext,
+): Promise<ClusterReport> {
+  const state = await engine.readState(stack);
+  const provider = recordedProvider(stack, state, context);
+  const { transaction } = state;
+  if (provider === undefined || transaction === undefined) {
+    return describeCluster(stack, state, undefined);
+  }
+  const call = callContext(context.clock, context.interruption.stop);
+  const scope = { cluster: transaction.target.cluster, clusterUid: transaction.clusterUid };
+  try {
+    return describeCluster(stack, state, await look(provider, call, scope, state));
+  } catch (error) {
+    // On-call needs what is recorded most when the cloud is silent.
+    if (!isCapstanError(error) || error.source !== "cloud") throw error;
+    return describeCluster(stack, state, { failed: error.message });
+  }
+}
+
+function showCluster(report: ClusterReport, { json, emit, terminal, clock }: CommandContext): void {
+  if (json) emit({ type: "describe", ...report });
+  else terminal.write(`${clusterText(report, terminal, clock.now())}\n`);
+}
+
+function showMachines(
+  names: readonly string[],
+  reports: readonly ClusterReport[],
+  { json, emit, terminal, clock }: CommandContext,
+): void {
+  const all = reports.flatMap((report) => report.machines.map((machine) => ({ report, machine })));
+  for (const name of names) {
+    const found = all.filter(({ machine }) => machine.name === name);
+    if (found.length === 0)
+      throw noMachine(
+        name,
+        all.map(({ machine }) => machine),
+      );
+    for (const { report, machine } of found) {
+      const { stack, cluster } = report;
+      if (json) emit({ type: "machine", stack, cluster, ...machine });
+      else terminal.write(`${machineText(report, machine, clock.now())}\n`);
+    }
+  }
+}
+
+function noMachine(name: string, known: readonly MachineReport[]): CapstanError {
+  const names = known.map((machine) => machine.name);
+  const near = nearest(name, names);
+  return new CapstanError({
+    code: "NOT_FOUND",
+    source: "user",
+    message: `cannot describe machine ${name}: it is not recorded`,
+    hint:
+      near !== undefined
+        ? `did you mean machine/${near}?`
+        : `recorded: ${names.length === 0 ? "no machines" : names.join(", ")}`,
+  });
+}
+
+/** Throws NOT_FOUND for stacks that somebody named and that hold nothing. */
+async function refuseUnknown(
+  reports: readonly ClusterReport[],
+  stackNames: readonly string[],
+  engine: Engine,
+): Promise<void> {
+  const wanted = new Set(stackNames.map((name) => name.replace("/", ".")));
+  const unknown = reports.find(({ stack, cluster }) => cluster === undefined && wanted.has(stack));
+  if (unknown === undefined) return;
+  const stacks = await engine.listStacks();
+  const near = nearest(unknown.stack, stacks);
+  throw new CapstanError({
+    code: "NOT_FOUND",
+    source: "user",
+    subject: unknown.stack,
+    message: `cannot describe ${unknown.stack}: nothing is recorded about it`,
+    hint:
+      near !== undefined && near !== unknown.stack
+        ? `did you mean ${near}?`
+        : `stacks: ${stacks.length === 0 ? "none yet" : stacks.join(", ")}`,
+  });
+}

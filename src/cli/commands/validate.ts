@@ -1,0 +1,36 @@
+import { BadInput } from "../../manifest/bad-input.js";
+import { readDesired } from "../../manifest/desired.js";
+import { diagnosticText } from "../../manifest/diagnostic.js";
+import { readSources } from "../../manifest/files.js";
+import { type CommandContext, type GlobalOptions, refuseNoFiles } from "../context.js";
+import { exitCodes } from "../exit.js";
+
+export interface ValidateOptions extends GlobalOptions {
+  readonly file: readonly string[];
+}
+
+/**
+ * capstan validate: every diagnostic of what the user named; looks at no state and no cloud. Exit 0:
+ * valid, perhaps with warnings; 65: not.
+ */
+export function validateCommand(options: ValidateOptions, context: CommandContext): number {
+  refuseNoFiles(options.file, "validate");
+  const { clusters, diagnostics, objects } = readDesired(
+    readSources(options.file),
+    context.providers.all,
+  );
+  const isValid = diagnostics.every(({ severity }) => severity !== "error");
+  if (context.json) {
+    const counts = { objects, clusters: clusters.length };
+    context.emit({ type: "validate", valid: isValid, ...counts, diagnostics });
+    return isValid ? exitCodes.done : exitCodes.badInput;
+  }
+  if (!isValid) throw new BadInput(diagnostics);
+  for (const warning of diagnostics) context.terminal.error(`${diagnosticText(warning)}\n`);
+  const count = (number: number, what: string) => `${number} ${what}${number === 1 ? "" : "s"}`;
+  const verb = objects === 1 ? "is" : "are";
+  context.terminal.write(
+    `${count(objects, "object")} in ${count(clusters.length, "cluster")} ${verb} valid\n`,
+  );
+  return exitCodes.done;
+}

@@ -1,0 +1,269 @@
+import { type Json, type JsonObject, sameJson } from "../api/json.js";
+import type { MachineVersions } from "../api/types.js";
+import type { Look } from "../engine/look.js";
+import type { StackState } from "../engine/state.js";
+import { keyOf, type NodeKey } from "../graph/graph.js";
+import { machineKey } from "../plan/hosts.js";
+import type { Sighting } from "../plan/step.js";
+import {
+  cloudResources,
+  type RecordedResource,
+  recordedSpec,
+  type TargetMachine,
+} from "../plan/target.js";
+
+/** What a resource is doing. planned: not made yet; unknown: the cloud did not answer. */
+export type ShownPhase = "ready" | "pending" | "failed" | "gone" | "planned" | "unknown";
+
+/** A field whose value in the cloud is not what is recorded. A side that lacks it leaves it out. */
+export interface DriftedField {
+  readonly path: string;
+  readonly recorded?: Json;
+  readonly seen?: Json;
+}
+
+export interface ResourceReport {
+  readonly key: NodeKey;
+  readonly kind: string;
+  readonly name: string;
+  readonly phase: ShownPhase;
+  readonly id?: string;
+  readonly address?: string;
+  /** When it was first recorded, milliseconds since the epoch. */
+  readonly sinceMs?: number;
+  readonly changedMs?: number;
+  readonly drift: readonly DriftedField[];
+  /** Why it is as it is and what follows, in one sentence; empty when all is well. */
+  readonly reason: string;
+}
+
+export interface MachineReport {
+  readonly name: string;
+  readonly controlPlane: boolean;
+  readonly machineSet?: string;
+  readonly machineDeployment?: string;
+  readonly versions: MachineVersions;
+  /** Of the host that serves it, or will. */
+  readonly phase: ShownPhase;
+  readonly reason: string;
+  /** The serving host first, then those that are to go. */
+  readonly hosts: readonly ResourceReport[];
+  readonly providerSpec: JsonObject;
+}
+
+/** Everything that state and cloud tell about one cluster. */
+export interface ClusterReport {
+  readonly stack: string;
+  /** "<namespace>/<name>"; absent when nothing is recorded. */
+  readonly cluster?: string;
+  readonly provider?: string;
+  readonly clusterUid?: string;
+  /** Number of the last committed revision; 0 for none. */
+  readonly revision: number;
+  readonly openTransaction: { readonly number: number; readonly startedAtMs: number } | null;
+  /** Operations that a dead engine left behind, e.g. "creating LocalHost/cp-0-7ca2dcf0-1". */
+  readonly interruptedOperations: readonly string[];
+  readonly infrastructure: readonly ResourceReport[];
+  readonly machines: readonly MachineReport[];
+  /** Alive in the cloud with this cluster's marks, and in no record. */
+  readonly strangers: readonly string[];
+  /** Why the cloud could not be looked at. Phases are unknown then. */
+  readonly cloudError?: string;
+}
+
+/** Holds state and cloud against each other. Without a look every phase is unknown. Pure. */
+export function describeCluster(
+  stack: string,
+  state: StackState,
+  look: Look | { readonly failed: string } | undefined,
+): ClusterReport {
+  const { transaction, revision, pending } = state;
+  const isOpen = transaction !== undefined && transaction.number !== revision?.number;
+  const reporter = new Reporter(
+    state,
+    look !== undefined && "sightings" in look ? look : undefined,
+  );
+  const planned = new Set(transaction?.target.nodes.map(keyOf));
+  return {
+    stack,
+    ...(transaction !== undefined && {
+      cluster: transaction.target.cluster,
+      provider: transaction.target.provider,
+      clusterUid: transaction.clusterUid,
+    }),
+    revision: revision?.number ?? 0,
+    openTransaction: isOpen
+      ? { number: transaction.number, startedAtMs: transaction.startedAtMs }
+      : null,
+    interruptedOperations: pending.map(({ type, key }) => `${type} ${key}`),
+    infrastructure: reporter.infrastructure(),
+    machines: reporter.machines(),
+    strangers: look !== undefined && "strangers" in look ? strangersOf(look, planned) : [],
+    ...(look !== undefined && "failed" in look && { cloudError: look.failed }),
+  };
+}
+
+function strangersOf({ strangers }: Look, planned: ReadonlySet<NodeKey>): string[] {
+  return strangers
+    .filter(({ phase, who }) => phase !== "gone" && !planned.has(keyOf(who)))
+    .map(({ id, who }) => `${who.kind} ${who.name} (${id})`);
+}
+
+class Reporter {
+  private readonly recorded: readonly RecordedResource[];
+
+  constructor(
+    private readonly state: StackState,
+    private readonly look: Look | undefined,
+  ) {
+    this.recorded = cloudResources(state);
+  }
+
+  /** The shared resources: planned ones in their order, then those that are to go. */
+  infrastructure(): ResourceReport[] {
+    const { nodes = [], machines = [] } = this.state.transaction?.target ?? {};
+    const hosts = new Set(machines.map(({ host }) => host));
+    const planned = nodes
+      .filter(({ type, parent }) => type === "resource" && parent === undefined)
+      .filter((node) => !hosts.has(keyOf(node)))
+      .map(keyOf);
+    const left = this.recorded
+      .filter(({ key, parent }) => parent === undefined && !planned.includes(key))
+      .map((record) => this.leaving(record));
+    return [...planned.map((key) => this.resource(key)), ...left];
+  }
+
+  machines(): MachineReport[] {
+    const { transaction, revision } = this.state;
+    const wanted = transaction?.target.machines ?? [];
+    const names = new Set(wanted.map(({ name }) => name));
+    // Machines that the open transaction takes away are there until it has.
+    const removed = (revision?.target.machines ?? []).filter(
+      ({ name }) => !names.has(name) && this.hostsOf(name).length > 0,
+    );
+    return [
+      ...wanted.map((machine) => this.machine(machine, [this.resource(machine.host)])),
+      ...removed.map((machine) => this.machine(machine, [])),
+    ];
+  }
+
+  private machine(machine: TargetMachine, serving: readonly ResourceReport[]): MachineReport {
+    const { name, controlPlane, owner, spec } = machine;
+    const others = this.hostsOf(name)
+      .filter(({ key }) => !serving.some((one) => one.key === key))
+      .map((record) => this.leaving(record));
+    const hosts = [...serving, ...others];
+    return {
+      name,
+      controlPlane,
+      ...(owner !== undefined && { machineSet: owner.machineSet }),
+      ...(owner?.machineDeployment !== undefined && { machineDeployment: owner.machineDeployment }),
+      versions: spec.versions,
+      phase: hosts[0]?.phase ?? "unknown",
+      reason: serving.length > 0 ? (serving[0]?.reason ?? "") : "nothing asks for it any more",
+      hosts,
+      providerSpec: spec.providerSpec.value ?? {},
+    };
+  }
+
+  private hostsOf(machine: string): RecordedResource[] {
+    return this.recorded.filter(({ parent }) => parent === machineKey(machine));
+  }
+
+  private leaving(record: RecordedResource): ResourceReport {
+    return { ...this.resource(record.key, record), reason: "is to be deleted" };
+  }
+
+  private resource(key: NodeKey, known?: RecordedResource): ResourceReport {
+    const record = known ?? this.recorded.find((one) => one.key === key && !one.deleting);
+    const [kind = "", ...name] = key.split("/");
+    const head = { key, kind, name: name.join("/") };
+    if (record === undefined) {
+      return {
+        ...head,
+        phase: "planned",
+        drift: [],
+        reason: this.interruption(key) ?? "is not made yet",
+      };
+    }
+    const sighting = this.look?.sightings.get(key);
+    const phase = phaseOf(sighting);
+    const drift = driftOf(record, sighting);
+    const address = addressOf(record, sighting);
+    const times = this.state.times?.get(record.urn);
+    return {
+      ...head,
+      phase,
+      ...(record.id !== undefined && { id: record.id }),
+      ...(address !== undefined && { address }),
+      ...(times !== undefined && { sinceMs: times.createdMs, changedMs: times.modifiedMs }),
+      drift,
+      reason: this.interruption(key) ?? reasonOf(record, phase, drift),
+    };
+  }
+
+  /** What a dead engine was doing to it, if it was. */
+  private interruption(key: NodeKey): string | undefined {
+    const type = this.state.pending.find((operation) => operation.key === key)?.type;
+    if (type === undefined) return undefined;
+    return `its ${interrupted[type] ?? type} was interrupted; capstan up finds out how it ended`;
+  }
+}
+
+/** Pulumi's words for pending operations, as nouns. */
+const interrupted: Readonly<Record<string, string>> = {
+  creating: "creation",
+  updating: "update",
+  deleting: "deletion",
+  reading: "refresh",
+};
+
+function phaseOf(sighting: Sighting | undefined): ShownPhase {
+  if (sighting === undefined) return "unknown";
+  return sighting === "gone" ? "gone" : sighting.phase;
+}
+
+/** Field by field; of a secret spec only that it drifted. */
+function driftOf(record: RecordedResource, sighting: Sighting | undefined): DriftedField[] {
+  if (sighting === undefined || sighting === "gone") return [];
+  const recorded = recordedSpec(record);
+  const seen = sighting.spec;
+  if (record.secretInputs.includes("spec")) {
+    return sameJson(recorded, seen) ? [] : [{ path: "spec", recorded: "secret", seen: "secret" }];
+  }
+  return [...new Set([...Object.keys(recorded), ...Object.keys(seen)])]
+    .filter((path) => !sameJson(recorded[path], seen[path]))
+    .map((path) => ({
+      path,
+      ...(recorded[path] !== undefined && { recorded: recorded[path] }),
+      ...(seen[path] !== undefined && { seen: seen[path] }),
+    }));
+}
+
+function addressOf(record: RecordedResource, sighting: Sighting | undefined): string | undefined {
+  const status =
+    sighting === undefined || sighting === "gone" ? record.outputs["status"] : sighting.status;
+  const address = ((status ?? {}) as JsonObject)["address"];
+  return typeof address === "string" ? address : undefined;
+}
+
+function reasonOf(
+  record: RecordedResource,
+  phase: ShownPhase,
+  drift: readonly DriftedField[],
+): string {
+  if (phase === "gone") return "is gone from the cloud; capstan up makes another";
+  if (record.unfinished) return "its last change did not finish; capstan up goes on with it";
+  if (drift.length > 0) return `drifted: ${driftText(drift)}; capstan up corrects it`;
+  if (phase === "failed") return "failed in the cloud; capstan up replaces it";
+  return phase === "pending" ? "boots" : "";
+}
+
+/** "size small -> large, tags {} -> {"a":"b"}": recorded, then seen. */
+export function driftText(drift: readonly DriftedField[]): string {
+  const shown = (value: Json | undefined) =>
+    value === undefined ? "none" : typeof value === "string" ? value : JSON.stringify(value);
+  return drift
+    .map(({ path, recorded, seen }) => `${path} ${shown(recorded)} -> ${shown(seen)}`)
+    .join(", ");
+}

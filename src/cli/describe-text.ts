@@ -1,0 +1,339 @@
+import { stringify } from "yaml";
+import { splitHostName } from "../plan/hosts.js";
+import {
+  type ClusterReport,
+  driftText,
+  type MachineReport,
+  type ResourceReport,
+  type ShownPhase,
+} from "./describe-report.js";
+import { fit, widthOf } from "./fit.js";
+import { aligned, widthsOf } from "./table.js";
+import type { Colors, Terminal } from "./terminal.js";
+
+type Paper = Pick<Terminal, "colors" | "columns">;
+
+interface Row {
+  readonly branch: string;
+  readonly label: string;
+  readonly phase: ShownPhase | "";
+  readonly id: string;
+  readonly address: string;
+  readonly version: string;
+  readonly since: string;
+  readonly reason: string;
+}
+
+interface Branch {
+  readonly row: Omit<Row, "branch">;
+  readonly children: readonly Branch[];
+}
+
+/** A cluster as a header, a tree with reasons, and what else somebody should know. */
+export function clusterText(report: ClusterReport, paper: Paper, nowMs: number): string {
+  const { colors, columns } = paper;
+  const warnings = warningsOf(report, nowMs);
+  return [
+    ...headerLines(report),
+    "",
+    ...treeText(flatten(clusterBranch(report, nowMs), "", ""), paper),
+    ...(warnings.length === 0 ? [] : ["", ...warnings.map((line) => colors.yellow(line))]),
+    "",
+  ]
+    .map((line) => (line.includes("\u001b") ? line : fit(line, columns)))
+    .join("\n");
+}
+
+/** One machine in full, in the form of `kubectl describe`. */
+export function machineText(
+  { cluster = "" }: ClusterReport,
+  machine: MachineReport,
+  nowMs: number,
+): string {
+  const { name, controlPlane, machineSet, machineDeployment, versions } = machine;
+  const owners = [
+    ...(machineDeployment === undefined ? [] : [`MachineDeployment ${machineDeployment}`]),
+    ...(machineSet === undefined ? [] : [`MachineSet ${machineSet}`]),
+  ];
+  const { containerRuntime: runtime } = versions;
+  return [
+    ...facts("", [
+      ["Name", name],
+      ["Cluster", cluster],
+      ["Role", controlPlane ? "control plane" : "worker"],
+      ["Made by", owners.length === 0 ? "a manifest of its own" : owners.join(", ")],
+      ["Phase", machine.phase],
+      ["Reason", machine.reason],
+    ]),
+    "Versions:",
+    ...facts("  ", [
+      ["Kubelet", versions.kubelet],
+      ["Control plane", versions.controlPlane ?? ""],
+      ["Container runtime", runtime === undefined ? "" : `${runtime.name} ${runtime.version}`],
+    ]),
+    "Provider spec:",
+    ...stringify(machine.providerSpec)
+      .trimEnd()
+      .split("\n")
+      .map((line) => `  ${line}`),
+    "Hosts:",
+    ...(machine.hosts.length === 0 ? ["  <none>"] : []),
+    ...machine.hosts.flatMap((host) => hostLines(host, nowMs)),
+    "",
+  ].join("\n");
+}
+
+/** "5s", "3m12s", "2h5m", "3d4h": the two largest units, as kubectl writes durations. */
+export function durationText(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const [days, hours, minutes] = [86_400, 3_600, 60].map((unit) => Math.floor(seconds / unit));
+  const parts: [number, string][] =
+    (days ?? 0) > 0
+      ? [
+          [days ?? 0, "d"],
+          [(hours ?? 0) % 24, "h"],
+        ]
+      : (hours ?? 0) > 0
+        ? [
+            [hours ?? 0, "h"],
+            [(minutes ?? 0) % 60, "m"],
+          ]
+        : [
+            [minutes ?? 0, "m"],
+            [seconds % 60, "s"],
+          ];
+  const shown = parts.filter(([amount]) => amount > 0).map(([amount, unit]) => `${amount}${unit}`);
+  return shown.join("") || "0s";
+}
+
+function headerLines({ cluster, stack, provider, clusterUid, revision }: ClusterReport): string[] {
+  return facts("", [
+    ["Cluster", cluster ?? stack],
+    ["Stack", stack],
+    ["Provider", provider ?? ""],
+    ["UID", clusterUid ?? ""],
+    ["Revision", revision === 0 ? "none yet" : String(revision)],
+  ]);
+}
+
+function warningsOf(report: ClusterReport, nowMs: number): string[] {
+  const { openTransaction: open, interruptedOperations, strangers, cloudError } = report;
+  return [
+    ...(open === null
+      ? []
+      : [
+          `Transaction ${open.number} is not finished, begun ${durationText(nowMs - open.startedAtMs)} ago: capstan up goes on with it.`,
+        ]),
+    ...interruptedOperations.map((operation) => `Interrupted: ${operation}`),
+    ...strangers.map((what) => `In the cloud but in no record: ${what}`),
+    ...(cloudError === undefined ? [] : [`The cloud could not be looked at: ${cloudError}`]),
+  ];
+}
+
+function hostLines(host: ResourceReport, nowMs: number): string[] {
+  const { sinceMs, changedMs, drift } = host;
+  const when = (ms: number | undefined) =>
+    ms === undefined
+      ? ""
+      : `${new Date(ms).toISOString().replace(/\.\d+Z$/, "Z")} (${durationText(nowMs - ms)} ago)`;
+  return [
+    `  ${host.kind} ${host.name}:`,
+    ...facts("    ", [
+      ["Id", host.id ?? ""],
+      ["Phase", host.phase],
+      ["Address", host.address ?? ""],
+      ["Recorded", when(sinceMs)],
+      ["Last changed", changedMs === sinceMs ? "" : when(changedMs)],
+      ["Reason", host.reason],
+    ]),
+    ...(drift.length === 0 ? [] : ["    Drift (recorded -> seen):"]),
+    ...drift.map((field) => `      ${driftText([field])}`),
+  ];
+}
+
+/** "Name:   value" lines with aligned values; those without a value are left out. */
+function facts(indent: string, pairs: readonly (readonly [string, string])[]): string[] {
+  const known = pairs.filter(([, value]) => value !== "");
+  return aligned(known.map(([name, value]) => [`${name}:`, value])).map((line) => indent + line);
+}
+
+function clusterBranch(report: ClusterReport, nowMs: number): Branch {
+  const { machines, infrastructure } = report;
+  const name = report.cluster?.split("/")[1] ?? report.stack;
+  const single = machines.filter(({ machineSet }) => machineSet === undefined);
+  const resources = infrastructure.map((one) => resourceBranch(one, one.name, nowMs));
+  return {
+    row: { ...noCells, label: `Cluster ${name}`, reason: readiness(machines) },
+    children: [
+      ...(resources.length === 0
+        ? []
+        : [{ row: { ...noCells, label: "Infrastructure" }, children: resources }]),
+      ...single.map((machine) => machineBranch(machine, nowMs)),
+      ...setBranches(machines, nowMs),
+    ],
+  };
+}
+
+/** MachineDeployments with their MachineSets, then MachineSets of their own. */
+function setBranches(machines: readonly MachineReport[], nowMs: number): Branch[] {
+  const deployments = grouped(machines, ({ machineDeployment }) => machineDeployment);
+  const alone = machines.filter(({ machineDeployment }) => machineDeployment === undefined);
+  const setsOf = (some: readonly MachineReport[]) =>
+    grouped(some, ({ machineSet }) => machineSet).map(([name, members]) =>
+      groupBranch(
+        `MachineSet ${name}`,
+        members,
+        members.map((machine) => machineBranch(machine, nowMs)),
+      ),
+    );
+  return [
+    ...deployments.map(([name, members]) =>
+      groupBranch(`MachineDeployment ${name}`, members, setsOf(members)),
+    ),
+    ...setsOf(alone),
+  ];
+}
+
+function groupBranch(
+  label: string,
+  members: readonly MachineReport[],
+  children: readonly Branch[],
+): Branch {
+  return { row: { ...noCells, label, reason: readiness(members) }, children };
+}
+
+function machineBranch(machine: MachineReport, nowMs: number): Branch {
+  const { name, phase, versions, hosts } = machine;
+  // The host below has the reason, unless there is none to have it.
+  const reason = machine.reason === hosts[0]?.reason ? "" : machine.reason;
+  return {
+    row: { ...noCells, label: `Machine ${name}`, phase, version: versions.kubelet, reason },
+    children: hosts.map((host) => resourceBranch(host, hostLabel(host, name), nowMs)),
+  };
+}
+
+/** A host's name begins with its machine's; the rest of it tells it from the machine's others. */
+function hostLabel({ name }: ResourceReport, machine: string): string {
+  const { generation, incarnation } = splitHostName(name);
+  return generation.startsWith(`${machine}-`)
+    ? `${generation.slice(machine.length + 1)}-${incarnation}`
+    : name;
+}
+
+function resourceBranch(resource: ResourceReport, name: string, nowMs: number): Branch {
+  const { kind, phase, id = "", address = "", sinceMs, reason } = resource;
+  const since = sinceMs === undefined ? "" : durationText(nowMs - sinceMs);
+  const label = `${kind} ${name}`;
+  return { row: { ...noCells, label, phase, id, address, since, reason }, children: [] };
+}
+
+/** "2 of 3 machines ready, 1 gone, 1 drifted". */
+function readiness(machines: readonly MachineReport[]): string {
+  const count = (fits: (machine: MachineReport) => boolean) => machines.filter(fits).length;
+  const phase = (wanted: ShownPhase) => count((machine) => machine.phase === wanted);
+  const noun = machines.length === 1 ? "machine" : "machines";
+  const others = [
+    [phase("gone"), "gone"],
+    [phase("failed"), "failed"],
+    [phase("unknown"), "unknown"],
+    [count(({ hosts }) => hosts.some(({ drift }) => drift.length > 0)), "drifted"],
+  ] as const;
+  return [
+    `${phase("ready")} of ${machines.length} ${noun} ready`,
+    ...others.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`),
+  ].join(", ");
+}
+
+function grouped<T>(items: readonly T[], nameOf: (item: T) => string | undefined): [string, T[]][] {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const name = nameOf(item);
+    if (name === undefined) continue;
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [item]);
+    else group.push(item);
+  }
+  return [...groups];
+}
+
+const noCells = {
+  phase: "",
+  id: "",
+  address: "",
+  version: "",
+  since: "",
+  reason: "",
+} as const;
+
+const columnNames = ["phase", "id", "address", "version", "since", "reason"] as const;
+type ColumnName = (typeof columnNames)[number];
+
+/** What a narrow terminal goes without, first to go first: the reason is worth most. */
+const expendable: readonly ColumnName[] = ["since", "address", "version", "id"];
+/** Reasons are cut rather than other columns kept, but not below this. */
+const leastReasonWidth = 16;
+
+function treeText(rows: readonly Row[], { colors, columns }: Paper): string[] {
+  const names = columnsThatFit(rows, columns);
+  const head = ["NAME", ...names.map((name) => name.toUpperCase())];
+  const cells = rows.map((row) => [`${row.branch}${row.label}`, ...names.map((name) => row[name])]);
+  const [first = "", ...lines] = aligned([head, ...cells]);
+  return [
+    colors.bold(fit(first, columns)),
+    ...lines.map((line, index) => paintedBy(rows[index]?.phase ?? "", fit(line, columns), colors)),
+  ];
+}
+
+/** The columns that hold anything and that there is room for. */
+function columnsThatFit(rows: readonly Row[], columns: number): ColumnName[] {
+  let names = columnNames.filter((name) => rows.some((row) => row[name] !== ""));
+  const labels = Math.max(...rows.map(({ branch, label }) => widthOf(branch + label)));
+  const needed = () => {
+    const widths = widthsOf([
+      names.map((name) => name.toUpperCase()),
+      ...rows.map((row) => names.map((name) => row[name])),
+    ]);
+    return names.reduce(
+      (sum, name, index) =>
+        sum +
+        3 +
+        (name === "reason" ? Math.min(leastReasonWidth, widths[index] ?? 0) : (widths[index] ?? 0)),
+      labels,
+    );
+  };
+  for (const name of expendable) {
+    if (needed() <= columns) break;
+    names = names.filter((one) => one !== name);
+  }
+  return names;
+}
+
+function paintedBy(phase: Row["phase"], text: string, colors: Colors): string {
+  switch (phase) {
+    case "ready":
+      return colors.green(text);
+    case "pending":
+    case "planned":
+    case "unknown":
+      return colors.yellow(text);
+    case "failed":
+    case "gone":
+      return colors.red(text);
+    case "":
+      return text;
+  }
+}
+
+function flatten({ row, children }: Branch, branch: string, indent: string): Row[] {
+  return [
+    { ...row, branch },
+    ...children.flatMap((child, index) => {
+      const isLast = index === children.length - 1;
+      return flatten(
+        child,
+        `${indent}${isLast ? "└─ " : "├─ "}`,
+        `${indent}${isLast ? "   " : "│  "}`,
+      );
+    }),
+  ];
+}

@@ -1,0 +1,122 @@
+import { CapstanError, isCapstanError } from "../api/error.js";
+import { BadInput } from "../manifest/bad-input.js";
+import type { Command } from "commander";
+import type { CommandContext, GlobalOptions } from "./context.js";
+import { exitCodeOf, exitCodes } from "./exit.js";
+
+/** What a verb is called with. */
+export interface Call<O extends GlobalOptions> {
+  readonly options: O;
+  readonly context: CommandContext;
+  /** The program as it was wired, for what tells about the program itself. */
+  readonly program: Command;
+}
+
+/** A verb's work, to its exit code. Operands come in the order of their declaration. */
+export type Work<O extends GlobalOptions> = (
+  call: Call<O>,
+  ...operands: never[]
+) => Promise<number> | number;
+
+/**
+ * Makes `work` what a verb does. Whatever ends it is reported here, once. Work loads the code of its
+ * verb when it is called, so that no verb waits for what others need; help needs none of it.
+ */
+export function does<O extends GlobalOptions>(command: Command, work: Work<O>): Command {
+  // Too many operands are told about in execute, with what was probably meant.
+  return command.allowExcessArguments().action(async (...given: unknown[]) => {
+    const operands = given.slice(0, command.registeredArguments.length) as never[];
+    await execute<O>(command, (call) => work(call, ...operands));
+  });
+}
+
+async function execute<O extends GlobalOptions>(
+  command: Command,
+  work: (call: Call<O>) => Promise<number> | number,
+): Promise<void> {
+  const { makeContext } = await import("./context.js");
+  const options = command.optsWithGlobals<O>();
+  const interruption = listenForInterrupts();
+  const context = makeContext(options, interruption);
+  try {
+    refuseExcess(command);
+    process.exitCode = await work({ options, context, program: rootOf(command) });
+  } catch (error) {
+    report(error, context);
+    process.exitCode = exitCodeOf(error);
+  } finally {
+    interruption.end();
+    context.providers.close();
+  }
+}
+
+/** Mostly a folder named without -f, or a pattern that the shell has expanded. */
+function refuseExcess(command: Command): void {
+  const declared = command.registeredArguments;
+  if (declared.at(-1)?.variadic === true) return;
+  const [first, ...more] = command.args.slice(declared.length);
+  if (first === undefined) return;
+  const verb = pathOf(command);
+  const takesFiles = command.options.some(({ long }) => long === "--file");
+  const files = [first, ...more].map((file) => `-f ${file}`).join(" ");
+  throw new CapstanError({
+    code: "BAD_USAGE",
+    source: "user",
+    message: `${verb} does not know what to do with "${first}"`,
+    hint: takesFiles
+      ? `name manifests with -f: ${verb} ${files}${more.length > 0 ? ", or quote the pattern" : ""}`
+      : `${verb} --help tells what it takes`,
+  });
+}
+
+function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+}
+
+function rootOf(command: Command): Command {
+  return command.parent === null ? command : rootOf(command.parent);
+}
+
+function report(error: unknown, context: CommandContext): void {
+  const { json, terminal } = context;
+  if (!isCapstanError(error)) {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    terminal.error(`error: this is a defect of capstan: ${text}\n`);
+    return;
+  }
+  if (error instanceof BadInput) {
+    if (json) context.emit({ type: "error", code: error.code, diagnostics: error.diagnostics });
+    else terminal.error(`${error.message}\n`);
+    return;
+  }
+  const { code, message, source, subject, hint, retryable } = error;
+  if (json) context.emit({ type: "error", code, message, source, subject, hint, retryable });
+  else {
+    terminal.error(`${terminal.errorColors.red("error")}: ${message}\n`);
+    if (hint !== undefined) terminal.error(`hint: ${hint}\n`);
+  }
+}
+
+/** Ctrl-C once asks everything to stop where it can go on later, twice stops it now. */
+function listenForInterrupts() {
+  const stop = new AbortController();
+  const kill = new AbortController();
+  const onSignal = () => {
+    if (stop.signal.aborted) {
+      kill.abort();
+      process.exit(exitCodes.interrupted);
+    }
+    process.stderr.write("\ninterrupted: no new steps; once more stops at once\n");
+    stop.abort(new CapstanError({ code: "CANCELLED", source: "user", message: "interrupted" }));
+  };
+  process.on("SIGINT", onSignal);
+  process.on("SIGTERM", onSignal);
+  return {
+    stop: stop.signal,
+    kill: kill.signal,
+    end: () => {
+      process.off("SIGINT", onSignal);
+      process.off("SIGTERM", onSignal);
+    },
+  };
+}

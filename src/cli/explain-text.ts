@@ -1,0 +1,71 @@
+import type { ExplainedField, Explanation, FieldFacts } from "../api/explain.js";
+
+export interface ExplainTextOptions {
+  /** All fields below, names and types only. */
+  readonly recursive: boolean;
+  /** Descriptions are broken at this width. */
+  readonly width: number;
+}
+
+/** An explanation in kubectl's form. */
+export function explanationText(
+  explanation: Explanation,
+  { recursive, width }: ExplainTextOptions,
+): string {
+  const { group, kind, version, path, type, description, fields, seeAlso } = explanation;
+  const field = path.at(-1);
+  const sections = [
+    [`GROUP:      ${group}`, `KIND:       ${kind}`, `VERSION:    ${version}`],
+    ...(field === undefined ? [] : [[`FIELD: ${field} <${type}>`, ...limitsOf(explanation)]]),
+    ["DESCRIPTION:", ...wrapped(description === "" ? "<empty>" : description, 4, width)],
+    ...(fields.length === 0
+      ? []
+      : [["FIELDS:", ...(recursive ? nestedLines(fields, 1) : fieldLines(fields, width))]]),
+    ...(seeAlso.length === 0
+      ? []
+      : [["SEE ALSO:", ...seeAlso.map((other) => `    capstan explain ${other}`)]]),
+  ];
+  return `${sections.map((lines) => lines.join("\n")).join("\n\n")}\n`;
+}
+
+function fieldLines(fields: readonly ExplainedField[], width: number): string[] {
+  return fields
+    .flatMap((field) => [
+      headOf(field, 1),
+      ...limitsOf(field),
+      ...(field.description === "" ? [] : wrapped(field.description, 4, width)),
+      "",
+    ])
+    .slice(0, -1);
+}
+
+function nestedLines(fields: readonly ExplainedField[], depth: number): string[] {
+  return fields.flatMap((field) => [headOf(field, depth), ...nestedLines(field.fields, depth + 1)]);
+}
+
+function headOf({ name, type, required }: ExplainedField, depth: number): string {
+  return `${"  ".repeat(depth)}${name}\t<${type}>${required ? " -required-" : ""}`;
+}
+
+function limitsOf(facts: FieldFacts): string[] {
+  const fallback = facts.default;
+  return [
+    ...(facts.allowed === undefined ? [] : [`  enum: ${facts.allowed.join(", ")}`]),
+    ...(facts.bounds === undefined ? [] : [`  range: ${facts.bounds}`]),
+    ...(fallback === undefined
+      ? []
+      : [`  default: ${typeof fallback === "string" ? fallback : JSON.stringify(fallback)}`]),
+  ];
+}
+
+/** A text broken between words, every line indented. */
+function wrapped(text: string, indent: number, width: number): string[] {
+  const room = Math.max(20, width - indent);
+  const lines = [""];
+  for (const word of text.split(/\s+/)) {
+    const line = lines.at(-1) ?? "";
+    if (line !== "" && line.length + 1 + word.length > room) lines.push(word);
+    else lines[lines.length - 1] = line === "" ? word : `${line} ${word}`;
+  }
+  return lines.map((line) => `${" ".repeat(indent)}${line}`.trimEnd());
+}

@@ -1,0 +1,39 @@
+/** Characters that take two columns: East Asian wide ones and pictures. Source: UAX #11, UTS #51. */
+const wide =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
+const takesNoRoom = /\p{Mn}|\p{Me}|\p{Cf}/u;
+
+/** How many columns of a terminal a text without control characters takes. */
+export function widthOf(text: string): number {
+  let width = 0;
+  for (const char of text) width += widthOfChar(char);
+  return width;
+}
+
+/**
+ * One line that fits into the columns: what is too long ends in an ellipsis, and control characters
+ * become blanks, so that a message from elsewhere cannot break the screen. To be coloured afterwards.
+ */
+export function fit(text: string, columns: number): string {
+  const line = text.replace(/\p{Cc}+/gu, " ").trimEnd();
+  if (widthOf(line) <= columns) return line;
+  let room = Math.max(columns - 1, 0);
+  let kept = "";
+  for (const char of line) {
+    room -= widthOfChar(char);
+    if (room < 0) break;
+    kept += char;
+  }
+  return columns < 1 ? "" : `${kept.trimEnd()}…`;
+}
+
+/** Padded to a width, whatever its characters take. */
+export function padded(text: string, width: number): string {
+  return text + " ".repeat(Math.max(0, width - widthOf(text)));
+}
+
+function widthOfChar(char: string): number {
+  if (char < "\u0300") return 1;
+  if (takesNoRoom.test(char)) return 0;
+  return wide.test(char) ? 2 : 1;
+}

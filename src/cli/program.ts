@@ -1,0 +1,85 @@
+import { readFileSync } from "node:fs";
+import { Argument, Command } from "commander";
+import { does } from "./execute.js";
+import { exitCodes } from "./exit.js";
+import { addChangingVerbs, addLookingVerbs } from "./verbs/clusters.js";
+import { addLocalVerbs } from "./verbs/local.js";
+import { addManifestVerbs } from "./verbs/manifests.js";
+import { withExamples } from "./verbs/options.js";
+
+/** Every verb with its options and help. Loads no verb's code. */
+export function makeProgram(): Command {
+  const program = new Command("capstan")
+    .description(
+      "Kubernetes clusters as objects: planned, applied as one transaction, kept that way",
+    )
+    .version(packageVersion(), "--version")
+    .option("--state <dir>", "folder for state, key file and local cloud (default: .capstan)")
+    .option("--backend <url>", "any Pulumi backend instead of the state folder")
+    .option("--json", "JSON lines instead of text")
+    .exitOverride()
+    .showHelpAfterError("(capstan --help tells more)")
+    .addHelpText("after", `\n${exitCodeText}`);
+  withExamples(program, [
+    ["capstan init demo", "write the manifests of a cluster"],
+    ["capstan up -f demo", "make it"],
+    ["capstan describe", "look at it"],
+  ]);
+  program.commandsGroup("Write manifests:");
+  addManifestVerbs(program);
+  program.commandsGroup("Change clusters:");
+  addChangingVerbs(program);
+  program.commandsGroup("Look at clusters:");
+  addLookingVerbs(program);
+  program.commandsGroup("More:");
+  addLocalVerbs(program.command("local").description("play with the simulated cloud"));
+  addOwnVerbs(program);
+  program.helpCommand(true);
+  return program;
+}
+
+const exitCodeText = `Exit codes:
+  0    done, or nothing to do
+  1    failed before anything was changed
+  2    plan: changes are pending
+  3    destroyed incompletely; the same command goes on
+  4    up failed; what exists is kept and recorded, the same command goes on
+  5    somebody else works on the stack, or owns what the cloud holds
+  64   bad usage
+  65   bad input: nothing was touched
+  130  interrupted; the same command goes on`;
+
+/** The verbs about the program itself. */
+function addOwnVerbs(program: Command): void {
+  const completion = program
+    .command("completion")
+    .description("print a script that completes verbs, options, stacks and fields")
+    .addArgument(new Argument("<shell>", "which shell").choices(["bash", "zsh", "fish"]));
+  withExamples(completion, [
+    ["source <(capstan completion bash)", "in ~/.bashrc"],
+    ['capstan completion zsh > "$fpath[1]/_capstan"', "once"],
+    ["capstan completion fish | source", "in ~/.config/fish/config.fish"],
+  ]);
+  does(completion, async ({ context }, shell: string) => {
+    const { completionCommand } = await import("./commands/completion.js");
+    return completionCommand(shell, context);
+  });
+
+  does(program.command("version").description("print the version"), ({ context }) => {
+    const version = packageVersion();
+    if (context.json) context.emit({ type: "version", version });
+    else context.terminal.write(`capstan ${version}\n`);
+    return exitCodes.done;
+  });
+
+  // Called by the completion scripts with the words so far, the last of which is being typed.
+  does(program.command("__complete [word...]", { hidden: true }), async (call, words: string[]) => {
+    const { completeCommand } = await import("./commands/complete.js");
+    return completeCommand(words, call.program, call.context);
+  });
+}
+
+function packageVersion(): string {
+  const file = new URL("../../../package.json", import.meta.url);
+  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+}

@@ -1,0 +1,89 @@
+import type { Command } from "commander";
+import type { DescribeOptions } from "../commands/describe.js";
+import type { DestroyOptions } from "../commands/destroy.js";
+import type { EnvOptions } from "../commands/env.js";
+import type { PlanOptions } from "../commands/plan.js";
+import type { StatusOptions } from "../commands/status.js";
+import type { UpOptions } from "../commands/up.js";
+import { does } from "../execute.js";
+import { withExamples, withFiles, withPlanning, withTimeout, withYes } from "./options.js";
+
+/** The verbs that change clusters: plan, up, destroy. */
+export function addChangingVerbs(program: Command): void {
+  const plan = withPlanning(withFiles(program.command("plan"))).description(
+    "show what up would do; exit 0: nothing, 2: changes pending",
+  );
+  withExamples(plan, [
+    ["capstan plan -f clusters/prod", "one folder of manifests"],
+    ["capstan plan -f 'clusters/*'", "every folder that fits"],
+    ["capstan plan -f prod.yaml --json", "for a program"],
+  ]);
+  does<PlanOptions>(plan, async ({ options, context }) => {
+    const { planCommand } = await import("../commands/plan.js");
+    return planCommand(options, context);
+  });
+
+  const up = withTimeout(withPlanning(withYes(withFiles(program.command("up"))))).description(
+    "plan, ask, apply",
+  );
+  withExamples(up, [
+    ["capstan up -f clusters/prod", "asks before it changes anything"],
+    ["capstan up --yes -f clusters/prod", "for scripts"],
+    ["generate | capstan up --yes -f -", "manifests from another program"],
+  ]);
+  does<UpOptions>(up, async ({ options, context }) => {
+    const { upCommand } = await import("../commands/up.js");
+    return upCommand(options, context);
+  });
+
+  const destroy = withTimeout(
+    withYes(withFiles(program.command("destroy [stack...]"))),
+  ).description("delete clusters and all their resources; cannot be taken back");
+  withExamples(destroy, [
+    ["capstan destroy -f clusters/demo", "the clusters of these manifests"],
+    ["capstan destroy default/demo", "by name, when the manifests are gone"],
+  ]);
+  does<DestroyOptions>(destroy, async ({ options, context }, stacks: string[]) => {
+    const { destroyCommand } = await import("../commands/destroy.js");
+    return destroyCommand(stacks, options, context);
+  });
+}
+
+/** The verbs that look at clusters: status, describe, env. */
+export function addLookingVerbs(program: Command): void {
+  const status = withFiles(program.command("status [stack...]")).description(
+    "list machines: what is recorded and what the cloud shows",
+  );
+  withExamples(status, [
+    ["capstan status", "every cluster in the state folder"],
+    ["capstan status default/prod --json", "one of them, for a program"],
+  ]);
+  does<StatusOptions>(status, async ({ options, context }, stacks: string[]) => {
+    const { statusCommand } = await import("../commands/status.js");
+    return statusCommand(stacks, options, context);
+  });
+
+  const describe = withFiles(program.command("describe [stack|machine/name...]")).description(
+    "show clusters as trees with reasons, or machines in full",
+  );
+  withExamples(describe, [
+    ["capstan describe", "every cluster in the state folder"],
+    ["capstan describe default/prod", "one cluster: phases, hosts, drift, what is interrupted"],
+    ["capstan describe machine/cp-0", "one machine in full"],
+  ]);
+  does<DescribeOptions>(describe, async ({ options, context }, named: string[]) => {
+    const { describeCommand } = await import("../commands/describe.js");
+    return describeCommand(named, options, context);
+  });
+
+  const env = withFiles(program.command("env <stack>")).description(
+    "print the exports that a plain pulumi needs, and write the stack's settings file",
+  );
+  withExamples(env, [
+    ['eval "$(capstan env default/prod)"', "then: pulumi preview --stack default.prod"],
+  ]);
+  does<EnvOptions>(env, async ({ options, context }, stack: string) => {
+    const { envCommand } = await import("../commands/env.js");
+    return envCommand(stack, options, context);
+  });
+}

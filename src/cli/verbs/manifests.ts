@@ -1,0 +1,94 @@
+import { type Command, Option } from "commander";
+import type { ExplainOptions } from "../commands/explain.js";
+import type { GraphOptions } from "../commands/graph.js";
+import type { InitOptions } from "../commands/init.js";
+import type { ValidateOptions } from "../commands/validate.js";
+import { does } from "../execute.js";
+import { wholeNumber, withExamples, withFiles } from "./options.js";
+
+/** The verbs for writing manifests: init, validate, explain, graph, crds. None needs a state. */
+export function addManifestVerbs(program: Command): void {
+  addInit(program);
+  const validate = withFiles(program.command("validate")).description(
+    "check manifests, every mistake at once; exit 0: valid, 65: not",
+  );
+  withExamples(validate, [
+    ["capstan validate -f clusters/prod", "looks at no state and at no cloud"],
+    ["capstan validate --json -f 'clusters/*'", "for an editor or a pipeline"],
+  ]);
+  does<ValidateOptions>(validate, async ({ options, context }) => {
+    const { validateCommand } = await import("../commands/validate.js");
+    return validateCommand(options, context);
+  });
+
+  const explain = program
+    .command("explain [kind.field]")
+    .description("tell what a kind or a field means")
+    .option("--recursive", "all fields below, names and types only");
+  withExamples(explain, [
+    ["capstan explain", "list the kinds"],
+    ["capstan explain machine.spec.versions", "a field and those inside it"],
+    ["capstan explain md --recursive", "the whole MachineDeployment at a glance"],
+    ["capstan explain LocalMachineProviderSpec.size", "a field of a provider's object"],
+  ]);
+  does<ExplainOptions>(explain, async ({ options, context }, words: string | undefined) => {
+    const { explainCommand } = await import("../commands/explain.js");
+    return explainCommand(words, options, context);
+  });
+
+  addGraph(program);
+  const crds = program
+    .command("crds")
+    .description("print a CustomResourceDefinition for every kind");
+  withExamples(crds, [
+    ["capstan crds | kubectl apply --server-side -f -", "make the kinds known to an API server"],
+  ]);
+  does(crds, async ({ context }) => {
+    const { crdsCommand } = await import("../commands/crds.js");
+    return crdsCommand(context);
+  });
+}
+
+function addInit(program: Command): void {
+  const init = program
+    .command("init <dir>")
+    .description("write the manifests of a new cluster into a new folder")
+    .option("--provider <name>", "who runs the hosts", "local")
+    .option("--name <name>", "name of the cluster (default: the folder's)")
+    .addOption(
+      new Option("--control-planes <n>", "members of the control plane")
+        .choices(["1", "3"])
+        .default("1"),
+    )
+    .option("--workers <n>", "number of workers", wholeNumber, 2);
+  withExamples(init, [
+    ["capstan init demo", "one control plane, two workers, on the simulated cloud"],
+    ["capstan init --control-planes 3 --workers 5 clusters/prod", "a larger one"],
+  ]);
+  does<Omit<InitOptions, "controlPlanes"> & { controlPlanes: string }>(
+    init,
+    async ({ options, context }, folder: string) => {
+      const { initCommand } = await import("../commands/init.js");
+      const controlPlanes = Number(options.controlPlanes);
+      return initCommand(folder, { ...options, controlPlanes }, context);
+    },
+  );
+}
+
+function addGraph(program: Command): void {
+  const graph = withFiles(program.command("graph"))
+    .description("draw what manifests compile to, as if nothing existed yet")
+    .addOption(
+      new Option("--format <format>", "for Mermaid or for Graphviz")
+        .choices(["mermaid", "dot"])
+        .default("mermaid"),
+    );
+  withExamples(graph, [
+    ["capstan graph -f clusters/prod", "Mermaid, for Markdown"],
+    ["capstan graph --format dot -f clusters/prod | dot -Tsvg > prod.svg", "a picture"],
+  ]);
+  does<GraphOptions>(graph, async ({ options, context }) => {
+    const { graphCommand } = await import("../commands/graph.js");
+    return graphCommand(options, context);
+  });
+}

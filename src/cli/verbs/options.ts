@@ -1,0 +1,54 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+
+export function wholeNumber(text: string): number {
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError("expected a whole number");
+  return Number(text);
+}
+
+export function share(text: string): number {
+  if (!/^(0(\.\d+)?|1(\.0+)?)$/.test(text)) {
+    throw new InvalidArgumentError("expected 0 to 1, e.g. 0.1");
+  }
+  return Number(text);
+}
+
+const collect = (value: string, earlier: string[]): string[] => [...earlier, value];
+
+/** -f, which every verb that reads manifests has. */
+export function withFiles(command: Command): Command {
+  const about =
+    "manifests: a file, a folder, a quoted pattern, or - for standard input; may be repeated";
+  return command.addOption(
+    new Option("-f, --file <path>", about).argParser(collect).default([], "none"),
+  );
+}
+
+export function withTimeout(command: Command): Command {
+  return command.option(
+    "--timeout <seconds>",
+    "how long hosts may take to run, or to go away",
+    wholeNumber,
+    600,
+  );
+}
+
+export function withYes(command: Command): Command {
+  return command.option("-y, --yes", "do not ask");
+}
+
+/** Options that decide what a plan is made of. */
+export function withPlanning(command: Command): Command {
+  return command
+    .option("--adopt", "take over what the cloud holds of a cluster without state")
+    .option("--prune", "delete clusters that these manifests no longer hold");
+}
+
+/** Commands with what they do, at the end of a verb's help. */
+export function withExamples(
+  command: Command,
+  examples: readonly (readonly [command: string, about: string])[],
+): Command {
+  const width = Math.max(...examples.map(([line]) => line.length));
+  const lines = examples.map(([line, about]) => `  ${line.padEnd(width)}   ${about}`);
+  return command.addHelpText("after", `\nExamples:\n${lines.join("\n")}`);
+}
