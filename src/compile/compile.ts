@@ -1,11 +1,6 @@
 import { digestOf } from "../api/digest.js";
 import type { JsonObject } from "../api/json.js";
-import {
-  type ClusterObject,
-  clusterNameOf,
-  isControlPlane,
-  providerValue,
-} from "../api/types.js";
+import { type ClusterObject, clusterNameOf, isControlPlane, providerValue } from "../api/types.js";
 import { resolveRefs } from "../graph/graph.js";
 import type { CompiledParts, Identity, InfrastructureProvider } from "../provider/port.js";
 import type { ExpandedMachine, TemplateJudge } from "../sets/expand.js";

@@ -9,6 +9,9 @@ import type { Plan } from "../plan/plan.js";
 export function refuseInline(plan: Plan, state: StackState, stale: readonly string[]): void {
   const command = "capstan up with the same manifests";
   const { transaction } = state;
+  if (transaction !== undefined && transaction.target.cluster !== plan.cluster) {
+    throw open(plan, `this stack holds ${transaction.target.cluster}`, "give each cluster a stack of its own");
+  }
   if (transaction !== undefined && transaction.owner !== "files") {
     throw open(plan, `it is owned by ${transaction.owner}`, `change it there`);
   }

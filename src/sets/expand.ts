@@ -79,7 +79,15 @@ function currentSet(
       .filter(({ owner }) => owner?.machineSet === name)
       .every((machine) => judge.canFollow(deployment, machine)),
   );
-  return following ?? `${deployment.metadata.name}-${judge.hash(deployment)}`;
+  return following ?? freshName(`${deployment.metadata.name}-${judge.hash(deployment)}`, setNames);
+}
+
+/** The hash leaves out what may change in place, so an old set can have the name already. */
+function freshName(name: string, taken: readonly string[]): string {
+  if (!taken.includes(name)) return name;
+  for (let count = 2; ; count += 1) {
+    if (!taken.includes(`${name}-${count}`)) return `${name}-${count}`;
+  }
 }
 
 /** Existing machines stay, lowest ordinals first; missing ones take the lowest free ordinals. */

@@ -54,7 +54,10 @@ export function chooseVersions(
     }),
     machineSets: desired.machineSets.map((set) => {
       const { name } = set.metadata;
-      return withTemplate(set, versionsOf(({ owner }) => owner?.machineSet === name));
+      return withTemplate(
+        set,
+        versionsOf(({ owner }) => owner?.machineSet === name),
+      );
     }),
     machineDeployments: desired.machineDeployments.map((deployment) => {
       const { name } = deployment.metadata;

@@ -64,10 +64,7 @@ export function programOf(
       !admission.deletions.has(key),
   );
   const transaction = transactionRegistration(plan, payloads.transaction);
-  const members = [
-    ...wanted.map((node) => registrationOf(plan, node)),
-    ...kept.map(verbatim),
-  ];
+  const members = [...wanted.map((node) => registrationOf(plan, node)), ...kept.map(verbatim)];
   const parents = [...new Set(members.flatMap(({ parent }) => parent ?? []))];
   const body = ordered([...parents.map(componentRegistration), ...members]).map(afterTransaction);
   const revision = admission.commit
@@ -193,16 +190,14 @@ function afterTransaction(registration: Registration): Registration {
 
 function ordered(registrations: readonly Registration[]): Registration[] {
   const byKey = new Map(registrations.map((registration) => [registration.key, registration]));
-  const nodes = registrations.map(
-    ({ kind, name, type, parent, dependsOn }): GraphNode => ({
-      kind,
-      name,
-      type,
-      ...(parent !== undefined && { parent }),
-      spec: {},
-      dependsOn,
-    }),
-  );
+  const nodes = registrations.map(({ kind, name, type, parent, dependsOn }): GraphNode => ({
+    kind,
+    name,
+    type,
+    ...(parent !== undefined && { parent }),
+    spec: {},
+    dependsOn,
+  }));
   return inDependencyOrder(nodes).map((node) => byKey.get(keyOf(node)) as Registration);
 }
 

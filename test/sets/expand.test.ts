@@ -112,6 +112,20 @@ describe("a changed template", () => {
     assert.deepEqual(sizesOf(after), ["large", "large"]);
   });
 
+  it("that the hash does not show makes a new set beside the old one all the same", () => {
+    const before = expand([machineDeployment("web", 2, { diskGib: 40 })]);
+    const after = expand([machineDeployment("web", 2, { diskGib: 20 })], before);
+    const [old] = before;
+    assert.deepEqual(namesOf(after), [
+      `${old?.owner?.machineSet ?? ""}-2-0`,
+      `${old?.owner?.machineSet ?? ""}-2-1`,
+    ]);
+    assert.deepEqual(
+      namesOf(expand([machineDeployment("web", 2, { diskGib: 20 })], after)),
+      namesOf(after),
+    );
+  });
+
   it("that comes back finds its set again", () => {
     const small = expand([machineDeployment("web", 2, { size: "small" })]);
     const large = expand([machineDeployment("web", 2, { size: "large" })], small);
