@@ -1,38 +1,46 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync } from "node:fs";
-import { dirname } from "node:path";
-import { DatabaseSync, type SQLInputValue } from "node:sqlite";
-import { CapstanError, messageOf } from "../../src/api/error.js";
+import type { DatabaseSync } from "node:sqlite";
+import { CapstanError, isCapstanError } from "../../src/api/error.js";
 import type { JsonObject } from "../../src/api/json.js";
 import type { Clock, Identity } from "../../src/provider/port.js";
-import { type Fault, takeFault, takesEffect } from "./faults.js";
-import { cloudSchema, cloudSchemaVersion } from "./schema.js";
+import { CloudFile } from "./cloud-file.js";
+import {
+  clearFaults,
+  declaredFaults,
+  type Fault,
+  listFaults,
+  type RandomFaults,
+  type StoredFault,
+  storeFault,
+  storeRandomFaults,
+  takeFaults,
+  takesEffect,
+  type Trouble,
+  troublesText,
+} from "./faults.js";
+import { type LedgerEntry, type Log, logOf, readLedger } from "./ledger.js";
+import {
+  insertResource,
+  type LocalKind,
+  type LocalResource,
+  type LocalScope,
+  type LocalState,
+  resourceById,
+  resourceByToken,
+  resourcesIn,
+  setState,
+} from "./resource.js";
+import {
+  allocateStatus,
+  courseOf,
+  networkOf,
+  refuseGone,
+  refuseOverQuota,
+  refuseWhileUsed,
+  settle,
+} from "./rules.js";
 
-export type LocalKind = "LocalNetwork" | "LocalLoadBalancer" | "LocalHost";
-export type LocalState = "pending" | "running" | "terminated";
-
-export interface LocalResource {
-  readonly id: string;
-  readonly kind: LocalKind;
-  readonly state: LocalState;
-  readonly who: Identity;
-  readonly spec: JsonObject;
-  readonly status: JsonObject;
-  readonly createdMs: number;
-  readonly readyMs: number;
-}
-
-export interface LedgerEntry {
-  readonly seq: number;
-  readonly atMs: number;
-  readonly pid: number;
-  readonly call: string;
-  readonly effect: string;
-  readonly kind: string | null;
-  readonly id: string | null;
-  readonly name: string | null;
-  readonly detail: string | null;
-}
+export type { LedgerEntry, LocalKind, LocalResource, LocalScope, LocalState };
 
 const idPrefix: Record<LocalKind, string> = {
   LocalNetwork: "net",
@@ -40,28 +48,54 @@ const idPrefix: Record<LocalKind, string> = {
   LocalHost: "host",
 };
 
-/** How long a writer waits inside SQLite: it blocks the event loop, so the rest is waited outside. */
-const busyTimeoutMs = 50;
-const busyDeadlineMs = 20_000;
-const defaultBootMs = 200;
-const hangMs = 10 * 60_000;
+/** What is asked of the cloud, and about what. */
+interface Request {
+  readonly call: string;
+  readonly kind?: LocalKind;
+  readonly id?: string;
+  readonly who?: Identity;
+  /** Of a resource to be made. */
+  readonly spec?: JsonObject;
+  /** The one name that a listing asks for. */
+  readonly name?: string;
+}
+
+/** What carries a request out. Rules refuse by throwing, before anything is written. */
+type Effect<T> = (at: {
+  readonly database: DatabaseSync;
+  readonly now: number;
+  /** The resource with the request's id or token, if there is one. */
+  readonly found: LocalResource | undefined;
+  readonly course: readonly Trouble[];
+  readonly log: Log;
+}) => T;
+
+interface Outcome<T> {
+  readonly trouble?: Trouble;
+  /** A rule of the cloud spoke against it. */
+  readonly refusal?: CapstanError;
+  readonly answer?: T;
+}
 
 /**
  * The simulated cloud: networks, load balancers and hosts in one SQLite file that several processes
  * may use at once. It behaves like EC2 where that is inconvenient: a create answers before the host
- * runs, a token of a terminated host gives that host back, names are not unique, and a network that
- * holds hosts cannot be deleted. Every call and its effect goes into the ledger in the same
- * SQLite transaction as the effect itself.
+ * runs, a token of a terminated host gives that host back, names are not unique, listings can lag, and
+ * a network that holds hosts cannot be deleted. Every call and its effect, refusals included, goes
+ * into the ledger in the same SQLite transaction as the effect itself.
  *
- * Errors: CLOUD_CORRUPT (file is no cloud of ours), CLOUD_FAILED, CLOUD_THROTTLED, QUOTA, CANCELLED.
+ * Errors: CLOUD_CORRUPT (file is no cloud of ours), CLOUD_FAILED, CLOUD_THROTTLED, QUOTA,
+ * RESOURCE_GONE, CANCELLED.
  */
 export class LocalCloud {
-  private database: DatabaseSync | undefined;
+  private readonly file: CloudFile;
 
   constructor(
     readonly path: string,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    this.file = new CloudFile(path, clock);
+  }
 
   /** Finds or makes a resource by token. Answers as soon as it is recorded; a host then boots. */
   create(
@@ -70,65 +104,53 @@ export class LocalCloud {
     spec: JsonObject,
     signal?: AbortSignal,
   ): Promise<LocalResource> {
-    return this.call("create", { kind, who }, signal, (database, log) => {
-      const known = this.withToken(database, kind, who.token);
-      if (known !== undefined) {
-        log("found", known);
-        return known;
+    const request: Request = { call: "create", kind, who, spec };
+    return this.call(request, signal, ({ database, now, found, course, log }) => {
+      if (found !== undefined) {
+        log("found", found);
+        return found;
       }
       if (kind === "LocalHost") refuseOverQuota(database, spec);
-      const now = this.clock.now();
       const id = `${idPrefix[kind]}-${randomBytes(8).toString("hex")}`;
-      const readyMs = kind === "LocalHost" ? now + bootMsOf(database, spec) : now;
-      const status = allocateStatus(database, kind, id, spec);
-      database
-        .prepare(
-          `INSERT INTO resources VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)`,
-        )
-        .run(
-          id,
-          kind,
-          kind === "LocalHost" ? "pending" : "running",
-          who.cluster,
-          who.clusterUid,
-          who.name,
-          who.token,
-          JSON.stringify(spec),
-          JSON.stringify(status),
-          now,
-          readyMs,
-        );
-      const made = this.byId(database, id) as LocalResource;
+      const made: LocalResource = {
+        ...{ id, kind, who, spec },
+        state: kind === "LocalHost" ? "pending" : "running",
+        status: allocateStatus(database, { kind, id, spec }),
+        ...courseOf(database, { kind, spec, now }, course),
+      };
+      insertResource(database, made);
       log("created", made, spec);
       return made;
     });
   }
 
-  /** One resource by id, or undefined. Gone resources are shown with state "terminated". */
+  /** One resource by id, or undefined. Never lags; gone resources have state "terminated". */
   get(id: string, signal?: AbortSignal): Promise<LocalResource | undefined> {
-    return this.call("get", { id }, signal, (database, log) => {
-      const found = this.byId(database, id);
+    return this.call({ call: "get", id }, signal, ({ found, log }) => {
       log(found === undefined ? "none" : "found", found);
       return found;
     });
   }
 
-  /** What carries a cluster's marks, oldest first, gone resources included. */
-  list(
-    scope: { readonly cluster?: string; readonly clusterUid?: string; readonly name?: string },
+  /** The resource that a create with this token would give, or undefined. Never lags. */
+  getByToken(
+    kind: LocalKind,
+    who: Identity,
     signal?: AbortSignal,
-  ): Promise<LocalResource[]> {
-    return this.call("list", {}, signal, (database, log) => {
-      const rows = database
-        .prepare(
-          `SELECT * FROM resources WHERE (?1 IS NULL OR cluster = ?1) AND (?2 IS NULL OR cluster_uid = ?2)
-             AND (?3 IS NULL OR name = ?3)
-           ORDER BY created_ms, rowid`,
-        )
-        .all(scope.cluster ?? null, scope.clusterUid ?? null, scope.name ?? null)
-        .map(fromRow);
-      log(`found ${rows.length}`);
-      return rows;
+  ): Promise<LocalResource | undefined> {
+    return this.call({ call: "get", kind, who }, signal, ({ found, log }) => {
+      log(found === undefined ? "none" : "found", found);
+      return found;
+    });
+  }
+
+  /** What carries a cluster's marks, oldest first, gone resources included. May lag behind creates. */
+  list(scope: LocalScope, signal?: AbortSignal): Promise<LocalResource[]> {
+    const request = { call: "list", ...(scope.name !== undefined && { name: scope.name }) };
+    return this.call(request, signal, ({ database, now, log }) => {
+      const listed = resourcesIn(database, scope, now);
+      log(`found ${listed.length}`);
+      return listed;
     });
   }
 
@@ -139,12 +161,10 @@ export class LocalCloud {
     signal?: AbortSignal,
     call: "update" | "set" = "update",
   ): Promise<LocalResource> {
-    return this.call(call, { id }, signal, (database, log) => {
-      this.mustBeAlive(database, id, call);
-      database
-        .prepare("UPDATE resources SET spec = ? WHERE id = ?")
-        .run(JSON.stringify(spec), id);
-      const changed = this.byId(database, id) as LocalResource;
+    return this.call({ call, id }, signal, ({ database, found, log }) => {
+      refuseGone(found, call, id);
+      database.prepare("UPDATE resources SET spec = ? WHERE id = ?").run(JSON.stringify(spec), id);
+      const changed = { ...found, spec };
       log("updated", changed, spec);
       return changed;
     });
@@ -156,218 +176,133 @@ export class LocalCloud {
     signal?: AbortSignal,
     call: "terminate" | "kill" = "terminate",
   ): Promise<void> {
-    return this.call(call, { id }, signal, (database, log) => {
-      const resource = this.byId(database, id);
-      if (resource === undefined || resource.state === "terminated") {
-        log("already gone", resource);
+    return this.call({ call, id }, signal, ({ database, now, found, log }) => {
+      if (found === undefined || found.state === "terminated") {
+        log("already gone", found);
         return;
       }
-      refuseWhileUsed(database, resource);
-      database
-        .prepare("UPDATE resources SET state = 'terminated', gone_ms = ? WHERE id = ?")
-        .run(this.clock.now(), id);
-      log("terminated", resource);
+      refuseWhileUsed(database, found);
+      setState(database, id, "terminated", now);
+      log("terminated", found);
+    });
+  }
+
+  /** Everything as it is, oldest first: for people and judges. No call: no fault, no ledger entry. */
+  everything(): Promise<LocalResource[]> {
+    return this.file.write((database) => {
+      settle(database, this.clock.now());
+      return resourcesIn(database, {});
     });
   }
 
   /** The ledger from `afterSeq` on, in order. */
-  async ledger(afterSeq = 0): Promise<LedgerEntry[]> {
-    const database = await this.open();
-    return database
-      .prepare(
-        `SELECT seq, at_ms AS atMs, pid, call, effect, kind, id, name, detail
-         FROM ledger WHERE seq > ? ORDER BY seq`,
-      )
-      .all(afterSeq) as unknown as LedgerEntry[];
+  ledger(afterSeq = 0): Promise<LedgerEntry[]> {
+    return this.file.read((database) => readLedger(database, afterSeq));
   }
 
-  /** Makes the next `times` calls of a kind go wrong; see docs/local-cloud. */
-  async addFault(fault: Fault & { readonly times: number }): Promise<void> {
-    await this.write((database) =>
-      database
-        .prepare("INSERT INTO faults (call, mode, name, remaining) VALUES (?, ?, ?, ?)")
-        .run(fault.call, fault.mode, fault.name ?? null, fault.times),
-    );
+  /** Makes coming calls go wrong; see docs/local-cloud. */
+  addFault(fault: Fault): Promise<void> {
+    return this.file.write((database) => storeFault(database, fault));
   }
 
-  async clearFaults(): Promise<void> {
-    await this.write((database) => database.exec("DELETE FROM faults"));
+  /** Makes coming calls go wrong as a seed has it: the n-th call from now always meets the same. */
+  addRandomFaults(random: RandomFaults): Promise<void> {
+    return this.file.write((database) => storeRandomFaults(database, random));
+  }
+
+  /** The faults that were added and are not used up, oldest first. */
+  faults(): Promise<StoredFault[]> {
+    return this.file.read(listFaults);
+  }
+
+  /** Forgets all added faults. What specs declare stays. */
+  clearFaults(): Promise<void> {
+    return this.file.write(clearFaults);
   }
 
   close(): void {
-    this.database?.close();
-    this.database = undefined;
+    this.file.close();
   }
 
-  /** One call as a cloud's user sees it: fault, effect and ledger entry, then the answer. */
+  /** One call as a cloud's user sees it: faults, effect and ledger entry, then the answer. */
   private async call<T>(
-    call: string,
-    about: { readonly kind?: LocalKind; readonly who?: Identity; readonly id?: string },
+    request: Request,
     signal: AbortSignal | undefined,
-    effect: (database: DatabaseSync, log: Log) => T,
+    effect: Effect<T>,
   ): Promise<T> {
     signal?.throwIfAborted();
-    const { fault, answer } = await this.write((database) => {
-      this.settle(database);
-      const fault = takeFault(database, call, about.who?.name ?? nameOf(database, about.id));
-      const log = this.log(database, call);
-      if (fault === undefined || takesEffect(fault)) {
-        return { fault, answer: effect(database, log) };
-      }
-      log(`refused: ${fault}`);
-      return { fault, answer: undefined };
-    });
-    if (fault === "hang" || fault === "hangAfter") await this.clock.sleep(hangMs, signal);
-    if (fault !== undefined) throw faultError(call, fault);
-    return answer;
+    const { trouble, refusal, answer } = await this.file.write((database) =>
+      this.carryOut(database, request, effect),
+    );
+    if (trouble?.mode === "hang" || trouble?.mode === "hangAfter") {
+      await this.clock.sleep(trouble.ms, signal);
+    }
+    if (trouble !== undefined) throw troubleError(request.call, trouble);
+    if (refusal !== undefined) throw refusal;
+    return answer as T;
   }
 
-  /** Hosts whose boot time has passed are running now; the ledger says since when. */
-  private settle(database: DatabaseSync): void {
+  private carryOut<T>(database: DatabaseSync, request: Request, effect: Effect<T>): Outcome<T> {
     const now = this.clock.now();
-    const booted = database
-      .prepare("SELECT * FROM resources WHERE state = 'pending' AND ready_ms <= ? ORDER BY ready_ms")
-      .all(now)
-      .map(fromRow);
-    for (const resource of booted) {
-      database.prepare("UPDATE resources SET state = 'running' WHERE id = ?").run(resource.id);
-      this.log(database, "boot", resource.readyMs)("running", resource);
+    settle(database, now);
+    const found = subjectOf(database, request);
+    const { call } = request;
+    const troubles = faultsOf(database, request, found);
+    const fault = troublesText(troubles);
+    const log = logOf(database, { call, atMs: now, ...(fault !== undefined && { fault }) });
+    const { answer: trouble, course } = troubles;
+    if (trouble !== undefined && !takesEffect(trouble.mode)) {
+      log(`refused: ${trouble.mode}`, found ?? request);
+      return { trouble };
+    }
+    try {
+      const answer = effect({ database, now, found, course, log });
+      return { answer, ...(trouble !== undefined && { trouble }) };
+    } catch (error) {
+      if (!isCapstanError(error)) throw error;
+      log(`refused: ${error.code}`, found ?? request);
+      return { refusal: error, ...(trouble !== undefined && { trouble }) };
     }
   }
+}
 
-  private log(database: DatabaseSync, call: string, atMs = this.clock.now()): Log {
-    return (effect, resource, detail) => {
-      database
-        .prepare(
-          `INSERT INTO ledger (at_ms, pid, call, effect, kind, id, cluster, cluster_uid, name, token, detail)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        )
-        .run(
-          atMs,
-          process.pid,
-          call,
-          effect,
-          resource?.kind ?? null,
-          resource?.id ?? null,
-          resource?.who.cluster ?? null,
-          resource?.who.clusterUid ?? null,
-          resource?.who.name ?? null,
-          resource?.who.token ?? null,
-          detail === undefined ? null : JSON.stringify(detail),
-        );
-    };
-  }
+function subjectOf(database: DatabaseSync, request: Request): LocalResource | undefined {
+  const { id, kind, who } = request;
+  if (id !== undefined) return resourceById(database, id);
+  if (kind === undefined || who === undefined) return undefined;
+  return resourceByToken(database, kind, who.token);
+}
 
-  private byId(database: DatabaseSync, id: string): LocalResource | undefined {
-    const row = database.prepare("SELECT * FROM resources WHERE id = ?").get(id);
-    return row === undefined ? undefined : fromRow(row);
-  }
+/** What goes wrong with a request: added faults, then those of its own spec and of its network's. */
+function faultsOf(database: DatabaseSync, request: Request, found: LocalResource | undefined) {
+  const token = (found?.who ?? request.who)?.token;
+  const spec = found?.spec ?? request.spec;
+  const name = (found?.who ?? request.who)?.name ?? request.name;
+  const network = spec === undefined ? undefined : networkOf(database, spec);
+  const declared = [
+    ...(token === undefined || spec === undefined ? [] : declaredFaults({ token, spec })),
+    ...(network === undefined
+      ? []
+      : declaredFaults({ token: network.who.token, spec: network.spec })),
+  ];
+  const about = {
+    call: request.call,
+    isHost: (found?.kind ?? request.kind) === "LocalHost",
+    makesNew: request.call === "create" && found === undefined,
+    ...(name !== undefined && { name }),
+  };
+  return takeFaults(database, about, declared);
+}
 
-  private withToken(
-    database: DatabaseSync,
-    kind: LocalKind,
-    token: string,
-  ): LocalResource | undefined {
-    // A terminated host answers to its token for ever, as on EC2; other kinds forget theirs.
-    const row = database
-      .prepare(
-        `SELECT * FROM resources WHERE kind = ? AND token = ? AND (kind = 'LocalHost' OR state <> 'terminated')`,
-      )
-      .get(kind, token);
-    return row === undefined ? undefined : fromRow(row);
-  }
-
-  private mustBeAlive(database: DatabaseSync, id: string, call: string): void {
-    const resource = this.byId(database, id);
-    if (resource === undefined || resource.state === "terminated") {
-      throw new CapstanError({
-        code: "RESOURCE_GONE",
-        source: "cloud",
-        message: `cannot ${call} ${id}: it is gone`,
-      });
-    }
-  }
-
-  /** One short immediate transaction; while another process writes, waits without blocking. */
-  private async write<T>(work: (database: DatabaseSync) => T): Promise<T> {
-    return this.whenFree(async () => {
-      const database = await this.open();
-      database.exec("BEGIN IMMEDIATE");
-      try {
-        const result = work(database);
-        database.exec("COMMIT");
-        return result;
-      } catch (error) {
-        if (database.isTransaction) database.exec("ROLLBACK");
-        throw error;
-      }
+function troubleError(call: string, { mode }: Trouble): CapstanError {
+  if (mode === "quota") {
+    return new CapstanError({
+      code: "QUOTA",
+      source: "cloud",
+      message: "local cloud: a quota is exhausted (quota, by fault)",
+      hint: "capstan local fault --clear forgets the faults that were set",
     });
   }
-
-  private async whenFree<T>(work: () => Promise<T>): Promise<T> {
-    const deadline = this.clock.now() + busyDeadlineMs;
-    for (let waitMs = 2; ; waitMs = Math.min(waitMs * 2, 50)) {
-      try {
-        return await work();
-      } catch (error) {
-        if (!isBusy(error) || this.clock.now() > deadline) throw error;
-        await this.clock.sleep(waitMs);
-      }
-    }
-  }
-
-  private async open(): Promise<DatabaseSync> {
-    this.database ??= await this.whenFree(async () => openFile(this.path));
-    return this.database;
-  }
-}
-
-type Log = (effect: string, resource?: LocalResource, detail?: JsonObject) => void;
-
-function openFile(path: string): DatabaseSync {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  let database: DatabaseSync | undefined;
-  try {
-    database = new DatabaseSync(path, { timeout: busyTimeoutMs });
-    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
-    database.exec("BEGIN IMMEDIATE");
-    const version = Number(database.prepare("PRAGMA user_version").get()?.["user_version"]);
-    if (version > cloudSchemaVersion) {
-      throw corrupt(path, `it was written by a newer release (layout ${version})`);
-    }
-    const tables = Number(database.prepare("SELECT count(*) AS n FROM sqlite_schema").get()?.["n"]);
-    if (version === 0 && tables > 0) throw corrupt(path, "it is a database of something else");
-    if (version === 0) {
-      database.exec(cloudSchema);
-      database.exec(`PRAGMA user_version = ${cloudSchemaVersion}`);
-    }
-    database.exec("COMMIT");
-    return database;
-  } catch (error) {
-    database?.close();
-    if (isBusy(error) || error instanceof CapstanError) throw error;
-    throw corrupt(path, messageOf(error), error);
-  }
-}
-
-function corrupt(path: string, reason: string, cause?: unknown): CapstanError {
-  return new CapstanError({
-    code: "CLOUD_CORRUPT",
-    source: "cloud",
-    subject: path,
-    message: `cannot open local cloud ${path}: ${reason}`,
-    hint: "the file was left as it is; restore it from a backup or choose another --state",
-    cause,
-  });
-}
-
-/** SQLITE_BUSY (5) and SQLITE_LOCKED (6), primary codes. */
-function isBusy(error: unknown): boolean {
-  const code = (error as { errcode?: number } | null)?.errcode;
-  return code !== undefined && ((code & 0xff) === 5 || (code & 0xff) === 6);
-}
-
-function faultError(call: string, mode: Fault["mode"]): CapstanError {
   const lost = mode === "lose" || mode === "hang" || mode === "hangAfter";
   return new CapstanError({
     code: mode === "throttle" ? "CLOUD_THROTTLED" : "CLOUD_FAILED",
@@ -376,105 +311,4 @@ function faultError(call: string, mode: Fault["mode"]): CapstanError {
     retryable: mode === "throttle",
     ambiguous: lost,
   });
-}
-
-function fromRow(row: Record<string, unknown>): LocalResource {
-  const text = (key: string): string => String(row[key]);
-  const kind = text("kind") as LocalKind;
-  return {
-    id: text("id"),
-    kind,
-    state: text("state") as LocalState,
-    who: {
-      cluster: text("cluster"),
-      clusterUid: text("cluster_uid"),
-      kind,
-      name: text("name"),
-      token: text("token"),
-    },
-    spec: JSON.parse(text("spec")) as JsonObject,
-    status: JSON.parse(text("status")) as JsonObject,
-    createdMs: Number(row["created_ms"]),
-    readyMs: Number(row["ready_ms"]),
-  };
-}
-
-function nameOf(database: DatabaseSync, id: string | undefined): string | undefined {
-  if (id === undefined) return undefined;
-  const row = database.prepare("SELECT name FROM resources WHERE id = ?").get(id);
-  return row === undefined ? undefined : String(row["name"]);
-}
-
-function networkOf(database: DatabaseSync, spec: JsonObject): JsonObject {
-  const row = database
-    .prepare("SELECT spec FROM resources WHERE id = ? AND state <> 'terminated'")
-    .get(spec["networkId"] as SQLInputValue);
-  if (row === undefined) {
-    throw new CapstanError({
-      code: "CLOUD_FAILED",
-      source: "cloud",
-      message: `local cloud: network ${String(spec["networkId"])} does not exist`,
-    });
-  }
-  return JSON.parse(String(row["spec"])) as JsonObject;
-}
-
-function bootMsOf(database: DatabaseSync, spec: JsonObject): number {
-  const own = spec["bootMs"] ?? networkOf(database, spec)["bootMs"];
-  return typeof own === "number" ? own : defaultBootMs;
-}
-
-function refuseOverQuota(database: DatabaseSync, spec: JsonObject): void {
-  const quota = networkOf(database, spec)["machineQuota"];
-  if (typeof quota !== "number") return;
-  const alive = countUsers(database, spec["networkId"] as string, "LocalHost");
-  if (alive < quota) return;
-  throw new CapstanError({
-    code: "QUOTA",
-    source: "cloud",
-    message: `local cloud: quota of ${quota} machines is exhausted`,
-    hint: "raise machineQuota in the Cluster's providerSpec or delete machines",
-  });
-}
-
-function countUsers(database: DatabaseSync, networkId: string, kind?: LocalKind): number {
-  const row = database
-    .prepare(
-      `SELECT count(*) AS n FROM resources
-       WHERE state <> 'terminated' AND spec ->> 'networkId' = ?1 AND (?2 IS NULL OR kind = ?2)`,
-    )
-    .get(networkId, kind ?? null);
-  return Number(row?.["n"]);
-}
-
-function refuseWhileUsed(database: DatabaseSync, resource: LocalResource): void {
-  if (resource.kind !== "LocalNetwork") return;
-  const users = countUsers(database, resource.id);
-  if (users === 0) return;
-  throw new CapstanError({
-    code: "CLOUD_FAILED",
-    source: "cloud",
-    message: `local cloud: network ${resource.id} is still used by ${users} resources`,
-    retryable: true,
-  });
-}
-
-/** Addresses count up within the network's range, 10 for the first, and are never used twice. */
-function allocateStatus(
-  database: DatabaseSync,
-  kind: LocalKind,
-  id: string,
-  spec: JsonObject,
-): JsonObject {
-  if (kind === "LocalNetwork") return {};
-  const [base = "10.0.0.0"] = String(networkOf(database, spec)["cidr"]).split("/");
-  const used = database
-    .prepare("SELECT count(*) AS n FROM resources WHERE spec ->> 'networkId' = ?")
-    .get(spec["networkId"] as SQLInputValue);
-  const offset = 10 + Number(used?.["n"]);
-  const parts = base.split(".").map(Number);
-  const number = parts.reduce((sum, part) => sum * 256 + part, 0) + offset;
-  const address = [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join(".");
-  if (kind === "LocalLoadBalancer") return { address, port: spec["port"] ?? 6443 };
-  return { address, providerId: `local:///${String(spec["zone"])}/${id}` };
 }

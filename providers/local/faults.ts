@@ -1,42 +1,281 @@
+import { createHash } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
-
-/**
- * A fault for the calls to come:
- * fail: refused, no effect. throttle: refused, try again later. lose: takes effect, the answer is
- * lost. hang: no answer and no effect. hangAfter: takes effect, then no answer.
- */
-export type FaultMode = "fail" | "throttle" | "lose" | "hang" | "hangAfter";
-export const faultModes: readonly FaultMode[] = ["fail", "throttle", "lose", "hang", "hangAfter"];
+import { canonicalJson, type JsonObject } from "../../src/api/json.js";
 
 /** The calls that a fault can be set for. */
 export const faultCalls = ["create", "get", "list", "update", "terminate"] as const;
+export type FaultCall = (typeof faultCalls)[number];
 
+interface ModeTraits {
+  /** What goes wrong: the call is refused, its answer is lost, or what it made takes another course. */
+  readonly spoils: "call" | "answer" | "course";
+  /** The calls it is for; any without. */
+  readonly only?: FaultCall;
+  /** It is for hosts; the other kinds have no such thing. */
+  readonly hostsOnly?: true;
+  /** Its duration in milliseconds unless the fault says another; none without. */
+  readonly ms?: number;
+}
+
+/**
+ * fail: refused, no effect. throttle: refused, try again later. quota: refused, as if a quota were
+ * exhausted. hang: no effect and, for `ms`, no answer. lose: takes effect, the answer is lost.
+ * hangAfter: takes effect, then hangs. lag: listings show the new resource only after `ms`.
+ * slowBoot: the new host boots for `ms` longer. neverBoots: it stays pending. dies: it ends by itself
+ * `ms` after it runs.
+ */
+const modeTraits = {
+  fail: { spoils: "call" },
+  throttle: { spoils: "call" },
+  quota: { spoils: "call", only: "create" },
+  hang: { spoils: "call", ms: 10 * 60_000 },
+  lose: { spoils: "answer" },
+  hangAfter: { spoils: "answer", ms: 10 * 60_000 },
+  lag: { spoils: "course", only: "create", ms: 1_000 },
+  slowBoot: { spoils: "course", only: "create", hostsOnly: true, ms: 5_000 },
+  neverBoots: { spoils: "course", only: "create", hostsOnly: true },
+  dies: { spoils: "course", only: "create", hostsOnly: true, ms: 1_000 },
+} as const satisfies Record<string, ModeTraits>;
+
+export type FaultMode = keyof typeof modeTraits;
+export const faultModes = Object.keys(modeTraits) as readonly FaultMode[];
+
+/** A fault for calls to come. The same numbers in its file always give the same course of events. */
 export interface Fault {
-  readonly call: (typeof faultCalls)[number];
+  readonly call: FaultCall;
   readonly mode: FaultMode;
   /** Only for resources whose name begins with this. */
   readonly name?: string;
+  /** Duration in milliseconds, for the modes that have one. */
+  readonly ms?: number;
+  /** How many calls go wrong. 1 without. */
+  readonly times?: number;
+  /** Share of the fitting calls that go wrong, 0 to 1; all without. Drawn by `seed` and count. */
+  readonly probability?: number;
+  readonly seed?: number;
+}
+
+/** A schedule of faults drawn by seed: any call, without end. */
+export interface RandomFaults {
+  readonly seed: number;
+  /** Share of the calls that go wrong, 0 to 1. */
+  readonly rate: number;
+  /** What is drawn from, each as likely as the others. `defaultRandomModes` without. */
+  readonly modes?: readonly FaultMode[];
+}
+
+export const defaultRandomModes: readonly FaultMode[] = ["fail", "throttle", "lose"];
+
+/** Whether a mode has a meaning for a call. */
+export function isModeOf(mode: FaultMode, call: FaultCall): boolean {
+  const { only }: ModeTraits = modeTraits[mode];
+  return only === undefined || only === call;
+}
+
+/** What goes wrong with one call. */
+export interface Trouble {
+  readonly mode: FaultMode;
+  readonly ms: number;
+}
+
+/** All that goes wrong with one call: one thing with the call or its answer, others with its course. */
+export interface Troubles {
+  readonly answer?: Trouble;
+  readonly course: readonly Trouble[];
+}
+
+/** The call that faults are looked for. */
+export interface FaultyCall {
+  readonly call: string;
+  readonly isHost: boolean;
+  /** The resource or scope that it is about, if it is about one. */
+  readonly name?: string;
+  /** Whether a create will make something new: only then can its course go wrong. */
+  readonly makesNew: boolean;
 }
 
 /** Whether the call is carried out before its answer goes missing. */
 export function takesEffect(mode: FaultMode): boolean {
-  return mode === "lose" || mode === "hangAfter";
+  return modeTraits[mode].spoils !== "call";
 }
 
-/** Takes the oldest fault that fits the call and counts it down. Must run inside a transaction. */
-export function takeFault(
+/** A fault as it is looked at for a call: a stored one or one that a spec declares. */
+interface Armed {
+  /** Under which its uses are counted. */
+  readonly key: string;
+  readonly call: FaultCall | undefined;
+  readonly modes: readonly FaultMode[];
+  readonly name: string | undefined;
+  readonly ms: number | undefined;
+  /** Without end when undefined. */
+  readonly times: number | undefined;
+  readonly probability: number;
+  readonly seed: number;
+}
+
+/** The faults in a resource's spec, counted by the token of the resource that declares them. */
+export function declaredFaults(owner: {
+  readonly token: string;
+  readonly spec: JsonObject;
+}): Armed[] {
+  const { faults } = owner.spec;
+  if (!Array.isArray(faults)) return [];
+  return (faults as readonly (JsonObject & Fault)[]).map((fault, index) =>
+    armed(`${owner.token}/${index}/${canonicalJson(fault)}`, fault),
+  );
+}
+
+/**
+ * Takes what fits the call, the oldest first, and counts it. Pure but for the counts: must run in
+ * the transaction of the call.
+ */
+export function takeFaults(
   database: DatabaseSync,
-  call: string,
-  name: string | undefined,
-): FaultMode | undefined {
-  const row = database
+  call: FaultyCall,
+  declared: readonly Armed[],
+): Troubles {
+  const drawn = [...storedFaults(database), ...declared].flatMap((fault) => {
+    const mode = fits(fault, call) ? draw(database, fault, call) : undefined;
+    if (mode === undefined) return [];
+    const { spoils, ms = 0 }: ModeTraits = modeTraits[mode];
+    return [{ key: fault.key, spoils, trouble: { mode, ms: fault.ms ?? ms } }];
+  });
+  const answer = drawn.find(({ spoils }) => spoils !== "course");
+  const happens = answer === undefined || takesEffect(answer.trouble.mode);
+  const course = happens ? drawn.filter(({ spoils }) => spoils === "course") : [];
+  for (const { key } of answer === undefined ? course : [answer, ...course]) {
+    database.prepare("UPDATE fault_uses SET taken = taken + 1 WHERE key = ?").run(key);
+  }
+  return {
+    ...(answer !== undefined && { answer: answer.trouble }),
+    course: course.map(({ trouble }) => trouble),
+  };
+}
+
+/** "lose, lag 1000": how the ledger names what a call met. */
+export function troublesText({ answer, course }: Troubles): string | undefined {
+  const all = answer === undefined ? course : [answer, ...course];
+  if (all.length === 0) return undefined;
+  return all.map(({ mode, ms }) => (ms > 0 ? `${mode} ${ms}` : mode)).join(", ");
+}
+
+export function storeFault(database: DatabaseSync, fault: Fault): void {
+  insertFault(database, armed("", fault));
+}
+
+export function storeRandomFaults(database: DatabaseSync, random: RandomFaults): void {
+  const { seed, rate, modes = defaultRandomModes } = random;
+  insertFault(database, {
+    ...armed("", { seed, probability: rate }),
+    modes,
+    times: undefined,
+  });
+}
+
+export function clearFaults(database: DatabaseSync): void {
+  database.exec("DELETE FROM faults; DELETE FROM fault_uses WHERE key LIKE '#%'");
+}
+
+/** A stored fault with what is left of it, for people. */
+export interface StoredFault {
+  /** "any" for a schedule. */
+  readonly call: FaultCall | "any";
+  readonly modes: readonly FaultMode[];
+  readonly name?: string;
+  readonly ms?: number;
+  readonly probability: number;
+  readonly seed: number;
+  /** How many calls have gone wrong by it. */
+  readonly taken: number;
+  /** How many more will; without end when absent. */
+  readonly left?: number;
+}
+
+/** The stored faults that are not used up, oldest first. */
+export function listFaults(database: DatabaseSync): StoredFault[] {
+  return storedFaults(database).flatMap((fault) => {
+    const { call = "any", modes, name, ms, times, probability, seed } = fault;
+    const { taken } = usesOf(database, fault.key);
+    const left = times === undefined ? undefined : times - taken;
+    if (left !== undefined && left <= 0) return [];
+    return [
+      {
+        ...{ call, modes, probability, seed, taken },
+        ...(name !== undefined && { name }),
+        ...(ms !== undefined && { ms }),
+        ...(left !== undefined && { left }),
+      },
+    ];
+  });
+}
+
+function armed(key: string, fault: Partial<Fault>): Armed {
+  const { call, mode, name, ms, times = 1, probability = 1, seed = 0 } = fault;
+  return { key, call, modes: mode === undefined ? [] : [mode], name, ms, times, probability, seed };
+}
+
+function fits(fault: Armed, { call, name }: FaultyCall): boolean {
+  if (!faultCalls.some((one) => one === call)) return false;
+  if (fault.call !== undefined && fault.call !== call) return false;
+  return fault.name === undefined || name?.startsWith(fault.name) === true;
+}
+
+/**
+ * What a fault does to its n-th fitting call, if anything: a function of seed and n alone, so that a
+ * run can be repeated.
+ */
+function draw(database: DatabaseSync, fault: Armed, call: FaultyCall): FaultMode | undefined {
+  const modes = fault.modes.filter((mode) => canMeet(mode, call));
+  const { asked, taken } = usesOf(database, fault.key);
+  if (modes.length === 0 || (fault.times !== undefined && taken >= fault.times)) return undefined;
+  database
     .prepare(
-      `SELECT id, mode FROM faults
-       WHERE call = ?1 AND remaining > 0 AND (name IS NULL OR (?2 IS NOT NULL AND instr(?2, name) = 1))
-       ORDER BY id LIMIT 1`,
+      `INSERT INTO fault_uses VALUES (?, 1, 0) ON CONFLICT (key) DO UPDATE SET asked = asked + 1`,
     )
-    .get(call, name ?? null);
-  if (row === undefined) return undefined;
-  database.prepare("UPDATE faults SET remaining = remaining - 1 WHERE id = ?").run(Number(row["id"]));
-  return String(row["mode"]) as FaultMode;
+    .run(fault.key);
+  if (chance(fault.seed, asked, "whether") >= fault.probability) return undefined;
+  return modes[Math.floor(chance(fault.seed, asked, "which") * modes.length)];
+}
+
+function canMeet(mode: FaultMode, { call, isHost, makesNew }: FaultyCall): boolean {
+  const { spoils, only, hostsOnly }: ModeTraits = modeTraits[mode];
+  if (only !== undefined && only !== call) return false;
+  return (spoils !== "course" || makesNew) && (hostsOnly !== true || isHost);
+}
+
+/** A number from 0 up to 1, the same for the same arguments. */
+function chance(seed: number, count: number, what: string): number {
+  return createHash("sha256").update(`${seed}/${count}/${what}`).digest().readUInt32BE(0) / 2 ** 32;
+}
+
+function usesOf(database: DatabaseSync, key: string): { asked: number; taken: number } {
+  const row = database.prepare("SELECT asked, taken FROM fault_uses WHERE key = ?").get(key);
+  return { asked: Number(row?.["asked"] ?? 0), taken: Number(row?.["taken"] ?? 0) };
+}
+
+function insertFault(database: DatabaseSync, fault: Armed): void {
+  const { call, modes, name, ms, times, probability, seed } = fault;
+  database
+    .prepare(
+      `INSERT INTO faults (call, modes, name, ms, times, probability, seed)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    )
+    .run(
+      ...[call ?? null, modes.join(), name ?? null, ms ?? null, times ?? null],
+      ...[probability, seed],
+    );
+}
+
+function storedFaults(database: DatabaseSync): Armed[] {
+  const rows = database.prepare("SELECT * FROM faults ORDER BY id").all();
+  return rows.map((row) => ({
+    key: `#${String(row["id"])}`,
+    call: (row["call"] ?? undefined) as FaultCall | undefined,
+    modes: String(row["modes"]).split(",") as FaultMode[],
+    name: (row["name"] ?? undefined) as string | undefined,
+    ms: (row["ms"] ?? undefined) as number | undefined,
+    times: (row["times"] ?? undefined) as number | undefined,
+    probability: Number(row["probability"]),
+    seed: Number(row["seed"]),
+  }));
 }

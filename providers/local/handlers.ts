@@ -27,22 +27,19 @@ export class LocalHandler implements ResourceHandler {
     private readonly kind: LocalKind,
   ) {}
 
+  /**
+   * By id; else by marks; else, since listings lag, by token, as EC2's client-token filter does. What
+   * is terminated counts as none there: a create then says whose token was spent.
+   */
   async locate(ctx: CallContext, who: Identity, id?: string): Promise<Presence> {
-    if (id !== undefined) {
-      const resource = await this.cloud.get(id, ctx.signal);
-      return resource === undefined
-        ? { found: "none" }
-        : { found: "one", resource: observe(resource) };
-    }
+    if (id !== undefined) return presenceOf(await this.cloud.get(id, ctx.signal));
     const { clusterUid, name } = who;
     const marked = await this.cloud.list({ clusterUid, name }, ctx.signal);
-    const same = marked.filter(
-      (resource) => resource.kind === this.kind && resource.state !== "terminated",
-    );
-    const [first, ...others] = same;
-    if (first === undefined) return { found: "none" };
-    if (others.length > 0) return { found: "many", ids: same.map(({ id: one }) => one) };
-    return { found: "one", resource: observe(first) };
+    const alive = marked.filter(({ kind, state }) => kind === this.kind && state !== "terminated");
+    if (alive.length > 1) return { found: "many", ids: alive.map((resource) => resource.id) };
+    if (alive.length === 1) return presenceOf(alive[0]);
+    const made = await this.cloud.getByToken(this.kind, who, ctx.signal);
+    return presenceOf(made?.state === "terminated" ? undefined : made);
   }
 
   async create(ctx: CallContext, who: Identity, spec: JsonObject): Promise<Observed> {
@@ -56,4 +53,8 @@ export class LocalHandler implements ResourceHandler {
   async remove(ctx: CallContext, current: Observed): Promise<void> {
     await this.cloud.terminate(current.id, ctx.signal);
   }
+}
+
+function presenceOf(resource: LocalResource | undefined): Presence {
+  return resource === undefined ? { found: "none" } : { found: "one", resource: observe(resource) };
 }

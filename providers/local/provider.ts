@@ -1,7 +1,8 @@
-import type { JsonObject } from "../../src/api/json.js";
+import type { Json, JsonObject } from "../../src/api/json.js";
 import type { ClusterObject } from "../../src/api/types.js";
 import { type GraphNode, keyOf, type Ref } from "../../src/graph/graph.js";
 import { type FieldRules, immutableFields, verdictByField } from "../../src/provider/fields.js";
+import { hostSpecOf, present } from "../../src/provider/host-spec.js";
 import type {
   CallContext,
   CompiledParts,
@@ -23,6 +24,7 @@ const rules: Readonly<Record<string, FieldRules>> = {
     cidr: replace("a network keeps its address range"),
     machineQuota: inPlace,
     bootMs: inPlace,
+    faults: inPlace,
   },
   LocalLoadBalancer: {
     networkId: replace("a load balancer stays in its network"),
@@ -45,6 +47,7 @@ const rules: Readonly<Record<string, FieldRules>> = {
     nodeAnnotations: inPlace,
     taints: inPlace,
     bootMs: inPlace,
+    faults: inPlace,
   },
 } satisfies Record<LocalKind, FieldRules>;
 
@@ -69,12 +72,8 @@ export class LocalProvider implements InfrastructureProvider {
     providerSpec: JsonObject,
     machines: readonly MachineToCompile[],
   ): CompiledParts {
-    const { networkCidr, machineQuota, bootMs } = providerSpec;
-    const network = resource("LocalNetwork", "network", {
-      cidr: networkCidr,
-      machineQuota,
-      bootMs,
-    });
+    const { networkCidr: cidr, machineQuota, bootMs, faults } = providerSpec;
+    const network = resource("LocalNetwork", "network", { cidr, machineQuota, bootMs, faults });
     const networkId = idOf(network);
     const api = resource("LocalLoadBalancer", "api", { networkId, port: 6443 });
     const hosts = machines.map((machine) => [
@@ -98,32 +97,17 @@ export class LocalProvider implements InfrastructureProvider {
 }
 
 function hostSpec(machine: MachineToCompile, networkId: Ref, loadBalancerId: Ref): JsonObject {
-  const { size, image, zone, diskGib, tags, bootMs } = machine.providerSpec;
-  const { versions, metadata, taints, configSource } = machine.spec;
-  return present({
+  return {
     networkId,
-    loadBalancerId: machine.controlPlane ? loadBalancerId : undefined,
-    role: machine.controlPlane ? "controlPlane" : "worker",
-    size,
-    image,
-    zone,
-    diskGib,
-    tags,
-    bootMs,
-    kubelet: versions.kubelet,
-    controlPlane: versions.controlPlane,
-    containerRuntime: versions.containerRuntime,
-    configSource: configSource as JsonObject[string] | undefined,
-    nodeLabels: metadata?.labels,
-    nodeAnnotations: metadata?.annotations,
-    taints,
-  });
+    ...(machine.controlPlane && { loadBalancerId }),
+    ...hostSpecOf(machine, localMachineSpec),
+  };
 }
 
 function resource(
   kind: LocalKind,
   name: string,
-  spec: Record<string, JsonObject[string] | undefined>,
+  spec: Readonly<Record<string, Json | undefined>>,
 ): GraphNode {
   return { kind, name, type: "resource", spec: present(spec), dependsOn: [] };
 }
@@ -131,11 +115,3 @@ function resource(
 function idOf(node: GraphNode): Ref {
   return { $ref: keyOf(node), output: "id" };
 }
-
-/** Without the members that are undefined, as JSON would have it. */
-function present(spec: Record<string, JsonObject[string] | undefined>): JsonObject {
-  return Object.fromEntries(
-    Object.entries(spec).filter((entry): entry is [string, JsonObject[string]] => entry[1] !== undefined),
-  );
-}
-

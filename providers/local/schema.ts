@@ -4,7 +4,8 @@ export const cloudSchemaVersion = 1;
 /**
  * The simulated cloud in one file. `resources` is what exists, `ledger` is every call and its
  * effect, in order, and cannot be altered: it is the judge in tests, so it is readable with any
- * SQLite client. The views show the resources as a user of a cloud would name them.
+ * SQLite client. `faults` is what goes wrong with calls to come, `fault_uses` counts how often each was
+ * asked about and taken. The views show the resources as a user of a cloud would name them.
  */
 export const cloudSchema = `
 CREATE TABLE resources (
@@ -18,7 +19,9 @@ CREATE TABLE resources (
   spec        TEXT NOT NULL,
   status      TEXT NOT NULL,
   created_ms  INTEGER NOT NULL,
-  ready_ms    INTEGER NOT NULL,
+  listed_ms   INTEGER NOT NULL,
+  ready_ms    INTEGER,
+  dies_ms     INTEGER,
   gone_ms     INTEGER
 ) STRICT;
 CREATE INDEX resources_by_cluster ON resources (cluster, cluster_uid);
@@ -26,6 +29,7 @@ CREATE INDEX resources_by_name ON resources (cluster_uid, name);
 CREATE INDEX resources_by_token ON resources (token);
 CREATE INDEX resources_by_network ON resources (spec ->> 'networkId');
 CREATE INDEX resources_pending ON resources (ready_ms) WHERE state = 'pending';
+CREATE INDEX resources_mortal ON resources (dies_ms) WHERE dies_ms IS NOT NULL;
 
 CREATE TABLE ledger (
   seq         INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -33,6 +37,7 @@ CREATE TABLE ledger (
   pid         INTEGER NOT NULL,
   call        TEXT NOT NULL,
   effect      TEXT NOT NULL,
+  fault       TEXT,
   kind        TEXT,
   id          TEXT,
   cluster     TEXT,
@@ -47,12 +52,20 @@ CREATE TRIGGER ledger_is_never_deleted BEFORE DELETE ON ledger
   BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
 
 CREATE TABLE faults (
-  id        INTEGER PRIMARY KEY,
-  call      TEXT NOT NULL,
-  mode      TEXT NOT NULL CHECK (mode IN ('fail', 'lose', 'hang', 'hangAfter', 'throttle')),
-  name      TEXT,
-  remaining INTEGER NOT NULL
+  id          INTEGER PRIMARY KEY,
+  call        TEXT,
+  modes       TEXT NOT NULL,
+  name        TEXT,
+  ms          INTEGER,
+  times       INTEGER,
+  probability REAL NOT NULL,
+  seed        INTEGER NOT NULL
 ) STRICT;
+CREATE TABLE fault_uses (
+  key   TEXT PRIMARY KEY,
+  asked INTEGER NOT NULL,
+  taken INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 CREATE VIEW networks AS
   SELECT id, state, cluster, cluster_uid, name, spec ->> 'cidr' AS cidr, created_ms, gone_ms

@@ -1,6 +1,49 @@
 import { Type } from "typebox";
+import { faultModes } from "./faults.js";
 
 export const localApiVersion = "local.capstan.dev/v1alpha1";
+
+const declaredCalls = ["create", "get", "update", "terminate"] as const;
+
+/** One of some words, as a schema whose violations name them. */
+function oneOf<T extends string>(words: readonly T[], description: string) {
+  return Type.Union(
+    words.map((word) => Type.Literal(word)),
+    { description },
+  );
+}
+
+/** A fault that an object declares. The same words as `capstan local fault`. */
+const fault = Type.Object(
+  {
+    call: oneOf(declaredCalls, "The call that goes wrong."),
+    mode: oneOf(faultModes, "How it goes wrong; docs/local-cloud.md tells them."),
+    name: Type.Optional(
+      Type.String({ minLength: 1, description: "Only for resources whose name begins so." }),
+    ),
+    ms: Type.Optional(
+      Type.Integer({ minimum: 0, description: "Milliseconds, for the modes that take time." }),
+    ),
+    times: Type.Optional(
+      Type.Integer({ minimum: 1, description: "How many calls go wrong; 1 without." }),
+    ),
+    probability: Type.Optional(
+      Type.Number({
+        minimum: 0,
+        maximum: 1,
+        description: "Share of calls that go wrong; 1 without.",
+      }),
+    ),
+    seed: Type.Optional(
+      Type.Integer({ description: "Decides, with probability, which calls go wrong; 0 without." }),
+    ),
+  },
+  { additionalProperties: false, description: "A fault of the simulated cloud." },
+);
+
+function faults(description: string) {
+  return Type.Optional(Type.Array(fault, { description }));
+}
 
 /** providerSpec.value of a Cluster. */
 export const localClusterSpec = Type.Object(
@@ -20,6 +63,7 @@ export const localClusterSpec = Type.Object(
       minimum: 0,
       description: "Milliseconds from a host's creation until it runs.",
     }),
+    faults: faults("Faults of everything in the cluster, to see how it fares. Change in place."),
   },
   { additionalProperties: false, description: "The simulated cloud's part of a Cluster." },
 );
@@ -58,6 +102,7 @@ export const localMachineSpec = Type.Object(
         description: "Milliseconds until the host runs; without it, the cluster's bootMs.",
       }),
     ),
+    faults: faults("Faults of this machine's hosts, to see how it fares. Change in place."),
   },
   { additionalProperties: false, description: "The simulated cloud's part of a Machine." },
 );

@@ -147,9 +147,10 @@ function findKind(word: string, known: readonly ExplainableKind[]): ExplainableK
 /** The member's schema; lists and maps are passed through to what they hold. */
 function fieldOf(schema: JsonSchema, name: string, where: string): JsonSchema {
   const holder = innermost(schema);
-  const member = holder.properties?.[name] ?? mapValueOf(holder);
+  const members = holder.properties ?? {};
+  const member = Object.hasOwn(members, name) ? members[name] : mapValueOf(holder);
   if (member !== undefined) return member;
-  const names = Object.keys(holder.properties ?? {});
+  const names = Object.keys(members);
   const near = nearest(name, names);
   const hint =
     near !== undefined

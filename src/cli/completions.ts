@@ -67,7 +67,8 @@ function valueOption(command: Command, word: string): Option | undefined {
 /** A verb's own options, then those of the verbs above it. */
 function optionsOf(command: Command): Option[] {
   const inherited = command.parent === null ? [] : optionsOf(command.parent);
-  return [...command.options, ...inherited].filter(({ hidden }) => !hidden);
+  const passedOn = inherited.filter(({ long }) => long !== "--version");
+  return [...command.options, ...passedOn].filter(({ hidden }) => !hidden);
 }
 
 function optionWords(command: Command): string[] {
@@ -86,7 +87,7 @@ function operandWords(
   sources: WordSources,
 ): Completions {
   const verbs = command.commands.map((verb) => verb.name()).filter((name) => !name.startsWith("_"));
-  if (verbs.length > 0) return { words: verbs, files: false };
+  if (verbs.length > 0) return operands === 0 ? { words: verbs, files: false } : nothing;
   const declared = command.registeredArguments;
   const last = declared.at(-1);
   const argument = declared[operands] ?? (last?.variadic === true ? last : undefined);

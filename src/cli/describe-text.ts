@@ -31,17 +31,14 @@ interface Branch {
 
 /** A cluster as a header, a tree with reasons, and what else somebody should know. */
 export function clusterText(report: ClusterReport, paper: Paper, nowMs: number): string {
-  const { colors, columns } = paper;
   const warnings = warningsOf(report, nowMs);
   return [
     ...headerLines(report),
     "",
     ...treeText(flatten(clusterBranch(report, nowMs), "", ""), paper),
-    ...(warnings.length === 0 ? [] : ["", ...warnings.map((line) => colors.yellow(line))]),
+    ...(warnings.length === 0 ? [] : ["", ...warnings.map((line) => paper.colors.yellow(line))]),
     "",
-  ]
-    .map((line) => (line.includes("\u001b") ? line : fit(line, columns)))
-    .join("\n");
+  ].join("\n");
 }
 
 /** One machine in full, in the form of `kubectl describe`. */

@@ -7,8 +7,8 @@ import { addLocalVerbs } from "./verbs/local.js";
 import { addManifestVerbs } from "./verbs/manifests.js";
 import { withExamples } from "./verbs/options.js";
 
-/** Every verb with its options and help. Loads no verb's code. */
-export function makeProgram(): Command {
+/** Every verb with its options and help. Loads no verb's code. `silent` says no usage error itself. */
+export function makeProgram({ silent = false } = {}): Command {
   const program = new Command("capstan")
     .description(
       "Kubernetes clusters as objects: planned, applied as one transaction, kept that way",
@@ -18,6 +18,7 @@ export function makeProgram(): Command {
     .option("--backend <url>", "any Pulumi backend instead of the state folder")
     .option("--json", "JSON lines instead of text")
     .exitOverride()
+    .configureOutput(silent ? { writeErr: () => {} } : {})
     .showHelpAfterError("(capstan --help tells more)")
     .addHelpText("after", `\n${exitCodeText}`);
   withExamples(program, [

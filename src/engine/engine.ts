@@ -57,6 +57,7 @@ export class Engine {
    */
   async readState(stack: string): Promise<StackState> {
     if (!(await this.hasStack(stack))) return { ...emptyState, foreign: [] };
+    this.options.workspace.dropDamagedMetadata(stack);
     const args = ["stack", "export", "--show-secrets", "--stack", stack];
     const result = await this.run(args);
     if (result.code === 0) return parseExport(result.stdout, stack);
@@ -121,6 +122,7 @@ export class Engine {
     if (locks.length === 0) return;
     const living = locks.find((lock) => !isDead(lock));
     if (living !== undefined) throw lockedByPulumi(stack, living);
+    this.options.workspace.dropDamagedMetadata(stack);
     await this.mustRun(["cancel", "--yes", "--stack", stack], `cannot unlock ${stack}`);
   }
 

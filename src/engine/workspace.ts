@@ -38,7 +38,9 @@ export class Workspace {
     this.stateDir = resolve(options.stateDir);
     this.workDir = join(this.stateDir, "work");
     this.ownBackend = options.backend === undefined;
-    this.backendUrl = options.backend ?? pathToFileURL(join(this.stateDir, "pulumi")).href;
+    // With metadata, Pulumi writes a second file beside each state, and not atomically.
+    this.backendUrl =
+      options.backend ?? `${pathToFileURL(join(this.stateDir, "pulumi")).href}?metadata=skip`;
   }
 
   /** Makes the folders, the project file and, without a passphrase of the user's, the key file. */
@@ -97,6 +99,20 @@ export class Workspace {
     const root = fileBackendRoot(this.backendUrl);
     if (root === undefined) return undefined;
     return join(root, ".pulumi", "stacks", projectName, `${stack}.json`);
+  }
+
+  /**
+   * Removes the metadata that a file backend keeps beside a state when a killed Pulumi left it half
+   * written: Pulumi then no longer reads the state itself, and does without it where it is missing.
+   */
+  dropDamagedMetadata(stack: string): void {
+    const file = `${this.checkpointFile(stack) ?? ""}.attrs`;
+    if (!existsSync(file)) return;
+    try {
+      JSON.parse(readFileSync(file, "utf8"));
+    } catch {
+      rmSync(file, { force: true });
+    }
   }
 
   private passphraseFile(): string {

@@ -10,7 +10,11 @@ export function refuseInline(plan: Plan, state: StackState, stale: readonly stri
   const command = "capstan up with the same manifests";
   const { transaction } = state;
   if (transaction !== undefined && transaction.target.cluster !== plan.cluster) {
-    throw open(plan, `this stack holds ${transaction.target.cluster}`, "give each cluster a stack of its own");
+    throw open(
+      plan,
+      `this stack holds ${transaction.target.cluster}`,
+      "give each cluster a stack of its own",
+    );
   }
   if (transaction !== undefined && transaction.owner !== "files") {
     throw open(plan, `it is owned by ${transaction.owner}`, `change it there`);
@@ -27,7 +31,11 @@ export function refuseInline(plan: Plan, state: StackState, stale: readonly stri
     throw open(plan, `the deletion of ${owed.join(", ")} is owed`, `run ${command}`);
   }
   if (stale.length > 0) {
-    throw open(plan, `the record of ${stale.join(", ")} is out of date`, "run pulumi refresh first");
+    throw open(
+      plan,
+      `the record of ${stale.join(", ")} is out of date`,
+      "run pulumi refresh first",
+    );
   }
   const members = plan.machines.filter(
     ({ controlPlane, kind }) => controlPlane && kind === "replace",

@@ -107,7 +107,9 @@ function refuseIncomplete(definition: Partial<ProviderDefinition>): void {
   const calls: Partial<MachineCalls> = definition.machine ?? {};
   const problems = [
     ...(/^[a-z][a-z0-9-]*$/.test(name ?? "") ? [] : ["name must be a lower-case word"]),
-    ...(/^[^/\s]+\/[^/\s]+$/.test(apiVersion ?? "") ? [] : ["apiVersion must be <group>/<version>"]),
+    ...(/^[^/\s]+\/[^/\s]+$/.test(apiVersion ?? "")
+      ? []
+      : ["apiVersion must be <group>/<version>"]),
     ...(isSpecDefinition(machineSpec) ? [] : ["machineSpec must have a kind and a schema"]),
     ...(["locate", "create", "remove", "list"] as const)
       .filter((call) => typeof calls[call] !== "function")
@@ -125,7 +127,8 @@ function refuseIncomplete(definition: Partial<ProviderDefinition>): void {
 
 /** Fields of a machineSpec that would clash in a host's spec with what the node is to be. */
 function takenFields({ machineSpec, hostSpec }: Partial<ProviderDefinition>): string[] {
-  if (hostSpec !== undefined || machineSpec === undefined || !isSpecDefinition(machineSpec)) return [];
+  if (hostSpec !== undefined || machineSpec === undefined || !isSpecDefinition(machineSpec))
+    return [];
   return fieldsOf(machineSpec.schema).filter((field) => nodeFields.some((one) => one === field));
 }
 

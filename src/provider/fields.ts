@@ -8,7 +8,8 @@ export type FieldChange =
   | { readonly kind: "replace"; readonly reason: string }
   | { readonly kind: "unsupported"; readonly reason: string };
 
-export type FieldRule = FieldChange | ((from: Json | undefined, to: Json | undefined) => FieldChange);
+export type FieldRule =
+  FieldChange | ((from: Json | undefined, to: Json | undefined) => FieldChange);
 
 /** Rules by top-level field of a spec. A field without a rule needs a replacement. */
 export type FieldRules = Readonly<Record<string, FieldRule>>;
@@ -19,7 +20,11 @@ const noRule: FieldChange = { kind: "replace", reason: "this provider cannot cha
  * The verdict on a whole spec from rules on its fields: unsupported wins over replace, replace over
  * in place. Pure; paths in the order of the wanted spec's fields, removed fields last.
  */
-export function verdictByField(rules: FieldRules, recorded: JsonObject, wanted: JsonObject): Verdict {
+export function verdictByField(
+  rules: FieldRules,
+  recorded: JsonObject,
+  wanted: JsonObject,
+): Verdict {
   const fields = [...new Set([...Object.keys(wanted), ...Object.keys(recorded)])];
   const changes = fields
     .filter((field) => holdsUnknown(wanted[field]) || !sameJson(recorded[field], wanted[field]))

@@ -8,6 +8,8 @@ export const nodeFields = [
   "role",
   "kubelet",
   "controlPlane",
+  "containerRuntime",
+  "configSource",
   "nodeLabels",
   "nodeAnnotations",
   "taints",
@@ -15,8 +17,8 @@ export const nodeFields = [
 
 /**
  * The usual inputs of a machine's host: its role, the fields of its providerSpec in the order of
- * their schema, and what its node is to be: kubelet, controlPlane, nodeLabels, nodeAnnotations, taints.
- * What the machine does not say is left out. Pure; a function of this machine alone.
+ * their schema, and what its node is to be (nodeFields). What the machine does not say is left out.
+ * Pure; a function of this machine alone.
  */
 export function hostSpecOf(machine: MachineToCompile, schema: TSchema): JsonObject {
   const { providerSpec, controlPlane, spec } = machine;
@@ -29,6 +31,8 @@ export function hostSpecOf(machine: MachineToCompile, schema: TSchema): JsonObje
     ...Object.fromEntries([...known, ...others].map((field) => [field, providerSpec[field]])),
     kubelet: spec.versions.kubelet,
     controlPlane: spec.versions.controlPlane,
+    containerRuntime: spec.versions.containerRuntime,
+    configSource: spec.configSource as Json | undefined,
     nodeLabels: spec.metadata?.labels,
     nodeAnnotations: spec.metadata?.annotations,
     taints: spec.taints,

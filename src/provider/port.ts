@@ -137,5 +137,4 @@ export interface ProviderContext {
 
 /** What a module named by `capstan.providers` exports: a provider, or a function that makes one. */
 export type ProviderModule =
-  | InfrastructureProvider
-  | ((context: ProviderContext) => InfrastructureProvider);
+  InfrastructureProvider | ((context: ProviderContext) => InfrastructureProvider);

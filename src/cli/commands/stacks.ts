@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { CapstanError } from "../../api/error.js";
 import { stackNameOf } from "../../api/types.js";
 import type { Engine } from "../../engine/engine.js";
@@ -17,7 +18,23 @@ export async function stacksOf(
       ? []
       : loadManifests(files, context).clusters.map(({ cluster }) => stackNameOf(cluster));
   const chosen = [...named.map((name) => name.replace("/", ".")), ...fromFiles];
+  await refusePaths(named, engine);
   return chosen.length > 0 ? [...new Set(chosen)] : engine.listStacks();
+}
+
+/** "capstan status clusters/prod" means the folder, not a stack of that name. Throws BAD_USAGE. */
+async function refusePaths(named: readonly string[], engine: Engine): Promise<void> {
+  const paths = named.filter((name) => existsSync(name));
+  if (paths.length === 0) return;
+  const stacks = await engine.listStacks();
+  const path = paths.find((name) => !stacks.includes(name.replace("/", ".")));
+  if (path === undefined) return;
+  throw new CapstanError({
+    code: "BAD_USAGE",
+    source: "user",
+    message: `${path} is no stack, but there is a file or folder of that name`,
+    hint: `name manifests with -f: -f ${path}`,
+  });
 }
 
 /** The provider that made what a stack records. Throws NOT_FOUND when this release lacks it. */

@@ -1,3 +1,4 @@
+import { CapstanError } from "../../api/error.js";
 import { BadInput } from "../../manifest/bad-input.js";
 import { readDesired } from "../../manifest/desired.js";
 import { diagnosticText } from "../../manifest/diagnostic.js";
@@ -19,6 +20,7 @@ export function validateCommand(options: ValidateOptions, context: CommandContex
     readSources(options.file),
     context.providers.all,
   );
+  if (objects === 0 && diagnostics.length === 0) throw nothingIn(options.file);
   const isValid = diagnostics.every(({ severity }) => severity !== "error");
   if (context.json) {
     const counts = { objects, clusters: clusters.length };
@@ -33,4 +35,13 @@ export function validateCommand(options: ValidateOptions, context: CommandContex
     `${count(objects, "object")} in ${count(clusters.length, "cluster")} ${verb} valid\n`,
   );
   return exitCodes.done;
+}
+
+function nothingIn(paths: readonly string[]): CapstanError {
+  return new CapstanError({
+    code: "INVALID_INPUT",
+    source: "user",
+    message: `there are no objects in ${paths.join(", ")}`,
+    hint: "capstan init DIR writes a cluster to begin with",
+  });
 }

@@ -4,38 +4,45 @@ import type { GlobalOptions } from "../context.js";
 import { does } from "../execute.js";
 import { share, wholeNumber, withExamples } from "./options.js";
 
+const verbs = () => import("../commands/local.js");
+
 /** The verbs that play with the simulated cloud. */
 export function addLocalVerbs(local: Command): void {
-  const verbs = () => import("../commands/local.js");
   withExamples(local, [
     ["capstan local machines", "what runs"],
     ["capstan local kill cp-0", "then see what capstan plan says"],
     ["capstan local fault create lose", "the next create takes effect, its answer is lost"],
   ]);
-  does<{ all?: boolean } & GlobalOptions>(
-    local.command("machines").description("list hosts").option("--all", "terminated ones too"),
-    async ({ options, context }) => (await verbs()).localMachines(options, context),
-  );
-  does(
-    local
-      .command("kill <name>")
-      .description("terminate a resource behind the provider's back: a machine, a name or an id"),
-    async ({ context }, name: string) => (await verbs()).localKill(name, context),
-  );
-  does(
-    local
-      .command("set <name> <field=value...>")
-      .description("change fields of a resource behind the provider's back"),
-    async ({ context }, name: string, fields: string[]) =>
-      (await verbs()).localSet(name, fields, context),
-  );
+  addMachines(local);
+  addKillAndSet(local);
   addFault(local);
-  does<{ after: number } & GlobalOptions>(
-    local
-      .command("ledger")
-      .description("every call to the cloud and its effect, in order")
-      .option("--after <seq>", "only entries after this number", wholeNumber, 0),
-    async ({ options, context }) => (await verbs()).localLedger(options, context),
+  addLedger(local);
+}
+
+function addMachines(local: Command): void {
+  const machines = local
+    .command("machines")
+    .description("list hosts")
+    .option("--all", "terminated ones too");
+  withExamples(machines, [["capstan local machines --all", "every host there ever was"]]);
+  does<{ all?: boolean } & GlobalOptions>(machines, async ({ options, context }) =>
+    (await verbs()).localMachines(options, context),
+  );
+}
+
+function addKillAndSet(local: Command): void {
+  const kill = local
+    .command("kill <name>")
+    .description("terminate a resource behind the provider's back: a machine, a name or an id");
+  withExamples(kill, [["capstan local kill cp-0", "the host of Machine cp-0"]]);
+  does(kill, async ({ context }, name: string) => (await verbs()).localKill(name, context));
+
+  const set = local
+    .command("set <name> <field=value...>")
+    .description("change fields of a resource behind the provider's back");
+  withExamples(set, [["capstan local set cp-0 size=large diskGib=40", "drift of two fields"]]);
+  does(set, async ({ context }, name: string, fields: string[]) =>
+    (await verbs()).localSet(name, fields, context),
   );
 }
 
@@ -57,9 +64,25 @@ function addFault(local: Command): void {
     .option("--rate <p>", "random: share of all calls that go wrong, 0 to 1", share)
     .option("--modes <list>", "random: how they go wrong, comma-separated")
     .option("--clear", "forget all faults");
+  withExamples(fault, [
+    ["capstan local fault create fail --name workers", "the next create of a worker fails"],
+    ["capstan local fault random --rate 0.1 --seed 7", "a tenth of all calls, the same each time"],
+    ["capstan local fault --clear", "all is well again"],
+  ]);
   does<FaultOptions & GlobalOptions>(
     fault,
     async ({ options, context }, call: string | undefined, mode: string | undefined) =>
-      (await import("../commands/local.js")).localFault(call, mode, options, context),
+      (await verbs()).localFault(call, mode, options, context),
+  );
+}
+
+function addLedger(local: Command): void {
+  const ledger = local
+    .command("ledger")
+    .description("every call to the cloud and its effect, in order")
+    .option("--after <seq>", "only entries after this number", wholeNumber, 0);
+  withExamples(ledger, [["capstan local ledger --after 40", "what happened since"]]);
+  does<{ after: number } & GlobalOptions>(ledger, async ({ options, context }) =>
+    (await verbs()).localLedger(options, context),
   );
 }

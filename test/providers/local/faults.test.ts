@@ -36,7 +36,11 @@ describe("faults of the local cloud", () => {
   });
 
   const makeNetwork = (name = "network", spec: JsonObject = {}) =>
-    cloud.create("LocalNetwork", who("LocalNetwork", name), { cidr: "10.0.0.0/16", bootMs, ...spec });
+    cloud.create("LocalNetwork", who("LocalNetwork", name), {
+      cidr: "10.0.0.0/16",
+      bootMs,
+      ...spec,
+    });
 
   const makeHost = (name: string, spec: JsonObject = {}) =>
     cloud.create("LocalHost", who("LocalHost", name), {
@@ -99,7 +103,10 @@ describe("faults of the local cloud", () => {
     assert.equal((await cloud.get(host.id))?.id, host.id);
     assert.equal((await cloud.getByToken("LocalHost", host.who))?.id, host.id);
     clock.advance(3_000);
-    assert.deepEqual((await cloud.list({ name: "web" })).map(({ id }) => id), [host.id]);
+    assert.deepEqual(
+      (await cloud.list({ name: "web" })).map(({ id }) => id),
+      [host.id],
+    );
   });
 
   it("lag: the provider finds its host by token", async () => {
@@ -143,7 +150,9 @@ describe("faults of the local cloud", () => {
     const before = await lastSeq();
     clock.advance(60_000);
     assert.equal(await stateOf(id), "terminated");
-    const own = (await cloud.ledger(before)).filter(({ call }) => call === "boot" || call === "die");
+    const own = (await cloud.ledger(before)).filter(
+      ({ call }) => call === "boot" || call === "die",
+    );
     assert.deepEqual(
       own.map(({ call, effect, atMs }) => [call, effect, atMs - start]),
       [
@@ -215,9 +224,10 @@ describe("faults of the local cloud", () => {
       network = await makeNetwork("slow", { faults });
       const web = await makeHost("web");
       const db = await makeHost("db");
-      assert.deepEqual([web, db].map(({ readyMs, createdMs }) => readyMs - createdMs), [
-        ...[bootMs + 1_000, bootMs],
-      ]);
+      assert.deepEqual(
+        [web, db].map(({ readyMs, createdMs }) => readyMs - createdMs),
+        [...[bootMs + 1_000, bootMs]],
+      );
     });
 
     it("are valid for both kinds of spec, and a slip in them is not", () => {
@@ -281,7 +291,10 @@ describe("faults of the local cloud", () => {
         if (count === 30) cloud.close();
         await codeOf(cloud.get(network.id));
       }
-      assert.deepEqual((await cloud.ledger(before)).map(({ fault }) => fault), whole);
+      assert.deepEqual(
+        (await cloud.ledger(before)).map(({ fault }) => fault),
+        whole,
+      );
     });
 
     it("--probability draws for one call and mode", async () => {

@@ -1,0 +1,120 @@
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { CapstanError, messageOf } from "../../src/api/error.js";
+import type { Clock } from "../../src/provider/port.js";
+import { cloudSchema, cloudSchemaVersion } from "./schema.js";
+
+/** How long a writer waits inside SQLite: it blocks the event loop, so the rest is waited outside. */
+const busyTimeoutMs = 50;
+const busyDeadlineMs = 20_000;
+
+/** The local cloud's SQLite file: opened, and made, when it is first used. Errors: CLOUD_CORRUPT. */
+export class CloudFile {
+  private database: DatabaseSync | undefined;
+
+  constructor(
+    readonly path: string,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Reads outside of any transaction. */
+  async read<T>(work: (database: DatabaseSync) => T): Promise<T> {
+    return work(await this.open());
+  }
+
+  /** One short immediate transaction; while another process writes, waits without blocking. */
+  async write<T>(work: (database: DatabaseSync) => T): Promise<T> {
+    return this.whenFree(async () => {
+      const database = await this.open();
+      database.exec("BEGIN IMMEDIATE");
+      try {
+        const result = work(database);
+        database.exec("COMMIT");
+        return result;
+      } catch (error) {
+        if (database.isTransaction) database.exec("ROLLBACK");
+        throw error;
+      }
+    });
+  }
+
+  close(): void {
+    this.database?.close();
+    this.database = undefined;
+  }
+
+  private async whenFree<T>(work: () => Promise<T>): Promise<T> {
+    const deadline = this.clock.now() + busyDeadlineMs;
+    for (let waitMs = 2; ; waitMs = Math.min(waitMs * 2, 50)) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!isBusy(error) || this.clock.now() > deadline) throw error;
+        await this.clock.sleep(waitMs);
+      }
+    }
+  }
+
+  private async open(): Promise<DatabaseSync> {
+    this.database ??= await this.whenFree(async () => openFile(this.path));
+    return this.database;
+  }
+}
+
+function openFile(path: string): DatabaseSync {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(path, { timeout: busyTimeoutMs });
+    // Before the first pragma that writes: a file that is not ours keeps its bytes.
+    layoutOf(database, path);
+    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
+    database.exec("BEGIN IMMEDIATE");
+    if (layoutOf(database, path) === 0) {
+      database.exec(cloudSchema);
+      database.exec(`PRAGMA user_version = ${cloudSchemaVersion}`);
+    }
+    database.exec("COMMIT");
+    return database;
+  } catch (error) {
+    database?.close();
+    if (isBusy(error) || error instanceof CapstanError) throw error;
+    throw corrupt(path, messageOf(error), error);
+  }
+}
+
+/** Version of the file's layout, 0 for an empty file. Reads in one statement: others may be creating it. */
+function layoutOf(database: DatabaseSync, path: string): number {
+  const row = database
+    .prepare(
+      `SELECT (SELECT user_version FROM pragma_user_version) AS version,
+              (SELECT count(*) FROM sqlite_schema) AS tables`,
+    )
+    .get();
+  const version = Number(row?.["version"]);
+  if (version > cloudSchemaVersion) {
+    throw corrupt(path, `it was written by a newer release (layout ${version})`);
+  }
+  if (version === 0 && Number(row?.["tables"]) > 0) {
+    throw corrupt(path, "it is a database of something else");
+  }
+  return version;
+}
+
+function corrupt(path: string, reason: string, cause?: unknown): CapstanError {
+  return new CapstanError({
+    code: "CLOUD_CORRUPT",
+    source: "cloud",
+    subject: path,
+    message: `cannot open local cloud ${path}: ${reason}`,
+    hint: "the file was left as it is; restore it from a backup or choose another --state",
+    cause,
+  });
+}
+
+/** SQLITE_BUSY (5) and SQLITE_LOCKED (6), primary codes. */
+function isBusy(error: unknown): boolean {
+  const code = (error as { errcode?: number } | null)?.errcode;
+  return code !== undefined && ((code & 0xff) === 5 || (code & 0xff) === 6);
+}

@@ -1,0 +1,125 @@
+import type { DatabaseSync } from "node:sqlite";
+import type { JsonObject } from "../../src/api/json.js";
+import type { Identity } from "../../src/provider/port.js";
+
+export type LocalKind = "LocalNetwork" | "LocalLoadBalancer" | "LocalHost";
+export type LocalState = "pending" | "running" | "terminated";
+
+/** A resource as the local cloud has it. Times are milliseconds since the epoch. */
+export interface LocalResource {
+  readonly id: string;
+  readonly kind: LocalKind;
+  readonly state: LocalState;
+  readonly who: Identity;
+  readonly spec: JsonObject;
+  readonly status: JsonObject;
+  readonly createdMs: number;
+  /** From when on listings show it. */
+  readonly listedMs: number;
+  /** When it runs, or ran; Infinity for a host that never boots. */
+  readonly readyMs: number;
+  /** When it ends by itself; Infinity for most. */
+  readonly diesMs: number;
+}
+
+/** What a listing is narrowed to; everything without any. */
+export interface LocalScope {
+  readonly cluster?: string;
+  readonly clusterUid?: string;
+  readonly name?: string;
+}
+
+/** Which resources of a scope a listing at a moment shows, oldest first, gone ones included. */
+export function resourcesIn(
+  database: DatabaseSync,
+  scope: LocalScope,
+  listedBy = Number.MAX_SAFE_INTEGER,
+): LocalResource[] {
+  return database
+    .prepare(
+      `SELECT * FROM resources
+       WHERE (?1 IS NULL OR cluster = ?1) AND (?2 IS NULL OR cluster_uid = ?2)
+         AND (?3 IS NULL OR name = ?3) AND listed_ms <= ?4
+       ORDER BY created_ms, rowid`,
+    )
+    .all(scope.cluster ?? null, scope.clusterUid ?? null, scope.name ?? null, listedBy)
+    .map(fromRow);
+}
+
+export function resourceById(database: DatabaseSync, id: string): LocalResource | undefined {
+  const row = database.prepare("SELECT * FROM resources WHERE id = ?").get(id);
+  return row === undefined ? undefined : fromRow(row);
+}
+
+/** A terminated host answers to its token for ever, as on EC2; other kinds forget theirs. */
+export function resourceByToken(
+  database: DatabaseSync,
+  kind: LocalKind,
+  token: string,
+): LocalResource | undefined {
+  const row = database
+    .prepare(
+      `SELECT * FROM resources
+       WHERE kind = ? AND token = ? AND (kind = 'LocalHost' OR state <> 'terminated')`,
+    )
+    .get(kind, token);
+  return row === undefined ? undefined : fromRow(row);
+}
+
+export function insertResource(database: DatabaseSync, resource: LocalResource): void {
+  const { id, kind, state, who, spec, status, createdMs, listedMs, readyMs, diesMs } = resource;
+  database
+    .prepare(
+      `INSERT INTO resources
+         (id, kind, state, cluster, cluster_uid, name, token, spec, status,
+          created_ms, listed_ms, ready_ms, dies_ms)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    .run(
+      ...[id, kind, state, who.cluster, who.clusterUid, who.name, who.token],
+      ...[JSON.stringify(spec), JSON.stringify(status)],
+      ...[createdMs, listedMs, orNever(readyMs), orNever(diesMs)],
+    );
+}
+
+export function setState(
+  database: DatabaseSync,
+  id: string,
+  state: "running" | "terminated",
+  atMs: number,
+): void {
+  database
+    .prepare(
+      "UPDATE resources SET state = ?1, gone_ms = iif(?1 = 'terminated', ?2, NULL) WHERE id = ?3",
+    )
+    .run(state, atMs, id);
+}
+
+/** A row of the table `resources`. */
+export function fromRow(row: Record<string, unknown>): LocalResource {
+  const text = (key: string): string => String(row[key]);
+  const kind = text("kind") as LocalKind;
+  return {
+    id: text("id"),
+    kind,
+    state: text("state") as LocalState,
+    who: {
+      cluster: text("cluster"),
+      clusterUid: text("cluster_uid"),
+      kind,
+      name: text("name"),
+      token: text("token"),
+    },
+    spec: JSON.parse(text("spec")) as JsonObject,
+    status: JSON.parse(text("status")) as JsonObject,
+    createdMs: Number(row["created_ms"]),
+    listedMs: Number(row["listed_ms"]),
+    readyMs: Number(row["ready_ms"] ?? Infinity),
+    diesMs: Number(row["dies_ms"] ?? Infinity),
+  };
+}
+
+/** SQLite has no infinite integers: never is NULL. */
+function orNever(ms: number): number | null {
+  return Number.isFinite(ms) ? ms : null;
+}

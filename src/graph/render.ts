@@ -1,0 +1,164 @@
+import {
+  dependenciesOf,
+  type GraphNode,
+  keyOf,
+  type NodeKey,
+  refsIn,
+  type ResourceGraph,
+} from "./graph.js";
+
+/** A graph with the name of what it is a graph of. */
+export interface TitledGraph {
+  readonly title: string;
+  readonly nodes: ResourceGraph;
+}
+
+export const graphFormats = ["mermaid", "dot"] as const;
+export type GraphFormat = (typeof graphFormats)[number];
+
+/** One box or frame of a drawing; frames hold others. Ids are unique in the drawing. */
+interface Shape {
+  readonly id: string;
+  readonly node: GraphNode;
+  readonly inside: readonly Shape[];
+}
+
+interface Arrow {
+  readonly from: NodeKey;
+  readonly to: NodeKey;
+  /** The fields that need it; empty where only the order counts. */
+  readonly fields: readonly string[];
+}
+
+interface Drawing {
+  readonly id: string;
+  readonly title: string;
+  readonly shapes: readonly Shape[];
+  readonly arrows: readonly Arrow[];
+  readonly byKey: ReadonlyMap<NodeKey, Shape>;
+}
+
+/**
+ * Graphs as text that Mermaid or Graphviz draws. An arrow leads from a resource to what it needs.
+ * Pure: the same graphs give the same text, in the order in which they were compiled.
+ */
+export function renderGraphs(graphs: readonly TitledGraph[], format: GraphFormat): string {
+  const drawings = graphs.map(draw);
+  const lines = format === "dot" ? dotLines(drawings) : mermaidLines(drawings);
+  return `${lines.join("\n")}\n`;
+}
+
+function draw({ title, nodes }: TitledGraph, index: number): Drawing {
+  const id = `g${index}`;
+  const byKey = new Map<NodeKey, Shape & { inside: Shape[] }>(
+    nodes.map((node, place) => [keyOf(node), { id: `${id}n${place}`, node, inside: [] }]),
+  );
+  const shapes: Shape[] = [];
+  for (const shape of byKey.values()) {
+    const { parent } = shape.node;
+    const siblings = parent === undefined ? shapes : (byKey.get(parent)?.inside ?? shapes);
+    siblings.push(shape);
+  }
+  const arrows = nodes.flatMap(arrowsOf).filter(({ to }) => byKey.has(to));
+  return { id, title, shapes, arrows, byKey };
+}
+
+/** Being inside a frame is shown by the frame itself. */
+function arrowsOf(node: GraphNode): Arrow[] {
+  return dependenciesOf(node)
+    .filter((to) => to !== node.parent)
+    .map((to) => ({
+      from: keyOf(node),
+      to,
+      fields: Object.entries(node.spec)
+        .filter(([, value]) => refsIn(value).some((ref) => ref.$ref === to))
+        .map(([field]) => field),
+    }));
+}
+
+function mermaidLines(drawings: readonly Drawing[]): string[] {
+  return [
+    "flowchart BT",
+    ...drawings.flatMap((drawing) => [
+      `  subgraph ${drawing.id}["${mermaidText(drawing.title)}"]`,
+      ...drawing.shapes.flatMap((shape) => mermaidShape(shape, "    ")),
+      "  end",
+      ...drawing.arrows.map(({ from, to, fields }) => {
+        const label = fields.length === 0 ? "" : `|"${mermaidText(fields.join(", "))}"|`;
+        return `  ${drawing.byKey.get(from)?.id} -->${label} ${drawing.byKey.get(to)?.id}`;
+      }),
+    ]),
+  ];
+}
+
+function mermaidShape({ id, node, inside }: Shape, indent: string): string[] {
+  const label = `${mermaidText(node.kind)}<br/>${mermaidText(node.name)}`;
+  if (inside.length === 0) return [`${indent}${id}["${label}"]`];
+  return [
+    `${indent}subgraph ${id}["${mermaidText(`${node.kind} ${node.name}`)}"]`,
+    ...inside.flatMap((shape) => mermaidShape(shape, `${indent}  `)),
+    `${indent}end`,
+  ];
+}
+
+/** Mermaid knows entities only: everything that could end a label, or be taken for markup. */
+function mermaidText(text: string): string {
+  return text.replace(/[^\p{L}\p{N} _.,/:-]/gu, (char) => `#${char.codePointAt(0)};`);
+}
+
+function dotLines(drawings: readonly Drawing[]): string[] {
+  return [
+    "digraph capstan {",
+    "  compound=true;",
+    "  rankdir=BT;",
+    '  node [shape=box, style=rounded, fontname="sans-serif"];',
+    '  edge [fontname="sans-serif", fontsize=10];',
+    '  graph [fontname="sans-serif"];',
+    ...drawings.flatMap((drawing) => [
+      `  subgraph cluster_${drawing.id} {`,
+      `    label=${dotText(drawing.title)};`,
+      ...drawing.shapes.flatMap((shape) => dotShape(shape, "    ")),
+      "  }",
+      ...drawing.arrows.map((arrow) => dotArrow(arrow, drawing)),
+    ]),
+    "}",
+  ];
+}
+
+function dotShape({ id, node, inside }: Shape, indent: string): string[] {
+  if (inside.length === 0) {
+    return [`${indent}${id} [label=${dotText(`${node.kind}\n${node.name}`)}];`];
+  }
+  return [
+    `${indent}subgraph cluster_${id} {`,
+    `${indent}  label=${dotText(`${node.kind} ${node.name}`)};`,
+    ...inside.flatMap((shape) => dotShape(shape, `${indent}  `)),
+    `${indent}}`,
+  ];
+}
+
+/** Graphviz draws arrows between boxes only: one to a frame goes to its first box, cut at the frame. */
+function dotArrow({ from, to, fields }: Arrow, { byKey }: Drawing): string {
+  const tail = endOf(byKey.get(from));
+  const head = endOf(byKey.get(to));
+  const attributes = [
+    ...(fields.length === 0 ? [] : [`label=${dotText(fields.join(", "))}`]),
+    ...(tail.frame === undefined ? [] : [`ltail=cluster_${tail.frame}`]),
+    ...(head.frame === undefined ? [] : [`lhead=cluster_${head.frame}`]),
+  ];
+  const suffix = attributes.length === 0 ? "" : ` [${attributes.join(", ")}]`;
+  return `  ${tail.box} -> ${head.box}${suffix};`;
+}
+
+function endOf(shape: Shape | undefined): { box: string; frame?: string } {
+  let box = shape;
+  while (box?.inside[0] !== undefined) box = box.inside[0];
+  if (shape === undefined || box === undefined) throw new Error("arrows join nodes of the graph");
+  return box === shape ? { box: box.id } : { box: box.id, frame: shape.id };
+}
+
+/** A quoted string of the DOT language; "\n" is its line break. */
+function dotText(text: string): string {
+  const escaped = text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replace(/\r?\n/g, "\\n");
+  return `"${escaped}"`;
+}

@@ -1,0 +1,145 @@
+import type { JsonObject } from "../../api/json.js";
+import { sameJson } from "../../api/json.js";
+import { errorOf, type Rig, seenOf } from "./rig.js";
+import { must } from "./subject.js";
+
+/** "changes in place, on the same host" */
+export async function inPlaceChange(rig: Rig, fields: JsonObject | undefined): Promise<void> {
+  await rig.up({ web: {} });
+  const before = rig.hostOf("web");
+  if (fields === undefined) return mustNotUpdate(rig);
+  const plan = await rig.plan({ web: fields });
+  const kinds = plan.steps.map(({ kind }) => kind).join(", ");
+  must(kinds === "update", "plan an in-place change as one update", `its steps are ${kinds}`);
+  await rig.apply(plan);
+  const after = rig.hostOf("web");
+  const observed = await rig.observe(after);
+  must(
+    observed !== undefined && after.id === before.id && observed.id === before.id,
+    "keep a resource's id when it changes in place (update)",
+    `${before.id} became ${observed?.id ?? "nothing"}`,
+  );
+  must(
+    sameJson(observed.spec, after.inputs["spec"]),
+    "show after an update what was asked for",
+    JSON.stringify(observed.spec),
+  );
+  must((await rig.plan({ web: fields })).empty, "leave nothing to do after an update", "it does");
+}
+
+/** Where nothing changes in place, verdicts must not say that something does. */
+async function mustNotUpdate(rig: Rig): Promise<void> {
+  const { provider, hostHandler } = rig;
+  if (hostHandler.update !== undefined) return;
+  const spec = rig.hostOf("web").inputs["spec"] as JsonObject;
+  for (const field of Object.keys(spec)) {
+    const verdict = provider.verdict(provider.hostKind, spec, {
+      ...spec,
+      [field]: "another value",
+    });
+    must(
+      verdict.kind !== "inPlace",
+      "have an update where its verdict says that a field changes in place",
+      `${field} does, and there is no update`,
+    );
+  }
+}
+
+/** "replaces by a new host beside the old one" */
+export async function replacement(rig: Rig, fields: JsonObject): Promise<void> {
+  await rig.up({ web: {} });
+  const before = rig.hostOf("web");
+  const plan = await rig.plan({ web: fields });
+  const kinds = plan.steps.map(({ kind }) => kind).join(", ");
+  must(
+    kinds === "create, delete",
+    "say replace where a change needs a new host (verdict)",
+    `the steps are ${kinds}`,
+  );
+  await rig.apply(plan, async () => {
+    const old = await rig.observe(before);
+    must(
+      old?.phase === "ready",
+      "let a new host run beside the old one",
+      `the old one is ${old?.phase ?? "not there"}`,
+    );
+  });
+  const after = rig.hostOf("web");
+  must(after.name !== before.name, "give a new host a name of its own", after.name);
+  must(after.id !== before.id, "give a new host an id of its own", String(after.id));
+  const old = await rig.observe(before);
+  must(
+    old === undefined || old.phase === "gone",
+    "delete the host that was replaced",
+    `it is ${old?.phase ?? "there"}`,
+  );
+  must(
+    (await rig.plan({ web: fields })).empty,
+    "leave nothing to do after a replacement",
+    "it does",
+  );
+}
+
+/** "deletes twice without an error" */
+export async function deleteTwice(rig: Rig): Promise<void> {
+  const inputs = await rig.prepareHost();
+  const { hostHandler, context } = rig;
+  const resource = rig.resource();
+  const { id } = await resource.create(inputs);
+  const presence = await hostHandler.locate(context, inputs.who, id);
+  must(presence.found === "one", "find a resource by its id (locate)", presence.found);
+  await resource.delete(id, inputs);
+  const again = await errorOf(resource.delete(id, inputs));
+  must(again === undefined, "find what is deleted gone, or not at all (locate)", seenOf(again));
+  const removed = await errorOf(hostHandler.remove(context, presence.resource));
+  must(removed === undefined, "succeed in removing what is gone already (remove)", seenOf(removed));
+  const read = await resource.read(id, inputs);
+  must(
+    read.id === undefined,
+    "not show what is deleted as alive (locate)",
+    `read gives ${read.id}`,
+  );
+}
+
+/** "lists all that carries its marks, and nothing else" */
+export async function inventory(rig: Rig): Promise<void> {
+  const { provider, context, world } = rig;
+  const inputs = await rig.prepareHost("other");
+  await rig.up({ web: {}, db: {} });
+  const { clusterUid } = world;
+  const { cluster } = inputs.who;
+  const earlier = await world.plant(
+    rig.stranger(inputs.who, { uid: `${clusterUid}-before` }),
+    inputs.spec,
+  );
+  const elsewhere = rig.stranger(inputs.who, { cluster: "elsewhere", uid: `${clusterUid}-else` });
+  await world.plant(elsewhere, inputs.spec);
+  const idsIn = async (scope: { cluster: string; clusterUid?: string }) =>
+    (await provider.inventory(context, scope)).filter(({ phase }) => phase !== "gone");
+  const ours = rig.recorded().map(({ id }) => id);
+  const oneLife = await idsIn({ cluster, clusterUid });
+  mustBeIds(oneLife, ours, "list exactly the resources of one cluster and UID");
+  const allLives = await idsIn({ cluster });
+  mustBeIds(allLives, [...ours, earlier], "list every life of a cluster where no UID is given");
+  for (const { id, kind, inputs: recorded } of rig.recorded()) {
+    const listed = oneLife.find((one) => one.id === id);
+    must(
+      sameJson(listed?.who, recorded["who"]) && sameJson(listed?.spec, recorded["spec"]),
+      "list resources as locate shows them, with identity and spec",
+      `${kind} ${id ?? ""} is listed as ${JSON.stringify(listed)}`,
+    );
+  }
+}
+
+function mustBeIds(
+  listed: readonly { readonly id: string }[],
+  wanted: readonly (string | undefined)[],
+  requirement: string,
+): void {
+  const seen = listed.map(({ id }) => id).sort();
+  must(
+    sameJson(seen, [...wanted].sort()),
+    `${requirement} (inventory)`,
+    `there are ${wanted.join(", ")}, and it lists ${seen.join(", ") || "nothing"}`,
+  );
+}

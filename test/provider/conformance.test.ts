@@ -1,0 +1,338 @@
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../src/api/json.js";
+import { unknownValue } from "../../src/api/unknown.js";
+import {
+  type ConformanceCase,
+  conformanceCases,
+  ConformanceFailure,
+} from "../../src/provider/conformance/index.js";
+import { immutableFields, verdictByField } from "../../src/provider/fields.js";
+import type {
+  Identity,
+  InfrastructureProvider,
+  Observed,
+  ResourceHandler,
+} from "../../src/provider/port.js";
+import { CapstanError } from "../../src/api/error.js";
+import { type FaultyFolder, folderSubject, localSubject } from "./worlds.js";
+
+const noteInPlace = { note: { kind: "inPlace" } } as const;
+
+/** The example with a note that changes in place, so that no case is without an object. */
+function withUpdate(good: InfrastructureProvider, cloud: FaultyFolder): InfrastructureProvider {
+  return withCalls(
+    {
+      ...good,
+      verdict: (_kind, recorded, wanted) => verdictByField(noteInPlace, recorded, wanted),
+      generationInputs: (_kind, spec) => immutableFields(noteInPlace, spec),
+    },
+    { update: async (_ctx, current, spec) => cloud.put({ ...current, spec }) },
+  );
+}
+
+function withCalls(
+  provider: InfrastructureProvider,
+  calls: Partial<ResourceHandler>,
+): InfrastructureProvider {
+  return {
+    ...provider,
+    handlers: new Map([[provider.hostKind, { ...handlerOf(provider), ...calls }]]),
+  };
+}
+
+function handlerOf(provider: InfrastructureProvider): ResourceHandler {
+  return provider.handlers.get(provider.hostKind) as ResourceHandler;
+}
+
+const noteSubject = { provider: withUpdate, inPlace: { note: "changed" } };
+
+const subjects = {
+  local: localSubject,
+  "examples/provider-minimal": folderSubject(),
+  "examples/provider-minimal with an update": folderSubject(noteSubject),
+};
+
+for (const [name, subject] of Object.entries(subjects)) {
+  describe(`conformance of ${name}`, () => {
+    for (const { name: requirement, run } of conformanceCases(subject)) it(requirement, run);
+  });
+}
+
+/** A defect: how it is put into the good provider, and the cases that must find it. */
+interface Mutation {
+  readonly name: string;
+  break(good: InfrastructureProvider, cloud: FaultyFolder): InfrastructureProvider;
+  readonly fails: readonly string[];
+}
+
+const cases = {
+  find: "finds its own resource instead of making a second one",
+  once: "makes one resource of one token",
+  spent: "never brings a removed resource back",
+  lost: "adopts what a create made whose answer was lost",
+  lag: "makes no twin while listings lag",
+  shows: "shows what it made as it was asked for",
+  inPlace: "changes in place, on the same host",
+  replace: "replaces by a new host beside the old one",
+  delete: "deletes twice without an error",
+  foreign: "leaves what is not ours alone",
+  unknown: "does not guess when the cloud gives no answer",
+  inventory: "lists all that carries its marks, and nothing else",
+  verdict: "judges changes purely, and the same each time",
+  generation: "names generations by what cannot change in place",
+  compile: "compiles purely, each machine for itself",
+  schemas: "refuses fields that it does not know",
+} as const;
+
+let made = 0;
+const makeAnother = (cloud: FaultyFolder, who: Identity, spec: JsonObject): Observed =>
+  cloud.put({ id: `${who.name}.${(made += 1)}`, who, phase: "ready", spec, status: {} });
+
+const mutations: readonly Mutation[] = [
+  {
+    name: "locate finds nothing without an id, create makes another each time",
+    break: (good, cloud) =>
+      withCalls(good, {
+        locate: async (ctx, who, id) => {
+          const presence = await handlerOf(good).locate(ctx, who, id);
+          return id === undefined ? { found: "none" } : presence;
+        },
+        create: async (_ctx, who, spec) => makeAnother(cloud, who, spec),
+      }),
+    // A create that is blind to its own works repeats itself in each of these.
+    fails: [cases.find, cases.once, cases.spent, cases.lost, cases.lag],
+  },
+  {
+    name: "create makes another each time, locate looks through the listing",
+    break: (good, cloud) =>
+      withCalls(good, {
+        locate: async (_ctx, who, id) => {
+          const resource =
+            id === undefined
+              ? cloud.list().find((one) => one.who.token === who.token)
+              : cloud.get(id);
+          return resource === undefined ? { found: "none" } : { found: "one", resource };
+        },
+        create: async (_ctx, who, spec) => makeAnother(cloud, who, spec),
+      }),
+    fails: [cases.once, cases.lag],
+  },
+  {
+    name: "locate looks for an id through the listing",
+    break: (good, cloud) =>
+      withCalls(good, {
+        locate: async (ctx, who, id) => {
+          if (id === undefined) return handlerOf(good).locate(ctx, who);
+          const resource = cloud.list().find((one) => one.id === id);
+          return resource === undefined ? { found: "none" } : { found: "one", resource };
+        },
+      }),
+    fails: [cases.lag],
+  },
+  {
+    name: "create ignores the token",
+    break: (good, cloud) =>
+      withCalls(good, {
+        create: async (ctx, who, spec) =>
+          cloud.alive(who).length === 0
+            ? handlerOf(good).create(ctx, who, spec)
+            : makeAnother(cloud, who, spec),
+      }),
+    fails: [cases.once],
+  },
+  {
+    name: "what is removed can be made again",
+    break: (good, cloud) =>
+      withCalls(good, {
+        locate: async (ctx, who, id) => {
+          const presence = await handlerOf(good).locate(ctx, who, id);
+          const [resource] = cloud.alive(who);
+          if (id !== undefined) return presence;
+          return resource === undefined ? { found: "none" } : { found: "one", resource };
+        },
+        create: async (_ctx, who, spec) => cloud.alive(who)[0] ?? makeAnother(cloud, who, spec),
+      }),
+    fails: [cases.spent],
+  },
+  {
+    name: "a lost answer is told as a plain refusal",
+    break: (good) =>
+      withCalls(good, {
+        create: async (ctx, who, spec) => {
+          try {
+            return await handlerOf(good).create(ctx, who, spec);
+          } catch {
+            throw new CapstanError({ code: "CLOUD_FAILED", source: "cloud", message: "refused" });
+          }
+        },
+      }),
+    fails: [cases.lost],
+  },
+  {
+    name: "locate shows another spec than was asked for",
+    break: (good) =>
+      withCalls(good, {
+        locate: async (ctx, who, id) => {
+          const presence = await handlerOf(good).locate(ctx, who, id);
+          if (presence.found !== "one") return presence;
+          const { resource } = presence;
+          return { found: "one", resource: { ...resource, spec: { ...resource.spec, cpus: 3 } } };
+        },
+      }),
+    fails: [cases.find, cases.lag, cases.lost, cases.shows, cases.inPlace],
+  },
+  {
+    name: "update makes another resource",
+    break: (good, cloud) =>
+      withCalls(good, {
+        update: async (_ctx, current, spec) => {
+          cloud.put({ ...current, phase: "gone" });
+          return cloud.put({ ...current, id: `${current.id}-again`, spec });
+        },
+      }),
+    fails: [cases.inPlace],
+  },
+  {
+    name: "verdict says that everything changes in place",
+    break: (good) => ({
+      ...good,
+      verdict: (kind, recorded, wanted) => {
+        const verdict = good.verdict(kind, recorded, wanted);
+        return verdict.kind === "same" ? verdict : { kind: "inPlace", paths: verdict.paths };
+      },
+    }),
+    fails: [cases.replace],
+  },
+  {
+    name: "remove fails for what is gone",
+    break: (good, cloud) =>
+      withCalls(good, {
+        remove: async (ctx, current) => {
+          if (cloud.get(current.id)?.phase === "gone") throw new Error("not found");
+          return handlerOf(good).remove(ctx, current);
+        },
+      }),
+    fails: [cases.delete],
+  },
+  {
+    name: "locate says that a resource is whose it is asked about",
+    break: (good) =>
+      withCalls(good, {
+        locate: async (ctx, who, id) => {
+          const presence = await handlerOf(good).locate(ctx, who, id);
+          if (presence.found !== "one") return presence;
+          return { found: "one", resource: { ...presence.resource, who } };
+        },
+      }),
+    fails: [cases.foreign],
+  },
+  {
+    name: "locate takes a failure for absence",
+    break: (good) =>
+      withCalls(good, {
+        locate: (ctx, who, id) =>
+          handlerOf(good)
+            .locate(ctx, who, id)
+            .catch(() => ({ found: "none" })),
+      }),
+    fails: [cases.unknown],
+  },
+  {
+    name: "inventory takes a failure for nothing",
+    break: (good) => ({
+      ...good,
+      inventory: (ctx, scope) => good.inventory(ctx, scope).catch(() => []),
+    }),
+    fails: [cases.unknown],
+  },
+  {
+    name: "inventory lists other clusters too",
+    break: (good, cloud) => ({ ...good, inventory: async () => cloud.list() }),
+    fails: [cases.inventory],
+  },
+  {
+    name: "inventory leaves one out",
+    break: (good) => ({
+      ...good,
+      inventory: async (ctx, scope) => (await good.inventory(ctx, scope)).slice(1),
+    }),
+    fails: [cases.inventory],
+  },
+  {
+    name: "verdict takes an unknown value for the same",
+    break: (good) => ({
+      ...good,
+      verdict: (kind, recorded, wanted) => {
+        const known = Object.entries(wanted).map(([field, value]) =>
+          value === unknownValue ? [field, recorded[field]] : [field, value],
+        );
+        return good.verdict(kind, recorded, Object.fromEntries(known) as JsonObject);
+      },
+    }),
+    fails: [cases.verdict],
+  },
+  {
+    name: "generationInputs holds everything",
+    break: (good) => ({ ...good, generationInputs: (_kind, spec) => spec }),
+    fails: [cases.generation],
+  },
+  {
+    name: "a host's spec depends on how many machines there are",
+    break: (good) => ({
+      ...good,
+      compile: (cluster, spec, machines) => {
+        const { infrastructure, hosts } = good.compile(cluster, spec, machines);
+        const counted = [...hosts].map(([name, host]): [string, JsonObject] => [
+          name,
+          { ...host, fleet: machines.length },
+        ]);
+        return { infrastructure, hosts: new Map(counted) };
+      },
+    }),
+    fails: [cases.compile],
+  },
+  {
+    name: "its schema takes any field",
+    break: (good) => {
+      const { kind, schema } = good.machineSpec;
+      return { ...good, machineSpec: { kind, schema: { ...schema, additionalProperties: true } } };
+    },
+    fails: [cases.schemas],
+  },
+];
+
+describe("conformance finds defects", () => {
+  for (const { name, break: breakIt, fails } of mutations) {
+    it(name, async () => {
+      const subject = folderSubject({
+        ...noteSubject,
+        provider: (good, cloud) => breakIt(withUpdate(good, cloud), cloud),
+      });
+      const failures = await failuresOf(conformanceCases(subject));
+      assert.deepEqual([...failures.keys()].sort(), [...fails].sort(), textOf(failures));
+      for (const failure of failures.values()) {
+        assert.ok(failure instanceof ConformanceFailure, String(failure));
+        assert.match(failure.message, /^a provider must .+: .+/);
+      }
+    });
+  }
+
+  it("has a defect for each case", () => {
+    const found = new Set(mutations.flatMap(({ fails }) => fails));
+    const missed = conformanceCases(localSubject).filter(({ name }) => !found.has(name));
+    assert.deepEqual(
+      missed.map(({ name }) => name),
+      [],
+    );
+  });
+});
+
+async function failuresOf(all: readonly ConformanceCase[]): Promise<Map<string, unknown>> {
+  const failures = new Map<string, unknown>();
+  for (const { name, run } of all) await run().catch((error: unknown) => failures.set(name, error));
+  return failures;
+}
+
+function textOf(failures: ReadonlyMap<string, unknown>): string {
+  return [...failures].map(([name, error]) => `${name}: ${String(error)}`).join("\n");
+}

@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../src/api/json.js";
+import { validate } from "../../src/api/validate.js";
+import {
+  defineProvider,
+  type MachineCalls,
+  type MachineToCompile,
+  type Observed,
+  type ProviderDefinition,
+} from "../../src/provider/index.js";
+
+const calls: MachineCalls = {
+  locate: async () => ({ found: "none" }),
+  create: async (_ctx, who, spec) => ({ id: "1", who, phase: "ready", spec, status: {} }),
+  remove: async () => {},
+  list: async () => [],
+};
+
+const definition: ProviderDefinition = {
+  name: "toy",
+  apiVersion: "toy.example.dev/v1",
+  machineSpec: {
+    kind: "ToyMachineProviderSpec",
+    schema: {
+      properties: { size: { type: "string", default: "small" }, note: { type: "string" } },
+    },
+  },
+  machine: calls,
+};
+
+const machine: MachineToCompile = {
+  name: "web",
+  controlPlane: false,
+  spec: {
+    versions: { kubelet: "1.34.2" },
+    metadata: { labels: { tier: "front" } },
+    taints: [{ key: "dedicated", effect: "NoSchedule" }],
+    providerSpec: {},
+  },
+  providerSpec: {
+    apiVersion: "toy.example.dev/v1",
+    kind: "ToyMachineProviderSpec",
+    note: "first",
+    size: "small",
+  },
+};
+
+function hostOf(provider: ReturnType<typeof defineProvider>, one = machine): JsonObject {
+  const { infrastructure, hosts } = provider.compile({} as never, { region: "north" }, [one]);
+  assert.deepEqual(infrastructure, []);
+  return hosts.get(one.name) ?? {};
+}
+
+describe("defineProvider", () => {
+  it("names its kinds after the machine's", () => {
+    const { hostKind, clusterSpec, handlers } = defineProvider(definition);
+    assert.equal(hostKind, "ToyHost");
+    assert.equal(clusterSpec.kind, "ToyClusterProviderSpec");
+    assert.deepEqual([...handlers.keys()], ["ToyHost"]);
+  });
+
+  it("completes schemas: apiVersion, kind, defaults, no unknown fields", () => {
+    const { machineSpec, clusterSpec } = defineProvider(definition);
+    const value = { apiVersion: "toy.example.dev/v1", kind: "ToyMachineProviderSpec" };
+    assert.deepEqual(validate(machineSpec.schema, value), []);
+    assert.deepEqual(value, { ...value, size: "small" });
+    assert.equal(validate(machineSpec.schema, { ...value, sizee: "x" })[0]?.code, "FIELD_UNKNOWN");
+    assert.equal(validate(machineSpec.schema, { ...value, kind: "Other" })[0]?.code, "NOT_ALLOWED");
+    const cluster = { apiVersion: "toy.example.dev/v1", kind: "ToyClusterProviderSpec" };
+    assert.deepEqual(validate(clusterSpec.schema, cluster), []);
+    assert.equal(validate(clusterSpec.schema, { ...cluster, any: 1 })[0]?.code, "FIELD_UNKNOWN");
+  });
+
+  it("compiles a host from the machine: fields in the schema's order, then its node", () => {
+    const host = hostOf(defineProvider(definition));
+    assert.deepEqual(Object.entries(host), [
+      ["role", "worker"],
+      ["size", "small"],
+      ["note", "first"],
+      ["kubelet", "1.34.2"],
+      ["nodeLabels", { tier: "front" }],
+      ["taints", [{ key: "dedicated", effect: "NoSchedule" }]],
+    ]);
+  });
+
+  it("compiles a host as the definition says, from the machine and the cluster's spec", () => {
+    const provider = defineProvider({
+      ...definition,
+      hostSpec: ({ name }, { region }) => ({ name, region: region ?? null }),
+    });
+    assert.deepEqual(hostOf(provider), { name: "web", region: "north" });
+  });
+
+  it("replaces for every change that no rule covers", () => {
+    const { verdict, generationInputs } = defineProvider(definition);
+    assert.equal(verdict("ToyHost", { size: "small" }, { size: "large" }).kind, "replace");
+    assert.deepEqual(generationInputs("ToyHost", { size: "small" }), { size: "small" });
+  });
+
+  it("changes in place what a rule says, where there is an update", () => {
+    const rules = { note: { kind: "inPlace" } } as const;
+    const able = defineProvider({
+      ...definition,
+      rules,
+      machine: { ...calls, update: async (_ctx, current) => current },
+    });
+    assert.equal(able.verdict("ToyHost", { note: "a" }, { note: "b" }).kind, "inPlace");
+    assert.deepEqual(able.generationInputs("ToyHost", { note: "a", size: "s" }), { size: "s" });
+    const unable = defineProvider({ ...definition, rules });
+    assert.equal(unable.verdict("ToyHost", { note: "a" }, { note: "b" }).kind, "replace");
+    assert.deepEqual(unable.generationInputs("ToyHost", { note: "a" }), { note: "a" });
+  });
+
+  it("takes from the listing what is in the scope", async () => {
+    const observed = (cluster: string, clusterUid: string): Observed => ({
+      id: `${cluster} ${clusterUid}`,
+      who: { cluster, clusterUid, kind: "ToyHost", name: "web", token: "t" },
+      phase: "ready",
+      spec: {},
+      status: {},
+    });
+    const all = [observed("a", "1"), observed("a", "2"), observed("b", "1")];
+    const { inventory } = defineProvider({
+      ...definition,
+      machine: { ...calls, list: async () => all },
+    });
+    const idsIn = async (scope: Parameters<typeof inventory>[1]) =>
+      (await inventory({} as never, scope)).map(({ id }) => id);
+    assert.deepEqual(await idsIn({ cluster: "a", clusterUid: "1" }), ["a 1"]);
+    assert.deepEqual(await idsIn({ cluster: "a" }), ["a 1", "a 2"]);
+  });
+
+  const wrong: readonly { name: string; given: object; want: RegExp }[] = [
+    { name: "no name", given: { name: undefined }, want: /provider without a name: name must be/ },
+    {
+      name: "a name with capitals",
+      given: { name: "Toy" },
+      want: /name must be a lower-case word/,
+    },
+    { name: "a bare apiVersion", given: { apiVersion: "v1" }, want: /must be <group>\/<version>/ },
+    {
+      name: "no machineSpec",
+      given: { machineSpec: undefined },
+      want: /machineSpec must have a kind/,
+    },
+    {
+      name: "no calls",
+      given: { machine: undefined },
+      want: /locate must be .+list must be a function$/,
+    },
+    {
+      name: "a missing call",
+      given: { machine: { ...calls, remove: undefined } },
+      want: /machine\.remove must be a function/,
+    },
+    {
+      name: "a field that says what the node is to be",
+      given: {
+        machineSpec: { kind: "ToyMachineProviderSpec", schema: { properties: { role: {} } } },
+      },
+      want: /machineSpec must call field role otherwise/,
+    },
+  ];
+  for (const { name, given, want } of wrong) {
+    it(`refuses ${name}`, () => {
+      assert.throws(() => defineProvider({ ...definition, ...given }), {
+        code: "INVALID_INPUT",
+        message: want,
+      });
+    });
+  }
+});
