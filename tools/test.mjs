@@ -4,6 +4,7 @@
 
 import { readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { installRealParts } from "./real-parts.mjs";
 import { exitWith, run, withPathFirst } from "./run.mjs";
 import { root, setup } from "./setup.mjs";
 
@@ -100,6 +101,7 @@ function readFloor() {
 await exitWith(async () => {
   const args = process.argv.slice(2);
   const { node } = await setup();
+  await installRealParts(process.env);
   const checked = args.length === 0 ? await runChecks(node) : { passed: 0, failed: 0 };
   const tested = await runMocha(node, args);
   const failed = checked.failed + tested.failed;
