@@ -7,7 +7,7 @@ import {
   type ResourceReport,
   type ShownPhase,
 } from "./describe-report.js";
-import { fit, widthOf } from "./fit.js";
+import { fit, padded, rowLines, widthOf, wrap } from "./fit.js";
 import { aligned, widthsOf } from "./table.js";
 import type { Colors, Terminal } from "./terminal.js";
 
@@ -36,7 +36,14 @@ export function clusterText(report: ClusterReport, paper: Paper, nowMs: number):
     ...headerLines(report),
     "",
     ...treeText(flatten(clusterBranch(report, nowMs), "", ""), paper),
-    ...(warnings.length === 0 ? [] : ["", ...warnings.map((line) => paper.colors.yellow(line))]),
+    ...(warnings.length === 0
+      ? []
+      : [
+          "",
+          ...warnings
+            .flatMap((text) => wrap(text, paper.columns))
+            .map((line) => paper.colors.yellow(line)),
+        ]),
     "",
   ].join("\n");
 }
@@ -262,22 +269,30 @@ const noCells = {
   reason: "",
 } as const;
 
-const columnNames = ["phase", "id", "address", "version", "since", "reason"] as const;
+const columnNames = ["phase", "id", "address", "version", "since"] as const;
 type ColumnName = (typeof columnNames)[number];
 
-/** What a narrow terminal goes without, first to go first: the reason is worth most. */
+/** What a narrow terminal goes without, first to go first. A reason goes below its row instead. */
 const expendable: readonly ColumnName[] = ["since", "address", "version", "id"];
-/** Reasons are cut rather than other columns kept, but not below this. */
-const leastReasonWidth = 16;
 
 function treeText(rows: readonly Row[], { colors, columns }: Paper): string[] {
   const names = columnsThatFit(rows, columns);
   const head = ["NAME", ...names.map((name) => name.toUpperCase())];
   const cells = rows.map((row) => [`${row.branch}${row.label}`, ...names.map((name) => row[name])]);
-  const [first = "", ...lines] = aligned([head, ...cells]);
+  const widths = widthsOf([head, ...cells]);
+  const [first = "", ...lines] = aligned([head, ...cells], widths);
+  const reasonAt = widths.reduce((sum, width) => sum + width + 3, -3);
+  const hasReasons = rows.some(({ phase, reason }) => phase !== "" && reason !== "");
+  const title = hasReasons ? `${padded(first, reasonAt)}   REASON` : first;
   return [
-    colors.bold(fit(first, columns)),
-    ...lines.map((line, index) => paintedBy(rows[index]?.phase ?? "", fit(line, columns), colors)),
+    colors.bold(widthOf(title) <= columns ? title : fit(first, columns)),
+    ...rows.flatMap((row, index) => {
+      const { branch, label, phase, reason } = row;
+      // A group has nothing in the columns, so what is said about it stands right behind its name.
+      const line = phase === "" ? branch + label : padded(lines[index] ?? "", reasonAt);
+      const parts = { branch, head: reason === "" ? line.trimEnd() : line, detail: reason };
+      return rowLines(parts, columns).map((text) => paintedBy(phase, text.trimEnd(), colors));
+    }),
   ];
 }
 
@@ -286,17 +301,9 @@ function columnsThatFit(rows: readonly Row[], columns: number): ColumnName[] {
   let names = columnNames.filter((name) => rows.some((row) => row[name] !== ""));
   const labels = Math.max(...rows.map(({ branch, label }) => widthOf(branch + label)));
   const needed = () => {
-    const widths = widthsOf([
-      names.map((name) => name.toUpperCase()),
-      ...rows.map((row) => names.map((name) => row[name])),
-    ]);
-    return names.reduce(
-      (sum, name, index) =>
-        sum +
-        3 +
-        (name === "reason" ? Math.min(leastReasonWidth, widths[index] ?? 0) : (widths[index] ?? 0)),
-      labels,
-    );
+    const cells = rows.map((row) => names.map((name) => row[name]));
+    const widths = widthsOf([names.map((name) => name.toUpperCase()), ...cells]);
+    return widths.reduce((sum, width) => sum + 3 + width, labels);
   };
   for (const name of expendable) {
     if (needed() <= columns) break;

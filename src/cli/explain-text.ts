@@ -1,4 +1,5 @@
 import type { ExplainedField, Explanation, FieldFacts } from "../api/explain.js";
+import { wrap } from "./fit.js";
 
 export interface ExplainTextOptions {
   /** All fields below, names and types only. */
@@ -60,12 +61,5 @@ function limitsOf(facts: FieldFacts): string[] {
 
 /** A text broken between words, every line indented. */
 function wrapped(text: string, indent: number, width: number): string[] {
-  const room = Math.max(20, width - indent);
-  const lines = [""];
-  for (const word of text.split(/\s+/)) {
-    const line = lines.at(-1) ?? "";
-    if (line !== "" && line.length + 1 + word.length > room) lines.push(word);
-    else lines[lines.length - 1] = line === "" ? word : `${line} ${word}`;
-  }
-  return lines.map((line) => `${" ".repeat(indent)}${line}`.trimEnd());
+  return wrap(text, Math.max(20, width - indent)).map((line) => " ".repeat(indent) + line);
 }

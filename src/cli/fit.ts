@@ -27,6 +27,38 @@ export function fit(text: string, columns: number): string {
   return columns < 1 ? "" : `${kept.trimEnd()}…`;
 }
 
+/** A text broken between words; a longer word gets a line of its own. At least one line. */
+export function wrap(text: string, columns: number): string[] {
+  const lines = [""];
+  for (const word of text.split(/\s+/)) {
+    const line = lines.at(-1) ?? "";
+    if (line !== "" && widthOf(line) + 1 + widthOf(word) > columns) lines.push(word);
+    else lines[lines.length - 1] = line === "" ? word : `${line} ${word}`;
+  }
+  return lines;
+}
+
+/** In a narrower place a text cannot be read. */
+export const leastRoom = 16;
+
+/**
+ * A row of a tree with its detail behind it, or below it, further in than the branch, where the line
+ * would be too long: nothing of the detail is lost.
+ */
+export function rowLines(
+  { branch, head, detail }: { branch: string; head: string; detail: string },
+  columns: number,
+): string[] {
+  const whole = `${head}   ${detail}`.trimEnd();
+  if (widthOf(whole) <= columns) return [whole];
+  const inside = `${branch.replace(/├─/g, "│ ").replace(/└─/g, "  ")}  `;
+  const room = columns - widthOf(inside);
+  if (room < leastRoom) return [fit(whole, columns)];
+  return [head.trimEnd(), ...wrap(detail, room).map((line) => inside + line)].map((line) =>
+    fit(line, columns),
+  );
+}
+
 /** Padded to a width, whatever its characters take. */
 export function padded(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - widthOf(text)));

@@ -1,10 +1,10 @@
 import { nodeKey, type NodeKey } from "../graph/graph.js";
 import type { ApplyEvent } from "../engine/apply.js";
 import type { Plan } from "../plan/plan.js";
-import { planTree, type TreeLine } from "../plan/tree.js";
+import { planTree, type TreeLine, verbOf } from "../plan/tree.js";
 import type { Clock } from "../provider/port.js";
-import { fit } from "./fit.js";
-import { painted, type Terminal, treeLines } from "./terminal.js";
+import { fit, leastRoom, widthOf } from "./fit.js";
+import { painted, type Terminal, treeRows } from "./terminal.js";
 
 /** Shows how an apply goes. */
 export interface Progress {
@@ -38,7 +38,7 @@ const doing = {
 } as const;
 
 class LiveTree implements Progress {
-  private readonly rows: { text: string; line: TreeLine }[];
+  private readonly tree: readonly TreeLine[];
   private readonly states = new Map<NodeKey, RowState>();
   private readonly started = new Map<NodeKey, number>();
   private readonly timer: NodeJS.Timeout;
@@ -50,7 +50,7 @@ class LiveTree implements Progress {
     private readonly terminal: Terminal,
     private readonly clock: Clock,
   ) {
-    this.rows = treeLines(planTree(plan));
+    this.tree = planTree(plan);
     this.timer = setInterval(() => this.draw(), redrawMs);
     this.timer.unref();
     this.draw();
@@ -104,11 +104,18 @@ class LiveTree implements Progress {
 
   private draw(): void {
     const { colors, columns } = this.terminal;
+    const stateOf = ({ key }: TreeLine) => (key === undefined ? undefined : this.states.get(key));
+    const rows = treeRows(this.tree, (line) => {
+      const state = stateOf(line);
+      return state === undefined ? undefined : this.describe(state, line);
+    });
     const lines = [
-      ...this.rows.map(({ text, line }) => {
-        const state = line.key === undefined ? undefined : this.states.get(line.key);
-        const plain = `  ${text}${state === undefined ? "" : `   ${this.describe(state)}`}`;
-        return painted(fit(plain, columns - 1), line, colors);
+      ...rows.map(({ line, head, detail }) => {
+        // A line that breaks would break the redrawing: a detail without room is left out.
+        const hasRoom =
+          columns - 1 - widthOf(`  ${head}   `) >= Math.min(leastRoom, widthOf(detail));
+        const text = fit(`  ${head}   ${hasRoom ? detail : ""}`, columns - 1);
+        return stateOf(line)?.kind === "failed" ? colors.red(text) : painted(text, line, colors);
       }),
       "",
       fit(this.status, columns - 1),
@@ -118,17 +125,20 @@ class LiveTree implements Progress {
     this.drawn = lines.length;
   }
 
-  private describe(state: RowState): string {
-    const seconds = (ms: number) => `${(ms / 1000).toFixed(1)}s`;
+  /** How far it is, in the verb's place: that is what must not be cut on a narrow terminal. */
+  private describe(state: RowState, { kind }: TreeLine): { verb: string; detail?: string } {
+    const [symbol = ""] = verbOf(kind).split(" ");
+    const verb = (what: string, ms: number) =>
+      `${kind === "same" ? "" : `${symbol} `}${what} ${(ms / 1000).toFixed(1)}s`;
     switch (state.kind) {
       case "running":
-        return `${state.what} ${seconds(this.clock.now() - state.since)}`;
+        return { verb: verb(state.what, this.clock.now() - state.since) };
       case "booting":
-        return `booting ${seconds(this.clock.now() - state.since)}`;
+        return { verb: verb("booting", this.clock.now() - state.since) };
       case "done":
-        return `done ${seconds(state.tookMs)}`;
+        return { verb: verb("done", state.tookMs) };
       case "failed":
-        return `failed: ${state.message}`;
+        return { verb: "✗ failed", detail: state.message };
     }
   }
 }

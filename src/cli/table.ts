@@ -12,8 +12,10 @@ export function table(
 }
 
 /** Rows of cells as lines with aligned columns. */
-export function aligned(rows: readonly (readonly string[])[]): string[] {
-  const widths = widthsOf(rows);
+export function aligned(
+  rows: readonly (readonly string[])[],
+  widths: readonly number[] = widthsOf(rows),
+): string[] {
   return rows.map((row) =>
     row
       .map((cell, column) => padded(cell, widths[column] ?? 0))

@@ -1,7 +1,7 @@
 import pc from "picocolors";
 import type { Plan } from "../plan/plan.js";
 import { planSummary, planTree, type TreeLine, verbOf } from "../plan/tree.js";
-import { fit, padded, widthOf } from "./fit.js";
+import { padded, rowLines, widthOf } from "./fit.js";
 
 export type Colors = ReturnType<typeof pc.createColors>;
 
@@ -48,13 +48,19 @@ export function planText(
     ...(plan.resumes
       ? [`Transaction ${transaction.number} is not finished; this goes on with it.`]
       : []),
+    ...plan.abandoned.map(
+      ({ id, who }) =>
+        `Left by an apply that broke off, to be deleted: ${who.kind} ${who.name} (${id})`,
+    ),
     ...plan.strangers.map((what) => `In the cloud but in no record: ${what}`),
   ];
   return [
     `Cluster ${plan.cluster}   provider ${plan.provider}   ${revision}`,
     "",
-    ...treeLines(planTree(plan)).map(({ text, line }) =>
-      painted(fit(`  ${text}`, columns), line, colors),
+    ...treeRows(planTree(plan)).flatMap((row) =>
+      rowLines({ ...row, branch: `  ${row.branch}`, head: `  ${row.head}` }, columns).map((text) =>
+        painted(text, row.line, colors),
+      ),
     ),
     "",
     ...notes.map((note) => colors.yellow(note)),
@@ -63,20 +69,39 @@ export function planText(
   ].join("\n");
 }
 
-/** Tree lines with their columns aligned, without colours. */
-export function treeLines(tree: readonly TreeLine[]): { text: string; line: TreeLine }[] {
-  const width = tree.reduce(
-    (most, { branch, label }) => Math.max(most, widthOf(branch + label)),
-    0,
-  );
+/** A line of the plan's tree, laid out, without colours. */
+export interface TreeRow {
+  readonly line: TreeLine;
+  readonly branch: string;
+  /** Label and what happens, in their columns. */
+  readonly head: string;
+  readonly detail: string;
+}
+
+const verbWidth = 10;
+/** "+ creating 10.0s": what is shown in a verb's place must not move what stands behind it. */
+const progressWidth = 16;
+
+/**
+ * Tree lines with their columns aligned. `progressOf` puts how far it is in the place of the verb,
+ * and what went wrong in the place of the detail.
+ */
+export function treeRows(
+  tree: readonly TreeLine[],
+  progressOf?: (line: TreeLine) => { readonly verb: string; readonly detail?: string } | undefined,
+): TreeRow[] {
+  const labels = tree.map(({ branch, label }) => widthOf(branch + label));
+  const width = Math.max(0, ...labels);
   return tree.map((line) => {
-    const head = `${line.branch}${line.label}`;
-    const verb = verbOf(line.kind);
-    if (line.kind === "group") return { line, text: `${head}   ${line.detail}`.trimEnd() };
-    return {
-      line,
-      text: `${padded(head, width)}   ${verb.padEnd(10)}   ${line.detail}`.trimEnd(),
-    };
+    const { branch, label, kind } = line;
+    if (kind === "group") return { line, branch, head: branch + label, detail: line.detail };
+    const progress = progressOf?.(line);
+    const verb = padded(
+      progress?.verb ?? verbOf(kind),
+      progressOf === undefined ? verbWidth : progressWidth,
+    );
+    const detail = progress?.detail ?? line.detail;
+    return { line, branch, head: `${padded(branch + label, width)}   ${verb}`, detail };
   });
 }
 

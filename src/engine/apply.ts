@@ -70,6 +70,7 @@ class Apply {
     const { engine } = this.options;
     const { stack } = this.plan;
     let state = await refreshRecords(stack, initial, this.plan.stale, this.tools());
+    await this.removeAbandoned();
     let ready: ReadonlySet<NodeKey> = await this.readyHosts();
     for (;;) {
       this.options.stop.throwIfAborted();
@@ -96,6 +97,14 @@ class Apply {
       for (const key of action.keys) this.applied.add(key);
       state = await engine.readState(stack);
       ready = await this.readyHosts();
+    }
+  }
+
+  /** Newest first, as nothing of it is in the engine's record, which would know the order. */
+  private async removeAbandoned(): Promise<void> {
+    const { lookup } = this.tools().session();
+    for (const { id, who } of this.plan.abandoned.toReversed()) {
+      await lookup(who.kind).delete(id, { who });
     }
   }
 

@@ -1,7 +1,7 @@
 import { CapstanError } from "../api/error.js";
 import type { ResourceEvent } from "../dynamic/cloud-resource.js";
 import { cloudResources } from "../plan/target.js";
-import type { Clock, InfrastructureProvider } from "../provider/port.js";
+import type { Clock, InfrastructureProvider, Observed } from "../provider/port.js";
 import { type Engine, engineFailed } from "./engine.js";
 import { resolvePendingCreates } from "./recover.js";
 import { callContext, stepwiseSession } from "./session.js";
@@ -41,12 +41,19 @@ export async function destroyCluster(
       },
     });
   const context = callContext(clock, stop);
+  const between = () => session(() => {});
   const resolved = await resolvePendingCreates(stack, state, {
     engine,
     provider,
     context,
-    session: () => session(() => {}),
+    session: between,
   });
+  // What an apply that broke off left in no record goes first: recorded things may be in use by it.
+  const recorded = new Set(cloudResources(resolved).map(({ id }) => id));
+  const abandoned = (await aliveResources(options, state)).filter(({ id }) => !recorded.has(id));
+  for (const { id, who } of abandoned.toReversed()) {
+    await between().lookup(who.kind).delete(id, { who });
+  }
   const result = await engine.destroy(
     stack,
     session(() => engine.assertAlive()),
@@ -55,9 +62,10 @@ export async function destroyCluster(
   if (result.code !== 0 && failures.length === 0)
     throw engineFailed(`cannot destroy ${stack}`, result);
   if (result.code !== 0) throw leftOver(stack, failures);
+  const left = await aliveResources(options, state);
   return {
-    deleted: cloudResources(resolved).length,
-    left: await aliveResources(options, state),
+    deleted: recorded.size + abandoned.length,
+    left: left.map(({ id, who }) => `${who.kind} ${who.name} (${id})`),
   };
 }
 
@@ -65,14 +73,12 @@ export async function destroyCluster(
 async function aliveResources(
   { provider, clock, stop }: DestroyOptions,
   { transaction }: StackState,
-): Promise<string[]> {
+): Promise<Observed[]> {
   if (transaction === undefined) return [];
   const { clusterUid, target } = transaction;
   const scope = { cluster: target.cluster, clusterUid };
   const listed = await provider.inventory(callContext(clock, stop), scope);
-  return listed
-    .filter(({ phase }) => phase !== "gone")
-    .map(({ id, who }) => `${who.kind} ${who.name} (${id})`);
+  return listed.filter(({ phase }) => phase !== "gone");
 }
 
 function leftOver(stack: string, failures: readonly ResourceEvent[]): CapstanError {

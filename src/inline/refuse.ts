@@ -37,6 +37,11 @@ export function refuseInline(plan: Plan, state: StackState, stale: readonly stri
       "run pulumi refresh first",
     );
   }
+  const [left] = plan.abandoned;
+  if (left !== undefined) {
+    const what = `${left.who.kind} ${left.who.name} (${left.id})`;
+    throw open(plan, `an apply that broke off left ${what}`, `run ${command}`);
+  }
   const members = plan.machines.filter(
     ({ controlPlane, kind }) => controlPlane && kind === "replace",
   );

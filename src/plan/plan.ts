@@ -8,7 +8,7 @@ import {
 } from "../api/types.js";
 import { compileParts, templateJudge } from "../compile/compile.js";
 import { type GraphNode, inDependencyOrder, keyOf, nodeKey, type NodeKey } from "../graph/graph.js";
-import type { InfrastructureProvider, Observed } from "../provider/port.js";
+import type { Identity, InfrastructureProvider, Observed } from "../provider/port.js";
 import { type ExpandedMachine, expandMachines } from "../sets/expand.js";
 import {
   type DecidedHost,
@@ -53,6 +53,12 @@ export interface PlannedTransaction {
   readonly spent: Spent;
 }
 
+/** A resource with this cluster's UID, so made by an earlier apply, that is to be removed. */
+export interface Abandoned {
+  readonly id: string;
+  readonly who: Identity;
+}
+
 /** The same value is printed, and applied. JSON data. */
 export interface Plan {
   readonly cluster: string;
@@ -71,7 +77,9 @@ export interface Plan {
   readonly resumes: boolean;
   readonly infrastructure: readonly InfrastructureChange[];
   readonly machines: readonly MachineChange[];
-  /** Owned resources alive in the cloud that neither state nor target knows. */
+  /** What an apply that broke off left alive, in no record and wanted by nothing: removed first. */
+  readonly abandoned: readonly Abandoned[];
+  /** What else is alive in the cloud with the cluster's marks and that nobody knows. */
   readonly strangers: readonly string[];
   /** Nothing to do: state, cloud and objects agree. */
   readonly empty: boolean;
@@ -195,6 +203,7 @@ function assemble(
   const resumes = last !== undefined && last.number !== prior.revision?.number;
   const sameTarget = last !== undefined && targetDigest(last.target) === digest;
   const continues = last !== undefined && sameTarget && (resumes || steps.length === 0);
+  const { abandoned, strangers } = unknownResources(input, targetKeys);
   return {
     cluster: clusterNameOf(desired.cluster),
     stack: stackNameOf(desired.cluster),
@@ -217,10 +226,31 @@ function assemble(
     resumes,
     infrastructure: infrastructureChanges(infrastructure, doomed, provider),
     machines: machineChanges({ hosts, prior, provider }),
-    strangers: input.strangers
-      .filter(({ phase, who }) => phase !== "gone" && !targetKeys.has(nodeKey(who.kind, who.name)))
+    abandoned,
+    strangers,
+    empty: continues && !resumes && prior.pending.length === 0 && abandoned.length === 0,
+  };
+}
+
+/**
+ * Everything alive that neither state nor target knows. With a recorded cluster UID it is ours, left
+ * by an apply whose engine forgot it; interrupted creations are resolved by themselves. Without a
+ * record it may be anybody's of that name.
+ */
+function unknownResources(
+  { prior, strangers }: PlanInput,
+  wanted: ReadonlySet<NodeKey>,
+): Pick<Plan, "abandoned" | "strangers"> {
+  const known = new Set<NodeKey>([...wanted, ...prior.pending.map(({ key }) => key)]);
+  const unknown = strangers.filter(
+    ({ phase, who }) => phase !== "gone" && !known.has(nodeKey(who.kind, who.name)),
+  );
+  const ours = ({ who }: Observed) => who.clusterUid === prior.transaction?.clusterUid;
+  return {
+    abandoned: unknown.filter(ours).map(({ id, who }) => ({ id, who })),
+    strangers: unknown
+      .filter((observed) => !ours(observed))
       .map(({ id, who }) => `${who.kind} ${who.name} (${id})`),
-    empty: continues && !resumes && prior.pending.length === 0,
   };
 }
 

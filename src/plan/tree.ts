@@ -55,10 +55,10 @@ export function planSummary(plan: Plan): string {
   const parts = [
     [count("create"), "to create"],
     [count("update"), "to update in place"],
-    [count("delete"), "to delete"],
+    [count("delete") + plan.abandoned.length, "to delete"],
   ] as const;
   const some = parts.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`);
-  const waves = wavesOf(plan).length;
+  const waves = Math.max(wavesOf(plan).length, 1);
   if (some.length === 0) {
     return plan.resumes
       ? "Plan: nothing to change; an earlier transaction is to be committed"

@@ -32,7 +32,7 @@ export function hostSpecOf(machine: MachineToCompile, schema: TSchema): JsonObje
     kubelet: spec.versions.kubelet,
     controlPlane: spec.versions.controlPlane,
     containerRuntime: spec.versions.containerRuntime,
-    configSource: spec.configSource as Json | undefined,
+    configSource: spec.configSource,
     nodeLabels: spec.metadata?.labels,
     nodeAnnotations: spec.metadata?.annotations,
     taints: spec.taints,

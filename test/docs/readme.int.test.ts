@@ -82,13 +82,13 @@ describe("README", () => {
     assert.ok(yaml !== undefined);
     const providers = makeProviders(folder, systemClock);
     const { clusters, diagnostics } = readDesired(
-      [
-        ...readSources([join(root, "examples", "quickstart")]),
-        { file: "README.md", text: yaml },
-      ],
+      [...readSources([join(root, "examples", "quickstart")]), { file: "README.md", text: yaml }],
       providers.all,
     );
     assert.deepEqual(diagnostics, []);
-    assert.deepEqual(clusters[0]?.machines.map(({ metadata }) => metadata.name), ["cp-0", "gpu-0"]);
+    assert.deepEqual(
+      clusters[0]?.machines.map(({ metadata }) => metadata.name),
+      ["cp-0", "gpu-0"],
+    );
   });
 });

@@ -78,10 +78,22 @@ describe("migrate", () => {
       version: 1,
       want: { kind: "current", record: { first: true, second: true, third: true } },
     },
-    { name: "leaves the present version alone", version: 3, want: { kind: "current", record: { first: true } } },
+    {
+      name: "leaves the present version alone",
+      version: 3,
+      want: { kind: "current", record: { first: true } },
+    },
     { name: "does not touch a newer one", version: 4, want: { kind: "newer", version: 4 } },
-    { name: "refuses what is no version", version: "1", want: { kind: "unreadable", version: "1" } },
-    { name: "refuses a version without a way here", version: 0, want: { kind: "unreadable", version: 0 } },
+    {
+      name: "refuses what is no version",
+      version: "1",
+      want: { kind: "unreadable", version: "1" },
+    },
+    {
+      name: "refuses a version without a way here",
+      version: 0,
+      want: { kind: "unreadable", version: 0 },
+    },
   ];
   for (const { name, version, want } of table) {
     it(name, () => assert.deepEqual(migrate(version, { first: true }, 3, steps), want));

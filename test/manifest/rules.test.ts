@@ -24,10 +24,9 @@ spec:
   providerSpec:
     value: { apiVersion: local.capstan.dev/v1alpha1, kind: LocalMachineProviderSpec }
 `;
-const member = machine.replace("name: m,", "name: cp,").replace(
-  "kubelet: 1.34.2",
-  "kubelet: 1.34.2, controlPlane: 1.34.2",
-);
+const member = machine
+  .replace("name: m,", "name: cp,")
+  .replace("kubelet: 1.34.2", "kubelet: 1.34.2, controlPlane: 1.34.2");
 const machineClass = `apiVersion: cluster.k8s.io/v1alpha1
 kind: MachineClass
 metadata: { name: big }
@@ -108,7 +107,11 @@ const cases: readonly Case[] = [
       ],
     ],
   },
-  { name: "a kubelet three minors behind is fine", texts: [cluster, member, changed(machine, "1.34.2", "1.31.0")], want: [] },
+  {
+    name: "a kubelet three minors behind is fine",
+    texts: [cluster, member, changed(machine, "1.34.2", "1.31.0")],
+    want: [],
+  },
   {
     name: "a newer patch of the control plane's minor is fine",
     texts: [cluster, member, changed(machine, "1.34.2", "1.34.9")],
@@ -126,7 +129,15 @@ const cases: readonly Case[] = [
   },
   {
     name: "both value and valueFrom",
-    texts: [cluster, machineClass, changed(fromClass, "valueFrom:", "value: { apiVersion: local.capstan.dev/v1alpha1, kind: LocalMachineProviderSpec }\n    valueFrom:")],
+    texts: [
+      cluster,
+      machineClass,
+      changed(
+        fromClass,
+        "valueFrom:",
+        "value: { apiVersion: local.capstan.dev/v1alpha1, kind: LocalMachineProviderSpec }\n    valueFrom:",
+      ),
+    ],
     want: [
       [
         "PROVIDER_SPEC",
@@ -188,7 +199,11 @@ const cases: readonly Case[] = [
     name: "an expression that its own template does not satisfy",
     texts: [
       cluster,
-      changed(set, "{ matchLabels: { set: s } }", "{ matchExpressions: [{ key: set, operator: NotIn, values: [s] }] }"),
+      changed(
+        set,
+        "{ matchLabels: { set: s } }",
+        "{ matchExpressions: [{ key: set, operator: NotIn, values: [s] }] }",
+      ),
     ],
     want: [
       [
@@ -211,7 +226,10 @@ const cases: readonly Case[] = [
     name: "the KEP's providerConfig is a text, and its mistakes are shown there",
     texts: [
       cluster,
-      machine.replace(/ {2}providerSpec:\n.*\n/, '  providerConfig: "{apiVersion: local.capstan.dev/v1alpha1, kind: LocalMachineProviderSpec, sise: large}"\n'),
+      machine.replace(
+        / {2}providerSpec:\n.*\n/,
+        '  providerConfig: "{apiVersion: local.capstan.dev/v1alpha1, kind: LocalMachineProviderSpec, sise: large}"\n',
+      ),
     ],
     want: [
       [
@@ -239,11 +257,18 @@ describe("rules that span fields and objects", () => {
     const { clusters, diagnostics } = read(machineClass, cluster, fromClass);
     assert.deepEqual(diagnostics, []);
     const spec = clusters[0]?.machines[0]?.spec.providerSpec;
-    assert.deepEqual([spec?.value?.["size" as never], spec?.value?.["diskGib" as never]], ["large", 20]);
+    assert.deepEqual(
+      [spec?.value?.["size" as never], spec?.value?.["diskGib" as never]],
+      ["large", 20],
+    );
   });
 
   it("what a server adds is not wanted by anybody", () => {
-    const served = changed(machine, "name: m,", "name: m, uid: u, resourceVersion: '7', generation: 2,");
+    const served = changed(
+      machine,
+      "name: m,",
+      "name: m, uid: u, resourceVersion: '7', generation: 2,",
+    );
     const [bare] = read(cluster, machine).clusters;
     const { clusters, diagnostics } = read(cluster, `${served}status: { phase: Running }\n`);
     assert.deepEqual(diagnostics, []);

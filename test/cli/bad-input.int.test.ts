@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type ClusterWish, demoStack } from "../scenario/manifests.js";
+import { Sandbox } from "../scenario/sandbox.js";
+
+const member: ClusterWish = { machines: { "cp-0": { controlPlane: true } } };
+
+describe("bad input", function () {
+  this.timeout(60_000);
+  let running: Sandbox;
+  let sandbox: Sandbox;
+
+  before(async () => {
+    running = await Sandbox.make(member);
+    await running.up();
+  });
+  after(() => running.close());
+  beforeEach(() => {
+    sandbox = running.copy();
+  });
+  afterEach(() => sandbox.close());
+
+  const checkpoint = () =>
+    join(sandbox.state, "pulumi", ".pulumi", "stacks", "capstan", `${demoStack}.json`);
+
+  /** Runs a command that has to refuse, and fails if it changed the file or asked the cloud. */
+  const refusesOver = async (file: string, code: number, ...args: string[]): Promise<string> => {
+    const bytes = readFileSync(file);
+    const { stderr } = await sandbox.capstan(code, ...args);
+    assert.ok(readFileSync(file).equals(bytes), `${file} is left as it was`);
+    return stderr;
+  };
+
+  it("in a manifest ends before anything is made", async () => {
+    const fresh = await Sandbox.make({
+      machines: { "cp-0": { controlPlane: true, diskGib: -1, size: "huge" as "large" } },
+    });
+    try {
+      const { stderr } = await fresh.up(65);
+      const file = join(fresh.manifests, "cluster.yaml");
+      const lines = readFileSync(file, "utf8").split("\n");
+      for (const text of ["diskGib: -1", "size: huge"]) {
+        const line = lines.findIndex((one) => one.includes(text));
+        const column = (lines[line]?.indexOf(text) ?? 0) + 1;
+        const place = `${file}:${line + 1}:${column}: error: Machine default/cp-0: `;
+        assert.ok(stderr.includes(place), `${place}\n${stderr}`);
+      }
+      assert.match(stderr, /2 errors; nothing was touched/);
+      assert.equal(existsSync(fresh.state), false);
+    } finally {
+      await fresh.close();
+    }
+  });
+
+  it("in a manifest does not touch what runs", async () => {
+    writeFileSync(join(sandbox.manifests, "more.yaml"), "kind: Machine\n  name: [\n");
+    const before = sandbox.ledgerEnd();
+    const { stderr } = await sandbox.up(65);
+    assert.match(stderr, /more\.yaml:\d+:\d+: error: /);
+    assert.equal(sandbox.ledgerEnd(), before);
+  });
+
+  it("in place of the manifests is named", async () => {
+    const { stderr } = await sandbox.capstan(65, "up", "--yes", "-f", "nowhere");
+    assert.match(stderr, /cannot read nowhere/);
+    assert.match((await sandbox.capstan(64, "plan")).stderr, /which manifests\?/);
+  });
+
+  it("in the file of the stack's state is reported, and the file is left alone", async () => {
+    writeFileSync(checkpoint(), readFileSync(checkpoint(), "utf8").slice(0, 700));
+    for (const args of [["plan"], ["up", "--yes"]]) {
+      const stderr = await refusesOver(checkpoint(), 1, ...args, "-f", sandbox.manifests);
+      assert.ok(
+        stderr.includes(`cannot read the state of ${demoStack} in ${checkpoint()}`),
+        stderr,
+      );
+      assert.match(stderr, /hint: it was left as it is/);
+    }
+    assert.equal(sandbox.alive().length, 3);
+  });
+
+  it("in the file of the local cloud is reported, and the file is left alone", async () => {
+    const file = sandbox.cloudFile;
+    writeFileSync(file, "this was a database once\n".repeat(400));
+    for (const args of [["plan"], ["up", "--yes"]]) {
+      const stderr = await refusesOver(file, 1, ...args, "-f", sandbox.manifests);
+      assert.ok(stderr.includes(`cannot open local cloud ${file}: `), stderr);
+      assert.match(stderr, /hint: the file was left as it is/);
+    }
+  });
+
+  it("in the file of the locks is reported", async () => {
+    const file = join(sandbox.state, "locks.db");
+    writeFileSync(file, "no database\n".repeat(400));
+    const stderr = await refusesOver(file, 1, "up", "--yes", "-f", sandbox.manifests);
+    assert.ok(stderr.includes(`cannot open ${file}: `), stderr);
+  });
+
+  it("in a state that a newer release wrote is refused", async () => {
+    await sandbox.editState(demoStack, ({ resources }) => {
+      const transaction = resources?.find(({ type }) => type.endsWith(":Transaction"));
+      assert.ok(transaction?.inputs && transaction.outputs);
+      transaction.inputs["schemaVersion"] = 99;
+      transaction.outputs["schemaVersion"] = 99;
+    });
+    const stderr = await refusesOver(checkpoint(), 1, "up", "--yes", "-f", sandbox.manifests);
+    assert.match(stderr, /cannot read Transaction of default\.demo: its schemaVersion is 99/);
+    assert.match(stderr, /hint: use the release that wrote it, or a newer one/);
+    await refusesOver(checkpoint(), 1, "destroy", "--yes", demoStack);
+    assert.equal(sandbox.alive().length, 3);
+  });
+
+  it("in a stack that holds something else as well is refused", async () => {
+    await sandbox.editState(demoStack, ({ resources = [] }) => {
+      const [stack] = resources;
+      assert.equal(stack?.type, "pulumi:pulumi:Stack");
+      const urn = `urn:pulumi:${demoStack}::capstan::my:own:Component::mine`;
+      resources.push({ urn, type: "my:own:Component", custom: false, parent: stack.urn });
+    });
+    sandbox.write({ machines: { ...member.machines, "worker-0": {} } });
+    const before = sandbox.ledgerEnd();
+    for (const args of [
+      ["plan", "-f", sandbox.manifests],
+      ["up", "--yes", "-f", sandbox.manifests],
+      ["destroy", "--yes", demoStack],
+    ]) {
+      const stderr = await refusesOver(checkpoint(), 1, ...args);
+      assert.match(stderr, /it holds 1 resources that are not of a cluster, e\.g\. urn:.*::mine/);
+    }
+    assert.deepEqual(sandbox.mutations(before), []);
+  });
+
+  it("without the passphrase file is refused, and no new one is made", async () => {
+    const file = join(sandbox.state, "passphrase");
+    renameSync(file, `${file}.away`);
+    const stderr = await refusesOver(checkpoint(), 1, "up", "--yes", "-f", sandbox.manifests);
+    assert.ok(stderr.includes(`cannot decrypt the state: ${file} is gone`), stderr);
+    assert.equal(existsSync(file), false);
+  });
+
+  it("with another passphrase is refused", async () => {
+    writeFileSync(join(sandbox.state, "passphrase"), "not the one\n");
+    const stderr = await refusesOver(checkpoint(), 1, "up", "--yes", "-f", sandbox.manifests);
+    assert.match(stderr, /cannot read the state of default\.demo in .*passphrase/s);
+  });
+
+  it("in the form of a lost state asks who owns what the cloud holds", async () => {
+    renameSync(join(sandbox.state, "pulumi"), join(sandbox.folder, "lost"));
+    const before = sandbox.ledgerEnd();
+    const { stderr } = await sandbox.up(5);
+    assert.match(stderr, /the cloud holds 3 resources of a cluster of that name/);
+    assert.deepEqual(sandbox.mutations(before), []);
+    await sandbox.up(0, "--adopt");
+    assert.deepEqual(sandbox.mutations(before), []);
+    await sandbox.assertSound(demoStack);
+  });
+});

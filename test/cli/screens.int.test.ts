@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { cleanEnv, repository } from "../scenario/sandbox.js";
+import { Screen, type Size } from "../support/tmux.js";
+
+const screens = join(repository, "docs", "screens");
+const cli = join(repository, "dist", "src", "cli", "main.js");
+const sizes: Size[] = [
+  { columns: 100, rows: 30 },
+  { columns: 60, rows: 20 },
+];
+
+/** What differs from run to run: ids, UIDs, addresses, times, ages, and where lines are cut because of those. */
+function stable(text: string): string {
+  return text
+    .replace(/^(Transaction .*)\n(\S.*)$/m, "$1 $2")
+    .split("\n")
+    .map((line) =>
+      line
+        .replace(/\b(host|net|lb)-[0-9a-f]{16}\b/g, "$1-id")
+        .replace(/\b(host|net|lb)-[0-9a-f]*…/g, "…")
+        .replace(/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, "uid")
+        .replace(/\b10\.\d+\.\d+\.\d+\b/g, "address")
+        .replace(/\d+\.\d ?s\b/g, "time")
+        .replace(/ (\d+[dhms])+(?= |$)/g, " age")
+        .replace(/ +/g, " ")
+        .replace(/ ?\S* ?\S*…$/, "…"),
+    )
+    .join("\n");
+}
+
+/**
+ * Compares the stable parts of a screen with docs/screens/<name>-<size>.txt; UPDATE_SCREENS=1 writes
+ * the file as the screen is.
+ */
+function assertScreen(name: string, { columns, rows }: Size, text: string): void {
+  const file = join(screens, `${name}-${columns}x${rows}.txt`);
+  if (process.env["UPDATE_SCREENS"] === "1") {
+    mkdirSync(screens, { recursive: true });
+    writeFileSync(file, `${text}\n`);
+  }
+  const want = readFileSync(file, "utf8").trimEnd();
+  assert.equal(stable(text), stable(want), `not as in ${file}; UPDATE_SCREENS=1 rewrites`);
+  const lines = text.split("\n");
+  assert.ok(lines.length <= rows && lines.every((line) => [...line].length <= columns));
+}
+
+for (const size of sizes) {
+  describe(`screens of ${size.columns} columns and ${size.rows} rows`, function () {
+    this.timeout(120_000);
+    let folder: string;
+    let screen: Screen;
+
+    before(async () => {
+      folder = mkdtempSync(join(tmpdir(), "capstan-screens-"));
+      mkdirSync(join(folder, "bin"));
+      const bin = join(folder, "bin", "capstan");
+      writeFileSync(bin, `#!/bin/sh\nexec "${process.execPath}" "${cli}" "$@"\n`);
+      chmodSync(bin, 0o755);
+      const path = [join(folder, "bin"), process.env["PATH"]].join(delimiter);
+      screen = new Screen(size, folder, { ...cleanEnv(), PATH: path });
+      await screen.run("capstan init demo");
+      // Slow enough to look at while it happens.
+      const file = join(folder, "demo", "cluster.yaml");
+      const slow = readFileSync(file, "utf8").replace(/bootMs: 200/, "bootMs: 4000");
+      assert.match(slow, /bootMs: 4000/);
+      writeFileSync(file, slow);
+    });
+    after(() => {
+      screen.close();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    it("plan, up in progress, done, describe", async () => {
+      assertScreen("plan", size, await screen.run("capstan plan -f demo"));
+      assert.match(screen.coloured(), /\u001b\[32m.*\+ create/);
+      await screen.run("NO_COLOR=1 capstan plan -f demo");
+      assert.doesNotMatch(screen.coloured(), /\u001b\[3\dm/);
+
+      await screen.clear();
+      screen.type("capstan up --yes -f demo");
+      const going = await screen.until("workers boot", (text) => {
+        return [...text.matchAll(/workers-\S+ .*booting/g)].length === 2;
+      });
+      assertScreen("up-in-progress", size, going);
+      assertScreen("up-done", size, await screen.untilIdle("up"));
+      assertScreen("describe", size, await screen.run("capstan describe"));
+    });
+
+    it("a failure, and what describe says then", async () => {
+      await screen.run("capstan destroy --yes -f demo");
+      // The control plane: everything before it is made, everything behind it is not begun.
+      await screen.run("capstan local fault create fail --times 9 --name demo-cp-0");
+      assertScreen("failure", size, await screen.run("capstan up --yes -f demo"));
+      assertScreen("describe-failure", size, await screen.run("capstan describe"));
+      await screen.run("capstan local fault --clear");
+    });
+
+    it("a lost host and a changed one", async () => {
+      const lines = await screen.run("CI=1 capstan up --yes -f demo");
+      assert.match(lines, /^ +\d+\.\ds {2}wave 2: the control plane runs, workers follow$/m);
+      assert.doesNotMatch(lines, /booting \d/);
+      await screen.run("capstan local kill demo-workers-af5f5222-0");
+      await screen.run("capstan local set demo-cp-0 size=large");
+      assertScreen("describe-drift", size, await screen.run("capstan describe"));
+      await screen.run("capstan destroy --yes -f demo");
+    });
+  });
+}

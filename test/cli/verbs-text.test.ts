@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import pc from "picocolors";
+import fc from "fast-check";
+import {
+  type ClusterReport,
+  type MachineReport,
+  type ResourceReport,
+} from "../../src/cli/describe-report.js";
+import { clusterText, durationText, machineText } from "../../src/cli/describe-text.js";
+import { fit, padded, widthOf } from "../../src/cli/fit.js";
+import { table } from "../../src/cli/table.js";
+import { nodeKey } from "../../src/graph/graph.js";
+import { assertGolden } from "../support/golden.js";
+
+const minute = 60_000;
+const now = Date.UTC(2026, 0, 2, 3, 4, 5);
+const plain = { colors: pc.createColors(false), columns: Infinity };
+
+function resource(kind: string, name: string, more: Partial<ResourceReport> = {}): ResourceReport {
+  return {
+    key: nodeKey(kind, name),
+    kind,
+    name,
+    phase: "ready",
+    id: `${kind.toLowerCase()}-1f`,
+    address: "10.0.0.7",
+    sinceMs: now - 192 * 1000,
+    changedMs: now - minute,
+    drift: [],
+    reason: "",
+    ...more,
+  };
+}
+
+function machine(name: string, host: Partial<ResourceReport> = {}, more = {}): MachineReport {
+  const one = resource("Host", `${name}-abcdef01-1`, host);
+  return {
+    name,
+    controlPlane: name.startsWith("cp"),
+    versions: { kubelet: "1.34.2" },
+    phase: one.phase,
+    reason: one.reason,
+    hosts: [one],
+    providerSpec: { size: "small" },
+    ...more,
+  };
+}
+
+const set = { machineSet: "workers-5e7", machineDeployment: "workers" };
+const drift = [{ path: "size", recorded: "small", seen: "large" }];
+const drifted = { drift, reason: "drifted: size small -> large; capstan up corrects it" };
+const lost = { phase: "gone" as const, reason: "is gone from the cloud; capstan up makes another" };
+
+const report: ClusterReport = {
+  stack: "default.prod",
+  cluster: "default/prod",
+  provider: "sample",
+  clusterUid: "5a1b",
+  revision: 3,
+  openTransaction: { number: 4, startedAtMs: now - 2 * 60 * minute },
+  interruptedOperations: ["creating Host/workers-5e7-1-abcdef01-1"],
+  infrastructure: [resource("Network", "network")],
+  machines: [
+    machine("cp-0", drifted),
+    machine("workers-5e7-0", lost, set),
+    machine("workers-5e7-1", { phase: "planned", reason: "is not made yet" }, set),
+  ],
+  strangers: ["Host old-1 (host-9)"],
+};
+
+/** What is cut: a sentence is better wrapped by the terminal than lost. */
+function treeOf(text: string): string[] {
+  return (text.split("\n\n")[1] ?? "").split("\n");
+}
+
+describe("describe as text", () => {
+  it("is a tree with reasons, and what else somebody should know", () => {
+    assertGolden("describe-cluster", clusterText(report, plain, now));
+  });
+
+  it("leaves out columns on narrow terminals, the reason last", () => {
+    assertGolden("describe-narrow", clusterText(report, { ...plain, columns: 70 }, now));
+    for (const columns of [20, 40, 60, 80, 100, 200]) {
+      const text = clusterText(report, { ...plain, columns }, now);
+      const widest = Math.max(...treeOf(text).map(widthOf));
+      assert.ok(widest <= columns, `${widest} > ${columns}\n${text}`);
+    }
+  });
+
+  it("cuts before it colours", () => {
+    const text = clusterText(report, { colors: pc.createColors(true), columns: 60 }, now);
+    for (const line of treeOf(text)) {
+      const codes = [...line.matchAll(/\u001b\[(\d+)m/g)].map((match) => Number(match[1]));
+      assert.equal(codes.length % 2, 0, JSON.stringify(line));
+      const bare = line.replace(/\u001b\[\d+m/g, "");
+      assert.ok(widthOf(bare) <= 60, bare);
+    }
+  });
+
+  it("shows one machine in full", () => {
+    const [one] = report.machines;
+    assert.ok(one !== undefined);
+    assertGolden("describe-machine", machineText(report, one, now));
+  });
+
+  it("shows what is recorded when the cloud is silent", () => {
+    const machines = [machine("cp-0", { phase: "unknown" })];
+    const silent = { ...report, machines, openTransaction: null, cloudError: "no answer" };
+    const text = clusterText(silent, plain, now);
+    assert.match(text, /Cluster prod +0 of 1 machine ready, 1 unknown/);
+    assert.match(text, /The cloud could not be looked at: no answer/);
+  });
+
+  const durations: { ms: number; want: string }[] = [
+    { ms: -5, want: "0s" },
+    { ms: 999, want: "0s" },
+    { ms: 59_999, want: "59s" },
+    { ms: 60_000, want: "1m" },
+    { ms: 192_000, want: "3m12s" },
+    { ms: 3_600_000, want: "1h" },
+    { ms: 7_500_000, want: "2h5m" },
+    { ms: 86_400_000 * 3 + 3_600_000 * 4, want: "3d4h" },
+  ];
+  for (const { ms, want } of durations) {
+    it(`${ms} ms are ${want}`, () => assert.equal(durationText(ms), want));
+  }
+});
+
+describe("fitting text into columns", () => {
+  const cases: { text: string; columns: number; want: string }[] = [
+    { text: "abc", columns: 3, want: "abc" },
+    { text: "abcd", columns: 3, want: "ab…" },
+    { text: "ab cd", columns: 4, want: "ab…" },
+    { text: "abc", columns: 1, want: "…" },
+    { text: "abc", columns: 0, want: "" },
+    { text: "a\nb\u001b[31mc", columns: 20, want: "a b [31mc" },
+    { text: "日本語", columns: 6, want: "日本語" },
+    { text: "日本語", columns: 5, want: "日本…" },
+    { text: "├─ x", columns: Infinity, want: "├─ x" },
+  ];
+  for (const { text, columns, want } of cases) {
+    it(`${JSON.stringify(text)} in ${columns}`, () => assert.equal(fit(text, columns), want));
+  }
+
+  it("never takes more room than there is", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme" }), fc.nat({ max: 40 }), (text, columns) => {
+        const line = fit(text, columns);
+        assert.ok(widthOf(line) <= columns);
+        assert.doesNotMatch(line, /\p{Cc}/u);
+      }),
+    );
+  });
+
+  it("aligns columns, whatever their characters take", () => {
+    assert.equal(padded("日本", 6), "日本  ");
+    assert.equal(
+      table(
+        ["A", "B"],
+        [
+          ["日本", "x"],
+          ["abc", "y"],
+        ],
+      ),
+      "A      B\n日本   x\nabc    y\n",
+    );
+    assert.equal(table(["LONG", "B"], [["a", "b"]], 4), "LON…\na…\n");
+    assert.equal(table([], []), "\n");
+  });
+});

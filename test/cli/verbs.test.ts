@@ -1,0 +1,280 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseAllDocuments } from "yaml";
+import type { Outcome } from "../scenario/command.js";
+import { cleanEnv, repository } from "../scenario/sandbox.js";
+import { assertDot, assertMermaid } from "../support/drawings.js";
+
+const cli = join(repository, "dist", "src", "cli", "main.js");
+
+describe("verbs that need no engine", function () {
+  this.timeout(30_000);
+  let folder: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "capstan-verbs-"));
+    cpSync(join(repository, "examples"), join(folder, "examples"), { recursive: true });
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  /** Runs the command line in the folder; fails unless it exits with `code`. */
+  const capstan = (code: number, args: readonly string[], input = ""): Outcome => {
+    const ran = spawnSync(process.execPath, [cli, ...args], {
+      cwd: folder,
+      env: cleanEnv(),
+      encoding: "utf8",
+      input,
+    });
+    assert.equal(ran.status, code, `capstan ${args.join(" ")}\n${ran.stdout}\n${ran.stderr}`);
+    return { code: ran.status, stdout: ran.stdout, stderr: ran.stderr };
+  };
+  const json = (code: number, args: readonly string[]) =>
+    JSON.parse(capstan(code, [...args, "--json"]).stdout) as Record<string, unknown>;
+
+  describe("validate", () => {
+    it("counts what is valid", () => {
+      const { stdout, stderr } = capstan(0, ["validate", "-f", "examples/quickstart"]);
+      assert.equal(stdout, "3 objects in 1 cluster are valid\n");
+      assert.equal(stderr, "");
+      const { diagnostics, ...rest } = json(0, ["validate", "-f", "examples/quickstart"]);
+      assert.deepEqual(rest, { type: "validate", valid: true, objects: 3, clusters: 1 });
+      assert.deepEqual(diagnostics, []);
+    });
+
+    it("tells every mistake at once, with its place", () => {
+      const { stdout, stderr } = capstan(65, ["validate", "-f", "examples/broken"]);
+      assert.equal(stdout, "");
+      const places = [...stderr.matchAll(/^(\S+):\d+:\d+: error: /gm)];
+      assert.equal(places.length, 3, stderr);
+      assert.match(stderr, /\n3 errors; nothing was touched\n$/);
+      const document = json(65, ["validate", "-f", "examples/broken"]);
+      assert.equal(document["valid"], false);
+      assert.equal((document["diagnostics"] as unknown[]).length, 3);
+    });
+
+    it("touches nothing", () => {
+      capstan(0, ["validate", "-f", "examples/quickstart"]);
+      assert.equal(existsSync(join(folder, ".capstan")), false);
+    });
+
+    it("says when there is nothing to validate", () => {
+      writeFileSync(join(folder, "empty.yaml"), "# nothing\n");
+      const { stderr } = capstan(65, ["validate", "-f", "empty.yaml"]);
+      assert.match(stderr, /no objects in empty\.yaml/);
+      capstan(64, ["validate"]);
+    });
+  });
+
+  describe("what -f names", () => {
+    it("files, folders and standard input, YAML and JSON", () => {
+      const quickstart = join(folder, "examples", "quickstart");
+      const text = readdirSync(quickstart)
+        .map((name) => readFileSync(join(quickstart, name), "utf8"))
+        .join("---\n");
+      const objects = parseAllDocuments(text).map((one) => one.toJS() as unknown);
+      mkdirSync(join(folder, "as-json"));
+      objects.forEach((object, index) =>
+        writeFileSync(join(folder, "as-json", `${index}.json`), JSON.stringify(object)),
+      );
+      const want = "3 objects in 1 cluster are valid\n";
+      const [one, two] = readdirSync(quickstart).map((name) => join(quickstart, name));
+      assert.equal(capstan(0, ["validate", "-f", one ?? "", "-f", two ?? ""]).stdout, want);
+      assert.equal(capstan(0, ["validate", "-f", "-"], text).stdout, want);
+      assert.equal(capstan(0, ["validate", "-f", "as-json"]).stdout, want);
+    });
+
+    it("patterns of files and folders, which pass over what is no manifest", () => {
+      capstan(0, ["init", "clusters/a"]);
+      capstan(0, ["init", "clusters/b"]);
+      mkdirSync(join(folder, "clusters", "docs"));
+      writeFileSync(join(folder, "clusters", "README.md"), "# no manifest\n");
+      const want = "6 objects in 2 clusters are valid\n";
+      assert.equal(capstan(0, ["validate", "-f", "clusters/*"]).stdout, want);
+      assert.equal(capstan(0, ["validate", "-f", "clusters/*/*.yaml"]).stdout, want);
+      assert.equal(capstan(0, ["validate", "-f", "clusters/{a,b}"]).stdout, want);
+    });
+
+    it("nothing that fits, and nothing that is there, is an error", () => {
+      const { stderr } = capstan(65, ["validate", "-f", "nowhere/*", "-f", "nowhere"]);
+      assert.match(stderr, /cannot read nowhere\/\*: no \.yaml, .* fits the pattern/);
+      assert.match(stderr, /cannot read nowhere: there is no such file or folder/);
+    });
+
+    it("a name that exists is that file, whatever characters it holds", () => {
+      cpSync(join(folder, "examples", "quickstart"), join(folder, "odd [1]"), { recursive: true });
+      assert.match(capstan(0, ["validate", "-f", "odd [1]"]).stdout, /^3 objects/);
+    });
+  });
+
+  describe("init", () => {
+    it("writes manifests that are valid, and says what comes next", () => {
+      const { stdout } = capstan(0, ["init", "--provider", "local", "demo"]);
+      assert.match(stdout, /^Cluster default\/demo for provider local:\n/);
+      assert.match(stdout, /\nNext: capstan plan -f demo, then capstan up -f demo\n$/);
+      const names = readdirSync(join(folder, "demo"));
+      assert.deepEqual(names, ["cluster.yaml", "control-plane.yaml", "workers.yaml"]);
+      assert.match(capstan(0, ["validate", "-f", "demo"]).stdout, /^3 objects in 1 cluster/);
+    });
+
+    it("takes name, members and workers", () => {
+      const options = ["--name", "big", "--control-planes", "3", "--workers", "7"];
+      capstan(0, ["init", ...options, "clusters/Prod"]);
+      assert.match(capstan(0, ["validate", "-f", "clusters/Prod"]).stdout, /^5 objects/);
+      assert.match(readFileSync(join(folder, "clusters/Prod/workers.yaml"), "utf8"), /replicas: 7/);
+      const { files } = json(0, ["init", "--workers", "0", "tiny"]);
+      assert.deepEqual(files, ["tiny/cluster.yaml", "tiny/control-plane.yaml"]);
+      assert.match(capstan(0, ["validate", "-f", "tiny"]).stdout, /^2 objects/);
+    });
+
+    const refused: { name: string; args: string[]; says: RegExp }[] = [
+      { name: "an occupied folder", args: ["examples"], says: /it holds broken, .*nothing was/s },
+      {
+        name: "a file",
+        args: ["--name", "x", "examples/broken/machine.yaml"],
+        says: /is not a folder/,
+      },
+      { name: "a bad name", args: ["My_Cluster"], says: /hint: e\.g\. --name my-cluster/ },
+      {
+        name: "an unknown provider",
+        args: ["--provider", "locl", "x"],
+        says: /did you mean local/,
+      },
+      {
+        name: "an even control plane",
+        args: ["--control-planes", "2", "x"],
+        says: /choices are 1, 3/,
+      },
+    ];
+    for (const { name, args, says } of refused) {
+      it(`refuses ${name}`, () => {
+        const before = readdirSync(folder, { recursive: true });
+        assert.match(capstan(64, ["init", ...args]).stderr, says);
+        assert.deepEqual(readdirSync(folder, { recursive: true }), before);
+      });
+    }
+
+    it("into an empty folder is fine", () => {
+      mkdirSync(join(folder, "empty"));
+      capstan(0, ["init", "empty"]);
+      capstan(64, ["init", "empty"]);
+    });
+  });
+
+  describe("explain", () => {
+    it("tells of fields, kinds and slips", () => {
+      const { stdout } = capstan(0, ["explain", "machine.spec.versions"]);
+      assert.match(stdout, /^GROUP: .*\nKIND: +Machine\nVERSION: .*\n\nFIELD: versions <Object>/);
+      assert.match(stdout, /\n {2}kubelet\t<string> -required-\n {4}\S/);
+      assert.match(capstan(0, ["explain"]).stdout, /\nMachineDeployment +md +cluster\.k8s\.io/);
+      const slip = capstan(64, ["explain", "machine.spec.version"]);
+      assert.match(slip.stderr, /hint: did you mean "Machine\.spec\.versions"\?/);
+      const { explanation } = json(0, ["explain", "md.spec.replicas"]);
+      assert.equal((explanation as { type: string }).type, "integer");
+    });
+
+    it("knows the providers' objects", () => {
+      const { stdout } = capstan(0, ["explain", "LocalMachineProviderSpec.size"]);
+      assert.match(stdout, /enum: small, medium, large/);
+    });
+  });
+
+  it("crds prints every definition, as YAML and as JSON lines", () => {
+    const kinds = (documents: unknown[]) =>
+      documents.map((one) => (one as { spec: { names: { kind: string } } }).spec.names.kind);
+    const yaml = parseAllDocuments(capstan(0, ["crds"]).stdout).map((one) => one.toJS() as unknown);
+    const lines = capstan(0, ["crds", "--json"]).stdout.trimEnd().split("\n");
+    assert.deepEqual(kinds(yaml).slice(0, 2), ["Cluster", "Machine"]);
+    assert.deepEqual(
+      yaml,
+      lines.map((line) => JSON.parse(line) as unknown),
+    );
+  });
+
+  it("graph draws, the same every time, without a state", () => {
+    const draw = (...args: string[]) =>
+      capstan(0, ["graph", "-f", "examples/quickstart", ...args]).stdout;
+    assertMermaid(draw());
+    assertDot(draw("--format", "dot"));
+    assert.equal(draw(), draw("--format", "mermaid"));
+    assert.equal(existsSync(join(folder, ".capstan")), false);
+    const { nodes } = json(0, ["graph", "-f", "examples/quickstart"]);
+    assert.equal((nodes as unknown[]).length, 8);
+    capstan(65, ["graph", "-f", "examples/broken"]);
+  });
+
+  describe("mistakes", () => {
+    const cases: { args: string[]; says: RegExp }[] = [
+      {
+        args: ["plan", "examples/quickstart"],
+        says: /hint: .*capstan plan -f examples\/quickstart/,
+      },
+      { args: ["up", "a", "b"], says: /-f a -f b, or quote the pattern/ },
+      { args: ["validate", "x.yaml"], says: /capstan validate -f x\.yaml/ },
+      { args: ["init", "a", "b"], says: /does not know what to do with "b"/ },
+      {
+        args: ["status", "examples/quickstart"],
+        says: /no stack, .*\nhint: .*-f examples\/quickstart/,
+      },
+      { args: ["plna"], says: /Did you mean plan\?/ },
+      { args: ["destory"], says: /Did you mean destroy\?/ },
+      { args: ["plan", "--jsn"], says: /Did you mean --json\?/ },
+      { args: ["local", "machine"], says: /Did you mean machines\?/ },
+      { args: ["graph", "--format", "svg"], says: /choices are mermaid, dot/ },
+      { args: ["completion", "tcsh"], says: /choices are bash, zsh, fish/ },
+    ];
+    for (const { args, says } of cases) {
+      it(`capstan ${args.join(" ")}`, () => {
+        const { stdout, stderr } = capstan(64, args);
+        assert.equal(stdout, "");
+        assert.match(stderr, says);
+      });
+    }
+
+    it("are told as JSON where that was asked for", () => {
+      const { type, code } = json(64, ["plan", "examples/quickstart"]);
+      assert.deepEqual([type, code], ["error", "BAD_USAGE"]);
+      assert.equal(capstan(64, ["fly", "--json"]).stderr, "");
+      assert.equal(json(64, ["fly"])["message"], "unknown command 'fly'");
+    });
+  });
+
+  describe("what is loaded", () => {
+    const trace = `import { registerHooks } from "node:module";
+registerHooks({ load(url, context, next) { process.stderr.write(url + "\\n"); return next(url, context); } });`;
+    const loads = (...args: string[]): string => {
+      const hook = `data:text/javascript,${encodeURIComponent(trace)}`;
+      const ran = spawnSync(process.execPath, ["--import", hook, cli, ...args], {
+        cwd: folder,
+        env: cleanEnv(),
+        encoding: "utf8",
+      });
+      return ran.stderr;
+    };
+
+    it("no gRPC and no Pulumi SDK by what only looks", () => {
+      for (const verb of ["plan", "validate", "graph"]) {
+        const loaded = loads(verb, "-f", "examples/quickstart");
+        assert.doesNotMatch(loaded, /@grpc|@pulumi|google-protobuf|commands\/up\.js/, verb);
+        assert.match(loaded, new RegExp(`commands/${verb}\\.js`));
+      }
+    });
+
+    it("next to nothing by help", () => {
+      for (const args of [["--help"], ["up", "--help"], ["--version"]]) {
+        assert.doesNotMatch(loads(...args), /typebox|\/ajv\/|\/yaml\/|sqlite/, args.join(" "));
+      }
+    });
+  });
+});

@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { type ClusterWish, demoStack } from "../scenario/manifests.js";
+import { Sandbox } from "../scenario/sandbox.js";
+
+const pair: ClusterWish = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
+const member: ClusterWish = { machines: { "cp-0": { controlPlane: true } } };
+
+describe("an apply in a cloud that misbehaves", function () {
+  this.timeout(90_000);
+  let running: Sandbox;
+  let sandbox: Sandbox;
+
+  before(async () => {
+    running = await Sandbox.make(member);
+    await running.up();
+  });
+  after(() => running.close());
+  beforeEach(() => {
+    sandbox = running.copy();
+  });
+  afterEach(() => sandbox.close());
+
+  const assertFinished = async () => {
+    await sandbox.plan(0);
+    await sandbox.assertSound(demoStack);
+  };
+
+  it("finds what was created when the answer is lost", async () => {
+    sandbox.write(pair);
+    await sandbox.fault("create", "lose", "--name", "worker-0");
+    await sandbox.up();
+    sandbox.hostOf("worker-0");
+    await assertFinished();
+  });
+
+  it("is not misled by a deletion whose answer is lost", async () => {
+    sandbox.write({ machines: { "cp-0": { controlPlane: true, size: "large" } } });
+    await sandbox.fault("terminate", "lose", "--name", "cp-0");
+    await sandbox.up();
+    assert.equal(sandbox.hostOf("cp-0").spec["size"], "large");
+    await assertFinished();
+  });
+
+  it("tries again when it is told to slow down", async () => {
+    sandbox.write({
+      machines: { "cp-0": { controlPlane: true, kubelet: "1.34.3" }, "worker-0": {} },
+    });
+    await sandbox.fault("create", "throttle", "--name", "worker-0", "--times", "3");
+    await sandbox.fault("update", "throttle", "--name", "cp-0");
+    await sandbox.up();
+    const refused = sandbox.ledger().filter(({ effect }) => effect === "refused: throttle");
+    assert.equal(refused.length, 4);
+    await assertFinished();
+  });
+
+  it("keeps and records what exists when a create fails, and finishes it later", async () => {
+    sandbox.write(pair);
+    await sandbox.fault("create", "fail", "--name", "worker-0");
+    const { stderr } = await sandbox.up(4);
+    assert.match(stderr, /cannot create LocalHost worker-0-\S+: local cloud: create failed/);
+    assert.match(stderr, /Transaction 2 of default\/demo stays open; what exists is recorded/);
+    assert.match(
+      stderr,
+      /hint: go on with capstan up -f \S+, or take everything down with capstan destroy/,
+    );
+    await sandbox.assertSound(demoStack);
+
+    const { stdout } = await sandbox.plan(2);
+    assert.match(stdout, /Transaction 2 is not finished; this goes on with it/);
+    await sandbox.up();
+    sandbox.hostOf("worker-0");
+    await assertFinished();
+  });
+
+  it("ends with the quota's hint, and goes on once the quota is raised", async () => {
+    sandbox.write({ ...pair, machineQuota: 1 });
+    const { stderr } = await sandbox.up(4);
+    assert.match(
+      stderr,
+      /cannot create LocalHost worker-0-\S+: .*quota of 1 machines is exhausted/,
+    );
+    assert.match(
+      stderr,
+      /hint: raise machineQuota in the Cluster's providerSpec or delete machines; go on/,
+    );
+    await sandbox.assertSound(demoStack);
+    sandbox.write({ ...pair, machineQuota: 2 });
+    await sandbox.up();
+    await assertFinished();
+  });
+
+  it("keeps a host whose update failed, and finishes the update later", async () => {
+    const { id } = sandbox.hostOf("cp-0");
+    sandbox.write({ machines: { "cp-0": { controlPlane: true, kubelet: "1.34.3" } } });
+    await sandbox.fault("update", "fail", "--name", "cp-0");
+    await sandbox.up(4);
+    await sandbox.up();
+    assert.equal(sandbox.hostOf("cp-0").id, id);
+    assert.equal(sandbox.hostOf("cp-0").spec["kubelet"], "1.34.3");
+    await assertFinished();
+  });
+
+  it("plans the rest of a deletion that failed after the commit", async () => {
+    sandbox.write({ machines: { "cp-1": { controlPlane: true } } });
+    await sandbox.fault("terminate", "fail", "--name", "cp-0");
+    await sandbox.up(4);
+    const { stdout } = await sandbox.plan(2);
+    assert.match(stdout, /Machine cp-0 +- delete/);
+    await sandbox.up();
+    assert.equal(sandbox.alive().filter(({ kind }) => kind === "LocalHost").length, 1);
+    await assertFinished();
+  });
+
+  it("touches nothing when the cloud cannot say what exists", async () => {
+    sandbox.write(pair);
+    const before = sandbox.ledgerEnd();
+    await sandbox.fault("list", "fail");
+    const { stderr } = await sandbox.up(1);
+    assert.match(stderr, /local cloud: list failed/);
+    assert.deepEqual(sandbox.mutations(before), []);
+    await sandbox.up();
+    await assertFinished();
+  });
+
+  it("makes a new incarnation of a host that died before it was ever recorded", async () => {
+    sandbox.write(pair);
+    const fault = { call: "create", mode: "hangAfter", name: "worker-0" };
+    await (await sandbox.startHanging(fault)).killTree();
+    const { name } = sandbox.hostOf("worker-0");
+    await sandbox.capstan(0, "local", "kill", name);
+    await sandbox.up();
+    assert.notEqual(sandbox.hostOf("worker-0").name, name);
+    await assertFinished();
+  });
+});

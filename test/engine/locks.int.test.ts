@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { hostname, userInfo } from "node:os";
+import { join } from "node:path";
+import type { Command } from "../scenario/command.js";
+import { type ClusterWish, demoStack } from "../scenario/manifests.js";
+import { Sandbox } from "../scenario/sandbox.js";
+
+const member: ClusterWish = { machines: { "cp-0": { controlPlane: true } } };
+const pair: ClusterWish = { machines: { ...member.machines, "worker-0": {} } };
+
+describe("the locks on a stack", function () {
+  this.timeout(60_000);
+  let running: Sandbox;
+  let sandbox: Sandbox;
+
+  before(async () => {
+    running = await Sandbox.make(member);
+    await running.up();
+  });
+  after(() => running.close());
+  beforeEach(() => {
+    sandbox = running.copy();
+    sandbox.write(pair);
+  });
+  afterEach(() => sandbox.close());
+
+  const hang = (): Promise<Command> =>
+    sandbox.startHanging({ call: "create", mode: "hangAfter", name: "worker-0" });
+
+  /** Writes a lock as Pulumi's file backend does. */
+  const writePulumiLock = (holder: { pid: number; host: string; since: Date }): void => {
+    const project = join(sandbox.state, "pulumi", ".pulumi", "locks", "organization", "capstan");
+    mkdirSync(join(project, demoStack), { recursive: true });
+    const { pid, host, since } = holder;
+    writeFileSync(
+      join(project, demoStack, "01234567-89ab-cdef-0123-456789abcdef.json"),
+      JSON.stringify({
+        pid,
+        username: userInfo().username,
+        hostname: host,
+        timestamp: since.toISOString(),
+      }),
+    );
+  };
+
+  it("let one command in and tell the other who is there", async () => {
+    const first = await hang();
+    const before = sandbox.ledgerEnd();
+    const { stderr } = await sandbox.up(5);
+    const { username } = userInfo();
+    assert.ok(
+      stderr.includes(`it is locked by ${username}@${hostname()} (pid ${first.pid}, `),
+      stderr,
+    );
+    assert.ok(stderr.includes(`"capstan up -f ${sandbox.manifests}", since 20`), stderr);
+    await sandbox.capstan(5, "destroy", "--yes", demoStack);
+    assert.deepEqual(sandbox.mutations(before), []);
+    await sandbox.plan(2);
+    await sandbox.capstan(0, "status", demoStack);
+  });
+
+  it("keep out a plain pulumi while a pass runs", async () => {
+    await hang();
+    const { stderr } = await sandbox.plain(1, "refresh", demoStack, "--yes");
+    assert.match(stderr, /the stack is currently locked/);
+  });
+
+  it("keep a command out while a plain pulumi works", async () => {
+    const fault = { call: "get", mode: "hang", name: "cp-0" };
+    const refresh = await sandbox.startHanging(fault, () =>
+      sandbox.startPlain("refresh", demoStack, "--yes"),
+    );
+    const { stderr } = await sandbox.up(5);
+    assert.match(stderr, new RegExp(`\\(pid ${refresh.pid}, a Pulumi engine, since 20`));
+  });
+
+  it("of a Pulumi engine that is dead are released without a word", async () => {
+    const ended = sandbox.start("version");
+    await ended.finished;
+    writePulumiLock({ pid: ended.pid, host: hostname(), since: new Date() });
+    await sandbox.up();
+    await sandbox.assertSound(demoStack);
+  });
+
+  it("of a Pulumi engine whose pid is now another process's are released too", async () => {
+    const longAgo = new Date(Date.now() - 24 * 60 * 60 * 1000);
+    writePulumiLock({ pid: process.pid, host: hostname(), since: longAgo });
+    await sandbox.up();
+  });
+
+  const holders = [
+    { name: "that lives", holder: { pid: process.pid, host: hostname() } },
+    { name: "on another machine", holder: { pid: 1, host: "elsewhere.example" } },
+  ];
+  for (const { name, holder } of holders) {
+    it(`of a Pulumi engine ${name} are respected`, async () => {
+      writePulumiLock({ ...holder, since: new Date() });
+      const before = sandbox.ledgerEnd();
+      const { stderr } = await sandbox.up(5);
+      assert.ok(stderr.includes(`@${holder.host} (pid ${holder.pid}, a Pulumi engine`), stderr);
+      assert.deepEqual(sandbox.mutations(before), []);
+    });
+  }
+});

@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { descendantsOf, isAlive, killAll } from "./process-tree.js";
+import { until } from "./until.js";
+
+export interface Outcome {
+  /** null when a signal ended it. */
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CommandOptions {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** A program that runs in a process group of its own, as a shell would start it. */
+export class Command {
+  readonly finished: Promise<Outcome>;
+  private readonly child: ChildProcess;
+  private readonly seen = new Set<number>();
+  private stdout = "";
+  private stderr = "";
+
+  constructor(program: string, args: readonly string[], options: CommandOptions) {
+    this.child = spawn(program, args, {
+      ...options,
+      stdio: ["ignore", "pipe", "pipe"],
+      detached: true,
+    });
+    this.child.stdout?.on("data", (chunk: Buffer) => (this.stdout += chunk.toString()));
+    this.child.stderr?.on("data", (chunk: Buffer) => (this.stderr += chunk.toString()));
+    this.finished = new Promise((resolve, reject) => {
+      this.child.once("error", reject);
+      this.child.once("close", (code) =>
+        resolve({ code, stdout: this.stdout, stderr: this.stderr }),
+      );
+    });
+    this.finished.catch(() => {}); // Whoever waits for the end hears of it.
+  }
+
+  get pid(): number {
+    if (this.child.pid === undefined) throw new Error("the program could not be started");
+    return this.child.pid;
+  }
+
+  get hasEnded(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+
+  /** Everything it printed so far. */
+  get said(): string {
+    return this.stdout + this.stderr;
+  }
+
+  /** The processes under it. Once seen here they belong to its tree, even if they outlive it. */
+  get descendants(): number[] {
+    const found = descendantsOf(this.pid);
+    for (const pid of found) this.seen.add(pid);
+    return found;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.child.kill(signal);
+  }
+
+  /** SIGKILL to it alone: what it started lives on. */
+  async killAlone(): Promise<void> {
+    assert.notEqual(this.descendants.length, 0, "it has started something");
+    this.signal("SIGKILL");
+    await this.finished;
+  }
+
+  /** SIGKILL to it and to everything under it at once, and waits for their end. */
+  async killTree(): Promise<void> {
+    const under = this.hasEnded ? [] : [this.pid, ...this.descendants];
+    const tree = [...new Set([...under, ...this.seen])].filter(isAlive);
+    killAll(tree);
+    await until("the killed processes end", () => !tree.some(isAlive));
+    await this.finished;
+  }
+}
+
+/** Runs a program to its end. */
+export function run(
+  program: string,
+  args: readonly string[],
+  options: CommandOptions,
+): Promise<Outcome> {
+  return new Command(program, args, options).finished;
+}

@@ -1,0 +1,75 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { stringify } from "yaml";
+
+const clusterApi = "cluster.k8s.io/v1alpha1";
+const localApi = "local.capstan.dev/v1alpha1";
+
+export interface MachineWish {
+  readonly size?: "small" | "medium" | "large";
+  readonly diskGib?: number;
+  readonly bootMs?: number;
+  readonly tags?: Record<string, string>;
+  readonly kubelet?: string;
+  readonly controlPlane?: boolean;
+}
+
+export interface ClusterWish {
+  readonly name?: string;
+  readonly annotations?: Record<string, string>;
+  readonly machineQuota?: number;
+  readonly networkCidr?: string;
+  readonly machines: Readonly<Record<string, MachineWish>>;
+}
+
+/** The stack of a cluster that `writeManifests` writes without a name. */
+export const demoStack = "default.demo";
+
+/** A cluster whose hosts boot at once, as one file in the folder. Replaces what was there. */
+export function writeManifests(folder: string, wish: ClusterWish): void {
+  const name = wish.name ?? "demo";
+  const machines = Object.entries(wish.machines).map(([machine, one]) =>
+    machineObject(machine, name, one),
+  );
+  const documents = [clusterObject(name, wish), ...machines];
+  writeFileSync(join(folder, "cluster.yaml"), documents.map((one) => stringify(one)).join("---\n"));
+}
+
+function clusterObject(name: string, { annotations, machineQuota, networkCidr }: ClusterWish) {
+  return {
+    apiVersion: clusterApi,
+    kind: "Cluster",
+    metadata: { name, ...(annotations && { annotations }) },
+    spec: {
+      clusterNetwork: {
+        services: { cidrBlocks: ["10.96.0.0/12"] },
+        pods: { cidrBlocks: ["192.168.0.0/16"] },
+        serviceDomain: "cluster.local",
+      },
+      providerSpec: {
+        value: {
+          apiVersion: localApi,
+          kind: "LocalClusterProviderSpec",
+          networkCidr: networkCidr ?? "10.0.0.0/16",
+          bootMs: 0,
+          ...(machineQuota !== undefined && { machineQuota }),
+        },
+      },
+    },
+  };
+}
+
+function machineObject(name: string, cluster: string, wish: MachineWish) {
+  const { kubelet = "1.34.2", controlPlane = false, ...host } = wish;
+  return {
+    apiVersion: clusterApi,
+    kind: "Machine",
+    metadata: { name, labels: { "cluster.k8s.io/cluster-name": cluster } },
+    spec: {
+      versions: { kubelet, ...(controlPlane && { controlPlane: kubelet }) },
+      providerSpec: {
+        value: { apiVersion: localApi, kind: "LocalMachineProviderSpec", ...host },
+      },
+    },
+  };
+}

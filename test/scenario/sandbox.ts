@@ -1,0 +1,268 @@
+import assert from "node:assert/strict";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { parse, stringify } from "yaml";
+import { ensurePulumi } from "#toolchain";
+import { Command, type Outcome } from "./command.js";
+import {
+  type CloudRow,
+  type Deployment,
+  judge,
+  type LedgerRow,
+  mutationsIn,
+  nothingWrong,
+  readCloud,
+  readLedger,
+} from "./ledger-judge.js";
+import { type ClusterWish, writeManifests } from "./manifests.js";
+import { until } from "./until.js";
+
+export const repository = fileURLToPath(new URL("../../../", import.meta.url));
+const cli = join(repository, "dist", "src", "cli", "main.js");
+
+/** A folder of its own with manifests and a state, and the commands that work on them. */
+export class Sandbox {
+  readonly manifests: string;
+  readonly state: string;
+  readonly cloudFile: string;
+  private readonly started: Command[] = [];
+
+  private constructor(
+    readonly folder: string,
+    /** The folder of the pulumi that the command line uses too. */
+    private readonly pulumiFolder: string,
+  ) {
+    this.manifests = join(folder, "manifests");
+    this.state = join(folder, "state");
+    this.cloudFile = join(this.state, "local-cloud.db");
+  }
+
+  /** An empty one. Its manifests are those of a cluster, or of an example. */
+  static async make(source: ClusterWish | { readonly example: string }): Promise<Sandbox> {
+    const { binDir } = await ensurePulumi();
+    const sandbox = new Sandbox(mkdtempSync(join(tmpdir(), "capstan-test-")), binDir);
+    if ("example" in source) {
+      cpSync(join(repository, "examples", source.example), sandbox.manifests, { recursive: true });
+    } else {
+      mkdirSync(sandbox.manifests);
+      sandbox.write(source);
+    }
+    return sandbox;
+  }
+
+  /** Another one that goes on from where this one is. Nothing may run in this one. */
+  copy(): Sandbox {
+    const copy = new Sandbox(mkdtempSync(join(tmpdir(), "capstan-test-")), this.pulumiFolder);
+    cpSync(this.manifests, copy.manifests, { recursive: true });
+    if (existsSync(this.state)) cpSync(this.state, copy.state, { recursive: true });
+    return copy;
+  }
+
+  /** Ends what still runs and removes the folder. */
+  async close(): Promise<void> {
+    for (const command of this.started) await command.killTree();
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  write(wish: ClusterWish): void {
+    writeManifests(this.manifests, wish);
+  }
+
+  /** Starts the command line and does not wait. */
+  start(...args: string[]): Command {
+    return this.launch(process.execPath, [cli, "--state", this.state, ...args], {
+      cwd: this.folder,
+      env: cleanEnv(),
+    });
+  }
+
+  /** Runs the command line to its end; fails unless it exits with `code`. */
+  async capstan(code: number, ...args: string[]): Promise<Outcome> {
+    return expectCode(code, `capstan ${args.join(" ")}`, await this.start(...args).finished);
+  }
+
+  startUp(...args: string[]): Command {
+    return this.start("up", "--yes", "-f", this.manifests, ...args);
+  }
+
+  up(code = 0, ...args: string[]): Promise<Outcome> {
+    return this.capstan(code, "up", "--yes", "-f", this.manifests, ...args);
+  }
+
+  plan(code: number, ...args: string[]): Promise<Outcome> {
+    return this.capstan(code, "plan", "-f", this.manifests, ...args);
+  }
+
+  /** The one JSON document that `plan --json` prints for the one cluster. */
+  async planDocument(code: number): Promise<PlanDocument> {
+    const { stdout } = await this.plan(code, "--json");
+    return JSON.parse(stdout) as PlanDocument;
+  }
+
+  /** Sets a fault in the local cloud. */
+  async fault(call: string, mode: string, ...args: string[]): Promise<void> {
+    await this.capstan(0, "local", "fault", call, mode, ...args);
+  }
+
+  /** What a plain pulumi needs to know to work on this sandbox's stacks. */
+  pulumiEnv(): NodeJS.ProcessEnv {
+    const env = cleanEnv();
+    const path = [this.pulumiFolder, dirname(process.execPath), env["PATH"]];
+    return {
+      ...env,
+      PATH: path.filter((part) => part !== undefined).join(delimiter),
+      PULUMI_BACKEND_URL: `${pathToFileURL(join(this.state, "pulumi")).href}?metadata=skip`,
+      PULUMI_HOME: join(this.state, "pulumi-home"),
+      PULUMI_CONFIG_PASSPHRASE_FILE: join(this.state, "passphrase"),
+      PULUMI_SKIP_UPDATE_CHECK: "1",
+      CAPSTAN_STATE: this.state,
+    };
+  }
+
+  startPulumi(args: readonly string[], cwd = join(this.state, "work")): Command {
+    const program = join(this.pulumiFolder, "pulumi");
+    return this.launch(program, [...args, "--non-interactive"], { cwd, env: this.pulumiEnv() });
+  }
+
+  /** Runs Pulumi's own command line to its end; fails unless it exits with `code`. */
+  async pulumi(code: number, args: readonly string[], cwd?: string): Promise<Outcome> {
+    const outcome = await this.startPulumi(args, cwd).finished;
+    return expectCode(code, `pulumi ${args.join(" ")}`, outcome);
+  }
+
+  /**
+   * Starts `pulumi <command>` in the root of the repository, as its users do, with a settings file
+   * outside of it.
+   */
+  startPlain(command: string, stack: string, ...args: string[]): Command {
+    const settings = join(this.folder, `Pulumi.${stack}.yaml`);
+    const own = readFileSync(join(this.state, "work", `Pulumi.${stack}.yaml`), "utf8");
+    const config = { "capstan:manifests": this.manifests };
+    writeFileSync(settings, stringify({ ...(parse(own) as object), config }));
+    return this.startPulumi(
+      [command, ...args, "--stack", stack, "--config-file", settings],
+      repository,
+    );
+  }
+
+  /** Runs `startPlain` to its end; fails unless it exits with `code`. */
+  async plain(code: number, command: string, stack: string, ...args: string[]): Promise<Outcome> {
+    const { finished } = this.startPlain(command, stack, ...args);
+    return expectCode(code, `pulumi ${command} ${args.join(" ")}`, await finished);
+  }
+
+  /** What Pulumi has recorded about a stack. */
+  async deployment(stack: string): Promise<Deployment> {
+    const { stdout } = await this.pulumi(0, ["stack", "export", "--stack", stack]);
+    return (JSON.parse(stdout) as { deployment: Deployment }).deployment;
+  }
+
+  /** Changes what Pulumi has recorded about a stack, by exporting and importing it. */
+  async editState(stack: string, edit: (deployment: Deployment) => void): Promise<void> {
+    const { stdout } = await this.pulumi(0, ["stack", "export", "--stack", stack]);
+    const exported = JSON.parse(stdout) as { deployment: Deployment };
+    edit(exported.deployment);
+    const file = join(this.folder, "edited.json");
+    writeFileSync(file, JSON.stringify(exported));
+    await this.pulumi(0, ["stack", "import", "--stack", stack, "--file", file]);
+  }
+
+  /** Every resource that the cloud ever had; none where no cloud was made. */
+  rows(): CloudRow[] {
+    return existsSync(this.cloudFile) ? readCloud(this.cloudFile) : [];
+  }
+
+  alive(): CloudRow[] {
+    return this.rows().filter(({ state }) => state !== "terminated");
+  }
+
+  /** The one host alive whose name begins with the machine's. */
+  hostOf(machine: string): CloudRow {
+    const hosts = this.alive().filter(
+      ({ kind, name }) => kind === "LocalHost" && name.startsWith(machine),
+    );
+    assert.equal(hosts.length, 1, `hosts alive of ${machine}`);
+    return hosts[0] as CloudRow;
+  }
+
+  ledger(after = 0): LedgerRow[] {
+    return existsSync(this.cloudFile) ? readLedger(this.cloudFile, after) : [];
+  }
+
+  /** The number of the last entry in the ledger. */
+  ledgerEnd(): number {
+    return this.ledger().at(-1)?.seq ?? 0;
+  }
+
+  /** What providers asked the cloud to change after a ledger entry. */
+  mutations(after: number): LedgerRow[] {
+    return mutationsIn(this.ledger(after));
+  }
+
+  /**
+   * Sets a fault of mode hang or hangAfter for a resource whose name begins so, starts a command,
+   * and waits until it hangs there: the ledger then has the call, refused or carried out.
+   */
+  async startHanging(
+    fault: { readonly call: string; readonly mode: string; readonly name: string },
+    start: () => Command = () => this.startUp(),
+  ): Promise<Command> {
+    const { call, mode, name } = fault;
+    await this.fault(call, mode, "--name", name);
+    const begin = this.ledgerEnd();
+    const command = start();
+    await until(`${call} of ${name} hangs`, () => {
+      assert.equal(command.hasEnded, false, command.said);
+      return this.ledger(begin).some(
+        (row) =>
+          row.call === call &&
+          (row.effect === "refused: hang" || row.name?.startsWith(name) === true),
+      );
+    });
+    return command;
+  }
+
+  /** Fails unless cloud and state agree: no duplicate, no orphan, nothing missing or unfinished. */
+  async assertSound(stack: string): Promise<void> {
+    assert.deepEqual(judge(this.rows(), await this.deployment(stack)), nothingWrong);
+  }
+
+  private launch(...of: ConstructorParameters<typeof Command>): Command {
+    const command = new Command(...of);
+    this.started.push(command);
+    return command;
+  }
+}
+
+/** The part of the plan's JSON that scenarios look at. */
+export interface PlanDocument {
+  readonly empty: boolean;
+  readonly transaction: { readonly number: number; readonly clusterUid: string };
+  readonly steps: readonly { readonly kind: string; readonly key: string }[];
+  readonly resources: readonly {
+    readonly kind: string;
+    readonly name: string;
+    readonly spec: Readonly<Record<string, unknown>>;
+  }[];
+}
+
+function expectCode(code: number, what: string, outcome: Outcome): Outcome {
+  assert.equal(outcome.code, code, `${what}\n${outcome.stdout}\n${outcome.stderr}`);
+  return outcome;
+}
+
+/** The environment without what would lead commands to anything of the user's. */
+export function cleanEnv(): NodeJS.ProcessEnv {
+  const foreign = /^(PULUMI_|CAPSTAN_STATE$|CAPSTAN_TIMEOUT$)/;
+  return Object.fromEntries(Object.entries(process.env).filter(([key]) => !foreign.test(key)));
+}
