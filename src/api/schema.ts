@@ -126,18 +126,22 @@ const containerRuntime = closed(
     name: Type.String({ minLength: 1, description: "Name of the runtime, e.g. containerd." }),
     version: semver("Version of the runtime, e.g. 2.1.4."),
   },
-  "Container runtime of the Node (from the KEP; the shipped API dropped it).",
+  "Container runtime of the Node, e.g. containerd 2.1.4 (from the KEP; the shipped API dropped it).",
 );
 
 const machineVersions = closed(
   {
-    kubelet: semver("Version of the kubelet, e.g. 1.34.2. It may be raised and lowered."),
+    kubelet: semver(
+      "Version of the kubelet, e.g. 1.34.2: never newer than the control plane, at most three minors older. It may be raised and lowered.",
+    ),
     controlPlane: Type.Optional(
-      semver("Version of the control plane. With it the Machine is a control-plane member."),
+      semver(
+        "Version of the control plane, e.g. 1.34.2. With it the Machine is a control-plane member; leave it out for workers.",
+      ),
     ),
     containerRuntime: Type.Optional(containerRuntime),
   },
-  "Versions to install. Left out, they are chosen when the Machine is first planned, recorded, and kept.",
+  "Versions to install. Left out, they are chosen when the Machine is first planned (the control plane's, else this release's default), recorded, and kept.",
 );
 
 const configMapReference = closed(
@@ -247,7 +251,10 @@ function kindOf<K extends string, P extends Record<string, TSchema>>(
 const addressBlocks = (whose: string) =>
   closed(
     {
-      cidrBlocks: Type.Array(cidr, { minItems: 1, description: `Address ranges of ${whose}.` }),
+      cidrBlocks: Type.Array(cidr, {
+        minItems: 1,
+        description: `Address ranges of ${whose}, e.g. [10.96.0.0/12]. Services and Pods must not overlap.`,
+      }),
     },
     `Addresses of ${whose}.`,
   );
@@ -268,7 +275,7 @@ export const schemas = {
               pods: addressBlocks("Pods"),
               serviceDomain: Type.String({
                 minLength: 1,
-                description: "Domain name for Services.",
+                description: "Domain name for Services, e.g. cluster.local.",
               }),
             },
             "Networks of the cluster. They cannot change while the cluster lives.",
@@ -320,11 +327,13 @@ export const schemas = {
                     {
                       maxSurge: Type.Optional(
                         intOrPercent(
-                          "How many Machines more than replicas there may be; default 1.",
+                          "How many Machines more than replicas there may be: a number or a percentage such as 25%, rounded up; default 1.",
                         ),
                       ),
                       maxUnavailable: Type.Optional(
-                        intOrPercent("How many Machines less may be available; default 0."),
+                        intOrPercent(
+                          "How many Machines less may be available: a number or a percentage such as 25%, rounded down; default 0.",
+                        ),
                       ),
                     },
                     "Bounds of a rolling update.",

@@ -1,9 +1,10 @@
 import { CapstanError } from "../api/error.js";
 import type { ResourceEvent } from "../dynamic/cloud-resource.js";
-import { nodeKey, type NodeKey } from "../graph/graph.js";
+import { identityOf } from "../compile/compile.js";
+import { keyOf, nodeKey, type NodeKey } from "../graph/graph.js";
 import type { Plan } from "../plan/plan.js";
 import type { PriorState } from "../plan/target.js";
-import type { Clock, InfrastructureProvider, Observed } from "../provider/port.js";
+import type { Clock, Identity, InfrastructureProvider, Observed } from "../provider/port.js";
 import { nextAction } from "../transaction/admit.js";
 import { type Admission, type Payloads, programOf } from "../transaction/pass.js";
 import { encodePayload } from "./codec.js";
@@ -139,18 +140,26 @@ class Apply {
   private async readyHosts(waitedFor: readonly NodeKey[] = []): Promise<ReadonlySet<NodeKey>> {
     const { provider, clock, stop } = this.options;
     const { cluster, transaction } = this.plan;
+    const context = callContext(clock, stop);
     const scope = { cluster, clusterUid: transaction.clusterUid };
-    const listed = await provider.inventory(callContext(clock, stop), scope);
-    const inPhase = (phase: Observed["phase"]) =>
-      new Set(
-        listed
-          .filter((observed) => observed.phase === phase)
-          .map(({ who }) => nodeKey(who.kind, who.name)),
-      );
-    const [ready, pending, gone] = [inPhase("ready"), inPhase("pending"), inPhase("gone")];
-    const died = waitedFor.find((key) => gone.has(key) && !ready.has(key) && !pending.has(key));
+    const phases = new Map<NodeKey, Set<Observed["phase"]>>();
+    const note = ({ who, phase }: Observed) => {
+      const key = nodeKey(who.kind, who.name);
+      phases.set(key, (phases.get(key) ?? new Set()).add(phase));
+    };
+    (await provider.inventory(context, scope)).forEach(note);
+    // Listings lag: a host that is waited for and not listed is looked for by its identity.
+    for (const key of waitedFor.filter((one) => !phases.has(one))) {
+      const who = identityIn(this.plan, key);
+      const presence = await provider.handlers.get(who.kind)?.locate(context, who);
+      if (presence?.found === "one") note(presence.resource);
+    }
+    const died = waitedFor.find((key) => {
+      const seen = phases.get(key);
+      return seen?.has("gone") === true && seen.size === 1;
+    });
     if (died !== undefined) throw diedWaiting(died);
-    return ready;
+    return new Set([...phases].filter(([, seen]) => seen.has("ready")).map(([key]) => key));
   }
 
   private tools(): RecoveryTools {
@@ -193,6 +202,14 @@ class Apply {
       ...(hints.length > 0 && { hint: hints.join("; ") }),
     });
   }
+}
+
+/** The identity that a node of the target has, or will have. */
+function identityIn({ target, transaction }: Plan, key: NodeKey): Identity {
+  const cluster = target.objects.find(({ kind }) => kind === "Cluster");
+  const node = target.nodes.find((one) => keyOf(one) === key);
+  if (cluster?.kind !== "Cluster" || node === undefined) throw new Error(`${key} is in no target`);
+  return identityOf(cluster, transaction.clusterUid, node.kind, node.name);
 }
 
 /** What Transaction and Revision carry of a plan, encoded for state. */
