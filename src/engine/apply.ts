@@ -148,8 +148,8 @@ class Apply {
       phases.set(key, (phases.get(key) ?? new Set()).add(phase));
     };
     (await provider.inventory(context, scope)).forEach(note);
-    // Listings lag: a host that is waited for and not listed is looked for by its identity.
-    for (const key of waitedFor.filter((one) => !phases.has(one))) {
+    // Listings lag: a host that must be there and is not listed is looked for by its identity.
+    for (const key of this.hostsByNow().filter((one) => !phases.has(one))) {
       const who = identityIn(this.plan, key);
       const presence = await provider.handlers.get(who.kind)?.locate(context, who);
       if (presence?.found === "one") note(presence.resource);
@@ -160,6 +160,14 @@ class Apply {
     });
     if (died !== undefined) throw diedWaiting(died);
     return new Set([...phases].filter(([, seen]) => seen.has("ready")).map(([key]) => key));
+  }
+
+  /** Hosts of the target that no pass has still to make. */
+  private hostsByNow(): NodeKey[] {
+    const open = new Set(this.plan.steps.map(({ key }) => key));
+    return this.plan.target.machines
+      .map(({ host }) => host)
+      .filter((host) => this.applied.has(host) || !open.has(host));
   }
 
   private tools(): RecoveryTools {

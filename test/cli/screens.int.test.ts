@@ -49,7 +49,7 @@ function assertScreen(name: string, { columns, rows }: Size, text: string): void
 
 for (const size of sizes) {
   describe(`screens of ${size.columns} columns and ${size.rows} rows`, function () {
-    this.timeout(120_000);
+    this.timeout(240_000);
     let folder: string;
     let screen: Screen;
 
@@ -73,7 +73,8 @@ for (const size of sizes) {
       rmSync(folder, { recursive: true, force: true });
     });
 
-    it("plan, up in progress, done, describe", async () => {
+    /** plan, up in progress, done, describe. */
+    const creation = async () => {
       assertScreen("plan", size, await screen.run("capstan plan -f demo"));
       assert.match(screen.coloured(), /\u001b\[32m.*\+ create/);
       await screen.run("NO_COLOR=1 capstan plan -f demo");
@@ -87,18 +88,20 @@ for (const size of sizes) {
       assertScreen("up-in-progress", size, going);
       assertScreen("up-done", size, await screen.untilIdle("up"));
       assertScreen("describe", size, await screen.run("capstan describe"));
-    });
+    };
 
-    it("a failure, and what describe says then", async () => {
+    /** A failure, and what describe says then. */
+    const failure = async () => {
       await screen.run("capstan destroy --yes -f demo");
       // The control plane: everything before it is made, everything behind it is not begun.
       await screen.run("capstan local fault create fail --times 9 --name demo-cp-0");
       assertScreen("failure", size, await screen.run("capstan up --yes -f demo"));
       assertScreen("describe-failure", size, await screen.run("capstan describe"));
       await screen.run("capstan local fault --clear");
-    });
+    };
 
-    it("a lost host and a changed one", async () => {
+    /** Lines in the place of the live tree, then a lost host and a changed one. */
+    const drift = async () => {
       const lines = await screen.run("CI=1 capstan up --yes -f demo");
       assert.match(lines, /^ +\d+\.\ds {2}wave 2: the control plane runs, workers follow$/m);
       assert.doesNotMatch(lines, /booting \d/);
@@ -106,6 +109,13 @@ for (const size of sizes) {
       await screen.run("capstan local set demo-cp-0 size=large");
       assertScreen("describe-drift", size, await screen.run("capstan describe"));
       await screen.run("capstan destroy --yes -f demo");
+    };
+
+    it("are as in docs/screens, from the first plan over a failure to drift", async () => {
+      // One story: each screen shows what the one before it left, so they are one test.
+      await creation();
+      await failure();
+      await drift();
     });
   });
 }

@@ -191,7 +191,7 @@ describe("what is wrong in one object", () => {
       name: "a version of the wrong form",
       given: changed(machine, "1.34.2", '"latest"'),
       want: [
-        '22:5: error: Machine default/cp-0: spec.versions.kubelet: "latest" has the wrong form [Version of the kubelet, e.g. 1.34.2. It may be raised and lowered.]',
+        '22:5: error: Machine default/cp-0: spec.versions.kubelet: "latest" has the wrong form [Version of the kubelet, e.g. 1.34.2: never newer than the control plane, at most three minors older. It may be raised and lowered.]',
       ],
     },
     {
