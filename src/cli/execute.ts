@@ -115,6 +115,8 @@ function listenForInterrupts() {
     stop: stop.signal,
     kill: kill.signal,
     end: () => {
+      // Who was interrupted is about to end: a second signal now must not change the exit code.
+      if (stop.signal.aborted) return;
       process.off("SIGINT", onSignal);
       process.off("SIGTERM", onSignal);
     },
