@@ -13,6 +13,7 @@ import {
 import { delimiter, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parse, stringify } from "yaml";
+import { digestOf } from "../api/digest.js";
 import { CapstanError } from "../api/error.js";
 import { fileBackendRoot, projectName } from "./project.js";
 
@@ -41,6 +42,14 @@ export class Workspace {
     // With metadata, Pulumi writes a second file beside each state, and not atomically.
     this.backendUrl =
       options.backend ?? `${pathToFileURL(join(this.stateDir, "pulumi")).href}?metadata=skip`;
+  }
+
+  /**
+   * The backend's name in records: a digest, since a URL can hold credentials. The state folder's own
+   * has one name, wherever the folder is moved.
+   */
+  get backendKey(): string {
+    return this.ownBackend ? "own" : digestOf(this.backendUrl, 32);
   }
 
   /** Makes the folders, the project file and, without a passphrase of the user's, the key file. */
