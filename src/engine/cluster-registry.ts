@@ -2,20 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { CapstanError, messageOf } from "../api/error.js";
-
-/** A cluster UID that was minted, or taken over, through a state folder. */
-export interface NotedCluster {
-  readonly clusterUid: string;
-  /** "<namespace>/<name>". */
-  readonly cluster: string;
-  readonly stack: string;
-  /** Name of the provider. */
-  readonly provider: string;
-  /** `Workspace.backendKey` of the backend that holds the stack. */
-  readonly backend: string;
-  /** When it was first noted, milliseconds since the epoch. */
-  readonly notedAtMs: number;
-}
+import type { NotedCluster } from "../sweep/clusters.js";
 
 /** Version of the file's layout; a file with a higher one is refused. */
 const layoutVersion = 1;

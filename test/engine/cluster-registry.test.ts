@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { ClusterRegistry, type NotedCluster } from "../../src/engine/cluster-registry.js";
+import { ClusterRegistry } from "../../src/engine/cluster-registry.js";
 import { Workspace } from "../../src/engine/workspace.js";
+import type { NotedCluster } from "../../src/sweep/clusters.js";
 import { failsWith } from "../support/errors.js";
 import { scratchFolder } from "../support/scratch.js";
 
