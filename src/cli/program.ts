@@ -6,6 +6,7 @@ import { addChangingVerbs, addLookingVerbs } from "./verbs/clusters.js";
 import { addLocalVerbs } from "./verbs/local.js";
 import { addManifestVerbs } from "./verbs/manifests.js";
 import { withExamples } from "./verbs/options.js";
+import { addSweepVerb } from "./verbs/sweep.js";
 
 /** Every verb with its options and help. Loads no verb's code. `silent` says no usage error itself. */
 export function makeProgram({ silent = false } = {}): Command {
@@ -30,6 +31,7 @@ export function makeProgram({ silent = false } = {}): Command {
   addManifestVerbs(program);
   program.commandsGroup("Change clusters:");
   addChangingVerbs(program);
+  addSweepVerb(program);
   program.commandsGroup("Look at clusters:");
   addLookingVerbs(program);
   program.commandsGroup("More:");

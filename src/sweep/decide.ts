@@ -127,6 +127,17 @@ function isHeld({ clusterUid }: KnownCluster, views: readonly StackView[]): bool
   return views.some((view) => view.kind === "read" && view.holds?.clusterUid === clusterUid);
 }
 
+/**
+ * What a second look at the same listings makes of a first one: something is swept only if both say
+ * so. What the first look has seen wanted may have been unrecorded since by its rightful owner. Pure.
+ */
+export function confirmed(
+  first: readonly SweepItem[],
+  second: readonly SweepItem[],
+): readonly SweepItem[] {
+  return first.map((item, index) => (item.kind === "sweep" ? (second[index] ?? item) : item));
+}
+
 /** How much of what is owned would go. */
 export interface SweepShare {
   readonly doomed: number;
