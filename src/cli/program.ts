@@ -44,8 +44,8 @@ export function makeProgram({ silent = false } = {}): Command {
 const exitCodeText = `Exit codes:
   0    done, or nothing to do
   1    failed before anything was changed
-  2    plan: changes are pending
-  3    destroyed incompletely; the same command goes on
+  2    plan: changes are pending; sweep: something was found
+  3    destroyed or swept incompletely; the same command goes on
   4    up failed; what exists is kept and recorded, the same command goes on
   5    somebody else works on the stack, or owns what the cloud holds
   64   bad usage

@@ -2,8 +2,7 @@ import type { LeftoverLook } from "../engine/leftovers.js";
 import type { LeftOver } from "../engine/removal.js";
 import type { SweepItem, SweepShare } from "../sweep/decide.js";
 import { durationText } from "./describe-text.js";
-import { fit } from "./fit.js";
-import { table } from "./table.js";
+import { fit, leastRoom, padded, rowLines, widthOf, wrap } from "./fit.js";
 import type { Terminal } from "./terminal.js";
 
 /** What a sweep found, as people read it. */
@@ -23,23 +22,47 @@ export function sweepText(
   const { look } = report;
   const doomed = look.items.filter(({ kind }) => kind === "sweep");
   const notes = [...leftAlone(look.items), ...notLookedAt(look)];
-  const lines = (all: readonly string[]) => all.map((line) => `${fit(line, columns)}\n`).join("");
-  return [
-    doomed.length === 0 ? "" : `${colors.red(doomedTable(doomed, report.nowMs, columns))}\n`,
-    notes.length === 0 ? "" : `${colors.yellow(lines(notes))}\n`,
-    lines([sumText(report)]),
-  ].join("");
+  const blocks = [
+    ...[...groupsOf(doomed)].map(([head, items]) => [
+      ...folded(head, columns),
+      "",
+      ...doomedRows(items, report.nowMs, columns).map((line) => colors.red(line)),
+    ]),
+    notes.flatMap((note) => folded(note, columns)).map((line) => colors.yellow(line)),
+    folded(sumText(report), columns),
+  ];
+  return blocks
+    .filter((lines) => lines.length > 0)
+    .map((lines) => `${lines.join("\n")}\n`)
+    .join("\n");
 }
 
-function doomedTable(doomed: readonly SweepItem[], nowMs: number, columns: number): string {
-  const rows = doomed.map(({ resource: { who, id, createdAtMs }, reason }) => [
-    who.cluster,
-    `${who.kind} ${who.name}`,
-    id,
-    createdAtMs === undefined ? "unknown" : durationText(nowMs - createdAtMs),
-    reason,
-  ]);
-  return table(["CLUSTER", "RESOURCE", "ID", "AGE", "WHY"], rows, columns);
+/** By life of a cluster: what they have in common goes above them. */
+function groupsOf(doomed: readonly SweepItem[]): Map<string, SweepItem[]> {
+  const groups = new Map<string, SweepItem[]>();
+  for (const item of doomed) {
+    const { cluster, clusterUid } = item.resource.who;
+    const head = `Cluster ${cluster} (${clusterUid}): ${item.reason}`;
+    groups.set(head, [...(groups.get(head) ?? []), item]);
+  }
+  return groups;
+}
+
+function doomedRows(items: readonly SweepItem[], nowMs: number, columns: number): string[] {
+  const names = items.map(({ resource: { who } }) => `${who.kind} ${who.name}`);
+  const width = Math.max(...names.map(widthOf));
+  return items.flatMap(({ resource: { id, createdAtMs } }, index) => {
+    const age =
+      createdAtMs === undefined ? "age unknown" : `${durationText(nowMs - createdAtMs)} old`;
+    const head = `  - ${padded(names[index] ?? "", width)}`;
+    return rowLines({ branch: "    ", head, detail: `${id}   ${age}` }, columns);
+  });
+}
+
+/** A sentence in lines that fit, those after the first further in. */
+function folded(text: string, columns: number): string[] {
+  if (columns < leastRoom) return [fit(text, columns)];
+  return wrap(text, columns - 2).map((line, index) => (index === 0 ? line : `  ${line}`));
 }
 
 /** One line for each cluster and reason; somebody else's are counted and not told apart. */
@@ -84,14 +107,14 @@ export function frozenText({ share: { doomed, owned }, maxSharePercent }: SweepR
   return `${doomed} of ${resources(owned)} is more than ${maxSharePercent} %, and a lost state looks exactly like that`;
 }
 
-/** What could not be deleted, each with what stood in the way. */
-export function leftOverText(left: readonly LeftOver[]): string {
-  return left
-    .map(({ item: { resource }, reason }) => {
-      const { who, id } = resource;
-      return `  left: ${who.kind} ${who.name} (${id}): ${reason}\n`;
-    })
-    .join("");
+/** How a sweep ended: numbers, and what could not be deleted with what stood in the way. */
+export function sweptText(deleted: number, left: readonly LeftOver[], columns: number): string {
+  const lines = left.flatMap(({ item: { resource }, reason }) => {
+    const { who, id } = resource;
+    return folded(`left: ${who.kind} ${who.name} (${id}): ${reason}`, columns);
+  });
+  const end = left.length === 0 ? [] : [...lines, "The same command goes on with what is left."];
+  return `\n${[`Swept: ${resources(deleted)} deleted, ${left.length} left`, ...end].join("\n")}\n`;
 }
 
 function resources(count: number): string {

@@ -120,7 +120,7 @@ function howYoung({ createdAtMs }: Observed, { nowMs, graceMs }: SweepInput): De
 function whyNobodyWants(cluster: KnownCluster, views: readonly StackView[]): string {
   return isHeld(cluster, views)
     ? `${cluster.stacks.join(", ")} neither records nor wants it`
-    : "its cluster is gone";
+    : "no stack holds its cluster any more";
 }
 
 function isHeld({ clusterUid }: KnownCluster, views: readonly StackView[]): boolean {

@@ -22,6 +22,7 @@ describe("completion", () => {
     { typed: ["pl"], words: ["plan"] },
     { typed: ["de"], words: ["destroy", "describe"] },
     { typed: ["local", "fa"], words: ["fault"] },
+    { typed: ["sweep", "--m"], words: ["--max-share"] },
     { typed: ["--st"], words: ["--state"] },
     { typed: ["plan", "--pr"], words: ["--prune"] },
     { typed: ["plan", "--js"], words: ["--json"] },

@@ -29,13 +29,13 @@ const cases: readonly Case[] = [
   {
     name: "what a dead cluster left is swept",
     views: [],
-    want: "sweep: its cluster is gone",
+    want: "sweep: no stack holds its cluster any more",
   },
   {
     name: "an earlier life's is swept although its stack lives on",
     resource: resource({ uid: "uid-0" }),
     clusters: [known({ clusterUid: "uid-0" }), known()],
-    want: "sweep: its cluster is gone",
+    want: "sweep: no stack holds its cluster any more",
   },
   {
     name: "a cluster of this backend that nobody noted is ours too, by its stack",
@@ -74,7 +74,7 @@ const cases: readonly Case[] = [
     name: "the name of another life is not",
     clusters: [known(), known({ clusterUid: "uid-2" })],
     views: [view({ uid: "uid-2", wants: ["web-0"] })],
-    want: "sweep: its cluster is gone",
+    want: "sweep: no stack holds its cluster any more",
   },
   {
     name: "a cluster in flight is left to itself",

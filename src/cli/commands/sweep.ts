@@ -19,13 +19,7 @@ import {
   withLockedEngine,
 } from "../context.js";
 import { exitCodes } from "../exit.js";
-import {
-  frozenText,
-  isComplete,
-  leftOverText,
-  type SweepReport,
-  sweepText,
-} from "../sweep-text.js";
+import { frozenText, isComplete, type SweepReport, sweepText, sweptText } from "../sweep-text.js";
 
 export interface SweepOptions extends GlobalOptions {
   readonly yes?: boolean;
@@ -65,6 +59,7 @@ export async function sweepCommand(
     return exitCodes.changesPending;
   }
   if (report.frozen) throw frozen(report);
+  if (!context.json) context.terminal.write("\n");
   const left = await sweepAll(look, looking, options, context);
   return left.length === 0 && isComplete(look) ? exitCodes.done : exitCodes.incomplete;
 }
@@ -162,9 +157,7 @@ function tellResult(
     const document = left.map(({ item, reason }) => ({ ...itemDocument(item), reason }));
     emit({ type: "result", deleted, left: document });
   } else {
-    const resources = deleted === 1 ? "resource" : "resources";
-    terminal.write(`\nSwept: ${deleted} ${resources} deleted, ${left.length} left\n`);
-    terminal.write(leftOverText(left));
+    terminal.write(sweptText(deleted, left, terminal.columns));
   }
 }
 

@@ -18,7 +18,7 @@ export function addSweepVerb(program: Command): void {
         "--max-share <percent>",
         "refuse to delete more of all that is owned",
         percentage,
-        25,
+        defaultMaxSharePercent,
       ),
   );
   withExamples(sweep, [
