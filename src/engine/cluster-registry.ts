@@ -77,6 +77,16 @@ export class ClusterRegistry {
   }
 }
 
+/** Notes one cluster: see `ClusterRegistry.note`. To be called before the first call to its cloud. */
+export function noteCluster(stateDir: string, cluster: NotedCluster): void {
+  const registry = ClusterRegistry.open(stateDir);
+  try {
+    registry.note(cluster);
+  } finally {
+    registry.close();
+  }
+}
+
 function newer(path: string, version: number): CapstanError {
   return new CapstanError({
     code: "SCHEMA_NEWER",

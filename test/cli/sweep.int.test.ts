@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { LocalCloud, type LocalKind } from "../../providers/local/cloud.js";
 import type { JsonObject } from "../../src/api/json.js";
-import { ClusterRegistry } from "../../src/engine/cluster-registry.js";
-import type { ClusterWish } from "../scenario/manifests.js";
+import { noteCluster } from "../../src/engine/cluster-registry.js";
+import { type ClusterWish, demoStack } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
 
 const member: ClusterWish = { machines: { "cp-0": { controlPlane: true } } };
@@ -26,7 +27,7 @@ interface SweepDocument {
 }
 
 describe("capstan sweep", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let running: Sandbox;
   let sandbox: Sandbox;
   let demoUid: string;
@@ -44,11 +45,9 @@ describe("capstan sweep", function () {
 
   /** Writes a cluster down as one that was made from here. */
   const note = (clusterUid: string, cluster: string) => {
-    const registry = ClusterRegistry.open(sandbox.state);
     const stack = cluster.replace("/", ".");
     const rest = { provider: "local", backend: "own", notedAtMs: Date.now() };
-    registry.note({ clusterUid, cluster, stack, ...rest });
-    registry.close();
+    noteCluster(sandbox.state, { clusterUid, cluster, stack, ...rest });
   };
 
   /** Makes resources of one life of a cluster behind everybody's back; ids in their order. */
@@ -190,6 +189,22 @@ describe("capstan sweep", function () {
     await up.killTree();
   });
 
+  it("counts as left what it finds in the hands of a Pulumi engine", async () => {
+    const demo = { uid: demoUid, cluster: "default/demo", ageMs: old };
+    const [stray = ""] = await plant(demo, ["LocalHost", "cp-0-00000000-9"]);
+    const locks = join(sandbox.state, "pulumi", ".pulumi", "locks", "organization", "capstan");
+    mkdirSync(join(locks, demoStack), { recursive: true });
+    const holder = { pid: process.pid, username: "somebody", hostname: hostname() };
+    writeFileSync(
+      join(locks, demoStack, "01234567-89ab-cdef-0123-456789abcdef.json"),
+      JSON.stringify({ ...holder, timestamp: new Date().toISOString() }),
+    );
+    const before = sandbox.ledgerEnd();
+    const { stdout } = await sandbox.capstan(3, "sweep", "--yes");
+    assert.match(stdout, new RegExp(`left: LocalHost \\S+ \\(${stray}\\): .* locked by somebody@`));
+    assert.deepEqual(terminatedAfter(before), []);
+  });
+
   it("deletes nothing while a state cannot be read", async () => {
     note(dead.uid, dead.cluster);
     await plant(dead, ...leftovers);
@@ -225,7 +240,19 @@ describe("capstan sweep", function () {
     const planted = await plant(dead, ...leftovers);
     await sandbox.fault("terminate", "lose");
     await sandbox.fault("terminate", "throttle", "--times", "2");
-    await sandbox.capstan(0, "sweep", "--yes", "--max-share", "60");
+    const { stdout } = await sandbox.capstan(0, "--json", "sweep", "--yes", "--max-share", "60");
+    const documents = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { id?: string });
+    assert.deepEqual(documents.at(-1), { type: "result", deleted: 3, left: [] });
+    assert.deepEqual(
+      documents
+        .slice(1, -1)
+        .map(({ id }) => id)
+        .sort(),
+      planted.toSorted(),
+    );
     assert.deepEqual(
       planted.filter((id) => aliveIds().includes(id)),
       [],

@@ -104,7 +104,7 @@ async function sweepAll(
     };
     await withLocks(cluster.stacks, options, context, sweepOne).catch((error: unknown) => {
       if (!isCapstanError(error) || error.code !== "LOCKED") throw error;
-      tellBusy(cluster, error, context);
+      left.push(...first.map((item) => ({ item, reason: error.message })));
     });
   }
   tellResult(deleted, left, context);
@@ -137,15 +137,6 @@ function tellDeleted(
   const event = { operation: "delete", state: "done", kind, name, id };
   if (json) emit({ type: "event", event: "resource", ...event });
   else terminal.write(`  ${kind} ${name} (${id}): deleted\n`);
-}
-
-function tellBusy(
-  { cluster }: KnownCluster,
-  error: CapstanError,
-  { json, emit, terminal }: CommandContext,
-) {
-  if (json) emit({ type: "event", event: "busy", cluster, reason: error.message });
-  else terminal.write(`Left alone: ${cluster}: ${error.message}\n`);
 }
 
 function tellResult(
