@@ -41,5 +41,6 @@ const byCode: Partial<Record<CapstanError["code"], number>> = {
   NOT_CONFIRMED: exitCodes.badUsage,
   INVALID_INPUT: exitCodes.badInput,
   UNSUPPORTED_CHANGE: exitCodes.badInput,
+  NOT_REVERSIBLE: exitCodes.badInput,
   CANCELLED: exitCodes.interrupted,
 };

@@ -3,8 +3,10 @@ import type { Engine } from "../../engine/engine.js";
 import { callContext } from "../../engine/session.js";
 import type { StackState } from "../../engine/state.js";
 import { survey } from "../../engine/survey.js";
+import { defaultDeadlineMs } from "../../plan/deadline.js";
 import type { Plan } from "../../plan/plan.js";
 import { planSummary } from "../../plan/tree.js";
+import { refuseBeyond, type UndoClass } from "../../plan/undo.js";
 import { wavesOf } from "../../transaction/admit.js";
 import type { Manifests } from "../../manifest/desired.js";
 import {
@@ -23,6 +25,8 @@ export interface PlanOptions extends GlobalOptions {
   readonly adopt?: boolean;
   /** Delete clusters that the manifests no longer hold. */
   readonly prune?: boolean;
+  /** The worst class of step that is allowed. */
+  readonly require?: UndoClass;
 }
 
 /** capstan plan: what up would do. Exit 0: nothing; 2: changes pending. Changes nothing. */
@@ -55,7 +59,11 @@ export interface ClusterOf {
 export async function surveyCluster(
   { desired, manifests }: ClusterOf,
   engine: Engine,
-  { adopt }: { readonly adopt?: boolean },
+  {
+    adopt,
+    require: worst,
+    deadlineMs = defaultDeadlineMs,
+  }: Pick<PlanOptions, "adopt" | "require"> & { readonly deadlineMs?: number },
   context: CommandContext,
 ): Promise<{ plan: Plan; state: StackState }> {
   const state = await engine.readState(stackNameOf(desired.cluster));
@@ -68,7 +76,10 @@ export async function surveyCluster(
     adopt: adopt === true,
     newClusterUid: () => context.newClusterUid(),
     owner: "files",
+    by: context.by,
+    deadlineMs,
   });
+  refuseBeyond(plan, worst);
   return { plan, state };
 }
 
@@ -78,10 +89,10 @@ export async function surveyCluster(
  */
 export function planDocument(plan: Plan) {
   const { target, transaction, ...rest } = plan;
-  const { number, clusterUid } = transaction;
+  const { number, clusterUid, direction } = transaction;
   return {
     ...rest,
-    transaction: { number, clusterUid },
+    transaction: { number, clusterUid, direction },
     resources: target.nodes
       .filter(({ type }) => type === "resource")
       .map(({ kind, name, spec }) => ({ kind, name, spec })),

@@ -1,9 +1,11 @@
 import { isCapstanError } from "../../api/error.js";
 import { stackNameOf } from "../../api/types.js";
-import { type ApplyEvent, applyPlan } from "../../engine/apply.js";
+import { type ApplyResult, applyPlan } from "../../engine/apply.js";
 import type { Engine } from "../../engine/engine.js";
+import type { StackState } from "../../engine/state.js";
 import type { Workspace } from "../../engine/workspace.js";
 import type { Plan } from "../../plan/plan.js";
+import type { InfrastructureProvider } from "../../provider/port.js";
 import { confirm } from "../confirm.js";
 import {
   type CommandContext,
@@ -12,9 +14,9 @@ import {
   providerOf,
   withLockedEngine,
 } from "../context.js";
-import { CommandFailure, exitCodes } from "../exit.js";
+import { exitCodes } from "../exit.js";
 import { findGoneClusters, refuseGoneClusters } from "../gone-clusters.js";
-import { makeProgress } from "../progress.js";
+import { failureOf, followRun, type FollowUp, secondsText } from "../outcome.js";
 import { rememberManifests } from "../stack-settings.js";
 import { planText } from "../terminal.js";
 import { destroyStack } from "./destroy.js";
@@ -24,9 +26,13 @@ export interface UpOptions extends PlanOptions {
   readonly yes?: boolean;
   /** Seconds that hosts may take to become ready. */
   readonly timeout: number;
+  /** Seconds that the whole change may take. */
+  readonly deadline: number;
+  /** False: what exists is kept when something fails. */
+  readonly rollback: boolean;
 }
 
-/** capstan up: plans, asks, applies. Exit 0: done; 4: failed with what exists kept and recorded. */
+/** capstan up: plans, asks, applies; takes back what fails. */
 export async function upCommand(options: UpOptions, context: CommandContext): Promise<number> {
   const manifests = loadManifests(options.file, context);
   const { engine, workspace } = await openEngine(options, context);
@@ -34,7 +40,7 @@ export async function upCommand(options: UpOptions, context: CommandContext): Pr
   if (options.prune !== true) refuseGoneClusters(gone, options.file);
   for (const desired of manifests.clusters) {
     const stack = stackNameOf(desired.cluster);
-    const command = `capstan up -f ${options.file.join(" -f ")}`;
+    const command = `capstan up ${filesText(options.file)}`;
     await withLockedEngine(options, context, { stack, command }, (locked, prepared) =>
       upCluster({ desired, manifests }, options, context, { engine: locked, workspace: prepared }),
     );
@@ -50,8 +56,9 @@ async function upCluster(
   context: CommandContext,
   { engine, workspace }: { engine: Engine; workspace: Workspace },
 ): Promise<void> {
-  const { terminal, clock, json } = context;
-  const { plan, state } = await surveyCluster(cluster, engine, options, context);
+  const { terminal, json } = context;
+  const deadlineMs = options.deadline * 1_000;
+  const { plan, state } = await surveyCluster(cluster, engine, { ...options, deadlineMs }, context);
   if (json) context.emit({ type: "plan", ...planDocument(plan) });
   else if (!terminal.live || plan.empty || options.yes !== true) {
     terminal.write(`${planText(plan, terminal)}\n`);
@@ -63,60 +70,73 @@ async function upCluster(
   await confirm(`Apply this to ${plan.cluster}?`, options.yes === true, context);
   await engine.ensureStack(plan.stack, state);
   rememberManifests(workspace, plan.stack, options.file);
-  const progress = json ? undefined : makeProgress(plan, terminal, clock);
-  const begin = clock.now();
-  try {
-    const { passes } = await applyPlan(plan, state, {
-      engine,
-      provider: providerOf(cluster.desired, context),
-      clock,
-      timeoutMs: options.timeout * 1000,
-      stop: context.interruption.stop,
-      report: (event) => {
-        if (json) context.emit(eventDocument(event));
-        else progress?.on(event);
-      },
-    });
-    progress?.end();
-    done(plan, { passes, tookMs: clock.now() - begin }, options, context);
-  } catch (error) {
-    progress?.end();
-    throw kept(error, plan, options);
-  }
+  const provider = providerOf(cluster.desired, context);
+  await carryOut(plan, state, { engine, provider, options, next: upNext(options, plan) }, context);
 }
 
-function eventDocument(event: ApplyEvent) {
-  if (event.kind === "resource") return { type: "event", event: "resource", ...event.event };
-  const { kind, ...rest } = event;
-  return { type: "event", event: kind, ...rest };
+/** What `carryOut` works with. */
+export interface Means {
+  readonly engine: Engine;
+  readonly provider: InfrastructureProvider;
+  readonly options: Pick<UpOptions, "timeout" | "deadline" | "rollback">;
+  readonly next: FollowUp;
+}
+
+/** Applies a plan and tells how it went. Throws a CommandFailure that says what is left behind. */
+export async function carryOut(
+  plan: Plan,
+  state: StackState,
+  { engine, provider, options, next }: Means,
+  context: CommandContext,
+): Promise<void> {
+  const { clock } = context;
+  const begin = clock.now();
+  const progress = followRun(plan, context);
+  let result: ApplyResult;
+  try {
+    result = await applyPlan(plan, state, {
+      ...{ engine, provider, clock, by: context.by },
+      timeoutMs: options.timeout * 1_000,
+      deadlineMs: options.deadline * 1_000,
+      onFailure: options.rollback ? "rollBack" : "keep",
+      stop: context.interruption.stop,
+      report: (event) => progress.on(event),
+    });
+  } catch (error) {
+    throw isCapstanError(error) ? failureOf({ kind: "open", failure: error }, plan, next) : error;
+  } finally {
+    progress.end();
+  }
+  const tookMs = clock.now() - begin;
+  if (result.kind !== "done") throw failureOf(result, plan, next);
+  done(plan, { passes: result.passes, tookMs }, next, context);
 }
 
 function done(
-  plan: Plan,
+  { cluster, transaction, target }: Plan,
   how: { readonly passes: number; readonly tookMs: number },
-  options: UpOptions,
-  context: CommandContext,
+  next: FollowUp,
+  { json, emit, terminal }: CommandContext,
 ): void {
-  const { cluster, transaction, target } = plan;
-  if (context.json) {
-    context.emit({ type: "result", cluster, changed: true, revision: transaction.number, ...how });
+  if (json) {
+    emit({ type: "result", cluster, changed: true, revision: transaction.number, ...how });
     return;
   }
-  const { colors } = context.terminal;
-  const files = options.file.map((file) => `-f ${file}`).join(" ");
-  context.terminal.write(
-    `\n${colors.green("Done")} in ${(how.tookMs / 1000).toFixed(1)} s: revision ${transaction.number} of ${cluster}, ${target.machines.length} machines run\nNext: capstan status ${files}\n`,
+  terminal.write(
+    `\n${terminal.colors.green("Done")} in ${secondsText(how.tookMs)}: revision ${transaction.number} of ${cluster}, ${target.machines.length} machines run\nNext: ${next.look}\n`,
   );
 }
 
-/** A failed apply keeps what exists, recorded with its ids: it says so, and how to go on. */
-function kept(error: unknown, plan: Plan, options: UpOptions): unknown {
-  if (!isCapstanError(error)) return error;
-  const files = options.file.map((file) => `-f ${file}`).join(" ");
-  const next = `go on with capstan up ${files}, or take everything down with capstan destroy ${files}`;
-  const interrupted = error.code === "CANCELLED";
-  return new CommandFailure(interrupted ? exitCodes.interrupted : exitCodes.piecesKept, error, {
-    message: `${error.message}\nTransaction ${plan.transaction.number} of ${plan.cluster} stays open; what exists is recorded`,
-    hint: error.hint === undefined ? next : `${error.hint}; ${next}`,
-  });
+function upNext({ file }: UpOptions, { stack }: Plan): FollowUp {
+  const files = filesText(file);
+  return {
+    look: `capstan status ${files}`,
+    again: `capstan up ${files}`,
+    takeBack: `capstan rollback ${stack}`,
+    takeDown: `capstan destroy ${files}`,
+  };
+}
+
+function filesText(files: readonly string[]): string {
+  return files.map((file) => `-f ${file}`).join(" ");
 }
