@@ -84,10 +84,14 @@ export function failureOf(result: Failed, plan: Plan, next: FollowUp): CommandFa
     case "incomplete":
       return told(
         exitCodes.incomplete,
-        `Rolled back incompletely: transaction of ${plan.cluster} is left as listed above${result.cause === undefined ? "" : `\nIt was rolled back because of: ${result.cause.message}`}`,
+        `Rolled back incompletely: ${plan.cluster} is not yet as revision ${plan.fromRevision} left it${becauseOf(result.cause)}`,
         `${next.takeBack} tries again`,
       );
   }
+}
+
+function becauseOf(cause: CapstanError | undefined): string {
+  return cause === undefined ? "" : `\nIt is rolled back because of: ${cause.message}`;
 }
 
 function rolledBackText(

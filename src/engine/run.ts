@@ -45,7 +45,7 @@ export interface RunOptions {
   readonly timeoutMs: number;
   readonly onFailure: "rollBack" | "keep";
   readonly stop: AbortSignal;
-  report(event: RunEvent): void;
+  readonly report: (event: RunEvent) => void;
 }
 
 /** How a run ended that was not interrupted. */

@@ -80,6 +80,8 @@ export interface Plan {
   readonly stale: readonly NodeKey[];
   /** An earlier transaction did not get to its end. */
   readonly resumes: boolean;
+  /** That transaction, which this one goes on with when the numbers are the same. */
+  readonly open?: Pick<TransactionRecord, "number" | "direction" | "by">;
   readonly infrastructure: readonly InfrastructureChange[];
   readonly machines: readonly MachineChange[];
   /** What an apply that broke off left alive, in no record and wanted by nothing: removed first. */
@@ -220,10 +222,18 @@ function assemble(
     crossings: crossingHosts(target, prior.revision?.target),
     stale: staleKeys(prior, infrastructure, hosts, provider),
     resumes: isOpen(prior),
+    ...openTransaction(prior),
     abandoned,
     strangers,
     empty: idle && steps.length === 0 && prior.pending.length === 0 && abandoned.length === 0,
   };
+}
+
+function openTransaction(prior: PriorState): Pick<Plan, "open"> {
+  const { transaction } = prior;
+  if (transaction === undefined || !isOpen(prior)) return {};
+  const { number, direction, by } = transaction;
+  return { open: { number, direction, by } };
 }
 
 /** Whether the last transaction did not get to its commit. */

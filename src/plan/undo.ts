@@ -79,8 +79,35 @@ export function refuseBeyond(
           `cannot ${step} ${key}: it is ${undoNames[found]}: ${reason}`,
       )
       .join("\n"),
-    hint: `nothing was changed; allow it with --require ${refused.some((one) => one.class === "pointOfNoReturn") ? "nothing" : "compensable"}, or leave the change out`,
+    hint: "nothing was changed; leave the change out, or ask for less with --require",
   });
+}
+
+/**
+ * "Undo: every step can be taken back until the commit; then 2 resources are deleted". Empty for a plan
+ * that does nothing, or that takes something back itself. Pure.
+ */
+export function undoText({
+  undo,
+  transaction,
+  empty,
+}: Pick<Plan, "undo" | "transaction" | "empty">): string {
+  if (empty || transaction.direction === "back") return "";
+  const before = undo.filter(({ step }) => step !== "delete");
+  const deletions = undo.length - before.length;
+  const crossing = before.find((one) => one.class === "pointOfNoReturn");
+  const rebuilt = before.filter((one) => one.class === "compensable").length;
+  const until =
+    crossing === undefined
+      ? "every step can be taken back until the commit"
+      : `only until ${crossing.key} is ${crossing.step}d: ${crossing.reason}`;
+  const how = rebuilt === 0 ? "" : `, ${rebuilt} of them by making something new`;
+  const then = deletions === 0 ? "" : `; then ${countOf(deletions, "resource")} deleted`;
+  return `Undo: ${until}${how}${then}`;
+}
+
+function countOf(number: number, what: string): string {
+  return number === 1 ? `1 ${what} is` : `${number} ${what}s are`;
 }
 
 /** The classes as people read them. */
