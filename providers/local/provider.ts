@@ -59,7 +59,7 @@ export class LocalProvider implements InfrastructureProvider {
   readonly machineSpec = { kind: "LocalMachineProviderSpec", schema: localMachineSpec };
   readonly hostKind = "LocalHost";
   // A call is one SQLite transaction of the caller's own process: it dies with it.
-  readonly timing = { listingLagMs: 1_000, longestCallMs: 0 };
+  readonly timing = { listingLagMs: 300, longestCallMs: 0 };
   readonly handlers: ReadonlyMap<string, ResourceHandler>;
 
   constructor(readonly cloud: LocalCloud) {

@@ -1,5 +1,4 @@
 import { sameJson } from "../api/json.js";
-import type { Plan } from "../plan/plan.js";
 import { cloudResources, type PriorState, recordedSpec } from "../plan/target.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
 import { timingOf } from "../provider/timing.js";
@@ -31,7 +30,10 @@ const patience = 5;
  * Architecture section 6. Throws UNKNOWN_PRESENCE when the cloud cannot say.
  */
 export async function verifyInventory(
-  { cluster, transaction }: Pick<Plan, "cluster" | "transaction">,
+  {
+    cluster,
+    transaction,
+  }: { readonly cluster: string; readonly transaction: { readonly clusterUid: string } },
   state: PriorState,
   { provider, clock, stop }: VerifyOptions,
 ): Promise<Inventory> {

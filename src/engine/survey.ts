@@ -20,6 +20,8 @@ export interface SurveyInput {
   readonly adopt: boolean;
   /** Mints a cluster UID; called once, for a cluster without state. */
   newClusterUid(): string;
+  /** Random text; called once, used for a cluster without state. */
+  newDigestKey(): string;
   readonly owner: string;
   /** Who asks: "<user>@<host>". */
   readonly by: string;
@@ -44,6 +46,7 @@ export async function survey(input: SurveyInput): Promise<{ plan: Plan; seen: Lo
     provider,
     prior: state,
     ...seen,
+    newDigestKey: input.newDigestKey(),
     newClusterUid: known ?? adoptedUid(input, seen.strangers) ?? input.newClusterUid(),
     nowMs: context.clock.now(),
     owner: input.owner,

@@ -125,6 +125,7 @@ async function planInline(
     prior: state,
     sightings,
     strangers: seen.strangers,
+    newDigestKey: randomUUID(),
     newClusterUid: clusterUid ?? adopted ?? randomUUID(),
     nowMs: systemClock.now(),
     owner: "files",

@@ -47,6 +47,8 @@ export interface PlanInput {
   readonly by: string;
   /** How long the transaction may take. */
   readonly deadlineMs: number;
+  /** Random text, for a cluster without a transaction. */
+  readonly newDigestKey?: string;
   /** Why the last transaction was not finished, for history. */
   readonly failure?: string;
 }
@@ -271,6 +273,7 @@ function transactionOf(
     number: (last?.number ?? 0) + 1,
     clusterUid: last?.clusterUid ?? input.newClusterUid,
     owner: last?.owner ?? input.owner,
+    digestKey: last?.digestKey ?? input.newDigestKey ?? "",
     ...{ direction, by, startedAtMs: nowMs, deadlineAtMs: nowMs + input.deadlineMs },
     spent: found.spent,
     summary: found.summary(),

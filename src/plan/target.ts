@@ -76,6 +76,8 @@ export interface TransactionPayload {
   readonly direction: Direction;
   /** "<user>@<host>" of whoever began it. */
   readonly by: string;
+  /** Random, for keyed digests of the state in saved plans. */
+  readonly digestKey: string;
   /** When it has to be committed, milliseconds since the epoch; afterwards it is rolled back. */
   readonly deadlineAtMs: number;
   readonly summary: ChangeSummary;

@@ -12,6 +12,7 @@ export const migrations: Readonly<Record<number, Migration>> = {
   1: (record) => ({
     direction: "forward",
     by: "unknown",
+    digestKey: "",
     deadlineAtMs: Number.MAX_SAFE_INTEGER,
     summary: { create: 0, update: 0, delete: 0, lines: [] },
     attempts: [],

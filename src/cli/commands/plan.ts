@@ -1,10 +1,12 @@
 import { stackNameOf, type Desired } from "../../api/types.js";
 import type { Engine } from "../../engine/engine.js";
+import type { Look } from "../../engine/look.js";
 import { callContext } from "../../engine/session.js";
 import type { StackState } from "../../engine/state.js";
 import { survey } from "../../engine/survey.js";
 import { defaultDeadlineMs } from "../../plan/deadline.js";
 import type { Plan } from "../../plan/plan.js";
+import { type Binding, bindingOf } from "../../plan/saved.js";
 import { planSummary } from "../../plan/tree.js";
 import { refuseBeyond, type UndoClass } from "../../plan/undo.js";
 import { wavesOf } from "../../transaction/admit.js";
@@ -17,7 +19,8 @@ import {
   providerOf,
 } from "../context.js";
 import { exitCodes } from "../exit.js";
-import { findGoneClusters, refuseGoneClusters } from "../gone-clusters.js";
+import { findGoneClusters, refuseGoneClusters, stacksIn } from "../gone-clusters.js";
+import { savePlan } from "../saved-plan.js";
 import { planText } from "../terminal.js";
 
 export interface PlanOptions extends GlobalOptions {
@@ -25,6 +28,8 @@ export interface PlanOptions extends GlobalOptions {
   readonly adopt?: boolean;
   /** Delete clusters that the manifests no longer hold. */
   readonly prune?: boolean;
+  /** Where to save the plan. */
+  readonly out?: string;
   /** The worst class of step that is allowed. */
   readonly require?: UndoClass;
 }
@@ -36,15 +41,26 @@ export async function planCommand(options: PlanOptions, context: CommandContext)
   const gone = await findGoneClusters(manifests.clusters, options.file, engine, workspace);
   if (options.prune !== true) refuseGoneClusters(gone, options.file);
   let pending = gone.length > 0;
+  const bindings: Binding[] = [];
   for (const { stack, cluster } of gone) {
     if (context.json) context.emit({ type: "prune", stack, cluster });
     else context.terminal.write(`Cluster ${cluster} is to be destroyed (--prune)\n\n`);
   }
   for (const desired of manifests.clusters) {
-    const { plan } = await surveyCluster({ desired, manifests }, engine, options, context);
+    const found = await surveyCluster({ desired, manifests }, engine, options, context);
+    const { plan } = found;
+    bindings.push(bindingOf(found));
     pending ||= !plan.empty;
     if (context.json) context.emit({ type: "plan", ...planDocument(plan) });
     else context.terminal.write(`${planText(plan, context.terminal)}\n`);
+  }
+  if (options.out !== undefined) {
+    savePlan(options.out, { files: options.file, clusters: bindings, prune: stacksIn(gone) });
+    if (!context.json) {
+      context.terminal.write(
+        `Saved: capstan up --plan ${options.out} applies this and nothing else\n`,
+      );
+    }
   }
   return pending ? exitCodes.changesPending : exitCodes.done;
 }
@@ -53,6 +69,13 @@ export async function planCommand(options: PlanOptions, context: CommandContext)
 export interface ClusterOf {
   readonly desired: Desired;
   readonly manifests: Manifests;
+}
+
+/** A plan with all that it was made from. */
+export interface Surveyed {
+  readonly plan: Plan;
+  readonly state: StackState;
+  readonly seen: Look;
 }
 
 /** Reads state and cloud of one cluster and plans. */
@@ -65,9 +88,9 @@ export async function surveyCluster(
     deadlineMs = defaultDeadlineMs,
   }: Pick<PlanOptions, "adopt" | "require"> & { readonly deadlineMs?: number },
   context: CommandContext,
-): Promise<{ plan: Plan; state: StackState }> {
+): Promise<Surveyed> {
   const state = await engine.readState(stackNameOf(desired.cluster));
-  const { plan } = await survey({
+  const { plan, seen } = await survey({
     desired,
     positionOf: (object, path) => manifests.positionOf(object, path),
     provider: providerOf(desired, context),
@@ -75,12 +98,13 @@ export async function surveyCluster(
     context: callContext(context.clock, context.interruption.stop),
     adopt: adopt === true,
     newClusterUid: () => context.newClusterUid(),
+    newDigestKey: () => context.newClusterUid(),
     owner: "files",
     by: context.by,
     deadlineMs,
   });
   refuseBeyond(plan, worst);
-  return { plan, state };
+  return { plan, state, seen };
 }
 
 /**

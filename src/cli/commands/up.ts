@@ -4,7 +4,9 @@ import { type ApplyResult, applyPlan } from "../../engine/apply.js";
 import type { Engine } from "../../engine/engine.js";
 import type { StackState } from "../../engine/state.js";
 import type { Workspace } from "../../engine/workspace.js";
+import type { Manifests } from "../../manifest/desired.js";
 import type { Plan } from "../../plan/plan.js";
+import { type Binding, bindingOf } from "../../plan/saved.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { confirm } from "../confirm.js";
 import {
@@ -15,15 +17,18 @@ import {
   withLockedEngine,
 } from "../context.js";
 import { exitCodes } from "../exit.js";
-import { findGoneClusters, refuseGoneClusters } from "../gone-clusters.js";
+import { findGoneClusters, refuseGoneClusters, stacksIn } from "../gone-clusters.js";
 import { failureOf, followRun, type FollowUp, secondsText } from "../outcome.js";
 import { rememberManifests } from "../stack-settings.js";
+import { readSavedPlan, SavedPlanCheck } from "../saved-plan.js";
 import { planText } from "../terminal.js";
 import { destroyStack } from "./destroy.js";
 import { type ClusterOf, planDocument, type PlanOptions, surveyCluster } from "./plan.js";
 
 export interface UpOptions extends PlanOptions {
   readonly yes?: boolean;
+  /** A saved plan: nothing else is applied. */
+  readonly plan?: string;
   /** Seconds that hosts may take to become ready. */
   readonly timeout: number;
   /** Seconds that the whole change may take. */
@@ -33,16 +38,23 @@ export interface UpOptions extends PlanOptions {
 }
 
 /** capstan up: plans, asks, applies; takes back what fails. */
-export async function upCommand(options: UpOptions, context: CommandContext): Promise<number> {
+export async function upCommand(given: UpOptions, context: CommandContext): Promise<number> {
+  const { options, check } = withSavedPlan(given);
   const manifests = loadManifests(options.file, context);
   const { engine, workspace } = await openEngine(options, context);
   const gone = await findGoneClusters(manifests.clusters, options.file, engine, workspace);
   if (options.prune !== true) refuseGoneClusters(gone, options.file);
+  if (check !== undefined) {
+    check.all(await bindingsOf(manifests, engine, options, context), stacksIn(gone));
+  }
   for (const desired of manifests.clusters) {
     const stack = stackNameOf(desired.cluster);
     const command = `capstan up ${filesText(options.file)}`;
     await withLockedEngine(options, context, { stack, command }, (locked, prepared) =>
-      upCluster({ desired, manifests }, options, context, { engine: locked, workspace: prepared }),
+      upCluster({ desired, manifests }, options, context, {
+        ...{ engine: locked, workspace: prepared },
+        ...(check !== undefined && { check }),
+      }),
     );
   }
   let code: number = exitCodes.done;
@@ -50,15 +62,42 @@ export async function upCommand(options: UpOptions, context: CommandContext): Pr
   return code;
 }
 
+/** A saved plan names its manifests, and was looked at: nobody is asked again. */
+function withSavedPlan(given: UpOptions): { options: UpOptions; check?: SavedPlanCheck } {
+  if (given.plan === undefined) return { options: given };
+  const saved = readSavedPlan(given.plan);
+  const file = given.file.length > 0 ? given.file : saved.files;
+  return {
+    options: { ...given, file, yes: true },
+    check: new SavedPlanCheck(given.plan, saved),
+  };
+}
+
+/** What every cluster's plan would be made from now. */
+async function bindingsOf(
+  manifests: Manifests,
+  engine: Engine,
+  options: UpOptions,
+  context: CommandContext,
+): Promise<Binding[]> {
+  const bindings: Binding[] = [];
+  for (const desired of manifests.clusters) {
+    bindings.push(bindingOf(await surveyCluster({ desired, manifests }, engine, options, context)));
+  }
+  return bindings;
+}
+
 async function upCluster(
   cluster: ClusterOf,
   options: UpOptions,
   context: CommandContext,
-  { engine, workspace }: { engine: Engine; workspace: Workspace },
+  { engine, workspace, check }: { engine: Engine; workspace: Workspace; check?: SavedPlanCheck },
 ): Promise<void> {
   const { terminal, json } = context;
   const deadlineMs = options.deadline * 1_000;
-  const { plan, state } = await surveyCluster(cluster, engine, { ...options, deadlineMs }, context);
+  const found = await surveyCluster(cluster, engine, { ...options, deadlineMs }, context);
+  const { plan, state } = found;
+  check?.one(bindingOf(found));
   if (json) context.emit({ type: "plan", ...planDocument(plan) });
   else if (!terminal.live || plan.empty || options.yes !== true) {
     terminal.write(`${planText(plan, terminal)}\n`);

@@ -19,13 +19,14 @@ import {
 
 /** The verbs that change clusters: plan, up, rollback, destroy. */
 export function addChangingVerbs(program: Command): void {
-  const plan = withPlanning(withFiles(program.command("plan"))).description(
-    "show what up would do; exit 0: nothing, 2: changes pending",
-  );
+  const plan = withPlanning(withFiles(program.command("plan")))
+    .option("--out <file>", "save the plan, for up --plan")
+    .description("show what up would do; exit 0: nothing, 2: changes pending");
   withExamples(plan, [
     ["capstan plan -f clusters/prod", "one folder of manifests"],
     ["capstan plan -f 'clusters/*'", "every folder that fits"],
     ["capstan plan -f prod.yaml --json", "for a program"],
+    ["capstan plan -f prod --out plan.json", "to have it reviewed, and apply just that"],
   ]);
   does<PlanOptions>(plan, async ({ options, context }) => {
     const { planCommand } = await import("../commands/plan.js");
@@ -33,11 +34,13 @@ export function addChangingVerbs(program: Command): void {
   });
 
   const up = withDeadline(withTimeout(withPlanning(withYes(withFiles(program.command("up"))))))
+    .option("--plan <file>", "apply a saved plan, if everything is still as it was; does not ask")
     .option("--no-rollback", "keep what exists when something fails, to look at it")
     .description("plan, ask, apply; what fails is taken back");
   withExamples(up, [
     ["capstan up -f clusters/prod", "asks before it changes anything"],
     ["capstan up --yes -f clusters/prod", "for scripts"],
+    ["capstan up --plan plan.json", "what plan --out has saved, and nothing else"],
     ["generate | capstan up --yes -f -", "manifests from another program"],
   ]);
   does<UpOptions>(up, async ({ options, context }) => {
