@@ -70,14 +70,17 @@ export function bindingOf({ plan, state, seen }: BindingInput): Binding {
       }),
     ),
     inventory: Object.fromEntries([
-      ...cloudResources(state).map(({ key, id }) => {
+      ...cloudResources(state).map(({ key, id }): [string, string] => {
         const seen = sightings.get(key);
         const facts = seen === undefined || seen === "gone" ? "gone" : [seen.spec, seen.who];
         return [`${key} (${id ?? ""})`, digest(facts)];
       }),
       ...strangers
         .filter(({ phase }) => phase !== "gone")
-        .map(({ id, who, spec }) => [`${who.kind}/${who.name} (${id})`, digest([spec, who])]),
+        .map(({ id, who, spec }): [string, string] => [
+          `${who.kind}/${who.name} (${id})`,
+          digest([spec, who]),
+        ]),
     ]),
     steps: plan.steps.map(({ kind, key }) => `${kind} ${key}`),
   };
