@@ -41,11 +41,12 @@ export function makeProgram({ silent = false } = {}): Command {
 
 const exitCodeText = `Exit codes:
   0    done, or nothing to do
-  1    failed before anything was changed
+  1    failed; nothing was changed, or everything was taken back
   2    plan: changes are pending
-  3    destroyed incompletely; the same command goes on
-  4    up failed; what exists is kept and recorded, the same command goes on
+  3    taken back or destroyed incompletely: says what is left and what goes on
+  4    failed with what exists kept and recorded
   5    somebody else works on the stack, or owns what the cloud holds
+  6    what a saved plan was made from has changed
   64   bad usage
   65   bad input: nothing was touched
   130  interrupted; the same command goes on`;
