@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { Argument, Command } from "commander";
 import { does } from "./execute.js";
 import { exitCodes } from "./exit.js";
+import { packageVersion } from "./version.js";
 import { addChangingVerbs, addLookingVerbs } from "./verbs/clusters.js";
 import { addLocalVerbs } from "./verbs/local.js";
 import { addManifestVerbs } from "./verbs/manifests.js";
@@ -43,11 +43,12 @@ export function makeProgram({ silent = false } = {}): Command {
 
 const exitCodeText = `Exit codes:
   0    done, or nothing to do
-  1    failed before anything was changed
+  1    failed; nothing was changed, or everything was taken back
   2    plan: changes are pending; sweep: something was found
-  3    destroyed or swept incompletely; the same command goes on
-  4    up failed; what exists is kept and recorded, the same command goes on
+  3    taken back, destroyed or swept incompletely: says what is left and what goes on
+  4    failed with what exists kept and recorded
   5    somebody else works on the stack, or owns what the cloud holds
+  6    what a saved plan was made from has changed
   64   bad usage
   65   bad input: nothing was touched
   130  interrupted; the same command goes on`;
@@ -80,9 +81,4 @@ function addOwnVerbs(program: Command): void {
     const { completeCommand } = await import("./commands/complete.js");
     return completeCommand(words, call.program, call.context);
   });
-}
-
-function packageVersion(): string {
-  const file = new URL("../../../package.json", import.meta.url);
-  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
 }

@@ -3,12 +3,14 @@ import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { CapstanError } from "../api/error.js";
 import type { ResourceLookup } from "../dynamic/attached-server.js";
+import { typeTokenOf } from "../dynamic/protocol.js";
+import { RecordResource } from "../dynamic/record-resource.js";
 import type { PassProgram } from "../transaction/registration.js";
 import { emptyState } from "../plan/target.js";
 import { livenessOf } from "./process-identity.js";
 import { projectName } from "./project.js";
 import { type PulumiResult, runPulumi } from "./pulumi.js";
-import { type PulumiLock, readPulumiLocks } from "./pulumi-locks.js";
+import { locksToldOf, type PulumiLock, readPulumiLocks } from "./pulumi-locks.js";
 import { parseExport, type StackState } from "./state.js";
 import type { Workspace } from "./workspace.js";
 
@@ -36,6 +38,8 @@ export interface HandlerSession {
 /** Runs Pulumi's engine on one stack after another. Every run starts and ends a process. */
 export class Engine {
   private running: number | undefined;
+  /** The stack was taken over from somebody dead whose last calls may still take effect. */
+  unsettled = false;
 
   constructor(private readonly options: EngineOptions) {}
 
@@ -118,12 +122,24 @@ export class Engine {
    * lives or of whom nothing is known.
    */
   async releaseDeadLock(stack: string): Promise<void> {
-    const locks = readPulumiLocks(this.options.workspace.backendUrl, stack);
+    const locks = await this.locksOn(stack);
     if (locks.length === 0) return;
     const living = locks.find((lock) => !isDead(lock));
     if (living !== undefined) throw lockedByPulumi(stack, living);
     this.options.workspace.dropDamagedMetadata(stack);
+    this.unsettled = true;
     await this.mustRun(["cancel", "--yes", "--stack", stack], `cannot unlock ${stack}`);
+  }
+
+  /** Locks in a bucket are found by running into them: an engine reads Transaction again. */
+  private async locksOn(stack: string): Promise<PulumiLock[]> {
+    const { workspace } = this.options;
+    if (workspace.checkpointFile(stack) !== undefined) {
+      return readPulumiLocks(workspace.backendUrl, stack);
+    }
+    const session = { lookup: () => new RecordResource("Transaction"), cancelled: () => {} };
+    const { code, stdout, stderr } = await this.refresh(stack, [transactionUrn(stack)], session);
+    return code === 0 ? [] : locksToldOf(`${stdout}\n${stderr}`);
   }
 
   private async attached(
@@ -177,6 +193,10 @@ export class Engine {
       },
     });
   }
+}
+
+function transactionUrn(stack: string): string {
+  return `urn:pulumi:${stack}::${projectName}::${typeTokenOf("Transaction")}::transaction`;
 }
 
 /** ENGINE_FAILED with the last lines that the engine printed. */

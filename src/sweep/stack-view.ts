@@ -1,4 +1,5 @@
 import { keyOf, type NodeKey } from "../graph/graph.js";
+import { isOpen } from "../plan/plan.js";
 import { cloudResources, type PriorState } from "../plan/target.js";
 import type { Identity } from "../provider/port.js";
 
@@ -58,7 +59,8 @@ function wantedBy(
   for (const { key, inputs, type } of pending) {
     const { clusterUid } = (inputs["who"] ?? {}) as Partial<Identity>;
     const uid = clusterUid ?? transaction?.clusterUid;
-    if (uid !== undefined) wanted.set(wantedKey(uid, key), `an interrupted ${type} names it`);
+    if (uid !== undefined)
+      wanted.set(wantedKey(uid, key), `an interrupted operation (${type}) names it`);
   }
   if (transaction === undefined) return wanted;
   const nodes = [...(revision?.target.nodes ?? []), ...transaction.target.nodes];
@@ -68,7 +70,7 @@ function wantedBy(
   return wanted;
 }
 
-function unfinished(stack: string, { transaction, revision }: PriorState): string | undefined {
-  if (transaction === undefined || transaction.number === revision?.number) return undefined;
-  return `transaction ${transaction.number} of ${stack} is not finished`;
+function unfinished(stack: string, state: PriorState): string | undefined {
+  if (state.transaction === undefined || !isOpen(state)) return undefined;
+  return `transaction ${state.transaction.number} of ${stack} is not finished`;
 }

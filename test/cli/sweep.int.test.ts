@@ -123,7 +123,7 @@ describe("capstan sweep", function () {
     // A cluster whose first transaction broke off, with something of it that no state records.
     await sandbox.fault("create", "fail", "--name", "worker", "--times", "9");
     sandbox.write({ ...pair, name: "open" });
-    await sandbox.up(4);
+    await sandbox.up(4, "--no-rollback");
     await sandbox.capstan(0, "local", "fault", "--clear");
     const uids = [...new Set(sandbox.alive().map(({ clusterUid }) => clusterUid))];
     const [inFlight = ""] = uids.filter((uid) => ![dead.uid, "uid-foreign", demoUid].includes(uid));

@@ -1,21 +1,47 @@
 import assert from "node:assert/strict";
-import { nodeKey } from "../../src/graph/graph.js";
-import type { PendingOperation, PriorState, RecordedResource } from "../../src/plan/target.js";
+import type { JsonObject } from "../../src/api/json.js";
+import { type GraphNode, nodeKey } from "../../src/graph/graph.js";
+import type {
+  PendingOperation,
+  PriorState,
+  RecordedResource,
+  RevisionRecord,
+  TransactionRecord,
+} from "../../src/plan/target.js";
 import { knownClusters, type NotedCluster, usedProviders } from "../../src/sweep/clusters.js";
 import { type StackView, viewOf } from "../../src/sweep/stack-view.js";
-import { desiredFleet } from "../support/fleet.js";
-import { PretendEngine } from "../support/pretend-engine.js";
 import { known, unreadable, view } from "./world.js";
 
 type ReadView = Extract<StackView, { kind: "read" }>;
 
-const fleet = (members: readonly string[]) =>
-  desiredFleet({
-    cluster: {},
-    machines: Object.fromEntries(members.map((name) => [name, {}])),
-    sets: {},
-    deployments: {},
-  });
+const hosts = ["web-0", "db-0"];
+
+const recorded = (id: string, more: Partial<RecordedResource> = {}): RecordedResource => ({
+  ...{ urn: id, key: nodeKey("LocalHost", id), kind: "LocalHost", name: id, id },
+  type: "resource",
+  ...{ inputs: {}, secretInputs: [], outputs: {}, dependsOn: [] },
+  ...{ unfinished: false, deleting: false },
+  ...more,
+});
+
+/** The part of a target that a sweep looks at: its names. */
+const targetOf = (names: readonly string[]) => ({
+  ...{ cluster: "default/prod", provider: "local", objects: [], machines: [] },
+  nodes: names.map((name): GraphNode => ({
+    ...{ kind: "LocalHost", name, type: "resource", spec: {}, dependsOn: [] },
+  })),
+});
+
+const transaction = (number: number, names = hosts) =>
+  ({ number, clusterUid: "uid-1", target: targetOf(names) }) as unknown as TransactionRecord;
+
+/** Revision 1 with two hosts, each recorded under an id of its own; nothing in flight. */
+const idle: PriorState = {
+  resources: hosts.map((name) => recorded(`id of ${name}`)),
+  pending: [],
+  transaction: transaction(1),
+  revision: { number: 1, target: targetOf(hosts) } as unknown as RevisionRecord,
+};
 
 function read(state: PriorState, lockedBy?: string): ReadView {
   const shown = viewOf("default.prod", state, lockedBy);
@@ -23,79 +49,63 @@ function read(state: PriorState, lockedBy?: string): ReadView {
   return shown;
 }
 
-describe("a stack as a sweep sees it", () => {
-  /** A state after an apply, with what was planned next, if anything. */
-  const applied = (): PriorState => {
-    const engine = new PretendEngine();
-    engine.apply(engine.plan(fleet(["web", "db"])));
-    return engine.prior;
-  };
-  const namesWanted = ({ wanted }: ReadView) =>
-    [...wanted.keys()].map((key) => key.slice(key.indexOf("/") + 1)).sort();
+const namesWanted = ({ wanted }: ReadView) =>
+  [...wanted.keys()].map((key) => key.slice(key.indexOf("/") + 1)).sort();
 
+describe("a stack as a sweep sees it", () => {
   it("holds its cluster, wants its target and knows every id", () => {
-    const state = applied();
-    const { transaction, resources } = state;
-    const shown = read(state);
+    const shown = read(idle);
     assert.deepEqual(shown.holds, {
-      clusterUid: transaction?.clusterUid,
+      clusterUid: "uid-1",
       cluster: "default/prod",
       provider: "local",
     });
-    const ids = resources.flatMap(({ id, kind }) => (/^Local/.test(kind) ? (id ?? []) : []));
-    assert.equal(ids.length, 4);
-    assert.deepEqual([...shown.ids].sort(), ids.sort());
-    assert.ok(namesWanted(shown).includes("network") && namesWanted(shown).includes("api"));
+    assert.deepEqual([...shown.ids].sort(), ["id of db-0", "id of web-0"]);
+    assert.deepEqual(namesWanted(shown), ["db-0", "web-0"]);
     assert.equal(shown.busy, undefined);
   });
 
   it("wants what the revision has and what an unfinished transaction leads to, and is busy", () => {
-    const state = applied();
-    const { transaction, revision } = state;
-    assert.ok(transaction !== undefined && revision !== undefined);
-    const nodes = transaction.target.nodes.filter(({ name }) => !name.startsWith("db"));
-    const shown = read({
-      ...state,
-      transaction: { ...transaction, number: 2, target: { ...transaction.target, nodes } },
-    });
-    assert.ok(namesWanted(shown).some((name) => name.startsWith("db-")));
+    const shown = read({ ...idle, transaction: transaction(2, ["web-0", "web-1"]) });
+    assert.deepEqual(namesWanted(shown), ["db-0", "web-0", "web-1"]);
     assert.equal(shown.busy, "transaction 2 of default.prod is not finished");
   });
 
   it("is busy while the first transaction has no revision", () => {
-    const { revision: _, ...state } = applied();
+    const { revision: _, ...state } = idle;
     assert.equal(read(state).busy, "transaction 1 of default.prod is not finished");
   });
 
   it("is busy while somebody works on it, and says who", () => {
-    assert.equal(read(applied(), "it is locked by me").busy, "it is locked by me");
+    assert.equal(read(idle, "it is locked by me").busy, "it is locked by me");
   });
 
   it("knows what is condemned and what is half made", () => {
-    const state = applied();
-    const [host] = state.resources.filter(({ kind }) => kind === "LocalHost");
-    const more = ["old", "half"].map((id): RecordedResource => ({
-      ...(host as RecordedResource),
-      ...{ id, deleting: id === "old", unfinished: id === "half" },
-    }));
-    const { ids } = read({ ...state, resources: [...state.resources, ...more] });
+    const more = [recorded("old", { deleting: true }), recorded("half", { unfinished: true })];
+    const { ids } = read({ ...idle, resources: [...idle.resources, ...more] });
     assert.ok(ids.has("old") && ids.has("half"));
   });
 
+  it("takes records and components for no resources of a cloud", () => {
+    const others = [
+      recorded("t", { kind: "Transaction" }),
+      recorded("c", { kind: "Machine", type: "component" }),
+    ];
+    assert.equal(read({ ...idle, resources: others }).ids.size, 0);
+  });
+
   it("wants what an interrupted operation names, by whose life it says", () => {
-    const pending = (name: string, who?: object): PendingOperation => ({
-      type: "creating",
-      urn: name,
-      key: nodeKey("LocalHost", name),
-      kind: "LocalHost",
-      inputs: who === undefined ? {} : { who: { ...who } },
+    const pending = (name: string, who?: JsonObject): PendingOperation => ({
+      ...{ type: "creating", urn: name, key: nodeKey("LocalHost", name), kind: "LocalHost" },
+      inputs: who === undefined ? {} : { who },
     });
     const operations = [pending("other", { clusterUid: "uid-7" }), pending("own")];
-    const state = applied();
-    const { wanted } = read({ ...state, pending: operations });
-    const uid = state.transaction?.clusterUid ?? "";
-    assert.equal(wanted.get("uid-7 LocalHost/other"), "an interrupted creating names it");
-    assert.equal(wanted.get(`${uid} LocalHost/own`), "an interrupted creating names it");
+    const { wanted } = read({ ...idle, pending: operations });
+    assert.equal(
+      wanted.get("uid-7 LocalHost/other"),
+      "an interrupted operation (creating) names it",
+    );
+    assert.equal(wanted.get("uid-1 LocalHost/own"), "an interrupted operation (creating) names it");
     const { holds, wanted: first } = read({ resources: [], pending: operations });
     assert.equal(holds, undefined);
     assert.deepEqual([...first.keys()], ["uid-7 LocalHost/other"]);

@@ -9,6 +9,7 @@ import {
 } from "../../engine/leftovers.js";
 import { type LeftOver, removeInWaves } from "../../engine/removal.js";
 import { callContext } from "../../engine/session.js";
+import { timingOf } from "../../provider/timing.js";
 import type { KnownCluster } from "../../sweep/clusters.js";
 import { isFrozen, shareOf, type SweepItem, type SweepKind } from "../../sweep/decide.js";
 import { defaultGraceMinutes } from "../../sweep/limits.js";
@@ -87,6 +88,7 @@ async function sweepAll(
     const first = doomedOf(look.items).filter((item) => isOf(cluster, item));
     if (first.length === 0) continue;
     const sweepOne = async (engine: Engine): Promise<void> => {
+      if (engine.unsettled) await letCallsEnd(first, context);
       const about = { clusterUids: new Set([cluster.clusterUid]), locks: "mine" } as const;
       const again = await lookAgain(look, { ...looking, engine }, about);
       const doomed = doomedOf(again.items).filter((item) => isOf(cluster, item));
@@ -109,6 +111,18 @@ async function sweepAll(
   }
   tellResult(deleted, left, context);
   return left;
+}
+
+/** The lock was a dead command's. Whoever takes it next would not know, so its last calls end first. */
+async function letCallsEnd(
+  items: readonly SweepItem[],
+  { providers, clock, interruption }: CommandContext,
+): Promise<void> {
+  const names = new Set(items.map(({ provider }) => provider));
+  const calls = providers.all
+    .filter(({ name }) => names.has(name))
+    .map((provider) => timingOf(provider).longestCallMs);
+  await clock.sleep(Math.max(0, ...calls), interruption.stop);
 }
 
 function isOf({ clusterUid }: KnownCluster, { resource }: SweepItem): boolean {
