@@ -20,7 +20,24 @@ type Paper = Pick<Terminal, "colors" | "columns">;
 export function historyText(report: HistoryReport, paper: Paper, nowMs: number): string {
   const { cluster, stack, revision, items } = report;
   const head = `Cluster ${cluster ?? stack}   revision ${revision === 0 ? "none yet" : revision}`;
-  return [head, "", ...listLines(items, paper, nowMs), ""].join("\n");
+  const notes = items
+    .filter(({ result }) => result.kind === "open")
+    .flatMap((item) => wrap(openText(item, stack), paper.columns))
+    .map((line) => paper.colors.yellow(line));
+  return [
+    fit(head, paper.columns),
+    "",
+    ...listLines(items, paper, nowMs),
+    ...(notes.length > 0 ? ["", ...notes] : []),
+    "",
+  ].join("\n");
+}
+
+/** What becomes of an open transaction is up to its reader. */
+function openText({ number, direction }: HistoryItem, stack: string): string {
+  return direction === "back"
+    ? `Transaction ${number} is not finished: capstan rollback ${stack} goes on with it.`
+    : `Transaction ${number} is not finished: capstan up goes on with it, capstan rollback ${stack} takes it back.`;
 }
 
 /** One transaction in full. `machines` are absent when its target is not kept. */
@@ -77,7 +94,7 @@ export function differenceText(
       .flatMap(([title, lines]) => [
         "",
         `${title}:`,
-        ...lines.flatMap(({ kind, text }) => wrapped([text], columns).map(colourOf(kind, colors))),
+        ...lines.flatMap((line) => laidOut(line, columns).map(colourOf(line.kind, colors))),
       ]),
     "",
   ].join("\n");
@@ -94,7 +111,7 @@ function listLines(items: readonly HistoryItem[], paper: Paper, nowMs: number): 
   const cells = [head, ...rows.map((row) => names.map((name) => row[name]))];
   const widths = widthsOf(cells);
   const [first = "", ...lines] = aligned(cells, widths);
-  const failureAt = widths.reduce((sum, width) => sum + width + 3, -3);
+  const failureAt = lineWidth(widths);
   const failures = items.map((item) => failureOf(item).split("\n")[0] ?? "");
   const title = failures.some((failure) => failure !== "")
     ? `${padded(first, failureAt)}   FAILURE`
@@ -108,7 +125,10 @@ function listLines(items: readonly HistoryItem[], paper: Paper, nowMs: number): 
   ];
 }
 
-/** What went wrong behind its row, or below it where there is no room: one line, the rest is in show. */
+/** Lines of a failure in a list: the rest is in show. */
+const maxFailureLines = 3;
+
+/** What went wrong behind its row, or below it where there is no room. */
 function failureLines(
   { head, detail }: { readonly head: string; readonly detail: string },
   columns: number,
@@ -117,7 +137,12 @@ function failureLines(
   if (detail === "") return [row];
   const behind = `${head}   ${detail}`;
   if (widthOf(behind) <= columns) return [fit(behind, columns)];
-  return columns < leastRoom ? [row] : [row, fit(`    ${detail}`, columns)];
+  const room = columns - 4;
+  if (room < leastRoom) return [row];
+  const lines = wrap(fit(detail, Infinity), room);
+  const last = lines.slice(maxFailureLines - 1).join(" ");
+  const shown = [...lines.slice(0, maxFailureLines - 1), ...(last === "" ? [] : [last])];
+  return [row, ...shown.map((line) => `    ${fit(line, room)}`)];
 }
 
 /** The columns there is room for: who goes first, then changes get short, then when goes. */
@@ -137,17 +162,15 @@ function rowsThatFit(
     { names: without("by"), rows: whole },
     { names: without("by"), rows: short },
     { names: without("by", "when"), rows: short },
+    { names: without("by", "when", "changes"), rows: short },
   ];
-  const least = { names: without("by", "when", "changes"), rows: short };
+  const least = { names: without("by", "when", "changes", "rollback"), rows: short };
   return choices.find(({ names, rows }) => widthOfRows(names, rows) <= columns) ?? least;
 }
 
 function widthOfRows(names: readonly ColumnName[], rows: readonly Row[]): number {
   const cells = rows.map((row) => names.map((name) => row[name]));
-  return widthsOf([names.map((name) => name.toUpperCase()), ...cells]).reduce(
-    (sum, width) => sum + 3 + width,
-    -3,
-  );
+  return lineWidth(widthsOf([names.map((name) => name.toUpperCase()), ...cells]));
 }
 
 function rowOf(item: HistoryItem, nowMs: number): Row {
@@ -259,18 +282,33 @@ function machineLines(machines: readonly RecordedMachine[], columns: number): st
     return [name, role, kubelet, versions.controlPlane ?? "", runtimeText, host];
   });
   const head = ["NAME", "ROLE", "KUBELET", "CONTROL PLANE", "RUNTIME", "HOST"];
-  // A column that no machine has anything in only takes room.
-  const kept = head.map((_, index) => rows.some((row) => row[index] !== ""));
-  const cells = (row: readonly string[]) => row.filter((_, index) => kept[index]);
-  const lines = table(cells(head), rows.map(cells), columns - 2)
-    .trimEnd()
-    .split("\n");
+  const lines = table(...columnsWithin([head, ...rows], columns - 2), columns - 2).trimEnd();
   return [
     "Machines:",
-    ...lines.map((line) => `  ${line}`),
+    ...lines.split("\n").map((line) => `  ${line}`),
     "Provider specs:",
     ...specLines(machines, columns),
   ];
+}
+
+/** Head and rows without columns that nothing is in, and without the last ones that there is no room for. */
+function columnsWithin(
+  cells: readonly (readonly string[])[],
+  columns: number,
+): [head: readonly string[], rows: readonly (readonly string[])[]] {
+  const [, ...rows] = cells;
+  const used = (cells[0] ?? []).map((_, index) => rows.some((row) => row[index] !== ""));
+  const shown = cells.map((row) => row.filter((_, index) => used[index]));
+  const widths = widthsOf(shown);
+  const ends = widths.map((_, index) => lineWidth(widths.slice(0, index + 1)));
+  const fitting = Math.max(1, ends.filter((end) => end <= columns).length);
+  const [head = [], ...kept] = shown.map((row) => row.slice(0, fitting));
+  return [head, kept];
+}
+
+/** What a line of columns of these widths takes. */
+function lineWidth(widths: readonly number[]): number {
+  return widths.reduce((sum, width) => sum + width + 3, -3);
 }
 
 /** Each spec once, under the machines that have it. */
@@ -291,7 +329,18 @@ function specLines(machines: readonly RecordedMachine[], columns: number): strin
 
 interface DifferenceLine {
   readonly kind: ItemDifference["kind"];
-  readonly text: string;
+  readonly head: string;
+  readonly detail: string;
+}
+
+/** In one line, or else the detail below what it is about. */
+function laidOut({ head, detail }: DifferenceLine, columns: number): string[] {
+  const whole = `  ${head} ${detail}`;
+  if (detail === "" || widthOf(fit(whole, Infinity)) <= columns) return [fit(whole, columns)];
+  return [
+    fit(`  ${head}`, columns),
+    ...wrapped([detail], columns - 4).map((line) => `    ${line}`),
+  ];
 }
 
 function differenceLines(
@@ -301,13 +350,13 @@ function differenceLines(
   const { kind, item } = difference;
   switch (difference.kind) {
     case "added":
-      return [{ kind, text: `+ ${item}` }];
+      return [{ kind, head: `+ ${item}`, detail: "" }];
     case "removed":
-      return [{ kind, text: `- ${item}` }];
+      return [{ kind, head: `- ${item}`, detail: "" }];
     case "changed": {
       const values = difference.changes.map(valueText);
       const details = layout === "together" ? [values.join(", ")] : values;
-      return details.map((detail) => ({ kind, text: `~ ${item}: ${detail}` }));
+      return details.map((detail) => ({ kind, head: `~ ${item}:`, detail }));
     }
   }
 }

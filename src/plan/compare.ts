@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, sameJson } from "../api/json.js";
 import type { AnyObject } from "../api/types.js";
-import { type GraphNode, keyOf } from "../graph/graph.js";
+import { type GraphNode, isRef, keyOf } from "../graph/graph.js";
 import { inNameOrder } from "./changes.js";
 import { machineKey } from "./hosts.js";
 import type { Target, TargetMachine } from "./target.js";
@@ -158,7 +158,7 @@ function membersOf(value: Json | undefined): Map<string | number, Json> | undefi
     const isPlain = list.every((item) => typeof item !== "object" || item === null);
     return isPlain ? undefined : new Map(list.entries());
   }
-  if (!isJsonObject(value) || Object.keys(value).length === 0) return undefined;
+  if (!isJsonObject(value) || isRef(value) || Object.keys(value).length === 0) return undefined;
   return new Map(Object.entries(value));
 }
 
