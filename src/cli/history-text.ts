@@ -1,15 +1,8 @@
 import { stringify } from "yaml";
-import { canonicalJson, type Json } from "../api/json.js";
-import { isRef } from "../graph/graph.js";
-import {
-  isSame,
-  type ItemDifference,
-  type TargetDifference,
-  type ValueDifference,
-} from "../plan/compare.js";
+import { canonicalJson } from "../api/json.js";
 import type { ChangeSummary } from "../plan/target.js";
 import { durationText, facts, momentText } from "./describe-text.js";
-import { fit, leastRoom, padded, widthOf, wrap } from "./fit.js";
+import { fit, indented, leastRoom, padded, widthOf, wrap } from "./fit.js";
 import type { HistoryItem, HistoryReport, RecordedMachine } from "./history-report.js";
 import { aligned, table, widthsOf } from "./table.js";
 import type { Colors, Terminal } from "./terminal.js";
@@ -65,37 +58,11 @@ export function transactionText(
       ["Result", resultText(item)],
       ["Rollback", rollbackText(item, stack)],
     ]).map((line) => fit(line, columns)),
-    ...(failure === "" ? [] : ["Failure:", ...wrapped(failure.split("\n"), columns)]),
+    ...(failure === "" ? [] : ["Failure:", ...indented(failure.split("\n"), columns)]),
     ...(summary === undefined
       ? []
-      : [`Changes: ${changesText(summary, item)}`, ...wrapped(summary.lines, columns)]),
+      : [`Changes: ${changesText(summary, item)}`, ...indented(summary.lines, columns)]),
     ...(machines === undefined ? [] : machineLines(machines, columns)),
-    "",
-  ].join("\n");
-}
-
-/** What leads from one revision to another: a line for each value of an object, and each machine. */
-export function differenceText(
-  { from, to, cluster }: { readonly from: number; readonly to: number; readonly cluster: string },
-  difference: TargetDifference,
-  { colors, columns }: Paper,
-): string {
-  if (isSame(difference)) return `Revisions ${from} and ${to} of ${cluster} are the same\n`;
-  const { objects, machines, infrastructure } = difference;
-  const parts = [
-    ["Objects", objects.flatMap((item) => differenceLines(item, "eachValue"))],
-    ["Machines", machines.flatMap((item) => differenceLines(item, "together"))],
-    ["Infrastructure", infrastructure.flatMap((item) => differenceLines(item, "eachValue"))],
-  ] as const;
-  return [
-    `Cluster ${cluster}   revision ${from} -> ${to}`,
-    ...parts
-      .filter(([, lines]) => lines.length > 0)
-      .flatMap(([title, lines]) => [
-        "",
-        `${title}:`,
-        ...lines.flatMap((line) => laidOut(line, columns).map(colourOf(line.kind, colors))),
-      ]),
     "",
   ].join("\n");
 }
@@ -262,17 +229,6 @@ function listed(counts: readonly (readonly [number, string])[]): string {
   return some.join(", ") || "none";
 }
 
-/** Lines a little further in, and still further where they go on. */
-function wrapped(lines: readonly string[], columns: number): string[] {
-  const room = Math.max(leastRoom, columns - 4);
-  return lines.flatMap((text) => {
-    // Messages come from clouds: no control character of theirs gets to the terminal.
-    const line = fit(text, Infinity);
-    if (widthOf(line) + 2 <= columns) return [`  ${line}`];
-    return wrap(line, room).map((part, index) => (index === 0 ? `  ${part}` : `    ${part}`));
-  });
-}
-
 function machineLines(machines: readonly RecordedMachine[], columns: number): string[] {
   if (machines.length === 0) return ["Machines: none"];
   const rows = machines.map(({ name, controlPlane, versions, host }) => {
@@ -319,69 +275,12 @@ function specLines(machines: readonly RecordedMachine[], columns: number): strin
     groups.set(key, [...(groups.get(key) ?? []), machine]);
   }
   return [...groups.values()].flatMap((group) => [
-    ...wrapped([`${group.map(({ name }) => name).join(", ")}:`], columns),
+    ...indented([`${group.map(({ name }) => name).join(", ")}:`], columns),
     ...stringify(group[0]?.providerSpec ?? {})
       .trimEnd()
       .split("\n")
       .map((line) => `    ${line}`),
   ]);
-}
-
-interface DifferenceLine {
-  readonly kind: ItemDifference["kind"];
-  readonly head: string;
-  readonly detail: string;
-}
-
-/** In one line, or else the detail below what it is about. */
-function laidOut({ head, detail }: DifferenceLine, columns: number): string[] {
-  const whole = `  ${head} ${detail}`;
-  if (detail === "" || widthOf(fit(whole, Infinity)) <= columns) return [fit(whole, columns)];
-  return [
-    fit(`  ${head}`, columns),
-    ...wrapped([detail], columns - 4).map((line) => `    ${line}`),
-  ];
-}
-
-function differenceLines(
-  difference: ItemDifference,
-  layout: "eachValue" | "together",
-): DifferenceLine[] {
-  const { kind, item } = difference;
-  switch (difference.kind) {
-    case "added":
-      return [{ kind, head: `+ ${item}`, detail: "" }];
-    case "removed":
-      return [{ kind, head: `- ${item}`, detail: "" }];
-    case "changed": {
-      const values = difference.changes.map(valueText);
-      const details = layout === "together" ? [values.join(", ")] : values;
-      return details.map((detail) => ({ kind, head: `~ ${item}:`, detail }));
-    }
-  }
-}
-
-/** "spec.replicas 2 -> 4", "spec.taints none -> [...]", "metadata.annotations.note changed (not shown)". */
-function valueText(value: ValueDifference): string {
-  if (value.kind === "withheld") return `${value.path} ${value.what} (value not shown)`;
-  return `${value.path} ${jsonText(value.from)} -> ${jsonText(value.to)}`;
-}
-
-function jsonText(value: Json | undefined): string {
-  if (value === undefined) return "none";
-  if (isRef(value)) return `${value.output} of ${value.$ref}`;
-  return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-function colourOf(kind: ItemDifference["kind"], colors: Colors): (text: string) => string {
-  switch (kind) {
-    case "added":
-      return colors.green;
-    case "removed":
-      return colors.red;
-    case "changed":
-      return colors.yellow;
-  }
 }
 
 function painted({ result, reach }: HistoryItem, text: string, colors: Colors): string {

@@ -7,7 +7,8 @@ import {
   recordedMachines,
   targetOfTransaction,
 } from "../../src/cli/history-report.js";
-import { differenceText, historyText, transactionText } from "../../src/cli/history-text.js";
+import { differenceText } from "../../src/cli/difference-text.js";
+import { historyText, transactionText } from "../../src/cli/history-text.js";
 import { compareTargets } from "../../src/plan/compare.js";
 import { assertGolden } from "../support/golden.js";
 import { cluster, machine, machineDeployment, type Manifest } from "../support/manifests.js";

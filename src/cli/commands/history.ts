@@ -13,7 +13,8 @@ import {
   recordedMachines,
   targetOfTransaction,
 } from "../history-report.js";
-import { differenceText, historyText, transactionText } from "../history-text.js";
+import { differenceText } from "../difference-text.js";
+import { historyText, transactionText } from "../history-text.js";
 import { stacksOf } from "./stacks.js";
 
 export interface HistoryOptions extends GlobalOptions {
