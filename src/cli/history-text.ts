@@ -12,6 +12,7 @@ type Paper = Pick<Terminal, "colors" | "columns">;
 /** Transactions, newest first, with what a rollback can go to. Ends with a line end. */
 export function historyText(report: HistoryReport, paper: Paper, nowMs: number): string {
   const { cluster, stack, revision, items } = report;
+  if (items.length === 0) return `Cluster ${cluster ?? stack}: nothing is recorded\n`;
   const head = `Cluster ${cluster ?? stack}   revision ${revision === 0 ? "none yet" : revision}`;
   const notes = items
     .filter(({ result }) => result.kind === "open")

@@ -10,6 +10,7 @@ import {
 import { differenceText } from "../../src/cli/difference-text.js";
 import { historyText, transactionText } from "../../src/cli/history-text.js";
 import { compareTargets } from "../../src/plan/compare.js";
+import { emptyState } from "../../src/plan/target.js";
 import { assertGolden } from "../support/golden.js";
 import { cluster, machine, machineDeployment, type Manifest } from "../support/manifests.js";
 import { RecordedHistory, targetOf } from "../support/recorded-history.js";
@@ -98,6 +99,11 @@ describe("history as text", () => {
     }
     assert.match(text, /\u001b\[32m4 .*present/);
     assert.match(text, /\u001b\[31m2 .*rolled back by 3/);
+  });
+
+  it("of a cluster that is not there yet says so", () => {
+    const text = historyText(historyReport("default.prod", emptyState), plain, now);
+    assert.equal(text, "Cluster default.prod: nothing is recorded\n");
   });
 
   it("says what to do about an open rollback", () => {

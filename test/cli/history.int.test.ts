@@ -177,11 +177,9 @@ describe("capstan history with a real engine", function () {
 
   it("tells nothing that no plan shows", async () => {
     for (const args of [[], ["show", "5"], ["diff", "2", "5"], ["diff", "5", "2"]]) {
-      for (const json of [[], ["--json"]]) {
-        const outcome = await sandbox.start("history", ...args, ...json).finished;
-        assert.ok(outcome.stdout.length > 100);
-        assert.doesNotMatch(outcome.stdout + outcome.stderr, new RegExp(planted));
-      }
+      const { stdout, stderr } = await sandbox.start("history", ...args, "--json").finished;
+      assert.ok(stdout.length > 100);
+      assert.doesNotMatch(stdout + stderr, new RegExp(planted));
     }
   });
 });
