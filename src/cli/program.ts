@@ -42,7 +42,7 @@ export function makeProgram({ silent = false } = {}): Command {
 const exitCodeText = `Exit codes:
   0    done, or nothing to do
   1    failed; nothing was changed, or everything was taken back
-  2    plan: changes are pending
+  2    plan: changes are pending; history diff: they differ
   3    taken back or destroyed incompletely: says what is left and what goes on
   4    failed with what exists kept and recorded
   5    somebody else works on the stack, or owns what the cloud holds
