@@ -146,7 +146,7 @@ function leftOver(
   ]);
   const records = new Map(cloudResources(prior).map((record) => [record.parent, record]));
   return prior.resources
-    .filter(({ kind, name }) => kind === "Machine" && !known.has(name))
+    .filter(({ kind, key, name }) => kind === "Machine" && !known.has(name) && records.has(key))
     .map(({ key, name }): MachineChange => {
       const host = records.get(key)?.key;
       return {
