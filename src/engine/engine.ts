@@ -11,7 +11,8 @@ import { livenessOf } from "./process-identity.js";
 import { projectName } from "./project.js";
 import { type PulumiResult, runPulumi } from "./pulumi.js";
 import { locksToldOf, type PulumiLock, readPulumiLocks } from "./pulumi-locks.js";
-import { parseExport, type StackState } from "./state.js";
+import { CheckpointReader } from "./checkpoint-reader.js";
+import { parseExport, type StackState, stateOf } from "./state.js";
 import type { Workspace } from "./workspace.js";
 
 /** Ways to end an engine run early. */
@@ -41,7 +42,11 @@ export class Engine {
   /** The stack was taken over from somebody dead whose last calls may still take effect. */
   unsettled = false;
 
-  constructor(private readonly options: EngineOptions) {}
+  private readonly checkpoints: CheckpointReader;
+
+  constructor(private readonly options: EngineOptions) {
+    this.checkpoints = new CheckpointReader(options.workspace);
+  }
 
   /** Throws ENGINE_DEAD unless an engine run is under way: asked before each call that changes a cloud. */
   assertAlive(): void {
@@ -61,6 +66,8 @@ export class Engine {
    */
   async readState(stack: string): Promise<StackState> {
     if (!(await this.hasStack(stack))) return { ...emptyState, foreign: [] };
+    const deployment = await this.checkpoints.read(stack);
+    if (deployment !== undefined) return stateOf(deployment, stack);
     this.options.workspace.dropDamagedMetadata(stack);
     const args = ["stack", "export", "--show-secrets", "--stack", stack];
     const result = await this.run(args);

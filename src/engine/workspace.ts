@@ -107,7 +107,43 @@ export class Workspace {
   checkpointFile(stack: string): string | undefined {
     const root = fileBackendRoot(this.backendUrl);
     if (root === undefined) return undefined;
-    return join(root, ".pulumi", "stacks", projectName, `${stack}.json`);
+    const plain = join(root, ".pulumi", "stacks", projectName, `${stack}.json`);
+    // Compressed where the user's environment asks Pulumi for that.
+    return [plain, `${plain}.gz`, `${plain}.zst`].find((file) => existsSync(file)) ?? plain;
+  }
+
+  /**
+   * The passphrase that encrypts our stacks, as Pulumi finds it: in the environment, in the file that
+   * it names, or in our own. Undefined when its file cannot be read.
+   */
+  passphrase(): string | undefined {
+    const { env } = this.options;
+    const given = env["PULUMI_CONFIG_PASSPHRASE"];
+    if (given !== undefined) return given;
+    const named = this.hasOwnPassphrase() ? env["PULUMI_CONFIG_PASSPHRASE_FILE"] : undefined;
+    try {
+      return readFileSync(resolve(this.workDir, named ?? this.passphraseFile()), "utf8").trim();
+    } catch {
+      return undefined; // Pulumi says it better.
+    }
+  }
+
+  /** What `keepKey` kept for a stack; undefined where there is nothing, or nothing may be kept. */
+  keptKey(stack: string): string | undefined {
+    const file = this.keyFile(stack);
+    return file !== undefined && existsSync(file) ? readFileSync(file, "utf8") : undefined;
+  }
+
+  /** Keeps a key beside the passphrase that it comes from; never one of a passphrase of the user's. */
+  keepKey(stack: string, text: string): void {
+    const file = this.keyFile(stack);
+    if (file === undefined) return;
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writeAtomically(file, text);
+  }
+
+  private keyFile(stack: string): string | undefined {
+    return this.hasOwnPassphrase() ? undefined : join(this.stateDir, "keys", stack);
   }
 
   /**
