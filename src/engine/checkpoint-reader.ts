@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { JsonObject } from "../api/json.js";
 import { parseCheckpoint, showSecrets } from "./checkpoint.js";
 import { decrypt } from "./passphrase.js";
-import { StackKeys } from "./stack-keys.js";
+import type { StackKeys } from "./stack-keys.js";
 import type { Workspace } from "./workspace.js";
 
 /**
@@ -10,11 +10,10 @@ import type { Workspace } from "./workspace.js";
  * is not as expected, it leaves the answer, and the words for what is wrong, to Pulumi (ADR 0009).
  */
 export class CheckpointReader {
-  private readonly keys: StackKeys;
-
-  constructor(private readonly workspace: Workspace) {
-    this.keys = new StackKeys(workspace);
-  }
+  constructor(
+    private readonly workspace: Workspace,
+    private readonly keys: StackKeys,
+  ) {}
 
   /** What `pulumi stack export --show-secrets` would print as deployment, or undefined: ask it. */
   async read(stack: string): Promise<JsonObject | undefined> {

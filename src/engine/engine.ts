@@ -7,11 +7,13 @@ import { typeTokenOf } from "../dynamic/protocol.js";
 import { RecordResource } from "../dynamic/record-resource.js";
 import type { PassProgram } from "../transaction/registration.js";
 import { emptyState } from "../plan/target.js";
+import { emptyCheckpoint } from "./new-stack.js";
 import { livenessOf } from "./process-identity.js";
 import { projectName } from "./project.js";
 import { type PulumiResult, runPulumi } from "./pulumi.js";
 import { locksToldOf, type PulumiLock, readPulumiLocks } from "./pulumi-locks.js";
 import { CheckpointReader } from "./checkpoint-reader.js";
+import { StackKeys } from "./stack-keys.js";
 import { parseExport, type StackState, stateOf } from "./state.js";
 import type { Workspace } from "./workspace.js";
 
@@ -42,10 +44,12 @@ export class Engine {
   /** The stack was taken over from somebody dead whose last calls may still take effect. */
   unsettled = false;
 
+  private readonly keys: StackKeys;
   private readonly checkpoints: CheckpointReader;
 
   constructor(private readonly options: EngineOptions) {
-    this.checkpoints = new CheckpointReader(options.workspace);
+    this.keys = new StackKeys(options.workspace);
+    this.checkpoints = new CheckpointReader(options.workspace, this.keys);
   }
 
   /** Throws ENGINE_DEAD unless an engine run is under way: asked before each call that changes a cloud. */
@@ -82,14 +86,33 @@ export class Engine {
     });
   }
 
+  /** Begins what `ensureStack` needs for a stack that is missing, for whoever will call it. */
+  async expectStack(stack: string): Promise<void> {
+    if (!(await this.hasStack(stack))) this.keys.prepareNewSalt();
+  }
+
   /** Makes the stack if it is missing, and its settings file if that is. */
   async ensureStack(stack: string, state: StackState): Promise<void> {
     const { workspace } = this.options;
     if (!(await this.hasStack(stack))) {
+      if (await this.addStack(stack)) return;
       await this.mustRun(["stack", "init", stack], `cannot make stack ${stack}`);
     } else if (state.salt !== undefined && !existsSync(workspace.stackFile(stack))) {
       workspace.writeStackSettings(workspace.stackFile(stack), { encryptionsalt: state.salt });
     }
+  }
+
+  /** What `stack init` does, without a process of 0.35 s, where nothing but our own is concerned. */
+  private async addStack(stack: string): Promise<boolean> {
+    const { workspace } = this.options;
+    const settings = workspace.stackSettings(stack);
+    // Encrypted in a way that somebody chose: Pulumi has to know how to go on with it.
+    if (Object.keys(settings).some((key) => key !== "config")) return false;
+    const salt = await this.keys.newSalt(stack);
+    if (salt === undefined) return false;
+    if (!workspace.addCheckpoint(stack, emptyCheckpoint(stack, salt))) return false;
+    workspace.writeStackSettings(workspace.stackFile(stack), { ...settings, encryptionsalt: salt });
+    return true;
   }
 
   /** One pass: registers the program's resources. Resolves with the result, whatever it is. */

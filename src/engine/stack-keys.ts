@@ -1,4 +1,4 @@
-import { deriveKey, fitsSalt, originOf } from "./passphrase.js";
+import { deriveKey, fitsSalt, makeSalt, originOf } from "./passphrase.js";
 import type { Workspace } from "./workspace.js";
 
 /** A key as it is kept in a file: useless to read with another passphrase or salt. */
@@ -14,7 +14,30 @@ interface KeptKey {
 export class StackKeys {
   private readonly known = new Map<string, Buffer>();
 
+  private made: Promise<{ salt: string; key: Buffer }> | undefined;
+
   constructor(private readonly workspace: Workspace) {}
+
+  /** Begins to make what `newSalt` will answer, in a thread of its own, while other work goes on. */
+  prepareNewSalt(): void {
+    const passphrase = this.workspace.passphrase();
+    if (passphrase === undefined) return;
+    this.made ??= makeSalt(passphrase);
+    this.made.catch(() => {}); // Whoever asks for it hears of it.
+  }
+
+  /** A salt that encrypts a new stack; undefined when the passphrase cannot be read. */
+  async newSalt(stack: string): Promise<string | undefined> {
+    this.prepareNewSalt();
+    const made = await this.made;
+    const passphrase = this.workspace.passphrase();
+    if (made === undefined || passphrase === undefined) return undefined;
+    this.made = undefined;
+    const { salt, key } = made;
+    this.known.set(salt, key);
+    this.keep(stack, { origin: originOf(passphrase, salt), key: key.toString("base64") });
+    return salt;
+  }
 
   /** The key for a stack's salt, or undefined when the passphrase is not the one it was made with. */
   async keyFor(stack: string, salt: string): Promise<Buffer | undefined> {

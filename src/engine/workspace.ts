@@ -15,6 +15,7 @@ import { pathToFileURL } from "node:url";
 import { parse, stringify } from "yaml";
 import { digestOf } from "../api/digest.js";
 import { CapstanError } from "../api/error.js";
+import { layoutByProject } from "./new-stack.js";
 import { fileBackendRoot, projectName } from "./project.js";
 
 export interface WorkspaceOptions {
@@ -147,6 +148,21 @@ export class Workspace {
   }
 
   /**
+   * Puts a new stack's state in place. Only in the backend of our own, whose layout we know, and
+   * never over another one. Returns whether it did.
+   */
+  addCheckpoint(stack: string, text: string): boolean {
+    const file = this.checkpointFile(stack);
+    if (!this.ownBackend || file === undefined || existsSync(file)) return false;
+    const root = join(this.stateDir, "pulumi", ".pulumi");
+    const layout = join(root, "meta.yaml");
+    mkdirSync(dirname(file), { recursive: true });
+    writeIfMissing(layout, layoutByProject);
+    if (readFileSync(layout, "utf8") !== layoutByProject) return false;
+    return writeIfMissing(file, text);
+  }
+
+  /**
    * Removes the metadata that a file backend keeps beside a state when a killed Pulumi left it half
    * written: Pulumi then no longer reads the state itself, and does without it where it is missing.
    */
@@ -202,13 +218,15 @@ const hermetic = {
 };
 
 /** Whoever comes second finds the first one's file, complete: a link never replaces a name. */
-function writeIfMissing(file: string, text: string): void {
-  if (existsSync(file)) return;
+function writeIfMissing(file: string, text: string): boolean {
+  if (existsSync(file)) return false;
   const fresh = freshFile(file, text);
   try {
     linkSync(fresh, file);
+    return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    return false;
   } finally {
     rmSync(fresh);
   }

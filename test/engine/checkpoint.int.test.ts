@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { ensurePulumi } from "#toolchain";
 import { CheckpointReader } from "../../src/engine/checkpoint-reader.js";
 import { Engine } from "../../src/engine/engine.js";
+import { StackKeys } from "../../src/engine/stack-keys.js";
 import { parseExport, stateOf } from "../../src/engine/state.js";
 import { Workspace } from "../../src/engine/workspace.js";
 import { run } from "../scenario/command.js";
@@ -18,6 +19,10 @@ async function workspaceOf(sandbox: Sandbox, env: NodeJS.ProcessEnv = {}): Promi
   return new Workspace({ stateDir: sandbox.state, pulumiBinDir, env: { ...cleanEnv(), ...env } });
 }
 
+function readerOf(workspace: Workspace): CheckpointReader {
+  return new CheckpointReader(workspace, new StackKeys(workspace));
+}
+
 function fileOf(workspace: Workspace): string {
   const file = workspace.checkpointFile(demoStack);
   assert.ok(file !== undefined && existsSync(file));
@@ -25,7 +30,7 @@ function fileOf(workspace: Workspace): string {
 }
 
 async function assertReadsLikePulumi(sandbox: Sandbox): Promise<void> {
-  const deployment = await new CheckpointReader(await workspaceOf(sandbox)).read(demoStack);
+  const deployment = await readerOf(await workspaceOf(sandbox)).read(demoStack);
   assert.ok(deployment !== undefined, "it is read without Pulumi");
   const args = ["stack", "export", "--show-secrets", "--stack", demoStack];
   const { stdout } = await sandbox.pulumi(0, args);
@@ -96,7 +101,7 @@ describe("a state that is read without Pulumi", function () {
       const damaged = edit(before);
       assert.notEqual(damaged, before);
       writeFileSync(file, damaged);
-      assert.equal(await new CheckpointReader(workspace).read(demoStack), undefined);
+      assert.equal(await readerOf(workspace).read(demoStack), undefined);
       const { bin: pulumi } = await ensurePulumi();
       const reading = new Engine({ pulumi, workspace }).readState(demoStack);
       await assert.rejects(reading, failsWith("BAD_STATE", /in \S+default\.demo\.json: /));
@@ -119,7 +124,7 @@ describe("a state that is read without Pulumi", function () {
     assert.equal(code, 0);
     assert.equal(existsSync(plain), false);
     const workspace = await workspaceOf(sandbox);
-    assert.equal(await new CheckpointReader(workspace).read(demoStack), undefined);
+    assert.equal(await readerOf(workspace).read(demoStack), undefined);
     const { bin: pulumi } = await ensurePulumi();
     const state = await new Engine({ pulumi, workspace }).readState(demoStack);
     assert.equal(state.revision?.number, 1);
@@ -138,7 +143,7 @@ describe("the key of a state", function () {
 
   const keyFile = () => join(sandbox.state, "keys", demoStack);
   const read = async (env?: NodeJS.ProcessEnv) =>
-    new CheckpointReader(await workspaceOf(sandbox, env)).read(demoStack);
+    readerOf(await workspaceOf(sandbox, env)).read(demoStack);
 
   it("is kept beside our own passphrase, for its owner alone", async () => {
     await read();
