@@ -138,7 +138,7 @@ export class Engine {
     const { serveProgram } = await import("./program.js");
     const served = await serveProgram(program);
     const args = ["up", "--yes", "--skip-preview", "--suppress-progress", "--suppress-outputs"];
-    const env = checkpoints === "end" ? { PULUMI_SKIP_CHECKPOINTS: "true" } : {};
+    const env = checkpointEnv(checkpoints);
     try {
       const run = { args: [...args, "--client", served.address], env };
       return await this.attached(run, stack, session);
@@ -161,9 +161,13 @@ export class Engine {
   }
 
   /** Deletes everything that the stack records, dependents first. */
-  async destroy(stack: string, session: HandlerSession): Promise<PulumiResult> {
+  async destroy(
+    stack: string,
+    session: HandlerSession,
+    { checkpoints }: PassOptions = { checkpoints: "each" },
+  ): Promise<PulumiResult> {
     const args = ["destroy", "--yes", "--skip-preview", "--suppress-progress"];
-    return this.attached({ args }, stack, session);
+    return this.attached({ args, env: checkpointEnv(checkpoints) }, stack, session);
   }
 
   /**
@@ -199,13 +203,23 @@ export class Engine {
     const { serveAttached } = await import("../dynamic/attached-server.js");
     const server = await serveAttached(session.lookup, () => session.cancelled());
     try {
-      return await this.run([...args, "--stack", stack], {
+      const result = await this.run([...args, "--stack", stack], {
         ...env,
         PULUMI_DEBUG_PROVIDERS: server.debugProviders,
       });
+      if (result.code === null) await this.afterDeath(stack, session);
+      return result;
     } finally {
       server.close();
     }
+  }
+
+  /** An engine that a signal ended leaves its lock, and calls that nobody waits for any more. */
+  private async afterDeath(stack: string, session: HandlerSession): Promise<void> {
+    session.cancelled();
+    if (this.options.interruption?.kill.aborted === true) return;
+    this.unsettled = true;
+    await this.releaseDeadLock(stack);
   }
 
   /** The stacks of our project, in name order. */
@@ -243,6 +257,10 @@ export class Engine {
       },
     });
   }
+}
+
+function checkpointEnv(checkpoints: PassOptions["checkpoints"]): NodeJS.ProcessEnv {
+  return checkpoints === "end" ? { PULUMI_SKIP_CHECKPOINTS: "true" } : {};
 }
 
 function transactionUrn(stack: string): string {
