@@ -4,12 +4,12 @@ import type { PendingOperation } from "../plan/target.js";
 import type { CallContext, Identity, InfrastructureProvider } from "../provider/port.js";
 import { transactionKey } from "../transaction/pass.js";
 import { timingOf } from "../provider/timing.js";
-import { type Engine, engineFailed, type HandlerSession } from "./engine.js";
+import { engineFailed, type HandlerSession, type StackEngine } from "./engine.js";
 import { reading } from "./look.js";
 import type { StackState } from "./state.js";
 
 export interface RecoveryTools {
-  readonly engine: Engine;
+  readonly engine: StackEngine;
   readonly provider: InfrastructureProvider;
   readonly context: CallContext;
   readonly session: () => HandlerSession;

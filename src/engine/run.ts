@@ -8,7 +8,7 @@ import { type Action, type Situation, step, type StopResult } from "../transacti
 import { type Admission, type Payloads, programOf } from "../transaction/pass.js";
 import { revisionPayload, transactionPayload } from "../transaction/payloads.js";
 import { encodePayload } from "./codec.js";
-import { type Engine, engineFailed } from "./engine.js";
+import { engineFailed, type StackEngine } from "./engine.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
 import { aliveKeys, look, type Look, readyKeys } from "./look.js";
 import type { PulumiResult } from "./pulumi.js";
@@ -38,7 +38,7 @@ export type RunEvent =
     };
 
 export interface RunOptions {
-  readonly engine: Engine;
+  readonly engine: StackEngine;
   readonly provider: InfrastructureProvider;
   readonly clock: Clock;
   /** How long hosts may take to become ready, and deletions to take effect, milliseconds. */

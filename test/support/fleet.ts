@@ -49,9 +49,9 @@ const workerShape: fc.Arbitrary<MachineShape> = fc.record({
   tags: fc.constantFrom({}, { team: "a" }, { team: "b" }),
 });
 
-const anyShape = fc.tuple(workerShape, fc.boolean()).map(([shape, member]): MachineShape => ({
+const memberShape = workerShape.map((shape): MachineShape => ({
   ...shape,
-  ...(member && { controlPlane: "1.35.0" }),
+  controlPlane: "1.35.0",
 }));
 
 const group = fc.record({ replicas: fc.nat({ max: 3 }), template: workerShape });
@@ -74,7 +74,10 @@ export const fleets: fc.Arbitrary<Fleet> = fc.record({
     cidr: fc.constantFrom("10.0.0.0/16", "10.1.0.0/16", "10.2.0.0/16"),
     bootMs: fc.constantFrom(100, 200),
   }),
-  machines: some(["cp-0", "cp-1", "db-1", "db-01"], anyShape),
+  // A Machine cannot change its role while it lives, so its name decides it.
+  machines: fc
+    .tuple(some(["cp-0", "cp-1"], memberShape), some(["db-1", "db-01"], workerShape))
+    .map(([members, workers]) => ({ ...members, ...workers })),
   sets: some(["set"], group),
   deployments: some(["web", "batch"], group),
 });

@@ -5,7 +5,15 @@ import fc from "fast-check";
  * CAPSTAN_SEED repeats a run.
  */
 export function assertLaw<T>(property: fc.IProperty<T>, numRuns = 100): void {
+  fc.assert(property, { numRuns, ...givenSeed() });
+}
+
+/** The same for what takes its time. */
+export function assertAsyncLaw<T>(property: fc.IAsyncProperty<T>, numRuns = 100): Promise<void> {
+  return fc.assert(property, { numRuns, ...givenSeed() });
+}
+
+function givenSeed(): { readonly seed?: number } {
   const text = process.env["CAPSTAN_SEED"];
-  const seed = text === undefined || text === "" ? {} : { seed: Number(text) | 0 };
-  fc.assert(property, { numRuns, ...seed });
+  return text === undefined || text === "" ? {} : { seed: Number(text) | 0 };
 }
