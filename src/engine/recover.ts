@@ -15,6 +15,20 @@ export interface RecoveryTools {
   readonly session: () => HandlerSession;
 }
 
+/**
+ * Lets every call that a dead command made come to its end, if its lock was taken over: what is planned
+ * from then on is planned from what those calls have done.
+ */
+export async function settleLastCalls(
+  engine: Pick<StackEngine, "unsettled">,
+  provider: InfrastructureProvider,
+  { clock, signal }: Pick<CallContext, "clock" | "signal">,
+): Promise<void> {
+  if (!engine.unsettled) return;
+  await clock.sleep(timingOf(provider).longestCallMs, signal);
+  engine.unsettled = false;
+}
+
 /** Creations that an engine was killed in: the cloud may or may not have carried them out. */
 export function pendingCreates(state: StackState): PendingOperation[] {
   return state.pending.filter(({ type }) => type === "creating");
