@@ -449,10 +449,15 @@ describe("an unfinished transaction", () => {
 
 describe("a lost state", () => {
   const objects = [machine("web")];
+  const lost = async () => {
+    const engine = new PretendEngine({ adopt: true });
+    await engine.settle(desiredOf([cluster(), ...objects]));
+    engine.tamper(() => []);
+    return engine;
+  };
 
   it("finds the cluster's hosts again by their names", async () => {
-    const engine = await running(...objects);
-    engine.tamper(() => []);
+    const engine = await lost();
     const adopting = await plan(engine, ...objects);
     assert.equal(stepsOf(adopting).at(-1), "create LocalHost/web-#-1");
     assert.deepEqual(adopting.strangers, [], "what the target names is no stranger");
@@ -461,15 +466,13 @@ describe("a lost state", () => {
   });
 
   it("starts above every incarnation that the cloud remembers", async () => {
-    const engine = await running(...objects);
+    const engine = await lost();
     engine.cloud.kill(hostOf(engine, "web"));
-    engine.tamper(() => []);
     assert.equal(stepsOf(await plan(engine, ...objects)).at(-1), "create LocalHost/web-#-2");
   });
 
   it("names what nobody wants as a stranger", async () => {
-    const engine = await running(...objects);
-    engine.tamper(() => []);
+    const engine = await lost();
     const { strangers } = await plan(engine);
     const [stranger = ""] = strangers;
     assert.match(stranger, /^LocalHost web-[0-9a-f]{8}-1 \(LocalHost-3\)$/);

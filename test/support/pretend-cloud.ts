@@ -103,6 +103,14 @@ export class PretendCloud {
     this.put(id, { phase: "gone" });
   }
 
+  /** Ends every host that does not run and never will. */
+  endBroken(): void {
+    for (const [id, { boot }] of this.stored) {
+      const isBroken = boot.phase === "failed" || boot.atMs === Number.POSITIVE_INFINITY;
+      if (isBroken) this.kill(id);
+    }
+  }
+
   /** Changes fields of a resource behind everybody's back. */
   drift(id: string, fields: JsonObject): void {
     const current = this.get(id);

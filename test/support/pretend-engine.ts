@@ -5,6 +5,7 @@ import { type ApplyResult, applyPlan, planRecorded, takeBack } from "../../src/e
 import { encodePayload } from "../../src/engine/codec.js";
 import type { StackEngine } from "../../src/engine/engine.js";
 import { aliveKeys, look } from "../../src/engine/look.js";
+import { settleLastCalls } from "../../src/engine/recover.js";
 import type { RunEvent } from "../../src/engine/run.js";
 import { callContext } from "../../src/engine/session.js";
 import type { StackState } from "../../src/engine/state.js";
@@ -37,6 +38,10 @@ export interface Means {
 export interface EngineSetup {
   readonly provider?: InfrastructureProvider;
   readonly traits?: WorldTraits;
+  /** Told how runs go. */
+  readonly tell?: (event: RunEvent) => void;
+  /** Take over what a lost state has left. */
+  readonly adopt?: boolean;
   /** Makes a command's means worse than they are. */
   readonly sabotage?: (means: Means) => Means;
 }
@@ -88,6 +93,7 @@ export class PretendEngine {
   /** `capstan up`: plans and applies in one process. */
   up(desired: Desired, mishaps: readonly Mishap[] = []): Promise<Outcome> {
     return this.command(mishaps, async (process, means) => {
+      await this.settleLastCalls(process, means);
       const plan = await this.surveyed(desired, process, means.provider);
       return this.applied(plan, process, means);
     });
@@ -101,6 +107,7 @@ export class PretendEngine {
   /** `capstan rollback` of what is open, or of a rollback that did not get to its end. */
   rollback(mishaps: readonly Mishap[] = []): Promise<Outcome> {
     return this.command(mishaps, async (process, means) => {
+      await this.settleLastCalls(process, means);
       const state = await means.engine.readState(theStack);
       return takeBack(state, askedFor, this.runOptions(process, means));
     });
@@ -179,6 +186,11 @@ export class PretendEngine {
     return outcome === "killed" ? { kind: "killed" } : outcome;
   }
 
+  private settleLastCalls(process: CommandProcess, { engine, provider }: Means): Promise<void> {
+    const context = callContext(process.clock(this.clock), process.stop.signal);
+    return settleLastCalls(engine, provider, context);
+  }
+
   private async surveyed(
     desired: Desired,
     process: CommandProcess,
@@ -186,8 +198,9 @@ export class PretendEngine {
   ): Promise<Plan> {
     const state: StackState = { ...this.prior, foreign: [] };
     const { plan } = await survey({
-      ...{ desired, provider, state, owner: "files", adopt: true },
+      ...{ desired, provider, state, owner: "files", adopt: this.setup.adopt === true },
       positionOf: () => undefined,
+      newDigestKey: () => "key",
       context: callContext(process.clock(this.clock), process.stop.signal),
       newClusterUid: () => `uid-${this.cloud.watch.uids.size + 1}`,
       ...occasion,
@@ -202,7 +215,8 @@ export class PretendEngine {
       onFailure: "rollBack" as const,
       stop: process.stop.signal,
       report: (event: RunEvent) => {
-        if (event.kind === "rollingBack") this.cloud.watch.show(event.plan);
+        this.setup.tell?.(event);
+        if ("plan" in event) this.cloud.watch.show(event.plan);
       },
     };
   }
