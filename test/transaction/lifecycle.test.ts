@@ -121,7 +121,7 @@ describe("the next step of a transaction", () => {
     changing = situationOf(await changed.plan(wish(member, large)), changed.prior);
     const grown = await killed([member], [member, worker], {
       at: "write",
-      number: 4,
+      number: 5,
       what: "killAfter",
     });
     back = situationOf(await takingBack(grown), await begunBack(grown));
@@ -236,9 +236,9 @@ describe("the next step of a transaction", () => {
     table([
       {
         name: "ends untouched before the begin",
-        given: () => ({ ...planned, shown: new Set<string>() }),
+        given: () => ({ ...fresh, shown: new Set<string>() }),
         want: "stop untouched",
-        because: /^LocalHost\/web-\w+-1 has to be created now, which the plan did not show$/,
+        because: /^LocalNetwork\/network has to be created now, which the plan did not show$/,
       },
       {
         name: "rolls back after it, with the step's reason",
@@ -248,6 +248,17 @@ describe("the next step of a transaction", () => {
         }),
         want: "rollBack",
         because: /has to be deleted now, which the plan did not show: LocalHost\/web-\w+-1 serves/,
+      },
+      {
+        name: "plans a rollback anew",
+        given: () => ({ ...back, shown: new Set<string>() }),
+        want: "rollBack",
+        because: /^LocalHost\/web-\w+-1 has to be deleted now/,
+      },
+      {
+        name: "plans a rollback anew also after a failure that was worth a retry",
+        given: () => ({ ...back, shown: new Set<string>(), openAtLastFailure: 0 }),
+        want: "rollBack",
       },
       {
         name: "does not change again what it has changed already",
