@@ -50,6 +50,12 @@ export interface HandlerSession {
   cancelled(): void;
 }
 
+/** What a run needs of an engine. */
+export type StackEngine = Pick<
+  Engine,
+  "assertAlive" | "destroy" | "pass" | "readState" | "refresh" | "unsettled"
+>;
+
 /** Runs Pulumi's engine on one stack after another. Every run starts and ends a process. */
 export class Engine {
   private running: number | undefined;

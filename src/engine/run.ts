@@ -3,16 +3,20 @@ import type { ResourceEvent } from "../dynamic/cloud-resource.js";
 import type { NodeKey } from "../graph/graph.js";
 import { makePlan, type Plan, type PlannedTransaction } from "../plan/plan.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
-import { timingOf } from "../provider/timing.js";
 import { type Action, type Situation, step, type StopResult } from "../transaction/lifecycle.js";
 import { type Admission, type Payloads, programOf } from "../transaction/pass.js";
 import { revisionPayload, transactionPayload } from "../transaction/payloads.js";
 import { encodePayload } from "./codec.js";
-import { type Engine, engineFailed } from "./engine.js";
+import { engineFailed, type StackEngine } from "./engine.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
 import { aliveKeys, look, type Look, readyKeys } from "./look.js";
 import type { PulumiResult } from "./pulumi.js";
-import { type RecoveryTools, refreshRecords, resolvePendingCreates } from "./recover.js";
+import {
+  type RecoveryTools,
+  refreshRecords,
+  resolvePendingCreates,
+  settleLastCalls,
+} from "./recover.js";
 import { callContext, stepwiseSession } from "./session.js";
 import type { StackState } from "./state.js";
 
@@ -38,7 +42,7 @@ export type RunEvent =
     };
 
 export interface RunOptions {
-  readonly engine: Engine;
+  readonly engine: StackEngine;
   readonly provider: InfrastructureProvider;
   readonly clock: Clock;
   /** How long hosts may take to become ready, and deletions to take effect, milliseconds. */
@@ -72,7 +76,7 @@ export class Run {
   private readonly events: ResourceEvent[] = [];
   private readonly done = new Set<NodeKey>();
   private readonly payloads: Payloads;
-  private shown: ReadonlySet<string>;
+  private readonly shown: ReadonlySet<string>;
   private failure: CapstanError | undefined;
   private openAtLastFailure = Number.POSITIVE_INFINITY;
   private closed = false;
@@ -105,7 +109,6 @@ export class Run {
       if (action.kind === "stop" || action.kind === "rollBack") return this.stopped(action);
       if (action.kind === "retry") {
         this.openAtLastFailure = situation.plan.steps.length;
-        this.shown = shownBy(situation.plan);
         this.failure = undefined;
         continue;
       }
@@ -197,8 +200,7 @@ export class Run {
     switch (action.kind) {
       case "settle":
         report({ kind: "recovering", reason: action.reason });
-        await clock.sleep(timingOf(provider).longestCallMs, stop);
-        engine.unsettled = false;
+        await settleLastCalls(engine, provider, callContext(clock, stop));
         this.state = await engine.readState(stack);
         return;
       case "refresh":

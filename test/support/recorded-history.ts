@@ -63,7 +63,8 @@ export class RecordedHistory {
     const number = (this.transaction?.number ?? 0) + 1;
     const startedAtMs = this.startMs + number * 10 * minute;
     this.transaction = {
-      ...{ number, clusterUid: "5a1b", owner: "files", target, spent: {}, direction, by },
+      ...{ number, clusterUid: "5a1b", owner: "files", digestKey: "", target, spent: {} },
+      ...{ direction, by },
       ...{ startedAtMs, deadlineAtMs: startedAtMs + 60 * minute, attempts: this.attempts },
       summary: { create: 0, update: 0, delete: 0, lines: [], ...summary },
     };
