@@ -10,6 +10,7 @@ import { emptyState } from "../plan/target.js";
 import { emptyCheckpoint } from "./new-stack.js";
 import { livenessOf } from "./process-identity.js";
 import { projectName } from "./project.js";
+import { prunePulumiHistory } from "./pulumi-history.js";
 import { type PulumiResult, runPulumi } from "./pulumi.js";
 import { locksToldOf, type PulumiLock, readPulumiLocks } from "./pulumi-locks.js";
 import { CheckpointReader } from "./checkpoint-reader.js";
@@ -214,6 +215,7 @@ export class Engine {
         PULUMI_DEBUG_PROVIDERS: server.debugProviders,
       });
       if (result.code === null) await this.afterDeath(stack, session);
+      await prunePulumiHistory(this.options.workspace, stack);
       return result;
     } finally {
       server.close();

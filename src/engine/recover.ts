@@ -16,8 +16,8 @@ export interface RecoveryTools {
 }
 
 /**
- * Lets every call that a dead command made come to its end, if its lock was taken over: what is planned
- * from then on is planned from what those calls have done.
+ * Lets every call that a dead command made come to its end, and listings show what it did, if its lock
+ * was taken over: what is planned from then on is planned from what those calls have done.
  */
 export async function settleLastCalls(
   engine: Pick<StackEngine, "unsettled">,
@@ -25,7 +25,8 @@ export async function settleLastCalls(
   { clock, signal }: Pick<CallContext, "clock" | "signal">,
 ): Promise<void> {
   if (!engine.unsettled) return;
-  await clock.sleep(timingOf(provider).longestCallMs, signal);
+  const { longestCallMs, listingLagMs } = timingOf(provider);
+  await clock.sleep(longestCallMs + listingLagMs, signal);
   engine.unsettled = false;
 }
 

@@ -7,7 +7,7 @@ import { type Action, type Situation, step, type StopResult } from "../transacti
 import { type Admission, type Payloads, programOf } from "../transaction/pass.js";
 import { revisionPayload, transactionPayload } from "../transaction/payloads.js";
 import { encodePayload } from "./codec.js";
-import { engineFailed, type StackEngine } from "./engine.js";
+import { engineFailed, type PassOptions, type StackEngine } from "./engine.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
 import { aliveKeys, look, type Look, readyKeys } from "./look.js";
 import type { PulumiResult } from "./pulumi.js";
@@ -75,7 +75,7 @@ const longestPollMs = 1_000;
 export class Run {
   private readonly events: ResourceEvent[] = [];
   private readonly done = new Set<NodeKey>();
-  private readonly payloads: Payloads;
+  private readonly transactionPayload: string;
   private readonly shown: ReadonlySet<string>;
   private failure: CapstanError | undefined;
   private openAtLastFailure = Number.POSITIVE_INFINITY;
@@ -89,11 +89,7 @@ export class Run {
     private state: StackState,
     private readonly options: RunOptions,
   ) {
-    const nowMs = options.clock.now();
-    this.payloads = {
-      transaction: encodePayload(transactionPayload(goal)),
-      revision: encodePayload(revisionPayload(goal, state, nowMs)),
-    };
+    this.transactionPayload = encodePayload(transactionPayload(goal));
     this.shown = shownBy(goal);
   }
 
@@ -218,7 +214,11 @@ export class Run {
       case "change":
         this.passes += 1;
         report({ ...action, kind: "pass", number: this.passes });
-        await this.pass(plan, { kind: "change", admitted: new Set(action.keys) });
+        await this.pass(
+          plan,
+          { kind: "change", admitted: new Set(action.keys) },
+          action.keys.length,
+        );
         for (const key of action.keys) this.done.add(key);
         return;
       case "wait":
@@ -229,7 +229,10 @@ export class Run {
       case "clear":
         this.passes += 1;
         report({ ...action, kind: "pass", number: this.passes, keys: action.deletions });
-        this.check(await engine.destroy(stack, this.session()), "cannot clear");
+        this.check(
+          await engine.destroy(stack, this.session(), checkpointsFor(action.deletions.length)),
+          "cannot clear",
+        );
         return this.close();
       case "verify":
         this.inventory = await verifyInventory(this.goal, this.state, this.options);
@@ -241,6 +244,7 @@ export class Run {
   private async remove(resources: Plan["abandoned"]): Promise<void> {
     const { lookup } = this.tools().session();
     for (const { id, who } of resources.toReversed()) await lookup(who.kind).delete(id, { who });
+    this.inventory = undefined;
   }
 
   private async commit(plan: Plan, deletions: readonly NodeKey[]): Promise<void> {
@@ -260,11 +264,20 @@ export class Run {
     this.state = await this.options.engine.readState(this.goal.stack);
   }
 
-  private async pass(plan: Plan, admission: Admission): Promise<void> {
+  /** Begin and commit are written step by step, whatever they hold: what follows stands on them. */
+  private async pass(plan: Plan, admission: Admission, steps = 0): Promise<void> {
     const { engine } = this.options;
-    const program = programOf(plan, this.state, admission, this.payloads);
-    this.check(await engine.pass(plan.stack, program, this.session()), "cannot apply");
+    const program = programOf(plan, this.state, admission, this.payloads(admission));
+    const how = checkpointsFor(steps);
+    this.check(await engine.pass(plan.stack, program, this.session(), how), "cannot apply");
     if (admission.kind !== "commit") this.state = await engine.readState(plan.stack);
+  }
+
+  private payloads({ kind }: Admission): Payloads {
+    const { goal, state, options, transactionPayload: transaction } = this;
+    if (kind !== "commit") return { transaction, revision: "" };
+    const revision = encodePayload(revisionPayload(goal, state, options.clock.now()));
+    return { transaction, revision };
   }
 
   /** Until they run, or one of them never will: what to do then is decided from a new look. */
@@ -331,6 +344,16 @@ export class Run {
       ...(hints.length > 0 && { hint: hints.join("; ") }),
     });
   }
+}
+
+/**
+ * With many steps the state is written once, at the end of the pass (ADR 11): whoever comes after a kill
+ * finds in the cloud what was made, by the identities of the target that the begin has recorded.
+ */
+const manySteps = 20;
+
+function checkpointsFor(steps: number): PassOptions {
+  return { checkpoints: steps > manySteps ? "end" : "each" };
 }
 
 function failureText({ operation, kind, name, message }: ResourceEvent): string {

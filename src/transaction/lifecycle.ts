@@ -188,6 +188,10 @@ function afterClosing({ plan, differences }: Situation): Action {
   if (differences === undefined) {
     return { kind: "verify", reason: "the cloud has to show what is recorded, and nothing else" };
   }
+  if (differences.length > 0 && plan.abandoned.length > 0) {
+    const reason = "listings have shown them only now";
+    return { kind: "remove", resources: plan.abandoned, reason };
+  }
   const open = plan.steps.map(({ kind, key }) => `${key} is still to be ${pastTense[kind]}`);
   const wrong = [...differences, ...open];
   if (wrong.length === 0) return { kind: "end" };
