@@ -1,6 +1,11 @@
 import { isCapstanError, messageOf } from "../api/error.js";
 import type { CallContext, InfrastructureProvider } from "../provider/port.js";
-import { type KnownCluster, knownClusters, type NotedCluster, usedProviders } from "../sweep/clusters.js";
+import {
+  type KnownCluster,
+  knownClusters,
+  type NotedCluster,
+  usedProviders,
+} from "../sweep/clusters.js";
 import { confirmed, decideSweep, type Listing, type SweepItem } from "../sweep/decide.js";
 import { type StackView, viewOf } from "../sweep/stack-view.js";
 import { mapBounded } from "./bounded.js";
