@@ -103,12 +103,11 @@ export function makePlan(input: PlanInput): Plan {
   const { provider, prior, sightings } = input;
   const wanted = wantedBy(input.wish, provider, prior.transaction?.target.machines ?? []);
   const recorded = cloudResources(prior);
-  const infrastructure = planInfrastructure(
-    provider,
-    wanted,
-    recorded.filter(({ kind }) => kind !== provider.hostKind),
+  const infrastructure = planInfrastructure(provider, wanted, {
+    recorded: recorded.filter(({ kind }) => kind !== provider.hostKind),
+    pending: prior.pending,
     sightings,
-  );
+  });
   const spent = spentSoFar(input);
   const decided = wanted.machines.map((machine) => {
     const referenced = infrastructure.rename(wanted.hosts.get(machine.name) ?? {});

@@ -9,7 +9,7 @@ import type { Observed } from "../../src/provider/port.js";
 import { testCluster } from "./manifests.js";
 import { desiredFleet, type Fleet, smallFleets } from "./fleet.js";
 import { bootMishaps, callMishaps, lookMishaps, type Mishap } from "./mishaps.js";
-import type { WorldTraits } from "./pretend-cloud.js";
+import { timing, type WorldTraits } from "./pretend-cloud.js";
 import { type EngineSetup, type Outcome, outcomeText, PretendEngine } from "./pretend-engine.js";
 
 /** What happens behind everybody's back before a command. */
@@ -197,6 +197,8 @@ class Life {
 
   async run(verb: Command["verb"], fleet: Fleet, during: readonly Mishap[]): Promise<Outcome> {
     const { engine } = this;
+    // Nobody starts the next command before listings show what the last one has done.
+    engine.clock.advance(timing.listingLagMs);
     const before = engine.prior;
     this.callsBefore = engine.calls.length;
     if (verb === "rollback") {

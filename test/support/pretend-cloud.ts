@@ -106,7 +106,7 @@ export class PretendCloud {
   /** Ends every host that does not run and never will. */
   endBroken(): void {
     for (const [id, { boot }] of this.stored) {
-      const isBroken = boot.phase === "failed" || boot.atMs === Number.POSITIVE_INFINITY;
+      const isBroken = boot.phase !== "ready" || boot.atMs === Number.POSITIVE_INFINITY;
       if (isBroken) this.kill(id);
     }
   }

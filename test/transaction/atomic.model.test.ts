@@ -39,7 +39,7 @@ describe("success or nothing", () => {
     assertHistoryLaw({
       law: "atomic",
       histories,
-      numRuns: Number(process.env["N"] ?? 900),
+      numRuns: 900,
       check: lawful,
     })).timeout(300_000);
 
