@@ -6,15 +6,16 @@ import {
   type GraphNode,
   inDependencyOrder,
   keyOf,
+  nodeKey,
   type NodeKey,
   type Ref,
   resolveRefs,
 } from "../graph/graph.js";
-import type { InfrastructureProvider } from "../provider/port.js";
+import type { InfrastructureProvider, Observed } from "../provider/port.js";
 import { canServe, judge, type Judged, serve, supersede } from "./judge.js";
 import type { FieldChange, Sightings } from "./step.js";
 import type { Wanted } from "./wanted.js";
-import type { PendingOperation, RecordedResource } from "./target.js";
+import type { RecordedResource } from "./target.js";
 
 /** What becomes of one resource of the shared infrastructure. */
 export interface InfrastructureDecision {
@@ -38,8 +39,17 @@ export interface InfrastructurePlan {
 /** What is known of the infrastructure there is. */
 export interface KnownInfrastructure {
   readonly recorded: readonly RecordedResource[];
-  readonly pending: readonly PendingOperation[];
+  readonly unrecorded: readonly UnrecordedCreation[];
   readonly sightings: Sightings;
+}
+
+/** What an engine was killed in, or forgot: the cloud shows it, or may have carried it out. */
+export interface UnrecordedCreation {
+  readonly kind: string;
+  readonly name: string;
+  readonly spec: JsonObject;
+  /** As the cloud shows it; absent while only an entry of a dead engine speaks of it. */
+  readonly found?: Pick<Observed, "id" | "status">;
 }
 
 /**
@@ -49,10 +59,10 @@ export interface KnownInfrastructure {
 export function planInfrastructure(
   provider: InfrastructureProvider,
   { infrastructure: nodes, isFrozen }: Pick<Wanted, "infrastructure" | "isFrozen">,
-  { recorded, pending, sightings }: KnownInfrastructure,
+  { recorded, unrecorded, sightings }: KnownInfrastructure,
 ): InfrastructurePlan {
   const finalKeys = new Map<NodeKey, NodeKey>();
-  const known = new Map<NodeKey, RecordedResource>();
+  const known = new Map<NodeKey, Existing>();
   const rename = <T extends Json>(spec: T): T =>
     resolveRefs(spec, (ref) => ({ ...ref, $ref: finalKeys.get(ref.$ref) ?? ref.$ref }));
   const resolve = <T extends Json>(spec: T): T =>
@@ -68,18 +78,28 @@ export function planInfrastructure(
       { ...node, spec: wanted },
       {
         judged: judge(provider, candidates, resolved, sightings),
-        interrupted: interruptedCreations(provider, node, { pending, wanted: resolved }),
+        interrupted: interruptedCreations(provider, node, { unrecorded, wanted: resolved }),
         isFrozen,
       },
     );
     finalKeys.set(keyOf(node), keyOf(decision.node));
-    const current = candidates.find(({ key }) => key === keyOf(decision.node));
-    if (current !== undefined && sightings.get(current.key) !== "gone") {
-      known.set(current.key, current);
+    const key = keyOf(decision.node);
+    const current = candidates.find((one) => one.key === key);
+    if (current !== undefined && sightings.get(key) !== "gone") {
+      const status = (current.outputs["status"] ?? {}) as JsonObject;
+      known.set(key, { ...(current.id !== undefined && { id: current.id }), status });
     }
+    const found = unrecorded.find((one) => nodeKey(one.kind, one.name) === key)?.found;
+    if (current === undefined && found !== undefined) known.set(key, found);
     return decision;
   });
   return { decisions, rename, resolve };
+}
+
+/** What Refs to a resource stand for. */
+interface Existing {
+  readonly id?: string;
+  readonly status: JsonObject;
 }
 
 /** What there is or may be of one node. */
@@ -89,7 +109,7 @@ interface Generations {
   readonly isFrozen: boolean;
 }
 
-/** A creation that an engine was killed in: the cloud may have carried it out. */
+/** An unrecorded creation of a generation of one node. */
 interface InterruptedCreation {
   readonly name: string;
   readonly canServe: boolean;
@@ -98,16 +118,14 @@ interface InterruptedCreation {
 function interruptedCreations(
   provider: InfrastructureProvider,
   node: GraphNode,
-  { pending, wanted }: Pick<KnownInfrastructure, "pending"> & { readonly wanted: JsonObject },
+  { unrecorded, wanted }: Pick<KnownInfrastructure, "unrecorded"> & { readonly wanted: JsonObject },
 ): InterruptedCreation[] {
-  return pending
-    .filter(({ type }) => type === "creating")
-    .map(({ key, kind, inputs }) => ({ kind, name: key.slice(kind.length + 1), inputs }))
+  return unrecorded
     .filter((creation) => isGenerationOf(node, creation))
-    .map(({ kind, name, inputs }) => {
-      const spec = (inputs["spec"] ?? {}) as JsonObject;
-      return { name, canServe: canServe(provider.verdict(kind, spec, wanted)) };
-    });
+    .map(({ kind, name, spec }) => ({
+      name,
+      canServe: canServe(provider.verdict(kind, spec, wanted)),
+    }));
 }
 
 function decide(
@@ -180,9 +198,8 @@ function isGenerationOf(
   return resource.name.startsWith(node.name) && /^(-[0-9a-f]{8})?$/.test(rest);
 }
 
-function outputOf(resource: RecordedResource | undefined, ref: Ref): Json {
-  if (resource === undefined) return unknownValue;
-  if (ref.output === "id") return resource.id ?? unknownValue;
-  const status = (resource.outputs["status"] ?? {}) as JsonObject;
-  return status[ref.output] ?? unknownValue;
+function outputOf(existing: Existing | undefined, ref: Ref): Json {
+  if (existing === undefined) return unknownValue;
+  if (ref.output === "id") return existing.id ?? unknownValue;
+  return existing.status[ref.output] ?? unknownValue;
 }

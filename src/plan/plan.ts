@@ -27,7 +27,7 @@ import {
   type TransactionRecord,
 } from "./target.js";
 import { summaryOf } from "./tree.js";
-import { plannedHost, spentSoFar, unknownResources } from "./unrecorded.js";
+import { plannedHost, spentSoFar, unknownResources, unrecordedCreations } from "./unrecorded.js";
 import { crossingHosts, type StepUndo, undoOf } from "./undo.js";
 import { clusterIn, type Wanted, wantedBy, type Wish } from "./wanted.js";
 
@@ -105,7 +105,7 @@ export function makePlan(input: PlanInput): Plan {
   const recorded = cloudResources(prior);
   const infrastructure = planInfrastructure(provider, wanted, {
     recorded: recorded.filter(({ kind }) => kind !== provider.hostKind),
-    pending: prior.pending,
+    unrecorded: unrecordedCreations(input),
     sightings,
   });
   const spent = spentSoFar(input);

@@ -1,11 +1,10 @@
+import { keyOf, nodeKey, type NodeKey } from "../graph/graph.js";
 import type { JsonObject } from "../api/json.js";
-import { unknownValue } from "../api/unknown.js";
-import { type GraphNode, keyOf, nodeKey, type NodeKey, resolveRefs } from "../graph/graph.js";
 import type { Observed } from "../provider/port.js";
+import type { UnrecordedCreation } from "./infrastructure.js";
 import { isHostOf, spendIncarnations } from "./hosts.js";
-import { canServe } from "./judge.js";
 import type { Plan, PlanInput } from "./plan.js";
-import { cloudResources, type PriorState, type Spent, type Target } from "./target.js";
+import type { Spent, Target } from "./target.js";
 
 // What the cloud holds and no record does, as far as it decides what is planned.
 
@@ -15,21 +14,15 @@ import { cloudResources, type PriorState, type Spent, type Target } from "./targ
  * record it may be anybody's of that name.
  */
 export function unknownResources(
-  { prior, provider, strangers }: PlanInput,
+  { prior, strangers }: PlanInput,
   { nodes }: Target,
 ): Pick<Plan, "abandoned" | "strangers"> {
-  const alive = strangers.filter(({ phase }) => phase !== "gone");
+  const wanted = nodes.map(keyOf);
+  const known = new Set<NodeKey>([...wanted, ...prior.pending.map(({ key }) => key)]);
+  const unknown = strangers.filter(
+    ({ phase, who }) => phase !== "gone" && !known.has(nodeKey(who.kind, who.name)),
+  );
   const ours = ({ who }: Observed) => who.clusterUid === prior.transaction?.clusterUid;
-  const wanted = new Map(nodes.map((node) => [keyOf(node), node]));
-  const resolve = resolverOf(prior, alive);
-  const unfit = alive.filter(ours).some(({ who, spec }) => {
-    const node = wanted.get(nodeKey(who.kind, who.name));
-    if (node === undefined) return false;
-    return !canServe(provider.verdict(who.kind, spec, resolve(node.spec)));
-  });
-  // What cannot serve under its name makes way for what will; and so does what was made to use it.
-  const known = new Set(unfit ? [] : [...wanted.keys(), ...prior.pending.map(({ key }) => key)]);
-  const unknown = alive.filter(({ who }) => !known.has(nodeKey(who.kind, who.name)));
   return {
     abandoned: unknown.filter(ours).map(({ id, who }) => ({ id, who })),
     strangers: unknown
@@ -38,21 +31,31 @@ export function unknownResources(
   };
 }
 
-/** Puts what is recorded or found in the place of Refs; what does not exist yet stays unknown. */
-function resolverOf(prior: PriorState, alive: readonly Observed[]) {
-  const known = new Map<NodeKey, { readonly id: string; readonly status: JsonObject }>([
-    ...alive.map((one) => [nodeKey(one.who.kind, one.who.name), one] as const),
-    ...cloudResources(prior).map(({ key, id = "", outputs }) => {
-      const status = (outputs["status"] ?? {}) as JsonObject;
-      return [key, { id, status }] as const;
-    }),
-  ]);
-  return (spec: GraphNode["spec"]): JsonObject =>
-    resolveRefs(spec, ({ $ref, output }) => {
-      const found = known.get($ref);
-      if (found === undefined) return unknownValue;
-      return output === "id" ? found.id : (found.status[output] ?? unknownValue);
-    });
+/**
+ * What may be found again instead of made: creations that an engine was killed in, and what the cloud
+ * shows of this life of the cluster. The cloud's word comes first.
+ */
+export function unrecordedCreations({
+  prior,
+  strangers,
+  newClusterUid,
+}: PlanInput): UnrecordedCreation[] {
+  const uid = prior.transaction?.clusterUid ?? newClusterUid;
+  const shown = strangers
+    .filter(({ phase, who }) => phase !== "gone" && who.clusterUid === uid)
+    .map(({ id, who, spec, status }) => ({
+      ...{ kind: who.kind, name: who.name, spec },
+      found: { id, status },
+    }));
+  const keys = new Set(shown.map(({ kind, name }) => nodeKey(kind, name)));
+  const interrupted = prior.pending
+    .filter(({ type, key }) => type === "creating" && !keys.has(key))
+    .map(({ key, kind, inputs }) => ({
+      kind,
+      name: key.slice(kind.length + 1),
+      spec: (inputs["spec"] ?? {}) as JsonObject,
+    }));
+  return [...shown, ...interrupted];
 }
 
 /** With a lost state the cloud itself remembers which incarnations there were in this cluster's life. */
