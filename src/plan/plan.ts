@@ -120,6 +120,7 @@ export function makePlan(input: PlanInput): Plan {
       ...preferredHost(input, machine.name),
       sightings,
       spent,
+      heals: input.direction === "forward",
       ...plannedHost(input, machine.name),
     });
     return {

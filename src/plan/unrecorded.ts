@@ -72,7 +72,7 @@ export function spentSoFar({ prior, provider, strangers, newClusterUid }: PlanIn
 
 /**
  * A host that is to be found rather than made: planned by an unfinished transaction, unless the
- * cloud shows that it lived and died; or, without any record, what the cloud holds of the machine.
+ * cloud shows that it lived and died, or failed; or, without any record, what the cloud holds of the machine.
  */
 export function plannedHost({ prior, provider, strangers }: PlanInput, machine: string) {
   const last = prior.transaction;
@@ -87,6 +87,8 @@ export function plannedHost({ prior, provider, strangers }: PlanInput, machine: 
   const key = last.target.machines.find(({ name }) => name === machine)?.host;
   const node = last.target.nodes.find((one) => keyOf(one) === key);
   if (node === undefined) return {};
-  const died = strangers.some(({ who, phase }) => who.name === node.name && phase === "gone");
-  return died ? {} : { planned: { name: node.name, spec: node.spec } };
+  const ended = strangers.some(
+    ({ who, phase }) => who.name === node.name && (phase === "gone" || phase === "failed"),
+  );
+  return ended ? {} : { planned: { name: node.name, spec: node.spec } };
 }

@@ -195,14 +195,19 @@ class Life {
     }
   }
 
-  async run(verb: Command["verb"], fleet: Fleet, during: readonly Mishap[]): Promise<Outcome> {
+  /** Undefined for a rollback that has nothing to take back, or must not any more. */
+  async run(
+    verb: Command["verb"],
+    fleet: Fleet,
+    during: readonly Mishap[],
+  ): Promise<Outcome | undefined> {
     const { engine } = this;
     // Nobody starts the next command before listings show what the last one has done.
     engine.clock.advance(timing.listingLagMs);
     const before = engine.prior;
     this.callsBefore = engine.calls.length;
     if (verb === "rollback") {
-      if (!(await engine.canRollBack())) return { kind: "done", passes: 0 };
+      if (!(await engine.canRollBack())) return undefined;
       this.trace("capstan rollback");
       const outcome = await engine.rollback(during);
       this.judge(outcome, before);
@@ -218,6 +223,7 @@ class Life {
   /** With nothing going wrong a command has to do what it is for, at once. */
   async quietly(verb: Command["verb"], fleet: Fleet): Promise<void> {
     const outcome = await this.run(verb, fleet, []);
+    if (outcome === undefined) return;
     const wanted = verb === "up" ? "done" : "rolledBack";
     if (outcome.kind !== wanted) {
       this.blame(`an undisturbed ${verb} ended: ${outcomeText(outcome)}`);
@@ -228,12 +234,10 @@ class Life {
 
   /** Recovery, and that nothing is left to do afterwards. */
   async getOut({ wayOut, before, third }: History): Promise<void> {
-    this.engine.cloud.endBroken();
+    this.engine.cloud.endStuck();
     const same = this.lastWish ?? third;
     const fleet = { same, old: before ?? third, third, rollback: same }[wayOut];
-    if (wayOut === "rollback" && (await this.engine.canRollBack())) {
-      await this.quietly("rollback", fleet);
-    }
+    if (wayOut === "rollback") await this.quietly("rollback", fleet);
     await this.quietly("up", fleet);
   }
 

@@ -39,7 +39,7 @@ describe("success or nothing", () => {
     assertHistoryLaw({
       law: "atomic",
       histories,
-      numRuns: 900,
+      numRuns: 600,
       check: lawful,
     })).timeout(300_000);
 
@@ -53,7 +53,7 @@ describe("success or nothing", () => {
     await assertHistoryLaw({
       law: "neighbours",
       histories: beside,
-      numRuns: 150,
+      numRuns: 100,
       check: lawful,
     });
   }).timeout(120_000);
@@ -67,7 +67,7 @@ describe("success or nothing", () => {
     await assertHistoryLaw({
       law: "impostor",
       histories: impostor,
-      numRuns: 80,
+      numRuns: 60,
       check: async (history, trace) => {
         const breaches = await breachesOf(history, { trace });
         assert.deepEqual(
