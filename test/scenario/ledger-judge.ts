@@ -20,6 +20,8 @@ export interface LedgerRow {
   readonly seq: number;
   readonly call: string;
   readonly effect: string;
+  /** What went wrong by fault, with its milliseconds. */
+  readonly fault: string | null;
   readonly id: string | null;
   readonly name: string | null;
 }
@@ -127,7 +129,7 @@ export function readCloud(file: string): CloudRow[] {
 export function readLedger(file: string, after = 0): LedgerRow[] {
   return query(
     file,
-    `SELECT seq, call, effect, id, name FROM ledger WHERE seq > ${after} ORDER BY seq`,
+    `SELECT seq, call, effect, fault, id, name FROM ledger WHERE seq > ${after} ORDER BY seq`,
   ) as unknown as LedgerRow[];
 }
 

@@ -1,0 +1,102 @@
+import type { Command } from "../scenario/command.js";
+import { setFault } from "../scenario/cloud-faults.js";
+import type { LedgerRow } from "../scenario/ledger-judge.js";
+import type { Sandbox } from "../scenario/sandbox.js";
+import { until } from "../scenario/until.js";
+
+/**
+ * An instant of a run: just before or just after one thing that it does to the world outside. Calls
+ * run side by side, so it is the n-th of its own kind, never the n-th of all.
+ */
+export interface Boundary {
+  readonly side: "before" | "after";
+  readonly kind: "call" | "write";
+  /** A call of the cloud, or a request that changes what the backend stores. */
+  readonly what: string;
+  /** The resource that a call is about, or what is stored; null for a call about all. */
+  readonly name: string | null;
+  /** Counted from 1 among those of the same kind, call and name. */
+  readonly nth: number;
+}
+
+const cloudCalls = ["create", "get", "list", "update", "terminate"];
+
+/** The boundaries around all calls in a ledger, in its order. */
+export function callBoundaries(ledger: readonly LedgerRow[]): Boundary[] {
+  const counted = new Map<string, number>();
+  return ledger
+    .filter(({ call }) => cloudCalls.includes(call))
+    .flatMap(({ call, name }) => {
+      const key = `${call} ${name ?? ""}`;
+      const nth = (counted.get(key) ?? 0) + 1;
+      counted.set(key, nth);
+      return bothSides({ kind: "call", what: call, name, nth });
+    });
+}
+
+export function bothSides(of: Omit<Boundary, "side">): Boundary[] {
+  return [
+    { side: "before", ...of },
+    { side: "after", ...of },
+  ];
+}
+
+/** "after create cp-0-7ca2dcf0-1 #1": the same text for the same boundary, in any run. */
+export function boundaryText({ side, what, name, nth }: Boundary): string {
+  return `${side} ${what} ${name ?? "(all)"} #${nth}`;
+}
+
+/** What is known of a boundary that was written as text; undefined for any other text. */
+export function parseBoundary(text: string): Boundary | undefined {
+  const parts = /^(before|after) (\S+) (\S+) #(\d+)$/.exec(text);
+  if (parts === null) return undefined;
+  const [, side, what = "", name = "", nth] = parts;
+  return {
+    side: side as Boundary["side"],
+    kind: cloudCalls.includes(what) ? "call" : "write",
+    what,
+    name: name === "(all)" ? null : name,
+    nth: Number(nth),
+  };
+}
+
+/** Whether a run changes something of the cloud there, as opposed to looking at it. */
+export function isMutating({ what }: Boundary): boolean {
+  return what !== "get" && what !== "list";
+}
+
+/** Makes the call at a boundary go wrong in a mode of the local cloud. */
+export function aimFault(sandbox: Sandbox, { what, name, nth }: Boundary, mode: string): void {
+  setFault(sandbox.cloudFile, { call: what, mode, name, skip: nth - 1 });
+}
+
+const reachDeadlineMs = 60_000;
+
+/**
+ * Runs a command up to a call's boundary and leaves it hanging there. Throws when it never gets
+ * there: then the run is not the one that was recorded.
+ */
+export async function startUpToCall(
+  sandbox: Sandbox,
+  boundary: Boundary,
+  start: () => Command,
+): Promise<Command> {
+  const mode = boundary.side === "before" ? "hang" : "hangAfter";
+  aimFault(sandbox, boundary, mode);
+  const begin = sandbox.ledgerEnd();
+  const command = start();
+  await until(
+    `the run to come to ${boundaryText(boundary)}`,
+    () => {
+      const hangs = sandbox
+        .ledger(begin)
+        .some(({ call, fault }) => call === boundary.what && fault?.startsWith(mode) === true);
+      if (!hangs && command.hasEnded) {
+        throw new Error(`it ended before it came to ${boundaryText(boundary)}:\n${command.said}`);
+      }
+      return hangs;
+    },
+    reachDeadlineMs,
+  );
+  return command;
+}

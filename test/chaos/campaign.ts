@@ -1,0 +1,109 @@
+import { Sandbox } from "../scenario/sandbox.js";
+import { type Aim, attempt, type Result } from "./attempt.js";
+import { type Boundary, boundaryText, callBoundaries } from "./boundary.js";
+import {
+  type Baseline,
+  type Operation,
+  type OperationName,
+  operationsOf,
+  startUp,
+} from "./operation.js";
+import { exitCodeOf, type Recovery } from "./recovery.js";
+import { stackOf, type Targets, targetsOf } from "./targets.js";
+import { judgeReached, verdictProblems } from "./verdict.js";
+
+/** A scenario with the states that its operations start from, made once and copied. */
+export class Stage {
+  private readonly made = new Map<Baseline, Promise<Sandbox>>();
+  readonly targets: Targets;
+  readonly stack: string;
+  readonly operations: Record<OperationName, Operation>;
+
+  constructor(private readonly scenario: string) {
+    this.targets = targetsOf(scenario);
+    this.stack = stackOf(this.targets.first);
+    this.operations = operationsOf(this.targets, this.stack);
+  }
+
+  baseline(name: Baseline): Promise<Sandbox> {
+    const known = this.made.get(name) ?? this.make(name);
+    this.made.set(name, known);
+    return known;
+  }
+
+  async close(): Promise<void> {
+    for (const sandbox of this.made.values()) await (await sandbox).close();
+  }
+
+  private async make(name: Baseline): Promise<Sandbox> {
+    if (name === "nothing") {
+      const sandbox = await Sandbox.make({ folder: this.scenario });
+      // Faults can be set only in a cloud that is there.
+      await sandbox.capstan(0, "local", "fault", "--clear");
+      return sandbox;
+    }
+    const before = await this.baseline(name === "first" ? "nothing" : "first");
+    const sandbox = before.copy();
+    const target = name === "first" ? this.targets.first : this.targets.updated;
+    const command = startUp(sandbox, target);
+    if ((await exitCodeOf(command)) !== 0) throw new Error(`no baseline ${name}: ${command.said}`);
+    return sandbox;
+  }
+}
+
+/** Runs an operation undisturbed and lists every boundary that it passes. */
+export async function record(stage: Stage, operation: Operation): Promise<Boundary[]> {
+  const sandbox = (await stage.baseline(operation.baseline)).copy();
+  try {
+    const { breaks, undisturbed } = operation;
+    if (breaks !== undefined) await sandbox.fault(breaks.call, "fail", "--name", breaks.name);
+    const begin = sandbox.ledgerEnd();
+    const command = operation.start(sandbox);
+    const code = await exitCodeOf(command);
+    const verdict = await judgeReached(sandbox, stage.stack, undisturbed.reaches);
+    const problems = verdictProblems(verdict);
+    if (code !== undisturbed.code || problems.length > 0) {
+      throw new Error(
+        `${operation.name} does not even work undisturbed, exit ${code}: ${problems.join("; ")}\n${command.said}`,
+      );
+    }
+    return callBoundaries(sandbox.ledger(begin));
+  } finally {
+    await sandbox.close();
+  }
+}
+
+export interface Job {
+  readonly aim: Aim;
+  readonly ways: readonly Recovery[];
+}
+
+/** Works jobs off, some side by side, and tells each result as soon as it is there. */
+export async function workOff(
+  stage: Stage,
+  jobs: readonly Job[],
+  workers: number,
+  tell: (result: Result) => void,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  const queue = jobs.values();
+  const work = async () => {
+    for (const { aim, ways } of queue) {
+      const baseline = await stage.baseline(aim.operation.baseline);
+      for (const result of await attempt(baseline, stage.stack, aim, ways)) {
+        results.push(result);
+        tell(result);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: workers }, work));
+  return results;
+}
+
+/** The boundaries that were recorded and not hit. */
+export function missed(recorded: readonly Boundary[], results: readonly Result[]): string[] {
+  const hit = new Set(
+    results.filter((one) => one.hit).map(({ aim }) => boundaryText(aim.boundary)),
+  );
+  return recorded.map(boundaryText).filter((text) => !hit.has(text));
+}
