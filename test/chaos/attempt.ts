@@ -1,5 +1,5 @@
 import { clearFaults } from "../scenario/cloud-faults.js";
-import { type Boundary, startUpToCall } from "./boundary.js";
+import { type Boundary, startUpTo } from "./boundary.js";
 import type { Operation } from "./operation.js";
 import { type Recovered, recover, type Recovery } from "./recovery.js";
 import { stuckWith } from "./verdict.js";
@@ -66,7 +66,7 @@ export async function attempt(
 async function killAt(sandbox: Sandbox, { operation, boundary, kill }: Aim): Promise<void> {
   const { breaks } = operation;
   if (breaks !== undefined) await sandbox.fault(breaks.call, "fail", "--name", breaks.name);
-  const command = await startUpToCall(sandbox, boundary, () => operation.start(sandbox));
+  const command = await startUpTo(sandbox, boundary, () => operation.start(sandbox));
   if (kill === "tree") await command.killTree();
   else await command.killAlone();
   clearFaults(sandbox.cloudFile);

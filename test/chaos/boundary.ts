@@ -2,6 +2,8 @@ import type { Command } from "../scenario/command.js";
 import { setFault } from "../scenario/cloud-faults.js";
 import type { LedgerRow } from "../scenario/ledger-judge.js";
 import type { Sandbox } from "../scenario/sandbox.js";
+import { type Bucket, type WriteKind, type WriteRow } from "../scenario/s3-bucket.js";
+import { S3Backend } from "../scenario/s3-server.js";
 import { until } from "../scenario/until.js";
 
 /**
@@ -23,22 +25,24 @@ const cloudCalls = ["create", "get", "list", "update", "terminate"];
 
 /** The boundaries around all calls in a ledger, in its order. */
 export function callBoundaries(ledger: readonly LedgerRow[]): Boundary[] {
-  const counted = new Map<string, number>();
-  return ledger
-    .filter(({ call }) => cloudCalls.includes(call))
-    .flatMap(({ call, name }) => {
-      const key = `${call} ${name ?? ""}`;
-      const nth = (counted.get(key) ?? 0) + 1;
-      counted.set(key, nth);
-      return bothSides({ kind: "call", what: call, name, nth });
-    });
+  const calls = ledger.filter(({ call }) => cloudCalls.includes(call));
+  return boundariesAround(calls.map(({ call, name }) => ({ kind: "call", what: call, name })));
 }
 
-export function bothSides(of: Omit<Boundary, "side">): Boundary[] {
-  return [
-    { side: "before", ...of },
-    { side: "after", ...of },
-  ];
+/** The boundaries around all writes in a bucket's log but those that nobody ever reads again. */
+export function writeBoundaries(log: readonly WriteRow[]): Boundary[] {
+  const read = log.filter(({ name }) => !/\.bak$|\/(history|backups)\//.test(name));
+  return boundariesAround(read.map((write) => ({ kind: "write", ...write })));
+}
+
+function boundariesAround(events: readonly Omit<Boundary, "side" | "nth">[]): Boundary[] {
+  const counted = new Map<string, number>();
+  return events.flatMap((event) => {
+    const key = `${event.what} ${event.name ?? ""}`;
+    const nth = (counted.get(key) ?? 0) + 1;
+    counted.set(key, nth);
+    return (["before", "after"] as const).map((side) => ({ side, ...event, nth }));
+  });
 }
 
 /** "after create cp-0-7ca2dcf0-1 #1": the same text for the same boundary, in any run. */
@@ -73,30 +77,49 @@ export function aimFault(sandbox: Sandbox, { what, name, nth }: Boundary, mode: 
 const reachDeadlineMs = 60_000;
 
 /**
- * Runs a command up to a call's boundary and leaves it hanging there. Throws when it never gets
- * there: then the run is not the one that was recorded.
+ * Runs a command up to a boundary and leaves it hanging there. Throws when it never gets there: then
+ * the run is not the one that was recorded.
  */
-export async function startUpToCall(
+export async function startUpTo(
   sandbox: Sandbox,
   boundary: Boundary,
   start: () => Command,
 ): Promise<Command> {
-  const mode = boundary.side === "before" ? "hang" : "hangAfter";
-  aimFault(sandbox, boundary, mode);
-  const begin = sandbox.ledgerEnd();
+  const isReached = boundary.kind === "call" ? holdCall(sandbox, boundary) : hold(sandbox, boundary);
   const command = start();
+  const where = boundaryText(boundary);
   await until(
-    `the run to come to ${boundaryText(boundary)}`,
+    `the run to come to ${where}`,
     () => {
-      const hangs = sandbox
-        .ledger(begin)
-        .some(({ call, fault }) => call === boundary.what && fault?.startsWith(mode) === true);
-      if (!hangs && command.hasEnded) {
-        throw new Error(`it ended before it came to ${boundaryText(boundary)}:\n${command.said}`);
+      const reached = isReached();
+      if (!reached && command.hasEnded) {
+        throw new Error(`it ended before it came to ${where}:\n${command.said}`);
       }
-      return hangs;
+      return reached;
     },
     reachDeadlineMs,
   );
   return command;
+}
+
+function holdCall(sandbox: Sandbox, boundary: Boundary): () => boolean {
+  const mode = boundary.side === "before" ? "hang" : "hangAfter";
+  const begin = sandbox.ledgerEnd();
+  aimFault(sandbox, boundary, mode);
+  return () =>
+    sandbox
+      .ledger(begin)
+      .some(({ call, fault }) => call === boundary.what && fault?.startsWith(mode) === true);
+}
+
+/** Whoever is killed there leaves a write that nobody waits for: the server then drops it. */
+function hold(sandbox: Sandbox, { side, what, name, nth }: Boundary): () => boolean {
+  const write = bucketOf(sandbox).hold({ side, what: what as WriteKind, name: name ?? "", nth });
+  return () => write.isReached;
+}
+
+/** The bucket that a sandbox keeps its stacks in. */
+export function bucketOf({ options }: Sandbox): Bucket {
+  if (options.backend instanceof S3Backend) return options.backend.bucket;
+  throw new Error("only writes to an S3 backend can be held back");
 }

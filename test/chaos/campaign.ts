@@ -1,6 +1,7 @@
-import { Sandbox } from "../scenario/sandbox.js";
+import { S3Backend } from "../scenario/s3-server.js";
+import { Sandbox, type SandboxOptions } from "../scenario/sandbox.js";
 import { type Aim, attempt, type Result } from "./attempt.js";
-import { type Boundary, boundaryText, callBoundaries } from "./boundary.js";
+import { type Boundary, boundaryText, callBoundaries, writeBoundaries } from "./boundary.js";
 import {
   type Baseline,
   type Operation,
@@ -19,7 +20,11 @@ export class Stage {
   readonly stack: string;
   readonly operations: Record<OperationName, Operation>;
 
-  constructor(private readonly scenario: string) {
+  constructor(
+    private readonly scenario: string,
+    /** Makes the sandboxes' options: a command line and a backend other than the usual. */
+    private readonly options: () => SandboxOptions = () => ({}),
+  ) {
     this.targets = targetsOf(scenario);
     this.stack = stackOf(this.targets.first);
     this.operations = operationsOf(this.targets, this.stack);
@@ -37,7 +42,7 @@ export class Stage {
 
   private async make(name: Baseline): Promise<Sandbox> {
     if (name === "nothing") {
-      const sandbox = await Sandbox.make({ folder: this.scenario });
+      const sandbox = await Sandbox.make({ folder: this.scenario }, this.options());
       // Faults can be set only in a cloud that is there.
       await sandbox.capstan(0, "local", "fault", "--clear");
       return sandbox;
@@ -67,7 +72,9 @@ export async function record(stage: Stage, operation: Operation): Promise<Bounda
         `${operation.name} does not even work undisturbed, exit ${code}: ${problems.join("; ")}\n${command.said}`,
       );
     }
-    return callBoundaries(sandbox.ledger(begin));
+    const { backend } = sandbox.options;
+    const writes = backend instanceof S3Backend ? writeBoundaries(backend.bucket.log) : [];
+    return [...callBoundaries(sandbox.ledger(begin)), ...writes];
   } finally {
     await sandbox.close();
   }

@@ -59,7 +59,7 @@ export class Sandbox {
     readonly folder: string,
     /** The folder of the pulumi that the command line uses too. */
     private readonly pulumiFolder: string,
-    private readonly options: SandboxOptions,
+    readonly options: SandboxOptions,
   ) {
     this.manifests = join(folder, "manifests");
     this.state = join(folder, "state");
