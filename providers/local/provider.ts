@@ -58,6 +58,8 @@ export class LocalProvider implements InfrastructureProvider {
   readonly clusterSpec = { kind: "LocalClusterProviderSpec", schema: localClusterSpec };
   readonly machineSpec = { kind: "LocalMachineProviderSpec", schema: localMachineSpec };
   readonly hostKind = "LocalHost";
+  // A call is one SQLite transaction of the caller's own process: it dies with it.
+  readonly timing = { listingLagMs: 300, longestCallMs: 0 };
   readonly handlers: ReadonlyMap<string, ResourceHandler>;
 
   constructor(readonly cloud: LocalCloud) {

@@ -19,6 +19,8 @@ export const errorCodes = {
   NOT_CONFIRMED: "The change was not confirmed.",
   NOT_FOUND: "What was named does not exist.",
   NOT_OURS: "A resource carries no mark of this cluster, so it is left alone.",
+  NOT_REVERSIBLE: "A step cannot be taken back as far as was required, or has gone too far to be.",
+  PLAN_STALE: "What a saved plan was made from has changed since.",
   QUOTA: "A quota of the cloud is exhausted.",
   RESOURCE_GONE: "The resource no longer exists in the cloud.",
   SCHEMA_NEWER: "The state was written by a newer release.",

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { hostname, userInfo } from "node:os";
 import { resolve } from "node:path";
 import { ensurePulumi } from "#toolchain";
 import { makeProviders, type Providers } from "../../providers/index.js";
@@ -32,6 +33,8 @@ export interface CommandContext {
   readonly env: NodeJS.ProcessEnv;
   readonly providers: Providers;
   readonly interruption: Interruption;
+  /** Who asks: "<user>@<host>". */
+  readonly by: string;
   /** One JSON object on a line of its own. */
   readonly emit: (value: unknown) => void;
   newClusterUid(): string;
@@ -49,6 +52,7 @@ export function makeContext(options: GlobalOptions, interruption: Interruption):
     env,
     providers: makeProviders(stateDir, systemClock, { folder: process.cwd(), env }),
     interruption,
+    by: `${userInfo().username}@${hostname()}`,
     emit: (value) => terminal.write(`${JSON.stringify(value)}\n`),
     newClusterUid: randomUUID,
   };
@@ -132,6 +136,7 @@ export async function withLockedEngine<T>(
     interruption,
     onEngine: (pid) => lock.setEngine(pid),
   });
+  engine.unsettled = lock.wasTakenOver;
   try {
     await engine.releaseDeadLock(about.stack);
     return await work(engine, workspace);

@@ -8,6 +8,7 @@ export const exitCodes = {
   incomplete: 3,
   piecesKept: 4,
   locked: 5,
+  planStale: 6,
   badUsage: 64,
   badInput: 65,
   interrupted: 130,
@@ -41,5 +42,7 @@ const byCode: Partial<Record<CapstanError["code"], number>> = {
   NOT_CONFIRMED: exitCodes.badUsage,
   INVALID_INPUT: exitCodes.badInput,
   UNSUPPORTED_CHANGE: exitCodes.badInput,
+  PLAN_STALE: exitCodes.planStale,
+  NOT_REVERSIBLE: exitCodes.badInput,
   CANCELLED: exitCodes.interrupted,
 };

@@ -34,6 +34,10 @@ export async function findGoneClusters(
   return gone;
 }
 
+export function stacksIn(gone: readonly GoneCluster[]): string[] {
+  return gone.map(({ stack }) => stack).sort();
+}
+
 /** Throws BadInput: to delete these clusters takes --prune. */
 export function refuseGoneClusters(gone: readonly GoneCluster[], files: readonly string[]): void {
   if (gone.length === 0) return;

@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { Argument, Command } from "commander";
 import { does } from "./execute.js";
 import { exitCodes } from "./exit.js";
+import { packageVersion } from "./version.js";
 import { addChangingVerbs, addLookingVerbs } from "./verbs/clusters.js";
 import { addLocalVerbs } from "./verbs/local.js";
 import { addManifestVerbs } from "./verbs/manifests.js";
@@ -78,9 +78,4 @@ function addOwnVerbs(program: Command): void {
     const { completeCommand } = await import("./commands/complete.js");
     return completeCommand(words, call.program, call.context);
   });
-}
-
-function packageVersion(): string {
-  const file = new URL("../../../package.json", import.meta.url);
-  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
 }

@@ -1,5 +1,5 @@
 import { nodeKey, type NodeKey } from "../graph/graph.js";
-import type { ApplyEvent } from "../engine/apply.js";
+import type { RunEvent } from "../engine/run.js";
 import type { Plan } from "../plan/plan.js";
 import { planTree, type TreeLine, verbOf } from "../plan/tree.js";
 import type { Clock } from "../provider/port.js";
@@ -8,7 +8,7 @@ import { painted, type Terminal, treeRows } from "./terminal.js";
 
 /** Shows how an apply goes. */
 export interface Progress {
-  on(event: ApplyEvent): void;
+  on(event: RunEvent): void;
   /** Leaves the terminal as it found it. Idempotent. */
   end(): void;
 }
@@ -56,7 +56,7 @@ class LiveTree implements Progress {
     this.draw();
   }
 
-  on(event: ApplyEvent): void {
+  on(event: RunEvent): void {
     const now = this.clock.now();
     switch (event.kind) {
       case "pass":
@@ -86,6 +86,12 @@ class LiveTree implements Progress {
       }
       case "committed":
         this.status = `revision ${event.revision} committed`;
+        break;
+      case "recovering":
+        this.status = `recovering: ${event.reason}`;
+        break;
+      case "rollingBack":
+        this.status = `rolling back: ${event.reason}`;
         break;
     }
   }
@@ -153,7 +159,7 @@ class EventLines implements Progress {
     this.begin = clock.now();
   }
 
-  on(event: ApplyEvent): void {
+  on(event: RunEvent): void {
     const line = lineOf(event);
     if (line === undefined) return;
     const elapsed = ((this.clock.now() - this.begin) / 1000).toFixed(1).padStart(6);
@@ -163,7 +169,7 @@ class EventLines implements Progress {
   end(): void {}
 }
 
-function lineOf(event: ApplyEvent): string | undefined {
+function lineOf(event: RunEvent): string | undefined {
   switch (event.kind) {
     case "pass":
       return `wave ${event.number}: ${event.reason}`;
@@ -179,5 +185,9 @@ function lineOf(event: ApplyEvent): string | undefined {
     }
     case "committed":
       return `revision ${event.revision} committed`;
+    case "recovering":
+      return `recovering: ${event.reason}`;
+    case "rollingBack":
+      return `rolling back transaction ${event.transaction}: ${event.reason}`;
   }
 }

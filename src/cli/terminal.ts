@@ -1,6 +1,7 @@
 import pc from "picocolors";
 import type { Plan } from "../plan/plan.js";
 import { planSummary, planTree, type TreeLine, verbOf } from "../plan/tree.js";
+import { undoText } from "../plan/undo.js";
 import { padded, rowLines, widthOf } from "./fit.js";
 
 export type Colors = ReturnType<typeof pc.createColors>;
@@ -44,10 +45,9 @@ export function planText(
   const revision = plan.empty
     ? `revision ${fromRevision}`
     : `revision ${fromRevision === 0 ? "none" : fromRevision} -> ${transaction.number}`;
+  const undo = [undoText(plan)].filter((line) => line !== "");
   const notes = [
-    ...(plan.resumes
-      ? [`Transaction ${transaction.number} is not finished; this goes on with it.`]
-      : []),
+    ...(plan.resumes ? [openText(plan)] : []),
     ...plan.abandoned.map(
       ({ id, who }) =>
         `Left by an apply that broke off, to be deleted: ${who.kind} ${who.name} (${id})`,
@@ -65,8 +65,20 @@ export function planText(
     "",
     ...notes.map((note) => colors.yellow(note)),
     planSummary(plan),
+    ...undo.map((line) => (plan.crossings.length > 0 ? colors.yellow(line) : line)),
     "",
   ].join("\n");
+}
+
+/** What becomes of an open transaction. */
+function openText({ transaction, open }: Plan): string {
+  if (open?.number === transaction.number) {
+    return `Transaction ${open.number} is not finished; this goes on with it.`;
+  }
+  const what = open?.direction === "back" ? "a rollback, " : "";
+  const instead =
+    transaction.direction === "back" ? "this takes it back" : "this goes on from there";
+  return `Transaction ${open?.number ?? 0} (${what}begun by ${open?.by ?? "?"}) is not finished; ${instead}.`;
 }
 
 /** A line of the plan's tree, laid out, without colours. */

@@ -1,8 +1,10 @@
 import { CapstanError } from "../api/error.js";
 import type { ResourceEvent } from "../dynamic/cloud-resource.js";
-import { cloudResources } from "../plan/target.js";
+import { cloudResources, emptyState } from "../plan/target.js";
 import type { Clock, InfrastructureProvider, Observed } from "../provider/port.js";
+import { timingOf } from "../provider/timing.js";
 import { type Engine, engineFailed } from "./engine.js";
+import { type Inventory, verifyInventory } from "./inventory.js";
 import { resolvePendingCreates } from "./recover.js";
 import { callContext, stepwiseSession } from "./session.js";
 import { refuseForeign, type StackState } from "./state.js";
@@ -19,15 +21,16 @@ export interface DestroyOptions {
 /**
  * Deletes everything that a stack records, dependents first, and looks afterwards. Forward only: the
  * same command finishes what this one could not. Throws CLOUD_FAILED or ENGINE_FAILED when something
- * is left in the record, NOT_OURS never deletes. Returns what still carries the cluster's marks.
+ * is left in the record, NOT_OURS never deletes. Returns what two looks afterwards say.
  */
 export async function destroyCluster(
   stack: string,
   state: StackState,
   options: DestroyOptions,
-): Promise<{ readonly deleted: number; readonly left: readonly string[] }> {
+): Promise<{ readonly deleted: number; readonly inventory: Inventory }> {
   refuseForeign(state, stack);
   const { engine, provider, clock, timeoutMs, stop } = options;
+  if (engine.unsettled) await clock.sleep(timingOf(provider).longestCallMs, stop);
   const failures: ResourceEvent[] = [];
   const session = (assertEngineAlive: () => void) =>
     stepwiseSession({
@@ -50,10 +53,14 @@ export async function destroyCluster(
   });
   // What an apply that broke off left in no record goes first: recorded things may be in use by it.
   const recorded = new Set(cloudResources(resolved).map(({ id }) => id));
-  const abandoned = (await aliveResources(options, state)).filter(({ id }) => !recorded.has(id));
-  for (const { id, who } of abandoned.toReversed()) {
-    await between().lookup(who.kind).delete(id, { who });
-  }
+  const removeUnrecorded = async () => {
+    const abandoned = (await aliveResources(options, state)).filter(({ id }) => !recorded.has(id));
+    for (const { id, who } of abandoned.toReversed()) {
+      await between().lookup(who.kind).delete(id, { who });
+    }
+    return abandoned.length;
+  };
+  const abandoned = await removeUnrecorded();
   const result = await engine.destroy(
     stack,
     session(() => engine.assertAlive()),
@@ -62,11 +69,24 @@ export async function destroyCluster(
   if (result.code !== 0 && failures.length === 0)
     throw engineFailed(`cannot destroy ${stack}`, result);
   if (result.code !== 0) throw leftOver(stack, failures);
-  const left = await aliveResources(options, state);
-  return {
-    deleted: recorded.size + abandoned.length,
-    left: left.map(({ id, who }) => `${who.kind} ${who.name} (${id})`),
-  };
+  const verified = await verifyNothingLeft(options, state);
+  if (verified.differences.length === 0) {
+    return { deleted: recorded.size + abandoned, inventory: verified };
+  }
+  // A listing that lagged behind has hidden something at first.
+  const late = await removeUnrecorded();
+  const inventory = await verifyNothingLeft(options, state);
+  return { deleted: recorded.size + abandoned + late, inventory };
+}
+
+/** The cloud held against an empty state. */
+async function verifyNothingLeft(
+  options: DestroyOptions,
+  { transaction }: StackState,
+): Promise<Inventory> {
+  if (transaction === undefined) return { recorded: 0, alive: 0, settledMs: 0, differences: [] };
+  const { cluster } = transaction.target;
+  return verifyInventory({ cluster, transaction }, emptyState, options);
 }
 
 /** What the cloud still shows alive with this cluster's marks. */

@@ -36,6 +36,8 @@ export interface HandlerSession {
 /** Runs Pulumi's engine on one stack after another. Every run starts and ends a process. */
 export class Engine {
   private running: number | undefined;
+  /** The stack was taken over from somebody dead whose last calls may still take effect. */
+  unsettled = false;
 
   constructor(private readonly options: EngineOptions) {}
 
@@ -123,6 +125,7 @@ export class Engine {
     const living = locks.find((lock) => !isDead(lock));
     if (living !== undefined) throw lockedByPulumi(stack, living);
     this.options.workspace.dropDamagedMetadata(stack);
+    this.unsettled = true;
     await this.mustRun(["cancel", "--yes", "--stack", stack], `cannot unlock ${stack}`);
   }
 

@@ -33,6 +33,8 @@ export class StackLock {
     private readonly database: DatabaseSync,
     private readonly stack: string,
     private holder: LockHolder,
+    /** It was somebody's who is dead. */
+    readonly wasTakenOver: boolean,
   ) {}
 
   /**
@@ -54,7 +56,7 @@ export class StackLock {
         const row = database.prepare("SELECT holder FROM locks WHERE stack = ?").get(stack);
         await takeOver(database, stack, String(row?.["holder"]), { text, clock });
       }
-      return new StackLock(database, stack, holder);
+      return new StackLock(database, stack, holder, inserted.changes === 0);
     } catch (error) {
       database.close();
       throw error;

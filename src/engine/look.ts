@@ -1,5 +1,5 @@
-import { CapstanError } from "../api/error.js";
-import type { NodeKey } from "../graph/graph.js";
+import { CapstanError, isCapstanError } from "../api/error.js";
+import { type NodeKey, nodeKey } from "../graph/graph.js";
 import type { Sighting, Sightings } from "../plan/step.js";
 import {
   cloudResources,
@@ -31,7 +31,7 @@ export async function look(
   scope: InventoryScope,
   prior: PriorState,
 ): Promise<Look> {
-  const listed = await provider.inventory(ctx, scope);
+  const listed = await reading(ctx, () => provider.inventory(ctx, scope));
   const byId = new Map(listed.map((observed) => [observed.id, observed]));
   const sightings = new Map<NodeKey, Sighting>();
   for (const resource of cloudResources(prior)) {
@@ -46,6 +46,26 @@ export async function look(
   return { sightings, strangers: [...byId.values()] };
 }
 
+/** Everything that is alive, recorded or not. Pure. */
+export function aliveKeys({ sightings, strangers }: Look): ReadonlySet<NodeKey> {
+  return keysOf(aliveIn({ sightings, strangers }));
+}
+
+/** The alive ones that run. Pure. */
+export function readyKeys(seen: Look): ReadonlySet<NodeKey> {
+  return keysOf(aliveIn(seen).filter(({ phase }) => phase === "ready"));
+}
+
+function aliveIn({ sightings, strangers }: Look): Observed[] {
+  return [...sightings.values(), ...strangers].filter(
+    (one): one is Observed => one !== "gone" && one.phase !== "gone",
+  );
+}
+
+function keysOf(some: readonly Observed[]): ReadonlySet<NodeKey> {
+  return new Set(some.map(({ who }) => nodeKey(who.kind, who.name)));
+}
+
 async function locateUnlisted(
   provider: InfrastructureProvider,
   ctx: CallContext,
@@ -53,7 +73,7 @@ async function locateUnlisted(
 ): Promise<Sighting> {
   const handler = provider.handlers.get(resource.kind);
   const who = recordedIdentity(resource);
-  const presence = await handler?.locate(ctx, who, resource.id);
+  const presence = await reading(ctx, async () => handler?.locate(ctx, who, resource.id));
   if (presence?.found === "one") return presence.resource;
   if (presence?.found === "none") return "gone";
   const reason =
@@ -70,4 +90,23 @@ async function locateUnlisted(
     hint: "nothing was changed; run the same command again when the cloud answers",
     retryable: true,
   });
+}
+
+const firstPauseMs = 100;
+const longestPauseMs = 3_000;
+
+/** A question to the cloud, asked again for a few seconds when it fails: it changes nothing. */
+export async function reading<T>(
+  { clock, signal }: CallContext,
+  ask: () => Promise<T>,
+): Promise<T> {
+  for (let pauseMs = firstPauseMs; ; pauseMs *= 2) {
+    try {
+      return await ask();
+    } catch (error) {
+      const passing = isCapstanError(error) && (error.retryable || error.code === "CLOUD_FAILED");
+      if (!passing || pauseMs > longestPauseMs || signal.aborted) throw error;
+      await clock.sleep(pauseMs, signal);
+    }
+  }
 }

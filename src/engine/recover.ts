@@ -3,7 +3,9 @@ import type { NodeKey } from "../graph/graph.js";
 import type { PendingOperation } from "../plan/target.js";
 import type { CallContext, Identity, InfrastructureProvider } from "../provider/port.js";
 import { transactionKey } from "../transaction/pass.js";
+import { timingOf } from "../provider/timing.js";
 import { type Engine, engineFailed, type HandlerSession } from "./engine.js";
+import { reading } from "./look.js";
 import type { StackState } from "./state.js";
 
 export interface RecoveryTools {
@@ -30,10 +32,14 @@ export async function resolvePendingCreates(
 ): Promise<StackState> {
   const creates = pendingCreates(state);
   if (creates.length === 0) return state;
-  const { engine } = tools;
+  const { engine, provider } = tools;
   const recorded = new Set<NodeKey>(state.resources.map(({ key }) => key));
-  for (const create of creates) {
-    if (!recorded.has(create.key)) await removeUnrecorded(create, tools);
+  const open = creates.filter(({ key }) => !recorded.has(key));
+  // Twice: what no listing shows yet may still be there.
+  const hidden = await removeUnrecorded(open, tools);
+  if (hidden.length > 0) {
+    await tools.context.clock.sleep(timingOf(provider).listingLagMs, tools.context.signal);
+    await removeUnrecorded(hidden, tools);
   }
   const transaction = state.resources.find(({ key }) => key === transactionKey);
   const urns = transaction === undefined ? [] : [transaction.urn];
@@ -58,17 +64,32 @@ export async function refreshRecords(
   return tools.engine.readState(stack);
 }
 
+/** Removes what interrupted creations made. Answers those of which nothing was found. */
 async function removeUnrecorded(
+  creates: readonly PendingOperation[],
+  tools: RecoveryTools,
+): Promise<PendingOperation[]> {
+  const hidden: PendingOperation[] = [];
+  for (const create of creates) {
+    if (!(await removeOne(create, tools))) hidden.push(create);
+  }
+  return hidden;
+}
+
+/** Whether it is dealt with: removed, or of a kind that has no life in a cloud. */
+async function removeOne(
   { kind, key, inputs }: PendingOperation,
   { provider, context, session }: RecoveryTools,
-): Promise<void> {
+): Promise<boolean> {
   const handler = provider.handlers.get(kind);
   const who = inputs["who"] as Identity | undefined;
-  // Records have no life in a cloud: an interrupted one has left nothing.
-  if (handler === undefined || who === undefined) return;
-  const presence = await handler.locate(context, who);
-  if (presence.found === "none") return;
-  if (presence.found === "one") return session().lookup(kind).delete(presence.resource.id, inputs);
+  if (handler === undefined || who === undefined) return true;
+  const presence = await reading(context, () => handler.locate(context, who));
+  if (presence.found === "none") return false;
+  if (presence.found === "one") {
+    await session().lookup(kind).delete(presence.resource.id, inputs);
+    return true;
+  }
   throw new CapstanError({
     code: "UNKNOWN_PRESENCE",
     source: "cloud",

@@ -6,9 +6,9 @@ import type {
   PendingOperation,
   PriorState,
   RecordedResource,
+  RevisionPayload,
   RevisionRecord,
-  Spent,
-  Target,
+  TransactionPayload,
   TransactionRecord,
 } from "../plan/target.js";
 import { revisionKey, transactionKey } from "../transaction/pass.js";
@@ -156,14 +156,12 @@ function transactionOf(
   const record = resources.find(({ key, deleting }) => key === transactionKey && !deleting);
   if (record === undefined) return undefined;
   const where = `Transaction of ${stack}`;
-  const payload = decodeRecord<{ target: Target; spent: Spent }>(record.inputs, where);
   return {
     number: Number(record.inputs["number"]),
     clusterUid: String(record.inputs["clusterUid"]),
     owner: String(record.inputs["owner"]),
     startedAtMs: Number(record.inputs["startedAtMs"]),
-    target: payload.target,
-    spent: payload.spent,
+    ...decodeRecord<TransactionPayload>(record.inputs, where),
   };
 }
 
@@ -174,8 +172,10 @@ function revisionOf(
   const record = resources.find(({ key, deleting }) => key === revisionKey && !deleting);
   if (record === undefined) return undefined;
   const where = `Revision of ${stack}`;
-  const { target } = decodeRecord<{ target: Target }>(record.inputs, where);
-  return { number: Number(record.inputs["number"]), target };
+  return {
+    number: Number(record.inputs["number"]),
+    ...decodeRecord<RevisionPayload>(record.inputs, where),
+  };
 }
 
 /** The kind of a resource of ours, dynamic or component; undefined for any other. */

@@ -20,7 +20,13 @@ export interface SurveyInput {
   readonly adopt: boolean;
   /** Mints a cluster UID; called once, for a cluster without state. */
   newClusterUid(): string;
+  /** Random text; called once, used for a cluster without state. */
+  newDigestKey(): string;
   readonly owner: string;
+  /** Who asks: "<user>@<host>". */
+  readonly by: string;
+  /** How long the transaction may take, milliseconds. */
+  readonly deadlineMs: number;
 }
 
 /**
@@ -36,13 +42,17 @@ export async function survey(input: SurveyInput): Promise<{ plan: Plan; seen: Lo
   const scope = known === undefined ? { cluster } : { cluster, clusterUid: known };
   const seen = await look(provider, context, scope, state);
   const plan = makePlan({
-    desired,
+    wish: { kind: "objects", desired },
     provider,
     prior: state,
     ...seen,
+    newDigestKey: input.newDigestKey(),
     newClusterUid: known ?? adoptedUid(input, seen.strangers) ?? input.newClusterUid(),
     nowMs: context.clock.now(),
     owner: input.owner,
+    direction: "forward",
+    by: input.by,
+    deadlineMs: input.deadlineMs,
   });
   return { plan, seen };
 }

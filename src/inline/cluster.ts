@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
 
+import { hostname, userInfo } from "node:os";
 import { relative, resolve } from "node:path";
 import { Config, getStack, log, type Output, RunError } from "@pulumi/pulumi";
 import { makeProviders } from "../../providers/index.js";
 import { CapstanError, isCapstanError } from "../api/error.js";
 import { type Desired, providerValue, stackNameOf } from "../api/types.js";
-import { payloadsOf } from "../engine/apply.js";
+import { encodePayload } from "../engine/codec.js";
 import { look } from "../engine/look.js";
 import { ambientStateDir, projectRoot } from "../engine/project.js";
 import { callContext } from "../engine/session.js";
@@ -14,6 +15,7 @@ import { adoptedUid, refuseImmutable } from "../engine/survey.js";
 import { BadInput } from "../manifest/bad-input.js";
 import { type Manifests, readDesired } from "../manifest/desired.js";
 import { readSources } from "../manifest/files.js";
+import { defaultDeadlineMs } from "../plan/deadline.js";
 import { makePlan, type Plan } from "../plan/plan.js";
 import type { Sighting, Sightings } from "../plan/step.js";
 import { planSummary } from "../plan/tree.js";
@@ -21,6 +23,7 @@ import { recordedSpec } from "../plan/target.js";
 import { systemClock } from "../provider/clock.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import { programOf } from "../transaction/pass.js";
+import { revisionPayload, transactionPayload } from "../transaction/payloads.js";
 import { exportStack } from "./export.js";
 import { refuseInline } from "./refuse.js";
 import { registerNodes } from "./register.js";
@@ -76,13 +79,16 @@ async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs>
       plan,
       state,
       {
+        kind: "commit",
         admitted: new Set(plan.steps.map(({ key }) => key)),
         deletions: new Set(
           plan.steps.filter(({ kind }) => kind === "delete").map(({ key }) => key),
         ),
-        commit: true,
       },
-      payloadsOf(plan),
+      {
+        transaction: encodePayload(transactionPayload(plan)),
+        revision: encodePayload(revisionPayload(plan, state, systemClock.now())),
+      },
     );
     return registerNodes(program);
   } finally {
@@ -114,14 +120,18 @@ async function planInline(
     clusterUid === undefined ? seen.strangers : [],
   );
   const plan = makePlan({
-    desired,
+    wish: { kind: "objects", desired },
     provider,
     prior: state,
     sightings,
     strangers: seen.strangers,
+    newDigestKey: randomUUID(),
     newClusterUid: clusterUid ?? adopted ?? randomUUID(),
     nowMs: systemClock.now(),
     owner: "files",
+    direction: "forward",
+    by: `${userInfo().username}@${hostname()}`,
+    deadlineMs: defaultDeadlineMs,
   });
   refuseInline(plan, state, plan.stale);
   return plan;

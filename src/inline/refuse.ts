@@ -20,7 +20,8 @@ export function refuseInline(plan: Plan, state: StackState, stale: readonly stri
     throw open(plan, `it is owned by ${transaction.owner}`, `change it there`);
   }
   if (plan.resumes) {
-    throw open(plan, `transaction ${transaction?.number ?? 0} is not finished`, `run ${command}`);
+    const hint = `run ${command} to go on with it, or capstan rollback ${plan.stack} to take it back`;
+    throw open(plan, `transaction ${transaction?.number ?? 0} is not finished`, hint);
   }
   if (state.pending.length > 0) {
     const what = state.pending.map(({ type, key }) => `${type} ${key}`).join(", ");

@@ -1,15 +1,7 @@
 import { CapstanError } from "../api/error.js";
-import {
-  type AnyObject,
-  clusterNameOf,
-  type Desired,
-  isControlPlane,
-  stackNameOf,
-} from "../api/types.js";
-import { compileParts, templateJudge } from "../compile/compile.js";
+import { clusterNameOf, isControlPlane, stackNameOf } from "../api/types.js";
 import { type GraphNode, inDependencyOrder, keyOf, nodeKey, type NodeKey } from "../graph/graph.js";
 import type { Identity, InfrastructureProvider, Observed } from "../provider/port.js";
-import { type ExpandedMachine, expandMachines } from "../sets/expand.js";
 import {
   type DecidedHost,
   type InfrastructureChange,
@@ -18,22 +10,29 @@ import {
   type MachineChange,
   machineChanges,
 } from "./changes.js";
+import { entryOf } from "./history.js";
 import { decideHost, type HostDecision, isHostOf, machineKey, spendIncarnations } from "./hosts.js";
 import { type InfrastructureDecision, planInfrastructure } from "./infrastructure.js";
 import type { Sightings, Step } from "./step.js";
 import {
+  type ChangeSummary,
   cloudResources,
+  type Direction,
   type PriorState,
   type RecordedResource,
   type Spent,
   type Target,
   targetDigest,
   type TargetMachine,
+  type TransactionRecord,
 } from "./target.js";
+import { summaryOf } from "./tree.js";
+import { crossingHosts, type StepUndo, undoOf } from "./undo.js";
+import { clusterIn, type Wanted, wantedBy, type Wish } from "./wanted.js";
 
 /** What the plan is made from. Everything that is not a pure function of it is in here. */
 export interface PlanInput {
-  readonly desired: Desired;
+  readonly wish: Wish;
   readonly provider: InfrastructureProvider;
   readonly prior: PriorState;
   readonly sightings: Sightings;
@@ -43,15 +42,19 @@ export interface PlanInput {
   readonly newClusterUid: string;
   readonly nowMs: number;
   readonly owner: string;
+  readonly direction: Direction;
+  /** "<user>@<host>". */
+  readonly by: string;
+  /** How long the transaction may take. */
+  readonly deadlineMs: number;
+  /** Random text, for a cluster without a transaction. */
+  readonly newDigestKey?: string;
+  /** Why the last transaction was not finished, for history. */
+  readonly failure?: string;
 }
 
-export interface PlannedTransaction {
-  readonly number: number;
-  readonly clusterUid: string;
-  readonly owner: string;
-  readonly startedAtMs: number;
-  readonly spent: Spent;
-}
+/** A transaction without its target, which the plan holds beside it. */
+export type PlannedTransaction = Omit<TransactionRecord, "target">;
 
 /** A resource with this cluster's UID, so made by an earlier apply, that is to be removed. */
 export interface Abandoned {
@@ -71,10 +74,16 @@ export interface Plan {
   readonly targetDigest: string;
   /** Creations and updates in dependency order, then deletions. */
   readonly steps: readonly Step[];
+  /** How each step can be taken back, in the order of the steps. */
+  readonly undo: readonly StepUndo[];
+  /** Hosts with which the transaction crosses its point of no return: beyond it, forward only. */
+  readonly crossings: readonly NodeKey[];
   /** Records to read again from the cloud before the first pass. */
   readonly stale: readonly NodeKey[];
   /** An earlier transaction did not get to its end. */
   readonly resumes: boolean;
+  /** That transaction, which this one goes on with when the numbers are the same. */
+  readonly open?: Pick<TransactionRecord, "number" | "direction" | "by">;
   readonly infrastructure: readonly InfrastructureChange[];
   readonly machines: readonly MachineChange[];
   /** What an apply that broke off left alive, in no record and wanted by nothing: removed first. */
@@ -86,33 +95,26 @@ export interface Plan {
 }
 
 /**
- * Compiles the desired objects and holds them against state and cloud. Pure: the same input gives
- * the same plan. Throws UNSUPPORTED_CHANGE (all of them at once), INVALID_INPUT (names that clash),
- * GRAPH_CYCLE.
+ * Holds what is wanted against state and cloud. Pure: the same input gives the same plan. Throws
+ * UNSUPPORTED_CHANGE (all of them at once), INVALID_INPUT (names that clash), GRAPH_CYCLE.
  */
 export function makePlan(input: PlanInput): Plan {
-  const { desired, provider, prior, sightings } = input;
-  const machines = expandMachines(
-    desired,
-    prior.transaction?.target.machines ?? [],
-    templateJudge(provider, desired.cluster),
-  );
-  refuseDuplicates(machines);
-  const parts = compileParts(provider, desired.cluster, machines);
+  const { provider, prior, sightings } = input;
+  const wanted = wantedBy(input.wish, provider, prior.transaction?.target.machines ?? []);
   const recorded = cloudResources(prior);
   const infrastructure = planInfrastructure(
     provider,
-    parts.infrastructure,
+    wanted.infrastructure,
     recorded.filter(({ kind }) => kind !== provider.hostKind),
     sightings,
   );
   const spent = spentSoFar(input);
-  const decided = machines.map((machine) => {
-    const referenced = infrastructure.rename(parts.hosts.get(machine.name) ?? {});
-    const wanted = infrastructure.resolve(referenced);
+  const decided = wanted.machines.map((machine) => {
+    const referenced = infrastructure.rename(wanted.hosts.get(machine.name) ?? {});
+    const resolved = infrastructure.resolve(referenced);
     const decision = decideHost(provider, {
       machine: machine.name,
-      wanted,
+      wanted: resolved,
       referenced,
       recorded: hostsOf(machine.name, provider, recorded),
       sightings,
@@ -124,16 +126,17 @@ export function makePlan(input: PlanInput): Plan {
       controlPlane: isControlPlane(machine.spec),
       decision,
       spec: referenced,
-      wanted,
+      wanted: resolved,
     };
   });
   refuseUnsupported(infrastructure.decisions, decided);
-  const target = targetOf(input, infrastructure.decisions, decided);
+  const target = targetOf(wanted, provider, infrastructure.decisions, decided);
   return assemble(input, target, infrastructure.decisions, decided);
 }
 
 function targetOf(
-  { desired, provider }: PlanInput,
+  { cluster, objects }: Wanted,
+  provider: InfrastructureProvider,
   infrastructure: readonly InfrastructureDecision[],
   hosts: readonly DecidedHost[],
 ): Target {
@@ -161,17 +164,10 @@ function targetOf(
       },
     ];
   });
-  const { cluster, machineDeployments, machineSets } = desired;
-  const objects: AnyObject[] = [
-    cluster,
-    ...machineDeployments,
-    ...machineSets,
-    ...desired.machines,
-  ];
   return {
     cluster: clusterNameOf(cluster),
     provider: provider.name,
-    objects: objects.sort((left, right) => inNameOrder(objectKey(left), objectKey(right))),
+    objects,
     machines,
     nodes: [...infrastructure.map(({ node }) => node), ...hostNodes],
   };
@@ -183,12 +179,11 @@ function assemble(
   infrastructure: readonly InfrastructureDecision[],
   hosts: readonly DecidedHost[],
 ): Plan {
-  const { prior, provider, desired } = input;
+  const { prior, provider } = input;
   const digest = targetDigest(target);
   const targetKeys = new Set(target.nodes.map(keyOf));
-  const doomed = cloudResources(prior).filter(
-    ({ key, deleting }) => deleting || !targetKeys.has(key),
-  );
+  const recorded = cloudResources(prior);
+  const doomed = recorded.filter(({ key, deleting }) => deleting || !targetKeys.has(key));
   const decisions = new Map<NodeKey, Decision>([
     ...infrastructure.map((one) => [keyOf(one.node), one] as const),
     ...hosts.map(({ decision }) => [nodeKey(provider.hostKind, decision.name), decision] as const),
@@ -199,37 +194,98 @@ function assemble(
     ),
     ...doomed.map((resource) => deletionOf(resource, target, input.sightings)),
   ];
-  const last = prior.transaction;
-  const resumes = last !== undefined && last.number !== prior.revision?.number;
-  const sameTarget = last !== undefined && targetDigest(last.target) === digest;
-  const continues = last !== undefined && sameTarget && (resumes || steps.length === 0);
-  const { abandoned, strangers } = unknownResources(input, targetKeys);
-  return {
-    cluster: clusterNameOf(desired.cluster),
-    stack: stackNameOf(desired.cluster),
-    provider: provider.name,
-    fromRevision: prior.revision?.number ?? 0,
-    transaction: {
-      number: continues ? last.number : (last?.number ?? 0) + 1,
-      clusterUid: last?.clusterUid ?? input.newClusterUid,
-      owner: last?.owner ?? input.owner,
-      startedAtMs: continues ? last.startedAtMs : input.nowMs,
-      spent: spendIncarnations(
-        spentSoFar(input),
-        hosts.map(({ decision }) => decision.name),
-      ),
-    },
-    target,
-    targetDigest: digest,
+  const shown = {
     steps,
-    stale: staleKeys(prior, infrastructure, hosts, provider),
-    resumes,
     infrastructure: infrastructureChanges(infrastructure, doomed, provider),
     machines: machineChanges({ hosts, prior, provider }),
+    target,
+    cluster: target.cluster,
+  };
+  const names = hosts.map(({ decision }) => decision.name);
+  const { abandoned, strangers } = unknownResources(input, targetKeys);
+  const transaction = transactionOf(input, digest, {
+    steps,
+    spent: spendIncarnations(spentSoFar(input), names),
+    summary: () => summaryOf(shown),
+  });
+  const last = prior.transaction;
+  const idle = last?.number === prior.revision?.number && last?.number === transaction.number;
+  return {
+    ...shown,
+    stack: stackNameOf(clusterIn(target)),
+    provider: provider.name,
+    fromRevision: prior.revision?.number ?? 0,
+    transaction,
+    targetDigest: digest,
+    undo: undoOf({
+      ...{ provider, steps, target, from: prior.revision?.target },
+      recorded: recorded.filter(({ key }) => input.sightings.get(key) !== "gone"),
+    }),
+    crossings: crossingHosts(target, prior.revision?.target),
+    stale: staleKeys(prior, infrastructure, hosts, provider),
+    resumes: isOpen(prior),
+    ...openTransaction(prior),
     abandoned,
     strangers,
-    empty: continues && !resumes && prior.pending.length === 0 && abandoned.length === 0,
+    empty: idle && steps.length === 0 && prior.pending.length === 0 && abandoned.length === 0,
   };
+}
+
+function openTransaction(prior: PriorState): Pick<Plan, "open"> {
+  const { transaction } = prior;
+  if (transaction === undefined || !isOpen(prior)) return {};
+  const { number, direction, by } = transaction;
+  return { open: { number, direction, by } };
+}
+
+/** Whether the last transaction did not get to its commit. */
+export function isOpen({ transaction, revision }: PriorState): boolean {
+  return transaction !== undefined && transaction.number !== revision?.number;
+}
+
+/**
+ * The transaction that leads to the target: the open one if it leads there, else the next number. One
+ * that is committed and only owes deletions goes on too. Times and numbers are copied, never renewed
+ * (laws 2 and 4), but past its deadline a transaction is not gone on with.
+ */
+function transactionOf(
+  input: PlanInput,
+  digest: string,
+  found: {
+    readonly steps: readonly Step[];
+    readonly spent: Spent;
+    readonly summary: () => ChangeSummary;
+  },
+): PlannedTransaction {
+  const { prior, nowMs, direction, by } = input;
+  const last = prior.transaction;
+  const open = isOpen(prior);
+  if (last !== undefined && targetDigest(last.target) === digest) {
+    const goesOn = open
+      ? last.direction === direction && nowMs <= last.deadlineAtMs
+      : found.steps.every(({ kind }) => kind === "delete");
+    if (goesOn) {
+      const { target: _target, ...same } = last;
+      return { ...same, spent: found.spent };
+    }
+  }
+  return {
+    number: (last?.number ?? 0) + 1,
+    clusterUid: last?.clusterUid ?? input.newClusterUid,
+    owner: last?.owner ?? input.owner,
+    digestKey: last?.digestKey ?? input.newDigestKey ?? "",
+    ...{ direction, by, startedAtMs: nowMs, deadlineAtMs: nowMs + input.deadlineMs },
+    spent: found.spent,
+    summary: found.summary(),
+    attempts: open && last !== undefined ? [...last.attempts, endedAttempt(input, last)] : [],
+  };
+}
+
+/** The open transaction that another one takes the place of, as history tells it. */
+function endedAttempt({ direction, nowMs, failure }: PlanInput, last: TransactionRecord) {
+  const taken = direction === "back" && last.direction === "forward";
+  const kind = taken ? ("rolledBack" as const) : ("superseded" as const);
+  return entryOf(last, nowMs, { kind, failure: failure ?? "it was interrupted" });
 }
 
 /**
@@ -254,10 +310,12 @@ function unknownResources(
   };
 }
 
-/** With a lost state the cloud itself remembers which incarnations there were. */
-function spentSoFar({ prior, provider, strangers }: PlanInput): Spent {
+/** With a lost state the cloud itself remembers which incarnations there were in this cluster's life. */
+function spentSoFar({ prior, provider, strangers, newClusterUid }: PlanInput): Spent {
   if (prior.transaction !== undefined) return prior.transaction.spent;
-  const hosts = strangers.filter(({ who }) => who.kind === provider.hostKind);
+  const hosts = strangers.filter(
+    ({ who }) => who.kind === provider.hostKind && who.clusterUid === newClusterUid,
+  );
   return spendIncarnations(
     {},
     hosts.map(({ who }) => who.name),
@@ -340,20 +398,6 @@ function plannedHost({ prior, provider, strangers }: PlanInput, machine: string)
   return died ? {} : { planned: { name: node.name, spec: node.spec } };
 }
 
-function refuseDuplicates(machines: readonly ExpandedMachine[]): void {
-  const seen = new Set<string>();
-  const twins = machines.filter(({ name }) => seen.has(name) || !seen.add(name));
-  if (twins.length === 0) return;
-  throw new CapstanError({
-    code: "INVALID_INPUT",
-    source: "user",
-    message: twins
-      .map(({ name }) => `cannot name a Machine ${name}: a Machine and a set both use that name`)
-      .join("\n"),
-    hint: "rename the Machine or the set",
-  });
-}
-
 function refuseUnsupported(
   infrastructure: readonly InfrastructureDecision[],
   hosts: readonly DecidedHost[],
@@ -373,8 +417,4 @@ function refuseUnsupported(
     message: problems.join("\n"),
     hint: "take the change back, or delete and recreate the object",
   });
-}
-
-function objectKey(object: AnyObject): string {
-  return `${object.kind}/${object.metadata.namespace}/${object.metadata.name}`;
 }

@@ -6,7 +6,7 @@ import type { Identity } from "../provider/port.js";
 import type { ExpandedMachine } from "../sets/expand.js";
 
 /** Version of what Transaction and Revision hold. A newer one is refused, an older one migrated. */
-export const stateSchemaVersion = 1;
+export const stateSchemaVersion = 2;
 
 /**
  * Where a transaction leads: the complete graph with frozen inputs and incarnations, and the
@@ -35,21 +35,75 @@ export function targetDigest(target: Target): string {
 /** Highest incarnation ever planned, by "<machine>-<hash>". */
 export type Spent = Readonly<Record<string, number>>;
 
+/** Where a transaction goes: to what somebody asked for, or back to the last committed revision. */
+export type Direction = "forward" | "back";
+
+/** What a transaction is about, for people: counts of steps, and a line for each change. */
+export interface ChangeSummary {
+  readonly create: number;
+  readonly update: number;
+  readonly delete: number;
+  /** "± replace Machine cp-0: size small -> large"; at most `maxSummaryLines`, then a count. */
+  readonly lines: readonly string[];
+}
+
+/** How a transaction ended. */
+export type Ending =
+  | { readonly kind: "committed" }
+  /** A later transaction took it back. */
+  | { readonly kind: "rolledBack"; readonly failure: string }
+  /** Interrupted, and something else was asked for before it went on. */
+  | { readonly kind: "superseded"; readonly failure: string };
+
+/** A transaction that is over. Kept in Revision, oldest first, within bounds (src/plan/history). */
+export interface HistoryEntry {
+  readonly number: number;
+  readonly direction: Direction;
+  /** "<user>@<host>". */
+  readonly by: string;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
+  readonly summary: ChangeSummary;
+  readonly ending: Ending;
+  /** Of committed ones, until the bound on bytes drops it: what `rollback --to` goes to. */
+  readonly target?: Target;
+}
+
+/** What a Transaction resource holds encrypted. */
+export interface TransactionPayload {
+  readonly target: Target;
+  readonly spent: Spent;
+  readonly direction: Direction;
+  /** "<user>@<host>" of whoever began it. */
+  readonly by: string;
+  /** Random, for keyed digests of the state in saved plans. */
+  readonly digestKey: string;
+  /** When it has to be committed, milliseconds since the epoch; afterwards it is rolled back. */
+  readonly deadlineAtMs: number;
+  readonly summary: ChangeSummary;
+  /** Transactions since the last Revision that did not get to a commit, oldest first. */
+  readonly attempts: readonly HistoryEntry[];
+}
+
 /** A Transaction resource, decoded. */
-export interface TransactionRecord {
+export interface TransactionRecord extends TransactionPayload {
   readonly number: number;
   readonly clusterUid: string;
   /** Who may change the stack: "files" or an API server. */
   readonly owner: string;
   readonly startedAtMs: number;
+}
+
+/** What a Revision resource holds encrypted. */
+export interface RevisionPayload {
   readonly target: Target;
-  readonly spent: Spent;
+  /** Oldest first; the last one committed this revision. */
+  readonly history: readonly HistoryEntry[];
 }
 
 /** A Revision resource, decoded. */
-export interface RevisionRecord {
+export interface RevisionRecord extends RevisionPayload {
   readonly number: number;
-  readonly target: Target;
 }
 
 /** A resource as Pulumi's state has it, in our terms. */

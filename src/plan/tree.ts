@@ -5,7 +5,9 @@ import type { NodeKey } from "../graph/graph.js";
 import { wavesOf } from "../transaction/admit.js";
 import type { ChangeKind, MachineChange } from "./changes.js";
 import type { Plan } from "./plan.js";
-import type { FieldChange } from "./step.js";
+import { boundedLines } from "./history.js";
+import type { FieldChange, Step } from "./step.js";
+import type { ChangeSummary } from "./target.js";
 
 /** One line of the tree that plan, up and status print. */
 export interface TreeLine {
@@ -18,6 +20,9 @@ export interface TreeLine {
   /** The resource whose progress the line shows while the plan is applied. */
   readonly key?: NodeKey;
 }
+
+/** The part of a plan that its tree shows. */
+type Shown = Pick<Plan, "cluster" | "infrastructure" | "machines" | "target">;
 
 interface Branch {
   readonly line: Omit<TreeLine, "branch">;
@@ -38,7 +43,7 @@ export function verbOf(kind: TreeLine["kind"]): string {
 }
 
 /** The plan as a tree: cluster, infrastructure, machines without a set, then sets. Pure. */
-export function planTree(plan: Plan): TreeLine[] {
+export function planTree(plan: Shown): TreeLine[] {
   const name = plan.cluster.split("/")[1] ?? plan.cluster;
   const root: Branch = {
     line: { label: `Cluster ${name}`, kind: "group", detail: "" },
@@ -67,6 +72,18 @@ export function planSummary(plan: Plan): string {
   return `Plan: ${some.join(", ")}; ${waves} ${waves === 1 ? "wave" : "waves"}`;
 }
 
+/** What a plan changes, in short, for history. Pure. */
+export function summaryOf(plan: Shown & Pick<Plan, "steps">): ChangeSummary {
+  const count = (kind: Step["kind"]) => plan.steps.filter((step) => step.kind === kind).length;
+  const lines = planTree(plan)
+    .filter(({ kind }) => kind !== "same" && kind !== "group")
+    .map(({ kind, label, detail }) => `${verbOf(kind)} ${label}${detail && `: ${detail}`}`);
+  return {
+    ...{ create: count("create"), update: count("update"), delete: count("delete") },
+    lines: boundedLines(lines),
+  };
+}
+
 /** "size small -> large, diskGib 20 -> 40 (this provider cannot resize)". Pure. */
 export function describeChanges(changes: readonly FieldChange[], reason: string): string {
   const fields = changes.map(({ path, from, to }) => {
@@ -78,14 +95,14 @@ export function describeChanges(changes: readonly FieldChange[], reason: string)
   return reason === "" ? fields.join(", ") : `${fields.join(", ")} (${reason})`;
 }
 
-function infrastructureBranches(plan: Plan): Branch[] {
+function infrastructureBranches(plan: Shown): Branch[] {
   return plan.infrastructure.map(({ key, kind, changes, reason }) => ({
     line: { label: key.split("/")[1] ?? key, kind, detail: describeChanges(changes, reason), key },
     children: [],
   }));
 }
 
-function machineBranches(plan: Plan): Branch[] {
+function machineBranches(plan: Shown): Branch[] {
   const versions = new Map(
     plan.target.machines.map(({ name, spec }) => [name, versionsText(spec.versions)]),
   );

@@ -16,6 +16,7 @@ import type {
   Observed,
   ResourceHandler,
 } from "./port.js";
+import type { CloudTiming } from "./timing.js";
 import { fieldsOf, type SpecDefinition, specSchema } from "./spec-schema.js";
 
 /** The calls of a cloud on its machines: those of a handler, and a listing. */
@@ -44,6 +45,8 @@ export interface ProviderDefinition {
   /** Inputs of a machine's host. `hostSpecOf` without it. Pure; must not depend on other machines. */
   readonly hostSpec?: (machine: MachineToCompile, clusterSpec: JsonObject) => JsonObject;
   readonly machine: MachineCalls;
+  /** How fast the cloud is at its slowest. `defaultTiming` without. */
+  readonly timing?: CloudTiming;
   close?(): void;
 }
 
@@ -69,6 +72,7 @@ export function defineProvider(definition: ProviderDefinition): InfrastructurePr
     name,
     apiVersion,
     hostKind,
+    ...(definition.timing !== undefined && { timing: definition.timing }),
     clusterSpec: { kind: clusterSpec.kind, schema: specSchema(apiVersion, clusterSpec) },
     machineSpec: { kind: definition.machineSpec.kind, schema },
     handlers: new Map([[hostKind, machine]]),

@@ -34,3 +34,4 @@ export type {
   Verdict,
 } from "./port.js";
 export { type SpecDefinition } from "./spec-schema.js";
+export { type CloudTiming, defaultTiming } from "./timing.js";

@@ -2,6 +2,7 @@ import type { JsonObject } from "../api/json.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import type { ClusterObject, MachineSpec } from "../api/types.js";
 import type { GraphNode } from "../graph/graph.js";
+import type { CloudTiming } from "./timing.js";
 
 /**
  * Who a cloud resource is, for ever. It is written into the create call itself (as tags, a name, or
@@ -108,6 +109,8 @@ export interface CompiledParts {
 export interface InfrastructureProvider extends ProviderSpecs {
   /** Kind of the resource that is a machine's host. */
   readonly hostKind: string;
+  /** How fast the cloud is at its slowest; `defaultTiming` without. */
+  readonly timing?: CloudTiming;
   /** Every kind that the provider puts into graphs. */
   readonly handlers: ReadonlyMap<string, ResourceHandler>;
   /** Pure. Throws nothing; specs were validated against the schemas before. */

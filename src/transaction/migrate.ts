@@ -7,7 +7,19 @@ export type Migration = (record: JsonObject) => JsonObject;
  * Migrations by the version that they start from: `migrations[1]` makes version 2 out of 1. Every
  * version that was ever released stays readable; test/golden holds a state of each.
  */
-export const migrations: Readonly<Record<number, Migration>> = {};
+export const migrations: Readonly<Record<number, Migration>> = {
+  // Version 1 knew neither rollback nor history.
+  1: (record) => ({
+    direction: "forward",
+    by: "unknown",
+    digestKey: "",
+    deadlineAtMs: Number.MAX_SAFE_INTEGER,
+    summary: { create: 0, update: 0, delete: 0, lines: [] },
+    attempts: [],
+    history: [],
+    ...record,
+  }),
+};
 
 /** What can be done about a record of some version. */
 export type Migrated =

@@ -27,14 +27,20 @@ export interface Payloads {
   readonly revision: string;
 }
 
-/** What a pass may do: nothing but these, and whatever is recorded stays. */
-export interface Admission {
-  /** Creations and updates carried out by now, this pass included. */
-  readonly admitted: ReadonlySet<NodeKey>;
-  /** Recorded resources that this pass may delete; empty but for the commit. */
-  readonly deletions: ReadonlySet<NodeKey>;
-  readonly commit: boolean;
-}
+/** What a pass may do: nothing but this, and whatever is recorded stays. */
+export type Admission =
+  /** Writes Transaction alone; everything else stays as it is recorded. */
+  | { readonly kind: "begin" }
+  /** Carries out these creations and updates. */
+  | { readonly kind: "change"; readonly admitted: ReadonlySet<NodeKey> }
+  /** Writes Revision, then deletes these. A single pass may carry changes out before. */
+  | {
+      readonly kind: "commit";
+      readonly admitted: ReadonlySet<NodeKey>;
+      readonly deletions: ReadonlySet<NodeKey>;
+    };
+
+const none: ReadonlySet<NodeKey> = new Set();
 
 /**
  * The complete list that one pass registers. Every resource of the state is in it, as recorded or as
@@ -48,12 +54,8 @@ export function programOf(
   payloads: Payloads,
 ): PassProgram {
   const recorded = new Map(prior.resources.map((resource) => [resource.key, resource]));
-  const changing = new Set(plan.steps.map(({ key }) => key));
-  const wanted = plan.target.nodes.filter((node) => {
-    const key = keyOf(node);
-    if (node.type === "component") return false;
-    return admission.admitted.has(key) || !changing.has(key);
-  });
+  const deletions = admission.kind === "commit" ? admission.deletions : none;
+  const wanted = wantedNodes(plan, admission);
   const wantedKeys = new Set(wanted.map(keyOf));
   const kept = prior.resources.filter(
     ({ key, kind, type, deleting }) =>
@@ -61,23 +63,34 @@ export function programOf(
       !isRecordKind(kind) &&
       !deleting &&
       !wantedKeys.has(key) &&
-      !admission.deletions.has(key),
+      !deletions.has(key),
   );
-  const transaction = transactionRegistration(plan, payloads.transaction);
+  const transaction = transactionRegistration(plan, recorded.get(transactionKey), payloads);
   const members = [...wanted.map((node) => registrationOf(plan, node)), ...kept.map(verbatim)];
   const parents = [...new Set(members.flatMap(({ parent }) => parent ?? []))];
   const body = ordered([...parents.map(componentRegistration), ...members]).map(afterTransaction);
-  const revision = admission.commit
-    ? revisionRegistration(plan, payloads.revision)
-    : oldRevision(recorded.get(revisionKey));
+  const revision = revisionRegistration(plan, recorded.get(revisionKey), {
+    commit: admission.kind === "commit",
+    payloads,
+  });
   const everything = [transactionKey, ...body.map(({ key }) => key)];
   const registrations = [
     transaction,
     ...body,
     ...(revision === undefined ? [] : [{ ...revision, dependsOn: everything }]),
   ];
-  assertNothingLeftOut(registrations, prior, admission.deletions);
+  assertNothingLeftOut(registrations, prior, deletions);
   return { registrations, stackOutputs: stackOutputs(revision) };
+}
+
+/** Nodes that a pass registers as the target wants them; others stay as they are recorded. */
+function wantedNodes(plan: Plan, admission: Admission): GraphNode[] {
+  if (admission.kind === "begin") return [];
+  const changing = new Set(plan.steps.map(({ key }) => key));
+  return plan.target.nodes.filter((node) => {
+    const key = keyOf(node);
+    return node.type === "resource" && (admission.admitted.has(key) || !changing.has(key));
+  });
 }
 
 /**
@@ -142,8 +155,14 @@ function componentRegistration(key: NodeKey): Registration {
   return { key, type: "component", kind, name, inputs: {}, secretInputs: [], dependsOn: [] };
 }
 
-function transactionRegistration(plan: Plan, payload: string): Registration {
+/** Word for word once it is begun: Pulumi encrypts anew whatever it is given, and would write it. */
+function transactionRegistration(
+  plan: Plan,
+  recorded: RecordedResource | undefined,
+  { transaction: payload }: Payloads,
+): Registration {
   const { number, clusterUid, owner, startedAtMs } = plan.transaction;
+  if (recorded?.inputs["number"] === number) return verbatim(recorded);
   return recordRegistration("Transaction", transactionKey, {
     ...commonFacts(plan),
     number,
@@ -154,14 +173,22 @@ function transactionRegistration(plan: Plan, payload: string): Registration {
   });
 }
 
-function revisionRegistration(plan: Plan, payload: string): Registration {
+/** Until the commit the old Revision is registered word for word, so that it stays. */
+function revisionRegistration(
+  plan: Plan,
+  recorded: RecordedResource | undefined,
+  { commit, payloads }: { readonly commit: boolean; readonly payloads: Payloads },
+): Registration | undefined {
   const { number, clusterUid } = plan.transaction;
+  if (!commit || recorded?.inputs["number"] === number) {
+    return recorded === undefined ? undefined : verbatim(recorded);
+  }
   return recordRegistration("Revision", revisionKey, {
     ...commonFacts(plan),
     number,
     clusterUid,
     machines: plan.target.machines.length,
-    payload,
+    payload: payloads.revision,
   });
 }
 
@@ -177,11 +204,6 @@ function recordRegistration(kind: string, key: NodeKey, inputs: JsonObject): Reg
   const name = kind.toLowerCase();
   const secretInputs = ["payload"];
   return { key, type: "resource", kind, name, inputs, secretInputs, dependsOn: [] };
-}
-
-/** Between passes the old Revision is registered word for word, so that it stays. */
-function oldRevision(recorded: RecordedResource | undefined): Registration | undefined {
-  return recorded === undefined ? undefined : verbatim(recorded);
 }
 
 function afterTransaction(registration: Registration): Registration {

@@ -9,6 +9,7 @@ import {
   withLockedEngine,
 } from "../context.js";
 import { CommandFailure, exitCodes } from "../exit.js";
+import { inventoryText } from "../outcome.js";
 import { recordedProvider, stacksOf } from "./stacks.js";
 
 export interface DestroyOptions extends GlobalOptions {
@@ -75,13 +76,17 @@ export async function destroyStack(
         }
       },
     });
-    const { deleted, left } = await work.catch((error: unknown) => {
+    const { deleted, inventory } = await work.catch((error: unknown) => {
       throw incomplete(error);
     });
+    const left = inventory.differences;
     if (json) context.emit({ type: "result", stack, deleted, left });
     else {
-      terminal.write(`\nDestroyed ${stack}: ${deleted} resources deleted, ${left.length} left\n`);
-      for (const what of left) terminal.write(`  left: ${what}\n`);
+      const seen = left.length === 0 ? `; ${inventoryText(inventory)}` : "";
+      terminal.write(
+        `\nDestroyed ${stack}: ${deleted} resources deleted, ${left.length} left${seen}\n`,
+      );
+      for (const what of left) terminal.write(`  ${what}\n`);
     }
     return left.length === 0 ? exitCodes.done : exitCodes.incomplete;
   });

@@ -1,5 +1,6 @@
 import { clusterNameOf } from "../../api/types.js";
 import { type GraphFormat, renderGraphs } from "../../graph/render.js";
+import { defaultDeadlineMs } from "../../plan/deadline.js";
 import { makePlan } from "../../plan/plan.js";
 import { emptyState } from "../../plan/target.js";
 import { type CommandContext, type GlobalOptions, loadManifests, providerOf } from "../context.js";
@@ -15,7 +16,7 @@ export function graphCommand(options: GraphOptions, context: CommandContext): nu
   const { clusters } = loadManifests(options.file, context);
   const graphs = clusters.map((desired) => {
     const { target } = makePlan({
-      desired,
+      wish: { kind: "objects", desired },
       provider: providerOf(desired, context),
       prior: emptyState,
       sightings: new Map(),
@@ -23,6 +24,7 @@ export function graphCommand(options: GraphOptions, context: CommandContext): nu
       newClusterUid: "",
       nowMs: 0,
       owner: "files",
+      ...{ direction: "forward", by: context.by, deadlineMs: defaultDeadlineMs },
     });
     return { title: `Cluster ${clusterNameOf(desired.cluster)}`, nodes: target.nodes };
   });

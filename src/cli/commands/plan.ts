@@ -1,10 +1,14 @@
 import { stackNameOf, type Desired } from "../../api/types.js";
 import type { Engine } from "../../engine/engine.js";
+import type { Look } from "../../engine/look.js";
 import { callContext } from "../../engine/session.js";
 import type { StackState } from "../../engine/state.js";
 import { survey } from "../../engine/survey.js";
+import { defaultDeadlineMs } from "../../plan/deadline.js";
 import type { Plan } from "../../plan/plan.js";
+import { type Binding, bindingOf } from "../../plan/saved.js";
 import { planSummary } from "../../plan/tree.js";
+import { refuseBeyond, type UndoClass } from "../../plan/undo.js";
 import { wavesOf } from "../../transaction/admit.js";
 import type { Manifests } from "../../manifest/desired.js";
 import {
@@ -15,7 +19,8 @@ import {
   providerOf,
 } from "../context.js";
 import { exitCodes } from "../exit.js";
-import { findGoneClusters, refuseGoneClusters } from "../gone-clusters.js";
+import { findGoneClusters, refuseGoneClusters, stacksIn } from "../gone-clusters.js";
+import { savePlan } from "../saved-plan.js";
 import { planText } from "../terminal.js";
 
 export interface PlanOptions extends GlobalOptions {
@@ -23,6 +28,10 @@ export interface PlanOptions extends GlobalOptions {
   readonly adopt?: boolean;
   /** Delete clusters that the manifests no longer hold. */
   readonly prune?: boolean;
+  /** Where to save the plan. */
+  readonly out?: string;
+  /** The worst class of step that is allowed. */
+  readonly require?: UndoClass;
 }
 
 /** capstan plan: what up would do. Exit 0: nothing; 2: changes pending. Changes nothing. */
@@ -32,15 +41,26 @@ export async function planCommand(options: PlanOptions, context: CommandContext)
   const gone = await findGoneClusters(manifests.clusters, options.file, engine, workspace);
   if (options.prune !== true) refuseGoneClusters(gone, options.file);
   let pending = gone.length > 0;
+  const bindings: Binding[] = [];
   for (const { stack, cluster } of gone) {
     if (context.json) context.emit({ type: "prune", stack, cluster });
     else context.terminal.write(`Cluster ${cluster} is to be destroyed (--prune)\n\n`);
   }
   for (const desired of manifests.clusters) {
-    const { plan } = await surveyCluster({ desired, manifests }, engine, options, context);
+    const found = await surveyCluster({ desired, manifests }, engine, options, context);
+    const { plan } = found;
+    bindings.push(bindingOf(found));
     pending ||= !plan.empty;
     if (context.json) context.emit({ type: "plan", ...planDocument(plan) });
     else context.terminal.write(`${planText(plan, context.terminal)}\n`);
+  }
+  if (options.out !== undefined) {
+    savePlan(options.out, { files: options.file, clusters: bindings, prune: stacksIn(gone) });
+    if (!context.json) {
+      context.terminal.write(
+        `Saved: capstan up --plan ${options.out} applies this and nothing else\n`,
+      );
+    }
   }
   return pending ? exitCodes.changesPending : exitCodes.done;
 }
@@ -51,15 +71,26 @@ export interface ClusterOf {
   readonly manifests: Manifests;
 }
 
+/** A plan with all that it was made from. */
+export interface Surveyed {
+  readonly plan: Plan;
+  readonly state: StackState;
+  readonly seen: Look;
+}
+
 /** Reads state and cloud of one cluster and plans. */
 export async function surveyCluster(
   { desired, manifests }: ClusterOf,
   engine: Engine,
-  { adopt }: { readonly adopt?: boolean },
+  {
+    adopt,
+    require: worst,
+    deadlineMs = defaultDeadlineMs,
+  }: Pick<PlanOptions, "adopt" | "require"> & { readonly deadlineMs?: number },
   context: CommandContext,
-): Promise<{ plan: Plan; state: StackState }> {
+): Promise<Surveyed> {
   const state = await engine.readState(stackNameOf(desired.cluster));
-  const { plan } = await survey({
+  const { plan, seen } = await survey({
     desired,
     positionOf: (object, path) => manifests.positionOf(object, path),
     provider: providerOf(desired, context),
@@ -67,9 +98,13 @@ export async function surveyCluster(
     context: callContext(context.clock, context.interruption.stop),
     adopt: adopt === true,
     newClusterUid: () => context.newClusterUid(),
+    newDigestKey: () => context.newClusterUid(),
     owner: "files",
+    by: context.by,
+    deadlineMs,
   });
-  return { plan, state };
+  refuseBeyond(plan, worst);
+  return { plan, state, seen };
 }
 
 /**
@@ -78,10 +113,10 @@ export async function surveyCluster(
  */
 export function planDocument(plan: Plan) {
   const { target, transaction, ...rest } = plan;
-  const { number, clusterUid } = transaction;
+  const { number, clusterUid, direction } = transaction;
   return {
     ...rest,
-    transaction: { number, clusterUid },
+    transaction: { number, clusterUid, direction },
     resources: target.nodes
       .filter(({ type }) => type === "resource")
       .map(({ kind, name, spec }) => ({ kind, name, spec })),

@@ -1,9 +1,13 @@
 import { isCapstanError } from "../../api/error.js";
 import { stackNameOf } from "../../api/types.js";
-import { type ApplyEvent, applyPlan } from "../../engine/apply.js";
+import { type ApplyResult, applyPlan } from "../../engine/apply.js";
 import type { Engine } from "../../engine/engine.js";
+import type { StackState } from "../../engine/state.js";
 import type { Workspace } from "../../engine/workspace.js";
+import type { Manifests } from "../../manifest/desired.js";
 import type { Plan } from "../../plan/plan.js";
+import { type Binding, bindingOf } from "../../plan/saved.js";
+import type { InfrastructureProvider } from "../../provider/port.js";
 import { confirm } from "../confirm.js";
 import {
   type CommandContext,
@@ -12,31 +16,45 @@ import {
   providerOf,
   withLockedEngine,
 } from "../context.js";
-import { CommandFailure, exitCodes } from "../exit.js";
-import { findGoneClusters, refuseGoneClusters } from "../gone-clusters.js";
-import { makeProgress } from "../progress.js";
+import { exitCodes } from "../exit.js";
+import { findGoneClusters, refuseGoneClusters, stacksIn } from "../gone-clusters.js";
+import { failureOf, followRun, type FollowUp, secondsText } from "../outcome.js";
 import { rememberManifests } from "../stack-settings.js";
+import { readSavedPlan, SavedPlanCheck } from "../saved-plan.js";
 import { planText } from "../terminal.js";
 import { destroyStack } from "./destroy.js";
 import { type ClusterOf, planDocument, type PlanOptions, surveyCluster } from "./plan.js";
 
 export interface UpOptions extends PlanOptions {
   readonly yes?: boolean;
+  /** A saved plan: nothing else is applied. */
+  readonly plan?: string;
   /** Seconds that hosts may take to become ready. */
   readonly timeout: number;
+  /** Seconds that the whole change may take. */
+  readonly deadline: number;
+  /** False: what exists is kept when something fails. */
+  readonly rollback: boolean;
 }
 
-/** capstan up: plans, asks, applies. Exit 0: done; 4: failed with what exists kept and recorded. */
-export async function upCommand(options: UpOptions, context: CommandContext): Promise<number> {
+/** capstan up: plans, asks, applies; takes back what fails. */
+export async function upCommand(given: UpOptions, context: CommandContext): Promise<number> {
+  const { options, check } = withSavedPlan(given);
   const manifests = loadManifests(options.file, context);
   const { engine, workspace } = await openEngine(options, context);
   const gone = await findGoneClusters(manifests.clusters, options.file, engine, workspace);
   if (options.prune !== true) refuseGoneClusters(gone, options.file);
+  if (check !== undefined) {
+    check.all(await bindingsOf(manifests, engine, options, context), stacksIn(gone));
+  }
   for (const desired of manifests.clusters) {
     const stack = stackNameOf(desired.cluster);
-    const command = `capstan up -f ${options.file.join(" -f ")}`;
+    const command = `capstan up ${filesText(options.file)}`;
     await withLockedEngine(options, context, { stack, command }, (locked, prepared) =>
-      upCluster({ desired, manifests }, options, context, { engine: locked, workspace: prepared }),
+      upCluster({ desired, manifests }, options, context, {
+        ...{ engine: locked, workspace: prepared },
+        ...(check !== undefined && { check }),
+      }),
     );
   }
   let code: number = exitCodes.done;
@@ -44,14 +62,42 @@ export async function upCommand(options: UpOptions, context: CommandContext): Pr
   return code;
 }
 
+/** A saved plan names its manifests, and was looked at: nobody is asked again. */
+function withSavedPlan(given: UpOptions): { options: UpOptions; check?: SavedPlanCheck } {
+  if (given.plan === undefined) return { options: given };
+  const saved = readSavedPlan(given.plan);
+  const file = given.file.length > 0 ? given.file : saved.files;
+  return {
+    options: { ...given, file, yes: true },
+    check: new SavedPlanCheck(given.plan, saved),
+  };
+}
+
+/** What every cluster's plan would be made from now. */
+async function bindingsOf(
+  manifests: Manifests,
+  engine: Engine,
+  options: UpOptions,
+  context: CommandContext,
+): Promise<Binding[]> {
+  const bindings: Binding[] = [];
+  for (const desired of manifests.clusters) {
+    bindings.push(bindingOf(await surveyCluster({ desired, manifests }, engine, options, context)));
+  }
+  return bindings;
+}
+
 async function upCluster(
   cluster: ClusterOf,
   options: UpOptions,
   context: CommandContext,
-  { engine, workspace }: { engine: Engine; workspace: Workspace },
+  { engine, workspace, check }: { engine: Engine; workspace: Workspace; check?: SavedPlanCheck },
 ): Promise<void> {
-  const { terminal, clock, json } = context;
-  const { plan, state } = await surveyCluster(cluster, engine, options, context);
+  const { terminal, json } = context;
+  const deadlineMs = options.deadline * 1_000;
+  const found = await surveyCluster(cluster, engine, { ...options, deadlineMs }, context);
+  const { plan, state } = found;
+  check?.one(bindingOf(found));
   if (json) context.emit({ type: "plan", ...planDocument(plan) });
   else if (!terminal.live || plan.empty || options.yes !== true) {
     terminal.write(`${planText(plan, terminal)}\n`);
@@ -63,60 +109,73 @@ async function upCluster(
   await confirm(`Apply this to ${plan.cluster}?`, options.yes === true, context);
   await engine.ensureStack(plan.stack, state);
   rememberManifests(workspace, plan.stack, options.file);
-  const progress = json ? undefined : makeProgress(plan, terminal, clock);
-  const begin = clock.now();
-  try {
-    const { passes } = await applyPlan(plan, state, {
-      engine,
-      provider: providerOf(cluster.desired, context),
-      clock,
-      timeoutMs: options.timeout * 1000,
-      stop: context.interruption.stop,
-      report: (event) => {
-        if (json) context.emit(eventDocument(event));
-        else progress?.on(event);
-      },
-    });
-    progress?.end();
-    done(plan, { passes, tookMs: clock.now() - begin }, options, context);
-  } catch (error) {
-    progress?.end();
-    throw kept(error, plan, options);
-  }
+  const provider = providerOf(cluster.desired, context);
+  await carryOut(plan, state, { engine, provider, options, next: upNext(options, plan) }, context);
 }
 
-function eventDocument(event: ApplyEvent) {
-  if (event.kind === "resource") return { type: "event", event: "resource", ...event.event };
-  const { kind, ...rest } = event;
-  return { type: "event", event: kind, ...rest };
+/** What `carryOut` works with. */
+export interface Means {
+  readonly engine: Engine;
+  readonly provider: InfrastructureProvider;
+  readonly options: Pick<UpOptions, "timeout" | "deadline" | "rollback">;
+  readonly next: FollowUp;
+}
+
+/** Applies a plan and tells how it went. Throws a CommandFailure that says what is left behind. */
+export async function carryOut(
+  plan: Plan,
+  state: StackState,
+  { engine, provider, options, next }: Means,
+  context: CommandContext,
+): Promise<void> {
+  const { clock } = context;
+  const begin = clock.now();
+  const progress = followRun(plan, context);
+  let result: ApplyResult;
+  try {
+    result = await applyPlan(plan, state, {
+      ...{ engine, provider, clock, by: context.by },
+      timeoutMs: options.timeout * 1_000,
+      deadlineMs: options.deadline * 1_000,
+      onFailure: options.rollback ? "rollBack" : "keep",
+      stop: context.interruption.stop,
+      report: (event) => progress.on(event),
+    });
+  } catch (error) {
+    throw isCapstanError(error) ? failureOf({ kind: "open", failure: error }, plan, next) : error;
+  } finally {
+    progress.end();
+  }
+  const tookMs = clock.now() - begin;
+  if (result.kind !== "done") throw failureOf(result, plan, next);
+  done(plan, { passes: result.passes, tookMs }, next, context);
 }
 
 function done(
-  plan: Plan,
+  { cluster, transaction, target }: Plan,
   how: { readonly passes: number; readonly tookMs: number },
-  options: UpOptions,
-  context: CommandContext,
+  next: FollowUp,
+  { json, emit, terminal }: CommandContext,
 ): void {
-  const { cluster, transaction, target } = plan;
-  if (context.json) {
-    context.emit({ type: "result", cluster, changed: true, revision: transaction.number, ...how });
+  if (json) {
+    emit({ type: "result", cluster, changed: true, revision: transaction.number, ...how });
     return;
   }
-  const { colors } = context.terminal;
-  const files = options.file.map((file) => `-f ${file}`).join(" ");
-  context.terminal.write(
-    `\n${colors.green("Done")} in ${(how.tookMs / 1000).toFixed(1)} s: revision ${transaction.number} of ${cluster}, ${target.machines.length} machines run\nNext: capstan status ${files}\n`,
+  terminal.write(
+    `\n${terminal.colors.green("Done")} in ${secondsText(how.tookMs)}: revision ${transaction.number} of ${cluster}, ${target.machines.length} machines run\nNext: ${next.look}\n`,
   );
 }
 
-/** A failed apply keeps what exists, recorded with its ids: it says so, and how to go on. */
-function kept(error: unknown, plan: Plan, options: UpOptions): unknown {
-  if (!isCapstanError(error)) return error;
-  const files = options.file.map((file) => `-f ${file}`).join(" ");
-  const next = `go on with capstan up ${files}, or take everything down with capstan destroy ${files}`;
-  const interrupted = error.code === "CANCELLED";
-  return new CommandFailure(interrupted ? exitCodes.interrupted : exitCodes.piecesKept, error, {
-    message: `${error.message}\nTransaction ${plan.transaction.number} of ${plan.cluster} stays open; what exists is recorded`,
-    hint: error.hint === undefined ? next : `${error.hint}; ${next}`,
-  });
+function upNext({ file }: UpOptions, { stack }: Plan): FollowUp {
+  const files = filesText(file);
+  return {
+    look: `capstan status ${files}`,
+    again: `capstan up ${files}`,
+    takeBack: `capstan rollback ${stack}`,
+    takeDown: `capstan destroy ${files}`,
+  };
+}
+
+function filesText(files: readonly string[]): string {
+  return files.map((file) => `-f ${file}`).join(" ");
 }

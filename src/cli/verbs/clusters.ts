@@ -3,37 +3,63 @@ import type { DescribeOptions } from "../commands/describe.js";
 import type { DestroyOptions } from "../commands/destroy.js";
 import type { EnvOptions } from "../commands/env.js";
 import type { PlanOptions } from "../commands/plan.js";
+import type { RollbackOptions } from "../commands/rollback.js";
 import type { StatusOptions } from "../commands/status.js";
 import type { UpOptions } from "../commands/up.js";
 import { does } from "../execute.js";
-import { withExamples, withFiles, withPlanning, withTimeout, withYes } from "./options.js";
+import {
+  wholeNumber,
+  withDeadline,
+  withExamples,
+  withFiles,
+  withPlanning,
+  withTimeout,
+  withYes,
+} from "./options.js";
 
-/** The verbs that change clusters: plan, up, destroy. */
+/** The verbs that change clusters: plan, up, rollback, destroy. */
 export function addChangingVerbs(program: Command): void {
-  const plan = withPlanning(withFiles(program.command("plan"))).description(
-    "show what up would do; exit 0: nothing, 2: changes pending",
-  );
+  const plan = withPlanning(withFiles(program.command("plan")))
+    .option("--out <file>", "save the plan, for up --plan")
+    .description("show what up would do; exit 0: nothing, 2: changes pending");
   withExamples(plan, [
     ["capstan plan -f clusters/prod", "one folder of manifests"],
     ["capstan plan -f 'clusters/*'", "every folder that fits"],
     ["capstan plan -f prod.yaml --json", "for a program"],
+    ["capstan plan -f prod --out plan.json", "to have it reviewed, and apply just that"],
   ]);
   does<PlanOptions>(plan, async ({ options, context }) => {
     const { planCommand } = await import("../commands/plan.js");
     return planCommand(options, context);
   });
 
-  const up = withTimeout(withPlanning(withYes(withFiles(program.command("up"))))).description(
-    "plan, ask, apply",
-  );
+  const up = withDeadline(withTimeout(withPlanning(withYes(withFiles(program.command("up"))))))
+    .option("--plan <file>", "apply a saved plan, if everything is still as it was; does not ask")
+    .option("--no-rollback", "keep what exists when something fails, to look at it")
+    .description("plan, ask, apply; what fails is taken back");
   withExamples(up, [
     ["capstan up -f clusters/prod", "asks before it changes anything"],
     ["capstan up --yes -f clusters/prod", "for scripts"],
+    ["capstan up --plan plan.json", "what plan --out has saved, and nothing else"],
     ["generate | capstan up --yes -f -", "manifests from another program"],
   ]);
   does<UpOptions>(up, async ({ options, context }) => {
     const { upCommand } = await import("../commands/up.js");
     return upCommand(options, context);
+  });
+
+  const rollback = withDeadline(
+    withTimeout(withYes(withFiles(program.command("rollback [stack...]")))),
+  )
+    .option("--to <revision>", "go to this revision; to the one before without", wholeNumber)
+    .description("take an unfinished change back, or go to an earlier revision");
+  withExamples(rollback, [
+    ["capstan rollback default/prod", "what was begun last is taken back"],
+    ["capstan rollback default/prod --to 3", "as revision 3 was; capstan history lists them"],
+  ]);
+  does<RollbackOptions>(rollback, async ({ options, context }, stacks: string[]) => {
+    const { rollbackCommand } = await import("../commands/rollback.js");
+    return rollbackCommand(stacks, options, context);
   });
 
   const destroy = withTimeout(

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { defaultDeadlineMs } from "../../plan/deadline.js";
 
 export function wholeNumber(text: string): number {
   if (!/^\d+$/.test(text)) throw new InvalidArgumentError("expected a whole number");
@@ -32,6 +33,15 @@ export function withTimeout(command: Command): Command {
   );
 }
 
+export function withDeadline(command: Command): Command {
+  return command.option(
+    "--deadline <seconds>",
+    "how long the whole change may take; then it is taken back",
+    wholeNumber,
+    defaultDeadlineMs / 1_000,
+  );
+}
+
 export function withYes(command: Command): Command {
   return command.option("-y, --yes", "do not ask");
 }
@@ -40,7 +50,13 @@ export function withYes(command: Command): Command {
 export function withPlanning(command: Command): Command {
   return command
     .option("--adopt", "take over what the cloud holds of a cluster without state")
-    .option("--prune", "delete clusters that these manifests no longer hold");
+    .option("--prune", "delete clusters that these manifests no longer hold")
+    .addOption(
+      new Option(
+        "--require <class>",
+        "refuse steps that cannot be taken back as well as this",
+      ).choices(["reversible", "compensable"]),
+    );
 }
 
 /** Commands with what they do, at the end of a verb's help. */

@@ -121,10 +121,11 @@ export class Rig {
     const scope = { cluster: "default/conformance", clusterUid };
     const seen = await look(this.provider, this.context, scope, prior);
     return makePlan({
-      ...{ desired, prior, ...seen, provider: this.provider },
+      ...{ wish: { kind: "objects", desired }, prior, ...seen, provider: this.provider },
       newClusterUid: clusterUid,
       nowMs: clock.now(),
       owner: "files",
+      ...{ direction: "forward", by: "conformance", deadlineMs: 3_600_000 },
     });
   }
 
@@ -200,7 +201,7 @@ export class Rig {
     return {
       ...{ resources, pending: [] },
       transaction: { ...transaction, target },
-      revision: { number: transaction.number, target },
+      revision: { number: transaction.number, target, history: [] },
     };
   }
 

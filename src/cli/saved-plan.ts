@@ -1,0 +1,95 @@
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { CapstanError, messageOf } from "../api/error.js";
+import { type Binding, type SavedPlan, savedPlanFormat, whatMoved } from "../plan/saved.js";
+import { packageVersion } from "./version.js";
+
+/** Writes the file of `plan --out`, replacing one that is there. */
+export function savePlan(path: string, plan: Omit<SavedPlan, "format" | "release">): void {
+  const saved: SavedPlan = { format: savedPlanFormat, release: packageVersion(), ...plan };
+  const fresh = `${path}.${process.pid}.tmp`;
+  try {
+    writeFileSync(fresh, `${JSON.stringify(saved, null, 2)}\n`, { mode: 0o600, flush: true });
+    renameSync(fresh, path);
+  } catch (error) {
+    throw new CapstanError({
+      code: "BAD_USAGE",
+      source: "user",
+      message: `cannot save the plan to ${path}: ${messageOf(error)}`,
+      hint: "name a file in a folder that exists and can be written",
+      cause: error,
+    });
+  }
+}
+
+/** Reads it. Throws INVALID_INPUT for what is no saved plan, PLAN_STALE for one of another release. */
+export function readSavedPlan(path: string): SavedPlan {
+  const saved = parseSaved(path);
+  const release = packageVersion();
+  if (saved.release === release) return saved;
+  throw stale(path, [`it was made by release ${saved.release}, this is ${release}`]);
+}
+
+/** A saved plan, against which is held what would be applied now. */
+export class SavedPlanCheck {
+  private readonly bindings: ReadonlyMap<string, Binding>;
+
+  constructor(
+    private readonly path: string,
+    private readonly saved: SavedPlan,
+  ) {
+    this.bindings = new Map(saved.clusters.map((binding) => [binding.stack, binding]));
+  }
+
+  /** Throws PLAN_STALE naming everything that is no longer as the plan was made from. */
+  all(clusters: readonly Binding[], prune: readonly string[]): void {
+    const stacks = new Set(clusters.map(({ stack }) => stack));
+    const missing = this.saved.clusters.filter(({ stack }) => !stacks.has(stack));
+    this.refuse([
+      ...clusters.flatMap((binding) => this.movedOf(binding)),
+      ...missing.map(({ cluster }) => `Cluster ${cluster} is gone from the manifests`),
+      ...(this.saved.prune.join() === prune.join() ? [] : ["which clusters --prune destroys"]),
+    ]);
+  }
+
+  /** The same for one cluster, under its lock. */
+  one(binding: Binding): void {
+    this.refuse(this.movedOf(binding));
+  }
+
+  private movedOf(now: Binding): string[] {
+    const saved = this.bindings.get(now.stack);
+    return saved === undefined
+      ? [`Cluster ${now.cluster} is new in the manifests`]
+      : whatMoved(saved, now);
+  }
+
+  private refuse(moved: readonly string[]): void {
+    if (moved.length > 0) throw stale(this.path, moved);
+  }
+}
+
+function parseSaved(path: string): SavedPlan {
+  try {
+    const saved = JSON.parse(readFileSync(path, "utf8")) as Partial<SavedPlan>;
+    if (saved.format === savedPlanFormat) return saved as SavedPlan;
+    throw new Error(`its format is ${String(saved.format)}`);
+  } catch (error) {
+    throw new CapstanError({
+      code: "INVALID_INPUT",
+      source: "user",
+      message: `cannot read a saved plan from ${path}: ${messageOf(error)}`,
+      hint: "capstan plan --out writes one",
+      cause: error,
+    });
+  }
+}
+
+function stale(path: string, moved: readonly string[]): CapstanError {
+  return new CapstanError({
+    code: "PLAN_STALE",
+    source: "user",
+    subject: path,
+    message: `cannot apply ${path}, since it was made:\n${moved.map((line) => `  ${line}`).join("\n")}`,
+    hint: "nothing was changed; plan again, and have it reviewed again",
+  });
+}

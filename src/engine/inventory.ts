@@ -1,0 +1,81 @@
+import { sameJson } from "../api/json.js";
+import { cloudResources, type PriorState, recordedSpec } from "../plan/target.js";
+import type { Clock, InfrastructureProvider } from "../provider/port.js";
+import { timingOf } from "../provider/timing.js";
+import { look } from "./look.js";
+import { callContext } from "./session.js";
+
+/** What the cloud shows of a cluster, held against its state. */
+export interface Inventory {
+  readonly recorded: number;
+  readonly alive: number;
+  /** Milliseconds between the two looks that agreed; of the last two, when none did. */
+  readonly settledMs: number;
+  /** One line for each thing that differs in existence or content; empty: cloud and state agree. */
+  readonly differences: readonly string[];
+}
+
+export interface VerifyOptions {
+  readonly provider: InfrastructureProvider;
+  readonly clock: Clock;
+  readonly stop: AbortSignal;
+}
+
+/** How many listing lags a cloud may take to show what is recorded. */
+const patience = 5;
+
+/**
+ * Two consistent looks at the cloud, as far apart as listings may lag, against the state, in existence
+ * and content. Looks again for a while when they differ, since deletions and listings take their time.
+ * Architecture section 6. Throws UNKNOWN_PRESENCE when the cloud cannot say.
+ */
+export async function verifyInventory(
+  {
+    cluster,
+    transaction,
+  }: { readonly cluster: string; readonly transaction: { readonly clusterUid: string } },
+  state: PriorState,
+  { provider, clock, stop }: VerifyOptions,
+): Promise<Inventory> {
+  const { listingLagMs } = timingOf(provider);
+  const scope = { cluster, clusterUid: transaction.clusterUid };
+  const context = callContext(clock, stop);
+  let agreedAtMs: number | undefined;
+  for (let looks = 0; ; looks += 1) {
+    const { sightings, strangers } = await look(provider, context, scope, state);
+    const found = compare(state, sightings, strangers);
+    const nowMs = clock.now();
+    agreedAtMs = found.differences.length > 0 ? undefined : (agreedAtMs ?? nowMs);
+    const settledMs = agreedAtMs === undefined ? listingLagMs : nowMs - agreedAtMs;
+    if (agreedAtMs !== undefined && settledMs >= listingLagMs) return { ...found, settledMs };
+    if (looks > patience && agreedAtMs === undefined) return { ...found, settledMs };
+    await clock.sleep(listingLagMs, stop);
+  }
+}
+
+type Look = Awaited<ReturnType<typeof look>>;
+
+function compare(
+  state: PriorState,
+  sightings: Look["sightings"],
+  strangers: Look["strangers"],
+): Omit<Inventory, "settledMs"> {
+  const recorded = cloudResources(state);
+  const differences = recorded.flatMap((resource) => {
+    const { key, id } = resource;
+    const seen = sightings.get(key);
+    if (seen === undefined || seen === "gone") return [`${key} (${id ?? ""}) is gone`];
+    return sameJson(seen.spec, recordedSpec(resource))
+      ? []
+      : [`${key} (${seen.id}) is not what is recorded`];
+  });
+  const unknown = strangers.filter(({ phase }) => phase !== "gone");
+  return {
+    recorded: recorded.length,
+    alive: recorded.length - differences.length + unknown.length,
+    differences: [
+      ...differences,
+      ...unknown.map(({ id, who }) => `${who.kind}/${who.name} (${id}) is left, in no record`),
+    ],
+  };
+}

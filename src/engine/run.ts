@@ -1,0 +1,368 @@
+import { CapstanError, isCapstanError } from "../api/error.js";
+import type { ResourceEvent } from "../dynamic/cloud-resource.js";
+import type { NodeKey } from "../graph/graph.js";
+import { makePlan, type Plan, type PlannedTransaction } from "../plan/plan.js";
+import type { Clock, InfrastructureProvider } from "../provider/port.js";
+import { timingOf } from "../provider/timing.js";
+import { type Action, type Situation, step, type StopResult } from "../transaction/lifecycle.js";
+import { type Admission, type Payloads, programOf } from "../transaction/pass.js";
+import { revisionPayload, transactionPayload } from "../transaction/payloads.js";
+import { encodePayload } from "./codec.js";
+import { type Engine, engineFailed } from "./engine.js";
+import { type Inventory, verifyInventory } from "./inventory.js";
+import { aliveKeys, look, type Look, readyKeys } from "./look.js";
+import type { PulumiResult } from "./pulumi.js";
+import { type RecoveryTools, refreshRecords, resolvePendingCreates } from "./recover.js";
+import { callContext, stepwiseSession } from "./session.js";
+import type { StackState } from "./state.js";
+
+/** Told how a run goes, for people and for logs. */
+export type RunEvent =
+  | {
+      readonly kind: "pass";
+      readonly number: number;
+      readonly keys: readonly NodeKey[];
+      readonly reason: string;
+    }
+  | { readonly kind: "waiting"; readonly keys: readonly NodeKey[]; readonly reason: string }
+  | { readonly kind: "ready"; readonly key: NodeKey }
+  | { readonly kind: "resource"; readonly event: ResourceEvent }
+  | { readonly kind: "recovering"; readonly reason: string }
+  | { readonly kind: "committed"; readonly revision: number }
+  /** A transaction is taken back; what follows is about `plan`. */
+  | {
+      readonly kind: "rollingBack";
+      readonly transaction: number;
+      readonly plan: Plan;
+      readonly reason: string;
+    };
+
+export interface RunOptions {
+  readonly engine: Engine;
+  readonly provider: InfrastructureProvider;
+  readonly clock: Clock;
+  /** How long hosts may take to become ready, and deletions to take effect, milliseconds. */
+  readonly timeoutMs: number;
+  readonly onFailure: "rollBack" | "keep";
+  readonly stop: AbortSignal;
+  readonly report: (event: RunEvent) => void;
+}
+
+/** How a run ended that was not interrupted. */
+export type RunResult =
+  | { readonly kind: "done"; readonly passes: number; readonly inventory?: Inventory }
+  | {
+      readonly kind: "stopped";
+      readonly result: StopResult | "rollBack";
+      readonly reason: string;
+      /** What the last action failed with, if one did. */
+      readonly failure?: CapstanError;
+      readonly state: StackState;
+    };
+
+const firstPollMs = 25;
+const longestPollMs = 1_000;
+
+/**
+ * Drives a plan to its end: looks, lets `step` decide, does it, looks again. All that decides is in
+ * src/transaction; here it is carried out. Throws CANCELLED when interrupted, and UNKNOWN_PRESENCE or
+ * what else a look failed with; everything that exists by then is recorded.
+ */
+export class Run {
+  private readonly events: ResourceEvent[] = [];
+  private readonly done = new Set<NodeKey>();
+  private readonly payloads: Payloads;
+  private shown: ReadonlySet<string>;
+  private failure: CapstanError | undefined;
+  private openAtLastFailure = Number.POSITIVE_INFINITY;
+  private closed = false;
+  private inventory: Inventory | undefined;
+  private passes = 0;
+
+  /** `state` is what the plan was made from. */
+  constructor(
+    private readonly goal: Plan,
+    private state: StackState,
+    private readonly options: RunOptions,
+  ) {
+    const nowMs = options.clock.now();
+    this.payloads = {
+      transaction: encodePayload(transactionPayload(goal)),
+      revision: encodePayload(revisionPayload(goal, state, nowMs)),
+    };
+    this.shown = shownBy(goal);
+  }
+
+  async toTheEnd(): Promise<RunResult> {
+    for (;;) {
+      this.options.stop.throwIfAborted();
+      const situation = await this.observe();
+      const action = step(situation);
+      if (action.kind === "end") {
+        const { passes, inventory } = this;
+        return { kind: "done", passes, ...(inventory !== undefined && { inventory }) };
+      }
+      if (action.kind === "stop" || action.kind === "rollBack") return this.stopped(action);
+      if (action.kind === "retry") {
+        this.openAtLastFailure = situation.plan.steps.length;
+        this.shown = shownBy(situation.plan);
+        this.failure = undefined;
+        continue;
+      }
+      await this.carryOut(action, situation.plan).catch((error: unknown) => this.fail(error));
+    }
+  }
+
+  private stopped(action: Extract<Action, { kind: "stop" | "rollBack" }>): RunResult {
+    return {
+      kind: "stopped",
+      result: action.kind === "stop" ? action.result : "rollBack",
+      reason: action.reason,
+      state: this.state,
+      ...(this.failure !== undefined && { failure: this.failure }),
+    };
+  }
+
+  /** What failed is read from the records before anything is decided about it. */
+  private async fail(error: unknown): Promise<void> {
+    this.options.stop.throwIfAborted();
+    if (!isCapstanError(error)) throw error;
+    this.failure = error;
+    this.state = await this.options.engine.readState(this.goal.stack);
+  }
+
+  private async observe(): Promise<Situation> {
+    const { options, state } = this;
+    const seen = await this.look();
+    return {
+      plan: this.planAgain(seen),
+      prior: state,
+      shown: this.shown,
+      done: this.done,
+      ready: readyKeys(seen),
+      alive: aliveKeys(seen),
+      nowMs: options.clock.now(),
+      unsettled: options.engine.unsettled,
+      ...(this.failure !== undefined && { failure: this.failure.message }),
+      openAtLastFailure: this.openAtLastFailure,
+      onFailure: options.onFailure,
+      closed: this.closed,
+      ...(this.inventory !== undefined && { differences: this.inventory.differences }),
+    };
+  }
+
+  /** Toward the frozen target of this run: what is left of it. */
+  private planAgain(seen: Look): Plan {
+    const { goal, state, options } = this;
+    const { number: _number, ...occasion } = goal.transaction;
+    const plan = makePlan({
+      wish: { kind: "recorded", target: goal.target },
+      provider: options.provider,
+      prior: state,
+      ...seen,
+      ...occasionOf(occasion),
+    });
+    const removable = new Set([
+      ...goal.abandoned.map(({ id }) => id),
+      ...plan.abandoned.filter(({ who }) => this.mayHaveMade(who)).map(({ id }) => id),
+    ]);
+    return {
+      ...plan,
+      transaction: goal.transaction,
+      abandoned: plan.abandoned.filter(({ id }) => removable.has(id)),
+    };
+  }
+
+  /** Whether a resource can come from the transaction that this run takes back or goes on with. */
+  private mayHaveMade({ kind, name }: { readonly kind: string; readonly name: string }): boolean {
+    const { transaction } = this.state;
+    return [this.goal.target, ...(transaction === undefined ? [] : [transaction.target])].some(
+      ({ nodes }) => nodes.some((node) => node.kind === kind && node.name === name),
+    );
+  }
+
+  private look(): Promise<Look> {
+    const { provider, clock, stop } = this.options;
+    const { cluster, transaction } = this.goal;
+    const scope = { cluster, clusterUid: transaction.clusterUid };
+    return look(provider, callContext(clock, stop), scope, this.state);
+  }
+
+  private async carryOut(
+    action: Exclude<Action, { kind: "end" | "stop" | "rollBack" | "retry" }>,
+    plan: Plan,
+  ): Promise<void> {
+    const { engine, clock, provider, stop, report } = this.options;
+    const { stack } = this.goal;
+    switch (action.kind) {
+      case "settle":
+        report({ kind: "recovering", reason: action.reason });
+        await clock.sleep(timingOf(provider).longestCallMs, stop);
+        engine.unsettled = false;
+        this.state = await engine.readState(stack);
+        return;
+      case "refresh":
+        report({ kind: "recovering", reason: `${action.keys.join(", ")}: ${action.reason}` });
+        this.state = await refreshRecords(stack, this.state, action.keys, this.tools());
+        return;
+      case "remove":
+        return this.remove(action.resources);
+      case "resolve":
+        report({ kind: "recovering", reason: `${action.keys.join(", ")}: ${action.reason}` });
+        this.state = await resolvePendingCreates(stack, this.state, this.tools());
+        return;
+      case "begin":
+        return this.pass(plan, { kind: "begin" });
+      case "change":
+        this.passes += 1;
+        report({ ...action, kind: "pass", number: this.passes });
+        await this.pass(plan, { kind: "change", admitted: new Set(action.keys) });
+        for (const key of action.keys) this.done.add(key);
+        return;
+      case "wait":
+        report({ ...action, kind: "waiting" });
+        return this.waitUntilReady(action.keys);
+      case "commit":
+        return this.commit(plan, action.deletions);
+      case "clear":
+        this.passes += 1;
+        report({ ...action, kind: "pass", number: this.passes, keys: action.deletions });
+        this.check(await engine.destroy(stack, this.session()), "cannot clear");
+        return this.close();
+      case "verify":
+        this.inventory = await verifyInventory(this.goal, this.state, this.options);
+        return;
+    }
+  }
+
+  /** Newest first, as nothing of it is in the engine's record, which would know the order. */
+  private async remove(resources: Plan["abandoned"]): Promise<void> {
+    const { lookup } = this.tools().session();
+    for (const { id, who } of resources.toReversed()) await lookup(who.kind).delete(id, { who });
+  }
+
+  private async commit(plan: Plan, deletions: readonly NodeKey[]): Promise<void> {
+    if (deletions.length > 0) this.passes += 1;
+    await this.pass(plan, {
+      kind: "commit",
+      admitted: new Set(),
+      deletions: new Set(deletions),
+    });
+    this.options.report({ kind: "committed", revision: this.goal.transaction.number });
+    await this.close();
+  }
+
+  private async close(): Promise<void> {
+    this.closed = true;
+    if (this.goal.transaction.direction === "forward") return;
+    this.state = await this.options.engine.readState(this.goal.stack);
+  }
+
+  private async pass(plan: Plan, admission: Admission): Promise<void> {
+    const { engine } = this.options;
+    const program = programOf(plan, this.state, admission, this.payloads);
+    this.check(await engine.pass(plan.stack, program, this.session()), "cannot apply");
+    if (admission.kind !== "commit") this.state = await engine.readState(plan.stack);
+  }
+
+  /** Until they run, or one of them never will: what to do then is decided from a new look. */
+  private async waitUntilReady(keys: readonly NodeKey[]): Promise<void> {
+    const { clock, stop, timeoutMs, report } = this.options;
+    const until = Math.min(clock.now() + timeoutMs, this.goal.transaction.deadlineAtMs);
+    const told = new Set<NodeKey>();
+    for (let pollMs = firstPollMs; ; pollMs = Math.min(pollMs * 1.5, longestPollMs)) {
+      await clock.sleep(pollMs, stop);
+      const { sightings } = await this.look();
+      const phaseOf = (key: NodeKey) => {
+        const seen = sightings.get(key);
+        return seen === undefined || seen === "gone" ? "gone" : seen.phase;
+      };
+      const running = keys.filter((key) => phaseOf(key) === "ready");
+      for (const key of running.filter((one) => !told.has(one))) {
+        told.add(key);
+        report({ kind: "ready", key });
+      }
+      const failed = keys.filter((key) => phaseOf(key) === "failed");
+      if (failed.length > 0) throw failedToStart(failed);
+      if (running.length === keys.length || keys.some((key) => phaseOf(key) === "gone")) return;
+      if (clock.now() > until) {
+        throw notReady(
+          keys.filter((key) => !running.includes(key)),
+          timeoutMs,
+        );
+      }
+    }
+  }
+
+  private tools(): RecoveryTools {
+    const { engine, provider, clock, stop } = this.options;
+    const context = callContext(clock, stop);
+    // Recovery also acts between engine runs, under our own lock alone.
+    return { engine, provider, context, session: () => this.session(() => {}) };
+  }
+
+  private session(assertEngineAlive = () => this.options.engine.assertAlive()) {
+    const { provider, clock, timeoutMs } = this.options;
+    this.events.length = 0;
+    return stepwiseSession({
+      provider,
+      clock,
+      timeoutMs,
+      assertEngineAlive,
+      report: (event) => {
+        if (event.state === "failed") this.events.push(event);
+        this.options.report({ kind: "resource", event });
+      },
+    });
+  }
+
+  private check(result: PulumiResult, what: string): void {
+    if (result.code === 0) return;
+    this.options.stop.throwIfAborted();
+    if (this.events.length === 0) throw engineFailed(`${what} ${this.goal.stack}`, result);
+    const hints = [...new Set(this.events.flatMap(({ hint }) => hint ?? []))];
+    throw new CapstanError({
+      code: "CLOUD_FAILED",
+      source: "cloud",
+      subject: this.goal.cluster,
+      message: this.events.map(failureText).join("\n"),
+      ...(hints.length > 0 && { hint: hints.join("; ") }),
+    });
+  }
+}
+
+function failureText({ operation, kind, name, message }: ResourceEvent): string {
+  return `cannot ${operation} ${kind} ${name}: ${message ?? ""}`;
+}
+
+function shownBy({ steps }: Plan): ReadonlySet<string> {
+  return new Set(steps.map(({ kind, key }) => `${kind} ${key}`));
+}
+
+/** The time of a transaction is that of its begin, however often it is looked at again. */
+function occasionOf(transaction: Omit<PlannedTransaction, "number">) {
+  const { clusterUid, owner, direction, by, startedAtMs, deadlineAtMs } = transaction;
+  return {
+    ...{ newClusterUid: clusterUid, owner, direction, by },
+    nowMs: startedAtMs,
+    deadlineMs: deadlineAtMs - startedAtMs,
+  };
+}
+
+function notReady(missing: readonly NodeKey[], timeoutMs: number): CapstanError {
+  return new CapstanError({
+    code: "DEADLINE",
+    source: "cloud",
+    message: `not ready after ${timeoutMs / 1000} s: ${missing.join(", ")}`,
+    hint: "capstan status shows what they do; --timeout gives them longer",
+    retryable: true,
+  });
+}
+
+function failedToStart(keys: readonly NodeKey[]): CapstanError {
+  return new CapstanError({
+    code: "CLOUD_FAILED",
+    source: "cloud",
+    message: `failed to start: ${keys.join(", ")}`,
+  });
+}

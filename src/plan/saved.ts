@@ -1,0 +1,117 @@
+import { hmac } from "@noble/hashes/hmac.js";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import { canonicalJson } from "../api/json.js";
+import type { Observed } from "../provider/port.js";
+import type { Plan } from "./plan.js";
+import type { Sightings } from "./step.js";
+import { cloudResources, type PriorState } from "./target.js";
+
+/** Of a saved plan's file. A file of another format is refused. */
+export const savedPlanFormat = 1;
+
+/**
+ * What a plan was made from, so that it can be told whether that is still so. Digests only: a file that
+ * lies beside a pull request must give nothing away, so they are keyed with what only the state holds.
+ */
+export interface Binding {
+  readonly stack: string;
+  readonly cluster: string;
+  readonly transaction: number;
+  readonly target: string;
+  /** By "<Kind> <namespace>/<name>". */
+  readonly objects: Readonly<Record<string, string>>;
+  /** By node key. */
+  readonly state: Readonly<Record<string, string>>;
+  /** By "<Kind>/<name> (<id>)". */
+  readonly inventory: Readonly<Record<string, string>>;
+  /** "<kind> <key>", in the plan's order. */
+  readonly steps: readonly string[];
+}
+
+/** A file that `plan --out` writes and `up --plan` reads. */
+export interface SavedPlan {
+  readonly format: typeof savedPlanFormat;
+  /** The release that made it: another one may plan otherwise. */
+  readonly release: string;
+  /** As they were given, so relative to the folder where the plan was made. */
+  readonly files: readonly string[];
+  readonly clusters: readonly Binding[];
+  /** Stacks that --prune was to destroy. */
+  readonly prune: readonly string[];
+}
+
+export interface BindingInput {
+  readonly plan: Plan;
+  readonly state: PriorState;
+  readonly seen: { readonly sightings: Sightings; readonly strangers: readonly Observed[] };
+}
+
+/** Pure. */
+export function bindingOf({ plan, state, seen }: BindingInput): Binding {
+  const { sightings, strangers } = seen;
+  const digest = (value: unknown) => keyedDigest(state.transaction?.digestKey ?? "", value);
+  return {
+    stack: plan.stack,
+    cluster: plan.cluster,
+    transaction: plan.transaction.number,
+    target: digest(plan.target),
+    objects: Object.fromEntries(
+      plan.target.objects.map((object) => [
+        `${object.kind} ${object.metadata.namespace}/${object.metadata.name}`,
+        digest(object),
+      ]),
+    ),
+    state: Object.fromEntries(
+      state.resources.map(({ key, urn, id, inputs, outputs, dependsOn, ...rest }) => {
+        const { unfinished, deleting } = rest;
+        const facts: unknown[] = [urn, id ?? "", inputs, outputs, [...dependsOn].sort()];
+        return [key, digest([...facts, unfinished, deleting])];
+      }),
+    ),
+    inventory: Object.fromEntries([
+      ...cloudResources(state).map(({ key, id }) => {
+        const seen = sightings.get(key);
+        const facts = seen === undefined || seen === "gone" ? "gone" : [seen.spec, seen.who];
+        return [`${key} (${id ?? ""})`, digest(facts)];
+      }),
+      ...strangers
+        .filter(({ phase }) => phase !== "gone")
+        .map(({ id, who, spec }) => [`${who.kind}/${who.name} (${id})`, digest([spec, who])]),
+    ]),
+    steps: plan.steps.map(({ kind, key }) => `${kind} ${key}`),
+  };
+}
+
+/** What is no longer as it was when the plan was saved, a line each; empty: nothing moved. Pure. */
+export function whatMoved(saved: Binding, now: Binding): string[] {
+  const isNew = (binding: Binding) => Object.keys(binding.state).length === 0;
+  if (isNew(saved) !== isNew(now)) {
+    return [`Cluster ${now.cluster} ${isNew(now) ? "was destroyed" : "was created"}`];
+  }
+  const moved = [
+    ...differences("object", saved.objects, now.objects),
+    ...differences("the state of", saved.state, now.state),
+    ...differences("in the cloud,", saved.inventory, now.inventory),
+  ];
+  if (moved.length > 0) return moved;
+  return saved.target === now.target && canonicalJson(saved.steps) === canonicalJson(now.steps)
+    ? []
+    : [`what is planned for ${now.cluster}`];
+}
+
+function differences(what: string, saved: Binding["state"], now: Binding["state"]): string[] {
+  const keys = [...new Set([...Object.keys(saved), ...Object.keys(now)])].sort();
+  return keys
+    .filter((key) => saved[key] !== now[key])
+    .map((key) => {
+      const how =
+        saved[key] === undefined ? "is new" : now[key] === undefined ? "is gone" : "has changed";
+      return `${what} ${key} ${how}`;
+    });
+}
+
+function keyedDigest(key: string, value: unknown): string {
+  const digest = hmac(sha256, utf8ToBytes(key), utf8ToBytes(canonicalJson(value)));
+  return bytesToHex(digest).slice(0, 32);
+}

@@ -1,0 +1,187 @@
+import semver from "semver";
+import { CapstanError } from "../api/error.js";
+import { keyOf, type NodeKey } from "../graph/graph.js";
+import type { InfrastructureProvider } from "../provider/port.js";
+import { machineKey } from "./hosts.js";
+import { canServe } from "./judge.js";
+import type { Plan } from "./plan.js";
+import type { Step } from "./step.js";
+import { type RecordedResource, recordedSpec, type Target, type TargetMachine } from "./target.js";
+
+/**
+ * Whether a step can be taken back. `reversible`: exactly. `compensable`: by deleting and making
+ * again, which only stateless workers and infrastructure survive without loss. `pointOfNoReturn`: not
+ * at all; once it has begun, recovery goes forward only. Architecture section 6.
+ */
+export type UndoClass = "reversible" | "compensable" | "pointOfNoReturn";
+
+/** From what is lost least to what is lost most. */
+export const undoClasses: readonly UndoClass[] = ["reversible", "compensable", "pointOfNoReturn"];
+
+/** How one step can be taken back, and why not better. */
+export interface StepUndo {
+  readonly key: NodeKey;
+  readonly step: Step["kind"];
+  readonly class: UndoClass;
+  /** Empty for what is reversible. */
+  readonly reason: string;
+}
+
+export interface UndoQuestion {
+  readonly provider: InfrastructureProvider;
+  readonly steps: readonly Step[];
+  readonly target: Target;
+  /** The last committed target, if there is one. */
+  readonly from: Target | undefined;
+  /** What is recorded and not gone from the cloud. */
+  readonly recorded: readonly RecordedResource[];
+}
+
+/** One answer for each step, in their order. Pure. */
+export function undoOf(question: UndoQuestion): StepUndo[] {
+  const crossing = new Set(crossingHosts(question.target, question.from));
+  return question.steps.map((step) => ({
+    key: step.key,
+    step: step.kind,
+    ...classOf(step, question, crossing),
+  }));
+}
+
+/**
+ * Hosts of the target whose control plane is of a newer minor version than any of the committed
+ * revision: its API server writes objects that older ones cannot read. In name order. Pure.
+ * Source: reference/cluster-api.md 4 (kubeadm takes no control plane back).
+ */
+export function crossingHosts(target: Target, from: Target | undefined): NodeKey[] {
+  const newest = Math.max(...(from?.machines ?? []).map(controlPlaneMinor));
+  if (newest === -Infinity) return [];
+  return target.machines
+    .filter((machine) => controlPlaneMinor(machine) > newest)
+    .map(({ host }) => host);
+}
+
+/** Throws NOT_REVERSIBLE naming every step that is worse than what is allowed. */
+export function refuseBeyond(
+  { undo, cluster }: Pick<Plan, "undo" | "cluster">,
+  worst?: UndoClass,
+): void {
+  if (worst === undefined) return;
+  const allowed = undoClasses.slice(0, undoClasses.indexOf(worst) + 1);
+  const refused = undo.filter((one) => !allowed.includes(one.class));
+  if (refused.length === 0) return;
+  throw new CapstanError({
+    code: "NOT_REVERSIBLE",
+    source: "user",
+    subject: cluster,
+    message: refused
+      .map(
+        ({ step, key, class: found, reason }) =>
+          `cannot ${step} ${key}: it is ${undoNames[found]}: ${reason}`,
+      )
+      .join("\n"),
+    hint: "nothing was changed; leave the change out, or ask for less with --require",
+  });
+}
+
+/**
+ * "Undo: every step can be taken back until the commit; then 2 resources are deleted". Empty for a plan
+ * that does nothing, or that takes something back itself. Pure.
+ */
+export function undoText({
+  undo,
+  transaction,
+  empty,
+}: Pick<Plan, "undo" | "transaction" | "empty">): string {
+  if (empty || transaction.direction === "back") return "";
+  const before = undo.filter(({ step }) => step !== "delete");
+  const deletions = undo.length - before.length;
+  const crossing = before.find((one) => one.class === "pointOfNoReturn");
+  const rebuilt = before.filter((one) => one.class === "compensable").length;
+  const until =
+    crossing === undefined
+      ? "every step can be taken back until the commit"
+      : `only until ${crossing.key} is ${crossing.step}d: ${crossing.reason}`;
+  const how = rebuilt === 0 ? "" : `, ${rebuilt} of them by making something new`;
+  const then = deletions === 0 ? "" : `; then ${countOf(deletions, "resource")} deleted`;
+  return `Undo: ${until}${how}${then}`;
+}
+
+function countOf(number: number, what: string): string {
+  return number === 1 ? `1 ${what} is` : `${number} ${what}s are`;
+}
+
+/** The classes as people read them. */
+export const undoNames: Readonly<Record<UndoClass, string>> = {
+  reversible: "reversible",
+  compensable: "compensable only",
+  pointOfNoReturn: "a point of no return",
+};
+
+type Answer = Pick<StepUndo, "class" | "reason">;
+
+const reversible: Answer = { class: "reversible", reason: "" };
+
+function classOf(step: Step, question: UndoQuestion, crossing: ReadonlySet<NodeKey>): Answer {
+  if (step.kind !== "delete" && crossing.has(step.key)) {
+    const reason = "a newer control plane cannot be taken back to an older one";
+    return { class: "pointOfNoReturn", reason };
+  }
+  switch (step.kind) {
+    case "create":
+      return reversible;
+    case "update":
+      return undoOfUpdate(step.key, question);
+    case "delete":
+      return undoOfDeletion(step.key, question);
+  }
+}
+
+/** Taken back by the opposite update, if the provider can make that one in place too. */
+function undoOfUpdate(key: NodeKey, question: UndoQuestion): Answer {
+  const { provider, target, recorded } = question;
+  const record = recorded.find((one) => one.key === key);
+  const node = target.nodes.find((one) => keyOf(one) === key);
+  if (record === undefined || node === undefined) return reversible;
+  const back = provider.verdict(node.kind, node.spec, withRefsOf(node.spec, recordedSpec(record)));
+  if (canServe(back)) return reversible;
+  const why = back.kind === "replace" || back.kind === "unsupported" ? back.reason : "";
+  return isMember(key, question)
+    ? { class: "pointOfNoReturn", reason: `a control-plane machine would lose its data: ${why}` }
+    : { class: "compensable", reason: `taken back by making a new one: ${why}` };
+}
+
+/** What a Ref stands for is not known here and is no change of the step's: it counts as the same. */
+function withRefsOf(
+  wanted: RecordedResource["inputs"],
+  recorded: RecordedResource["inputs"],
+): RecordedResource["inputs"] {
+  return Object.fromEntries(
+    Object.entries(recorded).map(([path, value]) => {
+      const other = wanted[path];
+      const isReference = typeof other === "object" && other !== null && "$ref" in other;
+      return [path, isReference ? other : value];
+    }),
+  );
+}
+
+function undoOfDeletion(key: NodeKey, question: UndoQuestion): Answer {
+  const record = question.recorded.find((one) => one.key === key);
+  if (record === undefined) return reversible;
+  return isMember(key, question)
+    ? { class: "pointOfNoReturn", reason: "what a control-plane machine stores goes with it" }
+    : { class: "compensable", reason: "deleted after the commit; rollback --to makes a new one" };
+}
+
+/** Whether a resource is the host of a control-plane machine, in the target or before. */
+function isMember(key: NodeKey, { target, from, recorded }: UndoQuestion): boolean {
+  const machines = [...target.machines, ...(from?.machines ?? [])];
+  const parent = recorded.find((one) => one.key === key)?.parent;
+  return machines.some(
+    ({ controlPlane, host, name }) => controlPlane && (host === key || machineKey(name) === parent),
+  );
+}
+
+function controlPlaneMinor({ controlPlane, spec }: TargetMachine): number {
+  const version = controlPlane ? semver.parse(spec.versions.controlPlane ?? "") : null;
+  return version === null ? -Infinity : version.major * 1_000 + version.minor;
+}

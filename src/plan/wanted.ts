@@ -1,0 +1,108 @@
+import { CapstanError } from "../api/error.js";
+import type { JsonObject } from "../api/json.js";
+import { type AnyObject, type ClusterObject, type Desired } from "../api/types.js";
+import { compileParts, templateJudge } from "../compile/compile.js";
+import { type GraphNode, keyOf, type ResourceGraph } from "../graph/graph.js";
+import type { InfrastructureProvider } from "../provider/port.js";
+import { type ExpandedMachine, expandMachines } from "../sets/expand.js";
+import { inNameOrder } from "./changes.js";
+import type { Target } from "./target.js";
+
+/** Where somebody wants a cluster to go: to what objects say, or to a graph that was recorded. */
+export type Wish =
+  | { readonly kind: "objects"; readonly desired: Desired }
+  | { readonly kind: "recorded"; readonly target: Target };
+
+/** What a wish comes to, before it is held against state and cloud. */
+export interface Wanted {
+  readonly cluster: ClusterObject;
+  /** In name order. */
+  readonly objects: readonly AnyObject[];
+  readonly machines: readonly ExpandedMachine[];
+  /** Shared infrastructure, without names of later generations when compiled. */
+  readonly infrastructure: ResourceGraph;
+  /** Inputs of each machine's host, by machine; may hold Refs to the infrastructure. */
+  readonly hosts: ReadonlyMap<string, JsonObject>;
+}
+
+/**
+ * Objects are compiled; a recorded graph is taken as it was frozen, whatever this release would
+ * compile today (architecture section 6). `recorded` are the machines of the last transaction.
+ * Pure. Throws INVALID_INPUT for names that clash.
+ */
+export function wantedBy(
+  wish: Wish,
+  provider: InfrastructureProvider,
+  recorded: readonly ExpandedMachine[],
+): Wanted {
+  return wish.kind === "objects"
+    ? compiled(wish.desired, provider, recorded)
+    : frozen(wish.target, provider);
+}
+
+function compiled(
+  desired: Desired,
+  provider: InfrastructureProvider,
+  recorded: readonly ExpandedMachine[],
+): Wanted {
+  const { cluster, machineDeployments, machineSets } = desired;
+  const machines = expandMachines(desired, recorded, templateJudge(provider, cluster));
+  refuseDuplicates(machines);
+  const objects: AnyObject[] = [
+    cluster,
+    ...machineDeployments,
+    ...machineSets,
+    ...desired.machines,
+  ];
+  return {
+    cluster,
+    objects: objects.sort((left, right) => inNameOrder(objectKey(left), objectKey(right))),
+    machines,
+    ...compileParts(provider, cluster, machines),
+  };
+}
+
+function frozen(target: Target, provider: InfrastructureProvider): Wanted {
+  const nodes = new Map(target.nodes.map((node) => [keyOf(node), node]));
+  return {
+    cluster: clusterIn(target),
+    objects: target.objects,
+    machines: target.machines.map(({ host: _host, controlPlane: _member, ...machine }) => machine),
+    infrastructure: target.nodes.filter(
+      ({ type, kind }) => type === "resource" && kind !== provider.hostKind,
+    ),
+    hosts: new Map(
+      target.machines.map(({ name, host }) => [name, (nodes.get(host) as GraphNode).spec]),
+    ),
+  };
+}
+
+/** The Cluster that a target is about. */
+export function clusterIn(target: Target): ClusterObject {
+  const cluster = target.objects.find(({ kind }) => kind === "Cluster");
+  if (cluster?.kind !== "Cluster") throw new Error("a target holds its Cluster");
+  return cluster;
+}
+
+/** The same cluster with nothing in it: where the rollback of a first creation goes. Pure. */
+export function emptied(target: Target): Target {
+  return { ...target, objects: [clusterIn(target)], machines: [], nodes: [] };
+}
+
+function refuseDuplicates(machines: readonly ExpandedMachine[]): void {
+  const seen = new Set<string>();
+  const twins = machines.filter(({ name }) => seen.has(name) || !seen.add(name));
+  if (twins.length === 0) return;
+  throw new CapstanError({
+    code: "INVALID_INPUT",
+    source: "user",
+    message: twins
+      .map(({ name }) => `cannot name a Machine ${name}: a Machine and a set both use that name`)
+      .join("\n"),
+    hint: "rename the Machine or the set",
+  });
+}
+
+function objectKey(object: AnyObject): string {
+  return `${object.kind}/${object.metadata.namespace}/${object.metadata.name}`;
+}

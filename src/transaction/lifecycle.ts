@@ -1,0 +1,224 @@
+import type { NodeKey } from "../graph/graph.js";
+import { type Abandoned, isOpen, type Plan } from "../plan/plan.js";
+import type { PendingOperation, PriorState } from "../plan/target.js";
+import { nextAction } from "./admit.js";
+
+/** Where a stack stands, as its records alone tell. docs/lifecycle.md says what is true in each. */
+export type Standing =
+  /** Nothing is recorded. */
+  | "absent"
+  | "idle"
+  /** A transaction toward what somebody asked for is not committed. */
+  | "forward"
+  /** A transaction back to the last revision is not committed. */
+  | "back"
+  /** Committed, but what was superseded is not all deleted, or an operation was left pending. */
+  | "owing";
+
+/** Pure. What only a look at the cloud can tell (drift, abandoned resources) does not count. */
+export function standingOf(prior: PriorState): Standing {
+  if (prior.transaction === undefined) return prior.resources.length === 0 ? "absent" : "owing";
+  if (isOpen(prior)) return prior.transaction.direction;
+  const wanted = new Set(
+    prior.revision?.target.nodes.map(({ kind, name }) => `${kind}/${name}`) ?? [],
+  );
+  const owed = prior.resources.some(
+    ({ key, type, kind, deleting, unfinished }) =>
+      deleting ||
+      unfinished ||
+      (type === "resource" && !["Transaction", "Revision"].includes(kind) && !wanted.has(key)),
+  );
+  return owed || prior.pending.length > 0 ? "owing" : "idle";
+}
+
+/** Everything that decides what a run does next. */
+export interface Situation {
+  /** Toward the target of this run, made from the present state and a present look at the cloud. */
+  readonly plan: Plan;
+  readonly prior: PriorState;
+  /** "<kind> <key>" of each step that this run's first plan showed. */
+  readonly shown: ReadonlySet<string>;
+  /** Creations and updates whose pass this run has ended well. */
+  readonly done: ReadonlySet<NodeKey>;
+  /** Hosts that the cloud shows running. */
+  readonly ready: ReadonlySet<NodeKey>;
+  /** Everything of this cluster that the cloud shows alive, recorded or not. */
+  readonly alive: ReadonlySet<NodeKey>;
+  readonly nowMs: number;
+  /** The lock was taken from somebody dead, and what they last asked of the cloud may still happen. */
+  readonly unsettled: boolean;
+  /** What the last action failed with. */
+  readonly failure?: string;
+  /** Open steps when the failure before that one came; more than any number without. */
+  readonly openAtLastFailure: number;
+  readonly onFailure: "rollBack" | "keep";
+  /** The last pass, that commits and deletes, has ended well in this run. */
+  readonly closed: boolean;
+  /** What two listings say against the state; undefined before they were made. */
+  readonly differences?: readonly string[];
+}
+
+/** The next thing to do. Pure data; the reason is for people. */
+export type Action =
+  /** Let every call of a dead predecessor come to its end. */
+  | { readonly kind: "settle"; readonly reason: string }
+  | { readonly kind: "refresh"; readonly keys: readonly NodeKey[]; readonly reason: string }
+  | { readonly kind: "remove"; readonly resources: readonly Abandoned[]; readonly reason: string }
+  /** Find out about interrupted creations, and clear their entries. */
+  | { readonly kind: "resolve"; readonly keys: readonly NodeKey[]; readonly reason: string }
+  /** Write Transaction, and nothing else. */
+  | { readonly kind: "begin"; readonly number: number; readonly reason: string }
+  | { readonly kind: "change"; readonly keys: readonly NodeKey[]; readonly reason: string }
+  | { readonly kind: "wait"; readonly keys: readonly NodeKey[]; readonly reason: string }
+  | { readonly kind: "commit"; readonly deletions: readonly NodeKey[]; readonly reason: string }
+  /** Delete everything that is recorded: back to nothing. */
+  | { readonly kind: "clear"; readonly deletions: readonly NodeKey[]; readonly reason: string }
+  /** Two consistent listings against the state. */
+  | { readonly kind: "verify"; readonly reason: string }
+  /** Try again what is left, after a failure in which something was achieved. */
+  | { readonly kind: "retry"; readonly reason: string }
+  | { readonly kind: "rollBack"; readonly reason: string }
+  | { readonly kind: "end" }
+  | { readonly kind: "stop"; readonly result: StopResult; readonly reason: string };
+
+export type StopResult =
+  /** Nothing was begun. */
+  | "untouched"
+  /** The transaction stays open, as was asked. */
+  | "kept"
+  /** The transaction stays open: past its point of no return there is only forward. */
+  | "forwardOnly"
+  /** Committed, but not everything superseded could be deleted. */
+  | "owing"
+  /** Rolled back in part only. */
+  | "incomplete";
+
+/**
+ * The transaction's state machine: one decision from everything that is known, never from what
+ * happened before. Whoever comes next makes the same decisions from the same records. Pure;
+ * architecture section 6, docs/lifecycle.md.
+ */
+export function step(situation: Situation): Action {
+  const { plan, failure } = situation;
+  if (failure !== undefined) return afterFailure(situation, failure);
+  if (situation.closed) return afterClosing(situation);
+  const recovery = recoveryOf(situation);
+  if (recovery !== undefined) return recovery;
+  const [surprise] = plan.steps.filter((one) => !situation.shown.has(`${one.kind} ${one.key}`));
+  if (surprise !== undefined) {
+    const what = `${surprise.key} has to be ${pastTense[surprise.kind]} now, which the plan did not show`;
+    return afterFailure(situation, surprise.reason === "" ? what : `${what}: ${surprise.reason}`);
+  }
+  if (!isBegun(situation)) {
+    const reason = "what is going to be done is recorded first";
+    return { kind: "begin", number: plan.transaction.number, reason };
+  }
+  if (situation.nowMs > plan.transaction.deadlineAtMs) {
+    return afterFailure(situation, "it was not done by its deadline");
+  }
+  return onward(situation);
+}
+
+const pastTense = { create: "created", update: "updated", delete: "deleted" } as const;
+
+/** The gate before every pass: what a dead predecessor left is dealt with first. */
+function recoveryOf({ plan, prior, unsettled }: Situation): Action | undefined {
+  if (unsettled) {
+    return { kind: "settle", reason: "what a dead command last asked for may still happen" };
+  }
+  if (plan.stale.length > 0) {
+    return {
+      kind: "refresh",
+      keys: plan.stale,
+      reason: "their records are not what the cloud shows",
+    };
+  }
+  const interrupted = prior.pending.filter(({ type }) => type !== "creating");
+  if (interrupted.length > 0) {
+    const keys = interrupted.map(({ key }) => key);
+    return { kind: "refresh", keys, reason: "an engine was killed while it changed them" };
+  }
+  if (plan.abandoned.length > 0) {
+    const reason = "an apply that broke off left them in no record";
+    return { kind: "remove", resources: plan.abandoned, reason };
+  }
+  const creates = prior.pending.filter(({ type }) => type === "creating");
+  if (creates.length > 0 && creates.every((one) => isResolvable(one, plan, prior))) {
+    const keys = creates.map(({ key }) => key);
+    return { kind: "resolve", keys, reason: "an engine was killed while it created them" };
+  }
+  return undefined;
+}
+
+/** One that the target wants is found again and recorded by the pass that makes it. */
+function isResolvable({ key }: PendingOperation, plan: Plan, prior: PriorState): boolean {
+  const wanted = plan.steps.some((one) => one.kind === "create" && one.key === key);
+  return !wanted || prior.resources.some((one) => one.key === key);
+}
+
+/** Changes in admitted order, waiting between, then the commit with its deletions. */
+function onward(situation: Situation): Action {
+  const { plan, done } = situation;
+  if (leadsToNothing(situation)) {
+    const deletions = plan.steps.map(({ key }) => key);
+    return { kind: "clear", deletions, reason: "there was nothing before" };
+  }
+  const action = nextAction(plan, { applied: new Set(), ready: readyFor(situation) });
+  const again = action.kind === "change" ? action.keys.filter((key) => done.has(key)) : [];
+  if (again.length > 0) {
+    const reason = `the cloud accepted a change of ${again.join(", ")} and does not show it`;
+    return afterFailure(situation, reason);
+  }
+  return action;
+}
+
+/** A rollback waits for what it made or changed itself: what did not run before need not run now. */
+function readyFor({ plan, done, ready }: Situation): ReadonlySet<NodeKey> {
+  if (plan.transaction.direction === "forward") return ready;
+  const untouched = plan.target.machines.map(({ host }) => host).filter((key) => !done.has(key));
+  return new Set([...ready, ...untouched]);
+}
+
+function afterClosing({ plan, differences }: Situation): Action {
+  if (plan.transaction.direction === "forward") return { kind: "end" };
+  if (differences === undefined) {
+    return { kind: "verify", reason: "the cloud has to show what is recorded, and nothing else" };
+  }
+  const open = plan.steps.map(({ kind, key }) => `${key} is still to be ${pastTense[kind]}`);
+  const wrong = [...differences, ...open];
+  if (wrong.length === 0) return { kind: "end" };
+  return { kind: "stop", result: "incomplete", reason: wrong.join("\n") };
+}
+
+function afterFailure(situation: Situation, failure: string): Action {
+  const { plan, prior, openAtLastFailure, onFailure } = situation;
+  const stop = (result: StopResult): Action => ({ kind: "stop", result, reason: failure });
+  const back = plan.transaction.direction === "back";
+  const committed = prior.revision?.number === plan.transaction.number;
+  if (back || committed) {
+    if (plan.steps.length < openAtLastFailure) return { kind: "retry", reason: failure };
+    return stop(back ? "incomplete" : "owing");
+  }
+  if (!isBegun(situation)) return stop("untouched");
+  if (crossed(situation) !== undefined) return stop("forwardOnly");
+  return onFailure === "keep" ? stop("kept") : { kind: "rollBack", reason: failure };
+}
+
+/**
+ * The host with which an open transaction has gone beyond its point of no return: it is alive and
+ * shows what cannot be taken back. Pure.
+ */
+export function crossed({ plan, alive }: Pick<Situation, "plan" | "alive">): NodeKey | undefined {
+  return plan.crossings.find((key) => {
+    const open = plan.steps.find((one) => one.key === key);
+    return alive.has(key) && !(open?.kind === "update" && open.changes.length > 0);
+  });
+}
+
+function isBegun({ plan, prior }: Situation): boolean {
+  return prior.transaction?.number === plan.transaction.number;
+}
+
+function leadsToNothing({ plan, prior }: Situation): boolean {
+  return plan.transaction.direction === "back" && prior.revision === undefined;
+}
