@@ -1,73 +1,169 @@
-import { clearFaults } from "../scenario/cloud-faults.js";
-import { type Boundary, startUpTo } from "./boundary.js";
-import type { Operation } from "./operation.js";
-import { type Recovered, recover, type Recovery } from "./recovery.js";
-import { stuckWith } from "./verdict.js";
 import type { Sandbox } from "../scenario/sandbox.js";
+import { clearFaults } from "../scenario/cloud-faults.js";
+import { type Boundary, callBoundaries, startUpTo } from "./boundary.js";
+import { type Disturbance, isSpoiling, killAt, letLateCallGo, spoilAt } from "./disturbance.js";
+import type { Operation } from "./operation.js";
+import type { Picker } from "./random.js";
+import {
+  exitCodeOf,
+  finalDestroy,
+  judgeAt,
+  type Recovered,
+  recover,
+  type Recovery,
+  startRecovery,
+} from "./recovery.js";
+import { stuckWith, verdictProblems } from "./verdict.js";
 
-export const kills = ["tree", "cli"] as const;
-/** Whom SIGKILL meets: everything, or the command alone, so that what it started lives on. */
-export type Kill = (typeof kills)[number];
-
-/** One operation, killed at one boundary. */
+/** One operation, disturbed at one boundary. */
 export interface Aim {
   readonly operation: Operation;
   readonly boundary: Boundary;
-  readonly kill: Kill;
+  readonly disturbance: Disturbance;
 }
 
-/** What became of one recovery after one kill. */
+/** What is done about it. */
+export interface Job {
+  readonly aim: Aim;
+  readonly ways: readonly Recovery[];
+  /** The recovery is killed as well, at a boundary of its own that this picks. */
+  readonly again?: Picker;
+  /** In the end everything is destroyed. */
+  readonly destroys?: boolean;
+}
+
+/** What became of one recovery. */
 export interface Result extends Recovered {
   readonly aim: Aim;
-  readonly recovery: Recovery;
+  /** "none": the command came through by itself, or took itself back. */
+  readonly recovery: Recovery | "none";
+  /** Where the recovery was killed as well. */
+  readonly second?: Boundary;
+  /** False when the run never came to the boundary. */
   readonly hit: boolean;
   readonly seconds: number;
 }
 
-/** Kills one run at its boundary and recovers in each of the given ways, each from where the kill left it. */
-export async function attempt(
-  baseline: Sandbox,
-  stack: string,
-  aim: Aim,
-  ways: readonly Recovery[],
-): Promise<Result[]> {
+/** Disturbs one run and recovers in each of the given ways, each from where the disturbance left it. */
+export async function attempt(baseline: Sandbox, stack: string, job: Job): Promise<Result[]> {
+  const { aim } = job;
+  const sandbox = baseline.copy();
   const begin = Date.now();
-  const killed = baseline.copy();
+  const failed = (recovery: Result["recovery"], hit: boolean, error: unknown): Result => {
+    const verdict = stuckWith(error instanceof Error ? error.message : String(error));
+    const nowhere = { reached: "neither", target: undefined, verdict } as const;
+    return { ...nowhere, aim, recovery, hit, seconds: secondsSince(begin) };
+  };
   try {
-    const failure = await killAt(killed, aim).then(
-      () => undefined,
-      (error: unknown) => stuckWith(error instanceof Error ? error.message : String(error)),
-    );
-    const seconds = (Date.now() - begin) / 1000 / ways.length;
-    if (failure !== undefined) {
-      return ways.map((recovery) => ({
-        ...{ aim, recovery, hit: false, seconds, reached: "neither", verdict: failure },
-      }));
-    }
-    const results: Result[] = [];
-    for (const [index, recovery] of ways.entries()) {
-      // The last one may use up what the kill left.
-      const sandbox = index === ways.length - 1 ? killed : killed.copy();
-      const from = Date.now();
-      try {
-        const recovered = await recover(sandbox, stack, aim.operation, recovery);
-        const took = seconds + (Date.now() - from) / 1000;
-        results.push({ ...recovered, aim, recovery, hit: true, seconds: took });
-      } finally {
-        if (sandbox !== killed) await sandbox.close();
-      }
+    const ended = await afterDisturbance(sandbox, stack, aim);
+    const seconds = secondsSince(begin);
+    const results: Result[] =
+      ended === undefined ? [] : [{ ...ended, aim, recovery: "none", hit: true, seconds }];
+    for (const recovery of waysAfter(ended, job.ways)) {
+      const result = await recoverOnce(sandbox, stack, job, recovery).catch((error: unknown) =>
+        failed(recovery, true, error),
+      );
+      results.push({ ...result, seconds: result.seconds + seconds });
     }
     return results;
+  } catch (error) {
+    return [failed("none", false, error)];
   } finally {
-    await killed.close();
+    await sandbox.close();
   }
 }
 
-async function killAt(sandbox: Sandbox, { operation, boundary, kill }: Aim): Promise<void> {
-  const { breaks } = operation;
-  if (breaks !== undefined) await sandbox.fault(breaks.call, "fail", "--name", breaks.name);
-  const command = await startUpTo(sandbox, boundary, () => operation.start(sandbox));
-  if (kill === "tree") await command.killTree();
-  else await command.killAlone();
-  clearFaults(sandbox.cloudFile);
+/** What came through needs nothing more; what took itself back is tried again; else all ways. */
+function waysAfter(ended: Recovered | undefined, ways: readonly Recovery[]): readonly Recovery[] {
+  if (ended === undefined) return ways;
+  return ended.reached === "target" ? [] : ["same"];
+}
+
+/** Disturbs; a run that ended all the same is judged where it ended. */
+async function afterDisturbance(
+  sandbox: Sandbox,
+  stack: string,
+  aim: Aim,
+): Promise<Recovered | undefined> {
+  const { operation, boundary, disturbance } = aim;
+  if (!isSpoiling(disturbance)) {
+    await killAt(sandbox, operation, boundary, disturbance);
+    return undefined;
+  }
+  const { code, said } = await spoilAt(sandbox, operation, boundary, disturbance);
+  switch (code) {
+    case 0:
+      return judgeAt(sandbox, stack, "target", operation.target);
+    case 1:
+      return judgeAt(sandbox, stack, "previous", operation.previous);
+    case 3:
+    case 4:
+      // It says that something is left: the recovery has to do the rest.
+      return undefined;
+    default:
+      throw new Error(`it exits with ${code}: ${said}`);
+  }
+}
+
+async function recoverOnce(
+  left: Sandbox,
+  stack: string,
+  { aim, again, destroys }: Job,
+  recovery: Recovery,
+): Promise<Result> {
+  const begin = Date.now();
+  // What was started there may live on: then it cannot be copied.
+  const isShared = aim.disturbance === "tree" || isSpoiling(aim.disturbance);
+  const sandbox = isShared ? left.copy() : left;
+  try {
+    const { operation } = aim;
+    const second =
+      again === undefined
+        ? undefined
+        : await killRecovery(sandbox, stack, { aim, again, recovery });
+    let recovered = await recover(sandbox, stack, operation, recovery);
+    if (aim.disturbance === "late" && verdictProblems(recovered.verdict).length === 0) {
+      await letLateCallGo(sandbox);
+      recovered = await judgeAt(sandbox, stack, recovered.reached, recovered.target);
+    }
+    if (destroys === true && verdictProblems(recovered.verdict).length === 0) {
+      recovered = await finalDestroy(sandbox, stack, recovered);
+    }
+    const rest = { hit: true, seconds: secondsSince(begin) };
+    return { ...recovered, aim, recovery, ...(second && { second }), ...rest };
+  } finally {
+    if (isShared) await sandbox.close();
+  }
+}
+
+/** Finds out on a copy which boundaries the recovery passes, and kills it at one of them. */
+async function killRecovery(
+  sandbox: Sandbox,
+  stack: string,
+  {
+    aim,
+    again,
+    recovery,
+  }: { readonly aim: Aim; readonly again: Picker; readonly recovery: Recovery },
+): Promise<Boundary | undefined> {
+  const trial = sandbox.copy();
+  try {
+    const begin = trial.ledgerEnd();
+    await exitCodeOf(startRecovery(trial, stack, aim.operation, recovery));
+    const passed = callBoundaries(trial.ledger(begin));
+    const boundary = again(passed);
+    if (boundary === undefined) return undefined;
+    const command = await startUpTo(sandbox, boundary, () =>
+      startRecovery(sandbox, stack, aim.operation, recovery),
+    );
+    await command.killTree();
+    clearFaults(sandbox.cloudFile);
+    return boundary;
+  } finally {
+    await trial.close();
+  }
+}
+
+function secondsSince(begin: number): number {
+  return (Date.now() - begin) / 1000;
 }

@@ -50,22 +50,8 @@ export function boundaryText({ side, what, name, nth }: Boundary): string {
   return `${side} ${what} ${name ?? "(all)"} #${nth}`;
 }
 
-/** What is known of a boundary that was written as text; undefined for any other text. */
-export function parseBoundary(text: string): Boundary | undefined {
-  const parts = /^(before|after) (\S+) (\S+) #(\d+)$/.exec(text);
-  if (parts === null) return undefined;
-  const [, side, what = "", name = "", nth] = parts;
-  return {
-    side: side as Boundary["side"],
-    kind: cloudCalls.includes(what) ? "call" : "write",
-    what,
-    name: name === "(all)" ? null : name,
-    nth: Number(nth),
-  };
-}
-
 /** Whether a run changes something of the cloud there, as opposed to looking at it. */
-export function isMutating({ what }: Boundary): boolean {
+export function isMutating({ what }: Pick<Boundary, "what">): boolean {
   return what !== "get" && what !== "list";
 }
 
@@ -84,8 +70,10 @@ export async function startUpTo(
   sandbox: Sandbox,
   boundary: Boundary,
   start: () => Command,
+  how: "hang" | "late" = "hang",
 ): Promise<Command> {
-  const isReached = boundary.kind === "call" ? holdCall(sandbox, boundary) : hold(sandbox, boundary);
+  const isReached =
+    boundary.kind === "call" ? holdCall(sandbox, boundary, how) : hold(sandbox, boundary);
   const command = start();
   const where = boundaryText(boundary);
   await until(
@@ -102,8 +90,8 @@ export async function startUpTo(
   return command;
 }
 
-function holdCall(sandbox: Sandbox, boundary: Boundary): () => boolean {
-  const mode = boundary.side === "before" ? "hang" : "hangAfter";
+function holdCall(sandbox: Sandbox, boundary: Boundary, how: "hang" | "late"): () => boolean {
+  const mode = boundary.side === "before" ? how : "hangAfter";
   const begin = sandbox.ledgerEnd();
   aimFault(sandbox, boundary, mode);
   return () =>

@@ -1,7 +1,7 @@
 import { S3Backend } from "../scenario/s3-server.js";
 import { Sandbox, type SandboxOptions } from "../scenario/sandbox.js";
-import { type Aim, attempt, type Result } from "./attempt.js";
-import { type Boundary, boundaryText, callBoundaries, writeBoundaries } from "./boundary.js";
+import { attempt, type Job, type Result } from "./attempt.js";
+import { type Boundary, callBoundaries, writeBoundaries } from "./boundary.js";
 import {
   type Baseline,
   type Operation,
@@ -9,7 +9,8 @@ import {
   operationsOf,
   startUp,
 } from "./operation.js";
-import { exitCodeOf, type Recovery } from "./recovery.js";
+import { prepare } from "./disturbance.js";
+import { exitCodeOf } from "./recovery.js";
 import { stackOf, type Targets, targetsOf } from "./targets.js";
 import { judgeReached, verdictProblems } from "./verdict.js";
 
@@ -60,8 +61,8 @@ export class Stage {
 export async function record(stage: Stage, operation: Operation): Promise<Boundary[]> {
   const sandbox = (await stage.baseline(operation.baseline)).copy();
   try {
-    const { breaks, undisturbed } = operation;
-    if (breaks !== undefined) await sandbox.fault(breaks.call, "fail", "--name", breaks.name);
+    const { undisturbed } = operation;
+    await prepare(sandbox, operation);
     const begin = sandbox.ledgerEnd();
     const command = operation.start(sandbox);
     const code = await exitCodeOf(command);
@@ -80,11 +81,6 @@ export async function record(stage: Stage, operation: Operation): Promise<Bounda
   }
 }
 
-export interface Job {
-  readonly aim: Aim;
-  readonly ways: readonly Recovery[];
-}
-
 /** Works jobs off, some side by side, and tells each result as soon as it is there. */
 export async function workOff(
   stage: Stage,
@@ -95,9 +91,9 @@ export async function workOff(
   const results: Result[] = [];
   const queue = jobs.values();
   const work = async () => {
-    for (const { aim, ways } of queue) {
-      const baseline = await stage.baseline(aim.operation.baseline);
-      for (const result of await attempt(baseline, stage.stack, aim, ways)) {
+    for (const job of queue) {
+      const baseline = await stage.baseline(job.aim.operation.baseline);
+      for (const result of await attempt(baseline, stage.stack, job)) {
         results.push(result);
         tell(result);
       }
@@ -105,12 +101,4 @@ export async function workOff(
   };
   await Promise.all(Array.from({ length: workers }, work));
   return results;
-}
-
-/** The boundaries that were recorded and not hit. */
-export function missed(recorded: readonly Boundary[], results: readonly Result[]): string[] {
-  const hit = new Set(
-    results.filter((one) => one.hit).map(({ aim }) => boundaryText(aim.boundary)),
-  );
-  return recorded.map(boundaryText).filter((text) => !hit.has(text));
 }

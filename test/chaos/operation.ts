@@ -2,14 +2,22 @@ import type { Command } from "../scenario/command.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 import { type Target, type Targets, writeTarget } from "./targets.js";
 
-export type OperationName =
-  | ("create" | "update" | "scale" | "shrink" | "replace")
-  /** All machines go. */
-  | "destroy"
-  /** From revision 2 back to 1. */
-  | "rollback"
-  /** A create fails half way, so that it takes itself back. */
-  | "failing";
+/**
+ * rollback: from revision 2 back to 1. failing: a create fails half way, so that it takes itself
+ * back. plain: an update by a plain `pulumi up`.
+ */
+export const operationNames = [
+  "create",
+  "update",
+  "scale",
+  "shrink",
+  "replace",
+  "destroy",
+  "rollback",
+  "failing",
+  "plain",
+] as const;
+export type OperationName = (typeof operationNames)[number];
 
 /** What is there before an operation: nothing, revision 1, or revision 2 with everything updated. */
 export type Baseline = "nothing" | "first" | "updated";
@@ -58,6 +66,14 @@ export function operationsOf(targets: Targets, stack: string): Record<OperationN
       ...change("failing", targets.replaced),
       undisturbed: { code: 1, reaches: first },
       breaks: { call: "create", name: lastWorker(targets) },
+    },
+    plain: {
+      ...change("plain", third),
+      third: targets.shrunk,
+      start: (sandbox) => {
+        writeTarget(sandbox.manifests, third);
+        return sandbox.startPlain("up", stack, "--yes", "--skip-preview");
+      },
     },
   };
 }

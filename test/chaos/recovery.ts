@@ -9,9 +9,11 @@ export const recoveries = ["same", "old", "third", "rollback"] as const;
 /** What the next command asks for: the same target, the one before, another one, or to go back. */
 export type Recovery = (typeof recoveries)[number];
 
-/** Where a recovery ended, and what is wrong there. */
+/** Where a run or a recovery ended, and what is wrong there. */
 export interface Recovered {
   readonly reached: "target" | "previous" | "third" | "nothing" | "neither";
+  /** What is wanted there. */
+  readonly target: Target;
   readonly verdict: Verdict;
 }
 
@@ -55,13 +57,57 @@ export async function recover(
   recovery: Recovery,
 ): Promise<Recovered> {
   const committed = recovery === "rollback" && (await hasCommitted(sandbox, stack, operation));
+  const possible = destinations(operation, recovery, committed);
   const command = startRecovery(sandbox, stack, operation, recovery);
   const code = await exitCodeOf(command);
   if (code !== 0) {
-    const how = code === undefined ? "does not end" : `exits with ${code}`;
-    return { reached: "neither", verdict: stuckWith(`${recovery} ${how}: ${command.said}`) };
+    const verdict = stuckWith(`${recovery} ${endText(code)}: ${command.said}`);
+    return { reached: "neither", target: undefined, verdict };
   }
-  return judgeRecovered(sandbox, stack, destinations(operation, recovery, committed));
+  let first: Recovered | undefined;
+  for (const { reached, target } of possible) {
+    const there = await judgeAt(sandbox, stack, reached, target);
+    if (there.reached !== "neither") return there;
+    first ??= there;
+  }
+  return first ?? { reached: "neither", target: undefined, verdict: stuckWith() };
+}
+
+/** Judges whether a target is there in every respect, and whether nothing is left to plan (law 1). */
+export async function judgeAt(
+  sandbox: Sandbox,
+  stack: string,
+  reached: Recovered["reached"],
+  target: Target,
+): Promise<Recovered> {
+  const verdict = await judgeReached(sandbox, stack, target);
+  if (verdictProblems(verdict).length > 0) return { reached: "neither", target, verdict };
+  if (target === undefined) return { reached: "nothing", target, verdict };
+  writeTarget(sandbox.manifests, target);
+  const command = sandbox.start("plan", "-f", sandbox.manifests);
+  const code = await exitCodeOf(command);
+  if (code === 0) return { reached, target, verdict };
+  const stuck = [`plan of what was reached ${endText(code)}: ${command.said}`];
+  return { reached: "neither", target, verdict: { ...verdict, stuck } };
+}
+
+/** Destroys what was reached: whatever happened before, that leaves nothing. */
+export async function finalDestroy(
+  sandbox: Sandbox,
+  stack: string,
+  recovered: Recovered,
+): Promise<Recovered> {
+  const command = startDestroy(sandbox, stack);
+  const code = await exitCodeOf(command);
+  if (code !== 0) {
+    const verdict = stuckWith(`the last destroy ${endText(code)}: ${command.said}`);
+    return { ...recovered, reached: "neither", verdict };
+  }
+  return { ...recovered, verdict: await judgeReached(sandbox, stack, undefined) };
+}
+
+function endText(code: number | null | undefined): string {
+  return code === undefined ? "does not end" : `exits with ${code}`;
 }
 
 interface Destination {
@@ -71,52 +117,22 @@ interface Destination {
 
 /** Where a recovery may end. What is committed may stay so when it is asked to go back. */
 function destinations(
-  operation: Operation,
+  { target, previous, third }: Operation,
   recovery: Recovery,
   committed: boolean,
-): readonly [Destination, ...Destination[]] {
-  const named = (reached: Recovered["reached"], target: Target): Destination => ({
-    reached: target === undefined ? "nothing" : reached,
-    target,
-  });
-  const target = named("target", operation.target);
-  const previous = named("previous", operation.previous);
+): readonly Destination[] {
   switch (recovery) {
     case "same":
-      return [target];
+      return [{ reached: "target", target }];
     case "old":
-      return [previous];
+      return [{ reached: "previous", target: previous }];
     case "third":
-      return [named("third", operation.third)];
-    case "rollback":
-      return committed ? [previous, target] : [previous];
+      return [{ reached: "third", target: third }];
+    case "rollback": {
+      const back: Destination = { reached: "previous", target: previous };
+      return committed ? [back, { reached: "target", target }] : [back];
+    }
   }
-}
-
-/** The first destination that is there in every respect; else what is wrong with the first. */
-async function judgeRecovered(
-  sandbox: Sandbox,
-  stack: string,
-  possible: readonly [Destination, ...Destination[]],
-): Promise<Recovered> {
-  const verdicts: Verdict[] = [];
-  for (const { reached, target } of possible) {
-    const verdict = await judgeReached(sandbox, stack, target);
-    verdicts.push(verdict);
-    if (verdictProblems(verdict).length > 0) continue;
-    return { reached, verdict: await judgePlan(sandbox, target, verdict) };
-  }
-  return { reached: "neither", verdict: verdicts[0] ?? stuckWith() };
-}
-
-/** Law 1: what was reached has nothing left to plan. */
-async function judgePlan(sandbox: Sandbox, target: Target, verdict: Verdict): Promise<Verdict> {
-  if (target === undefined) return verdict;
-  writeTarget(sandbox.manifests, target);
-  const command = sandbox.start("plan", "-f", sandbox.manifests);
-  const code = await exitCodeOf(command);
-  if (code === 0) return verdict;
-  return { ...verdict, stuck: [`plan of what was reached exits with ${code}: ${command.said}`] };
 }
 
 /** Whether the revision of the operation was recorded before it was disturbed. */

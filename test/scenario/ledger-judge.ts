@@ -18,6 +18,8 @@ export interface CloudRow {
 /** A row of the table `ledger`. */
 export interface LedgerRow {
   readonly seq: number;
+  /** Who asked. */
+  readonly pid: number;
   readonly call: string;
   readonly effect: string;
   /** What went wrong by fault, with its milliseconds. */
@@ -129,7 +131,7 @@ export function readCloud(file: string): CloudRow[] {
 export function readLedger(file: string, after = 0): LedgerRow[] {
   return query(
     file,
-    `SELECT seq, call, effect, fault, id, name FROM ledger WHERE seq > ${after} ORDER BY seq`,
+    `SELECT seq, pid, call, effect, fault, id, name FROM ledger WHERE seq > ${after} ORDER BY seq`,
   ) as unknown as LedgerRow[];
 }
 

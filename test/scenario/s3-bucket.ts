@@ -86,5 +86,7 @@ export class Bucket {
 
 /** A key without times and random ids: the same for the same write in any run. */
 function lastingName(key: string): string {
-  return key.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "*").replaceAll(/\d{12,}/g, "*");
+  return key
+    .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "*")
+    .replaceAll(/\d{12,}/g, "*");
 }
