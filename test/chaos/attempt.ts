@@ -1,7 +1,14 @@
 import type { Sandbox } from "../scenario/sandbox.js";
 import { clearFaults } from "../scenario/cloud-faults.js";
 import { type Boundary, callBoundaries, startUpTo } from "./boundary.js";
-import { type Disturbance, isSpoiling, killAt, letLateCallGo, spoilAt } from "./disturbance.js";
+import {
+  type Disturbance,
+  isCopyable,
+  isSpoiling,
+  killAt,
+  letLateCallGo,
+  spoilAt,
+} from "./disturbance.js";
 import type { Operation } from "./operation.js";
 import type { Picker } from "./random.js";
 import {
@@ -112,8 +119,7 @@ async function recoverOnce(
   recovery: Recovery,
 ): Promise<Result> {
   const begin = Date.now();
-  // What was started there may live on: then it cannot be copied.
-  const isShared = aim.disturbance === "tree" || isSpoiling(aim.disturbance);
+  const isShared = isCopyable(aim.disturbance);
   const sandbox = isShared ? left.copy() : left;
   try {
     const { operation } = aim;

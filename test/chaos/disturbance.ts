@@ -24,6 +24,11 @@ export function isSpoiling(disturbance: Disturbance): boolean {
   return spoiling.some((mode) => mode === disturbance);
 }
 
+/** Whether nothing lives on after a disturbance. */
+export function isCopyable(disturbance: Disturbance): boolean {
+  return disturbance === "tree" || disturbance === "rival" || isSpoiling(disturbance);
+}
+
 /** Whether a disturbance has a meaning at a boundary. */
 export function isMeant(disturbance: Disturbance, { kind, side, what }: Boundary): boolean {
   switch (disturbance) {

@@ -1,6 +1,6 @@
 import { type Job } from "./attempt.js";
 import { type Boundary, boundaryText, isMutating } from "./boundary.js";
-import { type Disturbance, isMeant } from "./disturbance.js";
+import { type Disturbance, isCopyable, isMeant } from "./disturbance.js";
 import type { Operation } from "./operation.js";
 import { chance, pickBy, sampleBy } from "./random.js";
 import { recoveries, type Recovery } from "./recovery.js";
@@ -48,18 +48,18 @@ function singleJobs({ operation, boundaries }: Recording, matrix: Matrix): Job[]
   return aimedAt.flatMap((boundary, index) =>
     disturbances
       .filter((disturbance) => isMeant(disturbance, boundary))
-      .map((disturbance) => {
+      .flatMap((disturbance) => {
         const aim = { operation, boundary, disturbance };
         const all = isMutating(boundary) && boundary.kind === "call";
         const possible = recoveries.filter((one) => isPossible(one, operation));
         const inTurn = possible.slice(index % possible.length).slice(0, 1);
-        const ways = matrix.recoveries ?? (all ? possible : inTurn);
-        const text = jobText({ aim });
-        return {
-          aim,
-          ways: ways.filter((one) => possible.includes(one)),
-          destroys: chance(seed, text, "destroy") < destroyShare,
-        };
+        const ways = (matrix.recoveries ?? (all ? possible : inTurn)).filter((one) =>
+          possible.includes(one),
+        );
+        const destroys = chance(seed, jobText({ aim }), "destroy") < destroyShare;
+        // What lives on cannot be copied: then each recovery has a run of its own.
+        const runs = isCopyable(disturbance) ? [ways] : ways.map((way) => [way]);
+        return runs.filter((run) => run.length > 0).map((run) => ({ aim, ways: run, destroys }));
       }),
   );
 }

@@ -1,6 +1,12 @@
 import { appendFileSync, writeFileSync } from "node:fs";
 import { S3Server } from "../scenario/s3-server.js";
 import { record, Stage, workOff } from "./campaign.js";
+import {
+  contestantLine,
+  type ContestantResult,
+  isChangeName,
+  runContestant,
+} from "./contestant.js";
 import { jobsOf, type Recording } from "./jobs.js";
 import { BadUsage, type Options, readOptions, usage } from "./options.js";
 import {
@@ -11,6 +17,7 @@ import {
   resultDocument,
   resultLine,
 } from "./report.js";
+import { verdictProblems } from "./verdict.js";
 
 /** Runs what the options say and prints a line for each point. Exit code 0: nothing failed. */
 async function chaos(options: Options): Promise<number> {
@@ -46,6 +53,20 @@ async function chaos(options: Options): Promise<number> {
   }
 }
 
+/** Counts what plain Pulumi loses under the same kills. Exit code 0: the count is there. */
+async function compare({ scenario, operations, points, seed }: Options): Promise<number> {
+  const tell = (result: ContestantResult) => {
+    say(contestantLine(result));
+    process.stdout.write(problemText(result));
+  };
+  const changes = operations.filter(isChangeName);
+  const results = await runContestant(scenario, changes, { points, seed }, tell);
+  const lost = results.filter(({ verdict }) => verdictProblems(verdict).length > 0).length;
+  say(`plain Pulumi: ${lost} of ${results.length} kills end with a wrong cloud or state`);
+  say(`${results.length - lost} well, ${lost} lost`);
+  return 0;
+}
+
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
@@ -53,6 +74,7 @@ function say(line: string): void {
 try {
   const options = readOptions(process.argv.slice(2));
   if (options === undefined) process.stdout.write(usage);
+  else if (options.contestant === "pulumi") process.exitCode = await compare(options);
   else process.exitCode = await chaos(options);
 } catch (error) {
   if (!(error instanceof BadUsage)) throw error;

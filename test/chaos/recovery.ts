@@ -56,16 +56,17 @@ export async function recover(
   operation: Operation,
   recovery: Recovery,
 ): Promise<Recovered> {
-  const committed = recovery === "rollback" && (await hasCommitted(sandbox, stack, operation));
-  const possible = destinations(operation, recovery, committed);
+  const progress = recovery === "rollback" ? await progressOf(sandbox, stack, operation) : "begun";
   const command = startRecovery(sandbox, stack, operation, recovery);
   const code = await exitCodeOf(command);
-  if (code !== 0) {
+  // Where nothing was begun there may be nothing to take back: that is told, and left as it is.
+  const isRefused = progress === "untouched" && code === 1;
+  if (code !== 0 && !isRefused) {
     const verdict = stuckWith(`${recovery} ${endText(code)}: ${command.said}`);
     return { reached: "neither", target: undefined, verdict };
   }
   let first: Recovered | undefined;
-  for (const { reached, target } of possible) {
+  for (const { reached, target } of destinations(operation, recovery, progress)) {
     const there = await judgeAt(sandbox, stack, reached, target);
     if (there.reached !== "neither") return there;
     first ??= there;
@@ -115,11 +116,11 @@ interface Destination {
   readonly target: Target;
 }
 
-/** Where a recovery may end. What is committed may stay so when it is asked to go back. */
+/** Where a recovery may end. What is committed, or was never begun, may also stay as it is. */
 function destinations(
   { target, previous, third }: Operation,
   recovery: Recovery,
-  committed: boolean,
+  progress: Progress,
 ): readonly Destination[] {
   switch (recovery) {
     case "same":
@@ -130,19 +131,23 @@ function destinations(
       return [{ reached: "third", target: third }];
     case "rollback": {
       const back: Destination = { reached: "previous", target: previous };
-      return committed ? [back, { reached: "target", target }] : [back];
+      return progress === "begun" ? [back] : [back, { reached: "target", target }];
     }
   }
 }
 
-/** Whether the revision of the operation was recorded before it was disturbed. */
-async function hasCommitted(
+/** How far an operation had come when it was disturbed, by what it had recorded. */
+type Progress = "untouched" | "begun" | "committed";
+
+async function progressOf(
   sandbox: Sandbox,
   stack: string,
   { baseline }: Operation,
-): Promise<boolean> {
+): Promise<Progress> {
   const { resources = [] } = await sandbox.deploymentIfAny(stack);
-  const revision = resources.find(({ type }) => type.endsWith(":Revision"));
+  const numberOf = (kind: string) =>
+    Number(resources.find(({ type }) => type.endsWith(`:${kind}`))?.inputs?.["number"] ?? 0);
   const before = { nothing: 0, first: 1, updated: 2 }[baseline];
-  return Number(revision?.inputs?.["number"] ?? 0) > before;
+  if (numberOf("Revision") > before) return "committed";
+  return numberOf("Transaction") > before ? "begun" : "untouched";
 }

@@ -26,7 +26,7 @@ export function resultLine(result: Result): string {
 }
 
 /** What is wrong, indented, one thing a line; nothing when it passed. */
-export function problemText({ verdict }: Result): string {
+export function problemText({ verdict }: Pick<Result, "verdict">): string {
   return verdictProblems(verdict)
     .map((problem) => `  ${problem.trim().replaceAll("\n", "\n    ")}\n`)
     .join("");

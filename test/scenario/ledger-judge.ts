@@ -70,11 +70,18 @@ export const nothingWrong: Judgement = {
 const recordTypes = /:(Transaction|Revision)$/;
 const dynamicType = "pulumi-nodejs:dynamic/capstan:";
 
-/** Holds a cloud against the exported state of the one stack that uses it. */
-export function judge(rows: readonly CloudRow[], deployment: Deployment): Judgement {
+/**
+ * Holds a cloud against the exported state of the one stack that uses it. `types` is how the types of
+ * what is in the cloud begin.
+ */
+export function judge(
+  rows: readonly CloudRow[],
+  deployment: Deployment,
+  types = dynamicType,
+): Judgement {
   const alive = rows.filter(({ state }) => state !== "terminated");
   const recorded = (deployment.resources ?? []).filter(
-    ({ type }) => type.startsWith(dynamicType) && !recordTypes.test(type),
+    ({ type }) => type.startsWith(types) && !recordTypes.test(type),
   );
   const byId = new Map(recorded.map((resource) => [resource.id, resource]));
   const ids = new Set(alive.map(({ id }) => id));

@@ -157,9 +157,14 @@ export class Sandbox {
     };
   }
 
-  startPulumi(args: readonly string[], cwd = join(this.state, "work")): Command {
+  startPulumi(
+    args: readonly string[],
+    cwd = join(this.state, "work"),
+    more: Readonly<Record<string, string>> = {},
+  ): Command {
     const program = join(this.pulumiFolder, "pulumi");
-    return this.launch(program, [...args, "--non-interactive"], { cwd, env: this.pulumiEnv() });
+    const env = { ...this.pulumiEnv(), ...more };
+    return this.launch(program, [...args, "--non-interactive"], { cwd, env });
   }
 
   /** Runs Pulumi's own command line to its end; fails unless it exits with `code`. */
