@@ -1,3 +1,4 @@
+import type { Command } from "../scenario/command.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 import { clearFaults } from "../scenario/cloud-faults.js";
 import { type Boundary, callBoundaries, startUpTo } from "./boundary.js";
@@ -6,7 +7,7 @@ import {
   isCopyable,
   isSpoiling,
   killAt,
-  letLateCallGo,
+  letGoOn,
   spoilAt,
 } from "./disturbance.js";
 import type { Operation } from "./operation.js";
@@ -62,13 +63,13 @@ export async function attempt(baseline: Sandbox, stack: string, job: Job): Promi
     return { ...nowhere, aim, recovery, hit, seconds: secondsSince(begin) };
   };
   try {
-    const ended = await afterDisturbance(sandbox, stack, aim);
+    const { ended, killed } = await disturb(sandbox, stack, aim);
     const seconds = secondsSince(begin);
     const results: Result[] =
       ended === undefined ? [] : [{ ...ended, aim, recovery: "none", hit: true, seconds }];
     for (const recovery of waysAfter(ended, job.ways)) {
-      const result = await recoverOnce(sandbox, stack, job, recovery).catch((error: unknown) =>
-        failed(recovery, true, error),
+      const result = await recoverOnce(sandbox, { stack, job, killed }, recovery).catch(
+        (error: unknown) => failed(recovery, true, error),
       );
       results.push({ ...result, seconds: result.seconds + seconds });
     }
@@ -86,27 +87,27 @@ function waysAfter(ended: Recovered | undefined, ways: readonly Recovery[]): rea
   return ended.reached === "target" ? [] : ["same"];
 }
 
-/** Disturbs; a run that ended all the same is judged where it ended. */
-async function afterDisturbance(
-  sandbox: Sandbox,
-  stack: string,
-  aim: Aim,
-): Promise<Recovered | undefined> {
+/** What a disturbance left: a run that was killed, or where it ended all the same. */
+interface Disturbed {
+  readonly killed?: Command;
+  readonly ended?: Recovered;
+}
+
+async function disturb(sandbox: Sandbox, stack: string, aim: Aim): Promise<Disturbed> {
   const { operation, boundary, disturbance } = aim;
   if (!isSpoiling(disturbance)) {
-    await killAt(sandbox, operation, boundary, disturbance);
-    return undefined;
+    return { killed: await killAt(sandbox, operation, boundary, disturbance) };
   }
   const { code, said } = await spoilAt(sandbox, operation, boundary, disturbance);
   switch (code) {
     case 0:
-      return judgeAt(sandbox, stack, "target", operation.target);
+      return { ended: await judgeAt(sandbox, stack, "target", operation.target) };
     case 1:
-      return judgeAt(sandbox, stack, "previous", operation.previous);
+      return { ended: await judgeAt(sandbox, stack, "previous", operation.previous) };
     case 3:
     case 4:
       // It says that something is left: the recovery has to do the rest.
-      return undefined;
+      return {};
     default:
       throw new Error(`it exits with ${code}: ${said}`);
   }
@@ -114,10 +115,11 @@ async function afterDisturbance(
 
 async function recoverOnce(
   left: Sandbox,
-  stack: string,
-  { aim, again, destroys }: Job,
+  about: { readonly stack: string; readonly job: Job; readonly killed: Command | undefined },
   recovery: Recovery,
 ): Promise<Result> {
+  const { stack, job, killed } = about;
+  const { aim, again, destroys } = job;
   const begin = Date.now();
   const isShared = isCopyable(aim.disturbance);
   const sandbox = isShared ? left.copy() : left;
@@ -128,8 +130,8 @@ async function recoverOnce(
         ? undefined
         : await killRecovery(sandbox, stack, { aim, again, recovery });
     let recovered = await recover(sandbox, stack, operation, recovery);
-    if (aim.disturbance === "late" && verdictProblems(recovered.verdict).length === 0) {
-      await letLateCallGo(sandbox);
+    if (killed !== undefined && !isShared && recovered.reached !== "neither") {
+      await letGoOn(sandbox, aim.disturbance, killed);
       recovered = await judgeAt(sandbox, stack, recovered.reached, recovered.target);
     }
     if (destroys === true && verdictProblems(recovered.verdict).length === 0) {

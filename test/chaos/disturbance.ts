@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { clearFaults } from "../scenario/cloud-faults.js";
 import type { Command } from "../scenario/command.js";
-import { isAlive, killAll } from "../scenario/process-tree.js";
+import { isAlive, killAll, signalAll } from "../scenario/process-tree.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 import { aimFault, type Boundary, boundaryText, isMutating, startUpTo } from "./boundary.js";
@@ -11,15 +11,29 @@ import { exitCodeOf } from "./recovery.js";
 /**
  * What happens to a run at a boundary.
  * tree: SIGKILL to everything. cli: to the command alone, so that what it started lives on.
- * provider: to the process that called the cloud. rival: another command comes while the first one
+ * provider: to the process that called the cloud. frozen: to the command alone, while its engine stands
+ * still and goes on after the recovery. engine: to the engine alone, so that the command has to see
+ * to it. rival: another command comes while the first one
  * lives, then everything is killed. late: the command alone is killed, and the call that it was in is
  * carried out after the recovery. The others leave all alive and spoil the call.
  */
 export type Disturbance =
-  "tree" | "cli" | "provider" | "rival" | "late" | "fail" | "throttle" | "quota" | "lose" | "lag";
+  | "tree"
+  | "cli"
+  | "provider"
+  | "frozen"
+  | "engine"
+  | "rival"
+  | "late"
+  | "fail"
+  | "throttle"
+  | "quota"
+  | "lose"
+  | "lag";
 
-const spoiling = ["fail", "throttle", "quota", "lose", "lag"] as const;
+const spoiling = ["engine", "fail", "throttle", "quota", "lose", "lag"] as const;
 
+/** Whether the command lives on and ends by itself. */
 export function isSpoiling(disturbance: Disturbance): boolean {
   return spoiling.some((mode) => mode === disturbance);
 }
@@ -34,7 +48,10 @@ export function isMeant(disturbance: Disturbance, { kind, side, what }: Boundary
   switch (disturbance) {
     case "tree":
     case "cli":
+    case "frozen":
       return true;
+    case "engine":
+      return kind === "call" && isMutating({ what });
     case "provider":
       return kind === "call";
     case "rival":
@@ -60,13 +77,16 @@ export function prepare(sandbox: Sandbox, { breaks }: Operation): Promise<void> 
     : sandbox.fault(breaks.call, "fail", "--name", breaks.name);
 }
 
-/** Runs an operation into a kill. Afterwards nothing of what it met is still set, but a late call. */
+/**
+ * Runs an operation into a kill. Afterwards nothing of what it met is still set, but a late call.
+ * Answers the command that was killed.
+ */
 export async function killAt(
   sandbox: Sandbox,
   operation: Operation,
   boundary: Boundary,
   disturbance: Disturbance,
-): Promise<void> {
+): Promise<Command> {
   await prepare(sandbox, operation);
   const begin = sandbox.ledgerEnd();
   const start = () => operation.start(sandbox);
@@ -81,6 +101,10 @@ export async function killAt(
     case "late":
       await command.killAlone();
       break;
+    case "frozen":
+      signalAll(command.descendants, "SIGSTOP");
+      await command.killAlone();
+      break;
     case "provider":
       await killCaller(sandbox, command, begin);
       break;
@@ -92,6 +116,7 @@ export async function killAt(
       await command.killTree();
   }
   if (disturbance !== "late") clearFaults(sandbox.cloudFile);
+  return command;
 }
 
 /** Under our own command that is the command; beside a plain pulumi it is the host of its provider. */
@@ -117,8 +142,19 @@ async function meetRival(sandbox: Sandbox, { third }: Operation, first: Command)
   assert.equal(first.hasEnded, false, "the first one lives on");
 }
 
-/** Lets a late call go, and waits until it is carried out or nobody is left to do so. */
-export async function letLateCallGo(sandbox: Sandbox): Promise<void> {
+/** Lets what was stopped or late go on after the recovery, and waits until it has. */
+export async function letGoOn(
+  sandbox: Sandbox,
+  disturbance: Disturbance,
+  killed: Command,
+): Promise<void> {
+  if (disturbance === "late") await letLateCallGo(sandbox);
+  if (disturbance !== "frozen") return;
+  signalAll(killed.leftovers, "SIGCONT");
+  await until("the engine that stood still ends", () => killed.leftovers.length === 0, 60_000);
+}
+
+async function letLateCallGo(sandbox: Sandbox): Promise<void> {
   const delayed = sandbox.ledger().findLast(({ effect }) => effect === "delayed");
   assert.ok(delayed, "a call is late");
   clearFaults(sandbox.cloudFile);
@@ -129,14 +165,34 @@ export async function letLateCallGo(sandbox: Sandbox): Promise<void> {
   });
 }
 
-/** Runs an operation whose call at a boundary is spoiled, to its end. Answers how it exits. */
+/** How a command ended by itself; undefined when it did not end. */
+export interface Ending {
+  readonly code: number | null | undefined;
+  readonly said: string;
+}
+
+/** The call that the dead engine asked for hangs for good. */
+async function killEngineAt(
+  sandbox: Sandbox,
+  operation: Operation,
+  boundary: Boundary,
+): Promise<Ending> {
+  const command = await startUpTo(sandbox, boundary, () => operation.start(sandbox));
+  killAll(command.descendants);
+  const code = await exitCodeOf(command);
+  clearFaults(sandbox.cloudFile);
+  return { code, said: command.said };
+}
+
+/** Runs an operation whose call at a boundary is spoiled, to its end. */
 export async function spoilAt(
   sandbox: Sandbox,
   operation: Operation,
   boundary: Boundary,
   mode: Disturbance,
-): Promise<{ readonly code: number | null | undefined; readonly said: string }> {
+): Promise<Ending> {
   await prepare(sandbox, operation);
+  if (mode === "engine") return killEngineAt(sandbox, operation, boundary);
   const begin = sandbox.ledgerEnd();
   aimFault(sandbox, boundary, mode);
   const command = operation.start(sandbox);

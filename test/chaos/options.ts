@@ -9,8 +9,8 @@ export const usage = `npm run chaos -- [options]
   --seed N            what is drawn, is drawn by it (default 1)
   --points all|sample=N  every kill point, or N of them (default all)
   --at TEXT           only boundaries whose text holds this
-  --kills LIST        of tree, cli, provider, rival, late, fail (default tree); fail spoils the call
-                      instead: fail, throttle, quota, lose, lag
+  --kills LIST        of tree, cli, provider, frozen, engine, rival, late, fail (default tree); fail
+                      spoils the call instead: fail, throttle, quota, lose, lag
   --recoveries LIST   of ${recoveries.join(", ")}, all at each point (default: all after a call
                       that changes something, one in turn elsewhere)
   --double N          N points more at which the recovery is killed as well (default 0)
@@ -38,7 +38,8 @@ export interface Options {
 
 /** Kills by the words of the command line. */
 const kills: Readonly<Record<string, readonly Disturbance[]>> = {
-  ...{ tree: ["tree"], cli: ["cli"], provider: ["provider"], rival: ["rival"], late: ["late"] },
+  ...{ tree: ["tree"], cli: ["cli"], provider: ["provider"], frozen: ["frozen"] },
+  ...{ engine: ["engine"], rival: ["rival"], late: ["late"] },
   fail: ["fail", "throttle", "quota", "lose", "lag"],
 };
 

@@ -61,6 +61,11 @@ export class Command {
     return found;
   }
 
+  /** What it started and lives on after its end. */
+  get leftovers(): number[] {
+    return [...this.seen].filter(isAlive);
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.child.kill(signal);
   }

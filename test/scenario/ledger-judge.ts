@@ -125,11 +125,11 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, member]) => [key, sorted(member)]));
 }
 
-/** Every row that the cloud ever had, oldest first. */
+/** Every row that the cloud ever had, oldest first. A host whose boot time is over runs. */
 export function readCloud(file: string): CloudRow[] {
   return query(
     file,
-    `SELECT id, kind, state, name, token, cluster_uid AS clusterUid, spec
+    `SELECT id, kind, iif(state = 'pending' AND ready_ms <= ${Date.now()}, 'running', state) AS state, name, token, cluster_uid AS clusterUid, spec
      FROM resources ORDER BY rowid`,
   ).map((row) => ({ ...row, spec: JSON.parse(String(row["spec"])) as Properties }) as CloudRow);
 }
