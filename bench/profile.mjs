@@ -26,7 +26,6 @@ const libraries = [
   "yaml",
   "typebox",
   "ajv",
-  "@noble/hashes/sha2.js",
   "node:sqlite",
   "@grpc/grpc-js",
   "@pulumi/pulumi/proto/provider_pb.js",

@@ -38,11 +38,7 @@ export interface EnsureOptions {
   readonly build?: Install;
 }
 
-/**
- * The folder for what can be made again: CAPSTAN_CACHE, else capstan in XDG_CACHE_HOME, else capstan
- * in the platform's cache folder. Absolute; it need not exist.
- */
-export declare function cacheRoot(env: NodeJS.ProcessEnv): string;
+export { cacheRoot } from "./cache-root.mjs";
 
 /**
  * The Pulumi to use, in this order: CAPSTAN_PULUMI, PATH, the cache; undefined when there is none.

@@ -12,8 +12,8 @@ import {
   statSync,
 } from "node:fs";
 import { spawnSync } from "node:child_process";
-import { homedir } from "node:os";
-import { basename, delimiter, dirname, isAbsolute, join, resolve } from "node:path";
+import { basename, delimiter, dirname, join, resolve } from "node:path";
+import { cacheRoot } from "./cache-root.mjs";
 import { buildPulumi } from "./pulumi-build.mjs";
 import { downloadPulumi } from "./pulumi-download.mjs";
 import {
@@ -24,7 +24,7 @@ import {
 } from "./pulumi-release.mjs";
 import { compareVersions } from "./runtime.mjs";
 
-export { pulumiVersion };
+export { cacheRoot, pulumiVersion };
 
 /** @typedef {import("./pulumi-toolchain.d.mts").PulumiToolchain} PulumiToolchain */
 /** @typedef {import("./pulumi-toolchain.d.mts").ToolchainError} ToolchainError */
@@ -36,21 +36,6 @@ const companionFiles = [languageHostFile, dynamicProviderFile];
 const versionTimeoutMs = 10_000;
 const progressEveryMs = 15_000;
 const leftoverAgeMs = 24 * 60 * 60 * 1000;
-
-/** @type {(env: NodeJS.ProcessEnv) => string} */
-export function cacheRoot(env) {
-  if (env.CAPSTAN_CACHE) return resolve(env.CAPSTAN_CACHE);
-  // The XDG specification wants relative paths to be ignored.
-  if (env.XDG_CACHE_HOME && isAbsolute(env.XDG_CACHE_HOME)) {
-    return join(env.XDG_CACHE_HOME, "capstan");
-  }
-  const home = env.HOME || homedir();
-  if (process.platform === "darwin") return join(home, "Library", "Caches", "capstan");
-  if (process.platform === "win32") {
-    return join(env.LOCALAPPDATA || join(home, "AppData", "Local"), "capstan");
-  }
-  return join(home, ".cache", "capstan");
-}
 
 /** @type {(env: NodeJS.ProcessEnv) => PulumiToolchain | undefined} */
 export function findPulumi(env) {

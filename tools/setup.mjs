@@ -131,6 +131,7 @@ async function compile(node, announce) {
     "package.json",
     "package-lock.json",
     "tsconfig.json",
+    "tools/cache-root.d.mts",
     "tools/pulumi-toolchain.d.mts",
   ].map((name) => join(root, name));
   const digest = digestOf([...sources, ...settings]);

@@ -17,6 +17,7 @@ export function observe(resource: LocalResource): Observed {
     phase: phases[resource.state],
     spec: resource.spec,
     status: resource.status,
+    createdAtMs: resource.createdMs,
   };
 }
 

@@ -96,6 +96,10 @@ export class LocalProvider implements InfrastructureProvider {
   async inventory(ctx: CallContext, scope: InventoryScope): Promise<readonly Observed[]> {
     return (await this.cloud.list(scope, ctx.signal)).map(observe);
   }
+
+  async owned(ctx: CallContext): Promise<readonly Observed[]> {
+    return (await this.cloud.list({}, ctx.signal)).map(observe);
+  }
 }
 
 function hostSpec(machine: MachineToCompile, networkId: Ref, loadBalancerId: Ref): JsonObject {

@@ -66,7 +66,9 @@ export function networkOf(database: DatabaseSync, spec: JsonObject): LocalResour
 export function refuseOverQuota(database: DatabaseSync, spec: JsonObject): void {
   const network = mustHaveNetwork(database, spec);
   const quota = network.spec["machineQuota"];
-  if (typeof quota !== "number" || countUsers(database, network.id, "LocalHost") < quota) return;
+  if (typeof quota !== "number") return;
+  const hosts = usersOf(database, network.id).filter(({ kind }) => kind === "LocalHost");
+  if (hosts.length < quota) return;
   throw new CapstanError({
     code: "QUOTA",
     source: "cloud",
@@ -78,12 +80,12 @@ export function refuseOverQuota(database: DatabaseSync, spec: JsonObject): void 
 /** Throws CLOUD_FAILED, retryable, while a network holds something. */
 export function refuseWhileUsed(database: DatabaseSync, resource: LocalResource): void {
   if (resource.kind !== "LocalNetwork") return;
-  const users = countUsers(database, resource.id);
-  if (users === 0) return;
+  const users = usersOf(database, resource.id);
+  if (users.length === 0) return;
   throw new CapstanError({
     code: "CLOUD_FAILED",
     source: "cloud",
-    message: `local cloud: network ${resource.id} is still used by ${users} resources`,
+    message: `local cloud: network ${resource.id} is still used by ${namesOf(users)}`,
     retryable: true,
   });
 }
@@ -135,12 +137,23 @@ function bootMsOf(database: DatabaseSync, spec: JsonObject): number {
   return typeof own === "number" ? own : defaultBootMs;
 }
 
-function countUsers(database: DatabaseSync, networkId: string, kind?: LocalKind): number {
-  const row = database
+/** What is alive in a network, oldest first. */
+function usersOf(
+  database: DatabaseSync,
+  networkId: string,
+): { readonly id: string; readonly kind: LocalKind }[] {
+  return database
     .prepare(
-      `SELECT count(*) AS n FROM resources
-       WHERE state <> 'terminated' AND spec ->> 'networkId' = ?1 AND (?2 IS NULL OR kind = ?2)`,
+      `SELECT id, kind FROM resources
+       WHERE state <> 'terminated' AND spec ->> 'networkId' = ? ORDER BY rowid`,
     )
-    .get(networkId, kind ?? null);
-  return Number(row?.["n"]);
+    .all(networkId) as unknown as { id: string; kind: LocalKind }[];
+}
+
+const namedUsers = 3;
+
+function namesOf(users: readonly { readonly id: string }[]): string {
+  const names = users.slice(0, namedUsers).map(({ id }) => id);
+  const others = users.length - names.length;
+  return others > 0 ? `${names.join(", ")} and ${others} more` : names.join(", ");
 }

@@ -13,6 +13,7 @@ export const errorCodes = {
   DEADLINE: "Something did not become ready in time.",
   ENGINE_DEAD: "The engine that asked for this call no longer lives.",
   ENGINE_FAILED: "The Pulumi engine ended with an error.",
+  FROZEN: "More would be deleted than is plausible, so nothing was.",
   GRAPH_CYCLE: "Resources depend on each other in a circle.",
   INVALID_INPUT: "Manifests are wrong; nothing was touched.",
   LOCKED: "Somebody else is working on this stack.",

@@ -87,11 +87,12 @@ function operandWords(
   sources: WordSources,
 ): Completions {
   const verbs = command.commands.map((verb) => verb.name()).filter((name) => !name.startsWith("_"));
-  if (verbs.length > 0) return operands === 0 ? { words: verbs, files: false } : nothing;
   const declared = command.registeredArguments;
   const last = declared.at(-1);
   const argument = declared[operands] ?? (last?.variadic === true ? last : undefined);
-  return argument === undefined ? nothing : argumentWords(argument, begun, sources);
+  const own = argument === undefined ? nothing : argumentWords(argument, begun, sources);
+  // A verb with verbs below it may do something itself: history [stack...], history show.
+  return { ...own, words: [...(operands === 0 ? verbs : []), ...own.words] };
 }
 
 function argumentWords(argument: Argument, begun: string, sources: WordSources): Completions {

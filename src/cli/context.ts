@@ -139,6 +139,7 @@ export async function withLockedEngine<T>(
   engine.unsettled = lock.wasTakenOver;
   try {
     await engine.releaseDeadLock(about.stack);
+    await engine.expectStack(about.stack);
     return await work(engine, workspace);
   } finally {
     lock.release();

@@ -110,6 +110,12 @@ export function durationText(ms: number): string {
   return shown.join("") || "0s";
 }
 
+/** "2026-01-02T03:04:05Z (3m12s ago)". */
+export function momentText(ms: number, nowMs: number): string {
+  const moment = new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+  return `${moment} (${durationText(nowMs - ms)} ago)`;
+}
+
 function headerLines({ cluster, stack, provider, clusterUid, revision }: ClusterReport): string[] {
   return facts("", [
     ["Cluster", cluster ?? stack],
@@ -136,10 +142,7 @@ function warningsOf(report: ClusterReport, nowMs: number): string[] {
 
 function hostLines(host: ResourceReport, nowMs: number): string[] {
   const { sinceMs, changedMs, drift } = host;
-  const when = (ms: number | undefined) =>
-    ms === undefined
-      ? ""
-      : `${new Date(ms).toISOString().replace(/\.\d+Z$/, "Z")} (${durationText(nowMs - ms)} ago)`;
+  const when = (ms: number | undefined) => (ms === undefined ? "" : momentText(ms, nowMs));
   return [
     `  ${host.kind} ${host.name}:`,
     ...facts("    ", [
@@ -156,7 +159,7 @@ function hostLines(host: ResourceReport, nowMs: number): string[] {
 }
 
 /** "Name:   value" lines with aligned values; those without a value are left out. */
-function facts(indent: string, pairs: readonly (readonly [string, string])[]): string[] {
+export function facts(indent: string, pairs: readonly (readonly [string, string])[]): string[] {
   const known = pairs.filter(([, value]) => value !== "");
   return aligned(known.map(([name, value]) => [`${name}:`, value])).map((line) => indent + line);
 }

@@ -59,6 +59,16 @@ export function rowLines(
   );
 }
 
+/** Lines a little further in, and still further where they go on; without control characters. */
+export function indented(lines: readonly string[], columns: number): string[] {
+  const room = Math.max(leastRoom, columns - 4);
+  return lines.flatMap((text) => {
+    const line = fit(text, Infinity);
+    if (widthOf(line) + 2 <= columns) return [`  ${line}`];
+    return wrap(line, room).map((part, index) => (index === 0 ? `  ${part}` : `    ${part}`));
+  });
+}
+
 /** Padded to a width, whatever its characters take. */
 export function padded(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - widthOf(text)));

@@ -1,23 +1,13 @@
 #!/usr/bin/env node
-import { CommanderError } from "commander";
-import { exitCodes } from "./exit.js";
-import { makeProgram } from "./program.js";
+import { enableCompileCache } from "node:module";
+import { join } from "node:path";
+import { cacheRoot } from "#cache-root";
 
-// Read before anything is parsed: what cannot be parsed has to be told in the same form.
-const json = process.argv.includes("--json");
-const program = makeProgram({ silent: json });
-
-try {
-  await program.parseAsync();
-} catch (error) {
-  if (!(error instanceof CommanderError)) throw error;
-  // Help and version are no errors, but a verb that is missing is one.
-  const fine = error.exitCode === 0 && error.code !== "commander.help";
-  process.exitCode = fine ? exitCodes.done : exitCodes.badUsage;
-  if (!fine && json) {
-    const message =
-      error.code === "commander.help" ? "which verb?" : error.message.replace(/^error: /, "");
-    const document = { type: "error", code: "BAD_USAGE", message, source: "user" };
-    process.stdout.write(`${JSON.stringify(document)}\n`);
-  }
+// Before anything else is loaded. Coverage would be counted wrongly in code from a cache, and where
+// the folder cannot be written Node.js goes on without.
+if (process.env["NODE_V8_COVERAGE"] === undefined) {
+  enableCompileCache(join(cacheRoot(process.env), "compiled"));
 }
+
+const { runCommandLine } = await import("./run.js");
+await runCommandLine();

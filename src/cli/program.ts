@@ -6,6 +6,7 @@ import { addChangingVerbs, addLookingVerbs } from "./verbs/clusters.js";
 import { addLocalVerbs } from "./verbs/local.js";
 import { addManifestVerbs } from "./verbs/manifests.js";
 import { withExamples } from "./verbs/options.js";
+import { addSweepVerb } from "./verbs/sweep.js";
 
 /** Every verb with its options and help. Loads no verb's code. `silent` says no usage error itself. */
 export function makeProgram({ silent = false } = {}): Command {
@@ -30,6 +31,7 @@ export function makeProgram({ silent = false } = {}): Command {
   addManifestVerbs(program);
   program.commandsGroup("Change clusters:");
   addChangingVerbs(program);
+  addSweepVerb(program);
   program.commandsGroup("Look at clusters:");
   addLookingVerbs(program);
   program.commandsGroup("More:");
@@ -41,11 +43,12 @@ export function makeProgram({ silent = false } = {}): Command {
 
 const exitCodeText = `Exit codes:
   0    done, or nothing to do
-  1    failed before anything was changed
-  2    plan: changes are pending
-  3    destroyed incompletely; the same command goes on
-  4    up failed; what exists is kept and recorded, the same command goes on
+  1    failed; nothing was changed, or everything was taken back
+  2    plan: changes are pending; history diff: they differ; sweep: something was found
+  3    taken back, destroyed or swept incompletely: says what is left and what goes on
+  4    failed with what exists kept and recorded
   5    somebody else works on the stack, or owns what the cloud holds
+  6    what a saved plan was made from has changed
   64   bad usage
   65   bad input: nothing was touched
   130  interrupted; the same command goes on`;

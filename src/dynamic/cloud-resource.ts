@@ -51,6 +51,9 @@ const pollMs = 50;
  * each deletion, and an error protocol that never lets a resource out of sight.
  */
 export class CloudResource implements DynamicResource {
+  /** Ids that creations of this engine run have answered with. */
+  private readonly served = new Set<string>();
+
   constructor(
     private readonly provider: Pick<InfrastructureProvider, "verdict">,
     private readonly kind: string,
@@ -82,6 +85,7 @@ export class CloudResource implements DynamicResource {
     const who = whoOf(inputs);
     return this.reported("create", who.name, async () => {
       const resource = await this.findOrCreate(who, specOf(inputs));
+      this.served.add(resource.id);
       const finished = await this.finish(resource, specOf(inputs));
       return { id: finished.id, outs: this.outputsOf(finished) };
     });
@@ -110,6 +114,8 @@ export class CloudResource implements DynamicResource {
   async delete(id: string, props: Properties) {
     const who = whoOf(props);
     await this.reported("delete", who.name, async () => {
+      // Find-or-create gives a resource to its own successor: what serves now must not be deleted.
+      if (this.served.has(id)) throw replacedByItself(this.kind, who, id);
       const deadline = this.runtime.context.clock.now() + this.runtime.readyTimeoutMs;
       for (;;) {
         const presence = await this.locate(who, id);
@@ -372,6 +378,16 @@ function goneError(kind: string, who: Identity, id: string): CapstanError {
     subject: who.name,
     message: `${kind} ${who.name} (${id}) is gone`,
     hint: "run capstan plan: it looks at the cloud and plans a new one",
+  });
+}
+
+function replacedByItself(kind: string, who: Identity, id: string): CapstanError {
+  return new CapstanError({
+    code: "BAD_STATE",
+    source: "engine",
+    subject: who.name,
+    message: `cannot delete ${kind} ${who.name}: ${id} was recorded anew by the same engine run`,
+    hint: "this is a defect; the resource was left as it is",
   });
 }
 

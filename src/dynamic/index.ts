@@ -10,15 +10,24 @@ import type { DynamicResource } from "./protocol.js";
 /** How long a create under a plain `pulumi` waits for readiness, unless CAPSTAN_TIMEOUT says otherwise. */
 const defaultTimeoutSeconds = 600;
 
-let shared: { readonly providers: Providers; readonly runtime: BridgeRuntime } | undefined;
+interface Shared {
+  readonly providers: Providers;
+  readonly runtime: BridgeRuntime;
+  readonly resources: Map<string, DynamicResource>;
+}
+
+let shared: Shared | undefined;
 
 /**
  * What Pulumi's stock dynamic host loads for each of our resources (see providerText): the resource
- * of a kind, in inline mode. Providers are made once per host process, at the first call.
+ * of a kind, in inline mode. Both are made once per host process, at the first call.
  */
 export function handler(kind: string): DynamicResource {
-  shared ??= { providers: ambientProviders(), runtime: inlineRuntime() };
-  return resourceFor(kind, shared.providers.all, shared.runtime);
+  shared ??= { providers: ambientProviders(), runtime: inlineRuntime(), resources: new Map() };
+  const { providers, runtime, resources } = shared;
+  const known = resources.get(kind) ?? resourceFor(kind, providers.all, runtime);
+  resources.set(kind, known);
+  return known;
 }
 
 /** The providers of the Pulumi project, and the state folder, that the host works for. */

@@ -57,11 +57,18 @@ export async function applyPlan(
   return takeBack(result.state, failure, options);
 }
 
-/** Rolls an open transaction back to the last revision, or to nothing. */
+/** How often a rollback is planned anew, when the cloud changes under it. */
+const plansBack = 5;
+
+/**
+ * Rolls an open transaction back to the last revision, or to nothing. Planned anew, as a transaction of
+ * its own, when something has to be done that its plan did not show.
+ */
 export async function takeBack(
   state: StackState,
   failure: CapstanError,
   options: RunOptions & Occasion,
+  plans = plansBack,
 ): Promise<ApplyResult> {
   const back = await planBack(state, failure.message, options);
   options.report({
@@ -72,6 +79,9 @@ export async function takeBack(
   });
   const result = await new Run(back, state, options).toTheEnd();
   if (result.kind === "stopped") {
+    if (result.result === "rollBack" && plans > 1) {
+      return takeBack(result.state, failure, options, plans - 1);
+    }
     const stuck = failureOf(back, result);
     return { kind: "stopped", result: "incomplete", failure: stuck, cause: failure };
   }

@@ -2,10 +2,9 @@ import { CapstanError } from "../api/error.js";
 import type { ResourceEvent } from "../dynamic/cloud-resource.js";
 import { cloudResources, emptyState } from "../plan/target.js";
 import type { Clock, InfrastructureProvider, Observed } from "../provider/port.js";
-import { timingOf } from "../provider/timing.js";
 import { type Engine, engineFailed } from "./engine.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
-import { resolvePendingCreates } from "./recover.js";
+import { resolvePendingCreates, settleLastCalls } from "./recover.js";
 import { callContext, stepwiseSession } from "./session.js";
 import { refuseForeign, type StackState } from "./state.js";
 
@@ -30,7 +29,7 @@ export async function destroyCluster(
 ): Promise<{ readonly deleted: number; readonly inventory: Inventory }> {
   refuseForeign(state, stack);
   const { engine, provider, clock, timeoutMs, stop } = options;
-  if (engine.unsettled) await clock.sleep(timingOf(provider).longestCallMs, stop);
+  await settleLastCalls(engine, provider, callContext(clock, stop));
   const failures: ResourceEvent[] = [];
   const session = (assertEngineAlive: () => void) =>
     stepwiseSession({

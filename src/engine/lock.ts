@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -42,7 +42,7 @@ export class StackLock {
    * Throws LOCKED naming the holder, BAD_STATE when the lock file is damaged.
    */
   static async acquire({ stateDir, stack, command, clock }: LockRequest): Promise<StackLock> {
-    const database = openLocks(join(stateDir, "locks.db"), stateDir);
+    const database = openLocks(lockFile(stateDir), stateDir);
     const own = identify(process.pid);
     if (own === undefined) throw new Error("a running process has an identity");
     const since = new Date(clock.now()).toISOString();
@@ -72,6 +72,24 @@ export class StackLock {
     this.holder = next;
   }
 
+  /**
+   * Says who holds a stack's lock, as LOCKED would; undefined when nobody does who may be alive. Takes
+   * nothing, so that it holds for this moment only.
+   */
+  static holderOf(stateDir: string, stack: string): string | undefined {
+    if (!existsSync(lockFile(stateDir))) return undefined;
+    const database = openLocks(lockFile(stateDir), stateDir);
+    try {
+      const row = database.prepare("SELECT holder FROM locks WHERE stack = ?").get(stack);
+      if (row === undefined) return undefined;
+      const holder = JSON.parse(String(row["holder"])) as LockHolder;
+      const processes = [holder.process, ...(holder.engine === undefined ? [] : [holder.engine])];
+      return processes.every((one) => livenessOf(one) === "dead") ? undefined : lockedText(holder);
+    } finally {
+      database.close();
+    }
+  }
+
   release(): void {
     this.database
       .prepare("DELETE FROM locks WHERE stack = ? AND holder = ?")
@@ -85,6 +103,10 @@ export class StackLock {
       .run(JSON.stringify(next), this.stack, JSON.stringify(this.holder));
     if (changes === 0) throw lockedBy(this.stack, undefined);
   }
+}
+
+function lockFile(stateDir: string): string {
+  return join(stateDir, "locks.db");
 }
 
 function openLocks(path: string, stateDir: string): DatabaseSync {
@@ -147,16 +169,18 @@ async function endEngine(stack: string, holder: LockHolder, clock: Clock): Promi
   }
 }
 
+function lockedText(holder: LockHolder | undefined): string {
+  if (holder === undefined) return "it is locked by another command";
+  const { user, process: found, command, since } = holder;
+  return `it is locked by ${user}@${found.host} (pid ${found.pid}, "${command}", since ${since})`;
+}
+
 function lockedBy(stack: string, holder: LockHolder | undefined): CapstanError {
-  const who =
-    holder === undefined
-      ? "another command"
-      : `${holder.user}@${holder.process.host} (pid ${holder.process.pid}, "${holder.command}", since ${holder.since})`;
   return new CapstanError({
     code: "LOCKED",
     source: "user",
     subject: stack,
-    message: `cannot change ${stack}: it is locked by ${who}`,
+    message: `cannot change ${stack}: ${lockedText(holder)}`,
     hint: "wait until that command has ended, or interrupt it",
     retryable: true,
   });

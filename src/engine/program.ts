@@ -143,7 +143,7 @@ function requestOf(
   const request = new resourceProto.RegisterResourceRequest();
   request.setType(type === "component" ? componentToken(kind) : typeTokenOf(kind));
   request.setName(name);
-  request.setParent(parent === undefined ? stackUrn : (known.get(parent)?.urn ?? stackUrn));
+  request.setParent(parent === undefined ? stackUrn : parentUrn(parent, known));
   request.setCustom(type === "resource");
   request.setDependenciesList([...known.values()].map(({ urn }) => urn));
   request.setObject(structOf(inputsOf(registration, known)));
@@ -153,6 +153,13 @@ function requestOf(
   request.setSupportsresultreporting(true);
   request.setAliasspecs(true);
   return request;
+}
+
+/** Under another parent a resource would be another one, and its old self deleted. */
+function parentUrn(parent: NodeKey, known: ReadonlyMap<NodeKey, Registered>): string {
+  const found = known.get(parent);
+  if (found === undefined) throw new Error(`${parent} is registered too late to be a parent`);
+  return found.urn;
 }
 
 function inputsOf(registration: Registration, known: ReadonlyMap<NodeKey, Registered>): JsonObject {

@@ -16,8 +16,8 @@ export interface PulumiLock {
 
 /**
  * The locks on a stack in a file backend. Pulumi writes no start time, so a process that started
- * after its lock was taken is another one with the same pid. Other backends answer none here: their
- * engine refuses by itself.
+ * after its lock was taken is another one with the same pid. Other backends answer none here: there
+ * an engine has to be asked.
  */
 export function readPulumiLocks(backendUrl: string, stack: string): PulumiLock[] {
   const root = fileBackendRoot(backendUrl);
@@ -29,6 +29,24 @@ export function readPulumiLocks(backendUrl: string, stack: string): PulumiLock[]
     .flatMap((name) => readLock(join(folder, name)));
 }
 
+/**
+ * The locks that an engine said it was refused by; none when it said nothing of them. The one place
+ * where Pulumi's words are read, since for buckets it offers nothing else.
+ * Source: pkg/backend/diy/lock.go, checkForLock.
+ */
+export function locksToldOf(text: string): PulumiLock[] {
+  const told = /: created by (\S+)@(\S+) \(pid (\d+)\) at (\S+)/g;
+  return [...text.matchAll(told)].map(([, user = "", host = "", pid = "0", since = ""]) =>
+    withIdentity({ pid: Number(pid), user, host, since }),
+  );
+}
+
+function withIdentity(lock: PulumiLock): PulumiLock {
+  const identity = lock.host === hostname() ? identify(lock.pid) : undefined;
+  const sameProcess = identity !== undefined && startedBefore(lock.pid, lock.since);
+  return sameProcess ? { ...lock, identity } : lock;
+}
+
 function readLock(file: string): PulumiLock[] {
   try {
     const lock = JSON.parse(readFileSync(file, "utf8")) as {
@@ -37,17 +55,8 @@ function readLock(file: string): PulumiLock[] {
       hostname: string;
       timestamp: string;
     };
-    const identity = lock.hostname === hostname() ? identify(lock.pid) : undefined;
-    const sameProcess = identity !== undefined && startedBefore(lock.pid, lock.timestamp);
-    return [
-      {
-        pid: lock.pid,
-        user: lock.username,
-        host: lock.hostname,
-        since: lock.timestamp,
-        ...(sameProcess && { identity }),
-      },
-    ];
+    const { pid, username: user, hostname: host, timestamp: since } = lock;
+    return [withIdentity({ pid, user, host, since })];
   } catch {
     return []; // It was released in between.
   }

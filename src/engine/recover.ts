@@ -4,15 +4,30 @@ import type { PendingOperation } from "../plan/target.js";
 import type { CallContext, Identity, InfrastructureProvider } from "../provider/port.js";
 import { transactionKey } from "../transaction/pass.js";
 import { timingOf } from "../provider/timing.js";
-import { type Engine, engineFailed, type HandlerSession } from "./engine.js";
+import { engineFailed, type HandlerSession, type StackEngine } from "./engine.js";
 import { reading } from "./look.js";
 import type { StackState } from "./state.js";
 
 export interface RecoveryTools {
-  readonly engine: Engine;
+  readonly engine: StackEngine;
   readonly provider: InfrastructureProvider;
   readonly context: CallContext;
   readonly session: () => HandlerSession;
+}
+
+/**
+ * Lets every call that a dead command made come to its end, and listings show what it did, if its lock
+ * was taken over: what is planned from then on is planned from what those calls have done.
+ */
+export async function settleLastCalls(
+  engine: Pick<StackEngine, "unsettled">,
+  provider: InfrastructureProvider,
+  { clock, signal }: Pick<CallContext, "clock" | "signal">,
+): Promise<void> {
+  if (!engine.unsettled) return;
+  const { longestCallMs, listingLagMs } = timingOf(provider);
+  await clock.sleep(longestCallMs + listingLagMs, signal);
+  engine.unsettled = false;
 }
 
 /** Creations that an engine was killed in: the cloud may or may not have carried them out. */

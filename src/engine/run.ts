@@ -3,16 +3,20 @@ import type { ResourceEvent } from "../dynamic/cloud-resource.js";
 import type { NodeKey } from "../graph/graph.js";
 import { makePlan, type Plan, type PlannedTransaction } from "../plan/plan.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
-import { timingOf } from "../provider/timing.js";
 import { type Action, type Situation, step, type StopResult } from "../transaction/lifecycle.js";
 import { type Admission, type Payloads, programOf } from "../transaction/pass.js";
 import { revisionPayload, transactionPayload } from "../transaction/payloads.js";
 import { encodePayload } from "./codec.js";
-import { type Engine, engineFailed } from "./engine.js";
+import { engineFailed, type PassOptions, type StackEngine } from "./engine.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
 import { aliveKeys, look, type Look, readyKeys } from "./look.js";
 import type { PulumiResult } from "./pulumi.js";
-import { type RecoveryTools, refreshRecords, resolvePendingCreates } from "./recover.js";
+import {
+  type RecoveryTools,
+  refreshRecords,
+  resolvePendingCreates,
+  settleLastCalls,
+} from "./recover.js";
 import { callContext, stepwiseSession } from "./session.js";
 import type { StackState } from "./state.js";
 
@@ -38,7 +42,7 @@ export type RunEvent =
     };
 
 export interface RunOptions {
-  readonly engine: Engine;
+  readonly engine: StackEngine;
   readonly provider: InfrastructureProvider;
   readonly clock: Clock;
   /** How long hosts may take to become ready, and deletions to take effect, milliseconds. */
@@ -71,8 +75,8 @@ const longestPollMs = 1_000;
 export class Run {
   private readonly events: ResourceEvent[] = [];
   private readonly done = new Set<NodeKey>();
-  private readonly payloads: Payloads;
-  private shown: ReadonlySet<string>;
+  private readonly transactionPayload: string;
+  private readonly shown: ReadonlySet<string>;
   private failure: CapstanError | undefined;
   private openAtLastFailure = Number.POSITIVE_INFINITY;
   private closed = false;
@@ -85,11 +89,7 @@ export class Run {
     private state: StackState,
     private readonly options: RunOptions,
   ) {
-    const nowMs = options.clock.now();
-    this.payloads = {
-      transaction: encodePayload(transactionPayload(goal)),
-      revision: encodePayload(revisionPayload(goal, state, nowMs)),
-    };
+    this.transactionPayload = encodePayload(transactionPayload(goal));
     this.shown = shownBy(goal);
   }
 
@@ -105,7 +105,6 @@ export class Run {
       if (action.kind === "stop" || action.kind === "rollBack") return this.stopped(action);
       if (action.kind === "retry") {
         this.openAtLastFailure = situation.plan.steps.length;
-        this.shown = shownBy(situation.plan);
         this.failure = undefined;
         continue;
       }
@@ -197,8 +196,7 @@ export class Run {
     switch (action.kind) {
       case "settle":
         report({ kind: "recovering", reason: action.reason });
-        await clock.sleep(timingOf(provider).longestCallMs, stop);
-        engine.unsettled = false;
+        await settleLastCalls(engine, provider, callContext(clock, stop));
         this.state = await engine.readState(stack);
         return;
       case "refresh":
@@ -216,7 +214,11 @@ export class Run {
       case "change":
         this.passes += 1;
         report({ ...action, kind: "pass", number: this.passes });
-        await this.pass(plan, { kind: "change", admitted: new Set(action.keys) });
+        await this.pass(
+          plan,
+          { kind: "change", admitted: new Set(action.keys) },
+          action.keys.length,
+        );
         for (const key of action.keys) this.done.add(key);
         return;
       case "wait":
@@ -227,7 +229,10 @@ export class Run {
       case "clear":
         this.passes += 1;
         report({ ...action, kind: "pass", number: this.passes, keys: action.deletions });
-        this.check(await engine.destroy(stack, this.session()), "cannot clear");
+        this.check(
+          await engine.destroy(stack, this.session(), checkpointsFor(action.deletions.length)),
+          "cannot clear",
+        );
         return this.close();
       case "verify":
         this.inventory = await verifyInventory(this.goal, this.state, this.options);
@@ -239,6 +244,7 @@ export class Run {
   private async remove(resources: Plan["abandoned"]): Promise<void> {
     const { lookup } = this.tools().session();
     for (const { id, who } of resources.toReversed()) await lookup(who.kind).delete(id, { who });
+    this.inventory = undefined;
   }
 
   private async commit(plan: Plan, deletions: readonly NodeKey[]): Promise<void> {
@@ -258,11 +264,20 @@ export class Run {
     this.state = await this.options.engine.readState(this.goal.stack);
   }
 
-  private async pass(plan: Plan, admission: Admission): Promise<void> {
+  /** Begin and commit are written step by step, whatever they hold: what follows stands on them. */
+  private async pass(plan: Plan, admission: Admission, steps = 0): Promise<void> {
     const { engine } = this.options;
-    const program = programOf(plan, this.state, admission, this.payloads);
-    this.check(await engine.pass(plan.stack, program, this.session()), "cannot apply");
+    const program = programOf(plan, this.state, admission, this.payloads(admission));
+    const how = checkpointsFor(steps);
+    this.check(await engine.pass(plan.stack, program, this.session(), how), "cannot apply");
     if (admission.kind !== "commit") this.state = await engine.readState(plan.stack);
+  }
+
+  private payloads({ kind }: Admission): Payloads {
+    const { goal, state, options, transactionPayload: transaction } = this;
+    if (kind !== "commit") return { transaction, revision: "" };
+    const revision = encodePayload(revisionPayload(goal, state, options.clock.now()));
+    return { transaction, revision };
   }
 
   /** Until they run, or one of them never will: what to do then is decided from a new look. */
@@ -329,6 +344,16 @@ export class Run {
       ...(hints.length > 0 && { hint: hints.join("; ") }),
     });
   }
+}
+
+/**
+ * With many steps the state is written once, at the end of the pass (ADR 11): whoever comes after a kill
+ * finds in the cloud what was made, by the identities of the target that the begin has recorded.
+ */
+const manySteps = 20;
+
+function checkpointsFor(steps: number): PassOptions {
+  return { checkpoints: steps > manySteps ? "end" : "each" };
 }
 
 function failureText({ operation, kind, name, message }: ResourceEvent): string {

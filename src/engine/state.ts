@@ -14,8 +14,8 @@ import type {
 import { revisionKey, transactionKey } from "../transaction/pass.js";
 import { decodeRecord } from "./codec.js";
 
-/** Marks a decrypted secret in an export. Source: sdk/go/common/resource, `plaintext`. */
-const signature = "4dabf18193072939515e22adb298388d";
+/** Marks a secret: in an export with its `plaintext`. Source: sdk/go/common/resource. */
+export const secretMark = "4dabf18193072939515e22adb298388d";
 
 interface ExportedResource {
   readonly urn: string;
@@ -53,7 +53,11 @@ export interface StackState extends PriorState {
  * be read, SCHEMA_NEWER for what a newer release wrote.
  */
 export function parseExport(text: string, stack: string): StackState {
-  const deployment = deploymentOf(text, stack);
+  return stateOf(deploymentOf(text, stack), stack);
+}
+
+/** A deployment with its secrets in clear, in our terms. Throws like `parseExport`. */
+export function stateOf(deployment: JsonObject, stack: string): StackState {
   const exported = (deployment["resources"] ?? []) as unknown as ExportedResource[];
   const resources: RecordedResource[] = [];
   const foreign: string[] = [];
@@ -199,7 +203,7 @@ function ownKey(urn: string | undefined): NodeKey | undefined {
 }
 
 function isSecret(value: Json | undefined): boolean {
-  return isJsonObject(value) && signature in value && "plaintext" in value;
+  return isJsonObject(value) && secretMark in value && "plaintext" in value;
 }
 
 /** Secrets replaced by their values. */

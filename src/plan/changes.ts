@@ -121,18 +121,18 @@ export function inNameOrder(left: string, right: string): number {
   );
 }
 
-/** Machines that are recorded and no longer wanted. */
+/** Machines that have a host on record and are no longer wanted. */
 function removedMachines({ hosts, prior }: ChangesInput): TargetMachine[] {
   const wanted = new Set(hosts.map(({ machine }) => machine.name));
-  const recorded = new Set(
-    prior.resources.filter(({ kind }) => kind === "Machine").map(({ name }) => name),
-  );
+  const recorded = new Set(cloudResources(prior).map(({ parent }) => parent));
   const known = new Map(
     [...(prior.revision?.target.machines ?? []), ...(prior.transaction?.target.machines ?? [])].map(
       (machine) => [machine.name, machine],
     ),
   );
-  return [...known.values()].filter(({ name }) => recorded.has(name) && !wanted.has(name));
+  return [...known.values()].filter(
+    ({ name }) => recorded.has(machineKey(name)) && !wanted.has(name),
+  );
 }
 
 /** Machines that only their record still knows: an earlier transaction could not finish deleting them. */
@@ -146,7 +146,7 @@ function leftOver(
   ]);
   const records = new Map(cloudResources(prior).map((record) => [record.parent, record]));
   return prior.resources
-    .filter(({ kind, name }) => kind === "Machine" && !known.has(name))
+    .filter(({ kind, key, name }) => kind === "Machine" && !known.has(name) && records.has(key))
     .map(({ key, name }): MachineChange => {
       const host = records.get(key)?.key;
       return {

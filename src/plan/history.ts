@@ -1,17 +1,18 @@
-import { canonicalJson } from "../api/json.js";
+import { canonicalJson, sameJson } from "../api/json.js";
 import {
   type ChangeSummary,
   type Ending,
   type HistoryEntry,
   type RevisionRecord,
   type Target,
-  targetDigest,
   type TransactionRecord,
 } from "./target.js";
 
 /** Entries that a revision keeps, and the JSON characters that their targets may take together. */
 export const maxEntries = 100;
 export const maxTargetCharacters = 1_000_000;
+/** Characters of what an entry says that it failed with. */
+export const maxFailureCharacters = 2_000;
 /** Lines of one summary; a cluster of a thousand machines still has a short history. */
 export const maxSummaryLines = 40;
 
@@ -22,7 +23,12 @@ export function entryOf(
   ending: Ending,
 ): HistoryEntry {
   const { number, direction, by, startedAtMs, summary } = transaction;
-  return { number, direction, by, startedAtMs, endedAtMs, summary, ending };
+  return { number, direction, by, startedAtMs, endedAtMs, summary, ending: bounded(ending) };
+}
+
+function bounded(ending: Ending): Ending {
+  if (ending.kind === "committed" || ending.failure.length <= maxFailureCharacters) return ending;
+  return { ...ending, failure: `${ending.failure.slice(0, maxFailureCharacters)}...` };
 }
 
 /**
@@ -35,10 +41,24 @@ export function historyWith(
   prior: RevisionRecord | undefined,
   ended: readonly HistoryEntry[],
 ): HistoryEntry[] {
-  const known = (prior?.history ?? []).map((entry) =>
+  const known = (prior === undefined ? [] : withPresent(prior)).map((entry) =>
     entry.number === prior?.number ? { ...entry, target: prior.target } : entry,
   );
   return withoutOldTargets([...known, ...ended].slice(-maxEntries));
+}
+
+/** A revision that a release without history wrote has no entry of its own. */
+function withPresent({ number, history }: RevisionRecord): readonly HistoryEntry[] {
+  if (history.some((entry) => entry.number === number)) return history;
+  const summary = { create: 0, update: 0, delete: 0, lines: [] };
+  const transaction = {
+    number,
+    direction: "forward",
+    by: "unknown",
+    startedAtMs: 0,
+    summary,
+  } as const;
+  return [...history, entryOf(transaction, 0, { kind: "committed" })];
 }
 
 function withoutOldTargets(entries: readonly HistoryEntry[]): HistoryEntry[] {
@@ -67,15 +87,16 @@ export function targetOfRevision(
 }
 
 /**
- * The last committed revision that was not as the present one is; undefined without one that is kept.
- * A revision that took a failed change back is as the one before it. Pure.
+ * The last committed revision of other objects than the present one's; undefined without one that is
+ * kept. A revision that took a failed change back has those of the one before it, though perhaps other
+ * hosts. Pure.
  */
 export function previousRevision(revision: RevisionRecord | undefined): number | undefined {
-  if (revision === undefined) return undefined;
-  const present = targetDigest(revision.target);
-  return revision.history.findLast(
+  return revision?.history.findLast(
     ({ number, target }) =>
-      number !== revision.number && target !== undefined && targetDigest(target) !== present,
+      number !== revision.number &&
+      target !== undefined &&
+      !sameJson(target.objects, revision.target.objects),
   )?.number;
 }
 

@@ -23,8 +23,10 @@ export interface HostQuestion {
   readonly wanted: JsonObject;
   /** Wanted spec with its Refs: names the generation, so that it does not depend on ids. */
   readonly referenced: JsonObject;
-  /** Recorded hosts of the machine, oldest first. */
+  /** Recorded hosts of the machine, in state order: nothing can be told from it. */
   readonly recorded: readonly RecordedResource[];
+  /** The host that serves on if it can: of the recorded graph that is wanted, or of the revision. */
+  readonly preferred?: NodeKey;
   /**
    * A host that is to be found rather than made: what an unfinished transaction planned, or what the
    * cloud holds of a cluster without state (then its spec counts only by its generation).
@@ -36,13 +38,15 @@ export interface HostQuestion {
 
 /**
  * Architecture section 3: a recorded host that can follow is kept, under its recorded name;
- * otherwise a new generation is made beside it. A host that the cloud positively shows as gone is
- * followed by its next incarnation, whose token was never used. Pure.
+ * otherwise a new generation is made beside it. Of several that can follow, the one that served before
+ * does: it holds the machine's data, and every look comes to the same answer. A host that the cloud
+ * positively shows as gone is followed by its next incarnation, whose token was never used. Pure.
  */
 export function decideHost(provider: InfrastructureProvider, question: HostQuestion): HostDecision {
   const judged = judge(provider, question.recorded, question.wanted, question.sightings);
   const alive = judged.filter(({ gone }) => !gone);
-  const serving = alive.findLast(({ verdict }) => canServe(verdict));
+  const able = alive.filter(({ verdict }) => canServe(verdict));
+  const serving = able.find(({ resource }) => resource.key === question.preferred) ?? able.at(-1);
   if (serving !== undefined) return { name: serving.resource.name, ...serve(serving) };
   const name = nextName(provider, question);
   const newest = alive.at(-1);

@@ -13,6 +13,7 @@ import {
 import type { InfrastructureProvider } from "../provider/port.js";
 import { canServe, judge, type Judged, serve, supersede } from "./judge.js";
 import type { FieldChange, Sightings } from "./step.js";
+import type { Wanted } from "./wanted.js";
 import type { RecordedResource } from "./target.js";
 
 /** What becomes of one resource of the shared infrastructure. */
@@ -40,7 +41,7 @@ export interface InfrastructurePlan {
  */
 export function planInfrastructure(
   provider: InfrastructureProvider,
-  nodes: readonly GraphNode[],
+  { infrastructure: nodes, isFrozen }: Pick<Wanted, "infrastructure" | "isFrozen">,
   recorded: readonly RecordedResource[],
   sightings: Sightings,
 ): InfrastructurePlan {
@@ -55,7 +56,7 @@ export function planInfrastructure(
     const candidates = recorded.filter((resource) => isGenerationOf(node, resource));
     const resolved = resolve(wanted);
     const judged = judge(provider, candidates, resolved, sightings);
-    const decision = decide(provider, { ...node, spec: wanted }, judged);
+    const decision = decide(provider, { ...node, spec: wanted }, judged, isFrozen);
     finalKeys.set(keyOf(node), keyOf(decision.node));
     const current = candidates.find(({ key }) => key === keyOf(decision.node));
     if (current !== undefined && sightings.get(current.key) !== "gone") {
@@ -70,6 +71,7 @@ function decide(
   provider: InfrastructureProvider,
   node: GraphNode,
   judged: readonly Judged[],
+  isFrozen: boolean,
 ): InfrastructureDecision {
   const serving = judged.find(({ verdict, gone }) => !gone && canServe(verdict));
   if (serving !== undefined) {
@@ -84,8 +86,9 @@ function decide(
     return { node: again, kind: "create", changes: [], reason, stale: true };
   }
   const superseded = supersede(first);
-  const name =
-    superseded.kind === "unsupported" ? first.resource.name : nextName(provider, node, judged);
+  const isFree = isFrozen && !judged.some(({ resource }) => resource.name === node.name);
+  const next = isFree ? node.name : nextName(provider, node, judged);
+  const name = superseded.kind === "unsupported" ? first.resource.name : next;
   return { node: { ...node, name }, ...superseded };
 }
 

@@ -104,7 +104,7 @@ export function makePlan(input: PlanInput): Plan {
   const recorded = cloudResources(prior);
   const infrastructure = planInfrastructure(
     provider,
-    wanted.infrastructure,
+    wanted,
     recorded.filter(({ kind }) => kind !== provider.hostKind),
     sightings,
   );
@@ -117,6 +117,7 @@ export function makePlan(input: PlanInput): Plan {
       wanted: resolved,
       referenced,
       recorded: hostsOf(machine.name, provider, recorded),
+      ...preferredHost(input, machine.name),
       sightings,
       spent,
       ...plannedHost(input, machine.name),
@@ -375,6 +376,13 @@ function hostsOf(
     ({ kind, parent, deleting }) =>
       kind === provider.hostKind && parent === machineKey(machine) && !deleting,
   );
+}
+
+/** Never left to the order of the state, which every pass may change. */
+function preferredHost({ wish, prior }: PlanInput, machine: string) {
+  const target = wish.kind === "recorded" ? wish.target : prior.revision?.target;
+  const host = target?.machines.find(({ name }) => name === machine)?.host;
+  return host === undefined ? {} : { preferred: host };
 }
 
 /**

@@ -1,6 +1,4 @@
-import { hmac } from "@noble/hashes/hmac.js";
-import { sha256 } from "@noble/hashes/sha2.js";
-import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import { keyedDigestOf } from "../api/digest.js";
 import { canonicalJson } from "../api/json.js";
 import type { Observed } from "../provider/port.js";
 import type { Plan } from "./plan.js";
@@ -50,7 +48,7 @@ export interface BindingInput {
 /** Pure. */
 export function bindingOf({ plan, state, seen }: BindingInput): Binding {
   const { sightings, strangers } = seen;
-  const digest = (value: unknown) => keyedDigest(state.transaction?.digestKey ?? "", value);
+  const digest = (value: unknown) => keyedDigestOf(state.transaction?.digestKey ?? "", value, 32);
   return {
     stack: plan.stack,
     cluster: plan.cluster,
@@ -70,14 +68,17 @@ export function bindingOf({ plan, state, seen }: BindingInput): Binding {
       }),
     ),
     inventory: Object.fromEntries([
-      ...cloudResources(state).map(({ key, id }) => {
+      ...cloudResources(state).map(({ key, id }): [string, string] => {
         const seen = sightings.get(key);
         const facts = seen === undefined || seen === "gone" ? "gone" : [seen.spec, seen.who];
         return [`${key} (${id ?? ""})`, digest(facts)];
       }),
       ...strangers
         .filter(({ phase }) => phase !== "gone")
-        .map(({ id, who, spec }) => [`${who.kind}/${who.name} (${id})`, digest([spec, who])]),
+        .map(({ id, who, spec }): [string, string] => [
+          `${who.kind}/${who.name} (${id})`,
+          digest([spec, who]),
+        ]),
     ]),
     steps: plan.steps.map(({ kind, key }) => `${kind} ${key}`),
   };
@@ -109,9 +110,4 @@ function differences(what: string, saved: Binding["state"], now: Binding["state"
         saved[key] === undefined ? "is new" : now[key] === undefined ? "is gone" : "has changed";
       return `${what} ${key} ${how}`;
     });
-}
-
-function keyedDigest(key: string, value: unknown): string {
-  const digest = hmac(sha256, utf8ToBytes(key), utf8ToBytes(canonicalJson(value)));
-  return bytesToHex(digest).slice(0, 32);
 }

@@ -94,7 +94,9 @@ export function undoText({
 }: Pick<Plan, "undo" | "transaction" | "empty">): string {
   if (empty || transaction.direction === "back") return "";
   const before = undo.filter(({ step }) => step !== "delete");
-  const deletions = undo.length - before.length;
+  const deletions = undo.filter(
+    (one) => one.step === "delete" && one.class !== "reversible",
+  ).length;
   const crossing = before.find((one) => one.class === "pointOfNoReturn");
   const rebuilt = before.filter((one) => one.class === "compensable").length;
   const until =

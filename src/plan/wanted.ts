@@ -21,6 +21,8 @@ export interface Wanted {
   readonly machines: readonly ExpandedMachine[];
   /** Shared infrastructure, without names of later generations when compiled. */
   readonly infrastructure: ResourceGraph;
+  /** Whether its names are those of a recorded graph: one that is free is taken as it is. */
+  readonly isFrozen: boolean;
   /** Inputs of each machine's host, by machine; may hold Refs to the infrastructure. */
   readonly hosts: ReadonlyMap<string, JsonObject>;
 }
@@ -58,6 +60,7 @@ function compiled(
     cluster,
     objects: objects.sort((left, right) => inNameOrder(objectKey(left), objectKey(right))),
     machines,
+    isFrozen: false,
     ...compileParts(provider, cluster, machines),
   };
 }
@@ -68,6 +71,7 @@ function frozen(target: Target, provider: InfrastructureProvider): Wanted {
     cluster: clusterIn(target),
     objects: target.objects,
     machines: target.machines.map(({ host: _host, controlPlane: _member, ...machine }) => machine),
+    isFrozen: true,
     infrastructure: target.nodes.filter(
       ({ type, kind }) => type === "resource" && kind !== provider.hostKind,
     ),

@@ -22,10 +22,11 @@ import { fieldsOf, type SpecDefinition, specSchema } from "./spec-schema.js";
 /** The calls of a cloud on its machines: those of a handler, and a listing. */
 export interface MachineCalls extends ResourceHandler {
   /**
-   * The machines in the scope, gone ones included while the cloud shows them. It may answer more:
-   * what does not carry the scope's marks is left out.
+   * The machines in the scope, without one those of every cluster (`capstan sweep` asks for them);
+   * gone ones included while the cloud shows them. It may answer more: what does not carry the
+   * scope's marks is left out. A property, so that the compiler refuses a list that needs a scope.
    */
-  list(ctx: CallContext, scope: InventoryScope): Promise<readonly Observed[]>;
+  readonly list: (ctx: CallContext, scope?: InventoryScope) => Promise<readonly Observed[]>;
 }
 
 /** A provider whose clusters need machines and nothing else. */
@@ -55,7 +56,7 @@ const suffix = "MachineProviderSpec";
 /**
  * A provider from the calls of its cloud. Everything else has a working default: no shared
  * infrastructure, a host spec with the fields of the providerSpec and what the node is to be, a
- * replacement for each difference that no rule covers, and an inventory from `machine.list`.
+ * replacement for each difference that no rule covers, inventory and what is owned from `machine.list`.
  * Throws INVALID_INPUT, all problems at once.
  */
 export function defineProvider(definition: ProviderDefinition): InfrastructureProvider {
@@ -84,6 +85,7 @@ export function defineProvider(definition: ProviderDefinition): InfrastructurePr
     generationInputs: (kind, spec) => immutableFields(rulesOf(kind), spec),
     inventory: async (ctx, scope) =>
       (await machine.list(ctx, scope)).filter((observed) => isInScope(observed, scope)),
+    owned: (ctx) => machine.list(ctx),
     ...(definition.close !== undefined && { close: () => definition.close?.() }),
   };
 }

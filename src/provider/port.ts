@@ -33,6 +33,8 @@ export interface Observed {
   readonly spec: JsonObject;
   /** Stable computed facts (addresses, provider id). Nothing that changes by itself. */
   readonly status: JsonObject;
+  /** When the cloud made it, milliseconds since the epoch; absent where the cloud does not say. */
+  readonly createdAtMs?: number;
 }
 
 /** The answer to "does it exist?". Unknown is not none: nothing is created or forgotten on unknown. */
@@ -125,6 +127,11 @@ export interface InfrastructureProvider extends ProviderSpecs {
   generationInputs(kind: string, spec: JsonObject): JsonObject;
   /** Everything that carries our marks in the scope, gone resources included while the cloud shows them. */
   inventory(ctx: CallContext, scope: InventoryScope): Promise<readonly Observed[]>;
+  /**
+   * Everything that carries marks of ours, of whatever cluster, as `inventory` would show it. Throws
+   * when it cannot list all of it. A provider without it cannot be swept.
+   */
+  owned?(ctx: CallContext): Promise<readonly Observed[]>;
   /** Lets go of what it holds open. Called once, at the end of a command. */
   close?(): void;
 }

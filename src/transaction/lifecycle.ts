@@ -77,6 +77,7 @@ export type Action =
   | { readonly kind: "verify"; readonly reason: string }
   /** Try again what is left, after a failure in which something was achieved. */
   | { readonly kind: "retry"; readonly reason: string }
+  /** Toward the last revision, or again toward it by another plan. */
   | { readonly kind: "rollBack"; readonly reason: string }
   | { readonly kind: "end" }
   | { readonly kind: "stop"; readonly result: StopResult; readonly reason: string };
@@ -107,7 +108,10 @@ export function step(situation: Situation): Action {
   const [surprise] = plan.steps.filter((one) => !situation.shown.has(`${one.kind} ${one.key}`));
   if (surprise !== undefined) {
     const what = `${surprise.key} has to be ${pastTense[surprise.kind]} now, which the plan did not show`;
-    return afterFailure(situation, surprise.reason === "" ? what : `${what}: ${surprise.reason}`);
+    const reason = surprise.reason === "" ? what : `${what}: ${surprise.reason}`;
+    return plan.transaction.direction === "back"
+      ? { kind: "rollBack", reason }
+      : afterFailure(situation, reason);
   }
   if (!isBegun(situation)) {
     const reason = "what is going to be done is recorded first";
@@ -183,6 +187,10 @@ function afterClosing({ plan, differences }: Situation): Action {
   if (plan.transaction.direction === "forward") return { kind: "end" };
   if (differences === undefined) {
     return { kind: "verify", reason: "the cloud has to show what is recorded, and nothing else" };
+  }
+  if (differences.length > 0 && plan.abandoned.length > 0) {
+    const reason = "listings have shown them only now";
+    return { kind: "remove", resources: plan.abandoned, reason };
   }
   const open = plan.steps.map(({ kind, key }) => `${key} is still to be ${pastTense[kind]}`);
   const wrong = [...differences, ...open];

@@ -145,7 +145,8 @@ function verbatim(resource: RecordedResource): Registration {
     ...(parent !== undefined && { parent }),
     inputs,
     secretInputs,
-    dependsOn,
+    // Pulumi for Node.js records no dependency on a parent, but it has to be registered before.
+    dependsOn: parent === undefined ? dependsOn : [...new Set([parent, ...dependsOn])],
   };
 }
 

@@ -36,6 +36,14 @@ describe("canonical JSON", () => {
 });
 
 describe("equality and digests", () => {
+  it("are SHA-256 of the canonical text: names and states hold them", () => {
+    assert.equal(
+      digestOf("ä🐙"),
+      "a5836c3a779a1e6a9ab65adef4c6d4278b9b2943c518024bb0410196d6f3866a",
+    );
+    assert.equal(digestOf({ b: [2], a: 1 }, 8), "0855bfc2");
+  });
+
   it("do not depend on key order or absent members", () => {
     const [left, right] = [
       { a: 1, b: { c: 2, d: undefined } },

@@ -56,12 +56,12 @@ describe("an apply in a cloud that misbehaves", function () {
   it("keeps and records what exists when a create fails, and finishes it later", async () => {
     sandbox.write(pair);
     await sandbox.fault("create", "fail", "--name", "worker-0");
-    const { stderr } = await sandbox.up(4);
+    const { stderr } = await sandbox.up(4, "--no-rollback");
     assert.match(stderr, /cannot create LocalHost worker-0-\S+: local cloud: create failed/);
     assert.match(stderr, /Transaction 2 of default\/demo stays open; what exists is recorded/);
     assert.match(
       stderr,
-      /hint: go on with capstan up -f \S+, or take everything down with capstan destroy/,
+      /hint: go on with capstan up -f \S+, take it back with capstan rollback default\.demo, or take everything down with capstan destroy/,
     );
     await sandbox.assertSound(demoStack);
 
@@ -74,7 +74,7 @@ describe("an apply in a cloud that misbehaves", function () {
 
   it("ends with the quota's hint, and goes on once the quota is raised", async () => {
     sandbox.write({ ...pair, machineQuota: 1 });
-    const { stderr } = await sandbox.up(4);
+    const { stderr } = await sandbox.up(4, "--no-rollback");
     assert.match(
       stderr,
       /cannot create LocalHost worker-0-\S+: .*quota of 1 machines is exhausted/,
@@ -93,7 +93,7 @@ describe("an apply in a cloud that misbehaves", function () {
     const { id } = sandbox.hostOf("cp-0");
     sandbox.write({ machines: { "cp-0": { controlPlane: true, kubelet: "1.34.3" } } });
     await sandbox.fault("update", "fail", "--name", "cp-0");
-    await sandbox.up(4);
+    await sandbox.up(4, "--no-rollback");
     await sandbox.up();
     assert.equal(sandbox.hostOf("cp-0").id, id);
     assert.equal(sandbox.hostOf("cp-0").spec["kubelet"], "1.34.3");
@@ -102,8 +102,9 @@ describe("an apply in a cloud that misbehaves", function () {
 
   it("plans the rest of a deletion that failed after the commit", async () => {
     sandbox.write({ machines: { "cp-1": { controlPlane: true } } });
-    await sandbox.fault("terminate", "fail", "--name", "cp-0");
-    await sandbox.up(4);
+    await sandbox.fault("terminate", "fail", "--name", "cp-0", "--times", "2");
+    const { stderr } = await sandbox.up(3);
+    assert.match(stderr, /Revision 2 of default\/demo is committed, but not all/);
     const { stdout } = await sandbox.plan(2);
     assert.match(stdout, /Machine cp-0 +- delete/);
     await sandbox.up();
@@ -114,10 +115,11 @@ describe("an apply in a cloud that misbehaves", function () {
   it("touches nothing when the cloud cannot say what exists", async () => {
     sandbox.write(pair);
     const before = sandbox.ledgerEnd();
-    await sandbox.fault("list", "fail");
+    await sandbox.fault("list", "fail", "--times", "20");
     const { stderr } = await sandbox.up(1);
     assert.match(stderr, /local cloud: list failed/);
     assert.deepEqual(sandbox.mutations(before), []);
+    await sandbox.capstan(0, "local", "fault", "--clear");
     await sandbox.up();
     await assertFinished();
   });

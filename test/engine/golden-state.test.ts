@@ -10,7 +10,12 @@ import { readDesired } from "../../src/manifest/desired.js";
 import { readSources } from "../../src/manifest/files.js";
 import { makePlan } from "../../src/plan/plan.js";
 import type { Sighting } from "../../src/plan/step.js";
-import { cloudResources, recordedIdentity, recordedSpec } from "../../src/plan/target.js";
+import {
+  cloudResources,
+  recordedIdentity,
+  recordedSpec,
+  stateSchemaVersion,
+} from "../../src/plan/target.js";
 import { systemClock } from "../../src/provider/clock.js";
 import { migrate } from "../../src/transaction/migrate.js";
 
@@ -39,7 +44,7 @@ describe("states of earlier releases", () => {
       },
     ]);
     const plan = makePlan({
-      desired,
+      wish: { kind: "objects", desired },
       provider,
       prior,
       sightings: new Map(sightings),
@@ -47,6 +52,9 @@ describe("states of earlier releases", () => {
       newClusterUid: "not used",
       nowMs: 0,
       owner: "files",
+      direction: "forward",
+      by: "user@host",
+      deadlineMs: 60_000,
     });
     assert.deepEqual(plan.steps, []);
     assert.equal(plan.empty, true);
@@ -58,7 +66,7 @@ describe("states of earlier releases", () => {
     };
     for (const { type, inputs } of state.deployment.resources) {
       if (!type.endsWith(":Transaction")) continue;
-      Object.assign(inputs, { schemaVersion: 2, payload: "not even gzip" });
+      Object.assign(inputs, { schemaVersion: stateSchemaVersion + 1, payload: "not even gzip" });
     }
     assert.throws(
       () => parseExport(JSON.stringify(state), "default.quickstart"),

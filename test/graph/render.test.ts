@@ -25,11 +25,14 @@ const resource = (name: string, more: Partial<GraphNode> = {}): GraphNode => ({
 
 function compiled(): GraphNode[] {
   const { target } = makePlan({
-    desired: desiredOf([
-      cluster(),
-      machine("cp-0", { controlPlane: "1.34.2" }),
-      machineDeployment("workers", 2),
-    ]),
+    wish: {
+      kind: "objects",
+      desired: desiredOf([
+        cluster(),
+        machine("cp-0", { controlPlane: "1.34.2" }),
+        machineDeployment("workers", 2),
+      ]),
+    },
     provider: localProvider(),
     prior: emptyState,
     sightings: new Map(),
@@ -37,6 +40,9 @@ function compiled(): GraphNode[] {
     newClusterUid: "uid",
     nowMs: 0,
     owner: "files",
+    direction: "forward",
+    by: "user@host",
+    deadlineMs: 60_000,
   });
   return [...target.nodes];
 }

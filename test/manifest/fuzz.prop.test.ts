@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { makeProviders } from "../../providers/index.js";
 import { isCapstanError } from "../../src/api/error.js";
 import { readDesired } from "../../src/manifest/desired.js";
+import type { Desired } from "../../src/api/types.js";
 import { makePlan } from "../../src/plan/plan.js";
 import { emptyState } from "../../src/plan/target.js";
 import { systemClock } from "../../src/provider/clock.js";
@@ -123,12 +124,12 @@ describe("fuzzed manifests", () => {
 });
 
 /** Plans a first creation; only errors of ours may come out. */
-function planned(desired: Parameters<typeof makePlan>[0]["desired"]): number {
+function planned(desired: Desired): number {
   const provider = providers[0];
   assert.ok(provider !== undefined);
   try {
     const plan = makePlan({
-      desired,
+      wish: { kind: "objects", desired },
       provider,
       prior: emptyState,
       sightings: new Map(),
@@ -136,6 +137,9 @@ function planned(desired: Parameters<typeof makePlan>[0]["desired"]): number {
       newClusterUid: "uid",
       nowMs: 0,
       owner: "files",
+      direction: "forward",
+      by: "user@host",
+      deadlineMs: 60_000,
     });
     assert.ok(plan.target.nodes.length > 0);
   } catch (error) {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { isCapstanError } from "../../src/api/error.js";
+import { sameJson, type JsonObject } from "../../src/api/json.js";
 import type { Plan } from "../../src/plan/plan.js";
 import type { InfrastructureProvider } from "../../src/provider/port.js";
 import {
@@ -11,17 +12,26 @@ import {
   machineSet,
   type Manifest,
 } from "../support/manifests.js";
+import type { Mishap } from "../support/mishaps.js";
 import { PretendEngine } from "../support/pretend-engine.js";
 
 /** An engine that has brought the objects about. */
-function running(...objects: Manifest[]): PretendEngine {
+async function running(...objects: Manifest[]): Promise<PretendEngine> {
   const engine = new PretendEngine();
-  engine.settle(desiredOf([cluster(), ...objects]));
+  await engine.settle(desiredOf([cluster(), ...objects]));
   return engine;
 }
 
-function plan(engine: PretendEngine, ...objects: Manifest[]): Plan {
-  return engine.plan(desiredOf([cluster(), ...objects]), 2_000);
+function plan(engine: PretendEngine, ...objects: Manifest[]): Promise<Plan> {
+  return engine.plan(desiredOf([cluster(), ...objects]));
+}
+
+/** A command that is killed before its n-th call that changes the cloud, or right after it. */
+function killedAt(
+  number: number,
+  what: "killBefore" | "killAfter" = "killBefore",
+): readonly Mishap[] {
+  return [{ at: "call", number, what }];
 }
 
 /** "create LocalHost/cp-0-#-1": hashes are left out, so that cases read well. */
@@ -40,8 +50,14 @@ function hostOf(engine: PretendEngine, machineName: string): string {
 }
 
 describe("the plan of a first creation", () => {
-  const engine = new PretendEngine();
-  const first = plan(engine, machine("web"), machine("cp", { controlPlane: "1.34.2" }));
+  let first: Plan;
+  before(async () => {
+    first = await plan(
+      new PretendEngine(),
+      machine("web"),
+      machine("cp", { controlPlane: "1.34.2" }),
+    );
+  });
 
   it("creates in dependency order, workers after the control plane", () => {
     assert.deepEqual(stepsOf(first), [
@@ -54,7 +70,7 @@ describe("the plan of a first creation", () => {
 
   it("begins transaction 1 with a new cluster UID, the time, and every host counted as spent", () => {
     const { number, clusterUid, owner, startedAtMs, spent } = first.transaction;
-    assert.deepEqual([number, clusterUid, owner, startedAtMs], [1, "uid-1", "files", 2_000]);
+    assert.deepEqual([number, clusterUid, owner, startedAtMs], [1, "uid-1", "files", 1_000]);
     assert.deepEqual(Object.values(spent), [1, 1]);
     assert.deepEqual([first.fromRevision, first.resumes, first.empty], [0, false, false]);
   });
@@ -66,8 +82,8 @@ describe("the plan of a first creation", () => {
     assert.deepEqual(host?.dependsOn, [controlPlane]);
   });
 
-  it("of nothing but a Cluster still makes its network", () => {
-    assert.deepEqual(stepsOf(plan(new PretendEngine())), [
+  it("of nothing but a Cluster still makes its network", async () => {
+    assert.deepEqual(stepsOf(await plan(new PretendEngine())), [
       "create LocalNetwork/network",
       "create LocalLoadBalancer/api",
     ]);
@@ -133,20 +149,22 @@ describe("the plan of a running cluster", () => {
     },
   ];
   for (const { name, given, want } of cases) {
-    it(name, () => assert.deepEqual(stepsOf(plan(running(...before), ...given)), want));
+    it(name, async () =>
+      assert.deepEqual(stepsOf(await plan(await running(...before), ...given)), want),
+    );
   }
 
-  it("is empty only when nothing changed, and then keeps number and time", () => {
-    const engine = running(...before);
-    const same = plan(engine, ...before);
+  it("is empty only when nothing changed, and then keeps number and time", async () => {
+    const engine = await running(...before);
+    const same = await plan(engine, ...before);
     assert.deepEqual([same.empty, same.transaction.number], [true, 1]);
     assert.equal(same.transaction.startedAtMs, 1_000, "the time of transaction 1, not of now");
     assert.equal(same.fromRevision, 1);
   });
 
-  it("records changed objects although no resource changes", () => {
-    const changed = plan(
-      running(...before),
+  it("records changed objects although no resource changes", async () => {
+    const changed = await plan(
+      await running(...before),
       before[0]!,
       before[1]!,
       machineSet("db", 2, { size: "large" }),
@@ -154,33 +172,39 @@ describe("the plan of a running cluster", () => {
     assert.deepEqual([changed.empty, changed.steps, changed.transaction.number], [false, [], 2]);
   });
 
-  it("tells what changes in place, from and to", () => {
-    const grown = plan(running(...before), machine("web", { diskGib: 40, tags: { a: "1" } }));
+  it("tells what changes in place, from and to", async () => {
+    const grown = await plan(
+      await running(...before),
+      machine("web", { diskGib: 40, tags: { a: "1" } }),
+    );
     const change = grown.machines.find(({ machine: name }) => name === "web");
     assert.deepEqual(change?.changes, [{ path: "diskGib", from: 20, to: 40 }]);
     assert.equal(change?.kind, "update");
   });
 
-  it("tells why a machine is replaced", () => {
-    const replaced = plan(running(...before), machine("web", { zone: "b", tags: { a: "1" } }));
+  it("tells why a machine is replaced", async () => {
+    const replaced = await plan(
+      await running(...before),
+      machine("web", { zone: "b", tags: { a: "1" } }),
+    );
     const change = replaced.machines.find(({ machine: name }) => name === "web");
     assert.deepEqual([change?.kind, change?.reason], ["replace", "a host stays in its zone"]);
   });
 });
 
 describe("the plan of a MachineDeployment", () => {
-  it("that changes in place keeps set, machines and hosts", () => {
-    const engine = running(machineDeployment("web", 2, { diskGib: 20 }));
-    const after = plan(engine, machineDeployment("web", 2, { diskGib: 30 }));
+  it("that changes in place keeps set, machines and hosts", async () => {
+    const engine = await running(machineDeployment("web", 2, { diskGib: 20 }));
+    const after = await plan(engine, machineDeployment("web", 2, { diskGib: 30 }));
     assert.deepEqual(stepsOf(after), [
       "update LocalHost/web-#-0-#-1",
       "update LocalHost/web-#-1-#-1",
     ]);
   });
 
-  it("that is replaced gets a new set; each new machine tells whose place it takes", () => {
-    const engine = running(machineDeployment("web", 2, { size: "small" }));
-    const after = plan(engine, machineDeployment("web", 2, { size: "large" }));
+  it("that is replaced gets a new set; each new machine tells whose place it takes", async () => {
+    const engine = await running(machineDeployment("web", 2, { size: "small" }));
+    const after = await plan(engine, machineDeployment("web", 2, { size: "large" }));
     assert.deepEqual(
       after.steps.map(({ kind }) => kind),
       ["create", "create", "delete", "delete"],
@@ -196,11 +220,11 @@ describe("the plan of a MachineDeployment", () => {
     assert.equal(new Set(after.machines.map(({ supersedes }) => supersedes)).size, 2);
   });
 
-  it("that goes back while the change is under way finds its first machines again", () => {
-    const engine = running(machineDeployment("web", 1, { size: "small" }));
-    const forward = plan(engine, machineDeployment("web", 1, { size: "large" }));
-    engine.apply(forward, { afterCalls: 0, lastCall: "notMade" });
-    const back = plan(engine, machineDeployment("web", 1, { size: "small" }));
+  it("that goes back while the change is under way finds its first machines again", async () => {
+    const engine = await running(machineDeployment("web", 1, { size: "small" }));
+    const forward = await plan(engine, machineDeployment("web", 1, { size: "large" }));
+    await engine.apply(forward, killedAt(0));
+    const back = await plan(engine, machineDeployment("web", 1, { size: "small" }));
     assert.deepEqual([stepsOf(back), back.transaction.number, back.resumes], [[], 3, true]);
   });
 });
@@ -208,39 +232,42 @@ describe("the plan of a MachineDeployment", () => {
 describe("a host that is gone from the cloud", () => {
   const objects = [machine("cp", { controlPlane: "1.34.2" }), machine("web")];
 
-  it("is followed by its next incarnation, and its record is deleted last", () => {
-    const engine = running(...objects);
-    engine.kill(hostOf(engine, "web"));
-    const heal = plan(engine, ...objects);
+  it("is followed by its next incarnation, and its record is deleted last", async () => {
+    const engine = await running(...objects);
+    engine.cloud.kill(hostOf(engine, "web"));
+    const heal = await plan(engine, ...objects);
     assert.deepEqual(stepsOf(heal), ["create LocalHost/web-#-2", "delete LocalHost/web-#-1"]);
     assert.equal(heal.machines.find(({ machine: name }) => name === "web")?.kind, "replace");
     assert.match(heal.steps[1]?.reason ?? "", /gone from the cloud/);
     assert.deepEqual(Object.values(heal.transaction.spent).sort(), [1, 2]);
   });
 
-  it("three times over never brings a name back", () => {
-    const engine = running(...objects);
+  it("three times over never brings a name back", async () => {
+    const engine = await running(...objects);
     for (const incarnation of [2, 3, 4]) {
-      engine.kill(hostOf(engine, "web"));
-      assert.equal(stepsOf(plan(engine, ...objects))[0], `create LocalHost/web-#-${incarnation}`);
-      engine.settle(desiredOf([cluster(), ...objects]));
+      engine.cloud.kill(hostOf(engine, "web"));
+      assert.equal(
+        stepsOf(await plan(engine, ...objects))[0],
+        `create LocalHost/web-#-${incarnation}`,
+      );
+      await engine.settle(desiredOf([cluster(), ...objects]));
     }
   });
 
-  it("keeps its number spent while its Machine is away", () => {
-    const engine = running(...objects);
-    engine.settle(desiredOf([cluster(), objects[0]!]));
-    assert.deepEqual(stepsOf(plan(engine, ...objects)), ["create LocalHost/web-#-2"]);
+  it("keeps its number spent while its Machine is away", async () => {
+    const engine = await running(...objects);
+    await engine.settle(desiredOf([cluster(), objects[0]!]));
+    assert.deepEqual(stepsOf(await plan(engine, ...objects)), ["create LocalHost/web-#-2"]);
   });
 });
 
 describe("drift", () => {
   const objects = [machine("web", { tags: { a: "1" } })];
 
-  it("in place is read again first and then put back", () => {
-    const engine = running(...objects);
-    engine.drift(hostOf(engine, "web"), { tags: { by: "hand" } });
-    const repair = plan(engine, ...objects);
+  it("in place is read again first and then put back", async () => {
+    const engine = await running(...objects);
+    engine.cloud.drift(hostOf(engine, "web"), { tags: { by: "hand" } });
+    const repair = await plan(engine, ...objects);
     assert.deepEqual(stepsOf(repair), ["update LocalHost/web-#-1"]);
     assert.deepEqual(repair.stale.map(withoutHash), ["LocalHost/web-#-1"]);
     assert.deepEqual(repair.machines[0]?.changes, [
@@ -249,19 +276,19 @@ describe("drift", () => {
     assert.equal(repair.transaction.number, 2);
   });
 
-  it("in what cannot be changed needs a new host", () => {
-    const engine = running(...objects);
-    engine.drift(hostOf(engine, "web"), { size: "large" });
-    assert.deepEqual(stepsOf(plan(engine, ...objects)), [
+  it("in what cannot be changed needs a new host", async () => {
+    const engine = await running(...objects);
+    engine.cloud.drift(hostOf(engine, "web"), { size: "large" });
+    assert.deepEqual(stepsOf(await plan(engine, ...objects)), [
       "create LocalHost/web-#-2",
       "delete LocalHost/web-#-1",
     ]);
   });
 
-  it("toward what is wanted now needs no change, but its record is stale", () => {
-    const engine = running(machine("web", { diskGib: 20 }));
-    engine.drift(hostOf(engine, "web"), { diskGib: 40 });
-    const wanted = plan(engine, machine("web", { diskGib: 40 }));
+  it("toward what is wanted now needs no change, but its record is stale", async () => {
+    const engine = await running(machine("web", { diskGib: 20 }));
+    engine.cloud.drift(hostOf(engine, "web"), { diskGib: 40 });
+    const wanted = await plan(engine, machine("web", { diskGib: 40 }));
     assert.deepEqual([wanted.steps, wanted.stale.map(withoutHash)], [[], ["LocalHost/web-#-1"]]);
   });
 });
@@ -270,13 +297,15 @@ describe("infrastructure", () => {
   const objects = [machine("web")];
   const moved = desiredOf([cluster({ cidr: "10.7.0.0/16" }), ...objects]);
 
-  it("that changes in place keeps everything in it", () => {
+  it("that changes in place keeps everything in it", async () => {
     const quota = desiredOf([cluster({ machineQuota: 5 }), ...objects]);
-    assert.deepEqual(stepsOf(running(...objects).plan(quota)), ["update LocalNetwork/network"]);
+    assert.deepEqual(stepsOf(await (await running(...objects)).plan(quota)), [
+      "update LocalNetwork/network",
+    ]);
   });
 
-  it("that is replaced gets a new name, and what refers to it follows", () => {
-    const replaced = running(...objects).plan(moved);
+  it("that is replaced gets a new name, and what refers to it follows", async () => {
+    const replaced = await (await running(...objects)).plan(moved);
     assert.deepEqual(stepsOf(replaced), [
       "create LocalNetwork/network-#",
       "create LocalLoadBalancer/api-#",
@@ -289,49 +318,50 @@ describe("infrastructure", () => {
     assert.equal(reason, "a host stays in its network");
   });
 
-  it("has the same names when the plan is made again half-way", () => {
-    const engine = running(...objects);
-    const replaced = engine.plan(moved);
+  it("has the same names when the plan is made again half-way", async () => {
+    const engine = await running(...objects);
+    const replaced = await engine.plan(moved);
     for (const made of ["the network", "the load balancer"]) {
-      engine.apply(engine.plan(moved), { afterCalls: 1, lastCall: "notMade" });
-      const again = engine.plan(moved);
+      await engine.apply(await engine.plan(moved), killedAt(1));
+      const again = await engine.plan(moved);
       assert.equal(again.targetDigest, replaced.targetDigest, `after ${made} was made`);
       assert.equal(again.transaction.number, 2);
     }
   });
 
-  it("can be replaced again and again: no new name is one that is still recorded", () => {
-    const engine = running(...objects);
+  it("can be replaced again and again: no new name is one that is still recorded", async () => {
+    const engine = await running(...objects);
     for (const cidr of ["10.1.0.0/16", "10.2.0.0/16", "10.1.0.0/16", "10.0.0.0/16"]) {
       const recorded = new Set(engine.prior.resources.map(({ key }) => key));
       const wish = desiredOf([cluster({ cidr }), ...objects]);
-      const created = engine.plan(wish).steps.filter(({ kind }) => kind === "create");
+      const { steps } = await engine.plan(wish);
+      const created = steps.filter(({ kind }) => kind === "create");
       assert.equal(created.length, 3);
       assert.deepEqual(
         created.filter(({ key }) => recorded.has(key)),
         [],
       );
-      engine.settle(wish);
+      await engine.settle(wish);
     }
   });
 
-  it("that somebody changed by hand, twice, gets a third name", () => {
-    const engine = running(...objects);
+  it("that somebody changed by hand, twice, gets a third name", async () => {
+    const engine = await running(...objects);
     const names = ["network"];
     for (const _time of ["first", "second"]) {
       const network = engine.alive().find(({ who }) => who.kind === "LocalNetwork");
-      engine.drift(network?.id ?? "", { cidr: "172.16.0.0/12" });
-      engine.settle(desiredOf([cluster(), ...objects]));
+      engine.cloud.drift(network?.id ?? "", { cidr: "172.16.0.0/12" });
+      await engine.settle(desiredOf([cluster(), ...objects]));
       names.push(engine.alive().find(({ who }) => who.kind === "LocalNetwork")?.who.name ?? "");
     }
     assert.equal(new Set(names).size, 3, names.join());
   });
 
-  it("that is gone is made again under its name, after its record was read again", () => {
-    const engine = running();
+  it("that is gone is made again under its name, after its record was read again", async () => {
+    const engine = await running();
     const balancer = engine.alive().find(({ who }) => who.kind === "LocalLoadBalancer");
-    engine.kill(balancer?.id ?? "");
-    const heal = plan(engine);
+    engine.cloud.kill(balancer?.id ?? "");
+    const heal = await plan(engine);
     assert.deepEqual(stepsOf(heal), ["create LocalLoadBalancer/api"]);
     assert.deepEqual(heal.stale, ["LocalLoadBalancer/api"]);
   });
@@ -339,16 +369,17 @@ describe("infrastructure", () => {
 
 describe("an unfinished transaction", () => {
   const objects = [machine("cp", { controlPlane: "1.34.2" }), machine("web")];
-  const interrupted = (afterCalls: number, lastCall: "notMade" | "unrecorded" = "notMade") => {
+  const interrupted = async (mishaps: readonly Mishap[]) => {
     const engine = new PretendEngine();
-    engine.apply(plan(engine, ...objects), { afterCalls, lastCall });
+    await engine.apply(await plan(engine, ...objects), mishaps);
     return engine;
   };
 
-  it("goes on under its number, its time and its planned names", () => {
-    const engine = interrupted(3);
+  it("goes on under its number, its time and its planned names", async () => {
+    const engine = await interrupted(killedAt(3));
     const planned = engine.prior.transaction?.target.machines.map(({ host }) => host);
-    const resumed = engine.plan(desiredOf([cluster(), ...objects]), 9_000);
+    engine.clock.advance(8_000);
+    const resumed = await plan(engine, ...objects);
     assert.deepEqual(
       resumed.target.machines.map(({ host }) => host),
       planned,
@@ -356,82 +387,94 @@ describe("an unfinished transaction", () => {
     const { number, startedAtMs } = resumed.transaction;
     assert.deepEqual(
       [resumed.resumes, number, startedAtMs, resumed.empty],
-      [true, 1, 2_000, false],
+      [true, 1, 1_000, false],
     );
     assert.deepEqual(stepsOf(resumed), ["create LocalHost/web-#-1"]);
   });
 
-  it("gets the next number when the wish has changed meanwhile", () => {
-    const changed = plan(interrupted(3), objects[0]!, machine("web", { size: "large" }));
+  it("gets the next number when the wish has changed meanwhile", async () => {
+    const changed = await plan(
+      await interrupted(killedAt(3)),
+      objects[0]!,
+      machine("web", { size: "large" }),
+    );
     assert.deepEqual([changed.resumes, changed.transaction.number], [true, 2]);
   });
 
-  it("keeps a planned name for a wish that its host can follow", () => {
-    const changed = plan(interrupted(3), objects[0]!, machine("web", { diskGib: 99 }));
+  it("keeps a planned name for a wish that its host can follow", async () => {
+    const changed = await plan(
+      await interrupted(killedAt(3)),
+      objects[0]!,
+      machine("web", { diskGib: 99 }),
+    );
     assert.deepEqual(stepsOf(changed), ["create LocalHost/web-#-1"]);
   });
 
-  it("does not take a planned name again when its host was made, unrecorded, and died", () => {
-    const engine = interrupted(3, "unrecorded");
-    engine.kill(hostOf(engine, "web"));
-    assert.deepEqual(stepsOf(plan(engine, ...objects)), ["create LocalHost/web-#-2"]);
+  it("does not take a planned name again when its host was made, unrecorded, and died", async () => {
+    const engine = await interrupted(killedAt(3, "killAfter"));
+    engine.cloud.kill(hostOf(engine, "web"));
+    assert.deepEqual(stepsOf(await plan(engine, ...objects)), ["create LocalHost/web-#-2"]);
   });
 
-  it("is still to be committed when nothing is left to change", () => {
-    const engine = running(...objects);
+  it("is still to be committed when nothing is left to change", async () => {
+    const engine = await running(...objects);
     engine.tamper((resources) => resources.filter(({ kind }) => kind !== "Revision"));
-    const rest = plan(engine, ...objects);
+    const rest = await plan(engine, ...objects);
     assert.deepEqual([rest.steps, rest.resumes, rest.empty], [[], true, false]);
     assert.equal(rest.transaction.number, 1);
   });
 
-  it("updates an unfinished resource again, and reads it first", () => {
-    const engine = running(...objects);
+  it("updates an unfinished resource again, and reads it first", async () => {
+    const engine = await running(...objects);
     engine.tamper((resources) =>
       resources.map((one) => (one.name.startsWith("web-") ? { ...one, unfinished: true } : one)),
     );
-    const again = plan(engine, ...objects);
+    const again = await plan(engine, ...objects);
     assert.deepEqual(stepsOf(again), ["update LocalHost/web-#-1"]);
     assert.deepEqual(again.stale.map(withoutHash), ["LocalHost/web-#-1"]);
     assert.match(again.steps[0]?.reason ?? "", /did not finish/);
   });
 
-  it("reads an unfinished host again that died: Pulumi would try to update it in every pass", () => {
-    const engine = running(...objects);
+  it("reads an unfinished host again that died: Pulumi would try to update it in every pass", async () => {
+    const engine = await running(...objects);
     engine.tamper((resources) =>
       resources.map((one) => (one.name.startsWith("web-") ? { ...one, unfinished: true } : one)),
     );
-    engine.kill(hostOf(engine, "web"));
-    const heal = plan(engine, ...objects);
+    engine.cloud.kill(hostOf(engine, "web"));
+    const heal = await plan(engine, ...objects);
     assert.deepEqual(heal.stale.map(withoutHash), ["LocalHost/web-#-1"]);
-    assert.ok(engine.apply(heal));
+    assert.equal((await engine.apply(heal)).kind, "done");
   });
 });
 
 describe("a lost state", () => {
   const objects = [machine("web")];
-
-  it("finds the cluster's hosts again by their names", () => {
-    const engine = running(...objects);
+  const lost = async () => {
+    const engine = new PretendEngine({ adopt: true });
+    await engine.settle(desiredOf([cluster(), ...objects]));
     engine.tamper(() => []);
-    const adopting = plan(engine, ...objects);
+    return engine;
+  };
+
+  it("finds the cluster's hosts again by their names", async () => {
+    const engine = await lost();
+    const adopting = await plan(engine, ...objects);
     assert.equal(stepsOf(adopting).at(-1), "create LocalHost/web-#-1");
     assert.deepEqual(adopting.strangers, [], "what the target names is no stranger");
-    engine.apply(adopting);
+    await engine.apply(adopting);
     assert.equal(engine.hosts().length, 1, "found, not made");
   });
 
-  it("starts above every incarnation that the cloud remembers", () => {
-    const engine = running(...objects);
-    engine.kill(hostOf(engine, "web"));
-    engine.tamper(() => []);
-    assert.equal(stepsOf(plan(engine, ...objects)).at(-1), "create LocalHost/web-#-2");
+  it("starts above every incarnation that the cloud remembers", async () => {
+    const engine = await lost();
+    engine.cloud.kill(hostOf(engine, "web"));
+    assert.equal(stepsOf(await plan(engine, ...objects)).at(-1), "create LocalHost/web-#-2");
   });
 
-  it("names what nobody wants as a stranger", () => {
-    const engine = running(...objects);
-    engine.tamper(() => []);
-    const [stranger = ""] = plan(engine).strangers;
+  it("names what nobody wants as a stranger", async () => {
+    const engine = await lost();
+    const { strangers } = await plan(engine);
+    const [stranger = ""] = strangers;
     assert.match(stranger, /^LocalHost web-[0-9a-f]{8}-1 \(LocalHost-3\)$/);
   });
 });
@@ -441,18 +484,18 @@ describe("refusals", () => {
     const local = localProvider();
     return Object.create(local, {
       verdict: {
-        value: (of: string, from: object, to: object) =>
-          of === kind && JSON.stringify(from) !== JSON.stringify(to)
+        value: (of: string, from: JsonObject, to: JsonObject) =>
+          of === kind && !sameJson(from, to)
             ? { kind: "unsupported", paths: ["spec"], reason: "it is set in stone" }
             : { kind: "same" },
       },
     }) as InfrastructureProvider;
   };
 
-  it("unsupported changes are told all at once and touch nothing", () => {
-    const engine = new PretendEngine(stubborn("LocalHost"));
-    engine.settle(desiredOf([cluster(), machine("a"), machine("b")]));
-    assert.throws(
+  it("unsupported changes are told all at once and touch nothing", async () => {
+    const engine = new PretendEngine({ provider: stubborn("LocalHost") });
+    await engine.settle(desiredOf([cluster(), machine("a"), machine("b")]));
+    await assert.rejects(
       () => plan(engine, machine("a", { size: "large" }), machine("b", { size: "large" })),
       (error) =>
         isCapstanError(error) &&
@@ -462,17 +505,17 @@ describe("refusals", () => {
     );
   });
 
-  it("unsupported changes of infrastructure as well", () => {
-    const engine = new PretendEngine(stubborn("LocalNetwork"));
-    engine.settle(desiredOf([cluster()]));
-    assert.throws(
+  it("unsupported changes of infrastructure as well", async () => {
+    const engine = new PretendEngine({ provider: stubborn("LocalNetwork") });
+    await engine.settle(desiredOf([cluster()]));
+    await assert.rejects(
       () => engine.plan(desiredOf([cluster({ cidr: "10.5.0.0/16" })])),
       /cannot change LocalNetwork network: it is set in stone/,
     );
   });
 
-  it("a Machine and a set that use one name", () => {
-    assert.throws(
+  it("a Machine and a set that use one name", async () => {
+    await assert.rejects(
       () => plan(new PretendEngine(), machine("db-0"), machineSet("db", 1)),
       (error) =>
         isCapstanError(error) &&

@@ -8,6 +8,7 @@ import {
 } from "../../src/provider/conformance/index.js";
 import { immutableFields, verdictByField } from "../../src/provider/fields.js";
 import type {
+  CallContext,
   Identity,
   InfrastructureProvider,
   Observed,
@@ -38,6 +39,13 @@ function withCalls(
     ...provider,
     handlers: new Map([[provider.hostKind, { ...handlerOf(provider), ...calls }]]),
   };
+}
+
+async function allOwned(
+  provider: InfrastructureProvider,
+  ctx: CallContext,
+): Promise<readonly Observed[]> {
+  return (await provider.owned?.(ctx)) ?? [];
 }
 
 function handlerOf(provider: InfrastructureProvider): ResourceHandler {
@@ -78,6 +86,7 @@ const cases = {
   foreign: "leaves what is not ours alone",
   unknown: "does not guess when the cloud gives no answer",
   inventory: "lists all that carries its marks, and nothing else",
+  owned: "lists what every cluster owns, with its age where it tells one",
   verdict: "judges changes purely, and the same each time",
   generation: "names generations by what cannot change in place",
   compile: "compiles purely, each machine for itself",
@@ -257,6 +266,38 @@ const mutations: readonly Mutation[] = [
       inventory: async (ctx, scope) => (await good.inventory(ctx, scope)).slice(1),
     }),
     fails: [cases.inventory],
+  },
+  {
+    name: "owned takes a failure for nothing",
+    break: (good) => ({ ...good, owned: (ctx) => allOwned(good, ctx).catch(() => []) }),
+    fails: [cases.unknown],
+  },
+  {
+    name: "owned lists one cluster alone",
+    break: (good) => ({
+      ...good,
+      owned: async (ctx) =>
+        (await allOwned(good, ctx)).filter(({ who }) => who.cluster === "default/conformance"),
+    }),
+    fails: [cases.owned],
+  },
+  {
+    name: "owned says whose a resource ought to be",
+    break: (good) => ({
+      ...good,
+      owned: async (ctx) =>
+        (await allOwned(good, ctx)).map((one) => ({ ...one, who: { ...one.who, name: one.id } })),
+    }),
+    fails: [cases.owned],
+  },
+  {
+    name: "owned tells ages in seconds",
+    break: (good) => ({
+      ...good,
+      owned: async (ctx) =>
+        (await allOwned(good, ctx)).map((one) => ({ ...one, createdAtMs: ctx.clock.now() / 1000 })),
+    }),
+    fails: [cases.owned],
   },
   {
     name: "verdict takes an unknown value for the same",

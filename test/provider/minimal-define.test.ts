@@ -130,6 +130,17 @@ describe("defineProvider", () => {
     assert.deepEqual(await idsIn({ cluster: "a" }), ["a 1", "a 2"]);
   });
 
+  it("lists what every cluster owns by a listing without a scope", async () => {
+    const scopes: unknown[] = [];
+    const list: MachineCalls["list"] = async (_ctx, ...scope) => {
+      scopes.push(scope);
+      return [];
+    };
+    const { owned } = defineProvider({ ...definition, machine: { ...calls, list } });
+    assert.deepEqual(await owned?.({} as never), []);
+    assert.deepEqual(scopes, [[]]);
+  });
+
   const wrong: readonly { name: string; given: object; want: RegExp }[] = [
     { name: "no name", given: { name: undefined }, want: /provider without a name: name must be/ },
     {

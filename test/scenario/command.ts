@@ -20,6 +20,7 @@ export class Command {
   readonly finished: Promise<Outcome>;
   private readonly child: ChildProcess;
   private readonly seen = new Set<number>();
+  private awaited: { readonly text: string; readonly tell: () => void } | undefined;
   private stdout = "";
   private stderr = "";
 
@@ -31,6 +32,7 @@ export class Command {
     });
     this.child.stdout?.on("data", (chunk: Buffer) => (this.stdout += chunk.toString()));
     this.child.stderr?.on("data", (chunk: Buffer) => (this.stderr += chunk.toString()));
+    this.child.stderr?.on("data", () => this.heard());
     this.finished = new Promise((resolve, reject) => {
       this.child.once("error", reject);
       this.child.once("close", (code) =>
@@ -54,6 +56,12 @@ export class Command {
     return this.stdout + this.stderr;
   }
 
+  /** Calls `tell` in the very moment in which it has said `text` to its standard error. */
+  whenSaid(text: string, tell: () => void): void {
+    this.awaited = { text, tell };
+    this.heard();
+  }
+
   /** The processes under it. Once seen here they belong to its tree, even if they outlive it. */
   get descendants(): number[] {
     const found = descendantsOf(this.pid);
@@ -64,6 +72,13 @@ export class Command {
   /** What it started and lives on after its end. */
   get leftovers(): number[] {
     return [...this.seen].filter(isAlive);
+  }
+
+  private heard(): void {
+    const { awaited } = this;
+    if (awaited === undefined || !this.stderr.includes(awaited.text)) return;
+    this.awaited = undefined;
+    awaited.tell();
   }
 
   signal(signal: NodeJS.Signals): void {

@@ -1,11 +1,77 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import fc from "fast-check";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+const reproducers = join(root, ".setup", "reproducers");
 
 /**
  * Checks a law on random inputs. On failure fast-check prints its seed and the shrunk input;
  * CAPSTAN_SEED repeats a run.
  */
 export function assertLaw<T>(property: fc.IProperty<T>, numRuns = 100): void {
+  fc.assert(property, { numRuns, ...givenSeed() });
+}
+
+/** The same for what takes its time. */
+export function assertAsyncLaw<T>(property: fc.IAsyncProperty<T>, numRuns = 100): Promise<void> {
+  return fc.assert(property, { numRuns, ...givenSeed() });
+}
+
+/** What a reproducer file holds. */
+interface Reproducer<T> {
+  readonly law: string;
+  readonly seed: number;
+  readonly error: string;
+  readonly history: T;
+}
+
+export interface HistoryLaw<T> {
+  /** Names the reproducer file as well. */
+  readonly law: string;
+  readonly histories: fc.Arbitrary<T>;
+  readonly numRuns: number;
+  /** Throws when the history breaks the law; `trace` is told what happens in it. */
+  check(history: T, trace: (line: string) => void): Promise<void>;
+}
+
+/**
+ * Checks a law on random histories. One that breaks it is shrunk and written to .setup/reproducers;
+ * CAPSTAN_REPRODUCE=<file> runs that one alone, and tells what happens in it.
+ */
+export async function assertHistoryLaw<T>(about: HistoryLaw<T>): Promise<void> {
+  const { law, histories, numRuns } = about;
+  const file = process.env["CAPSTAN_REPRODUCE"];
+  if (file !== undefined && file !== "") {
+    const reproducer = JSON.parse(readFileSync(file, "utf8")) as Reproducer<T>;
+    if (reproducer.law === law) {
+      await about.check(reproducer.history, (line) => process.stdout.write(`${line}\n`));
+    }
+    return;
+  }
+  const property = fc.asyncProperty(histories, (history) => about.check(history, () => {}));
+  const { failed, seed, counterexample, errorInstance } = await fc.check(property, {
+    numRuns,
+    ...givenSeed(),
+  });
+  if (!failed) return;
+  const error = errorInstance instanceof Error ? errorInstance.message : String(errorInstance);
+  const [history] = counterexample ?? [];
+  const path = writeReproducer({ law, seed, error, history });
+  const command = `CAPSTAN_REPRODUCE=${path} npm test -- test/transaction/atomic.model.test.ts`;
+  throw new Error(`${law} is broken: ${error}\nseed ${seed}; replay: ${command}`);
+}
+
+function writeReproducer(reproducer: Reproducer<unknown>): string {
+  mkdirSync(reproducers, { recursive: true });
+  const name = `${reproducer.law.replace(/[^a-z0-9]+/gi, "-")}-${reproducer.seed}.json`;
+  const path = join(reproducers, name);
+  writeFileSync(path, `${JSON.stringify(reproducer, null, 2)}\n`);
+  return path;
+}
+
+function givenSeed(): { readonly seed?: number } {
   const text = process.env["CAPSTAN_SEED"];
-  const seed = text === undefined || text === "" ? {} : { seed: Number(text) | 0 };
-  fc.assert(property, { numRuns, ...seed });
+  return text === undefined || text === "" ? {} : { seed: Number(text) | 0 };
 }

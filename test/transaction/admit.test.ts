@@ -7,10 +7,11 @@ import { PretendEngine } from "../support/pretend-engine.js";
 
 const controlPlane = machine("cp", { controlPlane: "1.34.2" });
 const worker = machine("web");
+const large = machine("web", { size: "large" });
 
-function planFor(before: Manifest[] | undefined, after: Manifest[]): Plan {
+async function planFor(before: Manifest[] | undefined, after: Manifest[]): Promise<Plan> {
   const engine = new PretendEngine();
-  if (before !== undefined) engine.settle(desiredOf([cluster(), ...before]));
+  if (before !== undefined) await engine.settle(desiredOf([cluster(), ...before]));
   return engine.plan(desiredOf([cluster(), ...after]));
 }
 
@@ -31,7 +32,10 @@ function next(plan: Plan, applied: readonly string[], ready: readonly string[]):
 }
 
 describe("what may happen next", () => {
-  const create = planFor(undefined, [worker, controlPlane]);
+  let create: Plan;
+  before(async () => {
+    create = await planFor(undefined, [worker, controlPlane]);
+  });
   const first = ["network", "api", "cp.1"];
   const cases = [
     {
@@ -66,11 +70,8 @@ describe("what may happen next", () => {
     it(name, () => assert.equal(next(create, applied, ready), want));
   }
 
-  it("deletes with the commit only, once every host of the target runs", () => {
-    const replace = planFor(
-      [controlPlane, worker],
-      [controlPlane, machine("web", { size: "large" })],
-    );
+  it("deletes with the commit only, once every host of the target runs", async () => {
+    const replace = await planFor([controlPlane, worker], [controlPlane, large]);
     assert.equal(next(replace, [], []), "wait cp.1");
     assert.equal(next(replace, [], ["cp.1"]), "change web.1");
     const applied = replace.steps.filter(({ kind }) => kind === "create").map(({ key }) => key);
@@ -81,8 +82,8 @@ describe("what may happen next", () => {
     assert.ok(done.kind === "commit" && done.deletions.length === 1);
   });
 
-  it("updates infrastructure and control plane before workers, too", () => {
-    const update = planFor(
+  it("updates infrastructure and control plane before workers, too", async () => {
+    const update = await planFor(
       [controlPlane, worker],
       [machine("cp", { controlPlane: "1.35.0" }), machine("web", { kubelet: "1.33.0" })],
     );
@@ -90,14 +91,14 @@ describe("what may happen next", () => {
     assert.equal(next(update, ["cp.1"], ["cp.1", "web.1"]), "change web.1");
   });
 
-  it("commits a plan that only deletes as soon as what stays runs", () => {
-    const smaller = planFor([controlPlane, worker], [controlPlane]);
+  it("commits a plan that only deletes as soon as what stays runs", async () => {
+    const smaller = await planFor([controlPlane, worker], [controlPlane]);
     assert.equal(next(smaller, [], []), "wait cp.1");
     assert.equal(next(smaller, [], ["cp.1"]), "commit web.1");
   });
 
-  it("goes straight to workers where there is no control plane", () => {
-    assert.equal(next(planFor(undefined, [worker]), ["network", "api"], []), "change web.1");
+  it("goes straight to workers where there is no control plane", async () => {
+    assert.equal(next(await planFor(undefined, [worker]), ["network", "api"], []), "change web.1");
   });
 });
 
@@ -105,21 +106,25 @@ describe("the waves of a plan", () => {
   const cases = [
     {
       name: "a first creation",
-      given: planFor(undefined, [controlPlane, worker]),
+      given: () => planFor(undefined, [controlPlane, worker]),
       want: ["network api cp.1", "web.1"],
     },
-    { name: "nothing to do", given: planFor([worker], [worker]), want: [] },
+    { name: "nothing to do", given: () => planFor([worker], [worker]), want: [] },
     {
       name: "a replacement",
-      given: planFor([controlPlane, worker], [controlPlane, machine("web", { size: "large" })]),
+      given: () => planFor([controlPlane, worker], [controlPlane, large]),
       want: ["web.1", "web.1"],
     },
-    { name: "a removal", given: planFor([controlPlane, worker], [controlPlane]), want: ["web.1"] },
+    {
+      name: "a removal",
+      given: () => planFor([controlPlane, worker], [controlPlane]),
+      want: ["web.1"],
+    },
   ];
   for (const { name, given, want } of cases) {
-    it(name, () =>
+    it(name, async () =>
       assert.deepEqual(
-        wavesOf(given).map(({ keys }) => shown(keys)),
+        wavesOf(await given()).map(({ keys }) => shown(keys)),
         want,
       ),
     );

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { isCapstanError } from "../../src/api/error.js";
+import { sameJson } from "../../src/api/json.js";
 import { type NodeKey, nodeKey } from "../../src/graph/graph.js";
 import type { Plan } from "../../src/plan/plan.js";
 import type { PriorState } from "../../src/plan/target.js";
@@ -12,11 +13,12 @@ import {
 import { cluster, desiredOf, machine, type Manifest } from "../support/manifests.js";
 import { payloadsOf, PretendEngine } from "../support/pretend-engine.js";
 
-const nothing: Admission = { admitted: new Set(), deletions: new Set(), commit: false };
+const begin: Admission = { kind: "begin" };
+const nothing: Admission = { kind: "change", admitted: new Set() };
 
-function running(...objects: Manifest[]): PretendEngine {
+async function running(...objects: Manifest[]): Promise<PretendEngine> {
   const engine = new PretendEngine();
-  engine.settle(desiredOf([cluster(), ...objects]));
+  await engine.settle(desiredOf([cluster(), ...objects]));
   return engine;
 }
 
@@ -24,14 +26,14 @@ function wish(...objects: Manifest[]) {
   return desiredOf([cluster(), ...objects]);
 }
 
-function program(plan: Plan, prior: PriorState, admission: Partial<Admission> = {}) {
-  return programOf(plan, prior, { ...nothing, ...admission }, payloadsOf(plan));
+function program(plan: Plan, prior: PriorState, admission: Admission = nothing) {
+  return programOf(plan, prior, admission, payloadsOf(plan, prior));
 }
 
 function allOf(plan: Plan): Admission {
   const keys = (deletes: boolean) =>
     new Set(plan.steps.filter(({ kind }) => (kind === "delete") === deletes).map(({ key }) => key));
-  return { admitted: keys(false), deletions: keys(true), commit: true };
+  return { kind: "commit", admitted: keys(false), deletions: keys(true) };
 }
 
 function shown(keys: Iterable<NodeKey>): string[] {
@@ -41,17 +43,17 @@ function shown(keys: Iterable<NodeKey>): string[] {
 describe("the list that a pass registers", () => {
   const objects = [machine("cp", { controlPlane: "1.34.2" }), machine("web")];
 
-  it("of a first pass holds Transaction first, and no Revision", () => {
+  it("of a first pass holds Transaction first, and no Revision", async () => {
     const engine = new PretendEngine();
-    const plan = engine.plan(wish(...objects));
+    const plan = await engine.plan(wish(...objects));
     const none = program(plan, engine.prior);
     assert.deepEqual(shown(none.registrations.map(({ key }) => key)), [transactionKey]);
     assert.deepEqual(none.stackOutputs, {});
   });
 
-  it("of a commit holds everything, Revision last and depending on everything", () => {
+  it("of a commit holds everything, Revision last and depending on everything", async () => {
     const engine = new PretendEngine();
-    const plan = engine.plan(wish(...objects));
+    const plan = await engine.plan(wish(...objects));
     const { registrations, stackOutputs } = program(plan, engine.prior, allOf(plan));
     const keys = registrations.map(({ key }) => key);
     assert.equal(keys[0], transactionKey);
@@ -61,9 +63,9 @@ describe("the list that a pass registers", () => {
     assert.deepEqual(stackOutputs, { cluster: "default/prod", revision: 1, machines: 2 });
   });
 
-  it("makes a Machine a component around its host", () => {
+  it("makes a Machine a component around its host", async () => {
     const engine = new PretendEngine();
-    const plan = engine.plan(wish(...objects));
+    const plan = await engine.plan(wish(...objects));
     const { registrations } = program(plan, engine.prior, allOf(plan));
     const host = registrations.find(({ key }) => key.startsWith("LocalHost/web-"));
     assert.equal(host?.parent, "Machine/web");
@@ -71,9 +73,9 @@ describe("the list that a pass registers", () => {
     assert.deepEqual([component?.type, component?.inputs], ["component", {}]);
   });
 
-  it("treats the payloads, and nothing else, as secrets", () => {
+  it("treats the payloads, and nothing else, as secrets", async () => {
     const engine = new PretendEngine();
-    const plan = engine.plan(wish(...objects));
+    const plan = await engine.plan(wish(...objects));
     const { registrations } = program(plan, engine.prior, allOf(plan));
     const secrets = registrations.flatMap(({ key, secretInputs }) =>
       secretInputs.map((one) => [key, one]),
@@ -84,9 +86,9 @@ describe("the list that a pass registers", () => {
     ]);
   });
 
-  it("leaves out no step's resource before it is admitted, and creates none", () => {
-    const engine = running(...objects);
-    const plan = engine.plan(wish(objects[0]!, machine("web", { size: "large" })));
+  it("leaves out no step's resource before it is admitted, and creates none", async () => {
+    const engine = await running(...objects);
+    const plan = await engine.plan(wish(objects[0]!, machine("web", { size: "large" })));
     const { registrations } = program(plan, engine.prior);
     const registered = new Set(registrations.map(({ key }) => key));
     const recorded = engine.prior.resources.map(({ key }) => key);
@@ -98,9 +100,9 @@ describe("the list that a pass registers", () => {
     assert.ok(created !== undefined && !registered.has(created.key));
   });
 
-  it("repeats what is recorded word for word until its change is admitted", () => {
-    const engine = running(...objects);
-    const plan = engine.plan(wish(objects[0]!, machine("web", { diskGib: 99 })));
+  it("repeats what is recorded word for word until its change is admitted", async () => {
+    const engine = await running(...objects);
+    const plan = await engine.plan(wish(objects[0]!, machine("web", { diskGib: 99 })));
     const [step] = plan.steps;
     assert.ok(step?.kind === "update");
     const recorded = engine.prior.resources.find(({ key }) => key === step.key);
@@ -109,15 +111,15 @@ describe("the list that a pass registers", () => {
     assert.deepEqual(new Set(before?.dependsOn), new Set(recorded?.dependsOn));
     assert.equal(before?.parent, recorded?.parent);
     const admitted = new Set([step.key]);
-    const after = program(plan, engine.prior, { admitted }).registrations.find(
+    const after = program(plan, engine.prior, { kind: "change", admitted }).registrations.find(
       ({ key }) => key === step.key,
     );
     assert.equal((after?.inputs["spec"] as { diskGib: number }).diskGib, 99);
   });
 
-  it("repeats the old Revision, and its outputs, until the commit", () => {
-    const engine = running(...objects);
-    const plan = engine.plan(wish(...objects, machine("extra")));
+  it("repeats the old Revision, and its outputs, until the commit", async () => {
+    const engine = await running(...objects);
+    const plan = await engine.plan(wish(...objects, machine("extra")));
     const old = engine.prior.resources.find(({ key }) => key === revisionKey);
     const between = program(plan, engine.prior);
     assert.deepEqual(between.registrations.at(-1)?.inputs, old?.inputs);
@@ -131,14 +133,43 @@ describe("the list that a pass registers", () => {
     });
   });
 
-  it("keeps every token of a kept host", () => {
-    const engine = running(...objects);
+  it("of a begin writes Transaction alone: all else is registered as it is recorded", async () => {
+    const engine = await running(...objects);
+    const plan = await engine.plan(wish(objects[0]!, machine("web", { diskGib: 99 })));
+    const { registrations } = program(plan, engine.prior, begin);
+    const recorded = new Map(engine.prior.resources.map((one) => [one.key, one]));
+    const changed = registrations.filter(
+      ({ key, inputs }) => !sameJson(inputs, recorded.get(key)?.inputs ?? null),
+    );
+    assert.deepEqual(
+      changed.map(({ key, inputs }) => [key, inputs["number"]]),
+      [[transactionKey, 2]],
+    );
+    assert.deepEqual(
+      new Set(registrations.map(({ key }) => key)),
+      new Set(recorded.keys()),
+      "nothing comes, nothing goes",
+    );
+  });
+
+  it("of a first begin holds Transaction and nothing else", async () => {
+    const engine = new PretendEngine();
+    const plan = await engine.plan(wish(...objects));
+    const { registrations } = program(plan, engine.prior, begin);
+    assert.deepEqual(
+      registrations.map(({ key }) => key),
+      [transactionKey],
+    );
+  });
+
+  it("keeps every token of a kept host", async () => {
+    const engine = await running(...objects);
     const tokens = (registrations: { readonly inputs: unknown; readonly key: NodeKey }[]) =>
       registrations.flatMap(({ key, inputs }) => {
         const { who } = inputs as { who?: { token: string } };
         return who === undefined ? [] : [`${key} ${who.token}`];
       });
-    const plan = engine.plan(wish(...objects, machine("extra")));
+    const plan = await engine.plan(wish(...objects, machine("extra")));
     const before = tokens([...engine.prior.resources]);
     const after = tokens([...program(plan, engine.prior, allOf(plan)).registrations]);
     assert.equal(before.length, 4);
@@ -148,12 +179,12 @@ describe("the list that a pass registers", () => {
     );
   });
 
-  it("does not register again what is condemned already", () => {
-    const engine = running(...objects);
+  it("does not register again what is condemned already", async () => {
+    const engine = await running(...objects);
     engine.tamper((resources) =>
       resources.map((one) => (one.name.startsWith("web-") ? { ...one, deleting: true } : one)),
     );
-    const plan = engine.plan(wish(objects[0]!));
+    const plan = await engine.plan(wish(objects[0]!));
     const { registrations } = program(plan, engine.prior);
     assert.deepEqual(
       registrations.filter(({ key }) => key.startsWith("LocalHost/web-")),
@@ -165,16 +196,20 @@ describe("the list that a pass registers", () => {
 describe("law 8: a pass that would delete what was not admitted", () => {
   const objects = [machine("web"), machine("old")];
 
-  it("keeps what no plan mentions", () => {
-    const engine = running(...objects);
-    const plan = engine.plan(wish(machine("web")));
-    const { registrations } = program(plan, engine.prior, { commit: true });
+  it("keeps what no plan mentions", async () => {
+    const engine = await running(...objects);
+    const plan = await engine.plan(wish(machine("web")));
+    const { registrations } = program(plan, engine.prior, {
+      kind: "commit",
+      admitted: new Set(),
+      deletions: new Set(),
+    });
     assert.ok(registrations.some(({ key }) => key.startsWith("LocalHost/old-")));
   });
 
-  it("keeps what was recorded after the plan was made", () => {
-    const engine = running(...objects);
-    const plan = engine.plan(wish(...objects));
+  it("keeps what was recorded after the plan was made", async () => {
+    const engine = await running(...objects);
+    const plan = await engine.plan(wish(...objects));
     const late = {
       ...engine.prior.resources.find(({ kind }) => kind === "LocalHost")!,
       name: "late",
@@ -185,9 +220,9 @@ describe("law 8: a pass that would delete what was not admitted", () => {
     assert.ok(registrations.some((one) => one.key === key));
   });
 
-  it("is refused before anything starts, naming what would be lost", () => {
-    const engine = running(...objects);
-    const plan = engine.plan(wish(...objects));
+  it("is refused before anything starts, naming what would be lost", async () => {
+    const engine = await running(...objects);
+    const plan = await engine.plan(wish(...objects));
     // A record under a name that no release registers: neither wanted nor kept.
     const prior: PriorState = {
       ...engine.prior,
@@ -204,9 +239,9 @@ describe("law 8: a pass that would delete what was not admitted", () => {
     );
   });
 
-  it("keeps a recorded resource that the target takes for a component", () => {
-    const engine = running(...objects);
-    const plan = engine.plan(wish(...objects));
+  it("keeps a recorded resource that the target takes for a component", async () => {
+    const engine = await running(...objects);
+    const plan = await engine.plan(wish(...objects));
     const nodes = plan.target.nodes.map((node) =>
       node.name === "api" ? { ...node, type: "component" as const } : node,
     );

@@ -1,6 +1,7 @@
 import { stackNameOf, type Desired } from "../../api/types.js";
 import type { Engine } from "../../engine/engine.js";
 import type { Look } from "../../engine/look.js";
+import { settleLastCalls } from "../../engine/recover.js";
 import { callContext } from "../../engine/session.js";
 import type { StackState } from "../../engine/state.js";
 import { survey } from "../../engine/survey.js";
@@ -89,13 +90,16 @@ export async function surveyCluster(
   }: Pick<PlanOptions, "adopt" | "require"> & { readonly deadlineMs?: number },
   context: CommandContext,
 ): Promise<Surveyed> {
+  const provider = providerOf(desired, context);
+  const calls = callContext(context.clock, context.interruption.stop);
+  await settleLastCalls(engine, provider, calls);
   const state = await engine.readState(stackNameOf(desired.cluster));
   const { plan, seen } = await survey({
     desired,
     positionOf: (object, path) => manifests.positionOf(object, path),
-    provider: providerOf(desired, context),
+    provider,
     state,
-    context: callContext(context.clock, context.interruption.stop),
+    context: calls,
     adopt: adopt === true,
     newClusterUid: () => context.newClusterUid(),
     newDigestKey: () => context.newClusterUid(),

@@ -2,6 +2,7 @@ import { CapstanError, isCapstanError } from "../../api/error.js";
 import { type ApplyResult, planBack, planRecorded, takeBack } from "../../engine/apply.js";
 import type { Engine } from "../../engine/engine.js";
 import { aliveKeys, look } from "../../engine/look.js";
+import { settleLastCalls } from "../../engine/recover.js";
 import { callContext } from "../../engine/session.js";
 import type { StackState } from "../../engine/state.js";
 import { previousRevision, targetOfRevision } from "../../plan/history.js";
@@ -86,6 +87,8 @@ class Rollback {
     const { stack, state, context } = this;
     const provider = recordedProvider(stack, state, context);
     if (provider === undefined) throw this.refusal(`nothing is recorded`);
+    const calls = callContext(context.clock, context.interruption.stop);
+    await settleLastCalls(this.engine, provider, calls);
     const { revision } = state;
     if (this.options.to !== undefined) return this.goTo(this.options.to, provider);
     if (isOpen(state)) return this.takeOpenBack(provider);

@@ -1,6 +1,7 @@
 import { isCapstanError } from "../../api/error.js";
 import { stackNameOf } from "../../api/types.js";
 import { type ApplyResult, applyPlan } from "../../engine/apply.js";
+import { noteCluster } from "../../engine/cluster-registry.js";
 import type { Engine } from "../../engine/engine.js";
 import type { StackState } from "../../engine/state.js";
 import type { Workspace } from "../../engine/workspace.js";
@@ -110,6 +111,10 @@ async function upCluster(
   await engine.ensureStack(plan.stack, state);
   rememberManifests(workspace, plan.stack, options.file);
   const provider = providerOf(cluster.desired, context);
+  noteCluster(context.stateDir, {
+    ...{ clusterUid: plan.transaction.clusterUid, cluster: plan.cluster, stack: plan.stack },
+    ...{ provider: provider.name, backend: workspace.backendKey, notedAtMs: context.clock.now() },
+  });
   await carryOut(plan, state, { engine, provider, options, next: upNext(options, plan) }, context);
 }
 

@@ -1,7 +1,8 @@
-import type { Command } from "commander";
+import { Argument, type Command } from "commander";
 import type { DescribeOptions } from "../commands/describe.js";
 import type { DestroyOptions } from "../commands/destroy.js";
 import type { EnvOptions } from "../commands/env.js";
+import type { HistoryOptions } from "../commands/history.js";
 import type { PlanOptions } from "../commands/plan.js";
 import type { RollbackOptions } from "../commands/rollback.js";
 import type { StatusOptions } from "../commands/status.js";
@@ -75,7 +76,7 @@ export function addChangingVerbs(program: Command): void {
   });
 }
 
-/** The verbs that look at clusters: status, describe, env. */
+/** The verbs that look at clusters: status, describe, history, env. */
 export function addLookingVerbs(program: Command): void {
   const status = withFiles(program.command("status [stack...]")).description(
     "list machines: what is recorded and what the cloud shows",
@@ -102,6 +103,8 @@ export function addLookingVerbs(program: Command): void {
     return describeCommand(named, options, context);
   });
 
+  addHistory(program);
+
   const env = withFiles(program.command("env <stack>")).description(
     "print the exports that a plain pulumi needs, and write the stack's settings file",
   );
@@ -112,4 +115,47 @@ export function addLookingVerbs(program: Command): void {
     const { envCommand } = await import("../commands/env.js");
     return envCommand(stack, options, context);
   });
+}
+
+const historyVerbs = () => import("../commands/history.js");
+
+function addHistory(program: Command): void {
+  const history = withFiles(program.command("history [stack...]")).description(
+    "list transactions, newest first: who, what, how it ended, and where rollback can go",
+  );
+  withExamples(history, [
+    ["capstan history", "of every cluster in the state folder"],
+    ["capstan history show 3 default/prod", "one transaction in full"],
+    ["capstan history diff 3 5 default/prod", "what leads from one revision to another"],
+  ]);
+  does<HistoryOptions>(history, async ({ options, context }, stacks: string[]) =>
+    (await historyVerbs()).historyCommand(stacks, options, context),
+  );
+
+  const show = withFiles(history.command("show"))
+    .addArgument(new Argument("<number>", "of the transaction").argParser(wholeNumber))
+    .argument("[stack]", "which cluster, if there are several")
+    .description("show one transaction: times, failure, changes, and the machines it led to");
+  withExamples(show, [
+    ["capstan history show 4", "of the only cluster"],
+    ["capstan history show 4 default/prod --json", "for a program"],
+  ]);
+  does<HistoryOptions>(show, async ({ options, context }, number: number, stack?: string) =>
+    (await historyVerbs()).historyShowCommand(number, stack, options, context),
+  );
+
+  const diff = withFiles(history.command("diff"))
+    .addArgument(new Argument("<from>", "number of a revision").argParser(wholeNumber))
+    .addArgument(new Argument("<to>", "number of another one").argParser(wholeNumber))
+    .argument("[stack]", "which cluster, if there are several")
+    .description("compare two revisions: objects, machines; exit 0: the same, 2: they differ");
+  withExamples(diff, [
+    ["capstan history diff 3 5", "of the only cluster"],
+    ["capstan history diff 5 3 default/prod", "what a rollback from 5 to 3 would change"],
+  ]);
+  does<HistoryOptions>(
+    diff,
+    async ({ options, context }, from: number, to: number, stack?: string) =>
+      (await historyVerbs()).historyDiffCommand({ from, to }, stack, options, context),
+  );
 }

@@ -118,15 +118,57 @@ export async function inventory(rig: Rig): Promise<void> {
     (await provider.inventory(context, scope)).filter(({ phase }) => phase !== "gone");
   const ours = rig.recorded().map(({ id }) => id);
   const oneLife = await idsIn({ cluster, clusterUid });
-  mustBeIds(oneLife, ours, "list exactly the resources of one cluster and UID");
+  mustBeIds(oneLife, ours, "list exactly the resources of one cluster and UID (inventory)");
   const allLives = await idsIn({ cluster });
-  mustBeIds(allLives, [...ours, earlier], "list every life of a cluster where no UID is given");
+  mustBeIds(
+    allLives,
+    [...ours, earlier],
+    "list every life of a cluster where no UID is given (inventory)",
+  );
   for (const { id, kind, inputs: recorded } of rig.recorded()) {
     const listed = oneLife.find((one) => one.id === id);
     must(
       sameJson(listed?.who, recorded["who"]) && sameJson(listed?.spec, recorded["spec"]),
       "list resources as locate shows them, with identity and spec",
       `${kind} ${id ?? ""} is listed as ${JSON.stringify(listed)}`,
+    );
+  }
+}
+
+/** Clouds tell times in whole seconds, by clocks of their own. */
+const clockToleranceMs = 60_000;
+
+/** "lists what every cluster owns, with its age where it tells one" */
+export async function ownedByAll(rig: Rig): Promise<void> {
+  const { provider, context, world } = rig;
+  if (provider.owned === undefined) return;
+  const beginMs = world.clock.now();
+  const { who, spec } = await rig.prepareHost("other");
+  await rig.up({ web: {} });
+  const strangers = [
+    rig.stranger(who, { uid: `${world.clusterUid}-before` }),
+    rig.stranger(who, { cluster: "elsewhere", uid: `${world.clusterUid}-else` }),
+  ];
+  const planted: string[] = [];
+  for (const stranger of strangers) planted.push(await world.plant(stranger, spec));
+  const owned = (await provider.owned(context)).filter(({ phase }) => phase !== "gone");
+  const ours = rig.recorded().map(({ id }) => id);
+  mustBeIds(owned, [...ours, ...planted], "list the resources of every cluster (owned)");
+  for (const [index, stranger] of strangers.entries()) {
+    const listed = owned.find(({ id }) => id === planted[index]);
+    must(
+      sameJson(listed?.who, stranger),
+      "list each resource with the identity that it carries (owned)",
+      `${planted[index] ?? ""} is listed as ${JSON.stringify(listed?.who)}`,
+    );
+  }
+  const endMs = world.clock.now();
+  for (const { id, createdAtMs } of owned) {
+    must(
+      createdAtMs === undefined ||
+        (createdAtMs >= beginMs - clockToleranceMs && createdAtMs <= endMs + clockToleranceMs),
+      "tell when a resource was made in milliseconds since the epoch, or not at all (createdAtMs)",
+      `${id} was made between ${beginMs} and ${endMs}, and it says ${createdAtMs}`,
     );
   }
 }
@@ -139,7 +181,7 @@ function mustBeIds(
   const seen = listed.map(({ id }) => id).sort();
   must(
     sameJson(seen, [...wanted].sort()),
-    `${requirement} (inventory)`,
+    requirement,
     `there are ${wanted.join(", ")}, and it lists ${seen.join(", ") || "nothing"}`,
   );
 }

@@ -112,6 +112,7 @@ export async function unknownPresence(rig: Rig): Promise<void> {
   const created = await errorOf(rig.resource().create({ ...inputs, who: other }));
   const scope = { cluster: inputs.who.cluster, clusterUid: world.clusterUid };
   const listed = await errorOf(provider.inventory(context, scope));
+  const owned = provider.owned && (await errorOf(provider.owned(context)));
   await world.blind(false);
   for (const presence of [located, byId]) {
     must(
@@ -122,6 +123,11 @@ export async function unknownPresence(rig: Rig): Promise<void> {
   }
   must(created !== undefined, "create nothing while it cannot look", "it made a resource");
   must(listed !== undefined, "throw when it cannot list (inventory)", "it answered a listing");
+  must(
+    provider.owned === undefined || owned !== undefined,
+    "throw when it cannot list (owned)",
+    "it answered a listing",
+  );
   must((await world.countAlive(other)) === 0, "create nothing while it cannot look", "it did");
 }
 

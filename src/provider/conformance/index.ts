@@ -1,7 +1,7 @@
 // `capstan/provider/conformance`: what every provider must do, as cases for any test framework.
 
 import { messageOf } from "../../api/error.js";
-import { deleteTwice, inPlaceChange, inventory, replacement } from "./change.js";
+import { deleteTwice, inPlaceChange, inventory, ownedByAll, replacement } from "./change.js";
 import {
   createOnce,
   emptyPlan,
@@ -42,6 +42,7 @@ export function conformanceCases(subject: ConformanceSubject): ConformanceCase[]
     "leaves what is not ours alone": foreignResource,
     "does not guess when the cloud gives no answer": unknownPresence,
     "lists all that carries its marks, and nothing else": inventory,
+    "lists what every cluster owns, with its age where it tells one": ownedByAll,
     "judges changes purely, and the same each time": (rig) => verdictIsPure(rig, subject),
     "names generations by what cannot change in place": (rig) => generationIsStable(rig, subject),
     "compiles purely, each machine for itself": compileIsPure,

@@ -116,7 +116,11 @@ describe("the local cloud", () => {
   describe("limits", () => {
     it("a network in use cannot be deleted, and can once it is empty", async () => {
       const { id } = await host("h");
-      await assert.rejects(cloud.terminate(networkId), failsWith("CLOUD_FAILED", /used by 1 /));
+      const inUse = (by: string) => failsWith("CLOUD_FAILED", new RegExp(`still used by ${by}$`));
+      await assert.rejects(cloud.terminate(networkId), inUse(id));
+      const others = [await host("i"), await host("j"), await host("k")];
+      await assert.rejects(cloud.terminate(networkId), inUse(`${id}, .+, .+ and 1 more`));
+      for (const other of others) await cloud.terminate(other.id);
       assert.equal((await cloud.get(networkId))?.state, "running");
       await cloud.terminate(id);
       await cloud.terminate(networkId);

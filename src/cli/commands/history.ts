@@ -1,0 +1,186 @@
+import { CapstanError } from "../../api/error.js";
+import { nearest } from "../../api/validate.js";
+import type { Engine } from "../../engine/engine.js";
+import type { StackState } from "../../engine/state.js";
+import { compareTargets, isSame } from "../../plan/compare.js";
+import type { Target } from "../../plan/target.js";
+import { type CommandContext, type GlobalOptions, openEngine } from "../context.js";
+import { exitCodes } from "../exit.js";
+import {
+  type HistoryItem,
+  type HistoryReport,
+  historyReport,
+  recordedMachines,
+  targetOfTransaction,
+} from "../history-report.js";
+import { differenceText } from "../difference-text.js";
+import { historyText, transactionText } from "../history-text.js";
+import { stacksOf } from "./stacks.js";
+
+export interface HistoryOptions extends GlobalOptions {
+  readonly file: readonly string[];
+}
+
+/** capstan history: the transactions of clusters, newest first. Changes nothing, asks no cloud. */
+export async function historyCommand(
+  named: readonly string[],
+  options: HistoryOptions,
+  context: CommandContext,
+): Promise<number> {
+  const { engine } = await openEngine(options, context);
+  const stacks = await stacksOf(named, options.file, engine, context);
+  if (stacks.length === 0 && !context.json) {
+    context.terminal.write("No clusters yet. Next: capstan init DIR\n");
+  }
+  for (const stack of stacks) {
+    const state = await engine.readState(stack);
+    if (named.length > 0) await refuseUnrecorded(stack, state, engine);
+    const report = historyReport(stack, state);
+    const { terminal, clock } = context;
+    if (context.json) context.emit(historyDocument(report));
+    else terminal.write(`${historyText(report, terminal, clock.now())}\n`);
+  }
+  return exitCodes.done;
+}
+
+/** capstan history show: everything that is recorded about one transaction. */
+export async function historyShowCommand(
+  number: number,
+  named: string | undefined,
+  options: HistoryOptions,
+  context: CommandContext,
+): Promise<number> {
+  const { state, report } = await oneHistory(named, options, context);
+  const item = report.items.find((one) => one.number === number);
+  if (item === undefined) throw unknownNumber("show", number, report);
+  const target = targetOfTransaction(state, number);
+  const machines = target === undefined ? undefined : recordedMachines(target);
+  const { terminal, clock } = context;
+  if (context.json) {
+    const { stack, cluster } = report;
+    context.emit({ type: "transaction", stack, cluster, ...itemDocument(item), machines });
+  } else {
+    const paper = { columns: terminal.columns, nowMs: clock.now() };
+    terminal.write(transactionText(report, item, machines, paper));
+  }
+  return exitCodes.done;
+}
+
+/** capstan history diff: what leads from one revision to another. Exit 2: they differ. */
+export async function historyDiffCommand(
+  { from, to }: { readonly from: number; readonly to: number },
+  named: string | undefined,
+  options: HistoryOptions,
+  context: CommandContext,
+): Promise<number> {
+  const { state, report } = await oneHistory(named, options, context);
+  const difference = compareTargets(keptTarget(from, state, report), keptTarget(to, state, report));
+  const { stack, cluster = stack } = report;
+  const same = isSame(difference);
+  if (context.json) {
+    context.emit({ type: "revisionDiff", stack, cluster, from, to, same, ...difference });
+  } else {
+    context.terminal.write(differenceText({ from, to, cluster }, difference, context.terminal));
+  }
+  return same ? exitCodes.done : exitCodes.changesPending;
+}
+
+/** The one cluster that is meant. Throws BAD_USAGE when it could be several, NOT_FOUND for none. */
+async function oneHistory(
+  named: string | undefined,
+  options: HistoryOptions,
+  context: CommandContext,
+): Promise<{ state: StackState; report: HistoryReport }> {
+  const { engine } = await openEngine(options, context);
+  const names = named === undefined ? [] : [named];
+  const [stack, ...others] = await stacksOf(names, options.file, engine, context);
+  if (stack === undefined) {
+    throw new CapstanError({
+      code: "NOT_FOUND",
+      source: "user",
+      message: "cannot show any history: no cluster is recorded",
+      hint: "capstan init DIR writes the manifests of one",
+    });
+  }
+  if (others.length > 0) {
+    throw new CapstanError({
+      code: "BAD_USAGE",
+      source: "user",
+      message: `which cluster? there are ${others.length + 1}`,
+      hint: `name one: ${[stack, ...others].join(", ")}`,
+    });
+  }
+  const state = await engine.readState(stack);
+  await refuseUnrecorded(stack, state, engine);
+  return { state, report: historyReport(stack, state) };
+}
+
+async function refuseUnrecorded(stack: string, state: StackState, engine: Engine): Promise<void> {
+  if (state.transaction !== undefined) return;
+  const stacks = await engine.listStacks();
+  const near = nearest(stack, stacks);
+  throw new CapstanError({
+    code: "NOT_FOUND",
+    source: "user",
+    subject: stack,
+    message: `cannot show the history of ${stack}: nothing is recorded about it`,
+    hint:
+      near !== undefined && near !== stack
+        ? `did you mean ${near}?`
+        : `stacks: ${stacks.length === 0 ? "none yet" : stacks.join(", ")}`,
+  });
+}
+
+/** What a transaction led to. Throws NOT_FOUND that says why it cannot be compared. */
+function keptTarget(number: number, state: StackState, report: HistoryReport): Target {
+  const target = targetOfTransaction(state, number);
+  if (target !== undefined) return target;
+  const item = report.items.find((one) => one.number === number);
+  if (item === undefined) throw unknownNumber("compare", number, report);
+  const kept = report.items
+    .map((one) => one.number)
+    .filter((one) => targetOfTransaction(state, one) !== undefined);
+  const why =
+    item.reach === "dropped"
+      ? "its target is no longer kept, for want of room"
+      : "it was never committed, and targets of such are not kept";
+  throw new CapstanError({
+    code: "NOT_FOUND",
+    source: "user",
+    subject: report.stack,
+    message: `cannot compare revision ${number} of ${report.stack}: ${why}`,
+    hint: `these can be compared: ${kept.toReversed().join(", ")}`,
+  });
+}
+
+function unknownNumber(verb: string, number: number, report: HistoryReport): CapstanError {
+  const { stack, items } = report;
+  const [newest, oldest] = [items[0]?.number ?? 0, items.at(-1)?.number ?? 0];
+  const why =
+    number > 0 && number < oldest
+      ? `history goes back to transaction ${oldest} only`
+      : number > newest
+        ? `the newest transaction is ${newest}`
+        : "there is no transaction of that number";
+  return new CapstanError({
+    code: "NOT_FOUND",
+    source: "user",
+    subject: stack,
+    message: `cannot ${verb} transaction ${number} of ${stack}: ${why}`,
+    hint: `capstan history ${stack} lists them`,
+  });
+}
+
+function historyDocument({ items, ...report }: HistoryReport) {
+  return { type: "history", ...report, transactions: items.map(itemDocument) };
+}
+
+/** Times as other programs read them. */
+function itemDocument({ startedAtMs, endedAtMs, ...item }: HistoryItem) {
+  const iso = (ms: number) => new Date(ms).toISOString();
+  return {
+    ...item,
+    ...(startedAtMs !== undefined && { startedAt: iso(startedAtMs) }),
+    ...(endedAtMs !== undefined && { endedAt: iso(endedAtMs) }),
+  };
+}

@@ -1,0 +1,217 @@
+import { CapstanError, isCapstanError } from "../../api/error.js";
+import type { Engine } from "../../engine/engine.js";
+import {
+  doomedOf,
+  type LeftoverLook,
+  type LeftoverOptions,
+  lookAgain,
+  lookForLeftovers,
+} from "../../engine/leftovers.js";
+import { type LeftOver, removeInWaves } from "../../engine/removal.js";
+import { callContext } from "../../engine/session.js";
+import { timingOf } from "../../provider/timing.js";
+import type { KnownCluster } from "../../sweep/clusters.js";
+import { isFrozen, shareOf, type SweepItem, type SweepKind } from "../../sweep/decide.js";
+import { defaultGraceMinutes } from "../../sweep/limits.js";
+import {
+  type CommandContext,
+  type GlobalOptions,
+  openEngine,
+  withLockedEngine,
+} from "../context.js";
+import { exitCodes } from "../exit.js";
+import { frozenText, isComplete, type SweepReport, sweepText, sweptText } from "../sweep-text.js";
+
+export interface SweepOptions extends GlobalOptions {
+  readonly yes?: boolean;
+  /** Minutes. */
+  readonly grace: number;
+  /** Per cent. */
+  readonly maxShare: number;
+  /** Seconds that a resource may take to go away. */
+  readonly timeout: number;
+}
+
+/**
+ * capstan sweep: what clusters of this backend own and none of them wants. Exit 0: nothing, or all of
+ * it deleted; 2: something, and it was only shown; 3: something is left, or could not be looked at; 1:
+ * nothing was found, but not everything could be looked at, or too much was.
+ */
+export async function sweepCommand(
+  options: SweepOptions,
+  context: CommandContext,
+): Promise<number> {
+  const { engine, workspace } = await openEngine(options, context);
+  const looking: LeftoverOptions = {
+    engine,
+    stateDir: context.stateDir,
+    backend: workspace.backendKey,
+    providers: context.providers.all,
+    context: callContext(context.clock, context.interruption.stop),
+    graceMs: options.grace * 60_000,
+  };
+  const look = await lookForLeftovers(looking);
+  const report = reportOf(look, options, context);
+  if (context.json) context.emit(sweepDocument(report, options));
+  else context.terminal.write(sweepText(report, context.terminal));
+  if (report.share.doomed === 0) return isComplete(look) ? exitCodes.done : exitCodes.failed;
+  if (options.yes !== true) {
+    if (!context.json) context.terminal.write(nextText(report, options));
+    return exitCodes.changesPending;
+  }
+  if (report.frozen) throw frozen(report);
+  if (!context.json) context.terminal.write("\n");
+  const left = await sweepAll(look, looking, options, context);
+  return left.length === 0 && isComplete(look) ? exitCodes.done : exitCodes.incomplete;
+}
+
+function reportOf(
+  look: LeftoverLook,
+  { maxShare }: SweepOptions,
+  { clock }: CommandContext,
+): SweepReport {
+  const share = shareOf(look.items);
+  const frozen = isFrozen(share, maxShare);
+  return { look, share, frozen, maxSharePercent: maxShare, nowMs: clock.now() };
+}
+
+/** Deletes cluster by cluster, each under the locks of its stacks and after a fresh look at them. */
+async function sweepAll(
+  look: LeftoverLook,
+  looking: LeftoverOptions,
+  options: SweepOptions,
+  context: CommandContext,
+): Promise<LeftOver[]> {
+  const left: LeftOver[] = [];
+  let deleted = 0;
+  for (const cluster of look.clusters) {
+    const first = doomedOf(look.items).filter((item) => isOf(cluster, item));
+    if (first.length === 0) continue;
+    const sweepOne = async (engine: Engine): Promise<void> => {
+      if (engine.unsettled) await letCallsEnd(first, context);
+      const about = { clusterUids: new Set([cluster.clusterUid]), locks: "mine" } as const;
+      const again = await lookAgain(look, { ...looking, engine }, about);
+      const doomed = doomedOf(again.items).filter((item) => isOf(cluster, item));
+      left.push(
+        ...(await removeInWaves(doomed, {
+          providers: looking.providers,
+          context: looking.context,
+          timeoutMs: options.timeout * 1000,
+          deleted: (item) => {
+            deleted += 1;
+            tellDeleted(item, context);
+          },
+        })),
+      );
+    };
+    await withLocks(cluster.stacks, options, context, sweepOne).catch((error: unknown) => {
+      if (!isCapstanError(error) || error.code !== "LOCKED") throw error;
+      left.push(...first.map((item) => ({ item, reason: error.message })));
+    });
+  }
+  tellResult(deleted, left, context);
+  return left;
+}
+
+/** The lock was a dead command's. Whoever takes it next would not know, so its last calls end first. */
+async function letCallsEnd(
+  items: readonly SweepItem[],
+  { providers, clock, interruption }: CommandContext,
+): Promise<void> {
+  const names = new Set(items.map(({ provider }) => provider));
+  const calls = providers.all
+    .filter(({ name }) => names.has(name))
+    .map((provider) => timingOf(provider).longestCallMs);
+  await clock.sleep(Math.max(0, ...calls), interruption.stop);
+}
+
+function isOf({ clusterUid }: KnownCluster, { resource }: SweepItem): boolean {
+  return resource.who.clusterUid === clusterUid;
+}
+
+/** Under the locks of several stacks, taken in name order. Throws LOCKED when one is held. */
+async function withLocks<T>(
+  stacks: readonly string[],
+  options: SweepOptions,
+  context: CommandContext,
+  work: (engine: Engine) => Promise<T>,
+): Promise<T> {
+  const [stack, ...others] = stacks;
+  if (stack === undefined) throw new Error("a cluster has a stack");
+  return withLockedEngine(options, context, { stack, command: "capstan sweep" }, (engine) =>
+    others.length === 0 ? work(engine) : withLocks(others, options, context, work),
+  );
+}
+
+function tellDeleted(
+  { resource: { who, id } }: SweepItem,
+  { json, emit, terminal }: CommandContext,
+) {
+  const { kind, name } = who;
+  const event = { operation: "delete", state: "done", kind, name, id };
+  if (json) emit({ type: "event", event: "resource", ...event });
+  else terminal.write(`  ${kind} ${name} (${id}): deleted\n`);
+}
+
+function tellResult(
+  deleted: number,
+  left: readonly LeftOver[],
+  { json, emit, terminal }: CommandContext,
+) {
+  if (json) {
+    const document = left.map(({ item, reason }) => ({ ...itemDocument(item), reason }));
+    emit({ type: "result", deleted, left: document });
+  } else {
+    terminal.write(sweptText(deleted, left, terminal.columns));
+  }
+}
+
+function sweepDocument(report: SweepReport, { yes, grace, maxShare }: SweepOptions) {
+  const { look, share, frozen } = report;
+  const { items, notListed, unreadable } = look;
+  const count = (kind: SweepKind) => items.filter((item) => item.kind === kind).length;
+  return {
+    type: "sweep",
+    dryRun: yes !== true,
+    graceMinutes: grace,
+    maxSharePercent: maxShare,
+    ...{ ...share, frozen },
+    wanted: count("wanted"),
+    foreign: count("foreign"),
+    items: items
+      .filter(({ kind }) => kind !== "wanted" && kind !== "foreign")
+      .map((item) => ({ decision: item.kind, ...itemDocument(item), reason: item.reason })),
+    unreadable,
+    notListed,
+  };
+}
+
+function itemDocument({ provider, resource: { id, who, createdAtMs } }: SweepItem) {
+  const { cluster, clusterUid, kind, name } = who;
+  return {
+    ...{ provider, cluster, clusterUid, kind, name, id },
+    ...(createdAtMs !== undefined && { createdAtMs }),
+  };
+}
+
+/** The command that goes on from here. */
+function nextText(report: SweepReport, { grace }: SweepOptions): string {
+  const options = grace === defaultGraceMinutes ? "" : ` --grace ${grace}`;
+  const next = `capstan sweep --yes${options}`;
+  if (!report.frozen) return `Nothing was changed. Next: ${next}\n`;
+  return `Nothing was changed: ${frozenText(report)}.\nIf they are leftovers: ${next} --max-share ${percentOf(report)}\n`;
+}
+
+function frozen(report: SweepReport): CapstanError {
+  return new CapstanError({
+    code: "FROZEN",
+    source: "user",
+    message: `cannot sweep: ${frozenText(report)}; nothing was deleted`,
+    hint: `look whether capstan status lists every stack; if they are leftovers, add --max-share ${percentOf(report)}`,
+  });
+}
+
+/** The share that allows what was found, in whole per cent. */
+function percentOf({ share: { doomed, owned } }: SweepReport): number {
+  return Math.ceil((doomed * 100) / owned);
+}

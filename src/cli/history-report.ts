@@ -1,0 +1,159 @@
+import type { JsonObject } from "../api/json.js";
+import type { MachineVersions } from "../api/types.js";
+import type { NodeKey } from "../graph/graph.js";
+import { targetOfRevision } from "../plan/history.js";
+import { isOpen } from "../plan/plan.js";
+import type {
+  ChangeSummary,
+  Direction,
+  HistoryEntry,
+  PriorState,
+  Target,
+  TargetMachine,
+} from "../plan/target.js";
+
+/** What became of a transaction. */
+export type TransactionResult =
+  | { readonly kind: "committed" }
+  /** In flight, or interrupted and not yet gone on with. */
+  | { readonly kind: "open" }
+  | {
+      readonly kind: "rolledBack";
+      readonly failure: string;
+      /** The transaction that took it back, or was to. */
+      readonly by?: number;
+      /** Whether that one has got to its end. */
+      readonly done: boolean;
+    }
+  | { readonly kind: "superseded"; readonly failure: string; readonly by?: number };
+
+/** Whether `rollback --to` can go to where a transaction led. */
+export type Reach =
+  /** It is where the cluster is. */
+  | "present"
+  | "kept"
+  /** It was committed, and history has no room for its target any more. */
+  | "dropped"
+  /** It never got there. */
+  | "never";
+
+/** A transaction as history shows it. What a record of an early release does not tell is absent. */
+export interface HistoryItem {
+  readonly number: number;
+  readonly direction: Direction;
+  readonly result: TransactionResult;
+  readonly reach: Reach;
+  /** The transaction that this one took back. */
+  readonly tookBack?: number;
+  readonly by?: string;
+  readonly startedAtMs?: number;
+  readonly endedAtMs?: number;
+  readonly summary?: ChangeSummary;
+}
+
+export interface HistoryReport {
+  readonly stack: string;
+  /** "<namespace>/<name>"; absent when nothing is recorded. */
+  readonly cluster?: string;
+  /** Number of the present revision; 0 for none. */
+  readonly revision: number;
+  /** Newest first. */
+  readonly items: readonly HistoryItem[];
+}
+
+export interface RecordedMachine {
+  readonly name: string;
+  readonly controlPlane: boolean;
+  readonly versions: MachineVersions;
+  readonly host: NodeKey;
+  readonly providerSpec: JsonObject;
+}
+
+/** What is recorded about the transactions of a stack, newest first. Pure. */
+export function historyReport(stack: string, state: PriorState): HistoryReport {
+  const { transaction, revision } = state;
+  const past = endedTransactions(state);
+  const open = transaction !== undefined && isOpen(state) ? [{ ...transaction, open: true }] : [];
+  const all: readonly Told[] = [...past, ...open].sort((left, right) => left.number - right.number);
+  return {
+    stack,
+    ...(transaction !== undefined && { cluster: transaction.target.cluster }),
+    revision: revision?.number ?? 0,
+    items: all.map((told, index) => itemOf(told, all, index, state)).toReversed(),
+  };
+}
+
+/** What a transaction led to; undefined when that is not kept. Pure. */
+export function targetOfTransaction(state: PriorState, number: number): Target | undefined {
+  const { transaction, revision } = state;
+  const open = isOpen(state) && transaction?.number === number ? transaction.target : undefined;
+  return open ?? targetOfRevision(revision, number);
+}
+
+export function recordedMachines({ machines }: Target): RecordedMachine[] {
+  return machines.map(({ name, controlPlane, spec, host }: TargetMachine) => ({
+    name,
+    controlPlane,
+    versions: spec.versions,
+    host,
+    providerSpec: spec.providerSpec.value ?? {},
+  }));
+}
+
+/** An ended transaction, one without a word about its end, or the open one. */
+type Told = Pick<HistoryEntry, "number" | "direction"> &
+  Partial<HistoryEntry> & { readonly open?: boolean };
+
+/** Everything that is over. The present revision of an early release is in no history. */
+function endedTransactions(state: PriorState): Told[] {
+  const { transaction, revision } = state;
+  const history = revision?.history ?? [];
+  const attempts = transaction !== undefined && isOpen(state) ? transaction.attempts : [];
+  const known = new Set(history.map(({ number }) => number));
+  const unknown: Told[] =
+    revision === undefined || known.has(revision.number)
+      ? []
+      : [{ number: revision.number, direction: "forward" }];
+  return [...history, ...unknown, ...attempts];
+}
+
+function itemOf(told: Told, all: readonly Told[], index: number, state: PriorState): HistoryItem {
+  const { number, direction, by, startedAtMs, endedAtMs, summary } = told;
+  const later = all.slice(index + 1);
+  const result = resultOf(told, later);
+  const before = all.slice(0, index).findLast((one) => one.direction === "forward");
+  return {
+    number,
+    direction,
+    result,
+    reach: reachOf(number, result, state),
+    ...(direction === "back" && before !== undefined && { tookBack: before.number }),
+    ...(by !== undefined && { by }),
+    ...(startedAtMs !== undefined && { startedAtMs }),
+    ...(endedAtMs !== undefined && { endedAtMs }),
+    ...(summary !== undefined && { summary }),
+  };
+}
+
+function resultOf({ open, ending }: Told, later: readonly Told[]): TransactionResult {
+  if (open === true) return { kind: "open" };
+  if (ending === undefined || ending.kind === "committed") return { kind: "committed" };
+  const next = later[0]?.number;
+  const { kind, failure } = ending;
+  if (kind === "superseded") return { kind, failure, ...(next !== undefined && { by: next }) };
+  // A rollback that does not get to its end is followed by another.
+  const onward = later.findIndex(({ direction }) => direction === "forward");
+  const rollback = later.slice(0, onward < 0 ? undefined : onward).at(-1);
+  return {
+    kind,
+    failure,
+    ...(rollback !== undefined && { by: rollback.number }),
+    done: rollback?.ending?.kind === "committed",
+  };
+}
+
+function reachOf(number: number, { kind }: TransactionResult, { revision }: PriorState): Reach {
+  if (number === revision?.number) return "present";
+  if (kind !== "committed") return "never";
+  return targetOfRevision(revision, number) === undefined ? "dropped" : "kept";
+}

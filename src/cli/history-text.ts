@@ -1,0 +1,298 @@
+import { stringify } from "yaml";
+import { canonicalJson } from "../api/json.js";
+import type { ChangeSummary } from "../plan/target.js";
+import { durationText, facts, momentText } from "./describe-text.js";
+import { fit, indented, leastRoom, padded, widthOf, wrap } from "./fit.js";
+import type { HistoryItem, HistoryReport, RecordedMachine } from "./history-report.js";
+import { aligned, table, widthsOf } from "./table.js";
+import type { Colors, Terminal } from "./terminal.js";
+
+type Paper = Pick<Terminal, "colors" | "columns">;
+
+/** Transactions, newest first, with what a rollback can go to. Ends with a line end. */
+export function historyText(report: HistoryReport, paper: Paper, nowMs: number): string {
+  const { cluster, stack, revision, items } = report;
+  if (items.length === 0) return `Cluster ${cluster ?? stack}: nothing is recorded\n`;
+  const head = `Cluster ${cluster ?? stack}   revision ${revision === 0 ? "none yet" : revision}`;
+  const notes = items
+    .filter(({ result }) => result.kind === "open")
+    .flatMap((item) => wrap(openText(item, stack), paper.columns))
+    .map((line) => paper.colors.yellow(line));
+  return [
+    fit(head, paper.columns),
+    "",
+    ...listLines(items, paper, nowMs),
+    ...(notes.length > 0 ? ["", ...notes] : []),
+    "",
+  ].join("\n");
+}
+
+/** What becomes of an open transaction is up to its reader. */
+function openText({ number, direction }: HistoryItem, stack: string): string {
+  return direction === "back"
+    ? `Transaction ${number} is not finished: capstan rollback ${stack} goes on with it.`
+    : `Transaction ${number} is not finished: capstan up goes on with it, capstan rollback ${stack} takes it back.`;
+}
+
+/** One transaction in full. `machines` are absent when its target is not kept. */
+export function transactionText(
+  { stack, cluster = stack }: HistoryReport,
+  item: HistoryItem,
+  machines: readonly RecordedMachine[] | undefined,
+  paper: Pick<Paper, "columns"> & { readonly nowMs: number },
+): string {
+  const { columns, nowMs } = paper;
+  const { number, by = "", startedAtMs, endedAtMs, summary } = item;
+  const failure = failureOf(item);
+  const took =
+    startedAtMs === undefined || endedAtMs === undefined
+      ? ""
+      : `, took ${durationText(endedAtMs - startedAtMs)}`;
+  return [
+    ...facts("", [
+      ["Transaction", String(number)],
+      ["Cluster", cluster],
+      ["Direction", directionText(item)],
+      ["By", by],
+      ["Begun", startedAtMs === undefined ? "" : momentText(startedAtMs, nowMs)],
+      ["Ended", endedAtMs === undefined ? "" : `${momentText(endedAtMs, nowMs)}${took}`],
+      ["Result", resultText(item)],
+      ["Rollback", rollbackText(item, stack)],
+    ]).map((line) => fit(line, columns)),
+    ...(failure === "" ? [] : ["Failure:", ...indented(failure.split("\n"), columns)]),
+    ...(summary === undefined
+      ? []
+      : [`Changes: ${changesText(summary, item)}`, ...indented(summary.lines, columns)]),
+    ...(machines === undefined ? [] : machineLines(machines, columns)),
+    "",
+  ].join("\n");
+}
+
+const columnNames = ["number", "when", "result", "rollback", "changes", "by"] as const;
+type ColumnName = (typeof columnNames)[number];
+type Row = Readonly<Record<ColumnName, string>>;
+
+function listLines(items: readonly HistoryItem[], paper: Paper, nowMs: number): string[] {
+  const { colors, columns } = paper;
+  const { names, rows } = rowsThatFit(items, columns, nowMs);
+  const head = names.map((name) => name.toUpperCase());
+  const cells = [head, ...rows.map((row) => names.map((name) => row[name]))];
+  const widths = widthsOf(cells);
+  const [first = "", ...lines] = aligned(cells, widths);
+  const failureAt = lineWidth(widths);
+  const failures = items.map((item) => failureOf(item).split("\n")[0] ?? "");
+  const title = failures.some((failure) => failure !== "")
+    ? `${padded(first, failureAt)}   FAILURE`
+    : first;
+  return [
+    colors.bold(widthOf(title) <= columns ? title : fit(first, columns)),
+    ...items.flatMap((item, index) => {
+      const parts = { head: padded(lines[index] ?? "", failureAt), detail: failures[index] ?? "" };
+      return failureLines(parts, columns).map((text) => painted(item, text, colors));
+    }),
+  ];
+}
+
+/** Lines of a failure in a list: the rest is in show. */
+const maxFailureLines = 3;
+
+/** What went wrong behind its row, or below it where there is no room. */
+function failureLines(
+  { head, detail }: { readonly head: string; readonly detail: string },
+  columns: number,
+): string[] {
+  const row = fit(head, columns);
+  if (detail === "") return [row];
+  const behind = `${head}   ${detail}`;
+  if (widthOf(behind) <= columns) return [fit(behind, columns)];
+  const room = columns - 4;
+  if (room < leastRoom) return [row];
+  const lines = wrap(fit(detail, Infinity), room);
+  const last = lines.slice(maxFailureLines - 1).join(" ");
+  const shown = [...lines.slice(0, maxFailureLines - 1), ...(last === "" ? [] : [last])];
+  return [row, ...shown.map((line) => `    ${fit(line, room)}`)];
+}
+
+/** The columns there is room for: who goes first, then changes get short, then when goes. */
+function rowsThatFit(
+  items: readonly HistoryItem[],
+  columns: number,
+  nowMs: number,
+): { names: readonly ColumnName[]; rows: readonly Row[] } {
+  const whole = items.map((item) => rowOf(item, nowMs));
+  const short = whole.map((row, index) => {
+    const summary = items[index]?.summary;
+    return { ...row, changes: summary === undefined ? "" : shortChanges(summary) };
+  });
+  const without = (...left: ColumnName[]) => columnNames.filter((name) => !left.includes(name));
+  const choices = [
+    { names: columnNames, rows: whole },
+    { names: without("by"), rows: whole },
+    { names: without("by"), rows: short },
+    { names: without("by", "when"), rows: short },
+    { names: without("by", "when", "changes"), rows: short },
+  ];
+  const least = { names: without("by", "when", "changes", "rollback"), rows: short };
+  return choices.find(({ names, rows }) => widthOfRows(names, rows) <= columns) ?? least;
+}
+
+function widthOfRows(names: readonly ColumnName[], rows: readonly Row[]): number {
+  const cells = rows.map((row) => names.map((name) => row[name]));
+  return lineWidth(widthsOf([names.map((name) => name.toUpperCase()), ...cells]));
+}
+
+function rowOf(item: HistoryItem, nowMs: number): Row {
+  const { number, by = "", startedAtMs, endedAtMs = startedAtMs, summary } = item;
+  return {
+    number: String(number),
+    when: endedAtMs === undefined ? "" : durationText(nowMs - endedAtMs),
+    result: resultText(item),
+    rollback: reachText(item),
+    changes: summary === undefined ? "" : changesText(summary, item),
+    by,
+  };
+}
+
+function resultText({ result, direction, tookBack }: HistoryItem): string {
+  switch (result.kind) {
+    case "committed":
+      return tookBack === undefined ? "committed" : `took ${tookBack} back`;
+    case "open":
+      if (direction === "forward") return "open, forward";
+      return tookBack === undefined ? "open, back" : `open, takes ${tookBack} back`;
+    case "rolledBack":
+      if (result.by === undefined) return "rolled back";
+      return result.done ? `rolled back by ${result.by}` : `rollback ${result.by} unfinished`;
+    case "superseded":
+      return result.by === undefined ? "superseded" : `superseded by ${result.by}`;
+  }
+}
+
+function directionText({ direction, tookBack }: HistoryItem): string {
+  if (direction === "forward") return "forward";
+  return tookBack === undefined ? "back" : `back: takes back what transaction ${tookBack} did`;
+}
+
+/** What to add to `capstan rollback` to go there, or why there is nothing to add. */
+function reachText({ reach, number }: HistoryItem): string {
+  switch (reach) {
+    case "present":
+      return "present";
+    case "kept":
+      return `--to ${number}`;
+    case "dropped":
+      return "too old";
+    case "never":
+      return "";
+  }
+}
+
+function rollbackText({ reach, number }: HistoryItem, stack: string): string {
+  switch (reach) {
+    case "present":
+      return "this is the present revision";
+    case "kept":
+      return `capstan rollback ${stack} --to ${number}`;
+    case "dropped":
+      return "no longer: history has no room for its target any more";
+    case "never":
+      return "no: it was not committed";
+  }
+}
+
+function failureOf({ result }: HistoryItem): string {
+  return result.kind === "rolledBack" || result.kind === "superseded" ? result.failure : "";
+}
+
+/** "2 created, 1 deleted", or "2 to create, 1 to delete" of what did not get to its end. */
+function changesText(summary: ChangeSummary, { result }: HistoryItem): string {
+  const committed = result.kind === "committed";
+  return listed([
+    [summary.create, committed ? " created" : " to create"],
+    [summary.update, committed ? " updated" : " to update"],
+    [summary.delete, committed ? " deleted" : " to delete"],
+  ]);
+}
+
+/** "+2 ~1 -1", in the signs of a plan. */
+function shortChanges(summary: ChangeSummary): string {
+  const signs = [
+    ["+", summary.create],
+    ["~", summary.update],
+    ["-", summary.delete],
+  ] as const;
+  const some = signs.filter(([, count]) => count > 0).map(([sign, count]) => `${sign}${count}`);
+  return some.join(" ") || "none";
+}
+
+function listed(counts: readonly (readonly [number, string])[]): string {
+  const some = counts.filter(([count]) => count > 0).map(([count, what]) => `${count}${what}`);
+  return some.join(", ") || "none";
+}
+
+function machineLines(machines: readonly RecordedMachine[], columns: number): string[] {
+  if (machines.length === 0) return ["Machines: none"];
+  const rows = machines.map(({ name, controlPlane, versions, host }) => {
+    const { kubelet, containerRuntime: runtime } = versions;
+    const role = controlPlane ? "control plane" : "worker";
+    const runtimeText = runtime === undefined ? "" : `${runtime.name} ${runtime.version}`;
+    return [name, role, kubelet, versions.controlPlane ?? "", runtimeText, host];
+  });
+  const head = ["NAME", "ROLE", "KUBELET", "CONTROL PLANE", "RUNTIME", "HOST"];
+  const lines = table(...columnsWithin([head, ...rows], columns - 2), columns - 2).trimEnd();
+  return [
+    "Machines:",
+    ...lines.split("\n").map((line) => `  ${line}`),
+    "Provider specs:",
+    ...specLines(machines, columns),
+  ];
+}
+
+/** Head and rows without columns that nothing is in, and without the last ones that there is no room for. */
+function columnsWithin(
+  cells: readonly (readonly string[])[],
+  columns: number,
+): [head: readonly string[], rows: readonly (readonly string[])[]] {
+  const [, ...rows] = cells;
+  const used = (cells[0] ?? []).map((_, index) => rows.some((row) => row[index] !== ""));
+  const shown = cells.map((row) => row.filter((_, index) => used[index]));
+  const widths = widthsOf(shown);
+  const ends = widths.map((_, index) => lineWidth(widths.slice(0, index + 1)));
+  const fitting = Math.max(1, ends.filter((end) => end <= columns).length);
+  const [head = [], ...kept] = shown.map((row) => row.slice(0, fitting));
+  return [head, kept];
+}
+
+/** What a line of columns of these widths takes. */
+function lineWidth(widths: readonly number[]): number {
+  return widths.reduce((sum, width) => sum + width + 3, -3);
+}
+
+/** Each spec once, under the machines that have it. */
+function specLines(machines: readonly RecordedMachine[], columns: number): string[] {
+  const groups = new Map<string, RecordedMachine[]>();
+  for (const machine of machines) {
+    const key = canonicalJson(machine.providerSpec);
+    groups.set(key, [...(groups.get(key) ?? []), machine]);
+  }
+  return [...groups.values()].flatMap((group) => [
+    ...indented([`${group.map(({ name }) => name).join(", ")}:`], columns),
+    ...stringify(group[0]?.providerSpec ?? {})
+      .trimEnd()
+      .split("\n")
+      .map((line) => `    ${line}`),
+  ]);
+}
+
+function painted({ result, reach }: HistoryItem, text: string, colors: Colors): string {
+  if (reach === "present") return colors.green(text);
+  switch (result.kind) {
+    case "committed":
+      return reach === "dropped" ? colors.dim(text) : text;
+    case "rolledBack":
+      return colors.red(text);
+    case "open":
+    case "superseded":
+      return colors.yellow(text);
+  }
+}

@@ -1,0 +1,25 @@
+import { CommanderError } from "commander";
+import { exitCodes } from "./exit.js";
+import { makeProgram } from "./program.js";
+
+/** Runs the command line of this process; leaves its result as exit code. */
+export async function runCommandLine(): Promise<void> {
+  // Read before anything is parsed: what cannot be parsed has to be told in the same form.
+  const json = process.argv.includes("--json");
+  const program = makeProgram({ silent: json });
+
+  try {
+    await program.parseAsync();
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    // Help and version are no errors, but a verb that is missing is one.
+    const fine = error.exitCode === 0 && error.code !== "commander.help";
+    process.exitCode = fine ? exitCodes.done : exitCodes.badUsage;
+    if (!fine && json) {
+      const message =
+        error.code === "commander.help" ? "which verb?" : error.message.replace(/^error: /, "");
+      const document = { type: "error", code: "BAD_USAGE", message, source: "user" };
+      process.stdout.write(`${JSON.stringify(document)}\n`);
+    }
+  }
+}

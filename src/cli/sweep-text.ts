@@ -1,0 +1,122 @@
+import type { LeftoverLook } from "../engine/leftovers.js";
+import type { LeftOver } from "../engine/removal.js";
+import type { SweepItem, SweepShare } from "../sweep/decide.js";
+import { durationText } from "./describe-text.js";
+import { fit, leastRoom, padded, rowLines, widthOf, wrap } from "./fit.js";
+import type { Terminal } from "./terminal.js";
+
+/** What a sweep found, as people read it. */
+export interface SweepReport {
+  readonly look: LeftoverLook;
+  readonly share: SweepShare;
+  readonly maxSharePercent: number;
+  readonly frozen: boolean;
+  readonly nowMs: number;
+}
+
+/** What would go, what is left alone and why, and the sum; ends with a line end. */
+export function sweepText(
+  report: SweepReport,
+  { colors, columns }: Pick<Terminal, "colors" | "columns">,
+): string {
+  const { look } = report;
+  const doomed = look.items.filter(({ kind }) => kind === "sweep");
+  const notes = [...leftAlone(look.items), ...notLookedAt(look)];
+  const blocks = [
+    ...[...groupsOf(doomed)].map(([head, items]) => [
+      ...folded(head, columns),
+      "",
+      ...doomedRows(items, report.nowMs, columns).map((line) => colors.red(line)),
+    ]),
+    notes.flatMap((note) => folded(note, columns)).map((line) => colors.yellow(line)),
+    folded(sumText(report), columns),
+  ];
+  return blocks
+    .filter((lines) => lines.length > 0)
+    .map((lines) => `${lines.join("\n")}\n`)
+    .join("\n");
+}
+
+/** By life of a cluster: what they have in common goes above them. */
+function groupsOf(doomed: readonly SweepItem[]): Map<string, SweepItem[]> {
+  const groups = new Map<string, SweepItem[]>();
+  for (const item of doomed) {
+    const { cluster, clusterUid } = item.resource.who;
+    const head = `Cluster ${cluster} (${clusterUid}): ${item.reason}`;
+    groups.set(head, [...(groups.get(head) ?? []), item]);
+  }
+  return groups;
+}
+
+function doomedRows(items: readonly SweepItem[], nowMs: number, columns: number): string[] {
+  const names = items.map(({ resource: { who } }) => `${who.kind} ${who.name}`);
+  const width = Math.max(...names.map(widthOf));
+  return items.flatMap(({ resource: { id, createdAtMs } }, index) => {
+    const age =
+      createdAtMs === undefined ? "age unknown" : `${durationText(nowMs - createdAtMs)} old`;
+    const head = `  - ${padded(names[index] ?? "", width)}`;
+    return rowLines({ branch: "    ", head, detail: `${id}   ${age}` }, columns);
+  });
+}
+
+/** A sentence in lines that fit, those after the first further in. */
+function folded(text: string, columns: number): string[] {
+  if (columns < leastRoom) return [fit(text, columns)];
+  return wrap(text, columns - 2).map((line, index) => (index === 0 ? line : `  ${line}`));
+}
+
+/** One line for each cluster and reason; somebody else's are counted and not told apart. */
+function leftAlone(items: readonly SweepItem[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { kind, resource, reason } of items) {
+    if (kind === "sweep" || kind === "wanted") continue;
+    const what =
+      kind === "foreign"
+        ? "of clusters that are not of this backend"
+        : `of ${resource.who.cluster}: ${reason}`;
+    counts.set(what, (counts.get(what) ?? 0) + 1);
+  }
+  return [...counts].map(([what, count]) => `Left alone: ${resources(count)} ${what}`);
+}
+
+function notLookedAt({ notListed, unreadable }: LeftoverLook): string[] {
+  return [
+    ...unreadable.map(({ stack, reason }) => `Stack ${stack}: ${reason}`),
+    ...notListed.map(({ provider, kind, reason }) =>
+      kind === "failed"
+        ? `Provider ${provider} did not answer: ${reason}`
+        : `Provider ${provider} cannot be swept: ${reason}`,
+    ),
+  ];
+}
+
+function sumText({ share: { doomed, owned }, look }: SweepReport): string {
+  if (doomed > 0)
+    return `To sweep: ${doomed} of ${resources(owned)} that this backend's clusters own`;
+  const nothing = `Nothing to sweep among ${resources(owned)} that this backend's clusters own`;
+  return isComplete(look) ? nothing : `${nothing}, but not everything could be looked at`;
+}
+
+/** A provider that can never be looked at does not count: it is told each time. */
+export function isComplete({ unreadable, notListed }: LeftoverLook): boolean {
+  return unreadable.length === 0 && notListed.every(({ kind }) => kind === "unable");
+}
+
+/** What a sweep that would delete too much is refused with. */
+export function frozenText({ share: { doomed, owned }, maxSharePercent }: SweepReport): string {
+  return `${doomed} of ${resources(owned)} is more than ${maxSharePercent} %, and a lost state looks exactly like that`;
+}
+
+/** How a sweep ended: numbers, and what could not be deleted with what stood in the way. */
+export function sweptText(deleted: number, left: readonly LeftOver[], columns: number): string {
+  const lines = left.flatMap(({ item: { resource }, reason }) => {
+    const { who, id } = resource;
+    return folded(`left: ${who.kind} ${who.name} (${id}): ${reason}`, columns);
+  });
+  const end = left.length === 0 ? [] : [...lines, "The same command goes on with what is left."];
+  return `\n${[`Swept: ${resources(deleted)} deleted, ${left.length} left`, ...end].join("\n")}\n`;
+}
+
+function resources(count: number): string {
+  return count === 1 ? "1 resource" : `${count} resources`;
+}

@@ -1,0 +1,39 @@
+import { type Command, InvalidArgumentError } from "commander";
+import type { SweepOptions } from "../commands/sweep.js";
+import { defaultGraceMinutes, defaultMaxSharePercent } from "../../sweep/limits.js";
+import { does } from "../execute.js";
+import { wholeNumber, withExamples, withTimeout } from "./options.js";
+
+/** The verb that cleans up after clusters: sweep. */
+export function addSweepVerb(program: Command): void {
+  const sweep = withTimeout(
+    program
+      .command("sweep")
+      .description(
+        "list what clusters left in the cloud and none of them wants; delete it on request",
+      )
+      .option("-y, --yes", "delete it; without it nothing is changed")
+      .option("--grace <minutes>", "leave alone what is younger", wholeNumber, defaultGraceMinutes)
+      .option(
+        "--max-share <percent>",
+        "refuse to delete more of all that is owned",
+        percentage,
+        defaultMaxSharePercent,
+      ),
+  );
+  withExamples(sweep, [
+    ["capstan sweep", "look; exit 0: nothing, 2: something was found"],
+    ["capstan sweep --yes", "delete what was found"],
+    ["capstan sweep --yes --grace 0", "also what was made a moment ago"],
+  ]);
+  does<SweepOptions>(sweep, async ({ options, context }) => {
+    const { sweepCommand } = await import("../commands/sweep.js");
+    return sweepCommand(options, context);
+  });
+}
+
+function percentage(text: string): number {
+  const percent = wholeNumber(text);
+  if (percent > 100) throw new InvalidArgumentError("expected 0 to 100");
+  return percent;
+}

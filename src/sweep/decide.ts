@@ -1,0 +1,158 @@
+import { nodeKey } from "../graph/graph.js";
+import type { Observed } from "../provider/port.js";
+import type { KnownCluster } from "./clusters.js";
+import { type StackView, wantedKey } from "./stack-view.js";
+
+/** What a provider listed, of whatever cluster. */
+export interface Listing {
+  readonly provider: string;
+  readonly resources: readonly Observed[];
+}
+
+export interface SweepInput {
+  readonly nowMs: number;
+  /** A resource younger than this may belong to something that is not recorded yet. */
+  readonly graceMs: number;
+  readonly clusters: readonly KnownCluster[];
+  /** Every stack of the backend. */
+  readonly views: readonly StackView[];
+  readonly listings: readonly Listing[];
+}
+
+/**
+ * What is to become of a resource: only `sweep` is deleted. `foreign` is somebody else's, `wanted` is in
+ * use, `unknown` could be, `busy` is in the hands of a command, and `young` is given time.
+ */
+export type SweepKind = "sweep" | "young" | "wanted" | "busy" | "foreign" | "unknown";
+
+export interface SweepItem {
+  readonly kind: SweepKind;
+  readonly provider: string;
+  readonly resource: Observed;
+  readonly reason: string;
+}
+
+/**
+ * Decides on everything that exists with our marks, in the order of the listings; what is gone is left
+ * out. Nothing is swept unless its UID is ours (law 5) and everything that could want it was read and
+ * does not (law 6). Pure.
+ */
+export function decideSweep(input: SweepInput): SweepItem[] {
+  const clusters = new Map(input.clusters.map((one) => [one.clusterUid, one]));
+  return input.listings.flatMap(({ provider, resources }) =>
+    resources
+      .filter(({ phase }) => phase !== "gone")
+      .map((resource): SweepItem => {
+        const cluster = clusters.get(resource.who.clusterUid);
+        const decision = decide(resource, cluster, input);
+        return { provider, resource, ...decision };
+      }),
+  );
+}
+
+type Decision = Pick<SweepItem, "kind" | "reason">;
+
+function decide(
+  resource: Observed,
+  cluster: KnownCluster | undefined,
+  input: SweepInput,
+): Decision {
+  if (cluster === undefined) {
+    return { kind: "foreign", reason: "no cluster of this backend has its UID" };
+  }
+  const reasons: readonly (Decision | undefined)[] = [
+    whoWants(resource, input.views),
+    whatIsUnknown(resource, cluster, input.views),
+    whoIsBusy(cluster, input.views),
+    howYoung(resource, input),
+  ];
+  const keeps = reasons.find((reason) => reason !== undefined);
+  return keeps ?? { kind: "sweep", reason: whyNobodyWants(cluster, input.views) };
+}
+
+function whoWants({ id, who }: Observed, views: readonly StackView[]): Decision | undefined {
+  const key = wantedKey(who.clusterUid, nodeKey(who.kind, who.name));
+  for (const view of views) {
+    if (view.kind === "unreadable") continue;
+    if (view.ids.has(id)) return { kind: "wanted", reason: `${view.stack} records it` };
+    const reason = view.wanted.get(key);
+    if (reason !== undefined) return { kind: "wanted", reason };
+  }
+  return undefined;
+}
+
+/**
+ * That no stack records a resource is known only once every stack was read: one that cannot be may be a
+ * renamed or a copied one, whose cluster is noted under another name.
+ */
+function whatIsUnknown(
+  { who }: Observed,
+  cluster: KnownCluster,
+  views: readonly StackView[],
+): Decision | undefined {
+  const unknown = (reason: string): Decision => ({ kind: "unknown", reason });
+  if (who.cluster !== cluster.cluster) {
+    return unknown(`it carries the UID of ${cluster.cluster} under the name ${who.cluster}`);
+  }
+  if (cluster.movedAway) return unknown("its cluster was last changed through another backend");
+  const unread = views.find((view) => view.kind === "unreadable");
+  return unread && unknown(`${unread.stack} may record it and cannot be read`);
+}
+
+function whoIsBusy({ stacks }: KnownCluster, views: readonly StackView[]): Decision | undefined {
+  for (const view of views) {
+    if (view.kind === "unreadable" || view.busy === undefined) continue;
+    if (stacks.includes(view.stack)) return { kind: "busy", reason: view.busy };
+  }
+  return undefined;
+}
+
+function howYoung({ createdAtMs }: Observed, { nowMs, graceMs }: SweepInput): Decision | undefined {
+  if (graceMs === 0) return undefined;
+  if (createdAtMs === undefined) {
+    return { kind: "young", reason: "the cloud does not tell its age" };
+  }
+  // Whatever is no number is not old enough either.
+  if (nowMs - createdAtMs >= graceMs) return undefined;
+  return { kind: "young", reason: `it is younger than ${graceMs / 60_000} min` };
+}
+
+function whyNobodyWants(cluster: KnownCluster, views: readonly StackView[]): string {
+  return isHeld(cluster, views)
+    ? `${cluster.stacks.join(", ")} neither records nor wants it`
+    : "no stack holds its cluster any more";
+}
+
+function isHeld({ clusterUid }: KnownCluster, views: readonly StackView[]): boolean {
+  return views.some((view) => view.kind === "read" && view.holds?.clusterUid === clusterUid);
+}
+
+/**
+ * What a second look at the same listings makes of a first one: something is swept only if both say
+ * so. What the first look has seen wanted may have been unrecorded since by its rightful owner. Pure.
+ */
+export function confirmed(
+  first: readonly SweepItem[],
+  second: readonly SweepItem[],
+): readonly SweepItem[] {
+  return first.map((item, index) => (item.kind === "sweep" ? (second[index] ?? item) : item));
+}
+
+/** How much of what is owned would go. */
+export interface SweepShare {
+  readonly doomed: number;
+  /** Everything with a UID of ours, what is doomed included. */
+  readonly owned: number;
+}
+
+export function shareOf(items: readonly SweepItem[]): SweepShare {
+  return {
+    doomed: items.filter(({ kind }) => kind === "sweep").length,
+    owned: items.filter(({ kind }) => kind !== "foreign").length,
+  };
+}
+
+/** Whether more would go than a person has allowed, in per cent: a lost state looks exactly like that. */
+export function isFrozen({ doomed, owned }: SweepShare, maxSharePercent: number): boolean {
+  return doomed * 100 > owned * maxSharePercent;
+}

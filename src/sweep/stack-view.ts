@@ -1,0 +1,76 @@
+import { keyOf, type NodeKey } from "../graph/graph.js";
+import { isOpen } from "../plan/plan.js";
+import { cloudResources, type PriorState } from "../plan/target.js";
+import type { Identity } from "../provider/port.js";
+
+/** What a sweep has to know about one stack. */
+export type StackView =
+  | {
+      readonly kind: "read";
+      readonly stack: string;
+      /** The cluster in it; absent for a stack that records none. */
+      readonly holds?: {
+        readonly clusterUid: string;
+        readonly cluster: string;
+        readonly provider: string;
+      };
+      /** Ids of everything that it records. */
+      readonly ids: ReadonlySet<string>;
+      /** What targets want and pending operations name, by `wantedKey`, each with the reason. */
+      readonly wanted: ReadonlyMap<string, string>;
+      /** Why nothing of its cluster may be swept now. */
+      readonly busy?: string;
+    }
+  | { readonly kind: "unreadable"; readonly stack: string; readonly reason: string };
+
+/** A resource by whose life it is and what it is called there. */
+export function wantedKey(clusterUid: string, key: NodeKey): string {
+  return `${clusterUid} ${key}`;
+}
+
+/**
+ * The view of a stack's state. `lockedBy` says who works on it, if somebody does. An unfinished
+ * transaction keeps the cluster out of a sweep: its own recovery removes what it left. Pure.
+ */
+export function viewOf(stack: string, state: PriorState, lockedBy?: string): StackView {
+  const { transaction } = state;
+  const busy = lockedBy ?? unfinished(stack, state);
+  return {
+    kind: "read",
+    stack,
+    ...(transaction !== undefined && {
+      holds: {
+        clusterUid: transaction.clusterUid,
+        cluster: transaction.target.cluster,
+        provider: transaction.target.provider,
+      },
+    }),
+    ids: new Set(cloudResources(state).flatMap(({ id }) => id ?? [])),
+    wanted: wantedBy(stack, state),
+    ...(busy !== undefined && { busy }),
+  };
+}
+
+function wantedBy(
+  stack: string,
+  { pending, transaction, revision }: PriorState,
+): Map<string, string> {
+  const wanted = new Map<string, string>();
+  for (const { key, inputs, type } of pending) {
+    const { clusterUid } = (inputs["who"] ?? {}) as Partial<Identity>;
+    const uid = clusterUid ?? transaction?.clusterUid;
+    if (uid !== undefined)
+      wanted.set(wantedKey(uid, key), `an interrupted operation (${type}) names it`);
+  }
+  if (transaction === undefined) return wanted;
+  const nodes = [...(revision?.target.nodes ?? []), ...transaction.target.nodes];
+  for (const node of nodes) {
+    wanted.set(wantedKey(transaction.clusterUid, keyOf(node)), `${stack} wants one of its name`);
+  }
+  return wanted;
+}
+
+function unfinished(stack: string, state: PriorState): string | undefined {
+  if (state.transaction === undefined || !isOpen(state)) return undefined;
+  return `transaction ${state.transaction.number} of ${stack} is not finished`;
+}

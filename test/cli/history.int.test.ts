@@ -1,0 +1,185 @@
+import assert from "node:assert/strict";
+import { userInfo } from "node:os";
+import { type ClusterWish, demoStack } from "../scenario/manifests.js";
+import { Sandbox } from "../scenario/sandbox.js";
+
+const planted = "planted-77d1-what-no-plan-shows";
+const controlPlane = { "cp-0": { controlPlane: true } } as const;
+const first: ClusterWish = { machines: { ...controlPlane } };
+const second: ClusterWish = { machines: { ...controlPlane, "web-0": {} } };
+const third: ClusterWish = {
+  annotations: { "example.com/note": planted },
+  machines: { ...controlPlane, "web-0": { tags: { team: "a" } }, "web-1": {} },
+};
+
+interface Transaction {
+  readonly number: number;
+  readonly result: { readonly kind: string; readonly by?: number; readonly failure?: string };
+  readonly reach: string;
+  readonly by: string;
+  readonly startedAt: string;
+  readonly endedAt?: string;
+}
+
+describe("capstan history with a real engine", function () {
+  this.timeout(120_000);
+  let lived: Sandbox;
+  let sandbox: Sandbox;
+
+  /** Three revisions, between which a change failed and was taken back. */
+  before(async () => {
+    lived = await Sandbox.make(first);
+    await lived.up();
+    lived.write(second);
+    await lived.up();
+    lived.write(third);
+    await lived.fault("create", "fail", "--name", "web-1", "--times", "9");
+    await lived.up(1);
+    await lived.capstan(0, "local", "fault", "--clear");
+    await lived.up();
+  });
+  after(() => lived.close());
+  beforeEach(() => {
+    sandbox = lived.copy();
+  });
+  afterEach(() => sandbox.close());
+
+  const transactions = async (): Promise<Transaction[]> => {
+    const { stdout } = await sandbox.capstan(0, "history", "--json");
+    return (JSON.parse(stdout) as { transactions: Transaction[] }).transactions;
+  };
+
+  it("lists what happened, newest first", async () => {
+    const before = sandbox.ledgerEnd();
+    const { stdout } = await sandbox.capstan(0, "history");
+    assert.match(stdout, /^Cluster default\/demo {3}revision 5\n/);
+    const rows = stdout.split("\n").filter((line) => /^\d/.test(line));
+    const want = [
+      /^5 +\S+ +committed +present +1 created, 1 updated +\S+$/,
+      /^4 +\S+ +took 3 back +--to 4 .*/,
+      /^3 +\S+ +rolled back by 4 +1 to create, 1 to update .*cannot create LocalHost web-1-/,
+      /^2 +\S+ +committed +--to 2 +1 created +\S+$/,
+      /^1 +\S+ +committed +--to 1 +3 created +\S+$/,
+    ];
+    assert.equal(rows.length, want.length, stdout);
+    want.forEach((row, index) => assert.match(rows[index] ?? "", row));
+    assert.deepEqual(sandbox.ledger(before), [], "no cloud is asked");
+  });
+
+  it("tells programs the same, with times and who", async () => {
+    const all = await transactions();
+    assert.deepEqual(
+      all.map(({ number, result, reach }) => [number, result.kind, reach]),
+      [
+        [5, "committed", "present"],
+        [4, "committed", "kept"],
+        [3, "rolledBack", "never"],
+        [2, "committed", "kept"],
+        [1, "committed", "kept"],
+      ],
+    );
+    for (const { by, startedAt, endedAt = "" } of all) {
+      assert.ok(by.startsWith(`${userInfo().username}@`));
+      assert.ok(Date.parse(startedAt) <= Date.parse(endedAt));
+      assert.ok(Date.now() - Date.parse(startedAt) < 600_000);
+    }
+    const [, , failed] = all;
+    assert.equal(failed?.result.by, 4);
+    assert.match(failed.result.failure ?? "", /^cannot create LocalHost web-1-/);
+  });
+
+  it("every revision that it offers can be gone to, and no other", async () => {
+    for (const { number, reach } of await transactions()) {
+      const code = reach === "kept" ? 64 : reach === "present" ? 0 : 1;
+      const args = ["rollback", demoStack, "--to", String(number)];
+      const { stderr } = await sandbox.capstan(code, ...args);
+      if (reach === "never") assert.match(stderr, /no revision 3 is kept/);
+    }
+    await sandbox.capstan(0, "rollback", "--yes", demoStack, "--to", "1");
+    const [newest] = await transactions();
+    assert.deepEqual([newest?.number, newest?.reach], [6, "present"]);
+    await sandbox.capstan(0, "history", "diff", "1", "6");
+  });
+
+  it("shows one transaction in full", async () => {
+    const failed = await sandbox.capstan(0, "history", "show", "3", "default/demo");
+    assert.match(failed.stdout, /^Result: +rolled back by 4$/m);
+    assert.match(failed.stdout, /^Failure:\n {2}cannot create LocalHost web-1-/m);
+    assert.match(failed.stdout, /^ {2}~ in place Machine web-0: tags \{\} -> \{"team":"a"\}$/m);
+    assert.doesNotMatch(failed.stdout, /^Machines:/m);
+    const kept = await sandbox.capstan(0, "history", "show", "2", "-f", sandbox.manifests);
+    assert.match(kept.stdout, /^Rollback: +capstan rollback default\.demo --to 2$/m);
+    assert.match(kept.stdout, /^ {2}web-0 +worker +1\.34\.2 +LocalHost\/web-0-[0-9a-f]{8}-1$/m);
+    assert.match(kept.stdout, /^ {2}cp-0, web-0:\n( {4}.*\n)* {4}diskGib: 20$/m);
+  });
+
+  it("compares revisions, and exits as plan does", async () => {
+    const { stdout } = await sandbox.capstan(2, "history", "diff", "2", "5");
+    const lines = stdout.split("\n").filter((line) => line.startsWith("  "));
+    assert.deepEqual(lines, [
+      '  ~ Cluster default/demo: metadata.annotations["example.com/note"] added (value not shown)',
+      "  ~ Machine default/web-0: spec.providerSpec.value.tags.team none -> a",
+      "  + Machine default/web-1",
+      "  ~ Machine web-0: tags.team none -> a",
+      "  + Machine web-1",
+    ]);
+    const same = await sandbox.capstan(0, "history", "diff", "2", "4", demoStack);
+    assert.equal(same.stdout, "Revisions 2 and 4 of default/demo are the same\n");
+    const json = await sandbox.capstan(2, "history", "diff", "2", "1", "--json");
+    const { type, machines } = JSON.parse(json.stdout) as Record<string, unknown>;
+    assert.deepEqual(
+      [type, machines],
+      ["revisionDiff", [{ kind: "removed", item: "Machine web-0" }]],
+    );
+  });
+
+  it("says what cannot be shown or compared, and what can", async () => {
+    const cases: { args: string[]; code: number; stderr: RegExp }[] = [
+      { args: ["diff", "3", "5"], code: 1, stderr: /never committed.*\n.*: 1, 2, 4, 5$/m },
+      { args: ["diff", "1", "9"], code: 1, stderr: /the newest transaction is 5\n/ },
+      { args: ["show", "0"], code: 1, stderr: /there is no transaction of that number\n/ },
+      { args: ["show", "1", "default/dem"], code: 1, stderr: /did you mean default\.demo\?/ },
+      { args: ["default/other-one"], code: 1, stderr: /stacks: default\.demo$/m },
+      { args: ["show", "first"], code: 64, stderr: /expected a whole number/ },
+      { args: ["show", "1", demoStack, "more"], code: 64, stderr: /"more"/ },
+    ];
+    for (const { args, code, stderr } of cases) {
+      const outcome = await sandbox.capstan(code, "history", ...args);
+      assert.match(outcome.stderr, stderr);
+      assert.equal(outcome.stdout, "");
+    }
+  });
+
+  it("asks which cluster where there are several, and lists all of them", async () => {
+    const other = { name: "other", machines: { "cp-0": { controlPlane: true } } };
+    sandbox.write(other);
+    await sandbox.up();
+    const { stderr } = await sandbox.capstan(64, "history", "show", "1");
+    assert.match(
+      stderr,
+      /which cluster\? there are 2\nhint: name one: default\.demo, default\.other/,
+    );
+    await sandbox.capstan(0, "history", "show", "1", "default/other");
+    const { stdout } = await sandbox.capstan(0, "history");
+    assert.match(stdout, /^Cluster default\/demo .*^Cluster default\/other {3}revision 1$/ms);
+  });
+
+  it("shows the open transaction, and compares it", async () => {
+    sandbox.write(second);
+    await sandbox.fault("update", "fail", "--times", "9");
+    await sandbox.up(4, "--no-rollback");
+    const { stdout } = await sandbox.capstan(0, "history");
+    assert.match(stdout, /^6 +\S+ +open, forward /m);
+    assert.match(stdout, /^Transaction 6 is not finished: capstan up goes on with it/m);
+    const difference = await sandbox.capstan(2, "history", "diff", "5", "6");
+    assert.match(difference.stdout, /^ {2}- Machine web-1$/m);
+  });
+
+  it("tells nothing that no plan shows", async () => {
+    for (const args of [[], ["show", "5"], ["diff", "2", "5"], ["diff", "5", "2"]]) {
+      const { stdout, stderr } = await sandbox.start("history", ...args, "--json").finished;
+      assert.ok(stdout.length > 100);
+      assert.doesNotMatch(stdout + stderr, new RegExp(planted));
+    }
+  });
+});

@@ -1,0 +1,264 @@
+import assert from "node:assert/strict";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { LocalCloud, type LocalKind } from "../../providers/local/cloud.js";
+import type { JsonObject } from "../../src/api/json.js";
+import { noteCluster } from "../../src/engine/cluster-registry.js";
+import { type ClusterWish, demoStack } from "../scenario/manifests.js";
+import { Sandbox } from "../scenario/sandbox.js";
+
+const member: ClusterWish = { machines: { "cp-0": { controlPlane: true } } };
+const pair: ClusterWish = { machines: { ...member.machines, "worker-0": {} } };
+const hourMs = 3_600_000;
+
+interface SweepDocument {
+  readonly doomed: number;
+  readonly owned: number;
+  readonly frozen: boolean;
+  readonly wanted: number;
+  readonly foreign: number;
+  readonly items: readonly {
+    readonly decision: string;
+    readonly name: string;
+    readonly id: string;
+    readonly reason: string;
+  }[];
+}
+
+describe("capstan sweep", function () {
+  this.timeout(120_000);
+  let running: Sandbox;
+  let sandbox: Sandbox;
+  let demoUid: string;
+
+  before(async () => {
+    running = await Sandbox.make(member);
+    await running.up();
+    demoUid = (await running.planDocument(0)).transaction.clusterUid;
+  });
+  after(() => running.close());
+  beforeEach(() => {
+    sandbox = running.copy();
+  });
+  afterEach(() => sandbox.close());
+
+  /** Writes a cluster down as one that was made from here. */
+  const note = (clusterUid: string, cluster: string) => {
+    const stack = cluster.replace("/", ".");
+    const rest = { provider: "local", backend: "own", notedAtMs: Date.now() };
+    noteCluster(sandbox.state, { clusterUid, cluster, stack, ...rest });
+  };
+
+  /** Makes resources of one life of a cluster behind everybody's back; ids in their order. */
+  const plant = async (
+    of: { readonly uid: string; readonly cluster: string; readonly ageMs: number },
+    ...names: readonly (readonly [LocalKind, string])[]
+  ): Promise<string[]> => {
+    const clock = { now: () => Date.now() - of.ageMs, sleep: async () => {} };
+    const cloud = new LocalCloud(sandbox.cloudFile, clock);
+    const { uid: clusterUid, cluster } = of;
+    const ids: string[] = [];
+    for (const [kind, name] of names) {
+      const who = { cluster, clusterUid, kind, name, token: `${clusterUid} ${name}` };
+      const networks = await cloud.everything();
+      const networkId = networks.find(
+        (one) => one.who.clusterUid === clusterUid && one.kind === "LocalNetwork",
+      )?.id;
+      const spec: JsonObject =
+        kind === "LocalNetwork"
+          ? { cidr: "10.9.0.0/16" }
+          : { networkId: networkId ?? "", zone: "a", bootMs: 0 };
+      ids.push((await cloud.create(kind, who, spec)).id);
+    }
+    cloud.close();
+    return ids;
+  };
+
+  const old = 2 * hourMs;
+  const dead = { uid: "uid-dead", cluster: "default/gone", ageMs: old };
+  const leftovers = [
+    ["LocalNetwork", "network"],
+    ["LocalHost", "web-11111111-0"],
+    ["LocalHost", "web-11111111-1"],
+  ] as const;
+
+  const look = async (code: number, ...args: string[]): Promise<SweepDocument> => {
+    const { stdout } = await sandbox.capstan(code, "--json", "sweep", ...args);
+    return JSON.parse(stdout.split("\n")[0] ?? "") as SweepDocument;
+  };
+  const decisions = ({ items }: SweepDocument) =>
+    items.map(({ decision, name }) => `${decision} ${name}`).sort();
+  const terminatedAfter = (seq: number) =>
+    sandbox
+      .ledger(seq)
+      .filter(({ call, effect }) => call === "terminate" && effect === "terminated")
+      .map(({ id }) => id)
+      .sort();
+  const aliveIds = () => sandbox.alive().map(({ id }) => id);
+
+  it("finds nothing where everything is in use", async () => {
+    assert.deepEqual(await look(0), {
+      ...{ type: "sweep", dryRun: true, graceMinutes: 60, maxSharePercent: 25 },
+      ...{ doomed: 0, owned: 3, frozen: false, wanted: 3, foreign: 0 },
+      ...{ items: [], unreadable: [], notListed: [] },
+    });
+    const before = sandbox.ledgerEnd();
+    await sandbox.capstan(0, "sweep", "--yes", "--grace", "0");
+    assert.deepEqual(sandbox.mutations(before), []);
+  });
+
+  it("tells leftovers from what is young, foreign, in flight and in use, and deletes them alone", async () => {
+    note(dead.uid, dead.cluster);
+    const [network = "", ...web] = await plant(dead, ...leftovers);
+    const [young = ""] = await plant({ ...dead, ageMs: 0 }, ["LocalHost", "web-11111111-2"]);
+    const foreign = await plant(
+      { uid: "uid-foreign", cluster: "default/gone", ageMs: old },
+      ...leftovers,
+    );
+    const [stray = ""] = await plant({ uid: demoUid, cluster: "default/demo", ageMs: old }, [
+      "LocalHost",
+      "cp-0-00000000-9",
+    ]);
+    // A cluster whose first transaction broke off, with something of it that no state records.
+    await sandbox.fault("create", "fail", "--name", "worker", "--times", "9");
+    sandbox.write({ ...pair, name: "open" });
+    await sandbox.up(4, "--no-rollback");
+    await sandbox.capstan(0, "local", "fault", "--clear");
+    const uids = [...new Set(sandbox.alive().map(({ clusterUid }) => clusterUid))];
+    const [inFlight = ""] = uids.filter((uid) => ![dead.uid, "uid-foreign", demoUid].includes(uid));
+    const open = { uid: inFlight, cluster: "default/open", ageMs: old };
+    const [lost = ""] = await plant(open, ["LocalHost", "worker-0-22222222-7"]);
+
+    const before = sandbox.ledgerEnd();
+    const found = await look(2);
+    assert.deepEqual(
+      [found.doomed, found.wanted, found.foreign, found.frozen],
+      [4, 6, 3, true],
+      JSON.stringify(found),
+    );
+    assert.equal(found.owned, 12);
+    assert.deepEqual(decisions(found), [
+      "busy worker-0-22222222-7",
+      "sweep cp-0-00000000-9",
+      "sweep network",
+      "sweep web-11111111-0",
+      "sweep web-11111111-1",
+      "young web-11111111-2",
+    ]);
+    assert.match(
+      found.items.find(({ id }) => id === lost)?.reason ?? "",
+      /^transaction 1 of default\.open is not finished$/,
+    );
+
+    const { stderr } = await sandbox.capstan(1, "sweep", "--yes");
+    assert.match(stderr, /cannot sweep: 4 of 12 resources is more than 25 %/);
+    assert.match(stderr, /hint: .*--max-share 34/);
+    assert.deepEqual(sandbox.mutations(before), [], "neither a look nor a refusal deletes");
+
+    const { stdout } = await sandbox.capstan(3, "sweep", "--yes", "--max-share", "34");
+    assert.match(stdout, /Swept: 3 resources deleted, 1 left/);
+    const blocker = new RegExp(`left: LocalNetwork network \\(${network}\\): .*used by ${young}`);
+    assert.match(stdout, blocker);
+    assert.deepEqual(terminatedAfter(before), [...web, stray].sort());
+
+    const swept = sandbox.ledgerEnd();
+    await sandbox.capstan(0, "sweep", "--yes", "--grace", "0");
+    assert.deepEqual(terminatedAfter(swept), [network, young].sort());
+    assert.deepEqual(
+      [...foreign, lost].filter((id) => !aliveIds().includes(id)),
+      [],
+    );
+    assert.deepEqual(decisions(await look(0)), ["busy worker-0-22222222-7"]);
+  });
+
+  it("leaves a cluster alone while somebody works on it", async () => {
+    sandbox.write(pair);
+    const fault = { call: "create", mode: "hangAfter", name: "worker-0" };
+    const up = await sandbox.startHanging(fault);
+    const demo = { uid: demoUid, cluster: "default/demo", ageMs: old };
+    const [stray = ""] = await plant(demo, ["LocalHost", "cp-0-00000000-9"]);
+    const before = sandbox.ledgerEnd();
+    const { stdout } = await sandbox.capstan(0, "sweep", "--yes", "--grace", "0");
+    assert.match(
+      stdout,
+      /Left alone: \d resources? of default\/demo: it is locked by .* "capstan up/,
+    );
+    assert.deepEqual(terminatedAfter(before), []);
+    assert.ok(aliveIds().includes(stray));
+    await up.killTree();
+  });
+
+  it("counts as left what it finds in the hands of a Pulumi engine", async () => {
+    const demo = { uid: demoUid, cluster: "default/demo", ageMs: old };
+    const [stray = ""] = await plant(demo, ["LocalHost", "cp-0-00000000-9"]);
+    const locks = join(sandbox.state, "pulumi", ".pulumi", "locks", "organization", "capstan");
+    mkdirSync(join(locks, demoStack), { recursive: true });
+    const holder = { pid: process.pid, username: "somebody", hostname: hostname() };
+    writeFileSync(
+      join(locks, demoStack, "01234567-89ab-cdef-0123-456789abcdef.json"),
+      JSON.stringify({ ...holder, timestamp: new Date().toISOString() }),
+    );
+    const before = sandbox.ledgerEnd();
+    const { stdout } = await sandbox.capstan(3, "sweep", "--yes");
+    assert.match(stdout, new RegExp(`left: LocalHost \\S+ \\(${stray}\\): .* locked by somebody@`));
+    assert.deepEqual(terminatedAfter(before), []);
+  });
+
+  it("deletes nothing while a state cannot be read", async () => {
+    note(dead.uid, dead.cluster);
+    await plant(dead, ...leftovers);
+    writeFileSync(join(sandbox.state, "passphrase"), "another one");
+    const before = sandbox.ledgerEnd();
+    const { stdout } = await sandbox.capstan(1, "sweep", "--yes", "--max-share", "100");
+    assert.match(stdout, /Left alone: 3 resources of default\/gone: default\.demo may record it/);
+    assert.match(stdout, /Stack default\.demo: cannot read the state of default\.demo/);
+    assert.match(
+      stdout,
+      /Nothing to sweep among \d resources .* not everything could be looked at/,
+    );
+    assert.deepEqual(sandbox.mutations(before), []);
+  });
+
+  it("deletes nothing while the cloud does not answer, and says that it did not look", async () => {
+    note(dead.uid, dead.cluster);
+    await plant(dead, ...leftovers);
+    await sandbox.fault("list", "fail");
+    const { stdout } = await sandbox.capstan(1, "sweep", "--yes", "--max-share", "100");
+    assert.match(stdout, /Provider local did not answer: local cloud: list failed/);
+    assert.equal((await look(2)).doomed, 3);
+  });
+
+  it("takes a lost state for one, not for leftovers", async () => {
+    note(demoUid, "default/demo");
+    rmSync(join(sandbox.state, "pulumi", ".pulumi"), { recursive: true });
+    const before = sandbox.ledgerEnd();
+    const { stderr } = await sandbox.capstan(1, "sweep", "--yes", "--grace", "0");
+    assert.match(stderr, /3 of 3 resources is more than 25 %, and a lost state looks exactly/);
+    assert.deepEqual(sandbox.mutations(before), []);
+  });
+
+  it("goes on where one answer was lost or throttled", async () => {
+    note(dead.uid, dead.cluster);
+    const planted = await plant(dead, ...leftovers);
+    await sandbox.fault("terminate", "lose");
+    await sandbox.fault("terminate", "throttle", "--times", "2");
+    const { stdout } = await sandbox.capstan(0, "--json", "sweep", "--yes", "--max-share", "60");
+    const documents = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { id?: string });
+    assert.deepEqual(documents.at(-1), { type: "result", deleted: 3, left: [] });
+    assert.deepEqual(
+      documents
+        .slice(1, -1)
+        .map(({ id }) => id)
+        .sort(),
+      planted.toSorted(),
+    );
+    assert.deepEqual(
+      planted.filter((id) => aliveIds().includes(id)),
+      [],
+    );
+  });
+});

@@ -1,0 +1,187 @@
+import assert from "node:assert/strict";
+import { ClusterRegistry } from "../../src/engine/cluster-registry.js";
+import { lookAgain, lookForLeftovers, type LeftoverOptions } from "../../src/engine/leftovers.js";
+import type { StackState } from "../../src/engine/state.js";
+import { nodeKey } from "../../src/graph/graph.js";
+import { emptyState, type RecordedResource } from "../../src/plan/target.js";
+import { CapstanError } from "../../src/api/error.js";
+import type { InfrastructureProvider, Observed } from "../../src/provider/port.js";
+import { FakeClock } from "../support/fake-clock.js";
+import { scratchFolder } from "../support/scratch.js";
+import { minuteMs, nowMs, resource } from "../sweep/world.js";
+
+const none: StackState = { ...emptyState, foreign: [] };
+
+const recorded = (id: string): RecordedResource => ({
+  ...{ urn: id, key: nodeKey("LocalHost", id), kind: "LocalHost", name: id, id },
+  type: "resource",
+  ...{ inputs: {}, secretInputs: [], outputs: {}, dependsOn: [] },
+  ...{ unfinished: false, deleting: false },
+});
+
+describe("a look for leftovers", () => {
+  const scratch = scratchFolder();
+  let states: Record<string, (() => StackState)[]>;
+  let reads: string[];
+  let listed: (() => readonly Observed[]) | undefined;
+  let clusterProvider: string;
+
+  beforeEach(() => {
+    states = {};
+    reads = [];
+    listed = () => [resource()];
+    clusterProvider = "toy";
+  });
+
+  const note = (clusterUid = "uid-1", stack = "default.prod") => {
+    const registry = ClusterRegistry.open(scratch.path);
+    registry.note({
+      ...{ clusterUid, cluster: stack.replace(".", "/"), stack },
+      ...{ provider: clusterProvider, backend: "own", notedAtMs: 1 },
+    });
+    registry.close();
+  };
+
+  const options = (stop = new AbortController().signal): LeftoverOptions => {
+    const list = listed;
+    const toy = {
+      name: "toy",
+      ...(list !== undefined && {
+        owned: async () => {
+          reads.push("listing");
+          return list();
+        },
+      }),
+    } as unknown as InfrastructureProvider;
+    return {
+      engine: {
+        listStacks: async () => Object.keys(states),
+        readState: async (stack) => {
+          reads.push(stack);
+          const answers = states[stack] ?? [];
+          const answer = answers.length > 1 ? answers.shift() : answers[0];
+          return answer?.() ?? none;
+        },
+      },
+      ...{ stateDir: scratch.path, backend: "own", providers: [toy], graceMs: 60 * minuteMs },
+      context: { clock: new FakeClock(nowMs), signal: stop, assertEngineAlive: () => {} },
+    };
+  };
+
+  /** A state that records hosts by id and nothing else: enough for whoever looks for ids. */
+  const recording =
+    (...ids: string[]) =>
+    (): StackState => ({ ...none, resources: ids.map(recorded) });
+
+  const decided = async (from = options()) =>
+    (await lookForLeftovers(from)).items.map(({ kind, reason }) => `${kind}: ${reason}`);
+
+  it("reads again, after the listing, the stacks of clusters with leftovers", async () => {
+    note();
+    states = { "default.prod": [() => none], "default.other": [() => none] };
+    assert.deepEqual(await decided(), ["sweep: no stack holds its cluster any more"]);
+    assert.deepEqual(reads.slice(0, 2).sort(), ["default.other", "default.prod"]);
+    assert.deepEqual(reads.slice(2), ["listing", "default.prod"]);
+  });
+
+  it("does not take for a leftover what was recorded while it looked", async () => {
+    note();
+    states = { "default.prod": [() => none, recording("h-1")] };
+    assert.deepEqual(await decided(), ["wanted: default.prod records it"]);
+  });
+
+  it("does not take for a leftover what was recorded when it began to look", async () => {
+    note();
+    states = { "default.prod": [recording("h-1"), () => none] };
+    const from = options();
+    const first = await lookForLeftovers(from);
+    const about = { clusterUids: new Set(["uid-1"]), locks: "mine" } as const;
+    const second = await lookAgain(first, from, about);
+    assert.deepEqual(
+      second.items.map(({ kind }) => kind),
+      ["wanted"],
+    );
+  });
+
+  it("sees a stack that came into being while it looked", async () => {
+    note();
+    const from = options();
+    const first = await lookForLeftovers(from);
+    assert.deepEqual(
+      first.items.map(({ kind }) => kind),
+      ["sweep"],
+    );
+    states = { "default.prod": [recording("h-1")] };
+    const about = { clusterUids: new Set(["uid-1"]), locks: "mine" } as const;
+    const { items } = await lookAgain(first, from, about);
+    assert.deepEqual(
+      items.map(({ kind }) => kind),
+      ["wanted"],
+    );
+  });
+
+  it("knows nothing while one state cannot be read, and says which", async () => {
+    note();
+    states = {
+      "default.prod": [() => none],
+      "default.bad": [
+        () => {
+          throw new CapstanError({ code: "BAD_STATE", source: "engine", message: "it is damaged" });
+        },
+      ],
+    };
+    const { items, unreadable } = await lookForLeftovers(options());
+    assert.deepEqual(
+      items.map(({ kind }) => kind),
+      ["unknown"],
+    );
+    assert.deepEqual(
+      unreadable.map(({ stack, reason }) => `${stack}: ${reason}`),
+      ["default.bad: it is damaged"],
+    );
+  });
+
+  it("asks only the providers that clusters are on", async () => {
+    assert.deepEqual(await decided(), []);
+    assert.deepEqual(reads, []);
+  });
+
+  const missing = [
+    { name: "that cannot list them", provider: "toy", kind: "unable", reason: /cannot list what/ },
+    { name: "that is not there", provider: "moon", kind: "unable", reason: /no such provider/ },
+    { name: "that does not answer", provider: "toy", kind: "failed", reason: /the line is cut/ },
+  ];
+  for (const { name, provider, kind, reason } of missing) {
+    it(`tells of a provider ${name}`, async () => {
+      clusterProvider = provider;
+      note();
+      listed =
+        kind === "failed"
+          ? () => {
+              throw new Error("the line is cut");
+            }
+          : undefined;
+      const { items, notListed } = await lookForLeftovers(options());
+      assert.deepEqual(items, []);
+      assert.deepEqual(
+        notListed.map((one) => [one.provider, one.kind]),
+        [[provider, kind]],
+      );
+      assert.match(notListed[0]?.reason ?? "", reason);
+    });
+  }
+
+  it("ends when it is interrupted, and does not call that an unreadable state", async () => {
+    note();
+    const stop = new AbortController();
+    states = {
+      "default.prod": [
+        () => {
+          stop.abort(new Error("interrupted"));
+          throw new CapstanError({ code: "BAD_STATE", source: "engine", message: "killed" });
+        },
+      ],
+    };
+    await assert.rejects(lookForLeftovers(options(stop.signal)), /interrupted/);
+  });
+});

@@ -1,0 +1,324 @@
+import fc from "fast-check";
+import { canonicalJson, type Json, type JsonObject } from "../../src/api/json.js";
+import { isRef, keyOf, resolveRefs } from "../../src/graph/graph.js";
+import { canServe } from "../../src/plan/judge.js";
+import { cloudResources, type PriorState, type Target } from "../../src/plan/target.js";
+import type { RunEvent } from "../../src/engine/run.js";
+import { desiredFleet, type Fleet, smallFleets } from "./fleet.js";
+import { bootMishaps, callMishaps, lookMishaps, type Mishap } from "./mishaps.js";
+import type { WorldTraits } from "./pretend-cloud.js";
+import { type EngineSetup, type Outcome, outcomeText, PretendEngine } from "./pretend-engine.js";
+
+/** What happens behind everybody's back before a command. */
+export type Accident =
+  | { readonly kind: "dies"; readonly pick: number }
+  | { readonly kind: "drifts"; readonly pick: number; readonly fields: JsonObject };
+
+/** One command and everything that goes wrong in it. */
+export interface Command {
+  readonly verb: "up" | "rollback";
+  /** Of an `up`: what is wanted. */
+  readonly fleet: Fleet;
+  readonly accidents: readonly Accident[];
+  readonly mishaps: readonly Mishap[];
+}
+
+/** What somebody runs, with nothing going wrong any more, to get out of it. */
+export const waysOut = ["same", "old", "third", "rollback"] as const;
+export type WayOut = (typeof waysOut)[number];
+
+/** The life of a cluster from a quiet beginning through trouble to a quiet end. JSON data. */
+export interface History {
+  readonly traits: WorldTraits;
+  readonly before?: Fleet;
+  readonly commands: readonly Command[];
+  readonly wayOut: WayOut;
+  readonly third: Fleet;
+}
+
+const mishaps: fc.Arbitrary<Mishap> = fc.oneof(
+  fc.record({
+    at: fc.constant("call" as const),
+    number: fc.nat({ max: 12 }),
+    what: fc.constantFrom(...callMishaps),
+  }),
+  fc.record({
+    at: fc.constant("write" as const),
+    number: fc.nat({ max: 40 }),
+    what: fc.constantFrom("killBefore" as const, "killAfter" as const),
+  }),
+  fc.record({
+    at: fc.constant("look" as const),
+    number: fc.nat({ max: 25 }),
+    what: fc.constantFrom(...lookMishaps),
+  }),
+  fc.record({
+    at: fc.constant("boot" as const),
+    number: fc.nat({ max: 4 }),
+    what: fc.constantFrom(...bootMishaps),
+  }),
+);
+
+const accidents: fc.Arbitrary<Accident> = fc.oneof(
+  fc.record({ kind: fc.constant("dies" as const), pick: fc.nat({ max: 9 }) }),
+  fc.record({
+    kind: fc.constant("drifts" as const),
+    pick: fc.nat({ max: 9 }),
+    fields: fc.constantFrom<JsonObject[]>({ tags: { by: "hand" } }, { size: "large" }),
+  }),
+);
+
+const traits: fc.Arbitrary<WorldTraits> = fc.record({
+  listingLagMs: fc.constantFrom(0, 0, 800),
+  remembersTokens: fc.constant(true),
+  parallel: fc.boolean(),
+});
+
+export const histories: fc.Arbitrary<History> = fc.record(
+  {
+    traits,
+    before: smallFleets,
+    commands: fc.array(
+      fc.record({
+        verb: fc.constantFrom("up" as const, "up" as const, "up" as const, "rollback" as const),
+        fleet: smallFleets,
+        accidents: fc.oneof(
+          { weight: 4, arbitrary: fc.constant([]) },
+          { weight: 1, arbitrary: fc.array(accidents, { minLength: 1, maxLength: 2 }) },
+        ),
+        mishaps: fc.array(mishaps, { minLength: 1, maxLength: 3 }),
+      }),
+      { minLength: 1, maxLength: 3 },
+    ),
+    wayOut: fc.constantFrom(...waysOut),
+    third: smallFleets,
+  },
+  { requiredKeys: ["traits", "commands", "wayOut", "third"] },
+);
+
+/** Codes that the trouble of a history may end a command with. */
+const expectedCodes = new Set(["CANCELLED", "CLOUD_FAILED", "CLOUD_THROTTLED", "UNKNOWN_PRESENCE"]);
+
+/**
+ * Lets a history happen. Returns every way in which it breaks the laws, a line each, the law first:
+ * what the watch saw, and after each command what its own words promise of state and cloud.
+ */
+export async function breachesOf(history: History, setup: LifeSetup = {}): Promise<string[]> {
+  const { trace = () => {}, ...rest } = setup;
+  const engine = new PretendEngine({ ...rest, traits: history.traits, tell: tellTo(trace) });
+  const life = new Life(engine, trace);
+  if (history.before !== undefined) await life.quietly("up", history.before);
+  for (const { verb, fleet, accidents: before, mishaps: during } of history.commands) {
+    for (const accident of before) happen(engine, accident);
+    await life.run(verb, fleet, during);
+  }
+  await life.getOut(history);
+  return [...engine.cloud.watch.violations, ...life.breaches];
+}
+
+export interface LifeSetup extends EngineSetup {
+  /** Told what happens, a line each, for people. */
+  readonly trace?: (line: string) => void;
+}
+
+function tellTo(trace: (line: string) => void): (event: RunEvent) => void {
+  return (event) => {
+    switch (event.kind) {
+      case "pass":
+        return trace(`  pass ${event.number}: ${event.keys.join(" ")}`);
+      case "rollingBack":
+        return trace(`  ${event.kind}: ${event.reason}`);
+      case "recovering":
+        return trace(`  recovering: ${event.reason}`);
+      case "committed":
+        return trace(`  committed ${event.revision}`);
+      case "resource": {
+        const { operation, kind, name, state, message = "" } = event.event;
+        return trace(`    ${operation} ${kind}/${name} ${state} ${message}`.trimEnd());
+      }
+      case "waiting":
+      case "ready":
+        return trace(`  ${event.kind}: ${"key" in event ? event.key : event.keys.join(" ")}`);
+    }
+  };
+}
+
+/** Runs commands and holds what they leave against what they say. */
+class Life {
+  readonly breaches: string[] = [];
+  private lastWish: Fleet | undefined;
+  private callsBefore = 0;
+
+  constructor(
+    private readonly engine: PretendEngine,
+    private readonly trace: (line: string) => void,
+  ) {}
+
+  async run(verb: Command["verb"], fleet: Fleet, during: readonly Mishap[]): Promise<Outcome> {
+    const { engine } = this;
+    const before = engine.prior;
+    this.callsBefore = engine.calls.length;
+    if (verb === "rollback") {
+      if (!(await engine.canRollBack())) return { kind: "done", passes: 0 };
+      this.trace("capstan rollback");
+      const outcome = await engine.rollback(during);
+      this.judge(outcome, before);
+      return outcome;
+    }
+    this.lastWish = fleet;
+    this.trace("capstan up");
+    const outcome = await engine.up(desiredFleet(fleet), during);
+    this.judge(outcome, before, fleet);
+    return outcome;
+  }
+
+  /** With nothing going wrong a command has to do what it is for, at once. */
+  async quietly(verb: Command["verb"], fleet: Fleet): Promise<void> {
+    const outcome = await this.run(verb, fleet, []);
+    const wanted = verb === "up" ? "done" : "rolledBack";
+    if (outcome.kind !== wanted)
+      this.blame(`an undisturbed ${verb} ended: ${outcomeText(outcome)}`);
+  }
+
+  /** Recovery, and that nothing is left to do afterwards. */
+  async getOut({ wayOut, before, third }: History): Promise<void> {
+    this.engine.cloud.endBroken();
+    const same = this.lastWish ?? third;
+    const fleet = { same, old: before ?? third, third, rollback: same }[wayOut];
+    if (wayOut === "rollback" && (await this.engine.canRollBack())) {
+      await this.quietly("rollback", fleet);
+    }
+    await this.quietly("up", fleet);
+    const again = await this.engine.plan(desiredFleet(fleet));
+    if (!again.empty) this.blame("a plan is not empty after it was applied");
+  }
+
+  private judge(outcome: Outcome, before: PriorState, fleet?: Fleet): void {
+    const { prior } = this.engine;
+    this.trace(`-> ${outcomeText(outcome)}`);
+    switch (outcome.kind) {
+      case "done":
+        if (fleet !== undefined) this.mustBe(objectsOf(fleet), undefined);
+        return;
+      case "rolledBack":
+        this.mustBeAsBefore(before);
+        return;
+      case "stopped":
+        if (outcome.result === "untouched" && !sameNumbers(prior, before)) {
+          this.blame("something was begun, and is said to be untouched");
+        }
+        return;
+      case "broke":
+        if (expectedCodes.has(outcome.error.code)) return;
+        this.blame(`a command broke: ${outcomeText(outcome)}`);
+        return;
+      case "killed":
+        return;
+    }
+  }
+
+  /** What a rollback says that it has achieved. */
+  private mustBeAsBefore(before: PriorState): void {
+    const { engine } = this;
+    const { revision } = before;
+    if (revision !== undefined) {
+      this.mustBe(textOf(revision.target.objects), revision.target);
+      this.mustHaveSpared(before);
+      return;
+    }
+    for (const { id } of engine.alive()) this.blame(`${id} is left of a first creation`);
+    if (engine.prior.resources.length > 0) this.blame("a record is left of a first creation");
+  }
+
+  /** A rollback deletes no host that could have gone on to serve: its data would be lost. */
+  private mustHaveSpared({ resources, revision }: PriorState): void {
+    const { provider, cloud, calls } = this.engine;
+    const hosts = new Set(revision?.target.machines.map(({ host }) => host));
+    const ids = new Map(resources.map(({ key, id }) => [key, id]));
+    for (const { call, key, id } of calls.slice(this.callsBefore)) {
+      if (call !== "delete" || !hosts.has(key) || ids.get(key) !== id) continue;
+      const node = revision?.target.nodes.find((one) => keyOf(one) === key);
+      const wanted = resolveRefs(node?.spec ?? {}, ({ $ref }) => ids.get($ref) ?? null);
+      const verdict = provider.verdict(provider.hostKind, cloud.get(id)?.spec ?? {}, wanted);
+      if (canServe(verdict)) this.blame(`${key} was deleted, although it could have served on`);
+    }
+  }
+
+  /** Cloud, state and revision agree in existence and content, and are what is wanted. */
+  private mustBe(objects: string, target: Target | undefined): void {
+    const { engine } = this;
+    const { prior } = engine;
+    const { revision, transaction } = prior;
+    if (revision === undefined || transaction?.number !== revision.number) {
+      this.blame("the transaction is not committed");
+      return;
+    }
+    const reached = textOf(revision.target.objects);
+    if (reached !== objects) this.blame("the revision is of other objects");
+    const recorded = new Map(cloudResources(prior).map((one) => [one.key, one]));
+    for (const node of revision.target.nodes.filter(({ type }) => type === "resource")) {
+      const record = recorded.get(keyOf(node));
+      const wanted = resolveRefs(node.spec, ({ $ref }) => recorded.get($ref)?.id ?? null);
+      const seen = engine.cloud.get(record?.id ?? "");
+      if (seen === undefined || seen.phase === "gone") this.blame(`${keyOf(node)} does not exist`);
+      else if (canonicalJson(seen.spec) !== canonicalJson(wanted)) {
+        this.blame(`${keyOf(node)} is not what is wanted`);
+      } else if (canonicalJson(record?.outputs["spec"] ?? null) !== canonicalJson(seen.spec)) {
+        this.blame(`${keyOf(node)} is not what is recorded`);
+      }
+    }
+    const wanted = new Set(revision.target.nodes.map(keyOf));
+    for (const key of recorded.keys()) {
+      if (!wanted.has(key)) this.blame(`${key} is recorded, and nobody wants it`);
+    }
+    const ids = new Set(cloudResources(prior).map(({ id }) => id));
+    for (const { id } of engine.alive()) if (!ids.has(id)) this.blame(`${id} is an orphan`);
+    if (prior.pending.length > 0) this.blame("an operation is left pending");
+    if (target !== undefined && contentOf(target) !== contentOf(revision.target)) {
+      this.blame("what was rolled back is not what was there before");
+    }
+  }
+
+  private blame(what: string): void {
+    this.breaches.push(`law 3: ${what}`);
+  }
+}
+
+/** What each machine is to be, whatever its host is called. */
+function contentOf({ machines, nodes }: Target): string {
+  const specs = new Map(nodes.map((node) => [keyOf(node), node.spec]));
+  const anonymous = (spec: JsonObject) =>
+    Object.fromEntries(
+      Object.entries(spec).map(([path, value]) => [path, isRef(value) ? value.output : value]),
+    );
+  return canonicalJson(
+    Object.fromEntries(machines.map(({ name, host }) => [name, anonymous(specs.get(host) ?? {})])),
+  );
+}
+
+function objectsOf(fleet: Fleet): string {
+  const { cluster, machineDeployments, machineSets, machines } = desiredFleet(fleet);
+  return textOf([cluster, ...machineDeployments, ...machineSets, ...machines]);
+}
+
+function textOf(objects: Target["objects"]): string {
+  return objects
+    .map((one) => canonicalJson(one as unknown as Json))
+    .sort()
+    .join("\n");
+}
+
+function sameNumbers(left: PriorState, right: PriorState): boolean {
+  return (
+    left.transaction?.number === right.transaction?.number &&
+    left.revision?.number === right.revision?.number
+  );
+}
+
+function happen(engine: PretendEngine, accident: Accident): void {
+  const hosts = engine.hosts();
+  const host = hosts[accident.pick % Math.max(hosts.length, 1)];
+  if (host === undefined) return;
+  if (accident.kind === "dies") engine.cloud.kill(host.id);
+  else engine.cloud.drift(host.id, accident.fields);
+}

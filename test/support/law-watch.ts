@@ -1,0 +1,100 @@
+import type { NodeKey } from "../../src/graph/graph.js";
+import type { Plan } from "../../src/plan/plan.js";
+import type { PriorState } from "../../src/plan/target.js";
+import type { Identity, Observed, Presence } from "../../src/provider/port.js";
+
+export type Law =
+  | "law 3: one host"
+  | "law 5: ours only"
+  | "law 6: unknown"
+  | "law 7: shown"
+  | "law 8: admitted"
+  | "order"
+  | "pretend";
+
+/** One thing that was done to the cloud, in order. */
+export interface CloudCall {
+  readonly call: "create" | "update" | "delete";
+  readonly key: NodeKey;
+  readonly id: string;
+  /** What the engine was doing; `recovery` is everything outside its runs. */
+  readonly during: Activity;
+  /** Counts passes over the engine's life. */
+  readonly pass: number;
+}
+
+export type Activity = "change" | "commit" | "refresh" | "clear" | "recovery";
+
+/**
+ * Sees everything that is asked of cloud and engine, and writes down what a law forbids. It does not
+ * throw where it sees it: what is asked there would take it for the cloud's failure.
+ */
+export class LawWatch {
+  readonly violations: string[] = [];
+  readonly uids = new Set<string>();
+  private readonly shown = new Set<string>();
+  private readonly named = new Set<NodeKey>();
+  private readonly abandoned = new Set<string>();
+  private readonly unknown = new Set<string>();
+
+  blame(law: Law, what: string): void {
+    this.violations.push(`${law}: ${what}`);
+  }
+
+  /** A new command begins: only what it shows itself may be done from now on. */
+  beginCommand({ pending, transaction }: PriorState): void {
+    for (const set of [this.shown, this.named, this.abandoned, this.unknown]) set.clear();
+    for (const { key } of pending) this.named.add(key);
+    if (transaction !== undefined) this.name(transaction.target.nodes);
+  }
+
+  /** Whoever asked for the command has seen this plan. */
+  show({ steps, abandoned, target, transaction }: Plan): void {
+    for (const { kind, key } of steps) this.shown.add(`${kind} ${key}`);
+    for (const { id } of abandoned) this.abandoned.add(id);
+    this.name(target.nodes);
+    this.uids.add(transaction.clusterUid);
+  }
+
+  isShown(call: CloudCall["call"], key: NodeKey): boolean {
+    return this.shown.has(`${call} ${key}`);
+  }
+
+  answered(who: Identity, presence: Presence): void {
+    if (presence.found === "unknown") this.unknown.add(who.token);
+    else this.unknown.delete(who.token);
+  }
+
+  listed(seen: readonly Observed[]): void {
+    for (const { who } of seen) this.unknown.delete(who.token);
+  }
+
+  /** Called before a change takes effect, with whoever the resource belongs to. */
+  changes({ call, key, id, during }: CloudCall, asked: Identity, marked: Identity): void {
+    if (!this.uids.has(marked.clusterUid)) {
+      this.blame("law 5: ours only", `${call} of ${key} (${id}), marked as ${marked.clusterUid}`);
+    }
+    if (this.unknown.has(asked.token)) {
+      this.blame(
+        "law 6: unknown",
+        `${call} of ${key} (${id}) while nobody knows whether it exists`,
+      );
+    }
+    if (!this.mayDo(call, key, id, during)) {
+      this.blame("law 7: shown", `${call} of ${key} (${id}) in ${during} was in no plan`);
+    }
+  }
+
+  /** An adopted resource is updated by the step that would have made it. */
+  private mayDo(call: CloudCall["call"], key: NodeKey, id: string, during: Activity): boolean {
+    if (this.isShown(call, key)) return true;
+    if (call === "update") return this.isShown("create", key);
+    return (
+      call === "delete" && during === "recovery" && (this.abandoned.has(id) || this.named.has(key))
+    );
+  }
+
+  private name(nodes: Plan["target"]["nodes"]): void {
+    for (const { kind, name } of nodes) this.named.add(`${kind}/${name}` as NodeKey);
+  }
+}

@@ -1,0 +1,136 @@
+import { CapstanError } from "../../src/api/error.js";
+import type { Clock } from "../../src/provider/port.js";
+import type { FakeClock } from "./fake-clock.js";
+
+/**
+ * Something that goes wrong in one command, at its n-th cloud call, look at the cloud, state write or
+ * new host, counted from 0. JSON data. One that the command never gets to has no effect.
+ */
+export type Mishap =
+  | { readonly at: "call"; readonly number: number; readonly what: CallMishap }
+  | { readonly at: "look"; readonly number: number; readonly what: LookMishap }
+  | { readonly at: "write"; readonly number: number; readonly what: "killBefore" | "killAfter" }
+  | { readonly at: "boot"; readonly number: number; readonly what: BootMishap };
+
+/** What can happen to a call that would change the cloud. */
+export const callMishaps = [
+  "killBefore",
+  "killAfter",
+  /** The command dies, and the call takes effect afterwards. */
+  "killLate",
+  "fail",
+  /** This call and every later one on the same resource. */
+  "failForGood",
+  "loseAnswer",
+  "throttle",
+  /** Ctrl-C while it is under way. */
+  "interrupt",
+] as const;
+export type CallMishap = (typeof callMishaps)[number];
+
+export const lookMishaps = ["unknown", "unknownForGood", "throttle", "failForGood"] as const;
+export type LookMishap = (typeof lookMishaps)[number];
+
+/** A new host that stays pending, fails to start, or is gone instead of running. */
+export const bootMishaps = ["never", "fails", "dies"] as const;
+export type BootMishap = (typeof bootMishaps)[number];
+
+/** How often the cloud asks to slow down before it serves again. */
+const throttledCalls = 3;
+
+/** One command's process: whatever it asks for is counted, and it can be killed at any of it. */
+export class CommandProcess {
+  readonly killed: Promise<"killed">;
+  readonly stop = new AbortController();
+  /** Told when somebody interrupts the command. */
+  onInterrupt: () => void = () => {};
+  private isAlive = true;
+  private tellKilled: (how: "killed") => void = () => {};
+  private readonly counts = { call: 0, look: 0, write: 0, boot: 0 };
+  private readonly lasting = new Map<string, CallMishap | LookMishap>();
+  private throttled = 0;
+
+  constructor(private readonly mishaps: readonly Mishap[] = []) {
+    this.killed = new Promise((resolve) => {
+      this.tellKilled = resolve;
+    });
+  }
+
+  /** How often the command got to each kind of place. */
+  get reached(): Readonly<Record<Mishap["at"], number>> {
+    return this.counts;
+  }
+
+  /** Ends the process: nobody hears of it again, it least of all. */
+  die(): Promise<never> {
+    this.isAlive = false;
+    this.tellKilled("killed");
+    return this.silence();
+  }
+
+  /** Nothing gets past it once the process is dead. */
+  async gate(): Promise<void> {
+    if (!this.isAlive) await this.silence();
+  }
+
+  interrupt(): void {
+    const details = { code: "CANCELLED", source: "user", message: "interrupted" } as const;
+    this.stop.abort(new CapstanError(details));
+    this.onInterrupt();
+  }
+
+  clock(clock: FakeClock): Clock {
+    return {
+      now: () => clock.now(),
+      sleep: async (ms, signal) => {
+        await this.gate();
+        await clock.sleep(ms, signal);
+      },
+    };
+  }
+
+  /** What happens to a call on `resource`, if anything. */
+  nextCall(resource: string): CallMishap | undefined {
+    return this.next("call", resource) as CallMishap | undefined;
+  }
+
+  nextLook(resource: string): LookMishap | undefined {
+    return this.next("look", resource) as LookMishap | undefined;
+  }
+
+  nextBoot(): BootMishap | undefined {
+    return this.planned("boot") as BootMishap | undefined;
+  }
+
+  /** Carries out a state write, unless the process dies at it. */
+  async write(effect: () => void): Promise<void> {
+    await this.gate();
+    const what = this.planned("write");
+    if (what === "killBefore") await this.die();
+    effect();
+    if (what === "killAfter") await this.die();
+  }
+
+  private next(at: "call" | "look", resource: string): Mishap["what"] | undefined {
+    const planned = this.planned(at);
+    if (planned === "throttle") this.throttled = throttledCalls;
+    if (planned === "failForGood" || planned === "unknownForGood") {
+      this.lasting.set(`${at} ${resource}`, planned);
+    }
+    if (this.throttled > 0) {
+      this.throttled -= 1;
+      return "throttle";
+    }
+    return planned ?? this.lasting.get(`${at} ${resource}`);
+  }
+
+  private planned(at: Mishap["at"]): Mishap["what"] | undefined {
+    const number = this.counts[at];
+    this.counts[at] += 1;
+    return this.mishaps.find((one) => one.at === at && one.number === number)?.what;
+  }
+
+  private silence(): Promise<never> {
+    return new Promise<never>(() => {});
+  }
+}

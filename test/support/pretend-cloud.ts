@@ -1,0 +1,320 @@
+import { CapstanError } from "../../src/api/error.js";
+import { sameJson, type JsonObject } from "../../src/api/json.js";
+import { nodeKey } from "../../src/graph/graph.js";
+import type {
+  CallContext,
+  Identity,
+  InfrastructureProvider,
+  InventoryScope,
+  Observed,
+  Presence,
+  ResourceHandler,
+} from "../../src/provider/port.js";
+import type { FakeClock } from "./fake-clock.js";
+import { type Activity, type CloudCall, LawWatch } from "./law-watch.js";
+import type { CommandProcess } from "./mishaps.js";
+
+/** How cloud and engine are by nature, for as long as they exist. JSON data. */
+export interface WorldTraits {
+  /** How long a listing does not show a new resource, milliseconds. */
+  readonly listingLagMs: number;
+  /** Tokens are remembered for ever, as on EC2: a create answers with what its token once made. */
+  readonly remembersTokens: boolean;
+  /** After a failure the engine still does what does not depend on it, as it was under way already. */
+  readonly parallel: boolean;
+}
+
+export const plainWorld: WorldTraits = {
+  listingLagMs: 0,
+  remembersTokens: true,
+  parallel: false,
+};
+
+export const timing = { listingLagMs: 1_000, longestCallMs: 3_000 };
+const bootMs = 60;
+/** After its caller died: sooner than the longest call. */
+const lateMs = 2_000;
+
+interface Stored {
+  readonly observed: Observed;
+  readonly madeAtMs: number;
+  /** When it leaves the pending phase, and for which. */
+  readonly boot: { readonly atMs: number; readonly phase: Observed["phase"] };
+}
+
+/** A change that somebody asks for. */
+interface Asked {
+  readonly call: CloudCall["call"];
+  readonly id: string;
+  readonly who: Identity;
+}
+
+/** A cloud in memory that knows nothing of what uses it. Its clock moves only when somebody waits. */
+export class PretendCloud {
+  readonly calls: CloudCall[] = [];
+  readonly watch = new LawWatch();
+  activity: Activity = "recovery";
+  passes = 0;
+  private readonly stored = new Map<string, Stored>();
+  private late: { readonly dueMs: number; readonly effect: () => void }[] = [];
+  private nextId = 1;
+
+  constructor(
+    private readonly parts: InfrastructureProvider,
+    private readonly clock: FakeClock,
+    readonly traits: WorldTraits = plainWorld,
+  ) {}
+
+  /** The provider that one command uses. */
+  providerFor(process: CommandProcess): InfrastructureProvider {
+    const { parts } = this;
+    const { name, apiVersion, clusterSpec, machineSpec, hostKind } = parts;
+    const handlers = [...parts.handlers.keys()].map((kind): [string, ResourceHandler] => [
+      kind,
+      {
+        locate: (_ctx, who, id) => this.locate(process, who, id),
+        create: (_ctx, who, spec) => this.create(process, who, spec),
+        update: (_ctx, current, spec) => this.update(process, current, spec),
+        remove: (_ctx, current) => this.remove(process, current),
+      },
+    ]);
+    return {
+      ...{ name, apiVersion, clusterSpec, machineSpec, hostKind, timing },
+      handlers: new Map(handlers),
+      compile: (...args) => parts.compile(...args),
+      verdict: (...args) => parts.verdict(...args),
+      generationInputs: (...args) => parts.generationInputs(...args),
+      inventory: (_ctx: CallContext, scope: InventoryScope) => this.list(process, scope),
+    };
+  }
+
+  /** Everything that is alive, oldest first, whoever it belongs to. */
+  alive(): Observed[] {
+    return this.all().filter(({ phase }) => phase !== "gone");
+  }
+
+  get(id: string): Observed | undefined {
+    const stored = this.stored.get(id);
+    return stored === undefined ? undefined : this.now(stored);
+  }
+
+  /** Ends a resource behind everybody's back. */
+  kill(id: string): void {
+    this.put(id, { phase: "gone" });
+  }
+
+  /** Ends every host that does not run and never will. */
+  endBroken(): void {
+    for (const [id, { boot }] of this.stored) {
+      const isBroken = boot.phase === "failed" || boot.atMs === Number.POSITIVE_INFINITY;
+      if (isBroken) this.kill(id);
+    }
+  }
+
+  /** Changes fields of a resource behind everybody's back. */
+  drift(id: string, fields: JsonObject): void {
+    const current = this.get(id);
+    if (current !== undefined) this.put(id, { spec: { ...current.spec, ...fields } });
+  }
+
+  /** Puts a resource there that nobody of ours made. */
+  plant(who: Identity, spec: JsonObject): Observed {
+    return this.store(who, spec, { atMs: 0, phase: "ready" });
+  }
+
+  private async locate(process: CommandProcess, who: Identity, id?: string): Promise<Presence> {
+    const presence = await this.looking(process, `${who.kind} ${who.name}`, (): Presence => {
+      const one = id === undefined ? undefined : this.get(id);
+      if (one !== undefined) return { found: "one", resource: one };
+      const [first, ...others] = this.alive().filter(
+        (some) => sameJson(some.who, who) || some.who.token === who.token,
+      );
+      if (first === undefined || id !== undefined) return { found: "none" };
+      if (others.length === 0) return { found: "one", resource: first };
+      return { found: "many", ids: [first, ...others].map((some) => some.id) };
+    });
+    const answer = presence ?? { found: "unknown", reason: "the cloud does not answer" };
+    this.watch.answered(who, answer);
+    return answer;
+  }
+
+  private async list(process: CommandProcess, scope: InventoryScope): Promise<Observed[]> {
+    const hiddenAfterMs = this.clock.now() - this.traits.listingLagMs;
+    const all = await this.looking(process, "the listing", () =>
+      [...this.stored.values()]
+        .filter(({ madeAtMs }) => this.traits.listingLagMs === 0 || madeAtMs <= hiddenAfterMs)
+        .map((stored) => this.now(stored))
+        .filter(({ who }) => who.cluster === scope.cluster)
+        .filter(({ who }) => [undefined, who.clusterUid].includes(scope.clusterUid)),
+    );
+    if (all === undefined) throw cloudFailed("list resources");
+    this.watch.listed(all);
+    return all;
+  }
+
+  /** What a look answers; undefined when the cloud cannot say. */
+  private async looking<T>(process: CommandProcess, what: string, answer: () => T) {
+    await process.gate();
+    this.catchUp();
+    switch (process.nextLook(what)) {
+      case undefined:
+        return answer();
+      case "unknown":
+      case "unknownForGood":
+        return undefined;
+      case "throttle":
+        throw throttled();
+      case "failForGood":
+        throw cloudFailed(`look for ${what}`);
+    }
+  }
+
+  private create(process: CommandProcess, who: Identity, spec: JsonObject): Promise<Observed> {
+    const { kind, token } = who;
+    return this.changing(process, { call: "create", who, id: "new" }, () => {
+      const users = [spec["networkId"], spec["loadBalancerId"]].filter((id) => id !== undefined);
+      const missing = users.filter((id) => !this.alive().some((one) => one.id === id));
+      if (missing.length > 0) throw cloudFailed(`create ${who.name}: no ${missing.join()}`);
+      const isHost = kind === this.parts.hostKind;
+      const twin = this.all().find(
+        (one) => one.who.token === token && (one.phase !== "gone" || isHost),
+      );
+      if (twin !== undefined) {
+        if (this.traits.remembersTokens) return twin;
+        this.watch.blame("law 3: one host", `the token of ${who.name} is used twice`);
+      }
+      const boot = isHost ? this.bootOf(process) : { atMs: 0, phase: "ready" as const };
+      return this.store(who, spec, boot);
+    });
+  }
+
+  private update(process: CommandProcess, { id, who }: Observed, spec: JsonObject) {
+    return this.changing(process, { call: "update", who, id }, () => {
+      if (this.get(id)?.phase === "gone") throw cloudFailed(`update ${id}: it is gone`);
+      return this.put(id, { spec });
+    });
+  }
+
+  private remove(process: CommandProcess, { id, who }: Observed): Promise<void> {
+    return this.changing(process, { call: "delete", who, id }, () => {
+      const users = this.alive().filter(({ spec }) => spec["networkId"] === id);
+      if (users.length > 0) {
+        throw cloudFailed(`delete ${id}: ${users.map(({ who: { name } }) => name).join()} use it`);
+      }
+      this.put(id, { phase: "gone" });
+    });
+  }
+
+  /** A call that changes something: not done, done late or unheard on a mishap. */
+  private async changing<T>(process: CommandProcess, asked: Asked, change: () => T): Promise<T> {
+    await process.gate();
+    this.catchUp();
+    const effect = this.recorded(asked, change);
+    const { kind, name } = asked.who;
+    switch (process.nextCall(`${kind} ${name}`)) {
+      case undefined:
+        return effect();
+      case "killBefore":
+        return process.die();
+      case "killAfter":
+        effect();
+        return process.die();
+      case "killLate":
+        this.late.push({ dueMs: this.clock.now() + lateMs, effect });
+        return process.die();
+      case "loseAnswer":
+        effect();
+        throw lost(asked.call);
+      case "throttle":
+        throw throttled();
+      case "fail":
+      case "failForGood":
+        throw cloudFailed(`${asked.call} ${name}`);
+      case "interrupt":
+        process.interrupt();
+        return effect();
+    }
+  }
+
+  /** Asking is what the laws are about; only what has an effect is counted as a call. */
+  private recorded<T>({ call, who, id }: Asked, change: () => T): () => T {
+    const { activity: during, passes: pass } = this;
+    const about = { call, key: nodeKey(who.kind, who.name), id, during, pass };
+    this.watch.changes(about, who, this.get(id)?.who ?? who);
+    return () => {
+      const known = this.stored.size;
+      const result = change();
+      if (call !== "create") this.calls.push(about);
+      else if (this.stored.size > known) this.calls.push({ ...about, id: (result as Observed).id });
+      return result;
+    };
+  }
+
+  private bootOf(process: CommandProcess): Stored["boot"] {
+    const atMs = this.clock.now() + bootMs;
+    switch (process.nextBoot()) {
+      case undefined:
+        return { atMs, phase: "ready" };
+      case "never":
+        return { atMs: Number.POSITIVE_INFINITY, phase: "ready" };
+      case "fails":
+        return { atMs, phase: "failed" };
+      case "dies":
+        return { atMs, phase: "gone" };
+    }
+  }
+
+  private store(who: Identity, spec: JsonObject, boot: Stored["boot"]): Observed {
+    const number = this.nextId++;
+    const id = `${who.kind}-${number}`;
+    const status = { address: `10.0.0.${number}` };
+    const observed: Observed = { id, who, phase: "pending", spec, status };
+    const stored = { observed, madeAtMs: this.clock.now(), boot };
+    this.stored.set(id, stored);
+    return this.now(stored);
+  }
+
+  private put(id: string, change: Partial<Observed>): Observed {
+    const stored = this.stored.get(id);
+    if (stored === undefined) throw cloudFailed(`change ${id}: there is no such resource`);
+    const changed = { ...stored, observed: { ...stored.observed, ...change } };
+    this.stored.set(id, changed);
+    return this.now(changed);
+  }
+
+  private all(): Observed[] {
+    return [...this.stored.values()].map((stored) => this.now(stored));
+  }
+
+  private now({ observed, boot }: Stored): Observed {
+    const booted = observed.phase === "pending" && this.clock.now() >= boot.atMs;
+    return booted ? { ...observed, phase: boot.phase } : observed;
+  }
+
+  /** Lets what dead commands last asked for take effect. One that the cloud refuses by then has none. */
+  private catchUp(): void {
+    const due = this.late.filter(({ dueMs }) => dueMs <= this.clock.now());
+    this.late = this.late.filter((one) => !due.includes(one));
+    for (const { effect } of due) {
+      try {
+        effect();
+      } catch (error) {
+        if (!(error instanceof CapstanError)) throw error;
+      }
+    }
+  }
+}
+
+function cloudFailed(what: string): CapstanError {
+  return new CapstanError({ code: "CLOUD_FAILED", source: "cloud", message: `cannot ${what}` });
+}
+
+function throttled(): CapstanError {
+  const details = { code: "CLOUD_THROTTLED", source: "cloud", message: "slow down" } as const;
+  return new CapstanError({ ...details, retryable: true });
+}
+
+function lost(call: string): CapstanError {
+  const message = `the answer to a ${call} was lost`;
+  return new CapstanError({ code: "CLOUD_FAILED", source: "cloud", message, ambiguous: true });
+}

@@ -1,0 +1,430 @@
+import { CapstanError, isCapstanError, messageOf } from "../../src/api/error.js";
+import { sameJson, type Json, type JsonObject } from "../../src/api/json.js";
+import {
+  type DynamicResource,
+  type Properties,
+  providerProperty,
+  UnfinishedResource,
+} from "../../src/dynamic/protocol.js";
+import { decodeRecord } from "../../src/engine/codec.js";
+import type { HandlerSession, StackEngine } from "../../src/engine/engine.js";
+import type { PulumiResult } from "../../src/engine/pulumi.js";
+import type { StackState } from "../../src/engine/state.js";
+import { type NodeKey, resolveRefs } from "../../src/graph/graph.js";
+import {
+  isRecordKind,
+  type PendingOperation,
+  type PriorState,
+  type RecordedResource,
+  type RevisionPayload,
+  type TransactionPayload,
+} from "../../src/plan/target.js";
+import { revisionKey, transactionKey } from "../../src/transaction/pass.js";
+import type { PassProgram, Registration } from "../../src/transaction/registration.js";
+import type { Activity } from "./law-watch.js";
+import type { CommandProcess } from "./mishaps.js";
+import type { PretendCloud } from "./pretend-cloud.js";
+
+/** What survives every command: the checkpoint of one stack. */
+export interface Checkpoint {
+  resources: readonly RecordedResource[];
+  pending: readonly PendingOperation[];
+}
+
+class StepFailed extends Error {}
+
+/**
+ * Pulumi's engine for one command, as far as it matters: registrations in order, two state writes
+ * around each operation, deletions last and never after a failure, pending operations as it keeps
+ * them. Source: pkg/backend/snapshot.go, pkg/resource/deploy (and architecture section 9).
+ */
+export class PretendPulumi implements StackEngine {
+  private isRunning = false;
+  /** Creations that an earlier engine left pending. */
+  private inherited: readonly PendingOperation[] = [];
+
+  constructor(
+    private readonly checkpoint: Checkpoint,
+    private readonly cloud: PretendCloud,
+    private readonly process: CommandProcess,
+    public unsettled: boolean,
+  ) {}
+
+  assertAlive(): void {
+    if (this.isRunning) return;
+    const message = "the engine that asked for this change has ended";
+    throw new CapstanError({ code: "ENGINE_DEAD", source: "engine", message });
+  }
+
+  async readState(): Promise<StackState> {
+    await this.process.gate();
+    return { ...stateOf(this.checkpoint), foreign: [] };
+  }
+
+  async pass(_stack: string, program: PassProgram, session: HandlerSession): Promise<PulumiResult> {
+    this.cloud.passes += 1;
+    return this.running(activityOf(program), session, async () => {
+      this.holdAgainstLaws(program);
+      const done = await this.registerAll(program.registrations, session);
+      const doomed = this.checkpoint.resources.filter(({ key }) => !done.has(key));
+      await this.deleteAll(doomed, session);
+    });
+  }
+
+  async refresh(
+    _stack: string,
+    urns: readonly string[],
+    session: HandlerSession,
+    forget: "keepPending" | "clearPendingCreates" = "keepPending",
+  ): Promise<PulumiResult> {
+    return this.running("refresh", session, async () => {
+      const read: RecordedResource[] = [];
+      for (const resource of this.checkpoint.resources) {
+        const isMeant = urns.length === 0 || urns.includes(resource.urn);
+        const again = isMeant ? await this.readAgain(resource, session) : resource;
+        if (again !== undefined) read.push(again);
+      }
+      const known = new Set(read.map(({ key }) => key));
+      const linked = read.map((one) => ({
+        ...one,
+        dependsOn: one.dependsOn.filter((key) => known.has(key)),
+      }));
+      await this.write(linked, forget === "keepPending" ? this.inherited : []);
+    });
+  }
+
+  async destroy(_stack: string, session: HandlerSession): Promise<PulumiResult> {
+    return this.running("clear", session, () => this.deleteAll(this.checkpoint.resources, session));
+  }
+
+  /** Every resource in turn; after a failure, what is under way elsewhere may still be done. */
+  private async registerAll(
+    registrations: readonly Registration[],
+    session: HandlerSession,
+  ): Promise<ReadonlySet<NodeKey>> {
+    const done = new Set<NodeKey>();
+    const failures: unknown[] = [];
+    for (const registration of registrations) {
+      const { key, dependsOn, parent } = registration;
+      const needed = [...dependsOn, ...(parent === undefined ? [] : [parent])];
+      const isCutOff = !this.cloud.traits.parallel || !needed.every((one) => done.has(one));
+      if (failures.length > 0 && isCutOff) continue;
+      if (this.process.stop.signal.aborted) throw new StepFailed("interrupted");
+      try {
+        await this.register(registration, session);
+        done.add(key);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+    const order = registrations.map(({ key }) => key);
+    const place = ({ key }: RecordedResource) =>
+      order.includes(key) ? order.indexOf(key) : order.length;
+    const inOrder = this.checkpoint.resources.toSorted((left, right) => place(left) - place(right));
+    if (!sameOrder(inOrder, this.checkpoint.resources)) await this.write(inOrder);
+    return done;
+  }
+
+  private async register(registration: Registration, session: HandlerSession): Promise<void> {
+    const { kind, key, type } = registration;
+    const inputs = resolveRefs(registration.inputs, ({ $ref, output }) =>
+      this.output($ref, output),
+    );
+    const before = this.checkpoint.resources.find((one) => one.key === key);
+    if (type === "component") {
+      if (before !== undefined) return;
+      await this.begin("creating", registration, inputs);
+      return this.record(recordOf(registration, { inputs, outputs: {} }));
+    }
+    const resource = session.lookup(kind);
+    if (before === undefined) return this.create(registration, inputs, resource);
+    const { changes } = await resource.diff(before.id ?? "", before.outputs, inputs);
+    // Pulumi updates what is unfinished whether or not its inputs differ.
+    if (changes || before.unfinished) return this.update(registration, inputs, resource);
+    const { id = "", outputs } = before;
+    const same = recordOf(registration, { id, inputs, outputs });
+    if (!sameJson(plainly(same), plainly(before))) await this.record(same);
+  }
+
+  private async create(
+    registration: Registration,
+    inputs: JsonObject,
+    resource: DynamicResource,
+  ): Promise<void> {
+    await this.begin("creating", registration, inputs);
+    const [made, failure] = await answerOf(async () => {
+      const { id, outs } = await resource.create(inputs);
+      return { id, outs };
+    });
+    if (made === undefined) await this.write(this.checkpoint.resources);
+    else await this.record(recordOf(registration, { ...made, inputs, outputs: made.outs }));
+    this.mustHaveWorked(failure);
+  }
+
+  private async update(
+    registration: Registration,
+    inputs: JsonObject,
+    resource: DynamicResource,
+  ): Promise<void> {
+    const before = this.checkpoint.resources.find(({ key }) => key === registration.key);
+    const { id = "", outputs = {} } = before ?? {};
+    await this.begin("updating", registration, inputs);
+    const [made, failure] = await answerOf(async () => {
+      const { outs } = await resource.update(id, outputs, inputs);
+      return { id, outs };
+    });
+    if (made === undefined) await this.write(this.checkpoint.resources);
+    else await this.record(recordOf(registration, { ...made, inputs, outputs: made.outs }));
+    this.mustHaveWorked(failure);
+  }
+
+  /** Dependents first. What a failure leaves is not deleted either, nor what it depends on. */
+  private async deleteAll(
+    doomed: readonly RecordedResource[],
+    session: HandlerSession,
+  ): Promise<void> {
+    const failures: unknown[] = [];
+    const kept = new Set<NodeKey>();
+    for (const resource of doomed.toReversed()) {
+      const { key, kind, type, id = "", outputs } = resource;
+      if (this.process.stop.signal.aborted) throw new StepFailed("interrupted");
+      if (kept.has(key) || (failures.length > 0 && !this.cloud.traits.parallel)) continue;
+      await this.begin("deleting", resource);
+      const [, failure] = await answerOf(async () => {
+        if (type === "resource") await session.lookup(kind).delete(id, outputs);
+        return { id, outs: {} };
+      });
+      if (failure === undefined) {
+        await this.write(this.checkpoint.resources.filter((one) => one !== resource));
+        continue;
+      }
+      failures.push(failure);
+      await this.write(this.checkpoint.resources);
+      this.keepWithDependencies(resource, kept);
+    }
+    this.mustHaveWorked(failures[0]);
+  }
+
+  private keepWithDependencies({ dependsOn, parent }: RecordedResource, kept: Set<NodeKey>): void {
+    const needed = [...dependsOn, ...(parent === undefined ? [] : [parent])];
+    for (const key of needed.filter((one) => !kept.has(one))) {
+      kept.add(key);
+      const resource = this.checkpoint.resources.find((one) => one.key === key);
+      if (resource !== undefined) this.keepWithDependencies(resource, kept);
+    }
+  }
+
+  private async readAgain(
+    resource: RecordedResource,
+    session: HandlerSession,
+  ): Promise<RecordedResource | undefined> {
+    if (resource.type === "component" || isRecordKind(resource.kind)) return resource;
+    const { id = "", inputs, outputs } = resource;
+    const read = await session.lookup(resource.kind).read(id, outputs);
+    if (read.id === undefined) return undefined;
+    return {
+      ...resource,
+      id: read.id,
+      inputs: read.inputs ?? inputs,
+      outputs: withoutProvider(read.props ?? outputs),
+      unfinished: false,
+    };
+  }
+
+  /** The state write before an operation: the entry stays when nobody lives to take it away. */
+  private async begin(
+    type: string,
+    { key, kind, ...rest }: Registration | RecordedResource,
+    inputs: JsonObject = rest.inputs,
+  ): Promise<void> {
+    const operation = { type, urn: urnOf(key), key, kind, inputs };
+    await this.write(this.checkpoint.resources, [...this.inherited, operation]);
+  }
+
+  private async record(record: RecordedResource): Promise<void> {
+    const { resources } = this.checkpoint;
+    const known = resources.some(({ key }) => key === record.key);
+    await this.write(
+      known
+        ? resources.map((one) => (one.key === record.key ? record : one))
+        : [...resources, record],
+    );
+  }
+
+  /** Creations that an earlier engine left pending are carried on from write to write, nothing else. */
+  private async write(
+    resources: readonly RecordedResource[],
+    pending: readonly PendingOperation[] = this.inherited,
+  ): Promise<void> {
+    await this.process.write(() => {
+      this.checkpoint.resources = resources;
+      this.checkpoint.pending = pending;
+    });
+  }
+
+  private output(key: NodeKey, output: string): Json {
+    const resource = this.checkpoint.resources.find((one) => one.key === key);
+    if (resource?.id === undefined) throw new StepFailed(`${key} is used before it exists`);
+    return output === "id"
+      ? resource.id
+      : ((resource.outputs["status"] as JsonObject)[output] ?? null);
+  }
+
+  private mustHaveWorked(failure: unknown): void {
+    if (failure === undefined) return;
+    const reason = failure instanceof UnfinishedResource ? failure.reason : failure;
+    const isExpected = isCapstanError(reason) || reason instanceof StepFailed;
+    if (!isExpected) this.cloud.watch.blame("pretend", messageOf(reason));
+    throw new StepFailed(messageOf(failure));
+  }
+
+  private async running(
+    activity: Activity,
+    session: HandlerSession,
+    work: () => Promise<void>,
+  ): Promise<PulumiResult> {
+    await this.process.gate();
+    this.isRunning = true;
+    this.cloud.activity = activity;
+    this.process.onInterrupt = () => session.cancelled();
+    this.inherited = this.checkpoint.pending.filter(({ type }) => type === "creating");
+    try {
+      await work();
+      return { code: 0, stdout: "", stderr: "" };
+    } catch (error) {
+      if (!(error instanceof StepFailed) && !isCapstanError(error)) throw error;
+      return { code: 1, stdout: "", stderr: `error: ${messageOf(error)}` };
+    } finally {
+      this.isRunning = false;
+      this.cloud.activity = "recovery";
+    }
+  }
+
+  private holdAgainstLaws(program: PassProgram): void {
+    const { watch } = this.cloud;
+    for (const defect of orderDefects(program)) watch.blame("order", defect);
+    const registered = new Set(program.registrations.map(({ key }) => key));
+    const doomed = this.checkpoint.resources.filter(
+      ({ key, type }) => type === "resource" && !registered.has(key),
+    );
+    for (const { key } of doomed) {
+      const isCommit = activityOf(program) === "commit";
+      if (!isCommit) watch.blame("law 8: admitted", `${key} is deleted before the commit`);
+      else if (!watch.isShown("delete", key)) {
+        watch.blame("law 8: admitted", `${key} is deleted, which no plan admitted`);
+      }
+    }
+  }
+}
+
+/** A checkpoint in our terms, as an export would give it. */
+export function stateOf({ resources, pending }: Checkpoint): PriorState {
+  const inputsOf = (key: NodeKey) => resources.find((one) => one.key === key)?.inputs;
+  const [transaction, revision] = [inputsOf(transactionKey), inputsOf(revisionKey)];
+  return {
+    resources,
+    pending,
+    ...(transaction !== undefined && {
+      transaction: {
+        number: Number(transaction["number"]),
+        clusterUid: String(transaction["clusterUid"]),
+        owner: String(transaction["owner"]),
+        startedAtMs: Number(transaction["startedAtMs"]),
+        ...decoded<TransactionPayload>(transaction),
+      },
+    }),
+    ...(revision !== undefined && {
+      revision: { number: Number(revision["number"]), ...decoded<RevisionPayload>(revision) },
+    }),
+  };
+}
+
+const decodedPayloads = new Map<string, unknown>();
+
+/** The state is read far more often than it changes. */
+function decoded<T>(inputs: JsonObject): T {
+  const text = String(inputs["payload"]);
+  const known = decodedPayloads.get(text) ?? decodeRecord<T>(inputs, "the pretended state");
+  if (decodedPayloads.size > 1_000) decodedPayloads.clear();
+  decodedPayloads.set(text, known);
+  return known as T;
+}
+
+/** What an operation left in the cloud, and what it failed with. */
+async function answerOf(
+  call: () => Promise<{ readonly id: string; readonly outs: Properties }>,
+): Promise<[made: Made | undefined, failure: unknown]> {
+  try {
+    const { id, outs } = await call();
+    return [{ id, outs, unfinished: false }, undefined];
+  } catch (error) {
+    if (!(error instanceof UnfinishedResource)) return [undefined, error];
+    return [{ id: error.id, outs: error.properties, unfinished: true }, error];
+  }
+}
+
+interface Made {
+  readonly id: string;
+  readonly outs: Properties;
+  readonly unfinished: boolean;
+}
+
+function recordOf(
+  { key, type, kind, name, parent, secretInputs, dependsOn }: Registration,
+  made: {
+    readonly id?: string;
+    readonly inputs: JsonObject;
+    readonly outputs: JsonObject;
+    readonly unfinished?: boolean;
+  },
+): RecordedResource {
+  return {
+    ...{ urn: urnOf(key), key, type, kind, name },
+    ...(parent !== undefined && { parent }),
+    ...(made.id !== undefined && { id: made.id }),
+    ...{ inputs: made.inputs, secretInputs, outputs: withoutProvider(made.outputs), dependsOn },
+    ...{ unfinished: made.unfinished ?? false, deleting: false },
+  };
+}
+
+function urnOf(key: NodeKey): string {
+  return `urn:pulumi:stack::capstan::${key.replace("/", "::")}`;
+}
+
+/** A commit is what registers a Revision of its Transaction's number. */
+function activityOf({ registrations }: PassProgram): Activity {
+  const [transaction] = registrations;
+  const last = registrations.at(-1);
+  const isCommit =
+    last?.key === revisionKey && last.inputs["number"] === transaction?.inputs["number"];
+  return isCommit ? "commit" : "change";
+}
+
+function orderDefects({ registrations }: PassProgram): string[] {
+  const keys = registrations.map(({ key }) => key);
+  const before = new Set<NodeKey>();
+  const defects: string[] = [];
+  for (const { key, parent, dependsOn } of registrations) {
+    const needed = [...dependsOn, ...(parent === undefined ? [] : [parent])];
+    if (before.has(key)) defects.push(`${key} is registered twice`);
+    if (!needed.every((one) => before.has(one))) defects.push(`${key} comes too early`);
+    before.add(key);
+  }
+  if (keys[0] !== transactionKey) defects.push(`${keys[0] ?? "nothing"} comes before Transaction`);
+  if (before.has(revisionKey) && keys.at(-1) !== revisionKey) defects.push("Revision is not last");
+  return defects;
+}
+
+function withoutProvider({ [providerProperty]: _provider, ...properties }: Properties): JsonObject {
+  return properties;
+}
+
+function sameOrder(left: readonly RecordedResource[], right: readonly RecordedResource[]): boolean {
+  return left.every((one, index) => one === right[index]);
+}
+
+/** A record as plain JSON, for comparing. */
+function plainly({ key, inputs, outputs, dependsOn, parent }: RecordedResource): JsonObject {
+  return { key, inputs, outputs, dependsOn: [...dependsOn], parent: parent ?? null };
+}

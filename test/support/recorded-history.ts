@@ -1,0 +1,98 @@
+import { entryOf, historyWith } from "../../src/plan/history.js";
+import { makePlan } from "../../src/plan/plan.js";
+import {
+  type ChangeSummary,
+  type Direction,
+  emptyState,
+  type Ending,
+  type HistoryEntry,
+  type PriorState,
+  type RevisionRecord,
+  type Target,
+  type TransactionRecord,
+} from "../../src/plan/target.js";
+import { desiredOf, localProvider, type Manifest } from "./manifests.js";
+
+const minute = 60_000;
+
+/** Where a first creation of the objects would lead. */
+export function targetOf(objects: readonly Manifest[]): Target {
+  return makePlan({
+    wish: { kind: "objects", desired: desiredOf(objects) },
+    provider: localProvider(),
+    prior: emptyState,
+    sightings: new Map(),
+    strangers: [],
+    newClusterUid: "5a1b",
+    nowMs: 0,
+    owner: "files",
+    direction: "forward",
+    by: "ann@laptop",
+    deadlineMs: minute,
+  }).target;
+}
+
+interface Step {
+  readonly target: Target;
+  readonly direction?: Direction;
+  readonly by?: string;
+  readonly summary?: Partial<ChangeSummary>;
+}
+
+/**
+ * The records of a cluster's life, made by the same functions as an apply makes them. Each
+ * transaction begins ten minutes after the one before and takes one minute.
+ */
+export class RecordedHistory {
+  private transaction: TransactionRecord | undefined;
+  private revision: RevisionRecord | undefined;
+  private attempts: HistoryEntry[] = [];
+
+  constructor(private readonly startMs: number) {}
+
+  get state(): PriorState {
+    return {
+      ...emptyState,
+      ...(this.transaction !== undefined && { transaction: this.transaction }),
+      ...(this.revision !== undefined && { revision: this.revision }),
+    };
+  }
+
+  /** Begins a transaction and leaves it open. */
+  begin({ target, direction = "forward", by = "ann@laptop", summary = {} }: Step): this {
+    const number = (this.transaction?.number ?? 0) + 1;
+    const startedAtMs = this.startMs + number * 10 * minute;
+    this.transaction = {
+      ...{ number, clusterUid: "5a1b", owner: "files", digestKey: "", target, spent: {} },
+      ...{ direction, by },
+      ...{ startedAtMs, deadlineAtMs: startedAtMs + 60 * minute, attempts: this.attempts },
+      summary: { create: 0, update: 0, delete: 0, lines: [], ...summary },
+    };
+    return this;
+  }
+
+  /** Begins a transaction that ends in a commit. */
+  commit(step: Step): this {
+    this.begin(step);
+    const committed = this.ended({ kind: "committed" });
+    this.revision = {
+      number: committed.number,
+      target: step.target,
+      history: historyWith(this.revision, [...this.attempts, committed]),
+    };
+    this.attempts = [];
+    return this;
+  }
+
+  /** Begins a transaction that another one has to take the place of. */
+  fail(step: Step, ending: Exclude<Ending, { kind: "committed" }>): this {
+    this.begin(step);
+    this.attempts = [...this.attempts, this.ended(ending)];
+    return this;
+  }
+
+  private ended(ending: Ending): HistoryEntry {
+    if (this.transaction === undefined) throw new Error("nothing was begun");
+    return entryOf(this.transaction, this.transaction.startedAtMs + minute, ending);
+  }
+}
