@@ -23,6 +23,8 @@ export interface HoldRequest extends WriteRow {
 /** A write that is held back as soon as it comes. */
 export interface Hold {
   readonly isReached: boolean;
+  /** Whether whoever asked for it is still connected. */
+  readonly isWaitedFor: boolean;
   /**
    * Lets it go on. What nobody waits for any more is dropped, as a server does that reads from a
    * closed connection, or with `evenSo` carried out, as one that had read all of it already.
@@ -33,6 +35,7 @@ export interface Hold {
 interface Holding {
   readonly request: HoldRequest;
   isReached: boolean;
+  isWaitedFor: () => boolean;
   readonly released: Promise<"drop" | "evenSo">;
 }
 
@@ -51,11 +54,14 @@ export class Bucket {
   hold(request: HoldRequest): Hold {
     let release: Hold["release"] = () => {};
     const released = new Promise<"drop" | "evenSo">((resolve) => (release = resolve));
-    const holding: Holding = { request, isReached: false, released };
+    const holding: Holding = { request, isReached: false, isWaitedFor: () => true, released };
     this.holdings.push(holding);
     return {
       get isReached() {
         return holding.isReached;
+      },
+      get isWaitedFor() {
+        return holding.isWaitedFor();
       },
       release,
     };
@@ -73,6 +79,7 @@ export class Bucket {
     const holding = this.holdings.find(
       ({ request }) => request.what === what && request.name === name && request.nth === nth,
     );
+    if (holding !== undefined) holding.isWaitedFor = isWaitedFor;
     if (holding?.request.side === "before") {
       holding.isReached = true;
       if ((await holding.released) === "drop" && !isWaitedFor()) return;
