@@ -34,10 +34,10 @@ describe("the late state write of a killed engine", function () {
 
   const state = ".pulumi/stacks/capstan/default.quickstart.json";
 
-  /** Kills an apply while its second state write is under way, and goes back with the next one. */
-  const killAndGoBack = async () => {
+  /** Kills an apply while one of its state writes is under way, and goes back with the next one. */
+  const killAndGoBack = async (nth: number) => {
     const bucket = bucketOf(sandbox);
-    const hold = bucket.hold({ side: "before", what: "put", name: state, nth: 2 });
+    const hold = bucket.hold({ side: "before", what: "put", name: state, nth });
     const command = startUp(sandbox, stage.targets.scaled);
     await until("the write is held", () => hold.isReached, 60_000);
     await command.killTree();
@@ -52,22 +52,31 @@ describe("the late state write of a killed engine", function () {
     assert.deepEqual(verdictProblems(there.verdict), []);
   };
 
+  const recordsHost = 9;
+  const commits = 13;
+
   it("is dropped by a server that sees the connection closed", async () => {
-    const { bucket, hold } = await killAndGoBack();
+    const { bucket, hold } = await killAndGoBack(recordsHost);
     const before = bucket.objects.get(state);
     hold.release("drop");
     await assertFirst();
     assert.equal(bucket.objects.get(state), before);
   });
 
-  // No backend of Pulumi's has conditional writes, so it cannot be kept out; it must do no harm.
-  it("that a server carries out even so is made good by the next up", async () => {
-    const { bucket, hold } = await killAndGoBack();
-    const before = bucket.objects.get(state);
-    hold.release("evenSo");
-    await until("the late write is there", () => bucket.objects.get(state) !== before);
-    const next = startUp(sandbox, stage.targets.first);
-    assert.equal(await exitCodeOf(next), 0, next.said);
-    await assertFirst();
-  });
+  const writes = [
+    { name: "that records the new host", nth: recordsHost },
+    { name: "that commits", nth: commits },
+  ];
+  for (const { name, nth } of writes) {
+    // No backend of Pulumi's has conditional writes, so it cannot be kept out; it must do no harm.
+    it(`${name}, carried out even so, is made good by the next up`, async () => {
+      const { bucket, hold } = await killAndGoBack(nth);
+      const before = bucket.objects.get(state);
+      hold.release("evenSo");
+      await until("the late write is there", () => bucket.objects.get(state) !== before);
+      const next = startUp(sandbox, stage.targets.first);
+      assert.equal(await exitCodeOf(next), 0, next.said);
+      await assertFirst();
+    });
+  }
 });

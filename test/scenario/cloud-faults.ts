@@ -35,3 +35,17 @@ function edit(file: string, change: (database: DatabaseSync) => void): void {
     database.close();
   }
 }
+
+/** A host appears like one that there is, under another name: a create that comes late. */
+export function addTwin(cloudFile: string, of: string, name: string): void {
+  edit(cloudFile, (database) =>
+    database
+      .prepare(
+        `INSERT INTO resources
+         SELECT 'host-late', kind, state, cluster, cluster_uid, ?2, 'late ' || token, spec, status,
+                created_ms, listed_ms, ready_ms, dies_ms, gone_ms
+         FROM resources WHERE name = ?1`,
+      )
+      .run(of, name),
+  );
+}
