@@ -1,5 +1,8 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import type { Command } from "../scenario/command.js";
 import { setFault } from "../scenario/cloud-faults.js";
+import { FileWrites } from "../scenario/file-writes.js";
 import type { LedgerRow } from "../scenario/ledger-judge.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 import { type Bucket, type WriteKind, type WriteRow } from "../scenario/s3-bucket.js";
@@ -33,6 +36,12 @@ export function callBoundaries(ledger: readonly LedgerRow[]): Boundary[] {
 export function writeBoundaries(log: readonly WriteRow[]): Boundary[] {
   const read = log.filter(({ name }) => !/\.bak$|\/(history|backups)\//.test(name));
   return boundariesAround(read.map((write) => ({ kind: "write", ...write })));
+}
+
+/** Writes to a state file are seen when they are done: there is nothing to hold them with. */
+export function fileBoundaries(count: number): Boundary[] {
+  const write = { side: "after", kind: "write", what: "replace", name: "state-file" } as const;
+  return Array.from({ length: count }, (_, index) => ({ ...write, nth: index + 1 }));
 }
 
 function boundariesAround(events: readonly Omit<Boundary, "side" | "nth">[]): Boundary[] {
@@ -102,8 +111,24 @@ function holdCall(sandbox: Sandbox, boundary: Boundary, how: "hang" | "late"): (
 
 /** Whoever is killed there leaves a write that nobody waits for: the server then drops it. */
 function hold(sandbox: Sandbox, { side, what, name, nth }: Boundary): () => boolean {
+  if (what === "replace") {
+    const writes = watchState(sandbox);
+    return () => {
+      if (writes === undefined || writes.count < nth) return false;
+      writes.close();
+      return true;
+    };
+  }
   const write = bucketOf(sandbox).hold({ side, what: what as WriteKind, name: name ?? "", nth });
   return () => write.isReached;
+}
+
+/** Watches the file of a sandbox's one stack; undefined before there is one. */
+export function watchState({ state }: Sandbox): FileWrites | undefined {
+  const folder = join(state, "pulumi", ".pulumi", "stacks", "capstan");
+  const files = existsSync(folder) ? readdirSync(folder) : [];
+  const file = files.find((name) => name.endsWith(".json"));
+  return file === undefined ? undefined : FileWrites.watch(join(folder, file));
 }
 
 /** The bucket that a sandbox keeps its stacks in. */

@@ -1,7 +1,13 @@
 import { S3Backend } from "../scenario/s3-server.js";
 import { Sandbox, type SandboxOptions } from "../scenario/sandbox.js";
 import { attempt, type Job, type Result } from "./attempt.js";
-import { type Boundary, callBoundaries, writeBoundaries } from "./boundary.js";
+import {
+  type Boundary,
+  callBoundaries,
+  fileBoundaries,
+  watchState,
+  writeBoundaries,
+} from "./boundary.js";
 import {
   type Baseline,
   type Operation,
@@ -57,15 +63,24 @@ export class Stage {
   }
 }
 
-/** Runs an operation undisturbed and lists every boundary that it passes. */
-export async function record(stage: Stage, operation: Operation): Promise<Boundary[]> {
+/**
+ * Runs an operation undisturbed and lists every boundary that it passes: calls, writes to a bucket,
+ * and, if they are watched, writes to the state file.
+ */
+export async function record(
+  stage: Stage,
+  operation: Operation,
+  files: "unwatched" | "watched" = "unwatched",
+): Promise<Boundary[]> {
   const sandbox = (await stage.baseline(operation.baseline)).copy();
   try {
     const { undisturbed } = operation;
     await prepare(sandbox, operation);
     const begin = sandbox.ledgerEnd();
+    const fileWrites = files === "watched" ? watchState(sandbox) : undefined;
     const command = operation.start(sandbox);
     const code = await exitCodeOf(command);
+    fileWrites?.close();
     const verdict = await judgeReached(sandbox, stage.stack, undisturbed.reaches);
     const problems = verdictProblems(verdict);
     if (code !== undisturbed.code || problems.length > 0) {
@@ -75,7 +90,8 @@ export async function record(stage: Stage, operation: Operation): Promise<Bounda
     }
     const { backend } = sandbox.options;
     const writes = backend instanceof S3Backend ? writeBoundaries(backend.bucket.log) : [];
-    return [...callBoundaries(sandbox.ledger(begin)), ...writes];
+    const calls = callBoundaries(sandbox.ledger(begin));
+    return [...calls, ...writes, ...fileBoundaries(fileWrites?.count ?? 0)];
   } finally {
     await sandbox.close();
   }

@@ -28,7 +28,8 @@ async function chaos(options: Options): Promise<number> {
     const recordings: Recording[] = [];
     for (const name of options.operations) {
       const operation = stage.operations[name];
-      recordings.push({ operation, boundaries: await record(stage, operation) });
+      const files = options.backend === "watched" ? "watched" : "unwatched";
+      recordings.push({ operation, boundaries: await record(stage, operation, files) });
     }
     const jobs = jobsOf(recordings, options);
     say(`${jobs.length} points, seed ${options.seed}`);

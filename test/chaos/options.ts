@@ -14,7 +14,8 @@ export const usage = `npm run chaos -- [options]
   --recoveries LIST   of ${recoveries.join(", ")}, all at each point (default: all after a call
                       that changes something, one in turn elsewhere)
   --double N          N points more at which the recovery is killed as well (default 0)
-  --backend file|s3   s3: state writes are boundaries too (default file)
+  --backend file|watched|s3  watched: each new state file is a boundary too; s3: both sides of each
+                      state write are (default file)
   --provider local    whose cloud is used; only the simulated one can hold a call back
   --contestant pulumi the same kills against a plain Pulumi program, counted and not judged
   --workers N         how many runs side by side (default 2)
@@ -30,7 +31,7 @@ export interface Options {
   readonly disturbances: readonly Disturbance[];
   readonly recoveries: readonly Recovery[] | undefined;
   readonly double: number;
-  readonly backend: "file" | "s3";
+  readonly backend: "file" | "watched" | "s3";
   readonly contestant: "capstan" | "pulumi";
   readonly workers: number;
   readonly out: string | undefined;
@@ -64,7 +65,7 @@ export function readOptions(args: readonly string[]): Options | undefined {
         ? undefined
         : list("--recoveries", values.recoveries, recoveries),
     double: wholeNumber("--double", values.double),
-    backend: oneOf("--backend", values.backend, ["file", "s3"]),
+    backend: oneOf("--backend", values.backend, ["file", "watched", "s3"]),
     contestant: oneOf("--contestant", values.contestant, ["capstan", "pulumi"]),
     workers: wholeNumber("--workers", values.workers),
     out: values.out,
