@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { CapstanError, messageOf } from "../../src/api/error.js";
 import type { Clock } from "../../src/provider/port.js";
-import { cloudSchema, cloudSchemaVersion } from "./schema.js";
+import { cloudSchema, cloudSchemaUpgrade, cloudSchemaVersion } from "./schema.js";
 
 /** How long a writer waits inside SQLite: it blocks the event loop, so the rest is waited outside. */
 const busyTimeoutMs = 50;
@@ -71,8 +71,9 @@ function openFile(path: string): DatabaseSync {
     layoutOf(database, path);
     database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
     database.exec("BEGIN IMMEDIATE");
-    if (layoutOf(database, path) === 0) {
-      database.exec(cloudSchema);
+    const layout = layoutOf(database, path);
+    if (layout < cloudSchemaVersion) {
+      database.exec(layout === 0 ? cloudSchema : cloudSchemaUpgrade);
       database.exec(`PRAGMA user_version = ${cloudSchemaVersion}`);
     }
     database.exec("COMMIT");

@@ -8,6 +8,7 @@ import {
   clearFaults,
   declaredFaults,
   type Fault,
+  isStanding,
   listFaults,
   type RandomFaults,
   type StoredFault,
@@ -47,6 +48,9 @@ const idPrefix: Record<LocalKind, string> = {
   LocalLoadBalancer: "lb",
   LocalHost: "host",
 };
+
+/** How often a late call looks whether it is let go. */
+const latePollMs = 25;
 
 /** What is asked of the cloud, and about what. */
 interface Request {
@@ -127,7 +131,7 @@ export class LocalCloud {
   /** One resource by id, or undefined. Never lags; gone resources have state "terminated". */
   get(id: string, signal?: AbortSignal): Promise<LocalResource | undefined> {
     return this.call({ call: "get", id }, signal, ({ found, log }) => {
-      log(found === undefined ? "none" : "found", found);
+      log(found === undefined ? "none" : "found", found ?? { id });
       return found;
     });
   }
@@ -139,17 +143,20 @@ export class LocalCloud {
     signal?: AbortSignal,
   ): Promise<LocalResource | undefined> {
     return this.call({ call: "get", kind, who }, signal, ({ found, log }) => {
-      log(found === undefined ? "none" : "found", found);
+      log(found === undefined ? "none" : "found", found ?? { who });
       return found;
     });
   }
 
   /** What carries a cluster's marks, oldest first, gone resources included. May lag behind creates. */
   list(scope: LocalScope, signal?: AbortSignal): Promise<LocalResource[]> {
-    const request = { call: "list", ...(scope.name !== undefined && { name: scope.name }) };
+    const request: Request = {
+      call: "list",
+      ...(scope.name !== undefined && { name: scope.name }),
+    };
     return this.call(request, signal, ({ database, now, log }) => {
       const listed = resourcesIn(database, scope, now);
-      log(`found ${listed.length}`);
+      log(`found ${listed.length}`, request);
       return listed;
     });
   }
@@ -234,12 +241,25 @@ export class LocalCloud {
     const { trouble, refusal, answer } = await this.file.write((database) =>
       this.carryOut(database, request, effect),
     );
+    if (trouble?.mode === "late") {
+      await this.untilItsTime(trouble, signal);
+      return this.call(request, signal, effect);
+    }
     if (trouble?.mode === "hang" || trouble?.mode === "hangAfter") {
       await this.clock.sleep(trouble.ms, signal);
     }
     if (trouble !== undefined) throw troubleError(request.call, trouble);
     if (refusal !== undefined) throw refusal;
     return answer as T;
+  }
+
+  /** A late call is carried out when its time is over, or its fault is forgotten. */
+  private async untilItsTime({ key, ms }: Trouble, signal: AbortSignal | undefined): Promise<void> {
+    const deadline = this.clock.now() + ms;
+    while (this.clock.now() < deadline) {
+      if (!(await this.file.read((database) => isStanding(database, key)))) return;
+      await this.clock.sleep(Math.min(latePollMs, deadline - this.clock.now()), signal);
+    }
   }
 
   private carryOut<T>(database: DatabaseSync, request: Request, effect: Effect<T>): Outcome<T> {
@@ -252,7 +272,7 @@ export class LocalCloud {
     const log = logOf(database, { call, atMs: now, ...(fault !== undefined && { fault }) });
     const { answer: trouble, course } = troubles;
     if (trouble !== undefined && !takesEffect(trouble.mode)) {
-      log(`refused: ${trouble.mode}`, found ?? request);
+      log(trouble.mode === "late" ? "delayed" : `refused: ${trouble.mode}`, found ?? request);
       return { trouble };
     }
     try {

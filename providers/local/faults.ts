@@ -19,8 +19,8 @@ interface ModeTraits {
 
 /**
  * fail: refused, no effect. throttle: refused, try again later. quota: refused, as if a quota were
- * exhausted. hang: no effect and, for `ms`, no answer. lose: takes effect, the answer is lost.
- * hangAfter: takes effect, then hangs. lag: listings show the new resource only after `ms`.
+ * exhausted. hang: no effect and, for `ms`, no answer. late: is carried out after `ms`, or as soon as
+ * the faults are cleared. lose: takes effect, the answer is lost. hangAfter: takes effect, then hangs. lag: listings show the new resource only after `ms`.
  * slowBoot: the new host boots for `ms` longer. neverBoots: it stays pending. dies: it ends by itself
  * `ms` after it runs.
  */
@@ -29,6 +29,7 @@ const modeTraits = {
   throttle: { spoils: "call" },
   quota: { spoils: "call", only: "create" },
   hang: { spoils: "call", ms: 10 * 60_000 },
+  late: { spoils: "call", ms: 10 * 60_000 },
   lose: { spoils: "answer" },
   hangAfter: { spoils: "answer", ms: 10 * 60_000 },
   lag: { spoils: "course", only: "create", ms: 1_000 },
@@ -46,6 +47,10 @@ export interface Fault {
   readonly mode: FaultMode;
   /** Only for resources whose name begins with this. */
   readonly name?: string;
+  /** `name` is the whole name; without a name only calls that are about no single resource. */
+  readonly exact?: boolean;
+  /** How many of the fitting calls go well first. */
+  readonly skip?: number;
   /** Duration in milliseconds, for the modes that have one. */
   readonly ms?: number;
   /** How many calls go wrong. 1 without. */
@@ -74,6 +79,8 @@ export function isModeOf(mode: FaultMode, call: FaultCall): boolean {
 
 /** What goes wrong with one call. */
 export interface Trouble {
+  /** Of the fault that does it. */
+  readonly key: string;
   readonly mode: FaultMode;
   readonly ms: number;
 }
@@ -106,6 +113,8 @@ interface Armed {
   readonly call: FaultCall | undefined;
   readonly modes: readonly FaultMode[];
   readonly name: string | undefined;
+  readonly exact: boolean;
+  readonly skip: number;
   readonly ms: number | undefined;
   /** Without end when undefined. */
   readonly times: number | undefined;
@@ -138,13 +147,13 @@ export function takeFaults(
     const mode = fits(fault, call) ? draw(database, fault, call) : undefined;
     if (mode === undefined) return [];
     const { spoils, ms = 0 }: ModeTraits = modeTraits[mode];
-    return [{ key: fault.key, spoils, trouble: { mode, ms: fault.ms ?? ms } }];
+    return [{ spoils, trouble: { key: fault.key, mode, ms: fault.ms ?? ms } }];
   });
   const answer = drawn.find(({ spoils }) => spoils !== "course");
   const happens = answer === undefined || takesEffect(answer.trouble.mode);
   const course = happens ? drawn.filter(({ spoils }) => spoils === "course") : [];
-  for (const { key } of answer === undefined ? course : [answer, ...course]) {
-    database.prepare("UPDATE fault_uses SET taken = taken + 1 WHERE key = ?").run(key);
+  for (const { trouble } of answer === undefined ? course : [answer, ...course]) {
+    database.prepare("UPDATE fault_uses SET taken = taken + 1 WHERE key = ?").run(trouble.key);
   }
   return {
     ...(answer !== undefined && { answer: answer.trouble }),
@@ -176,12 +185,21 @@ export function clearFaults(database: DatabaseSync): void {
   database.exec("DELETE FROM faults; DELETE FROM fault_uses WHERE key LIKE '#%'");
 }
 
+/** Whether a fault still stands: one that a spec declares always does. */
+export function isStanding(database: DatabaseSync, key: string): boolean {
+  const id = /^#(\d+)$/.exec(key)?.[1];
+  if (id === undefined) return true;
+  return database.prepare("SELECT 1 FROM faults WHERE id = ?").get(Number(id)) !== undefined;
+}
+
 /** A stored fault with what is left of it, for people. */
 export interface StoredFault {
   /** "any" for a schedule. */
   readonly call: FaultCall | "any";
   readonly modes: readonly FaultMode[];
   readonly name?: string;
+  readonly exact: boolean;
+  readonly skip: number;
   readonly ms?: number;
   readonly probability: number;
   readonly seed: number;
@@ -194,13 +212,13 @@ export interface StoredFault {
 /** The stored faults that are not used up, oldest first. */
 export function listFaults(database: DatabaseSync): StoredFault[] {
   return storedFaults(database).flatMap((fault) => {
-    const { call = "any", modes, name, ms, times, probability, seed } = fault;
+    const { call = "any", modes, name, exact, skip, ms, times, probability, seed } = fault;
     const { taken } = usesOf(database, fault.key);
     const left = times === undefined ? undefined : times - taken;
     if (left !== undefined && left <= 0) return [];
     return [
       {
-        ...{ call, modes, probability, seed, taken },
+        ...{ call, modes, exact, skip, probability, seed, taken },
         ...(name !== undefined && { name }),
         ...(ms !== undefined && { ms }),
         ...(left !== undefined && { left }),
@@ -210,13 +228,16 @@ export function listFaults(database: DatabaseSync): StoredFault[] {
 }
 
 function armed(key: string, fault: Partial<Fault>): Armed {
-  const { call, mode, name, ms, times = 1, probability = 1, seed = 0 } = fault;
-  return { key, call, modes: mode === undefined ? [] : [mode], name, ms, times, probability, seed };
+  const { call, mode, name, exact = false, skip = 0, ms, times = 1 } = fault;
+  const { probability = 1, seed = 0 } = fault;
+  const modes = mode === undefined ? [] : [mode];
+  return { key, call, modes, name, exact, skip, ms, times, probability, seed };
 }
 
 function fits(fault: Armed, { call, name }: FaultyCall): boolean {
   if (!faultCalls.some((one) => one === call)) return false;
   if (fault.call !== undefined && fault.call !== call) return false;
+  if (fault.exact) return fault.name === name;
   return fault.name === undefined || name?.startsWith(fault.name) === true;
 }
 
@@ -233,6 +254,7 @@ function draw(database: DatabaseSync, fault: Armed, call: FaultyCall): FaultMode
       `INSERT INTO fault_uses VALUES (?, 1, 0) ON CONFLICT (key) DO UPDATE SET asked = asked + 1`,
     )
     .run(fault.key);
+  if (asked < fault.skip) return undefined;
   if (chance(fault.seed, asked, "whether") >= fault.probability) return undefined;
   return modes[Math.floor(chance(fault.seed, asked, "which") * modes.length)];
 }
@@ -254,14 +276,14 @@ function usesOf(database: DatabaseSync, key: string): { asked: number; taken: nu
 }
 
 function insertFault(database: DatabaseSync, fault: Armed): void {
-  const { call, modes, name, ms, times, probability, seed } = fault;
+  const { call, modes, name, exact, skip, ms, times, probability, seed } = fault;
   database
     .prepare(
-      `INSERT INTO faults (call, modes, name, ms, times, probability, seed)
-       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO faults (call, modes, name, exact, skip, ms, times, probability, seed)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     .run(
-      ...[call ?? null, modes.join(), name ?? null, ms ?? null, times ?? null],
+      ...[call ?? null, modes.join(), name ?? null, exact ? 1 : 0, skip, ms ?? null, times ?? null],
       ...[probability, seed],
     );
 }
@@ -273,6 +295,8 @@ function storedFaults(database: DatabaseSync): Armed[] {
     call: (row["call"] ?? undefined) as FaultCall | undefined,
     modes: String(row["modes"]).split(",") as FaultMode[],
     name: (row["name"] ?? undefined) as string | undefined,
+    exact: row["exact"] === 1,
+    skip: Number(row["skip"]),
     ms: (row["ms"] ?? undefined) as number | undefined,
     times: (row["times"] ?? undefined) as number | undefined,
     probability: Number(row["probability"]),

@@ -26,6 +26,8 @@ export interface LedgerSubject {
   readonly kind?: string;
   readonly id?: string;
   readonly who?: Identity;
+  /** Where there is no `who`. */
+  readonly name?: string;
 }
 
 /** Writes the entry of one call: its effect, on what, and the fields that were written. */
@@ -37,7 +39,7 @@ export function logOf(
   entry: { readonly call: string; readonly atMs: number; readonly fault?: string },
 ): Log {
   return (effect, subject, detail) => {
-    const { cluster, clusterUid, name, token, kind } = subject?.who ?? {};
+    const { cluster, clusterUid, name = subject?.name, token, kind } = subject?.who ?? {};
     database
       .prepare(
         `INSERT INTO ledger

@@ -1,5 +1,5 @@
 /** Version of the file's layout; a file with a higher one is refused. */
-export const cloudSchemaVersion = 1;
+export const cloudSchemaVersion = 2;
 
 /**
  * The simulated cloud in one file. `resources` is what exists, `ledger` is every call and its
@@ -56,6 +56,8 @@ CREATE TABLE faults (
   call        TEXT,
   modes       TEXT NOT NULL,
   name        TEXT,
+  exact       INTEGER NOT NULL DEFAULT 0,
+  skip        INTEGER NOT NULL DEFAULT 0,
   ms          INTEGER,
   times       INTEGER,
   probability REAL NOT NULL,
@@ -78,4 +80,10 @@ CREATE VIEW hosts AS
          spec ->> 'image' AS image, spec ->> 'zone' AS zone, spec ->> 'diskGib' AS disk_gib,
          status ->> 'address' AS address, created_ms, ready_ms, gone_ms
   FROM resources WHERE kind = 'LocalHost';
+`;
+
+/** Brings a file of layout 1 to layout 2. */
+export const cloudSchemaUpgrade = `
+ALTER TABLE faults ADD COLUMN exact INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE faults ADD COLUMN skip INTEGER NOT NULL DEFAULT 0;
 `;

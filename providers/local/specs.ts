@@ -21,6 +21,14 @@ const fault = Type.Object(
     name: Type.Optional(
       Type.String({ minLength: 1, description: "Only for resources whose name begins so." }),
     ),
+    exact: Type.Optional(
+      Type.Boolean({
+        description: "The name is the whole name; without one, only calls about no one resource.",
+      }),
+    ),
+    skip: Type.Optional(
+      Type.Integer({ minimum: 0, description: "How many calls go well first; 0 without." }),
+    ),
     ms: Type.Optional(
       Type.Integer({ minimum: 0, description: "Milliseconds, for the modes that take time." }),
     ),

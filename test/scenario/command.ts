@@ -69,6 +69,11 @@ export class Command {
     return found;
   }
 
+  /** What it started and lives on after its end. */
+  get leftovers(): number[] {
+    return [...this.seen].filter(isAlive);
+  }
+
   private heard(): void {
     const { awaited } = this;
     if (awaited === undefined || !this.stderr.includes(awaited.text)) return;

@@ -18,8 +18,12 @@ export interface CloudRow {
 /** A row of the table `ledger`. */
 export interface LedgerRow {
   readonly seq: number;
+  /** Who asked. */
+  readonly pid: number;
   readonly call: string;
   readonly effect: string;
+  /** What went wrong by fault, with its milliseconds. */
+  readonly fault: string | null;
   readonly id: string | null;
   readonly name: string | null;
 }
@@ -66,11 +70,18 @@ export const nothingWrong: Judgement = {
 const recordTypes = /:(Transaction|Revision)$/;
 const dynamicType = "pulumi-nodejs:dynamic/capstan:";
 
-/** Holds a cloud against the exported state of the one stack that uses it. */
-export function judge(rows: readonly CloudRow[], deployment: Deployment): Judgement {
+/**
+ * Holds a cloud against the exported state of the one stack that uses it. `types` is how the types of
+ * what is in the cloud begin.
+ */
+export function judge(
+  rows: readonly CloudRow[],
+  deployment: Deployment,
+  types = dynamicType,
+): Judgement {
   const alive = rows.filter(({ state }) => state !== "terminated");
   const recorded = (deployment.resources ?? []).filter(
-    ({ type }) => type.startsWith(dynamicType) && !recordTypes.test(type),
+    ({ type }) => type.startsWith(types) && !recordTypes.test(type),
   );
   const byId = new Map(recorded.map((resource) => [resource.id, resource]));
   const ids = new Set(alive.map(({ id }) => id));
@@ -114,11 +125,11 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, member]) => [key, sorted(member)]));
 }
 
-/** Every row that the cloud ever had, oldest first. */
+/** Every row that the cloud ever had, oldest first. A host whose boot time is over runs. */
 export function readCloud(file: string): CloudRow[] {
   return query(
     file,
-    `SELECT id, kind, state, name, token, cluster_uid AS clusterUid, spec
+    `SELECT id, kind, iif(state = 'pending' AND ready_ms <= ${Date.now()}, 'running', state) AS state, name, token, cluster_uid AS clusterUid, spec
      FROM resources ORDER BY rowid`,
   ).map((row) => ({ ...row, spec: JSON.parse(String(row["spec"])) as Properties }) as CloudRow);
 }
@@ -127,7 +138,7 @@ export function readCloud(file: string): CloudRow[] {
 export function readLedger(file: string, after = 0): LedgerRow[] {
   return query(
     file,
-    `SELECT seq, call, effect, id, name FROM ledger WHERE seq > ${after} ORDER BY seq`,
+    `SELECT seq, pid, call, effect, fault, id, name FROM ledger WHERE seq > ${after} ORDER BY seq`,
   ) as unknown as LedgerRow[];
 }
 

@@ -26,9 +26,14 @@ export function isAlive(pid: number): boolean {
 
 /** SIGKILL to each; one that has ended already is no error. */
 export function killAll(pids: readonly number[]): void {
+  signalAll(pids, "SIGKILL");
+}
+
+/** A signal to each; one that has ended already is no error. */
+export function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
   for (const pid of pids) {
     try {
-      process.kill(pid, "SIGKILL");
+      process.kill(pid, signal);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
     }

@@ -28,7 +28,25 @@ import { type ClusterWish, writeManifests } from "./manifests.js";
 import { until } from "./until.js";
 
 export const repository = fileURLToPath(new URL("../../../", import.meta.url));
-const cli = join(repository, "dist", "src", "cli", "main.js");
+
+/** Where stacks are kept, if not in the state folder. */
+export interface StateBackend {
+  readonly url: string;
+  /** What commands need in their environment to reach it. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Another one that holds what this one holds. */
+  copy(): StateBackend;
+}
+
+export interface SandboxOptions {
+  /** The folder of the command line that is run, built; the repository unless given. */
+  readonly installation?: string;
+  readonly backend?: StateBackend;
+}
+
+/** A cluster to be written, an example by name, or a folder of manifests. */
+export type SandboxSource =
+  ClusterWish | { readonly example: string } | { readonly folder: string };
 
 /** A folder of its own with manifests and a state, and the commands that work on them. */
 export class Sandbox {
@@ -41,6 +59,7 @@ export class Sandbox {
     readonly folder: string,
     /** The folder of the pulumi that the command line uses too. */
     private readonly pulumiFolder: string,
+    readonly options: SandboxOptions,
   ) {
     this.manifests = join(folder, "manifests");
     this.state = join(folder, "state");
@@ -48,11 +67,13 @@ export class Sandbox {
   }
 
   /** An empty one. Its manifests are those of a cluster, or of an example. */
-  static async make(source: ClusterWish | { readonly example: string }): Promise<Sandbox> {
+  static async make(source: SandboxSource, options: SandboxOptions = {}): Promise<Sandbox> {
     const { binDir } = await ensurePulumi();
-    const sandbox = new Sandbox(mkdtempSync(join(tmpdir(), "capstan-test-")), binDir);
+    const sandbox = new Sandbox(mkdtempSync(join(tmpdir(), "capstan-test-")), binDir, options);
     if ("example" in source) {
       cpSync(join(repository, "examples", source.example), sandbox.manifests, { recursive: true });
+    } else if ("folder" in source) {
+      cpSync(source.folder, sandbox.manifests, { recursive: true });
     } else {
       mkdirSync(sandbox.manifests);
       sandbox.write(source);
@@ -62,7 +83,10 @@ export class Sandbox {
 
   /** Another one that goes on from where this one is. Nothing may run in this one. */
   copy(): Sandbox {
-    const copy = new Sandbox(mkdtempSync(join(tmpdir(), "capstan-test-")), this.pulumiFolder);
+    const backend = this.options.backend?.copy();
+    const options = { ...this.options, ...(backend && { backend }) };
+    const folder = mkdtempSync(join(tmpdir(), "capstan-test-"));
+    const copy = new Sandbox(folder, this.pulumiFolder, options);
     cpSync(this.manifests, copy.manifests, { recursive: true });
     if (existsSync(this.state)) cpSync(this.state, copy.state, { recursive: true });
     return copy;
@@ -80,9 +104,12 @@ export class Sandbox {
 
   /** Starts the command line and does not wait. */
   start(...args: string[]): Command {
-    return this.launch(process.execPath, [cli, "--state", this.state, ...args], {
+    const { installation = repository, backend } = this.options;
+    const cli = join(installation, "dist", "src", "cli", "main.js");
+    const where = ["--state", this.state, ...(backend ? ["--backend", backend.url] : [])];
+    return this.launch(process.execPath, [cli, ...where, ...args], {
       cwd: this.folder,
-      env: cleanEnv(),
+      env: { ...cleanEnv(), ...this.backendEnv() },
     });
   }
 
@@ -123,15 +150,21 @@ export class Sandbox {
       PATH: path.filter((part) => part !== undefined).join(delimiter),
       PULUMI_BACKEND_URL: `${pathToFileURL(join(this.state, "pulumi")).href}?metadata=skip`,
       PULUMI_HOME: join(this.state, "pulumi-home"),
+      ...this.backendEnv(),
       PULUMI_CONFIG_PASSPHRASE_FILE: join(this.state, "passphrase"),
       PULUMI_SKIP_UPDATE_CHECK: "1",
       CAPSTAN_STATE: this.state,
     };
   }
 
-  startPulumi(args: readonly string[], cwd = join(this.state, "work")): Command {
+  startPulumi(
+    args: readonly string[],
+    cwd = join(this.state, "work"),
+    more: Readonly<Record<string, string>> = {},
+  ): Command {
     const program = join(this.pulumiFolder, "pulumi");
-    return this.launch(program, [...args, "--non-interactive"], { cwd, env: this.pulumiEnv() });
+    const env = { ...this.pulumiEnv(), ...more };
+    return this.launch(program, [...args, "--non-interactive"], { cwd, env });
   }
 
   /** Runs Pulumi's own command line to its end; fails unless it exits with `code`. */
@@ -164,6 +197,15 @@ export class Sandbox {
   /** What Pulumi has recorded about a stack. */
   async deployment(stack: string): Promise<Deployment> {
     const { stdout } = await this.pulumi(0, ["stack", "export", "--stack", stack]);
+    return (JSON.parse(stdout) as { deployment: Deployment }).deployment;
+  }
+
+  /** The same; nothing for a stack that does not exist. */
+  async deploymentIfAny(stack: string): Promise<Deployment> {
+    const args = ["stack", "export", "--stack", stack];
+    const outcome = await this.startPulumi(args).finished;
+    if (/no stack named/.test(outcome.stderr)) return {};
+    const { stdout } = expectCode(0, `pulumi ${args.join(" ")}`, outcome);
     return (JSON.parse(stdout) as { deployment: Deployment }).deployment;
   }
 
@@ -235,6 +277,14 @@ export class Sandbox {
   /** Fails unless cloud and state agree: no duplicate, no orphan, nothing missing or unfinished. */
   async assertSound(stack: string): Promise<void> {
     assert.deepEqual(judge(this.rows(), await this.deployment(stack)), nothingWrong);
+  }
+
+  /** Pulumi keeps its own files in the sandbox also where its stacks are elsewhere. */
+  private backendEnv(): Record<string, string> {
+    const { backend } = this.options;
+    if (backend === undefined) return {};
+    const home = join(this.state, "pulumi-home");
+    return { ...backend.env, PULUMI_BACKEND_URL: backend.url, PULUMI_HOME: home };
   }
 
   private launch(...of: ConstructorParameters<typeof Command>): Command {

@@ -71,6 +71,8 @@ export async function localSet(
 
 export interface FaultOptions {
   readonly name?: string;
+  readonly exact?: boolean;
+  readonly skip?: number;
   readonly ms?: number;
   readonly times?: number;
   readonly probability?: number;
@@ -102,12 +104,17 @@ export async function localFault(
   } else {
     const fault = faultOf(call, mode, options);
     await cloud.addFault(fault);
-    const { times = 1, name } = fault;
-    const calls = times === 1 ? `the next ${call}` : `the next ${times} calls of ${call}`;
-    const whose = name === undefined ? "" : ` of ${name}*`;
-    say(context, { type: "fault", ...fault }, `${calls}${whose}: ${fault.mode}`);
+    say(context, { type: "fault", ...fault }, `${callsText(fault)}: ${fault.mode}`);
   }
   return exitCodes.done;
+}
+
+/** "the next 2 calls of create of web*, after 1": which calls a fault meets. */
+function callsText({ call, name, exact, skip = 0, times = 1 }: Fault): string {
+  const calls = times === 1 ? `the next ${call}` : `the next ${times} calls of ${call}`;
+  const nobody = exact === true ? " of no single resource" : "";
+  const whose = name === undefined ? nobody : ` of ${name}${exact === true ? "" : "*"}`;
+  return `${calls}${whose}${skip === 0 ? "" : `, after ${skip}`}`;
 }
 
 async function listFaults(cloud: LocalCloud, context: CommandContext): Promise<void> {
@@ -116,11 +123,11 @@ async function listFaults(cloud: LocalCloud, context: CommandContext): Promise<v
     for (const fault of faults) context.emit({ type: "fault", ...fault });
     return;
   }
-  const rows = faults.map(({ call, modes, name, ms, probability, seed, taken, left }) => [
-    ...[call, modes.join(), name ?? "", ms === undefined ? "" : String(ms)],
+  const rows = faults.map(({ call, modes, name, skip, ms, probability, seed, taken, left }) => [
+    ...[call, modes.join(), name ?? "", String(skip), ms === undefined ? "" : String(ms)],
     ...[String(probability), String(seed), String(taken), left === undefined ? "" : String(left)],
   ]);
-  const header = ["CALL", "MODE", "NAME", "MS", "PROBABILITY", "SEED", "TAKEN", "LEFT"];
+  const header = ["CALL", "MODE", "NAME", "SKIP", "MS", "PROBABILITY", "SEED", "TAKEN", "LEFT"];
   context.terminal.write(faults.length === 0 ? "no faults are set\n" : table(header, rows));
 }
 
@@ -132,11 +139,13 @@ function faultOf(call: string, mode: string | undefined, options: FaultOptions):
       `calls are ${faultCalls.join(", ")}; modes are ${modesOf(call).join(", ")}`,
     );
   }
-  const { name, ms, times, probability, seed } = options;
+  const { name, exact, skip, ms, times, probability, seed } = options;
   return {
     call: call as FaultCall,
     mode: mode as FaultMode,
     ...(name !== undefined && { name }),
+    ...(exact === true && { exact }),
+    ...(skip !== undefined && { skip }),
     ...(ms !== undefined && { ms }),
     ...(times !== undefined && { times }),
     ...(probability !== undefined && { probability }),

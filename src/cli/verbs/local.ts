@@ -53,6 +53,8 @@ function addFault(local: Command): void {
       "make coming calls go wrong, e.g. create lose, or random ones; alone: list what is set",
     )
     .option("--name <prefix>", "only for resources whose name begins so")
+    .option("--exact", "--name is the whole name; without it only calls about no single resource")
+    .option("--skip <n>", "how many of these calls go well first", wholeNumber)
     .option("--ms <n>", "milliseconds, for the modes that take time", wholeNumber)
     .option("--times <n>", "how many calls; 1 unless given", wholeNumber)
     .option("--probability <p>", "share of the calls that go wrong, 0 to 1", share)
@@ -66,6 +68,7 @@ function addFault(local: Command): void {
     .option("--clear", "forget all faults");
   withExamples(fault, [
     ["capstan local fault create fail --name workers", "the next create of a worker fails"],
+    ["capstan local fault list hang --exact --skip 1", "the second listing of everything hangs"],
     ["capstan local fault random --rate 0.1 --seed 7", "a tenth of all calls, the same each time"],
     ["capstan local fault --clear", "all is well again"],
   ]);

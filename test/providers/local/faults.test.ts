@@ -10,6 +10,7 @@ import { isCapstanError } from "../../../src/api/error.js";
 import type { JsonObject } from "../../../src/api/json.js";
 import { validate } from "../../../src/api/validate.js";
 import type { CallContext, Identity } from "../../../src/provider/port.js";
+import { until } from "../../scenario/until.js";
 import { FakeClock } from "../../support/fake-clock.js";
 
 const bootMs = 200;
@@ -303,6 +304,62 @@ describe("faults of the local cloud", () => {
       for (let count = 0; count < 40; count += 1) codes.push(await codeOf(cloud.get(network.id)));
       assert.equal(codes.filter((code) => code === "CLOUD_FAILED").length, 5);
       assert.ok(codes.lastIndexOf("CLOUD_FAILED") > 5, codes.join());
+    });
+  });
+
+  describe("aimed at one call", () => {
+    it("let the first calls go well", async () => {
+      await cloud.addFault({ call: "get", mode: "fail", skip: 2 });
+      const codes: (string | undefined)[] = [];
+      for (let count = 0; count < 4; count += 1) codes.push(await codeOf(cloud.get(network.id)));
+      assert.deepEqual(codes, [undefined, undefined, "CLOUD_FAILED", undefined]);
+    });
+
+    it("meet the whole name only", async () => {
+      await cloud.addFault({ call: "create", mode: "fail", name: "web-1", exact: true });
+      assert.equal(await codeOf(makeHost("web-10")), undefined);
+      assert.equal(await codeOf(makeHost("web-1")), "CLOUD_FAILED");
+    });
+
+    it("without a name meet only what is about no single resource", async () => {
+      await cloud.addFault({ call: "list", mode: "fail", exact: true });
+      assert.equal(await codeOf(cloud.list({ name: "web-0" })), undefined);
+      assert.equal(await codeOf(cloud.list({ cluster: "default/demo" })), "CLOUD_FAILED");
+    });
+
+    it("are found in the ledger by the name that the call asked for", async () => {
+      const before = await lastSeq();
+      await cloud.list({ name: "web-0" });
+      await cloud.getByToken("LocalHost", who("LocalHost", "web-0"));
+      assert.deepEqual(
+        (await cloud.ledger(before)).map(({ call, name }) => `${call} ${name}`),
+        ["list web-0", "get web-0"],
+      );
+    });
+  });
+
+  describe("late", () => {
+    it("carries the call out when its time is over", async () => {
+      await cloud.addFault({ call: "create", mode: "late", ms: 5_000 });
+      const begin = clock.now();
+      const { name } = (await makeHost("web-0")).who;
+      assert.equal(name, "web-0");
+      assert.ok(clock.now() >= begin + 5_000);
+    });
+
+    it("carries the call out as soon as faults are cleared", async () => {
+      await cloud.addFault({ call: "create", mode: "late" });
+      const manual = new FakeClock(clock.now(), "manual");
+      const slow = new LocalCloud(cloud.path, manual);
+      const made = slow.create("LocalNetwork", who("LocalNetwork", "other"), {
+        cidr: "10.1.0.0/16",
+      });
+      await until("the call waits", () => manual.slept.length > 0);
+      assert.deepEqual((await cloud.ledger()).at(-1)?.effect, "delayed");
+      await cloud.clearFaults();
+      manual.advance(1_000);
+      assert.equal((await made).state, "running");
+      slow.close();
     });
   });
 

@@ -1,0 +1,138 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Command } from "../scenario/command.js";
+import { setFault } from "../scenario/cloud-faults.js";
+import { FileWrites } from "../scenario/file-writes.js";
+import type { LedgerRow } from "../scenario/ledger-judge.js";
+import type { Sandbox } from "../scenario/sandbox.js";
+import { type Bucket, type WriteKind, type WriteRow } from "../scenario/s3-bucket.js";
+import { S3Backend } from "../scenario/s3-server.js";
+import { until } from "../scenario/until.js";
+
+/**
+ * An instant of a run: just before or just after one thing that it does to the world outside. Calls
+ * run side by side, so it is the n-th of its own kind, never the n-th of all.
+ */
+export interface Boundary {
+  readonly side: "before" | "after";
+  readonly kind: "call" | "write";
+  /** A call of the cloud, or a request that changes what the backend stores. */
+  readonly what: string;
+  /** The resource that a call is about, or what is stored; null for a call about all. */
+  readonly name: string | null;
+  /** Counted from 1 among those of the same kind, call and name. */
+  readonly nth: number;
+}
+
+const cloudCalls = ["create", "get", "list", "update", "terminate"];
+
+/** The boundaries around all calls in a ledger, in its order. */
+export function callBoundaries(ledger: readonly LedgerRow[]): Boundary[] {
+  const calls = ledger.filter(({ call }) => cloudCalls.includes(call));
+  return boundariesAround(calls.map(({ call, name }) => ({ kind: "call", what: call, name })));
+}
+
+/** The boundaries around all writes in a bucket's log but those that nobody ever reads again. */
+export function writeBoundaries(log: readonly WriteRow[]): Boundary[] {
+  const read = log.filter(({ name }) => !/\.bak$|\/(history|backups)\//.test(name));
+  return boundariesAround(read.map((write) => ({ kind: "write", ...write })));
+}
+
+/** Writes to a state file are seen when they are done: there is nothing to hold them with. */
+export function fileBoundaries(count: number): Boundary[] {
+  const write = { side: "after", kind: "write", what: "replace", name: "state-file" } as const;
+  return Array.from({ length: count }, (_, index) => ({ ...write, nth: index + 1 }));
+}
+
+function boundariesAround(events: readonly Omit<Boundary, "side" | "nth">[]): Boundary[] {
+  const counted = new Map<string, number>();
+  return events.flatMap((event) => {
+    const key = `${event.what} ${event.name ?? ""}`;
+    const nth = (counted.get(key) ?? 0) + 1;
+    counted.set(key, nth);
+    return (["before", "after"] as const).map((side) => ({ side, ...event, nth }));
+  });
+}
+
+/** "after create cp-0-7ca2dcf0-1 #1": the same text for the same boundary, in any run. */
+export function boundaryText({ side, what, name, nth }: Boundary): string {
+  return `${side} ${what} ${name ?? "(all)"} #${nth}`;
+}
+
+/** Whether a run changes something of the cloud there, as opposed to looking at it. */
+export function isMutating({ what }: Pick<Boundary, "what">): boolean {
+  return what !== "get" && what !== "list";
+}
+
+/** Makes the call at a boundary go wrong in a mode of the local cloud. */
+export function aimFault(sandbox: Sandbox, { what, name, nth }: Boundary, mode: string): void {
+  setFault(sandbox.cloudFile, { call: what, mode, name, skip: nth - 1 });
+}
+
+const reachDeadlineMs = 60_000;
+
+/**
+ * Runs a command up to a boundary and leaves it hanging there. Throws when it never gets there: then
+ * the run is not the one that was recorded.
+ */
+export async function startUpTo(
+  sandbox: Sandbox,
+  boundary: Boundary,
+  start: () => Command,
+  how: "hang" | "late" = "hang",
+): Promise<Command> {
+  const isReached =
+    boundary.kind === "call" ? holdCall(sandbox, boundary, how) : hold(sandbox, boundary);
+  const command = start();
+  const where = boundaryText(boundary);
+  await until(
+    `the run to come to ${where}`,
+    () => {
+      const reached = isReached();
+      if (!reached && command.hasEnded) {
+        throw new Error(`it ended before it came to ${where}:\n${command.said}`);
+      }
+      return reached;
+    },
+    reachDeadlineMs,
+  );
+  return command;
+}
+
+function holdCall(sandbox: Sandbox, boundary: Boundary, how: "hang" | "late"): () => boolean {
+  const mode = boundary.side === "before" ? how : "hangAfter";
+  const begin = sandbox.ledgerEnd();
+  aimFault(sandbox, boundary, mode);
+  return () =>
+    sandbox
+      .ledger(begin)
+      .some(({ call, fault }) => call === boundary.what && fault?.startsWith(mode) === true);
+}
+
+/** Whoever is killed there leaves a write that nobody waits for: the server then drops it. */
+function hold(sandbox: Sandbox, { side, what, name, nth }: Boundary): () => boolean {
+  if (what === "replace") {
+    const writes = watchState(sandbox);
+    return () => {
+      if (writes === undefined || writes.count < nth) return false;
+      writes.close();
+      return true;
+    };
+  }
+  const write = bucketOf(sandbox).hold({ side, what: what as WriteKind, name: name ?? "", nth });
+  return () => write.isReached;
+}
+
+/** Watches the file of a sandbox's one stack; undefined before there is one. */
+export function watchState({ state }: Sandbox): FileWrites | undefined {
+  const folder = join(state, "pulumi", ".pulumi", "stacks", "capstan");
+  const files = existsSync(folder) ? readdirSync(folder) : [];
+  const file = files.find((name) => name.endsWith(".json"));
+  return file === undefined ? undefined : FileWrites.watch(join(folder, file));
+}
+
+/** The bucket that a sandbox keeps its stacks in. */
+export function bucketOf({ options }: Sandbox): Bucket {
+  if (options.backend instanceof S3Backend) return options.backend.bucket;
+  throw new Error("only writes to an S3 backend can be held back");
+}

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { repository } from "../scenario/sandbox.js";
+import type { Result } from "./attempt.js";
+import { boundaryText } from "./boundary.js";
+import { record, Stage, workOff } from "./campaign.js";
+import type { Disturbance } from "./disturbance.js";
+import { jobsOf, type Matrix, type Recording } from "./jobs.js";
+import type { OperationName } from "./operation.js";
+import { hasPassed, problemText, resultLine } from "./report.js";
+
+const seed = Number(process.env["CHAOS_SEED"] ?? 1);
+const quickstart = join(repository, "examples", "quickstart");
+const lagging = join(repository, "test", "chaos", "scenarios", "lagging");
+
+/** A sample of what `npm run chaos` runs in full. CHAOS_SEED draws another one. */
+describe(`a sample of chaos, seed ${seed}`, function () {
+  this.timeout(300_000);
+  const stages = new Map<string, Stage>();
+
+  after(async () => {
+    for (const stage of stages.values()) await stage.close();
+  });
+
+  const stageOf = (scenario: string): Stage => {
+    const stage = stages.get(scenario) ?? new Stage(scenario);
+    stages.set(scenario, stage);
+    return stage;
+  };
+
+  const recordingOf = async (scenario: string, name: OperationName): Promise<Recording> => {
+    const stage = stageOf(scenario);
+    const operation = stage.operations[name];
+    return { operation, boundaries: await record(stage, operation) };
+  };
+
+  const run = async (
+    scenario: string,
+    recordings: readonly Recording[],
+    matrix: Partial<Matrix>,
+  ): Promise<Result[]> => {
+    const jobs = jobsOf(recordings, {
+      ...{ disturbances: ["tree"], recoveries: undefined, seed, at: undefined, points: undefined },
+      ...{ double: 0, ...matrix },
+    });
+    return workOff(stageOf(scenario), jobs, 2, () => {});
+  };
+
+  const assertPassed = (results: readonly Result[], atLeast: number): void => {
+    const failed = results.filter((result) => !hasPassed(result));
+    const told = failed.map((result) => `${resultLine(result)}\n${problemText(result)}`);
+    assert.equal(failed.length, 0, told.join(""));
+    assert.ok(results.length >= atLeast, `${results.length} recoveries are too few`);
+  };
+
+  it("passes the same boundaries in every undisturbed run", async () => {
+    const [one, other] = await Promise.all([
+      recordingOf(quickstart, "scale"),
+      recordingOf(quickstart, "scale"),
+    ]);
+    const texts = ({ boundaries }: Recording) => boundaries.map(boundaryText).sort();
+    assert.deepEqual(texts(one), texts(other));
+    const kinds = new Set(one.boundaries.map(({ side, what }) => `${side} ${what}`));
+    const calls = ["list", "get", "create"];
+    const all = calls.flatMap((call) => [`before ${call}`, `after ${call}`]);
+    assert.deepEqual([...kinds].sort(), all.sort());
+  });
+
+  const operations: OperationName[] = ["create", "replace", "destroy", "rollback"];
+  for (const name of operations) {
+    it(`${name}: killed anywhere, it is recovered`, async () => {
+      const recording = await recordingOf(quickstart, name);
+      assertPassed(await run(quickstart, [recording], { points: 2 }), 2);
+    });
+  }
+
+  const disturbances: Disturbance[] = ["cli", "frozen", "rival", "lose", "fail"];
+  it(`scale: ${disturbances.join(", ")} at the create`, async () => {
+    const recording = await recordingOf(quickstart, "scale");
+    const matrix: Partial<Matrix> = { disturbances, at: "after create", recoveries: ["rollback"] };
+    assertPassed(await run(quickstart, [recording], matrix), 4);
+  });
+
+  it("scale: killed twice in a row", async () => {
+    const recording = await recordingOf(quickstart, "scale");
+    const results = await run(quickstart, [recording], { points: 0, double: 1 });
+    assertPassed(results, 1);
+    assert.ok(results.every(({ second }) => second !== undefined));
+  });
+
+  it("create: killed in a cloud whose listings show nothing new", async () => {
+    const recording = await recordingOf(lagging, "create");
+    const matrix: Partial<Matrix> = { at: "after create network", recoveries: ["same"] };
+    assertPassed(await run(lagging, [recording], matrix), 1);
+  });
+});

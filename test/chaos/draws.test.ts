@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { repository } from "../scenario/sandbox.js";
+import { boundaryText, callBoundaries, writeBoundaries } from "./boundary.js";
+import { isMeant } from "./disturbance.js";
+import { jobsOf, type Matrix } from "./jobs.js";
+import { operationsOf } from "./operation.js";
+import { BadUsage, readOptions } from "./options.js";
+import { pickBy, sampleBy } from "./random.js";
+import { targetsOf, wantedMachines } from "./targets.js";
+
+const ledgerRow = (call: string, name: string | null) => ({
+  ...{ seq: 1, pid: 1, call, effect: "found", fault: null, id: null, name },
+});
+
+describe("boundaries", () => {
+  it("are the n-th of their kind, on both sides", () => {
+    const ledger = [ledgerRow("list", null), ledgerRow("create", "api"), ledgerRow("list", null)];
+    assert.deepEqual(callBoundaries(ledger).map(boundaryText), [
+      "before list (all) #1",
+      "after list (all) #1",
+      "before create api #1",
+      "after create api #1",
+      "before list (all) #2",
+      "after list (all) #2",
+    ]);
+  });
+
+  it("leave out what the cloud does by itself", () => {
+    assert.deepEqual(callBoundaries([ledgerRow("boot", "web-0")]), []);
+  });
+
+  it("leave out copies that are never read again", () => {
+    const log = [
+      { what: "put", name: ".pulumi/stacks/capstan/a.json" },
+      { what: "copy", name: ".pulumi/stacks/capstan/a.json.bak" },
+      { what: "put", name: ".pulumi/history/capstan/a/a-*.history.json" },
+    ] as const;
+    assert.deepEqual(writeBoundaries(log).map(boundaryText), [
+      "before put .pulumi/stacks/capstan/a.json #1",
+      "after put .pulumi/stacks/capstan/a.json #1",
+    ]);
+  });
+});
+
+describe("targets", () => {
+  const targets = targetsOf(join(repository, "examples", "quickstart"));
+
+  it("differ from the first in what they are named after", () => {
+    const counts = Object.entries(targets).map(([name, objects]) => {
+      const machines = wantedMachines(objects as typeof targets.first);
+      return [name, machines.reduce((sum, { replicas = 1 }) => sum + replicas, 0)];
+    });
+    assert.deepEqual(Object.fromEntries(counts), {
+      ...{ first: 3, updated: 3, scaled: 4, shrunk: 2, replaced: 3, third: 4 },
+    });
+    const fields = (objects: typeof targets.first) => wantedMachines(objects).at(-1)?.fields;
+    assert.deepEqual(fields(targets.updated), {
+      ...fields(targets.first),
+      kubelet: "1.34.3",
+      tags: { chaos: "updated" },
+    });
+    assert.deepEqual(fields(targets.replaced), { ...fields(targets.first), size: "large" });
+  });
+});
+
+describe("what is drawn", () => {
+  const texts = Array.from({ length: 50 }, (_, index) => `point ${index}`);
+  const sample = (seed: number, count: number) => sampleBy(seed, count, texts, (one) => one);
+
+  it("is the same for the same seed, and other for another", () => {
+    assert.deepEqual(sample(1, 10), sample(1, 10));
+    assert.notDeepEqual(sample(1, 10), sample(2, 10));
+    assert.equal(pickBy(3, "a")(texts), pickBy(3, "a")(texts));
+  });
+
+  it("is as many as asked for, or all", () => {
+    assert.equal(sample(1, 10).length, 10);
+    assert.equal(sample(1, 0).length, 0);
+    assert.deepEqual(sample(1, 99), texts);
+    assert.equal(pickBy(1, "a")([]), undefined);
+  });
+});
+
+describe("the jobs of a matrix", () => {
+  const targets = targetsOf(join(repository, "examples", "quickstart"));
+  const { create, destroy } = operationsOf(targets, "default.quickstart");
+  const boundaries = callBoundaries([ledgerRow("list", null), ledgerRow("create", "api")]);
+  const matrix: Matrix = {
+    ...{ disturbances: ["tree"], recoveries: undefined, seed: 1, at: undefined },
+    ...{ points: undefined, double: 0 },
+  };
+
+  it("try every recovery after a change, and one elsewhere", () => {
+    const jobs = jobsOf([{ operation: create, boundaries }], matrix);
+    assert.deepEqual(
+      jobs.map(({ ways }) => ways.length),
+      [1, 1, 4, 4],
+    );
+  });
+
+  it("do not ask to take back what is destroyed", () => {
+    const jobs = jobsOf([{ operation: destroy, boundaries }], matrix);
+    assert.ok(jobs.every(({ ways }) => !ways.includes("rollback")));
+  });
+
+  it("give what lives on a run for each recovery", () => {
+    const jobs = jobsOf([{ operation: create, boundaries }], {
+      ...matrix,
+      disturbances: ["cli"],
+      recoveries: ["same", "old"],
+      at: "after create",
+    });
+    assert.deepEqual(
+      jobs.map(({ ways }) => ways),
+      [["same"], ["old"]],
+    );
+  });
+
+  it("disturb only where it has a meaning", () => {
+    const meant = boundaries.filter((one) => isMeant("quota", one)).map(boundaryText);
+    assert.deepEqual(meant, ["before create api #1"]);
+  });
+});
+
+describe("the options of chaos", () => {
+  it("have defaults", () => {
+    const options = readOptions([]);
+    assert.equal(options?.points, undefined);
+    assert.equal(options?.operations.includes("plain"), false);
+    assert.deepEqual(options?.disturbances, ["tree"]);
+  });
+
+  it("read lists and samples", () => {
+    const args = ["--points", "sample=5", "--kills", "tree,fail", "--recoveries", "old"];
+    const options = readOptions(args);
+    assert.equal(options?.points, 5);
+    assert.equal(options?.disturbances.length, 6);
+    assert.deepEqual(options?.recoveries, ["old"]);
+  });
+
+  for (const args of [["--points", "some"], ["--kills", "axe"], ["--unknown"], ["--seed", "x"]]) {
+    it(`refuse ${args.join(" ")}`, () => assert.throws(() => readOptions(args), BadUsage));
+  }
+});

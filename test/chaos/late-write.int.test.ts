@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { S3Server } from "../scenario/s3-server.js";
+import { repository, type Sandbox } from "../scenario/sandbox.js";
+import { until } from "../scenario/until.js";
+import { bucketOf } from "./boundary.js";
+import { Stage } from "./campaign.js";
+import { startUp } from "./operation.js";
+import { exitCodeOf, judgeAt } from "./recovery.js";
+import { verdictProblems } from "./verdict.js";
+
+/** A state write that a killed engine had sent, and that the backend has not yet carried out. */
+describe("the late state write of a killed engine", function () {
+  this.timeout(120_000);
+  let server: S3Server;
+  let stage: Stage;
+  let sandbox: Sandbox;
+
+  before(async () => {
+    server = await S3Server.start();
+    stage = new Stage(join(repository, "examples", "quickstart"), () => ({
+      backend: server.makeBackend(),
+    }));
+    await stage.baseline("first");
+  });
+  after(async () => {
+    await stage.close();
+    await server.close();
+  });
+  beforeEach(async () => {
+    sandbox = (await stage.baseline("first")).copy();
+  });
+  afterEach(() => sandbox.close());
+
+  const state = ".pulumi/stacks/capstan/default.quickstart.json";
+
+  /** Kills an apply while one of its state writes is under way, and goes back with the next one. */
+  const killAndGoBack = async (nth: number) => {
+    const bucket = bucketOf(sandbox);
+    const hold = bucket.hold({ side: "before", what: "put", name: state, nth });
+    const command = startUp(sandbox, stage.targets.scaled);
+    await until("the write is held", () => hold.isReached, 60_000);
+    await command.killTree();
+    await until("the server sees the end", () => !hold.isWaitedFor);
+    const next = startUp(sandbox, stage.targets.first);
+    assert.equal(await exitCodeOf(next), 0, next.said);
+    return { bucket, hold };
+  };
+
+  const assertFirst = async () => {
+    const there = await judgeAt(sandbox, stage.stack, "previous", stage.targets.first);
+    assert.deepEqual(verdictProblems(there.verdict), []);
+  };
+
+  const recordsHost = 9;
+  const commits = 13;
+
+  it("is dropped by a server that sees the connection closed", async () => {
+    const { bucket, hold } = await killAndGoBack(recordsHost);
+    const before = bucket.objects.get(state);
+    hold.release("drop");
+    await assertFirst();
+    assert.equal(bucket.objects.get(state), before);
+  });
+
+  const writes = [
+    { name: "that records the new host", nth: recordsHost },
+    { name: "that commits", nth: commits },
+  ];
+  for (const { name, nth } of writes) {
+    // No backend of Pulumi's has conditional writes, so it cannot be kept out; it must do no harm.
+    it(`${name}, carried out even so, is made good by the next up`, async () => {
+      const { bucket, hold } = await killAndGoBack(nth);
+      const before = bucket.objects.get(state);
+      hold.release("evenSo");
+      await until("the late write is there", () => bucket.objects.get(state) !== before);
+      const next = startUp(sandbox, stage.targets.first);
+      assert.equal(await exitCodeOf(next), 0, next.said);
+      await assertFirst();
+    });
+  }
+});

@@ -1,0 +1,124 @@
+import { parseArgs } from "node:util";
+import type { Disturbance } from "./disturbance.js";
+import { type OperationName, operationNames } from "./operation.js";
+import { recoveries, type Recovery } from "./recovery.js";
+
+export const usage = `npm run chaos -- [options]
+  --scenario DIR      a folder with the manifests of one cluster (default examples/quickstart)
+  --operation LIST    of ${operationNames.join(", ")} (default all but plain)
+  --seed N            what is drawn, is drawn by it (default 1)
+  --points all|sample=N  every kill point, or N of them (default all)
+  --at TEXT           only boundaries whose text holds this
+  --kills LIST        of tree, cli, provider, frozen, engine, rival, late, fail (default tree); fail
+                      spoils the call instead: fail, throttle, quota, lose, lag
+  --recoveries LIST   of ${recoveries.join(", ")}, all at each point (default: all after a call
+                      that changes something, one in turn elsewhere)
+  --double N          N points more at which the recovery is killed as well (default 0)
+  --backend file|watched|s3  watched: each new state file is a boundary too; s3: both sides of each
+                      state write are (default file)
+  --provider local    whose cloud is used; only the simulated one can hold a call back
+  --contestant pulumi the same kills against a plain Pulumi program, counted and not judged
+  --workers N         how many runs side by side (default 2)
+  --out FILE          write each result as a line of JSON
+`;
+
+export interface Options {
+  readonly scenario: string;
+  readonly operations: readonly OperationName[];
+  readonly seed: number;
+  readonly points: number | undefined;
+  readonly at: string | undefined;
+  readonly disturbances: readonly Disturbance[];
+  readonly recoveries: readonly Recovery[] | undefined;
+  readonly double: number;
+  readonly backend: "file" | "watched" | "s3";
+  readonly contestant: "capstan" | "pulumi";
+  readonly workers: number;
+  readonly out: string | undefined;
+}
+
+/** Kills by the words of the command line. */
+const kills: Readonly<Record<string, readonly Disturbance[]>> = {
+  ...{ tree: ["tree"], cli: ["cli"], provider: ["provider"], frozen: ["frozen"] },
+  ...{ engine: ["engine"], rival: ["rival"], late: ["late"] },
+  fail: ["fail", "throttle", "quota", "lose", "lag"],
+};
+
+/** Reads the command line. Throws BadUsage; undefined when only help was asked for. */
+export function readOptions(args: readonly string[]): Options | undefined {
+  const { values } = parse(args);
+  if (values.help) return undefined;
+  oneOf("--provider", values.provider, ["local"]);
+  const words = list("--kills", values.kills, Object.keys(kills));
+  return {
+    scenario: values.scenario,
+    operations:
+      values.operation === undefined
+        ? operationNames.filter((name) => name !== "plain")
+        : list("--operation", values.operation, operationNames),
+    seed: wholeNumber("--seed", values.seed),
+    points: pointsOf(values.points),
+    at: values.at,
+    disturbances: words.flatMap((word) => kills[word] ?? []),
+    recoveries:
+      values.recoveries === undefined
+        ? undefined
+        : list("--recoveries", values.recoveries, recoveries),
+    double: wholeNumber("--double", values.double),
+    backend: oneOf("--backend", values.backend, ["file", "watched", "s3"]),
+    contestant: oneOf("--contestant", values.contestant, ["capstan", "pulumi"]),
+    workers: wholeNumber("--workers", values.workers),
+    out: values.out,
+  };
+}
+
+/** The command line was wrong; the message says how. */
+export class BadUsage extends Error {}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        help: { type: "boolean", default: false },
+        scenario: { type: "string", default: "examples/quickstart" },
+        operation: { type: "string" },
+        seed: { type: "string", default: "1" },
+        points: { type: "string", default: "all" },
+        at: { type: "string" },
+        kills: { type: "string", default: "tree" },
+        recoveries: { type: "string" },
+        double: { type: "string", default: "0" },
+        backend: { type: "string", default: "file" },
+        provider: { type: "string", default: "local" },
+        contestant: { type: "string", default: "capstan" },
+        workers: { type: "string", default: "2" },
+        out: { type: "string" },
+      },
+    });
+  } catch (error) {
+    throw new BadUsage((error as Error).message, { cause: error });
+  }
+}
+
+function pointsOf(text: string): number | undefined {
+  if (text === "all") return undefined;
+  const count = /^sample=(\d+)$/.exec(text)?.[1];
+  if (count === undefined) throw new BadUsage(`--points ${text}: all, or sample=N`);
+  return Number(count);
+}
+
+function wholeNumber(option: string, text: string): number {
+  if (/^\d+$/.test(text)) return Number(text);
+  throw new BadUsage(`${option} ${text}: it is no whole number`);
+}
+
+function oneOf<T extends string>(option: string, text: string, words: readonly T[]): T {
+  const word = words.find((one) => one === text);
+  if (word !== undefined) return word;
+  throw new BadUsage(`${option} ${text}: it is one of ${words.join(", ")}`);
+}
+
+function list<T extends string>(option: string, text: string, words: readonly T[]): T[] {
+  return text.split(",").map((part) => oneOf(option, part, words));
+}

@@ -1,0 +1,29 @@
+import { createHash } from "node:crypto";
+
+/** Picks one of several, or none of none. */
+export type Picker = <T>(of: readonly T[]) => T | undefined;
+
+/** A number from 0 up to 1, the same for the same texts. */
+export function chance(seed: number, ...what: readonly string[]): number {
+  const digest = createHash("sha256")
+    .update([seed, ...what].join("/"))
+    .digest();
+  return digest.readUInt32BE(0) / 2 ** 32;
+}
+
+/** Picks by seed and text, so that the same run picks the same again. */
+export function pickBy(seed: number, ...what: readonly string[]): Picker {
+  return (of) => of[Math.floor(chance(seed, ...what) * of.length)];
+}
+
+/** `count` of them, in their order: those with the lowest draws. */
+export function sampleBy<T>(
+  seed: number,
+  count: number,
+  of: readonly T[],
+  textOf: (one: T) => string,
+): T[] {
+  const drawn = of.map((one) => ({ one, draw: chance(seed, textOf(one)) }));
+  const limit = drawn.map(({ draw }) => draw).sort((left, right) => left - right)[count];
+  return drawn.filter(({ draw }) => limit === undefined || draw < limit).map(({ one }) => one);
+}

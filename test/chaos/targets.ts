@@ -1,0 +1,156 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseAllDocuments, stringify } from "yaml";
+import type { WantedMachines } from "../scenario/wanted-judge.js";
+
+/** One object of a manifest, as it is written. */
+export interface ManifestObject {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+/** Everything that a cluster is wanted to be; undefined where it is wanted to be gone. */
+export type Target = readonly ManifestObject[] | undefined;
+
+/** What a scenario goes through, each derived from its folder. */
+export interface Targets {
+  readonly first: readonly ManifestObject[];
+  /** Every machine changed in place. */
+  readonly updated: readonly ManifestObject[];
+  /** One machine more, and one less. */
+  readonly scaled: readonly ManifestObject[];
+  readonly shrunk: readonly ManifestObject[];
+  /** Workers that need new hosts. */
+  readonly replaced: readonly ManifestObject[];
+  /** What nobody had in mind before the crash: all changed in place, one machine more. */
+  readonly third: readonly ManifestObject[];
+}
+
+type Fields = Record<string, unknown>;
+
+/** Reads a folder of manifests and derives the targets. Hosts boot at once, so that runs repeat. */
+export function targetsOf(folder: string): Targets {
+  const first = readObjects(folder).map(bootingAtOnce);
+  return {
+    first,
+    updated: first.map((one) => withMachines(one, (spec) => tagged(newer(spec), "updated"))),
+    scaled: scaled(first, 1),
+    shrunk: scaled(first, -1),
+    replaced: first.map((one) => withMachines(one, resized)),
+    third: scaled(
+      first.map((one) => withMachines(one, (spec) => tagged(spec, "third"))),
+      1,
+    ),
+  };
+}
+
+/** The stack of the folder's one cluster. */
+export function stackOf(objects: readonly ManifestObject[]): string {
+  const clusters = objects.filter(({ kind }) => kind === "Cluster");
+  const [cluster, ...others] = clusters;
+  if (cluster === undefined || others.length > 0) {
+    throw new Error(`a scenario has one Cluster, this one has ${clusters.length}`);
+  }
+  return `${cluster.metadata.namespace ?? "default"}.${cluster.metadata.name}`;
+}
+
+/** Replaces what a folder of manifests holds. */
+export function writeTarget(folder: string, objects: readonly ManifestObject[]): void {
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true });
+  writeFileSync(join(folder, "cluster.yaml"), objects.map((one) => stringify(one)).join("---\n"));
+}
+
+/** The machine's part of an object that has one: a Machine's own, or a set's template. */
+export function machineSpecOf({ kind, spec }: ManifestObject): Fields | undefined {
+  if (kind === "Machine") return spec;
+  const template = spec["template"] as { readonly spec?: Fields } | undefined;
+  return template?.spec;
+}
+
+export function providerValue(spec: Fields): Fields {
+  return (spec["providerSpec"] as { readonly value?: Fields } | undefined)?.value ?? {};
+}
+
+function readObjects(folder: string): ManifestObject[] {
+  return readdirSync(folder)
+    .filter((name) => /\.ya?ml$/.test(name))
+    .sort()
+    .flatMap((name) => parseAllDocuments(readFileSync(join(folder, name), "utf8")))
+    .map((document) => document.toJS() as ManifestObject | null)
+    .filter((object) => object !== null);
+}
+
+function bootingAtOnce(object: ManifestObject): ManifestObject {
+  return object.kind === "Cluster"
+    ? { ...object, spec: withProviderFields(object.spec, { bootMs: 0 }) }
+    : object;
+}
+
+function withMachines(object: ManifestObject, change: (spec: Fields) => Fields): ManifestObject {
+  const spec = machineSpecOf(object);
+  if (spec === undefined) return object;
+  if (object.kind === "Machine") return { ...object, spec: change(spec) };
+  const template = { ...(object.spec["template"] as Fields), spec: change(spec) };
+  return { ...object, spec: { ...object.spec, template } };
+}
+
+function withProviderFields(spec: Fields, fields: Fields): Fields {
+  return { ...spec, providerSpec: { value: { ...providerValue(spec), ...fields } } };
+}
+
+function tagged(spec: Fields, chaos: string): Fields {
+  const tags = providerValue(spec)["tags"] as Fields | undefined;
+  return withProviderFields(spec, { tags: { ...tags, chaos } });
+}
+
+/** The next patch release of all that a machine runs. */
+function newer(spec: Fields): Fields {
+  const versions = Object.entries((spec["versions"] ?? {}) as Record<string, string>);
+  const next = versions.map(([part, version]) => [part, nextPatch(version)]);
+  return { ...spec, versions: Object.fromEntries(next) as Fields };
+}
+
+function nextPatch(version: string): string {
+  return version.replace(/\d+$/, (patch) => String(Number(patch) + 1));
+}
+
+function resized(spec: Fields): Fields {
+  const isControlPlane = "controlPlane" in ((spec["versions"] ?? {}) as Fields);
+  if (isControlPlane) return spec;
+  return withProviderFields(spec, {
+    size: providerValue(spec)["size"] === "large" ? "medium" : "large",
+  });
+}
+
+/** By the first set's replicas; without a set, by a twin of the last Machine or without it. */
+function scaled(objects: readonly ManifestObject[], by: 1 | -1): ManifestObject[] {
+  const set = objects.find(({ spec }) => typeof spec["replicas"] === "number");
+  if (set !== undefined) {
+    const replicas = Number(set.spec["replicas"]) + by;
+    return objects.map((one) => (one === set ? { ...one, spec: { ...one.spec, replicas } } : one));
+  }
+  const last = objects.findLast(({ kind }) => kind === "Machine");
+  if (last === undefined) throw new Error("a scenario has a set or a Machine");
+  if (by < 0) return objects.filter((one) => one !== last);
+  const twin = { ...last, metadata: { ...last.metadata, name: `${last.metadata.name}-twin` } };
+  return [...objects, twin];
+}
+
+/** What the manifests say about machines, for the judge. */
+export function wantedMachines(objects: readonly ManifestObject[]): WantedMachines[] {
+  return objects.flatMap((object) => {
+    const spec = machineSpecOf(object);
+    if (spec === undefined) return [];
+    const { apiVersion: _api, kind: _kind, ...own } = providerValue(spec);
+    const fields = { ...own, ...((spec["versions"] ?? {}) as Fields) };
+    const { replicas } = object.spec;
+    return [
+      {
+        name: object.metadata.name,
+        replicas: object.kind === "Machine" ? undefined : Number(replicas ?? 1),
+        fields,
+      },
+    ];
+  });
+}

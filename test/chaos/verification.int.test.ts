@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { addTwin, clearFaults } from "../scenario/cloud-faults.js";
+import { repository, type Sandbox } from "../scenario/sandbox.js";
+import { type Boundary, startUpTo } from "./boundary.js";
+import { Stage } from "./campaign.js";
+import { killAt } from "./disturbance.js";
+import { makeMutant } from "./mutants.js";
+import { exitCodeOf, type Recovered, judgeAt, startRecovery } from "./recovery.js";
+import { verdictProblems } from "./verdict.js";
+
+const host = "workers-af5f5222-2-a830c4ef-1";
+
+/**
+ * The one thing that only a second look can see: the cloud carries out a create of the killed run
+ * after the rollback has looked, and before it says that it is done.
+ */
+describe("a create that comes while a rollback is verified", function () {
+  this.timeout(120_000);
+
+  /** A rollback that meets it before the second of the listings that have to agree. Answers how it ends and what is there. */
+  const rollBack = async (installation: string): Promise<[number, Recovered]> => {
+    const stage = new Stage(join(repository, "examples", "quickstart"), () => ({ installation }));
+    const { stack } = stage;
+    const operation = stage.operations.scale;
+    const start = (sandbox: Sandbox) => startRecovery(sandbox, stack, operation, "rollback");
+    const sandbox = (await stage.baseline("first")).copy();
+    try {
+      const create: Boundary = { side: "before", kind: "call", what: "create", name: host, nth: 1 };
+      await killAt(sandbox, operation, create, "tree");
+      // After the two that have to agree, one more decides that all is done.
+      const nth = (await listingsOf(sandbox.copy(), start)) - 1;
+      const last: Boundary = { side: "before", kind: "call", what: "list", name: null, nth };
+      const command = await startUpTo(sandbox, last, () => start(sandbox), "late");
+      addTwin(sandbox.cloudFile, "workers-af5f5222-0-a830c4ef-1", host);
+      clearFaults(sandbox.cloudFile);
+      const code = await exitCodeOf(command);
+      assert.ok(typeof code === "number", command.said);
+      return [code, await judgeAt(sandbox, stack, "previous", operation.previous)];
+    } finally {
+      await sandbox.close();
+      await stage.close();
+    }
+  };
+
+  /** How often an undisturbed rollback lists the whole cluster. */
+  const listingsOf = async (
+    sandbox: Sandbox,
+    start: (sandbox: Sandbox) => ReturnType<typeof startRecovery>,
+  ): Promise<number> => {
+    try {
+      const begin = sandbox.ledgerEnd();
+      const command = start(sandbox);
+      assert.equal(await exitCodeOf(command), 0, command.said);
+      const listings = ({ call, name }: { call: string; name: string | null }) =>
+        call === "list" && name === null;
+      return sandbox.ledger(begin).filter(listings).length;
+    } finally {
+      await sandbox.close();
+    }
+  };
+
+  it("is taken back as well, or told of", async () => {
+    const [code, { verdict }] = await rollBack(repository);
+    if (code === 3) assert.match(verdictProblems(verdict).join("\n"), new RegExp(host));
+    else assert.deepEqual([code, verdictProblems(verdict)], [0, []]);
+  });
+
+  it("is an orphan where nothing is verified", async () => {
+    const folder = makeMutant("noVerification");
+    try {
+      const [code, { verdict }] = await rollBack(folder);
+      assert.equal(code, 0);
+      assert.match(verdictProblems(verdict).join("\n"), new RegExp(`orphans: ${host}`));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});

@@ -1,0 +1,51 @@
+import { DatabaseSync } from "node:sqlite";
+
+/** A fault as the table `faults` of the local cloud has it; docs/local-cloud.md tells the modes. */
+export interface FaultRow {
+  readonly call: string;
+  readonly mode: string;
+  /** The whole name; null for calls that are about no single resource. */
+  readonly name: string | null;
+  /** How many such calls go well first. */
+  readonly skip: number;
+}
+
+/** Sets a fault as `capstan local fault --exact` does, without starting a command. */
+export function setFault(cloudFile: string, { call, mode, name, skip }: FaultRow): void {
+  edit(cloudFile, (database) =>
+    database
+      .prepare(
+        `INSERT INTO faults (call, modes, name, exact, skip, times, probability, seed)
+         VALUES (?, ?, ?, 1, ?, 1, 1, 0)`,
+      )
+      .run(call, mode, name, skip),
+  );
+}
+
+/** Forgets all faults as `capstan local fault --clear` does. */
+export function clearFaults(cloudFile: string): void {
+  edit(cloudFile, (database) => database.exec("DELETE FROM faults; DELETE FROM fault_uses"));
+}
+
+function edit(file: string, change: (database: DatabaseSync) => void): void {
+  const database = new DatabaseSync(file, { timeout: 5_000 });
+  try {
+    change(database);
+  } finally {
+    database.close();
+  }
+}
+
+/** A host appears like one that there is, under another name: a create that comes late. */
+export function addTwin(cloudFile: string, of: string, name: string): void {
+  edit(cloudFile, (database) =>
+    database
+      .prepare(
+        `INSERT INTO resources
+         SELECT 'host-late', kind, state, cluster, cluster_uid, ?2, 'late ' || token, spec, status,
+                created_ms, listed_ms, ready_ms, dies_ms, gone_ms
+         FROM resources WHERE name = ?1`,
+      )
+      .run(of, name),
+  );
+}
