@@ -75,6 +75,39 @@ describe("states of earlier releases", () => {
   });
 });
 
+describe("from schemaVersion 1 to 2", () => {
+  it("adds what rollback and history need, and loses nothing", () => {
+    const record = { target: { nodes: [] }, spent: { "web-1": 3 } };
+    assert.deepEqual(migrate(1, record, 2), {
+      kind: "current",
+      record: {
+        ...record,
+        direction: "forward",
+        by: "unknown",
+        digestKey: "",
+        deadlineAtMs: Number.MAX_SAFE_INTEGER,
+        summary: { create: 0, update: 0, delete: 0, lines: [] },
+        attempts: [],
+        history: [],
+      },
+    });
+  });
+
+  it("keeps what is there already", () => {
+    const migrated = migrate(1, { by: "ann@laptop", history: [{ number: 1 }] }, 2);
+    assert.ok(migrated.kind === "current");
+    const { by, history } = migrated.record;
+    assert.deepEqual([by, history], ["ann@laptop", [{ number: 1 }]]);
+  });
+
+  it("an open transaction of version 1 is gone on with, however long ago it was begun", () => {
+    const { transaction } = parseExport(golden("state-v1.json"), "default.quickstart");
+    assert.ok(transaction !== undefined);
+    assert.ok(transaction.deadlineAtMs > Date.UTC(2100, 0));
+    assert.deepEqual([transaction.direction, transaction.attempts], ["forward", []]);
+  });
+});
+
 describe("migrate", () => {
   const steps = {
     1: (record: JsonObject) => ({ ...record, second: true }),
