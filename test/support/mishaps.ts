@@ -98,7 +98,9 @@ export class CommandProcess {
     return this.next("look", resource) as LookMishap | undefined;
   }
 
+  /** Nothing for what a dead command has asked for: one mishap is enough. */
   nextBoot(): BootMishap | undefined {
+    if (!this.isAlive) return undefined;
     return this.planned("boot") as BootMishap | undefined;
   }
 
