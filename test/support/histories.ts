@@ -80,11 +80,15 @@ const accidents: fc.Arbitrary<Accident> = fc.oneof(
   }),
 );
 
-const traits: fc.Arbitrary<WorldTraits> = fc.record({
-  listingLagMs: fc.constantFrom(0, 0, 800),
-  remembersTokens: fc.boolean(),
-  parallel: fc.boolean(),
-});
+const traits: fc.Arbitrary<WorldTraits> = fc
+  .record({
+    listingLagMs: fc.constantFrom(0, 0, 800),
+    searchesLag: fc.boolean(),
+    remembersTokens: fc.boolean(),
+    parallel: fc.boolean(),
+  })
+  // A cloud that neither shows what it made nor remembers its token cannot be used by anybody.
+  .map((some) => ({ ...some, searchesLag: some.searchesLag && some.remembersTokens }));
 
 export const histories: fc.Arbitrary<History> = fc.record(
   {

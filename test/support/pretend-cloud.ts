@@ -18,6 +18,8 @@ import type { CommandProcess } from "./mishaps.js";
 export interface WorldTraits {
   /** How long a listing does not show a new resource, milliseconds. */
   readonly listingLagMs: number;
+  /** Whether looking for an identity is a listing too; an id always finds. */
+  readonly searchesLag: boolean;
   /** Tokens are remembered for ever, as on EC2: a create answers with what its token once made. */
   readonly remembersTokens: boolean;
   /** After a failure the engine still does what does not depend on it, as it was under way already. */
@@ -26,6 +28,7 @@ export interface WorldTraits {
 
 export const plainWorld: WorldTraits = {
   listingLagMs: 0,
+  searchesLag: false,
   remembersTokens: true,
   parallel: false,
 };
@@ -125,8 +128,10 @@ export class PretendCloud {
     const presence = await this.looking(process, `${who.kind} ${who.name}`, (): Presence => {
       const one = id === undefined ? undefined : this.get(id);
       if (one !== undefined) return { found: "one", resource: one };
-      const [first, ...others] = this.alive().filter(
-        (some) => sameJson(some.who, who) || some.who.token === who.token,
+      const searched = this.traits.searchesLag ? this.listable() : this.all();
+      const [first, ...others] = searched.filter(
+        ({ phase, who: found }) =>
+          phase !== "gone" && (sameJson(found, who) || found.token === who.token),
       );
       if (first === undefined || id !== undefined) return { found: "none" };
       if (others.length === 0) return { found: "one", resource: first };
@@ -138,11 +143,8 @@ export class PretendCloud {
   }
 
   private async list(process: CommandProcess, scope: InventoryScope): Promise<Observed[]> {
-    const hiddenAfterMs = this.clock.now() - this.traits.listingLagMs;
     const all = await this.looking(process, "the listing", () =>
-      [...this.stored.values()]
-        .filter(({ madeAtMs }) => this.traits.listingLagMs === 0 || madeAtMs <= hiddenAfterMs)
-        .map((stored) => this.now(stored))
+      this.listable()
         .filter(({ who }) => who.cluster === scope.cluster)
         .filter(({ who }) => [undefined, who.clusterUid].includes(scope.clusterUid)),
     );
@@ -279,6 +281,13 @@ export class PretendCloud {
     const changed = { ...stored, observed: { ...stored.observed, ...change } };
     this.stored.set(id, changed);
     return this.now(changed);
+  }
+
+  /** What listings show by now. */
+  private listable(): Observed[] {
+    const shownMs = this.clock.now() - this.traits.listingLagMs;
+    const shown = [...this.stored.values()].filter(({ madeAtMs }) => madeAtMs <= shownMs);
+    return shown.map((stored) => this.now(stored));
   }
 
   private all(): Observed[] {
