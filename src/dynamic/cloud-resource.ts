@@ -26,6 +26,8 @@ export interface BridgeRuntime {
    */
   readonly mode: "stepwise" | "inline";
   readonly readyTimeoutMs: number;
+  /** Ids that creations of this engine run have answered with: kept by the bridge itself. */
+  readonly served?: Set<string>;
   /** Told what happens to each resource, for progress output. */
   report?(event: ResourceEvent): void;
 }
@@ -51,9 +53,6 @@ const pollMs = 50;
  * each deletion, and an error protocol that never lets a resource out of sight.
  */
 export class CloudResource implements DynamicResource {
-  /** Ids that creations of this engine run have answered with. */
-  private readonly served = new Set<string>();
-
   constructor(
     private readonly provider: Pick<InfrastructureProvider, "verdict">,
     private readonly kind: string,
@@ -85,7 +84,7 @@ export class CloudResource implements DynamicResource {
     const who = whoOf(inputs);
     return this.reported("create", who.name, async () => {
       const resource = await this.findOrCreate(who, specOf(inputs));
-      this.served.add(resource.id);
+      this.runtime.served?.add(resource.id);
       const finished = await this.finish(resource, specOf(inputs));
       return { id: finished.id, outs: this.outputsOf(finished) };
     });
@@ -115,7 +114,7 @@ export class CloudResource implements DynamicResource {
     const who = whoOf(props);
     await this.reported("delete", who.name, async () => {
       // Find-or-create gives a resource to its own successor: what serves now must not be deleted.
-      if (this.served.has(id)) throw replacedByItself(this.kind, who, id);
+      if (this.runtime.served?.has(id) === true) throw replacedByItself(this.kind, who, id);
       const deadline = this.runtime.context.clock.now() + this.runtime.readyTimeoutMs;
       for (;;) {
         const presence = await this.locate(who, id);

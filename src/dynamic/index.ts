@@ -1,6 +1,11 @@
 import { makeProviders, type Providers } from "../../providers/index.js";
 import { CapstanError } from "../api/error.js";
-import { ancestorNamed, livenessOf } from "../engine/process-identity.js";
+import {
+  ancestorNamed,
+  deathNoticeMs,
+  livenessOf,
+  type ProcessIdentity,
+} from "../engine/process-identity.js";
 import { ambientStateDir, projectRoot } from "../engine/project.js";
 import { resourceFor } from "../engine/session.js";
 import { systemClock } from "../provider/clock.js";
@@ -10,24 +15,24 @@ import type { DynamicResource } from "./protocol.js";
 /** How long a create under a plain `pulumi` waits for readiness, unless CAPSTAN_TIMEOUT says otherwise. */
 const defaultTimeoutSeconds = 600;
 
-interface Shared {
-  readonly providers: Providers;
-  readonly runtime: BridgeRuntime;
-  readonly resources: Map<string, DynamicResource>;
-}
-
-let shared: Shared | undefined;
+let shared: { readonly providers: Providers; readonly runtime: BridgeRuntime } | undefined;
 
 /**
  * What Pulumi's stock dynamic host loads for each of our resources (see providerText): the resource
  * of a kind, in inline mode. Both are made once per host process, at the first call.
  */
 export function handler(kind: string): DynamicResource {
-  shared ??= { providers: ambientProviders(), runtime: inlineRuntime(), resources: new Map() };
-  const { providers, runtime, resources } = shared;
-  const known = resources.get(kind) ?? resourceFor(kind, providers.all, runtime);
-  resources.set(kind, known);
-  return known;
+  shared ??= { providers: ambientProviders(), runtime: inlineRuntime() };
+  return resourceFor(kind, shared.providers.all, shared.runtime);
+}
+
+/** A host without its engine serves nobody: nothing of what it still does would be recorded. */
+function endWith(engine: ProcessIdentity | undefined): void {
+  if (engine === undefined) return;
+  const watch = setInterval(() => {
+    if (livenessOf(engine) === "dead") process.exit(1);
+  }, deathNoticeMs / 2);
+  watch.unref();
 }
 
 /** The providers of the Pulumi project, and the state folder, that the host works for. */
@@ -37,9 +42,13 @@ function ambientProviders(): Providers {
   return makeProviders(ambientStateDir(env, process.cwd()), systemClock, { folder, env });
 }
 
-/** The stock host is never told to stop, so before each change it looks whether its engine lives. */
+/**
+ * The stock host is never told to stop: it looks whether its engine lives before each change, and all the
+ * while too, since a call that is under way must not take effect after somebody else has taken over.
+ */
 function inlineRuntime(): BridgeRuntime {
   const engine = ancestorNamed(process.pid, "pulumi");
+  endWith(engine);
   const seconds = Number(process.env["CAPSTAN_TIMEOUT"] ?? defaultTimeoutSeconds);
   return {
     context: {
@@ -55,6 +64,7 @@ function inlineRuntime(): BridgeRuntime {
       },
     },
     mode: "inline",
+    served: new Set(),
     readyTimeoutMs: (Number.isFinite(seconds) ? seconds : defaultTimeoutSeconds) * 1000,
   };
 }

@@ -3,6 +3,7 @@ import type { Plan } from "../plan/plan.js";
 import { makePlan } from "../plan/plan.js";
 import type { Target } from "../plan/target.js";
 import { emptied } from "../plan/wanted.js";
+import { timingOf } from "../provider/timing.js";
 import type { Inventory } from "./inventory.js";
 import { look } from "./look.js";
 import { Run, type RunOptions, type RunResult } from "./run.js";
@@ -54,6 +55,8 @@ export async function applyPlan(
   if (result.kind === "done") return { kind: "done", passes: result.passes };
   const failure = failureOf(plan, result);
   if (result.result !== "rollBack") return { kind: "stopped", result: result.result, failure };
+  // What a create whose answer was lost has made may be in a listing only, and listings lag.
+  await options.clock.sleep(timingOf(options.provider).listingLagMs, options.stop);
   return takeBack(result.state, failure, options);
 }
 

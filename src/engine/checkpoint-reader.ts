@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { JsonObject } from "../api/json.js";
 import { parseCheckpoint, showSecrets } from "./checkpoint.js";
-import { decrypt } from "./passphrase.js";
+import { decrypt } from "./stack-cipher.js";
 import type { StackKeys } from "./stack-keys.js";
 import type { Workspace } from "./workspace.js";
 

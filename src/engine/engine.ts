@@ -89,9 +89,10 @@ export class Engine {
    */
   async readState(stack: string): Promise<StackState> {
     if (!(await this.hasStack(stack))) return { ...emptyState, foreign: [] };
+    // Also where Pulumi is not needed to read the state: the next pass would stumble over it.
+    this.options.workspace.dropDamagedMetadata(stack);
     const deployment = await this.checkpoints.read(stack);
     if (deployment !== undefined) return stateOf(deployment, stack);
-    this.options.workspace.dropDamagedMetadata(stack);
     const args = ["stack", "export", "--show-secrets", "--stack", stack];
     const result = await this.run(args);
     if (result.code === 0) return parseExport(result.stdout, stack);

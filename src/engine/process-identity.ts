@@ -58,6 +58,9 @@ function programOf(pid: number): string | undefined {
   }
 }
 
+/** How soon after an engine's death the processes that it started have noticed it, milliseconds. */
+export const deathNoticeMs = 200;
+
 /** Linux counts process times in hundredths of a second (USER_HZ), whatever the kernel's own tick. */
 const ticksPerSecond = 100;
 

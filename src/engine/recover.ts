@@ -6,6 +6,7 @@ import { transactionKey } from "../transaction/pass.js";
 import { timingOf } from "../provider/timing.js";
 import { engineFailed, type HandlerSession, type StackEngine } from "./engine.js";
 import { reading } from "./look.js";
+import { deathNoticeMs } from "./process-identity.js";
 import type { StackState } from "./state.js";
 
 export interface RecoveryTools {
@@ -26,7 +27,7 @@ export async function settleLastCalls(
 ): Promise<void> {
   if (!engine.unsettled) return;
   const { longestCallMs, listingLagMs } = timingOf(provider);
-  await clock.sleep(longestCallMs + listingLagMs, signal);
+  await clock.sleep(deathNoticeMs + longestCallMs + listingLagMs, signal);
   engine.unsettled = false;
 }
 

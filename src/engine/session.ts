@@ -60,6 +60,7 @@ export function stepwiseSession(options: StepwiseOptions): HandlerSession {
     },
     mode: "stepwise",
     readyTimeoutMs: timeoutMs,
+    served: new Set(),
     report: (event) => options.report(event),
   };
   const resources = new Map<string, DynamicResource>();

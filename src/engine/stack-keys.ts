@@ -1,4 +1,4 @@
-import { deriveKey, fitsSalt, makeSalt, originOf } from "./passphrase.js";
+import { deriveKey, fitsSalt, makeSalt, originOf } from "./stack-cipher.js";
 import type { Workspace } from "./workspace.js";
 
 /** A key as it is kept in a file: useless to read with another passphrase or salt. */

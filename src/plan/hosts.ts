@@ -34,22 +34,30 @@ export interface HostQuestion {
   readonly planned?: { readonly name: string; readonly spec?: JsonObject };
   readonly sightings: Sightings;
   readonly spent: Spent;
+  /** Whether a host that failed is replaced. A rollback leaves what was so before. */
+  readonly heals: boolean;
 }
 
 /**
  * Architecture section 3: a recorded host that can follow is kept, under its recorded name;
  * otherwise a new generation is made beside it. Of several that can follow, the one that served before
  * does: it holds the machine's data, and every look comes to the same answer. A host that the cloud
- * positively shows as gone is followed by its next incarnation, whose token was never used. Pure.
+ * positively shows as gone, or as failed, is followed by its next incarnation, whose token was never
+ * used. Pure.
  */
 export function decideHost(provider: InfrastructureProvider, question: HostQuestion): HostDecision {
   const judged = judge(provider, question.recorded, question.wanted, question.sightings);
   const alive = judged.filter(({ gone }) => !gone);
-  const able = alive.filter(({ verdict }) => canServe(verdict));
+  const able = alive.filter(
+    ({ verdict, failed }) => canServe(verdict) && !(failed && question.heals),
+  );
   const serving = able.find(({ resource }) => resource.key === question.preferred) ?? able.at(-1);
   if (serving !== undefined) return { name: serving.resource.name, ...serve(serving) };
   const name = nextName(provider, question);
   const newest = alive.at(-1);
+  if (newest !== undefined && canServe(newest.verdict)) {
+    return { name, ...supersede(newest), reason: "its host failed in the cloud" };
+  }
   if (newest !== undefined) return { name, ...supersede(newest) };
   return judged.length > 0
     ? {

@@ -6,11 +6,12 @@ import {
   type GraphNode,
   inDependencyOrder,
   keyOf,
+  nodeKey,
   type NodeKey,
   type Ref,
   resolveRefs,
 } from "../graph/graph.js";
-import type { InfrastructureProvider } from "../provider/port.js";
+import type { InfrastructureProvider, Observed } from "../provider/port.js";
 import { canServe, judge, type Judged, serve, supersede } from "./judge.js";
 import type { FieldChange, Sightings } from "./step.js";
 import type { Wanted } from "./wanted.js";
@@ -35,6 +36,22 @@ export interface InfrastructurePlan {
   resolve<T extends Json>(spec: T): T;
 }
 
+/** What is known of the infrastructure there is. */
+export interface KnownInfrastructure {
+  readonly recorded: readonly RecordedResource[];
+  readonly unrecorded: readonly UnrecordedCreation[];
+  readonly sightings: Sightings;
+}
+
+/** What an engine was killed in, or forgot: the cloud shows it, or may have carried it out. */
+export interface UnrecordedCreation {
+  readonly kind: string;
+  readonly name: string;
+  readonly spec: JsonObject;
+  /** As the cloud shows it; absent while only an entry of a dead engine speaks of it. */
+  readonly found?: Pick<Observed, "id" | "status">;
+}
+
 /**
  * Decides for each node, in dependency order, whether its recorded resource serves on (as it is or
  * changed in place) or a new one is made beside it under a new name. Pure.
@@ -42,43 +59,90 @@ export interface InfrastructurePlan {
 export function planInfrastructure(
   provider: InfrastructureProvider,
   { infrastructure: nodes, isFrozen }: Pick<Wanted, "infrastructure" | "isFrozen">,
-  recorded: readonly RecordedResource[],
-  sightings: Sightings,
+  { recorded, unrecorded, sightings }: KnownInfrastructure,
 ): InfrastructurePlan {
   const finalKeys = new Map<NodeKey, NodeKey>();
-  const known = new Map<NodeKey, RecordedResource>();
+  const known = new Map<NodeKey, Existing>();
   const rename = <T extends Json>(spec: T): T =>
     resolveRefs(spec, (ref) => ({ ...ref, $ref: finalKeys.get(ref.$ref) ?? ref.$ref }));
   const resolve = <T extends Json>(spec: T): T =>
     resolveRefs(spec, (ref) => outputOf(known.get(ref.$ref), ref));
   const decisions = inDependencyOrder(nodes).map((node) => {
     const wanted = rename(node.spec);
-    const candidates = recorded.filter((resource) => isGenerationOf(node, resource));
+    const candidates = recorded.filter(
+      (resource) => !resource.deleting && isGenerationOf(node, resource),
+    );
     const resolved = resolve(wanted);
-    const judged = judge(provider, candidates, resolved, sightings);
-    const decision = decide(provider, { ...node, spec: wanted }, judged, isFrozen);
+    const decision = decide(
+      provider,
+      { ...node, spec: wanted },
+      {
+        judged: judge(provider, candidates, resolved, sightings),
+        interrupted: interruptedCreations(provider, node, { unrecorded, wanted: resolved }),
+        isFrozen,
+      },
+    );
     finalKeys.set(keyOf(node), keyOf(decision.node));
-    const current = candidates.find(({ key }) => key === keyOf(decision.node));
-    if (current !== undefined && sightings.get(current.key) !== "gone") {
-      known.set(current.key, current);
+    const key = keyOf(decision.node);
+    const current = candidates.find((one) => one.key === key);
+    if (current !== undefined && sightings.get(key) !== "gone") {
+      const status = (current.outputs["status"] ?? {}) as JsonObject;
+      known.set(key, { ...(current.id !== undefined && { id: current.id }), status });
     }
+    const found = unrecorded.find((one) => nodeKey(one.kind, one.name) === key)?.found;
+    if (current === undefined && found !== undefined) known.set(key, found);
     return decision;
   });
   return { decisions, rename, resolve };
 }
 
+/** What Refs to a resource stand for. */
+interface Existing {
+  readonly id?: string;
+  readonly status: JsonObject;
+}
+
+/** What there is or may be of one node. */
+interface Generations {
+  readonly judged: readonly Judged[];
+  readonly interrupted: readonly InterruptedCreation[];
+  readonly isFrozen: boolean;
+}
+
+/** An unrecorded creation of a generation of one node. */
+interface InterruptedCreation {
+  readonly name: string;
+  readonly canServe: boolean;
+}
+
+function interruptedCreations(
+  provider: InfrastructureProvider,
+  node: GraphNode,
+  { unrecorded, wanted }: Pick<KnownInfrastructure, "unrecorded"> & { readonly wanted: JsonObject },
+): InterruptedCreation[] {
+  return unrecorded
+    .filter((creation) => isGenerationOf(node, creation))
+    .map(({ kind, name, spec }) => ({
+      name,
+      canServe: canServe(provider.verdict(kind, spec, wanted)),
+    }));
+}
+
 function decide(
   provider: InfrastructureProvider,
   node: GraphNode,
-  judged: readonly Judged[],
-  isFrozen: boolean,
+  generations: Generations,
 ): InfrastructureDecision {
+  const { judged } = generations;
   const serving = judged.find(({ verdict, gone }) => !gone && canServe(verdict));
   if (serving !== undefined) {
     return { node: { ...node, name: serving.resource.name }, ...serve(serving) };
   }
   const [first] = judged;
-  if (first === undefined) return { node, kind: "create", changes: [], reason: "", stale: false };
+  if (first === undefined) {
+    const name = firstName(provider, node, generations);
+    return { node: { ...node, name }, kind: "create", changes: [], reason: "", stale: false };
+  }
   const lost = judged.find(({ gone }) => gone);
   if (lost !== undefined) {
     const reason = "it is gone from the cloud";
@@ -86,10 +150,21 @@ function decide(
     return { node: again, kind: "create", changes: [], reason, stale: true };
   }
   const superseded = supersede(first);
-  const isFree = isFrozen && !judged.some(({ resource }) => resource.name === node.name);
-  const next = isFree ? node.name : nextName(provider, node, judged);
-  const name = superseded.kind === "unsupported" ? first.resource.name : next;
+  const name =
+    superseded.kind === "unsupported" ? first.resource.name : nextName(provider, node, generations);
   return { node: { ...node, name }, ...superseded };
+}
+
+/** An interrupted creation that can serve is found again; one that cannot is left to be removed. */
+function firstName(
+  provider: InfrastructureProvider,
+  node: GraphNode,
+  generations: Generations,
+): string {
+  const found = generations.interrupted.find((creation) => creation.canServe);
+  if (found !== undefined) return found.name;
+  const isTaken = generations.interrupted.some(({ name }) => name === node.name);
+  return isTaken ? nextName(provider, node, generations) : node.name;
 }
 
 /**
@@ -99,9 +174,13 @@ function decide(
 function nextName(
   provider: InfrastructureProvider,
   node: GraphNode,
-  judged: readonly Judged[],
+  { judged, interrupted, isFrozen }: Generations,
 ): string {
-  const taken = new Set(judged.map(({ resource }) => resource.name));
+  const taken = new Set([
+    ...judged.map(({ resource }) => resource.name),
+    ...interrupted.filter((creation) => !creation.canServe).map(({ name }) => name),
+  ]);
+  if (isFrozen && !taken.has(node.name)) return node.name;
   let hash = generationHash(provider, node.kind, node.spec);
   for (let count = 1; taken.has(`${node.name}-${hash}`); count += 1) {
     hash = digestOf([hash, count], hash.length);
@@ -110,15 +189,17 @@ function nextName(
 }
 
 /** Generations of one node share its name; later ones carry a hash behind it. */
-function isGenerationOf(node: GraphNode, resource: RecordedResource): boolean {
-  if (resource.kind !== node.kind || resource.deleting) return false;
+function isGenerationOf(
+  node: GraphNode,
+  resource: Pick<RecordedResource, "kind" | "name">,
+): boolean {
+  if (resource.kind !== node.kind) return false;
   const rest = resource.name.slice(node.name.length);
   return resource.name.startsWith(node.name) && /^(-[0-9a-f]{8})?$/.test(rest);
 }
 
-function outputOf(resource: RecordedResource | undefined, ref: Ref): Json {
-  if (resource === undefined) return unknownValue;
-  if (ref.output === "id") return resource.id ?? unknownValue;
-  const status = (resource.outputs["status"] ?? {}) as JsonObject;
-  return status[ref.output] ?? unknownValue;
+function outputOf(existing: Existing | undefined, ref: Ref): Json {
+  if (existing === undefined) return unknownValue;
+  if (ref.output === "id") return existing.id ?? unknownValue;
+  return existing.status[ref.output] ?? unknownValue;
 }

@@ -7,6 +7,8 @@ import { type RecordedResource, recordedSpec } from "./target.js";
 export interface Judged {
   readonly resource: RecordedResource;
   readonly gone: boolean;
+  /** The cloud says that it never will run. */
+  readonly failed: boolean;
   readonly verdict: Verdict;
   readonly changes: readonly FieldChange[];
   /** The record differs from the cloud and has to be read again before it is changed. */
@@ -33,6 +35,7 @@ export function judge(
     return {
       resource,
       gone: sighting === "gone",
+      failed: sighting !== undefined && sighting !== "gone" && sighting.phase === "failed",
       verdict,
       changes: changesOf(verdict, current, wanted),
       stale: hasDrifted(sighting, record),

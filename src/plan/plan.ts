@@ -11,7 +11,7 @@ import {
   machineChanges,
 } from "./changes.js";
 import { entryOf } from "./history.js";
-import { decideHost, type HostDecision, isHostOf, machineKey, spendIncarnations } from "./hosts.js";
+import { decideHost, type HostDecision, machineKey, spendIncarnations } from "./hosts.js";
 import { type InfrastructureDecision, planInfrastructure } from "./infrastructure.js";
 import type { Sightings, Step } from "./step.js";
 import {
@@ -27,6 +27,7 @@ import {
   type TransactionRecord,
 } from "./target.js";
 import { summaryOf } from "./tree.js";
+import { plannedHost, spentSoFar, unknownResources, unrecordedCreations } from "./unrecorded.js";
 import { crossingHosts, type StepUndo, undoOf } from "./undo.js";
 import { clusterIn, type Wanted, wantedBy, type Wish } from "./wanted.js";
 
@@ -102,12 +103,11 @@ export function makePlan(input: PlanInput): Plan {
   const { provider, prior, sightings } = input;
   const wanted = wantedBy(input.wish, provider, prior.transaction?.target.machines ?? []);
   const recorded = cloudResources(prior);
-  const infrastructure = planInfrastructure(
-    provider,
-    wanted,
-    recorded.filter(({ kind }) => kind !== provider.hostKind),
+  const infrastructure = planInfrastructure(provider, wanted, {
+    recorded: recorded.filter(({ kind }) => kind !== provider.hostKind),
+    unrecorded: unrecordedCreations(input),
     sightings,
-  );
+  });
   const spent = spentSoFar(input);
   const decided = wanted.machines.map((machine) => {
     const referenced = infrastructure.rename(wanted.hosts.get(machine.name) ?? {});
@@ -120,6 +120,7 @@ export function makePlan(input: PlanInput): Plan {
       ...preferredHost(input, machine.name),
       sightings,
       spent,
+      heals: input.direction === "forward",
       ...plannedHost(input, machine.name),
     });
     return {
@@ -203,7 +204,7 @@ function assemble(
     cluster: target.cluster,
   };
   const names = hosts.map(({ decision }) => decision.name);
-  const { abandoned, strangers } = unknownResources(input, targetKeys);
+  const { abandoned, strangers } = unknownResources(input, target);
   const transaction = transactionOf(input, digest, {
     steps,
     spent: spendIncarnations(spentSoFar(input), names),
@@ -289,40 +290,6 @@ function endedAttempt({ direction, nowMs, failure }: PlanInput, last: Transactio
   return entryOf(last, nowMs, { kind, failure: failure ?? "it was interrupted" });
 }
 
-/**
- * Everything alive that neither state nor target knows. With a recorded cluster UID it is ours, left
- * by an apply whose engine forgot it; interrupted creations are resolved by themselves. Without a
- * record it may be anybody's of that name.
- */
-function unknownResources(
-  { prior, strangers }: PlanInput,
-  wanted: ReadonlySet<NodeKey>,
-): Pick<Plan, "abandoned" | "strangers"> {
-  const known = new Set<NodeKey>([...wanted, ...prior.pending.map(({ key }) => key)]);
-  const unknown = strangers.filter(
-    ({ phase, who }) => phase !== "gone" && !known.has(nodeKey(who.kind, who.name)),
-  );
-  const ours = ({ who }: Observed) => who.clusterUid === prior.transaction?.clusterUid;
-  return {
-    abandoned: unknown.filter(ours).map(({ id, who }) => ({ id, who })),
-    strangers: unknown
-      .filter((observed) => !ours(observed))
-      .map(({ id, who }) => `${who.kind} ${who.name} (${id})`),
-  };
-}
-
-/** With a lost state the cloud itself remembers which incarnations there were in this cluster's life. */
-function spentSoFar({ prior, provider, strangers, newClusterUid }: PlanInput): Spent {
-  if (prior.transaction !== undefined) return prior.transaction.spent;
-  const hosts = strangers.filter(
-    ({ who }) => who.kind === provider.hostKind && who.clusterUid === newClusterUid,
-  );
-  return spendIncarnations(
-    {},
-    hosts.map(({ who }) => who.name),
-  );
-}
-
 type Decision = Pick<InfrastructureDecision | HostDecision, "kind" | "changes" | "reason">;
 
 /** A node that nothing was decided about is a component: it comes and goes with its hosts. */
@@ -383,27 +350,6 @@ function preferredHost({ wish, prior }: PlanInput, machine: string) {
   const target = wish.kind === "recorded" ? wish.target : prior.revision?.target;
   const host = target?.machines.find(({ name }) => name === machine)?.host;
   return host === undefined ? {} : { preferred: host };
-}
-
-/**
- * A host that is to be found rather than made: planned by an unfinished transaction, unless the
- * cloud shows that it lived and died; or, without any record, what the cloud holds of the machine.
- */
-function plannedHost({ prior, provider, strangers }: PlanInput, machine: string) {
-  const last = prior.transaction;
-  if (last === undefined) {
-    const found = strangers.find(
-      ({ who, phase }) =>
-        phase !== "gone" && who.kind === provider.hostKind && isHostOf(machine, who.name),
-    );
-    return found === undefined ? {} : { planned: { name: found.who.name } };
-  }
-  if (last.number === prior.revision?.number) return {};
-  const key = last.target.machines.find(({ name }) => name === machine)?.host;
-  const node = last.target.nodes.find((one) => keyOf(one) === key);
-  if (node === undefined) return {};
-  const died = strangers.some(({ who, phase }) => who.name === node.name && phase === "gone");
-  return died ? {} : { planned: { name: node.name, spec: node.spec } };
 }
 
 function refuseUnsupported(

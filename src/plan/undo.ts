@@ -1,6 +1,7 @@
 import semver from "semver";
 import { CapstanError } from "../api/error.js";
-import { keyOf, type NodeKey } from "../graph/graph.js";
+import type { JsonObject } from "../api/json.js";
+import { isRef, keyOf, type NodeKey } from "../graph/graph.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import { machineKey } from "./hosts.js";
 import { canServe } from "./judge.js";
@@ -152,17 +153,13 @@ function undoOfUpdate(key: NodeKey, question: UndoQuestion): Answer {
     : { class: "compensable", reason: `taken back by making a new one: ${why}` };
 }
 
-/** What a Ref stands for is not known here and is no change of the step's: it counts as the same. */
-function withRefsOf(
-  wanted: RecordedResource["inputs"],
-  recorded: RecordedResource["inputs"],
-): RecordedResource["inputs"] {
+/** What is there, with the Refs of what is wanted where it has them: what they stand for is not known. */
+function withRefsOf(wanted: JsonObject, actual: JsonObject): JsonObject {
   return Object.fromEntries(
-    Object.entries(recorded).map(([path, value]) => {
-      const other = wanted[path];
-      const isReference = typeof other === "object" && other !== null && "$ref" in other;
-      return [path, isReference ? other : value];
-    }),
+    Object.entries(actual).map(([path, value]) => [
+      path,
+      isRef(wanted[path]) ? wanted[path] : value,
+    ]),
   );
 }
 

@@ -65,7 +65,9 @@ describe("a cluster over time", () => {
     const property = fc.asyncProperty(histories, async (history) => {
       const engine = new PretendEngine();
       const wish = desiredFleet(await happen(engine, history));
-      await engine.settle(wish);
+      // What an interrupted creation left may not be able to serve any more: that is found out on the way.
+      const outcome = await engine.up(wish);
+      if (outcome.kind !== "done") await engine.settle(wish);
       const again = await engine.plan(wish);
       assert.equal(planSummary(again), "No changes: objects, state and cloud agree.");
       assert.deepEqual(
@@ -84,7 +86,7 @@ describe("a cluster over time", () => {
       );
       assert.deepEqual(again.strangers, []);
     });
-    await assertAsyncLaw(property, 100);
+    await assertAsyncLaw(property, 70);
   });
 
   it("law 2: an empty plan that is applied anyway touches nothing", async () => {
@@ -98,7 +100,7 @@ describe("a cluster over time", () => {
       assert.equal(engine.calls.length, calls);
       assert.equal(JSON.stringify(engine.prior), before, "the record changed");
     });
-    await assertAsyncLaw(property, 30);
+    await assertAsyncLaw(property, 20);
   });
 
   it("law 7: every step of a plan has a line in its tree, and an undisturbed apply does them all", async () => {
@@ -108,7 +110,7 @@ describe("a cluster over time", () => {
       const { prior } = engine;
       const plan = await engine.plan(wish);
       const since = engine.calls.length;
-      await engine.apply(plan);
+      const outcome = await engine.apply(plan);
       const lines = new Set(planTree(plan).flatMap(({ key }) => key ?? []));
       const named = plan.machines.flatMap(({ machine, supersedes }) => [machine, supersedes]);
       const machines = new Set(named.map((name) => `Machine/${name}`));
@@ -118,14 +120,13 @@ describe("a cluster over time", () => {
         assert.ok(visible, `${kind} ${key} has no line in the tree`);
       }
       const done = new Set(engine.calls.slice(since).map(({ call, key }) => `${call} ${key}`));
-      const recorded = new Set(prior.resources.map(({ key }) => key));
-      const created = plan.steps.filter(({ kind, key }) => kind === "create" && !recorded.has(key));
-      const pending = new Set(prior.pending.map(({ key }) => key));
-      for (const { key } of created.filter((one) => !pending.has(one.key))) {
+      const found = new Set([...prior.resources, ...prior.pending].map(({ key }) => key));
+      for (const { kind, key } of outcome.kind === "done" ? plan.steps : []) {
+        if (kind !== "create" || found.has(key)) continue;
         assert.ok(done.has(`create ${key}`), `create ${key} was planned, not done`);
       }
     });
-    await assertAsyncLaw(property, 60);
+    await assertAsyncLaw(property, 40);
   });
 
   it("incarnations only rise, and no name ever stands for two hosts", async () => {
@@ -149,6 +150,6 @@ describe("a cluster over time", () => {
         );
       }
     });
-    await assertAsyncLaw(property, 80);
+    await assertAsyncLaw(property, 50);
   });
 });

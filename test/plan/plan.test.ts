@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { isCapstanError } from "../../src/api/error.js";
 import { sameJson, type JsonObject } from "../../src/api/json.js";
+import { planRecorded } from "../../src/engine/apply.js";
 import type { Plan } from "../../src/plan/plan.js";
 import type { InfrastructureProvider } from "../../src/provider/port.js";
 import {
@@ -258,6 +259,55 @@ describe("a host that is gone from the cloud", () => {
     const engine = await running(...objects);
     await engine.settle(desiredOf([cluster(), objects[0]!]));
     assert.deepEqual(stepsOf(await plan(engine, ...objects)), ["create LocalHost/web-#-2"]);
+  });
+});
+
+describe("a host that failed", () => {
+  const failing: readonly Mishap[] = [{ at: "boot", number: 0, what: "fails" }];
+  const grown = [machine("cp", { controlPlane: "1.35.0" }), machine("web")];
+
+  /** Past its point of no return, so that the failed host is not taken back. */
+  const stuck = async () => {
+    const engine = await running(machine("cp", { controlPlane: "1.34.2" }));
+    const outcome = await engine.up(desiredOf([cluster(), ...grown]), failing);
+    assert.ok(outcome.kind === "stopped" && outcome.result === "forwardOnly");
+    return engine;
+  };
+
+  it("is followed by its next incarnation", async () => {
+    const engine = await stuck();
+    const heal = await plan(engine, ...grown);
+    assert.deepEqual(stepsOf(heal), ["create LocalHost/web-#-2", "delete LocalHost/web-#-1"]);
+    assert.equal(heal.machines.at(-1)?.reason, "its host failed in the cloud");
+    await engine.settle(desiredOf([cluster(), ...grown]));
+    assert.equal((await plan(engine, ...grown)).empty, true);
+  });
+
+  it("is left as it is by a rollback: it was so before", async () => {
+    const engine = await stuck();
+    const { transaction } = engine.prior;
+    assert.ok(transaction !== undefined);
+    const { provider, clock } = engine;
+    const back = await planRecorded(
+      transaction.target,
+      { ...engine.prior, foreign: [] },
+      {
+        ...{ provider, clock, stop: new AbortController().signal },
+        ...{ by: "user@host", deadlineMs: 60_000, direction: "back" },
+      },
+    );
+    assert.deepEqual(back.steps, []);
+  });
+
+  it("and that nothing recorded is not waited for", async () => {
+    const engine = await running(machine("cp", { controlPlane: "1.34.2" }));
+    const wanted = [machine("cp", { controlPlane: "1.34.2" }), machine("web")];
+    const killed = { at: "call", number: 0, what: "killAfter" } as const;
+    await engine.up(desiredOf([cluster(), ...wanted]), [...failing, killed]);
+    engine.clock.advance(1_000);
+    assert.deepEqual(stepsOf(await plan(engine, ...wanted)), ["create LocalHost/web-#-2"]);
+    await engine.settle(desiredOf([cluster(), ...wanted]));
+    assert.equal(engine.hosts().length, 2);
   });
 });
 

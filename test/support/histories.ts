@@ -1,12 +1,15 @@
 import fc from "fast-check";
-import { canonicalJson, type Json, type JsonObject } from "../../src/api/json.js";
+import { digestOf } from "../../src/api/digest.js";
+import { canonicalJson, type Json, type JsonObject, sameJson } from "../../src/api/json.js";
 import { isRef, keyOf, resolveRefs } from "../../src/graph/graph.js";
 import { canServe } from "../../src/plan/judge.js";
 import { cloudResources, type PriorState, type Target } from "../../src/plan/target.js";
 import type { RunEvent } from "../../src/engine/run.js";
+import type { Observed } from "../../src/provider/port.js";
+import { testCluster } from "./manifests.js";
 import { desiredFleet, type Fleet, smallFleets } from "./fleet.js";
 import { bootMishaps, callMishaps, lookMishaps, type Mishap } from "./mishaps.js";
-import type { WorldTraits } from "./pretend-cloud.js";
+import { timing, type WorldTraits } from "./pretend-cloud.js";
 import { type EngineSetup, type Outcome, outcomeText, PretendEngine } from "./pretend-engine.js";
 
 /** What happens behind everybody's back before a command. */
@@ -27,10 +30,19 @@ export interface Command {
 export const waysOut = ["same", "old", "third", "rollback"] as const;
 export type WayOut = (typeof waysOut)[number];
 
+/**
+ * Somebody else's resource: without marks, of another cluster, of an earlier cluster of this name, or
+ * one that carries the very token that a host of ours will have.
+ */
+export const neighbours = ["unmarked", "otherCluster", "otherLife", "sameToken"] as const;
+export type Neighbour = (typeof neighbours)[number];
+
 /** The life of a cluster from a quiet beginning through trouble to a quiet end. JSON data. */
 export interface History {
   readonly traits: WorldTraits;
   readonly before?: Fleet;
+  /** Whose resources stand beside it once `before` is reached. */
+  readonly neighbours?: readonly Neighbour[];
   readonly commands: readonly Command[];
   readonly wayOut: WayOut;
   readonly third: Fleet;
@@ -70,7 +82,7 @@ const accidents: fc.Arbitrary<Accident> = fc.oneof(
 
 const traits: fc.Arbitrary<WorldTraits> = fc.record({
   listingLagMs: fc.constantFrom(0, 0, 800),
-  remembersTokens: fc.constant(true),
+  remembersTokens: fc.boolean(),
   parallel: fc.boolean(),
 });
 
@@ -108,11 +120,13 @@ export async function breachesOf(history: History, setup: LifeSetup = {}): Promi
   const engine = new PretendEngine({ ...rest, traits: history.traits, tell: tellTo(trace) });
   const life = new Life(engine, trace);
   if (history.before !== undefined) await life.quietly("up", history.before);
+  for (const neighbour of history.neighbours ?? []) life.plant(neighbour);
   for (const { verb, fleet, accidents: before, mishaps: during } of history.commands) {
     for (const accident of before) happen(engine, accident);
     await life.run(verb, fleet, during);
   }
   await life.getOut(history);
+  life.mustHaveLeftAlone();
   return [...engine.cloud.watch.violations, ...life.breaches];
 }
 
@@ -148,18 +162,52 @@ class Life {
   readonly breaches: string[] = [];
   private lastWish: Fleet | undefined;
   private callsBefore = 0;
+  private readonly planted: Observed[] = [];
 
   constructor(
     private readonly engine: PretendEngine,
     private readonly trace: (line: string) => void,
   ) {}
 
-  async run(verb: Command["verb"], fleet: Fleet, during: readonly Mishap[]): Promise<Outcome> {
+  /** Beside a machine "db-0" of ours, which it looks as much alike as it can. */
+  plant(neighbour: Neighbour): void {
+    const { cloud, provider } = this.engine;
+    const kind = provider.hostKind;
+    const [uid = "uid-1"] = cloud.watch.uids;
+    const about = {
+      unmarked: ["", ""],
+      otherCluster: ["default/other", "uid-other"],
+      otherLife: [`default/${testCluster}`, "uid-before"],
+      sameToken: ["default/other", "uid-other"],
+    }[neighbour];
+    const [cluster = "", clusterUid = ""] = about;
+    const name = neighbour === "unmarked" ? "" : "db-0-a830c4ef-1";
+    const token = digestOf([neighbour === "sameToken" ? uid : clusterUid, kind, name], 32);
+    const spec = { size: "small", tags: { of: "somebody else" } };
+    this.planted.push(cloud.plant({ cluster, clusterUid, kind, name, token }, spec));
+  }
+
+  /** Law 5, seen from those whom it protects. */
+  mustHaveLeftAlone(): void {
+    for (const planted of this.planted) {
+      if (sameJson(this.engine.cloud.get(planted.id), planted)) continue;
+      this.breaches.push(`law 5: ours only: ${planted.id} of somebody else was changed`);
+    }
+  }
+
+  /** Undefined for a rollback that has nothing to take back, or must not any more. */
+  async run(
+    verb: Command["verb"],
+    fleet: Fleet,
+    during: readonly Mishap[],
+  ): Promise<Outcome | undefined> {
     const { engine } = this;
+    // Nobody starts the next command before listings show what the last one has done.
+    engine.clock.advance(timing.listingLagMs);
     const before = engine.prior;
     this.callsBefore = engine.calls.length;
     if (verb === "rollback") {
-      if (!(await engine.canRollBack())) return { kind: "done", passes: 0 };
+      if (!(await engine.canRollBack())) return undefined;
       this.trace("capstan rollback");
       const outcome = await engine.rollback(during);
       this.judge(outcome, before);
@@ -175,22 +223,22 @@ class Life {
   /** With nothing going wrong a command has to do what it is for, at once. */
   async quietly(verb: Command["verb"], fleet: Fleet): Promise<void> {
     const outcome = await this.run(verb, fleet, []);
+    if (outcome === undefined) return;
     const wanted = verb === "up" ? "done" : "rolledBack";
-    if (outcome.kind !== wanted)
+    if (outcome.kind !== wanted) {
       this.blame(`an undisturbed ${verb} ended: ${outcomeText(outcome)}`);
+    } else if (verb === "up" && !(await this.engine.plan(desiredFleet(fleet))).empty) {
+      this.blame("a plan is not empty after it was applied");
+    }
   }
 
   /** Recovery, and that nothing is left to do afterwards. */
   async getOut({ wayOut, before, third }: History): Promise<void> {
-    this.engine.cloud.endBroken();
+    this.engine.cloud.endStuck();
     const same = this.lastWish ?? third;
     const fleet = { same, old: before ?? third, third, rollback: same }[wayOut];
-    if (wayOut === "rollback" && (await this.engine.canRollBack())) {
-      await this.quietly("rollback", fleet);
-    }
+    if (wayOut === "rollback") await this.quietly("rollback", fleet);
     await this.quietly("up", fleet);
-    const again = await this.engine.plan(desiredFleet(fleet));
-    if (!again.empty) this.blame("a plan is not empty after it was applied");
   }
 
   private judge(outcome: Outcome, before: PriorState, fleet?: Fleet): void {

@@ -38,7 +38,8 @@ export interface HistoryLaw<T> {
 
 /**
  * Checks a law on random histories. One that breaks it is shrunk and written to .setup/reproducers;
- * CAPSTAN_REPRODUCE=<file> runs that one alone, and tells what happens in it.
+ * CAPSTAN_REPRODUCE=<file> runs that one alone, and tells what happens in it; CAPSTAN_RUNS_TIMES=<n>
+ * runs n times as many.
  */
 export async function assertHistoryLaw<T>(about: HistoryLaw<T>): Promise<void> {
   const { law, histories, numRuns } = about;
@@ -52,7 +53,7 @@ export async function assertHistoryLaw<T>(about: HistoryLaw<T>): Promise<void> {
   }
   const property = fc.asyncProperty(histories, (history) => about.check(history, () => {}));
   const { failed, seed, counterexample, errorInstance } = await fc.check(property, {
-    numRuns,
+    numRuns: numRuns * Number(process.env["CAPSTAN_RUNS_TIMES"] ?? 1),
     ...givenSeed(),
   });
   if (!failed) return;

@@ -103,11 +103,10 @@ export class PretendCloud {
     this.put(id, { phase: "gone" });
   }
 
-  /** Ends every host that does not run and never will. */
-  endBroken(): void {
+  /** Ends every host that neither runs nor fails, and never will. */
+  endStuck(): void {
     for (const [id, { boot }] of this.stored) {
-      const isBroken = boot.phase === "failed" || boot.atMs === Number.POSITIVE_INFINITY;
-      if (isBroken) this.kill(id);
+      if (boot.atMs === Number.POSITIVE_INFINITY) this.kill(id);
     }
   }
 

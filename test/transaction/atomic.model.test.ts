@@ -1,16 +1,146 @@
 import assert from "node:assert/strict";
-import { breachesOf, histories } from "../support/histories.js";
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import fc from "fast-check";
+import type { Fleet } from "../support/fleet.js";
+import {
+  breachesOf,
+  type History,
+  histories,
+  type Neighbour,
+  waysOut,
+} from "../support/histories.js";
 import { assertHistoryLaw } from "../support/laws.js";
+import { bootMishaps, callMishaps, type Mishap } from "../support/mishaps.js";
+import { plainWorld } from "../support/pretend-cloud.js";
+import { desiredFleet } from "../support/fleet.js";
+import { PretendEngine } from "../support/pretend-engine.js";
 
-const runs = Number(process.env["N"] ?? 300);
+const small = { tags: {}, size: "small", controlPlane: "1.34.2" };
+const nothingElse = { sets: {}, deployments: {} };
+const member: Fleet = {
+  cluster: { cidr: "10.0.0.0/16" },
+  machines: { "cp-0": small },
+  ...nothingElse,
+};
+const withWorker: Fleet = { ...member, machines: { "cp-0": small, "db-0": { diskGib: 20 } } };
+/** Updates one host in place, replaces one, makes two and deletes one. */
+const changed: Fleet = {
+  ...member,
+  machines: { "cp-0": { ...small, tags: { team: "a" } } },
+  deployments: { web: { replicas: 2, template: { size: "small" } } },
+};
+
+const lawful = async (history: History, trace: (line: string) => void) =>
+  assert.deepEqual(await breachesOf(history, { trace }), []);
 
 describe("success or nothing", () => {
-  it("laws 3, 5, 6, 7, 8 hold whatever happens", async () => {
-    await assertHistoryLaw({
+  it("laws 3, 6, 7, 8 hold whatever goes wrong, however often, and whatever is run then", () =>
+    assertHistoryLaw({
       law: "atomic",
       histories,
-      numRuns: runs,
-      check: async (history, trace) => assert.deepEqual(await breachesOf(history, { trace }), []),
+      numRuns: 600,
+      check: lawful,
+    })).timeout(300_000);
+
+  it("law 5: what others have beside us is never touched", async () => {
+    const neighbours = fc.subarray<Neighbour>(["unmarked", "otherCluster", "otherLife"], {
+      minLength: 1,
     });
-  }).timeout(600_000);
+    const beside = fc
+      .tuple(histories, neighbours)
+      .map(([history, some]): History => ({ before: member, ...history, neighbours: some }));
+    await assertHistoryLaw({
+      law: "neighbours",
+      histories: beside,
+      numRuns: 100,
+      check: lawful,
+    });
+  }).timeout(120_000);
+
+  it("law 5: not even one that carries a token of ours; then nothing is achieved, and that is said", async () => {
+    const impostor = histories.map((history): History => ({
+      ...history,
+      before: member,
+      neighbours: ["sameToken"],
+    }));
+    await assertHistoryLaw({
+      law: "impostor",
+      histories: impostor,
+      numRuns: 60,
+      check: async (history, trace) => {
+        const breaches = await breachesOf(history, { trace });
+        assert.deepEqual(
+          breaches.filter((one) => !one.startsWith("law 3: an undisturbed")),
+          [],
+        );
+      },
+    });
+  }).timeout(120_000);
+});
+
+describe("one mishap at every place there is", () => {
+  const scenarios: { name: string; before?: Fleet; after: Fleet; first?: readonly Mishap[] }[] = [
+    { name: "a first creation", after: withWorker },
+    { name: "a change", before: withWorker, after: changed },
+    {
+      name: "a rollback",
+      before: withWorker,
+      after: changed,
+      first: [{ at: "boot", number: 1, what: "fails" }],
+    },
+  ];
+  for (const { name, before, after, first = [] } of scenarios) {
+    it(`of ${name}`, async () => {
+      const places = await placesIn(before, after, first);
+      assert.ok(places.length > 60, `${places.length} places are too few to be all`);
+      for (const [index, mishap] of places.entries()) {
+        const breaches = await breachesOf({
+          traits: { ...plainWorld, parallel: index % 2 === 0 },
+          ...(before !== undefined && { before }),
+          commands: [{ verb: "up", fleet: after, accidents: [], mishaps: [...first, mishap] }],
+          wayOut: waysOut[index % waysOut.length] ?? "same",
+          third: member,
+        });
+        assert.deepEqual(breaches, [], `${JSON.stringify(mishap)}, then ${index % 4}`);
+      }
+    }).timeout(120_000);
+  }
+});
+
+/** Everything that can go wrong once in a command, wherever an otherwise undisturbed one gets to. */
+async function placesIn(
+  before: Fleet | undefined,
+  after: Fleet,
+  first: readonly Mishap[],
+): Promise<Mishap[]> {
+  const engine = new PretendEngine();
+  if (before !== undefined) await engine.settle(desiredFleet(before));
+  await engine.up(desiredFleet(after), first);
+  const { call, write, look, boot } = engine.lastProcess.reached;
+  const numbers = (count: number) => Array.from({ length: count }, (_, number) => number);
+  return [
+    ...numbers(call).flatMap((number) =>
+      callMishaps.map((what): Mishap => ({ at: "call", number, what })),
+    ),
+    ...numbers(write).flatMap((number) =>
+      (["killBefore", "killAfter"] as const).map((what): Mishap => ({ at: "write", number, what })),
+    ),
+    ...numbers(look).map((number): Mishap => ({ at: "look", number, what: "unknown" })),
+    ...numbers(boot).flatMap((number) =>
+      bootMishaps.map((what): Mishap => ({ at: "boot", number, what })),
+    ),
+  ];
+}
+
+describe("histories that broke a law once", () => {
+  const folder = fileURLToPath(new URL("../../../test/transaction/histories/", import.meta.url));
+  for (const file of readdirSync(folder)) {
+    it(file.replace(/\.json$/, "").replaceAll("-", " "), async () => {
+      const { history } = JSON.parse(readFileSync(`${folder}${file}`, "utf8")) as {
+        history: History;
+      };
+      assert.deepEqual(await breachesOf(history), []);
+    });
+  }
 });

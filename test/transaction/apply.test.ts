@@ -1,0 +1,210 @@
+import assert from "node:assert/strict";
+import { cloudResources } from "../../src/plan/target.js";
+import { standingOf } from "../../src/transaction/lifecycle.js";
+import { cluster, desiredOf, machine, type Manifest } from "../support/manifests.js";
+import type { Mishap } from "../support/mishaps.js";
+import { plainWorld } from "../support/pretend-cloud.js";
+import { type EngineSetup, outcomeText, PretendEngine } from "../support/pretend-engine.js";
+
+const wish = (...objects: Manifest[]) => desiredOf([cluster(), ...objects]);
+const member = machine("cp", { controlPlane: "1.34.2" });
+const before = wish(member, machine("web"));
+const after = wish(member, machine("web", { size: "large" }));
+const upgraded = wish(machine("cp", { controlPlane: "1.35.0" }), machine("web", { size: "large" }));
+
+async function running(setup: EngineSetup = {}): Promise<PretendEngine> {
+  const engine = new PretendEngine(setup);
+  await engine.settle(before);
+  return engine;
+}
+
+/** Names of the hosts that are alive, without hashes. */
+function hosts(engine: PretendEngine): string[] {
+  return engine.hosts().map(({ who }) => who.name.replace(/-[0-9a-f]{8}-/, "."));
+}
+
+/** Nothing was forbidden, and cloud and state hold the same. */
+function assertSound(engine: PretendEngine): void {
+  assert.deepEqual(engine.cloud.watch.violations, []);
+  assert.deepEqual(
+    engine
+      .alive()
+      .map(({ id }) => id)
+      .sort(),
+    cloudResources(engine.prior)
+      .map(({ id }) => id)
+      .sort(),
+  );
+}
+
+const fails: Mishap = { at: "call", number: 0, what: "fail" };
+
+describe("a change that fails", () => {
+  it("is taken back: the old hosts serve on, the same change succeeds with fresh ones", async () => {
+    const engine = await running();
+    const outcome = await engine.up(after, [{ at: "boot", number: 0, what: "fails" }]);
+    assert.match(outcomeText(outcome), /^rolledBack: failed to start: LocalHost\/web-\w+-1$/);
+    assert.deepEqual(hosts(engine), ["cp.1", "web.1"]);
+    assertSound(engine);
+    assert.deepEqual(
+      engine.prior.revision?.history.map(({ number, ending }) => `${number} ${ending.kind}`),
+      ["1 committed", "2 rolledBack", "3 committed"],
+    );
+    await engine.settle(after);
+    assert.deepEqual(hosts(engine), ["cp.1", "web.2"], "no token is used twice");
+  });
+
+  it("of a first creation leaves nothing, and the next one is another life", async () => {
+    const engine = new PretendEngine();
+    const outcome = await engine.up(before, [{ at: "call", number: 3, what: "fail" }]);
+    assert.ok(outcome.kind === "rolledBack" && outcome.toNothing, outcomeText(outcome));
+    assert.deepEqual([engine.alive(), engine.prior.resources], [[], []]);
+    await engine.settle(before);
+    assert.equal(engine.prior.transaction?.clusterUid, "uid-2");
+  });
+
+  it("because a host never runs is taken back at the deadline of the wait", async () => {
+    const engine = await running();
+    const outcome = await engine.up(after, [{ at: "boot", number: 0, what: "never" }]);
+    assert.ok(outcome.kind === "rolledBack" && outcome.failure.code === "DEADLINE");
+    assertSound(engine);
+  });
+
+  it("before its begin leaves everything as it was", async () => {
+    const engine = await running();
+    const plan = await engine.plan(after);
+    engine.cloud.kill(engine.hosts().find(({ who }) => who.name.startsWith("cp"))?.id ?? "");
+    const state = JSON.stringify(engine.prior);
+    const outcome = await engine.apply(plan);
+    assert.match(outcomeText(outcome), /^stopped untouched: LocalHost\/cp-\w+-2 has to be created/);
+    assert.equal(JSON.stringify(engine.prior), state);
+  });
+
+  it("beyond the point of no return only goes on", async () => {
+    const engine = await running();
+    const outcome = await engine.up(upgraded, [{ at: "call", number: 1, what: "fail" }]);
+    assert.match(outcomeText(outcome), /^stopped forwardOnly: cannot create LocalHost web-/);
+    assert.equal(await engine.canRollBack(), false);
+    const [revision, first] = [engine.prior.revision?.number, engine.hosts()[0]];
+    assert.deepEqual([revision, first?.spec["controlPlane"]], [1, "1.35.0"]);
+    await engine.settle(upgraded);
+    assertSound(engine);
+  });
+});
+
+describe("a cloud that cannot say whether something exists", () => {
+  it("stops a command that looks, before it touches anything", async () => {
+    const engine = await running({ traits: { ...plainWorld, listingLagMs: 900 } });
+    const [calls, state] = [engine.calls.length, JSON.stringify(engine.prior)];
+    const outcome = await engine.up(after, [{ at: "look", number: 1, what: "unknown" }]);
+    assert.match(outcomeText(outcome), /^broke: UNKNOWN_PRESENCE cannot find out whether Local/);
+    assert.deepEqual([engine.calls.length, JSON.stringify(engine.prior)], [calls, state]);
+  });
+
+  it("stops a pass, whose transaction is then taken back; nothing is made on a guess", async () => {
+    const engine = await running();
+    const calls = engine.calls.length;
+    const outcome = await engine.up(after, [{ at: "look", number: 3, what: "unknown" }]);
+    assert.match(outcomeText(outcome), /^rolledBack: cannot create LocalHost web-.* exists: /);
+    assert.equal(engine.calls.length, calls);
+    assertSound(engine);
+  });
+
+  it("touches nothing when it cannot even list", async () => {
+    const engine = await running();
+    const [calls, state] = [engine.calls.length, JSON.stringify(engine.prior)];
+    const outcome = await engine.up(after, [{ at: "look", number: 0, what: "failForGood" }]);
+    assert.match(outcomeText(outcome), /^broke: CLOUD_FAILED/);
+    assert.deepEqual([engine.calls.length, JSON.stringify(engine.prior)], [calls, state]);
+  });
+});
+
+describe("a deletion that fails", () => {
+  it("after the commit is owed, and the same change finishes it", async () => {
+    const engine = await running();
+    const outcome = await engine.up(after, [{ at: "call", number: 1, what: "failForGood" }]);
+    assert.match(outcomeText(outcome), /^stopped owing: cannot delete LocalHost web-/);
+    assert.equal(standingOf(engine.prior), "owing");
+    await engine.settle(after);
+    assert.deepEqual(hosts(engine), ["cp.1", "web.1"]);
+    assertSound(engine);
+  });
+
+  it("once is tried again by itself", async () => {
+    const engine = await running();
+    const outcome = await engine.up(after, [{ at: "call", number: 1, what: "fail" }]);
+    assert.equal(outcome.kind, "done", outcomeText(outcome));
+    assertSound(engine);
+  });
+
+  it("in a rollback leaves it incomplete, naming what is left; the next one finishes it", async () => {
+    const engine = await running();
+    const outcome = await engine.up(after, [
+      { at: "boot", number: 0, what: "fails" },
+      { at: "call", number: 1, what: "failForGood" },
+    ]);
+    assert.match(outcomeText(outcome), /^stopped incomplete: cannot delete LocalHost web-/);
+    assert.equal((await engine.rollback()).kind, "rolledBack");
+    assert.deepEqual(hosts(engine), ["cp.1", "web.1"]);
+    assertSound(engine);
+  });
+});
+
+describe("an interrupted command", () => {
+  it("leaves its transaction open, and the same command goes on with it", async () => {
+    const engine = new PretendEngine();
+    const outcome = await engine.up(before, [{ at: "call", number: 1, what: "interrupt" }]);
+    assert.match(outcomeText(outcome), /^broke: CANCELLED/);
+    assert.equal(standingOf(engine.prior), "forward");
+    const made = engine.alive().map(({ id }) => id);
+    await engine.settle(before);
+    assert.deepEqual([engine.prior.revision?.number, made.length], [1, 2]);
+    assert.ok(made.every((id) => engine.alive().some((one) => one.id === id)));
+  });
+
+  it("past the transaction's deadline is gone on with under a new number", async () => {
+    const engine = await running();
+    await engine.up(after, [fails, { at: "write", number: 2, what: "killBefore" }]);
+    engine.clock.advance(24 * 3_600_000);
+    const plan = await engine.settle(after);
+    assert.equal(plan.transaction.number, 3);
+    assertSound(engine);
+  });
+
+  it("whose last call takes effect after its death makes no second host", async () => {
+    const engine = await running();
+    const outcome = await engine.up(after, [{ at: "call", number: 0, what: "killLate" }]);
+    assert.equal(outcome.kind, "killed");
+    assert.deepEqual(hosts(engine), ["cp.1", "web.1"], "it has not happened yet");
+    await engine.settle(after);
+    assert.deepEqual(hosts(engine), ["cp.1", "web.1"]);
+    assertSound(engine);
+  });
+});
+
+describe("a cloud that is slow", () => {
+  it("is waited for when it asks to slow down", async () => {
+    const engine = await running();
+    const outcome = await engine.up(after, [{ at: "call", number: 0, what: "throttle" }]);
+    assert.equal(outcome.kind, "done", outcomeText(outcome));
+    assertSound(engine);
+  });
+
+  it("whose answer was lost is asked what it did", async () => {
+    const engine = await running();
+    const outcome = await engine.up(after, [{ at: "call", number: 0, what: "loseAnswer" }]);
+    assert.equal(outcome.kind, "done", outcomeText(outcome));
+    assertSound(engine);
+  });
+
+  for (const verb of ["up", "rollback"] as const) {
+    it(`whose listings lag hides no orphan of a killed command from ${verb}`, async () => {
+      const engine = await running({ traits: { ...plainWorld, listingLagMs: 900 } });
+      await engine.up(after, [{ at: "call", number: 0, what: "killAfter" }]);
+      const outcome = verb === "up" ? await engine.up(before) : await engine.rollback();
+      assert.equal(outcome.kind, verb === "up" ? "done" : "rolledBack", outcomeText(outcome));
+      assertSound(engine);
+      assert.deepEqual(hosts(engine), ["cp.1", "web.1"]);
+    });
+  }
+});

@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../src/api/json.js";
+import type { StackEngine } from "../../src/engine/engine.js";
+import type { InfrastructureProvider, Presence, ResourceHandler } from "../../src/provider/port.js";
+import type { PassProgram, Registration } from "../../src/transaction/registration.js";
+import type { Fleet } from "../support/fleet.js";
+import { breachesOf, type Command, type History } from "../support/histories.js";
+import type { Mishap } from "../support/mishaps.js";
+import { plainWorld } from "../support/pretend-cloud.js";
+import type { Means } from "../support/pretend-engine.js";
+
+const small = { tags: {}, size: "small", controlPlane: "1.34.2" };
+const one: Fleet = {
+  cluster: { cidr: "10.0.0.0/16" },
+  machines: { "cp-0": small },
+  sets: {},
+  deployments: {},
+};
+const two: Fleet = { ...one, machines: { "cp-0": small, "db-0": { diskGib: 20 } } };
+
+const up = (fleet: Fleet, ...mishaps: Mishap[]): Command => ({
+  ...{ verb: "up", fleet, accidents: [], mishaps },
+});
+
+function history(changed: Partial<History>): History {
+  return { traits: plainWorld, commands: [], wayOut: "same", third: one, ...changed };
+}
+
+/** A provider whose every handler has some calls of its own. */
+function withCalls(
+  provider: InfrastructureProvider,
+  calls: (good: ResourceHandler) => Partial<ResourceHandler>,
+): InfrastructureProvider {
+  const handlers = [...provider.handlers].map(([kind, good]): [string, ResourceHandler] => [
+    kind,
+    { ...good, ...calls(good) },
+  ]);
+  return { ...provider, handlers: new Map(handlers) };
+}
+
+/** A provider that answers "does it exist?" otherwise than the cloud does. */
+function answering(
+  { provider, ...rest }: Means,
+  change: (
+    answer: Presence,
+    asked: Parameters<ResourceHandler["locate"]>[1],
+    id?: string,
+  ) => Presence,
+): Means {
+  const lying = withCalls(provider, (good) => ({
+    locate: async (ctx, who, id) => change(await good.locate(ctx, who, id), who, id),
+  }));
+  return { ...rest, provider: lying };
+}
+
+/** An engine that is given other passes than were asked for, once a change of a cluster has begun. */
+function passing(
+  { engine, ...rest }: Means,
+  change: (registrations: readonly Registration[]) => readonly Registration[],
+): Means {
+  const other = Object.create(engine, {
+    pass: {
+      value: (stack: string, program: PassProgram, session: Parameters<StackEngine["pass"]>[2]) =>
+        engine.pass(
+          stack,
+          isChange(program)
+            ? { ...program, registrations: change(program.registrations) }
+            : program,
+          session,
+        ),
+    },
+  }) as StackEngine;
+  return { ...rest, engine: other };
+}
+
+function isChange({ registrations: [transaction] }: PassProgram): boolean {
+  return Number(transaction?.inputs["number"]) > 1;
+}
+
+const unrecordedHost = up(two, { at: "call", number: 3, what: "killAfter" });
+
+/** A defect, and a history in which the law that it breaks has to be seen broken. */
+interface Defect {
+  readonly name: string;
+  readonly law: RegExp;
+  readonly history: History;
+  sabotage(means: Means): Means;
+}
+
+const defects: readonly Defect[] = [
+  {
+    name: "law 3: creating without looking first, on a cloud without tokens",
+    law: /^law 3: one host: the token of db-0-\w+-1 is used twice/,
+    history: history({
+      traits: { ...plainWorld, remembersTokens: false },
+      commands: [unrecordedHost],
+    }),
+    sabotage: (means) =>
+      answering(means, (answer, _who, id) => (id === undefined ? { found: "none" } : answer)),
+  },
+  {
+    name: "law 3: forgetting interrupted creations, and what no record knows",
+    law: /^law 3: LocalHost-\d+ is an orphan/,
+    history: history({
+      before: one,
+      commands: [up(two, { at: "call", number: 0, what: "killAfter" })],
+      wayOut: "old",
+    }),
+    sabotage: ({ engine, provider }) => {
+      const recorded = async () => {
+        const { resources } = await engine.readState("");
+        return new Set(resources.map(({ id }) => id));
+      };
+      const forgetful = Object.create(engine, {
+        readState: {
+          value: async (stack: string) => ({ ...(await engine.readState(stack)), pending: [] }),
+        },
+      }) as StackEngine;
+      const inventory: InfrastructureProvider["inventory"] = async (ctx, scope) => {
+        const ids = await recorded();
+        return (await provider.inventory(ctx, scope)).filter(({ id }) => ids.has(id));
+      };
+      return { engine: forgetful, provider: { ...provider, inventory } };
+    },
+  },
+  {
+    name: "law 3: believing an update that never happened",
+    law: /^law 3: LocalHost\/cp-0-\w+-1 is not what is (wanted|recorded)/,
+    history: history({
+      before: one,
+      commands: [up({ ...one, machines: { "cp-0": { ...small, tags: { team: "a" } } } })],
+    }),
+    sabotage: ({ engine, provider }) => {
+      const claimed = new Map<string, JsonObject>();
+      const claiming = withCalls(provider, () => ({
+        update: async (_ctx, current, spec) => {
+          claimed.set(current.id, spec);
+          return { ...current, spec };
+        },
+      }));
+      const inventory: InfrastructureProvider["inventory"] = async (ctx, scope) =>
+        (await provider.inventory(ctx, scope)).map((seen) => ({
+          ...seen,
+          spec: claimed.get(seen.id) ?? seen.spec,
+        }));
+      return { engine, provider: { ...claiming, inventory } };
+    },
+  },
+  {
+    name: "law 5: taking what only looks like ours for ours",
+    law: /^law 5: ours only: delete of LocalHost\/db-0-\w+-1/,
+    history: history({ before: one, neighbours: ["sameToken"], commands: [up(two)] }),
+    sabotage: (means) =>
+      answering(means, (answer, who) =>
+        answer.found === "one" ? { found: "one", resource: { ...answer.resource, who } } : answer,
+      ),
+  },
+  {
+    name: "law 6: taking no answer for absence",
+    law: /^law 6: unknown: create of LocalNetwork\/network/,
+    history: history({
+      commands: [up(one, { at: "look", number: 3, what: "unknownForGood" })],
+    }),
+    sabotage: (means) =>
+      answering(means, (answer) => (answer.found === "unknown" ? { found: "none" } : answer)),
+  },
+  {
+    name: "law 7: changing what no plan shows",
+    law: /^law 7: shown: update of LocalHost\/cp-0-\w+-1 \(LocalHost-3\) in change/,
+    history: history({ before: one, commands: [up(two)] }),
+    sabotage: (means) =>
+      passing(means, (registrations) =>
+        registrations.map((registration) => {
+          if (!registration.name.startsWith("cp-0-")) return registration;
+          const spec = registration.inputs["spec"] as JsonObject;
+          const inputs = { ...registration.inputs, spec: { ...spec, kubelet: "1.0.0" } };
+          return { ...registration, inputs };
+        }),
+      ),
+  },
+  {
+    name: "law 8: leaving out of a pass what is not to be deleted",
+    law: /^law 8: admitted: LocalHost\/cp-0-\w+-1 is deleted before the commit/,
+    history: history({ before: one, commands: [up(two)] }),
+    sabotage: (means) =>
+      passing(means, (registrations) =>
+        registrations
+          .filter(({ name }) => !name.startsWith("cp-0-"))
+          .map((registration) => ({
+            ...registration,
+            dependsOn: registration.dependsOn.filter((key) => !key.startsWith("LocalHost/cp-0-")),
+          })),
+      ),
+  },
+];
+
+describe("a defect that breaks a law is seen", () => {
+  for (const { name, law, history: told, sabotage } of defects) {
+    it(name, async () => {
+      assert.deepEqual(await breachesOf(told), [], "the history alone breaks no law");
+      const breaches = await breachesOf(told, { sabotage });
+      assert.ok(
+        breaches.some((breach) => law.test(breach)),
+        `no breach is ${String(law)}: ${JSON.stringify(breaches, null, 2)}`,
+      );
+    });
+  }
+});
