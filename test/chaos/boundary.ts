@@ -26,10 +26,12 @@ export interface Boundary {
 
 const cloudCalls = ["create", "get", "list", "update", "terminate"];
 
-/** The boundaries around all calls in a ledger, in its order. */
+/** The boundaries around all calls in a ledger, in its order. A call that fails by fault has none. */
 export function callBoundaries(ledger: readonly LedgerRow[]): Boundary[] {
   const calls = ledger.filter(({ call }) => cloudCalls.includes(call));
-  return boundariesAround(calls.map(({ call, name }) => ({ kind: "call", what: call, name })));
+  const events = calls.map(({ call, name }) => ({ kind: "call", what: call, name }) as const);
+  const around = boundariesAround(events);
+  return around.filter((_, index) => calls[Math.floor(index / 2)]?.effect !== "refused: fail");
 }
 
 /** The boundaries around all writes in a bucket's log but those that nobody ever reads again. */

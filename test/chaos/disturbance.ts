@@ -197,7 +197,10 @@ export async function spoilAt(
   aimFault(sandbox, boundary, mode);
   const command = operation.start(sandbox);
   const code = await exitCodeOf(command);
-  const isHit = sandbox.ledger(begin).some(({ fault }) => fault?.includes(mode) === true);
+  const { what, name } = boundary;
+  const isHit = sandbox
+    .ledger(begin)
+    .some((row) => row.call === what && row.name === name && row.fault?.includes(mode) === true);
   assert.ok(isHit, `it ended before it came to ${boundaryText(boundary)}:\n${command.said}`);
   clearFaults(sandbox.cloudFile);
   return { code, said: command.said };

@@ -26,6 +26,14 @@ describe("boundaries", () => {
     ]);
   });
 
+  it("leave out a call that fails by fault, and count it", () => {
+    const failed = { ...ledgerRow("create", "api"), effect: "refused: fail" };
+    assert.deepEqual(callBoundaries([failed, ledgerRow("create", "api")]).map(boundaryText), [
+      "before create api #2",
+      "after create api #2",
+    ]);
+  });
+
   it("leave out what the cloud does by itself", () => {
     assert.deepEqual(callBoundaries([ledgerRow("boot", "web-0")]), []);
   });
@@ -53,6 +61,7 @@ describe("targets", () => {
     });
     assert.deepEqual(Object.fromEntries(counts), {
       ...{ first: 3, updated: 3, scaled: 4, shrunk: 2, replaced: 3, third: 4 },
+      ...{ grown: 4, seedling: 2 },
     });
     const fields = (objects: typeof targets.first) => wantedMachines(objects).at(-1)?.fields;
     assert.deepEqual(fields(targets.updated), {

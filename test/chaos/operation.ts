@@ -1,10 +1,10 @@
 import type { Command } from "../scenario/command.js";
 import type { Sandbox } from "../scenario/sandbox.js";
-import { type Target, type Targets, writeTarget } from "./targets.js";
+import { type Target, type Targets, workerOf, writeTarget } from "./targets.js";
 
 /**
- * rollback: from revision 2 back to 1. failing: a create fails half way, so that it takes itself
- * back. plain: an update by a plain `pulumi up`.
+ * rollback: from revision 2 back to 1. failing: the create of a worker fails after the control plane
+ * was changed, so that it takes itself back. stillborn: the same in the first creation. plain: an update by a plain `pulumi up`.
  */
 export const operationNames = [
   "create",
@@ -15,6 +15,7 @@ export const operationNames = [
   "destroy",
   "rollback",
   "failing",
+  "stillborn",
   "plain",
 ] as const;
 export type OperationName = (typeof operationNames)[number];
@@ -63,9 +64,15 @@ export function operationsOf(targets: Targets, stack: string): Record<OperationN
       start: (sandbox) => startRollback(sandbox, stack, "--to", "1"),
     },
     failing: {
-      ...change("failing", targets.replaced),
+      ...change("failing", targets.grown),
       undisturbed: { code: 1, reaches: first },
-      breaks: { call: "create", name: lastWorker(targets) },
+      breaks: { call: "create", name: workerOf(first).metadata.name },
+    },
+    stillborn: {
+      ...change("stillborn", targets.seedling),
+      ...{ baseline: "nothing", previous: undefined, third: first },
+      undisturbed: { code: 1, reaches: undefined },
+      breaks: { call: "create", name: workerOf(first).metadata.name },
     },
     plain: {
       ...change("plain", third),
@@ -90,10 +97,4 @@ export function startDestroy(sandbox: Sandbox, stack: string): Command {
 /** What is under way goes back to what was committed last. */
 export function startRollback(sandbox: Sandbox, stack: string, ...args: string[]): Command {
   return sandbox.start("rollback", "--yes", stack, ...args);
-}
-
-/** Workers are what `replaced` replaces, so a create of one of them is bound to come. */
-function lastWorker({ first }: Targets): string {
-  const set = first.find(({ spec }) => typeof spec["replicas"] === "number");
-  return (set ?? first.findLast(({ kind }) => kind === "Machine"))?.metadata.name ?? "";
 }

@@ -59,8 +59,9 @@ export async function recover(
   const progress = recovery === "rollback" ? await progressOf(sandbox, stack, operation) : "begun";
   const command = startRecovery(sandbox, stack, operation, recovery);
   const code = await exitCodeOf(command);
-  // Where nothing was begun there may be nothing to take back: that is told, and left as it is.
-  const isRefused = progress === "untouched" && code === 1;
+  // Where nothing was begun, or all was taken back already, there may be nothing to take back.
+  const mayRefuse = progress === "untouched" || operation.undisturbed.code !== 0;
+  const isRefused = progress !== "begun" && mayRefuse && code === 1;
   if (code !== 0 && !isRefused) {
     const verdict = stuckWith(`${recovery} ${endText(code)}: ${command.said}`);
     return { reached: "neither", target: undefined, verdict };

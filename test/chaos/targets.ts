@@ -25,6 +25,10 @@ export interface Targets {
   readonly replaced: readonly ManifestObject[];
   /** What nobody had in mind before the crash: all changed in place, one machine more. */
   readonly third: readonly ManifestObject[];
+  /** One machine more, and the control plane changed before it comes. */
+  readonly grown: readonly ManifestObject[];
+  /** The control plane and a single worker. */
+  readonly seedling: readonly ManifestObject[];
 }
 
 type Fields = Record<string, unknown>;
@@ -42,6 +46,13 @@ export function targetsOf(folder: string): Targets {
       first.map((one) => withMachines(one, (spec) => tagged(spec, "third"))),
       1,
     ),
+    grown: scaled(
+      first.map((one) =>
+        withMachines(one, (spec) => (isControlPlane(spec) ? tagged(spec, "grown") : spec)),
+      ),
+      1,
+    ),
+    seedling: seedlingOf(first),
   };
 }
 
@@ -116,22 +127,42 @@ function nextPatch(version: string): string {
 }
 
 function resized(spec: Fields): Fields {
-  const isControlPlane = "controlPlane" in ((spec["versions"] ?? {}) as Fields);
-  if (isControlPlane) return spec;
+  if (isControlPlane(spec)) return spec;
   return withProviderFields(spec, {
     size: providerValue(spec)["size"] === "large" ? "medium" : "large",
   });
 }
 
+function isControlPlane(spec: Fields): boolean {
+  return "controlPlane" in ((spec["versions"] ?? {}) as Fields);
+}
+
+/** The first set's one machine, or the last Machine, beside the control plane. */
+function seedlingOf(objects: readonly ManifestObject[]): ManifestObject[] {
+  const worker = workerOf(objects);
+  return objects.flatMap((one) => {
+    const spec = machineSpecOf(one);
+    if (spec === undefined || isControlPlane(spec)) return [one];
+    if (one !== worker) return [];
+    return [one.kind === "Machine" ? one : { ...one, spec: { ...one.spec, replicas: 1 } }];
+  });
+}
+
+/** What gets one machine more or less: the first set, or else the last Machine. */
+export function workerOf(objects: readonly ManifestObject[]): ManifestObject {
+  const set = objects.find(({ spec }) => typeof spec["replicas"] === "number");
+  const worker = set ?? objects.findLast(({ kind }) => kind === "Machine");
+  if (worker === undefined) throw new Error("a scenario has a set or a Machine");
+  return worker;
+}
+
 /** By the first set's replicas; without a set, by a twin of the last Machine or without it. */
 function scaled(objects: readonly ManifestObject[], by: 1 | -1): ManifestObject[] {
-  const set = objects.find(({ spec }) => typeof spec["replicas"] === "number");
-  if (set !== undefined) {
-    const replicas = Number(set.spec["replicas"]) + by;
-    return objects.map((one) => (one === set ? { ...one, spec: { ...one.spec, replicas } } : one));
+  const last = workerOf(objects);
+  if (last.kind !== "Machine") {
+    const replicas = Number(last.spec["replicas"]) + by;
+    return objects.map((one) => (one === last ? { ...one, spec: { ...one.spec, replicas } } : one));
   }
-  const last = objects.findLast(({ kind }) => kind === "Machine");
-  if (last === undefined) throw new Error("a scenario has a set or a Machine");
   if (by < 0) return objects.filter((one) => one !== last);
   const twin = { ...last, metadata: { ...last.metadata, name: `${last.metadata.name}-twin` } };
   return [...objects, twin];
