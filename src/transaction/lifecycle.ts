@@ -117,7 +117,8 @@ export function step(situation: Situation): Action {
     const reason = "what is going to be done is recorded first";
     return { kind: "begin", number: plan.transaction.number, reason };
   }
-  if (situation.nowMs > plan.transaction.deadlineAtMs) {
+  // A deadline is for the way to the commit: deletions that are owed have none.
+  if (!isCommitted(situation) && situation.nowMs > plan.transaction.deadlineAtMs) {
     return afterFailure(situation, "it was not done by its deadline");
   }
   return onward(situation);
@@ -199,11 +200,10 @@ function afterClosing({ plan, differences }: Situation): Action {
 }
 
 function afterFailure(situation: Situation, failure: string): Action {
-  const { plan, prior, openAtLastFailure, onFailure } = situation;
+  const { plan, openAtLastFailure, onFailure } = situation;
   const stop = (result: StopResult): Action => ({ kind: "stop", result, reason: failure });
   const back = plan.transaction.direction === "back";
-  const committed = prior.revision?.number === plan.transaction.number;
-  if (back || committed) {
+  if (back || isCommitted(situation)) {
     if (plan.steps.length < openAtLastFailure) return { kind: "retry", reason: failure };
     return stop(back ? "incomplete" : "owing");
   }
@@ -225,6 +225,10 @@ export function crossed({ plan, alive }: Pick<Situation, "plan" | "alive">): Nod
 
 function isBegun({ plan, prior }: Situation): boolean {
   return prior.transaction?.number === plan.transaction.number;
+}
+
+function isCommitted({ plan, prior }: Situation): boolean {
+  return prior.revision?.number === plan.transaction.number;
 }
 
 function leadsToNothing({ plan, prior }: Situation): boolean {

@@ -76,9 +76,19 @@ describe("--json", function () {
 
   it("prints errors the same way", async () => {
     await sandbox.fault("create", "fail", "--name", "cp-0");
-    const last = (await json(4, "up", "--yes", "-f", sandbox.manifests)).at(-1);
+    const last = (await json(4, "up", "--yes", "--no-rollback", "-f", sandbox.manifests)).at(-1);
     assert.equal(last?.type, "error");
     assert.equal(last["code"], "CLOUD_FAILED");
     assert.match(String(last["hint"]), /^go on with capstan up/);
+  });
+
+  it("tells that a change was taken back, with the numbers", async () => {
+    await sandbox.fault("create", "fail", "--name", "cp-0");
+    const said = await json(1, "up", "--yes", "-f", sandbox.manifests);
+    const { settledMs, ...inventory } = said.at(-2)?.["inventory"] as Record<string, unknown>;
+    assert.deepEqual(inventory, { recorded: 0, alive: 0, differences: [] });
+    assert.ok(Number(settledMs) > 0);
+    assert.equal(said.at(-2)?.["outcome"], "rolledBack");
+    assert.equal(said.at(-1)?.type, "error");
   });
 });

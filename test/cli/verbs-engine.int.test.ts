@@ -131,7 +131,7 @@ describe("verbs with a real engine", function () {
     const file = join(sandbox.manifests, "workers.yaml");
     writeFileSync(file, readFileSync(file, "utf8").replace("replicas: 2", "replicas: 3"));
     await sandbox.fault("create", "fail", "--times", "9");
-    await sandbox.up(4);
+    await sandbox.up(4, "--no-rollback");
     const described = await describeAll();
     assert.deepEqual([described.revision, described.openTransaction?.number], [1, 2]);
     assert.deepEqual(

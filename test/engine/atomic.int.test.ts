@@ -214,6 +214,16 @@ describe("rollback", function () {
     await sandbox.assertSound(demoStack);
   });
 
+  it("asked for again after a change that was taken back goes nowhere", async () => {
+    const before = sandbox.alive();
+    sandbox.write({ machines: { "cp-0": member, "worker-7": {} } });
+    await sandbox.fault("create", "fail", "--name", "worker-7");
+    await sandbox.up(1);
+    const { stdout } = await sandbox.capstan(0, "rollback", "--yes", demoStack);
+    assert.match(stdout, /Rolled back: default\/demo is as revision 5 left it; 3 resources/);
+    assert.deepEqual(sandbox.alive(), before);
+  });
+
   it("names what it cannot do", async () => {
     const unknown = await sandbox.capstan(1, "rollback", "--yes", "--to", "9", demoStack);
     assert.match(unknown.stderr, /cannot roll back default\.demo: no revision 9 is kept/);

@@ -92,10 +92,9 @@ class Rollback {
     const { revision } = state;
     if (this.options.to !== undefined) return this.goTo(this.options.to, provider);
     if (isOpen(state)) return this.takeOpenBack(provider);
-    // A rollback that did not get to its end is finished before any other is begun.
+    // What was rolled back last is finished and verified; who wants to go further back says how far.
     if (revision !== undefined && state.transaction?.direction === "back") {
-      const rest = await this.planTo(revision.target, provider, "back");
-      if (!rest.empty) return this.finish(rest, provider);
+      return this.finish(await this.planTo(revision.target, provider, "back"), provider);
     }
     const previous = previousRevision(revision);
     if (previous === undefined) throw this.refusal("there is no earlier revision");

@@ -152,8 +152,23 @@ export async function carryOut(
     progress.end();
   }
   const tookMs = clock.now() - begin;
-  if (result.kind !== "done") throw failureOf(result, plan, next);
+  if (result.kind !== "done") {
+    if (context.json) context.emit(resultDocument(result, plan));
+    throw failureOf(result, plan, next);
+  }
   done(plan, { passes: result.passes, tookMs }, next, context);
+}
+
+/** What became of a change that failed; the error itself follows. */
+function resultDocument(result: Exclude<ApplyResult, { kind: "done" }>, { cluster }: Plan) {
+  const about = {
+    type: "result",
+    cluster,
+    changed: result.kind !== "rolledBack" && result.result !== "untouched",
+  };
+  if (result.kind === "stopped") return { ...about, outcome: result.result };
+  const { number, toNothing, inventory } = result;
+  return { ...about, outcome: result.kind, number, toNothing, inventory };
 }
 
 function done(
