@@ -90,12 +90,13 @@ for (const size of sizes) {
       assertScreen("describe", size, await screen.run("capstan describe"));
     };
 
-    /** A failure, and what describe says then. */
+    /** A failure that is taken back; one whose pieces are kept, and what describe says of them. */
     const failure = async () => {
       await screen.run("capstan destroy --yes -f demo");
       // The control plane: everything before it is made, everything behind it is not begun.
       await screen.run("capstan local fault create fail --times 9 --name demo-cp-0");
       assertScreen("failure", size, await screen.run("capstan up --yes -f demo"));
+      await screen.run("capstan up --yes --no-rollback -f demo");
       assertScreen("describe-failure", size, await screen.run("capstan describe"));
       await screen.run("capstan local fault --clear");
     };
