@@ -132,7 +132,7 @@ function warningsOf(report: ClusterReport, nowMs: number): string[] {
     ...(open === null
       ? []
       : [
-          `Transaction ${open.number} is not finished, begun ${durationText(nowMs - open.startedAtMs)} ago: capstan up goes on with it.`,
+          `Transaction ${open.number} is not finished, begun ${durationText(nowMs - open.startedAtMs)} ago: capstan up goes on with it, capstan rollback takes it back.`,
         ]),
     ...interruptedOperations.map((operation) => `Interrupted: ${operation}`),
     ...strangers.map((what) => `In the cloud but in no record: ${what}`),
