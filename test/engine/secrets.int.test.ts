@@ -22,7 +22,7 @@ const marks = [
 ];
 
 describe("what a user's objects hold", function () {
-  this.timeout(60_000);
+  this.timeout(90_000);
   let sandbox: Sandbox;
 
   beforeEach(async () => {
@@ -34,7 +34,7 @@ describe("what a user's objects hold", function () {
     for (const mark of marks) assert.ok(!text.includes(mark), `${where} holds ${mark}`);
   };
 
-  it("is nowhere in clear: not in state, files, output, or the engine's command line", async () => {
+  it("is nowhere in clear: not in state, files, saved plans, output, or command lines", async () => {
     const fault = { call: "create", mode: "hangAfter", name: "cp-0" };
     const hanging = await sandbox.startHanging(fault, () => sandbox.startUp("--json"));
     const running = [hanging.pid, ...hanging.descendants];
@@ -47,8 +47,22 @@ describe("what a user's objects hold", function () {
     await hanging.killTree();
     assertNowhereIn(hanging.said, "the output");
 
-    const { stdout, stderr } = await sandbox.up();
-    assertNowhereIn(stdout + stderr, "the output");
+    const saved = join(sandbox.folder, "plan.json");
+    const output: string[] = [];
+    const say = async (code: number, ...args: string[]) => {
+      const { stdout, stderr } = await sandbox.capstan(code, ...args);
+      output.push(stdout, stderr);
+    };
+    await say(2, "plan", "-f", sandbox.manifests, "--out", saved);
+    await say(0, "up", "--plan", saved);
+    sandbox.write({ ...wish, machines: { ...wish.machines, "worker-0": {} } });
+    await sandbox.fault("create", "fail", "--name", "worker-0");
+    await say(1, "up", "--yes", "-f", sandbox.manifests);
+    for (const args of [["history"], ["history", "show", "1"], ["describe"], ["status"]]) {
+      await say(0, ...args);
+    }
+    assertNowhereIn(output.join("\n"), "the output");
+    assertNowhereIn(readFileSync(saved, "utf8"), "the saved plan");
     const exported = await sandbox.pulumi(0, ["stack", "export", "--stack", demoStack]);
     assertNowhereIn(exported.stdout, "the exported state");
     for (const file of filesUnder(sandbox.state)) {
