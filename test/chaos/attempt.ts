@@ -129,7 +129,10 @@ async function recoverOnce(
       again === undefined
         ? undefined
         : await killRecovery(sandbox, stack, { aim, again, recovery });
-    let recovered = await recover(sandbox, stack, operation, recovery);
+    let recovered = await recover(sandbox, stack, {
+      ...{ operation, recovery },
+      isSecond: second !== undefined,
+    });
     if (killed !== undefined && !isShared && recovered.reached !== "neither") {
       await letGoOn(sandbox, aim.disturbance, killed);
       recovered = await judgeAt(sandbox, stack, recovered.reached, recovered.target);

@@ -99,11 +99,10 @@ export async function killAt(
   switch (disturbance) {
     case "cli":
     case "late":
-      await command.killAlone();
+      await killFront(command, "livesOn");
       break;
     case "frozen":
-      signalAll(command.descendants, "SIGSTOP");
-      await command.killAlone();
+      await killFront(command, "standsStill");
       break;
     case "provider":
       await killCaller(sandbox, command, begin);
@@ -117,6 +116,14 @@ export async function killAt(
   }
   if (disturbance !== "late") clearFaults(sandbox.cloudFile);
   return command;
+}
+
+/** Between two passes there is no engine: then nothing is left to live on. */
+async function killFront(command: Command, engine: "livesOn" | "standsStill"): Promise<void> {
+  const { descendants } = command;
+  if (engine === "standsStill") signalAll(descendants, "SIGSTOP");
+  command.signal("SIGKILL");
+  await command.finished;
 }
 
 /** Under our own command that is the command; beside a plain pulumi it is the host of its provider. */

@@ -49,18 +49,26 @@ export function startRecovery(
   }
 }
 
+/** What comes after a crash. */
+export interface Comeback {
+  readonly operation: Operation;
+  readonly recovery: Recovery;
+  /** The recovery itself was killed once before. */
+  readonly isSecond: boolean;
+}
+
 /** Runs the command that comes after a crash, and judges what is there then. */
 export async function recover(
   sandbox: Sandbox,
   stack: string,
-  operation: Operation,
-  recovery: Recovery,
+  { operation, recovery, isSecond }: Comeback,
 ): Promise<Recovered> {
   const progress = recovery === "rollback" ? await progressOf(sandbox, stack, operation) : "begun";
   const command = startRecovery(sandbox, stack, operation, recovery);
   const code = await exitCodeOf(command);
   // Where nothing was begun, or all was taken back already, there may be nothing to take back.
-  const mayRefuse = progress === "untouched" || operation.undisturbed.code !== 0;
+  const isTakenBack = isSecond || operation.undisturbed.code !== 0;
+  const mayRefuse = progress === "untouched" || isTakenBack;
   const isRefused = progress !== "begun" && mayRefuse && code === 1;
   if (code !== 0 && !isRefused) {
     const verdict = stuckWith(`${recovery} ${endText(code)}: ${command.said}`);
