@@ -1,4 +1,4 @@
-import { CapstanError, isCapstanError } from "../../api/error.js";
+import { isCapstanError } from "../../api/error.js";
 import { destroyCluster } from "../../engine/destroy.js";
 import { cloudResources } from "../../plan/target.js";
 import { confirm } from "../confirm.js";
@@ -10,7 +10,7 @@ import {
 } from "../context.js";
 import { CommandFailure, exitCodes } from "../exit.js";
 import { inventoryText } from "../outcome.js";
-import { recordedProvider, stacksOf } from "./stacks.js";
+import { recordedProvider, refuseNothingNamed, stacksOf } from "./stacks.js";
 
 export interface DestroyOptions extends GlobalOptions {
   readonly file: readonly string[];
@@ -24,14 +24,7 @@ export async function destroyCommand(
   options: DestroyOptions,
   context: CommandContext,
 ): Promise<number> {
-  if (named.length === 0 && options.file.length === 0) {
-    throw new CapstanError({
-      code: "BAD_USAGE",
-      source: "user",
-      message: "which cluster? name its stack, or its manifests with -f",
-      hint: "capstan status lists the stacks",
-    });
-  }
+  refuseNothingNamed(named, options.file);
   const { engine } = await openEngine(options, context);
   let code: number = exitCodes.done;
   for (const stack of await stacksOf(named, options.file, engine, context)) {

@@ -21,7 +21,7 @@ import { exitCodes } from "../exit.js";
 import { failureOf, followRun, type FollowUp, inventoryText } from "../outcome.js";
 import { planText } from "../terminal.js";
 import { planDocument } from "./plan.js";
-import { recordedProvider, stacksOf } from "./stacks.js";
+import { recordedProvider, refuseNothingNamed, stacksOf } from "./stacks.js";
 import { carryOut } from "./up.js";
 
 export interface RollbackOptions extends GlobalOptions {
@@ -42,14 +42,7 @@ export async function rollbackCommand(
   options: RollbackOptions,
   context: CommandContext,
 ): Promise<number> {
-  if (named.length === 0 && options.file.length === 0) {
-    throw new CapstanError({
-      code: "BAD_USAGE",
-      source: "user",
-      message: "which cluster? name its stack, or its manifests with -f",
-      hint: "capstan status lists the stacks",
-    });
-  }
+  refuseNothingNamed(named, options.file);
   const { engine } = await openEngine(options, context);
   for (const stack of await stacksOf(named, options.file, engine, context)) {
     const command = `capstan rollback ${stack}`;

@@ -22,6 +22,17 @@ export async function stacksOf(
   return chosen.length > 0 ? [...new Set(chosen)] : engine.listStacks();
 }
 
+/** What changes clusters changes none that nobody named. Throws BAD_USAGE. */
+export function refuseNothingNamed(named: readonly string[], files: readonly string[]): void {
+  if (named.length > 0 || files.length > 0) return;
+  throw new CapstanError({
+    code: "BAD_USAGE",
+    source: "user",
+    message: "which cluster? name its stack, or its manifests with -f",
+    hint: "capstan status lists the stacks",
+  });
+}
+
 /** "capstan status clusters/prod" means the folder, not a stack of that name. Throws BAD_USAGE. */
 async function refusePaths(named: readonly string[], engine: Engine): Promise<void> {
   const paths = named.filter((name) => existsSync(name));
