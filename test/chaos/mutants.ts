@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { cpSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, globSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { repository } from "../scenario/sandbox.js";
 
-/** One place in the built code, and what stands there in the mutant. */
+/** One place in the built code, wherever it is, and what stands there in the mutant. */
 interface Edit {
-  readonly file: string;
   readonly find: string;
   readonly replace: string;
 }
@@ -19,7 +18,6 @@ export const mutants = {
   /** A resource's token is another one in each attempt. */
   tokenPerAttempt: [
     {
-      file: "dist/src/compile/compile.js",
       find: "token: digestOf([clusterUid, kind, name], 32)",
       replace: "token: digestOf([clusterUid, kind, name, process.pid], 32)",
     },
@@ -27,17 +25,14 @@ export const mutants = {
   /** Nobody looks for what a killed engine began, in its records or in the cloud. */
   noSearchAfterCrash: [
     {
-      file: "dist/src/engine/recover.js",
-      find: "const handler = provider.handlers.get(kind);",
+      find: "if (handler === undefined || who === undefined)",
       replace: "if (true) return true;\n    $&",
     },
     {
-      file: "dist/src/plan/plan.js",
       find: "abandoned: unknown.filter(ours)",
       replace: "abandoned: unknown.filter(() => false)",
     },
     {
-      file: "dist/src/engine/inventory.js",
       find: 'const unknown = strangers.filter(({ phase }) => phase !== "gone");',
       replace: "const unknown = [];",
     },
@@ -45,7 +40,6 @@ export const mutants = {
   /** Nobody looks once more whether a rollback has left anything. */
   noVerification: [
     {
-      file: "dist/src/engine/inventory.js",
       find: "const found = compare(state, sightings, strangers);",
       replace: "const found = { ...compare(state, sightings, strangers), differences: [] };",
     },
@@ -53,7 +47,6 @@ export const mutants = {
   /** The engine of a dead command is left alone when its stack is taken over. */
   noEndOfEngine: [
     {
-      file: "dist/src/engine/lock.js",
       find: "const { engine } = holder;\n    if (engine === undefined",
       replace: "const { engine } = holder;\n    if (true) return;\n    if (engine === undefined",
     },
@@ -72,11 +65,13 @@ export function makeMutant(name: MutantName): string {
     });
   }
   symlinkSync(join(repository, "node_modules"), join(folder, "node_modules"));
-  for (const { file, find, replace } of mutants[name]) {
-    const path = join(folder, file);
-    const code = readFileSync(path, "utf8");
+  const files = globSync("dist/src/**/*.js", { cwd: folder }).map((file) => join(folder, file));
+  for (const { find, replace } of mutants[name]) {
+    const [file, ...others] = files.filter((one) => readFileSync(one, "utf8").includes(find));
+    assert.ok(file !== undefined && others.length === 0, `${find} is in one file`);
+    const code = readFileSync(file, "utf8");
     assert.equal(code.split(find).length, 2, `${file} has exactly one place like ${find}`);
-    writeFileSync(path, code.replace(find, replace));
+    writeFileSync(file, code.replace(find, replace));
   }
   return folder;
 }

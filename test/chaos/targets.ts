@@ -98,9 +98,10 @@ function bootingAtOnce(object: ManifestObject): ManifestObject {
     : object;
 }
 
+/** The template of a MachineSet is for machines to come, so it is left as it is. */
 function withMachines(object: ManifestObject, change: (spec: Fields) => Fields): ManifestObject {
   const spec = machineSpecOf(object);
-  if (spec === undefined) return object;
+  if (spec === undefined || object.kind === "MachineSet") return object;
   if (object.kind === "Machine") return { ...object, spec: change(spec) };
   const template = { ...(object.spec["template"] as Fields), spec: change(spec) };
   return { ...object, spec: { ...object.spec, template } };
