@@ -197,6 +197,18 @@ describe("a cloud that is slow", () => {
     assertSound(engine);
   });
 
+  it("that can neither answer nor be asked about a creation is listed before it is taken back", async () => {
+    const engine = new PretendEngine({ traits: { ...plainWorld, listingLagMs: 900 } });
+    const outcome = await engine.up(before, [
+      { at: "call", number: 3, what: "loseAnswer" },
+      { at: "look", number: 23, what: "unknown" },
+      { at: "look", number: 24, what: "unknown" },
+    ]);
+    assert.match(outcomeText(outcome), /^rolledBack: cannot create LocalHost web-.* exists: /);
+    assert.equal(engine.calls.filter(({ call }) => call === "create").length, 4);
+    assert.deepEqual(engine.alive(), []);
+  });
+
   for (const verb of ["up", "rollback"] as const) {
     it(`whose listings lag hides no orphan of a killed command from ${verb}`, async () => {
       const engine = await running({ traits: { ...plainWorld, listingLagMs: 900 } });
