@@ -92,6 +92,20 @@ describe("a change that fails", () => {
   });
 });
 
+describe("a control-plane machine of a newer version that fails", () => {
+  const replaced = wish(machine("cp", { controlPlane: "1.35.0", size: "large" }), machine("web"));
+
+  it("is beyond the point of no return all the same: its successor is made, nothing taken back", async () => {
+    const engine = await running();
+    const outcome = await engine.up(replaced, [{ at: "boot", number: 0, what: "fails" }]);
+    assert.match(outcomeText(outcome), /^stopped forwardOnly: failed to start: LocalHost\/cp-/);
+    assert.equal(await engine.canRollBack(), false);
+    await engine.settle(replaced);
+    assert.deepEqual(hosts(engine), ["web.1", "cp.2"]);
+    assertSound(engine);
+  });
+});
+
 describe("a cloud that cannot say whether something exists", () => {
   it("stops a command that looks, before it touches anything", async () => {
     const engine = await running({ traits: { ...plainWorld, listingLagMs: 900 } });
