@@ -223,7 +223,7 @@ function assemble(
       ...{ provider, steps, target, from: prior.revision?.target },
       recorded: recorded.filter(({ key }) => input.sightings.get(key) !== "gone"),
     }),
-    crossings: crossingHosts(target, prior.revision?.target),
+    crossings: crossingsOf(target, prior),
     stale: staleKeys(prior, infrastructure, hosts, provider),
     resumes: isOpen(prior),
     ...openTransaction(prior),
@@ -231,6 +231,14 @@ function assemble(
     strangers,
     empty: idle && steps.length === 0 && prior.pending.length === 0 && abandoned.length === 0,
   };
+}
+
+/** Those of an open transaction too: a host that took it beyond may have failed since, and have a successor. */
+function crossingsOf(target: Target, prior: PriorState): NodeKey[] {
+  const { transaction, revision } = prior;
+  const open = isOpen(prior) && transaction?.direction === "forward" ? [transaction.target] : [];
+  const crossings = [target, ...open].flatMap((one) => crossingHosts(one, revision?.target));
+  return [...new Set(crossings)];
 }
 
 function openTransaction(prior: PriorState): Pick<Plan, "open"> {

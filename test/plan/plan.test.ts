@@ -262,6 +262,30 @@ describe("a host that is gone from the cloud", () => {
   });
 });
 
+describe("two hosts that could both serve", () => {
+  const member = machine("cp", { controlPlane: "1.34.2" });
+  const wide = machine("db", { diskGib: 30 });
+
+  /** The new host's smaller disk could grow again, whichever of them the state holds first. */
+  const between = async () => {
+    const engine = await running(member, wide);
+    const narrow = desiredOf([cluster(), member, machine("db", { diskGib: 20 })]);
+    await engine.up(narrow, [{ at: "write", number: 6, what: "killBefore" }]);
+    const hosts = engine.prior.resources.filter(({ name }) => name.startsWith("db-"));
+    assert.equal(hosts.length, 2, "both are recorded");
+    return engine;
+  };
+
+  for (const order of ["as recorded", "the other way round"]) {
+    it(`are told apart by which of them served before: ${order}`, async () => {
+      const engine = await between();
+      if (order !== "as recorded") engine.tamper((resources) => resources.toReversed());
+      const back = await plan(engine, member, wide);
+      assert.deepEqual(stepsOf(back), ["delete LocalHost/db-#-2"]);
+    });
+  }
+});
+
 describe("a host that failed", () => {
   const failing: readonly Mishap[] = [{ at: "boot", number: 0, what: "fails" }];
   const grown = [machine("cp", { controlPlane: "1.35.0" }), machine("web")];

@@ -166,6 +166,7 @@ class Life {
   readonly breaches: string[] = [];
   private lastWish: Fleet | undefined;
   private callsBefore = 0;
+  private callsBeforeLastUp = 0;
   private readonly planted: Observed[] = [];
 
   constructor(
@@ -218,6 +219,7 @@ class Life {
       return outcome;
     }
     this.lastWish = fleet;
+    this.callsBeforeLastUp = this.callsBefore;
     this.trace("capstan up");
     const outcome = await engine.up(desiredFleet(fleet), during);
     this.judge(outcome, before, fleet);
@@ -276,6 +278,7 @@ class Life {
     if (revision !== undefined) {
       this.mustBe(textOf(revision.target.objects), revision.target);
       this.mustHaveSpared(before);
+      this.mustNotHaveCrossed(revision.target);
       return;
     }
     for (const { id } of engine.alive()) this.blame(`${id} is left of a first creation`);
@@ -293,6 +296,20 @@ class Life {
       const wanted = resolveRefs(node?.spec ?? {}, ({ $ref }) => ids.get($ref) ?? null);
       const verdict = provider.verdict(provider.hostKind, cloud.get(id)?.spec ?? {}, wanted);
       if (canServe(verdict)) this.blame(`${key} was deleted, although it could have served on`);
+    }
+  }
+
+  /** Beyond its point of no return a transaction goes forward only. */
+  private mustNotHaveCrossed({ machines }: Target): void {
+    const before = machines.map(({ spec }) => minorOf(spec.versions.controlPlane));
+    const newest = Math.max(...before);
+    const crossed = new Set<string>();
+    for (const { call, id, key, spec } of this.engine.calls.slice(this.callsBeforeLastUp)) {
+      const minor = minorOf(spec?.["controlPlane"]);
+      if (newest > -Infinity && minor > newest) crossed.add(id);
+      else if (crossed.has(id) && (call === "delete" || minor > -Infinity)) {
+        this.blame(`${key} was taken back from beyond its point of no return`);
+      }
     }
   }
 
@@ -346,6 +363,10 @@ function contentOf({ machines, nodes }: Target): string {
   return canonicalJson(
     Object.fromEntries(machines.map(({ name, host }) => [name, anonymous(specs.get(host) ?? {})])),
   );
+}
+
+function minorOf(version: unknown): number {
+  return typeof version === "string" ? Number(version.split(".")[1]) : -Infinity;
 }
 
 function objectsOf(fleet: Fleet): string {

@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../src/api/json.js";
 import type { NodeKey } from "../../src/graph/graph.js";
 import type { Plan } from "../../src/plan/plan.js";
 import type { PriorState } from "../../src/plan/target.js";
@@ -21,6 +22,8 @@ export interface CloudCall {
   readonly during: Activity;
   /** Counts passes over the engine's life. */
   readonly pass: number;
+  /** What was asked for; nothing for a deletion. */
+  readonly spec?: JsonObject;
 }
 
 export type Activity = "change" | "commit" | "refresh" | "clear" | "recovery";

@@ -50,6 +50,7 @@ interface Asked {
   readonly call: CloudCall["call"];
   readonly id: string;
   readonly who: Identity;
+  readonly spec?: JsonObject;
 }
 
 /** A cloud in memory that knows nothing of what uses it. Its clock moves only when somebody waits. */
@@ -172,7 +173,7 @@ export class PretendCloud {
 
   private create(process: CommandProcess, who: Identity, spec: JsonObject): Promise<Observed> {
     const { kind, token } = who;
-    return this.changing(process, { call: "create", who, id: "new" }, () => {
+    return this.changing(process, { call: "create", who, id: "new", spec }, () => {
       const users = [spec["networkId"], spec["loadBalancerId"]].filter((id) => id !== undefined);
       const missing = users.filter((id) => !this.alive().some((one) => one.id === id));
       if (missing.length > 0) throw cloudFailed(`create ${who.name}: no ${missing.join()}`);
@@ -190,7 +191,7 @@ export class PretendCloud {
   }
 
   private update(process: CommandProcess, { id, who }: Observed, spec: JsonObject) {
-    return this.changing(process, { call: "update", who, id }, () => {
+    return this.changing(process, { call: "update", who, id, spec }, () => {
       if (this.get(id)?.phase === "gone") throw cloudFailed(`update ${id}: it is gone`);
       return this.put(id, { spec });
     });
@@ -238,9 +239,9 @@ export class PretendCloud {
   }
 
   /** Asking is what the laws are about; only what has an effect is counted as a call. */
-  private recorded<T>({ call, who, id }: Asked, change: () => T): () => T {
+  private recorded<T>({ call, who, id, ...rest }: Asked, change: () => T): () => T {
     const { activity: during, passes: pass } = this;
-    const about = { call, key: nodeKey(who.kind, who.name), id, during, pass };
+    const about = { call, key: nodeKey(who.kind, who.name), id, during, pass, ...rest };
     this.watch.changes(about, who, this.get(id)?.who ?? who);
     return () => {
       const known = this.stored.size;

@@ -40,6 +40,8 @@ class StepFailed extends Error {}
  */
 export class PretendPulumi implements StackEngine {
   private isRunning = false;
+  /** What the present pass has done: a checkpoint holds it first, and then the rest as it was. */
+  private registered: NodeKey[] = [];
   /** Creations that an earlier engine left pending. */
   private inherited: readonly PendingOperation[] = [];
 
@@ -113,16 +115,14 @@ export class PretendPulumi implements StackEngine {
       try {
         await this.register(registration, session);
         done.add(key);
+        if (!this.cloud.traits.parallel) this.registered.push(key);
       } catch (error) {
         failures.push(error);
       }
     }
     if (failures.length > 0) throw failures[0];
-    const order = registrations.map(({ key }) => key);
-    const place = ({ key }: RecordedResource) =>
-      order.includes(key) ? order.indexOf(key) : order.length;
-    const inOrder = this.checkpoint.resources.toSorted((left, right) => place(left) - place(right));
-    if (!sameOrder(inOrder, this.checkpoint.resources)) await this.write(inOrder);
+    const { resources } = this.checkpoint;
+    if (!sameOrder(this.inOrder(resources), resources)) await this.write(resources);
     return done;
   }
 
@@ -142,6 +142,8 @@ export class PretendPulumi implements StackEngine {
     const { changes } = await resource.diff(before.id ?? "", before.outputs, inputs);
     // Pulumi updates what is unfinished whether or not its inputs differ.
     if (changes || before.unfinished) return this.update(registration, inputs, resource);
+    // What is changed meanwhile, one after the other, is done later.
+    if (this.cloud.traits.parallel) this.registered.push(key);
     const { id = "", outputs } = before;
     const same = recordOf(registration, { id, inputs, outputs });
     if (!sameJson(plainly(same), plainly(before))) await this.record(same);
@@ -257,10 +259,19 @@ export class PretendPulumi implements StackEngine {
     resources: readonly RecordedResource[],
     pending: readonly PendingOperation[] = this.inherited,
   ): Promise<void> {
+    const inOrder = this.inOrder(resources);
     await this.process.write(() => {
-      this.checkpoint.resources = resources;
+      this.checkpoint.resources = inOrder;
       this.checkpoint.pending = pending;
     });
+  }
+
+  private inOrder(resources: readonly RecordedResource[]): readonly RecordedResource[] {
+    const place = ({ key }: RecordedResource) => {
+      const index = this.registered.indexOf(key);
+      return index === -1 ? this.registered.length : index;
+    };
+    return resources.toSorted((left, right) => place(left) - place(right));
   }
 
   private output(key: NodeKey, output: string): Json {
@@ -286,6 +297,7 @@ export class PretendPulumi implements StackEngine {
   ): Promise<PulumiResult> {
     await this.process.gate();
     this.isRunning = true;
+    this.registered = [];
     this.cloud.activity = activity;
     this.process.onInterrupt = () => session.cancelled();
     this.inherited = this.checkpoint.pending.filter(({ type }) => type === "creating");

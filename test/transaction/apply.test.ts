@@ -92,6 +92,20 @@ describe("a change that fails", () => {
   });
 });
 
+describe("a control-plane machine of a newer version that fails", () => {
+  const replaced = wish(machine("cp", { controlPlane: "1.35.0", size: "large" }), machine("web"));
+
+  it("is beyond the point of no return all the same: its successor is made, nothing taken back", async () => {
+    const engine = await running();
+    const outcome = await engine.up(replaced, [{ at: "boot", number: 0, what: "fails" }]);
+    assert.match(outcomeText(outcome), /^stopped forwardOnly: failed to start: LocalHost\/cp-/);
+    assert.equal(await engine.canRollBack(), false);
+    await engine.settle(replaced);
+    assert.deepEqual(hosts(engine), ["web.1", "cp.2"]);
+    assertSound(engine);
+  });
+});
+
 describe("a cloud that cannot say whether something exists", () => {
   it("stops a command that looks, before it touches anything", async () => {
     const engine = await running({ traits: { ...plainWorld, listingLagMs: 900 } });
@@ -195,6 +209,18 @@ describe("a cloud that is slow", () => {
     const outcome = await engine.up(after, [{ at: "call", number: 0, what: "loseAnswer" }]);
     assert.equal(outcome.kind, "done", outcomeText(outcome));
     assertSound(engine);
+  });
+
+  it("that can neither answer nor be asked about a creation is listed before it is taken back", async () => {
+    const engine = new PretendEngine({ traits: { ...plainWorld, listingLagMs: 900 } });
+    const outcome = await engine.up(before, [
+      { at: "call", number: 3, what: "loseAnswer" },
+      { at: "look", number: 23, what: "unknown" },
+      { at: "look", number: 24, what: "unknown" },
+    ]);
+    assert.match(outcomeText(outcome), /^rolledBack: cannot create LocalHost web-.* exists: /);
+    assert.equal(engine.calls.filter(({ call }) => call === "create").length, 4);
+    assert.deepEqual(engine.alive(), []);
   });
 
   for (const verb of ["up", "rollback"] as const) {
