@@ -113,7 +113,13 @@ export const histories: fc.Arbitrary<History> = fc.record(
 );
 
 /** Codes that the trouble of a history may end a command with. */
-const expectedCodes = new Set(["CANCELLED", "CLOUD_FAILED", "CLOUD_THROTTLED", "UNKNOWN_PRESENCE"]);
+const expectedCodes = new Set([
+  "CANCELLED",
+  "CLOUD_FAILED",
+  "CLOUD_THROTTLED",
+  "NOT_REVERSIBLE",
+  "UNKNOWN_PRESENCE",
+]);
 
 /**
  * Lets a history happen. Returns every way in which it breaks the laws, a line each, the law first:
@@ -200,19 +206,13 @@ class Life {
     }
   }
 
-  /** Undefined for a rollback that has nothing to take back, or must not any more. */
-  async run(
-    verb: Command["verb"],
-    fleet: Fleet,
-    during: readonly Mishap[],
-  ): Promise<Outcome | undefined> {
+  async run(verb: Command["verb"], fleet: Fleet, during: readonly Mishap[]): Promise<Outcome> {
     const { engine } = this;
     // Nobody starts the next command before listings show what the last one has done.
     engine.clock.advance(timing.listingLagMs);
     const before = engine.prior;
     this.callsBefore = engine.calls.length;
     if (verb === "rollback") {
-      if (!(await engine.canRollBack())) return undefined;
       this.trace("capstan rollback");
       const outcome = await engine.rollback(during);
       this.judge(outcome, before);
@@ -229,7 +229,7 @@ class Life {
   /** With nothing going wrong a command has to do what it is for, at once. */
   async quietly(verb: Command["verb"], fleet: Fleet): Promise<void> {
     const outcome = await this.run(verb, fleet, []);
-    if (outcome === undefined) return;
+    if (verb === "rollback" && isRefusal(outcome)) return;
     const wanted = verb === "up" ? "done" : "rolledBack";
     if (outcome.kind !== wanted) {
       this.blame(`an undisturbed ${verb} ended: ${outcomeText(outcome)}`);
@@ -363,6 +363,11 @@ function contentOf({ machines, nodes }: Target): string {
   return canonicalJson(
     Object.fromEntries(machines.map(({ name, host }) => [name, anonymous(specs.get(host) ?? {})])),
   );
+}
+
+/** A rollback that has nothing to take back, or must not any more. */
+function isRefusal(outcome: Outcome): boolean {
+  return outcome.kind === "broke" && outcome.error.code === "NOT_REVERSIBLE";
 }
 
 function minorOf(version: unknown): number {

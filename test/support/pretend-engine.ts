@@ -54,6 +54,11 @@ const askedFor = new CapstanError({
   source: "user",
   message: "a user asked for it",
 });
+const refused = new CapstanError({
+  code: "NOT_REVERSIBLE",
+  source: "user",
+  message: "there is nothing to take back, or no way",
+});
 const occasion = { by: "user@host", deadlineMs: 3_600_000 };
 
 /**
@@ -104,17 +109,18 @@ export class PretendEngine {
     return this.command(mishaps, (process, means) => this.applied(plan, process, means));
   }
 
-  /** `capstan rollback` of what is open, or of a rollback that did not get to its end. */
+  /** `capstan rollback` of what is open, or of a rollback that did not get to its end. Else refused. */
   rollback(mishaps: readonly Mishap[] = []): Promise<Outcome> {
     return this.command(mishaps, async (process, means) => {
       await this.settleLastCalls(process, means);
+      if (!(await this.canRollBack())) throw refused;
       const state = await means.engine.readState(theStack);
       return takeBack(state, askedFor, this.runOptions(process, means));
     });
   }
 
   /** Whether `rollback` has something to take back and is allowed to, as the command itself decides. */
-  async canRollBack(): Promise<boolean> {
+  private async canRollBack(): Promise<boolean> {
     const { prior, provider, clock } = this;
     const { transaction } = prior;
     if (transaction === undefined) return false;

@@ -84,7 +84,7 @@ describe("a change that fails", () => {
     const engine = await running();
     const outcome = await engine.up(upgraded, [{ at: "call", number: 1, what: "fail" }]);
     assert.match(outcomeText(outcome), /^stopped forwardOnly: cannot create LocalHost web-/);
-    assert.equal(await engine.canRollBack(), false);
+    assert.match(outcomeText(await engine.rollback()), /^broke: NOT_REVERSIBLE/);
     const [revision, first] = [engine.prior.revision?.number, engine.hosts()[0]];
     assert.deepEqual([revision, first?.spec["controlPlane"]], [1, "1.35.0"]);
     await engine.settle(upgraded);
@@ -99,7 +99,7 @@ describe("a control-plane machine of a newer version that fails", () => {
     const engine = await running();
     const outcome = await engine.up(replaced, [{ at: "boot", number: 0, what: "fails" }]);
     assert.match(outcomeText(outcome), /^stopped forwardOnly: failed to start: LocalHost\/cp-/);
-    assert.equal(await engine.canRollBack(), false);
+    assert.match(outcomeText(await engine.rollback()), /^broke: NOT_REVERSIBLE/);
     await engine.settle(replaced);
     assert.deepEqual(hosts(engine), ["web.1", "cp.2"]);
     assertSound(engine);
