@@ -64,7 +64,6 @@ function inlineRuntime(): BridgeRuntime {
       },
     },
     mode: "inline",
-    served: new Set(),
     readyTimeoutMs: (Number.isFinite(seconds) ? seconds : defaultTimeoutSeconds) * 1000,
   };
 }

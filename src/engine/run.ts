@@ -323,6 +323,7 @@ export class Run {
       provider,
       clock,
       timeoutMs,
+      served: new Set(),
       assertEngineAlive,
       report: (event) => {
         if (event.state === "failed") this.events.push(event);

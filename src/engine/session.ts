@@ -40,6 +40,8 @@ export interface StepwiseOptions {
   readonly clock: Clock;
   /** How long a deletion or a lost answer may take, milliseconds. */
   readonly timeoutMs: number;
+  /** Where to remember what this one engine run has made, so that it cannot delete it again. */
+  readonly served?: Set<string>;
   /** Throws ENGINE_DEAD once the engine of this run has ended. */
   assertEngineAlive(): void;
   report(event: ResourceEvent): void;
@@ -60,7 +62,7 @@ export function stepwiseSession(options: StepwiseOptions): HandlerSession {
     },
     mode: "stepwise",
     readyTimeoutMs: timeoutMs,
-    served: new Set(),
+    ...(options.served !== undefined && { served: options.served }),
     report: (event) => options.report(event),
   };
   const resources = new Map<string, DynamicResource>();

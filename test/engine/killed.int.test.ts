@@ -60,7 +60,8 @@ describe("an apply that was killed", function () {
     await killEverything(command);
     await sandbox.pulumi(0, ["cancel", "--yes", "--stack", demoStack]);
     await sandbox.editState(demoStack, (deployment) => {
-      assert.equal(deployment.pending_operations?.length, 1);
+      // It may have forgotten by itself, in the instant between the deaths of its provider and its own.
+      assert.ok((deployment.pending_operations ?? []).length <= 1);
       deployment.pending_operations = [];
     });
   };
