@@ -172,7 +172,7 @@ class Life {
   readonly breaches: string[] = [];
   private lastWish: Fleet | undefined;
   private callsBefore = 0;
-  private callsBeforeLastUp = 0;
+  private passesBeforeLastUp = 0;
   private readonly planted: Observed[] = [];
 
   constructor(
@@ -219,7 +219,7 @@ class Life {
       return outcome;
     }
     this.lastWish = fleet;
-    this.callsBeforeLastUp = this.callsBefore;
+    this.passesBeforeLastUp = engine.cloud.passes;
     this.trace("capstan up");
     const outcome = await engine.up(desiredFleet(fleet), during);
     this.judge(outcome, before, fleet);
@@ -299,12 +299,13 @@ class Life {
     }
   }
 
-  /** Beyond its point of no return a transaction goes forward only. */
+  /** Beyond its point of no return a transaction goes forward only; another wish is another one. */
   private mustNotHaveCrossed({ machines }: Target): void {
     const before = machines.map(({ spec }) => minorOf(spec.versions.controlPlane));
     const newest = Math.max(...before);
     const crossed = new Set<string>();
-    for (const { call, id, key, spec } of this.engine.calls.slice(this.callsBeforeLastUp)) {
+    const calls = this.engine.calls.filter(({ pass }) => pass > this.passesBeforeLastUp);
+    for (const { call, id, key, spec } of calls) {
       const minor = minorOf(spec?.["controlPlane"]);
       if (newest > -Infinity && minor > newest) crossed.add(id);
       else if (crossed.has(id) && (call === "delete" || minor > -Infinity)) {

@@ -61,6 +61,8 @@ export class PretendCloud {
   passes = 0;
   private readonly stored = new Map<string, Stored>();
   private late: { readonly dueMs: number; readonly effect: () => void }[] = [];
+  /** How long ago what is done right now happened. */
+  private lateSinceMs = 0;
   private nextId = 1;
 
   constructor(
@@ -253,7 +255,7 @@ export class PretendCloud {
   }
 
   private bootOf(process: CommandProcess): Stored["boot"] {
-    const atMs = this.clock.now() + bootMs;
+    const atMs = this.clock.now() - this.lateSinceMs + bootMs;
     switch (process.nextBoot()) {
       case undefined:
         return { atMs, phase: "ready" };
@@ -271,7 +273,7 @@ export class PretendCloud {
     const id = `${who.kind}-${number}`;
     const status = { address: `10.0.0.${number}` };
     const observed: Observed = { id, who, phase: "pending", spec, status };
-    const stored = { observed, madeAtMs: this.clock.now(), boot };
+    const stored = { observed, madeAtMs: this.clock.now() - this.lateSinceMs, boot };
     this.stored.set(id, stored);
     return this.now(stored);
   }
@@ -304,13 +306,15 @@ export class PretendCloud {
   private catchUp(): void {
     const due = this.late.filter(({ dueMs }) => dueMs <= this.clock.now());
     this.late = this.late.filter((one) => !due.includes(one));
-    for (const { effect } of due) {
+    for (const { dueMs, effect } of due) {
+      this.lateSinceMs = this.clock.now() - dueMs;
       try {
         effect();
       } catch (error) {
         if (!(error instanceof CapstanError)) throw error;
       }
     }
+    this.lateSinceMs = 0;
   }
 }
 

@@ -106,6 +106,7 @@ export class PretendPulumi implements StackEngine {
   ): Promise<ReadonlySet<NodeKey>> {
     const done = new Set<NodeKey>();
     const failures: unknown[] = [];
+    const isSlow = this.slowOnes(registrations);
     for (const registration of registrations) {
       const { key, dependsOn, parent } = registration;
       const needed = [...dependsOn, ...(parent === undefined ? [] : [parent])];
@@ -115,15 +116,28 @@ export class PretendPulumi implements StackEngine {
       try {
         await this.register(registration, session);
         done.add(key);
-        if (!this.cloud.traits.parallel) this.registered.push(key);
+        if (!isSlow(key)) this.registered.push(key);
       } catch (error) {
         failures.push(error);
       }
     }
     if (failures.length > 0) throw failures[0];
+    this.registered.push(...registrations.map(({ key }) => key).filter(isSlow));
     const { resources } = this.checkpoint;
     if (!sameOrder(this.inOrder(resources), resources)) await this.write(resources);
     return done;
+  }
+
+  /** New ones that nothing waits for are done after everything else, when all goes on at once. */
+  private slowOnes(registrations: readonly Registration[]): (key: NodeKey) => boolean {
+    const known = new Set(this.checkpoint.resources.map(({ key }) => key));
+    const needed = new Set(
+      registrations
+        .filter(({ key }) => key !== revisionKey)
+        .flatMap(({ dependsOn, parent }) => [...dependsOn, ...(parent ? [parent] : [])]),
+    );
+    const { parallel } = this.cloud.traits;
+    return (key) => parallel && (key === revisionKey || !(known.has(key) || needed.has(key)));
   }
 
   private async register(registration: Registration, session: HandlerSession): Promise<void> {
@@ -142,8 +156,6 @@ export class PretendPulumi implements StackEngine {
     const { changes } = await resource.diff(before.id ?? "", before.outputs, inputs);
     // Pulumi updates what is unfinished whether or not its inputs differ.
     if (changes || before.unfinished) return this.update(registration, inputs, resource);
-    // What is changed meanwhile, one after the other, is done later.
-    if (this.cloud.traits.parallel) this.registered.push(key);
     const { id = "", outputs } = before;
     const same = recordOf(registration, { id, inputs, outputs });
     if (!sameJson(plainly(same), plainly(before))) await this.record(same);
