@@ -46,24 +46,12 @@ export async function look(
   return { sightings, strangers: [...byId.values()] };
 }
 
-/** Everything that is alive, recorded or not. Pure. */
-export function aliveKeys({ sightings, strangers }: Look): ReadonlySet<NodeKey> {
-  return keysOf(aliveIn({ sightings, strangers }));
-}
-
-/** The alive ones that run. Pure. */
-export function readyKeys(seen: Look): ReadonlySet<NodeKey> {
-  return keysOf(aliveIn(seen).filter(({ phase }) => phase === "ready"));
-}
-
-function aliveIn({ sightings, strangers }: Look): Observed[] {
-  return [...sightings.values(), ...strangers].filter(
-    (one): one is Observed => one !== "gone" && one.phase !== "gone",
+/** What runs, recorded or not. Pure. */
+export function readyKeys({ sightings, strangers }: Look): ReadonlySet<NodeKey> {
+  const running = [...sightings.values(), ...strangers].filter(
+    (one): one is Observed => one !== "gone" && one.phase === "ready",
   );
-}
-
-function keysOf(some: readonly Observed[]): ReadonlySet<NodeKey> {
-  return new Set(some.map(({ who }) => nodeKey(who.kind, who.name)));
+  return new Set(running.map(({ who }) => nodeKey(who.kind, who.name)));
 }
 
 async function locateUnlisted(

@@ -9,7 +9,7 @@ import { revisionPayload, transactionPayload } from "../transaction/payloads.js"
 import { encodePayload } from "./codec.js";
 import { engineFailed, type PassOptions, type StackEngine } from "./engine.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
-import { aliveKeys, look, type Look, readyKeys } from "./look.js";
+import { look, type Look, readyKeys } from "./look.js";
 import type { PulumiResult } from "./pulumi.js";
 import {
   type RecoveryTools,
@@ -139,7 +139,6 @@ export class Run {
       shown: this.shown,
       done: this.done,
       ready: readyKeys(seen),
-      alive: aliveKeys(seen),
       nowMs: options.clock.now(),
       unsettled: options.engine.unsettled,
       ...(this.failure !== undefined && { failure: this.failure.message }),

@@ -10,6 +10,7 @@ import {
   type MachineChange,
   machineChanges,
 } from "./changes.js";
+import { crossedBy, crossingHosts, refuseTakingBack } from "./crossing.js";
 import { entryOf } from "./history.js";
 import { decideHost, type HostDecision, machineKey, spendIncarnations } from "./hosts.js";
 import { type InfrastructureDecision, planInfrastructure } from "./infrastructure.js";
@@ -17,6 +18,7 @@ import type { Sightings, Step } from "./step.js";
 import {
   type ChangeSummary,
   cloudResources,
+  type Crossed,
   type Direction,
   type PriorState,
   type RecordedResource,
@@ -28,7 +30,7 @@ import {
 } from "./target.js";
 import { summaryOf } from "./tree.js";
 import { plannedHost, spentSoFar, unknownResources, unrecordedCreations } from "./unrecorded.js";
-import { crossingHosts, type StepUndo, undoOf } from "./undo.js";
+import { type StepUndo, undoOf } from "./undo.js";
 import { clusterIn, type Wanted, wantedBy, type Wish } from "./wanted.js";
 
 /** What the plan is made from. Everything that is not a pure function of it is in here. */
@@ -79,6 +81,8 @@ export interface Plan {
   readonly undo: readonly StepUndo[];
   /** Hosts with which the transaction crosses its point of no return: beyond it, forward only. */
   readonly crossings: readonly NodeKey[];
+  /** With what an open transaction is beyond its point of no return already. */
+  readonly crossed: readonly Crossed[];
   /** Records to read again from the cloud before the first pass. */
   readonly stale: readonly NodeKey[];
   /** An earlier transaction did not get to its end. */
@@ -97,7 +101,8 @@ export interface Plan {
 
 /**
  * Holds what is wanted against state and cloud. Pure: the same input gives the same plan. Throws
- * UNSUPPORTED_CHANGE (all of them at once), INVALID_INPUT (names that clash), GRAPH_CYCLE.
+ * UNSUPPORTED_CHANGE (all of them at once), INVALID_INPUT (names that clash), GRAPH_CYCLE, and
+ * NOT_REVERSIBLE for a control plane older than what an open transaction has brought it to.
  */
 export function makePlan(input: PlanInput): Plan {
   const { provider, prior, sightings } = input;
@@ -205,9 +210,12 @@ function assemble(
   };
   const names = hosts.map(({ decision }) => decision.name);
   const { abandoned, strangers } = unknownResources(input, target);
+  const crossed = crossedBy(input);
+  if (input.direction === "forward") refuseTakingBack(target, crossed);
   const transaction = transactionOf(input, digest, {
     steps,
     spent: spendIncarnations(spentSoFar(input), names),
+    crossed,
     summary: () => summaryOf(shown),
   });
   const last = prior.transaction;
@@ -223,7 +231,8 @@ function assemble(
       ...{ provider, steps, target, from: prior.revision?.target },
       recorded: recorded.filter(({ key }) => input.sightings.get(key) !== "gone"),
     }),
-    crossings: crossingsOf(target, prior),
+    crossings: crossingHosts(target, prior.revision?.target),
+    crossed,
     stale: staleKeys(prior, infrastructure, hosts, provider),
     resumes: isOpen(prior),
     ...openTransaction(prior),
@@ -231,14 +240,6 @@ function assemble(
     strangers,
     empty: idle && steps.length === 0 && prior.pending.length === 0 && abandoned.length === 0,
   };
-}
-
-/** Those of an open transaction too: a host that took it beyond may have failed since, and have a successor. */
-function crossingsOf(target: Target, prior: PriorState): NodeKey[] {
-  const { transaction, revision } = prior;
-  const open = isOpen(prior) && transaction?.direction === "forward" ? [transaction.target] : [];
-  const crossings = [target, ...open].flatMap((one) => crossingHosts(one, revision?.target));
-  return [...new Set(crossings)];
 }
 
 function openTransaction(prior: PriorState): Pick<Plan, "open"> {
@@ -264,6 +265,7 @@ function transactionOf(
   found: {
     readonly steps: readonly Step[];
     readonly spent: Spent;
+    readonly crossed: readonly Crossed[];
     readonly summary: () => ChangeSummary;
   },
 ): PlannedTransaction {
@@ -288,6 +290,7 @@ function transactionOf(
     spent: found.spent,
     summary: found.summary(),
     attempts: open && last !== undefined ? [...last.attempts, endedAttempt(input, last)] : [],
+    ...(found.crossed.length > 0 && { crossed: found.crossed }),
   };
 }
 

@@ -42,8 +42,6 @@ export interface Situation {
   readonly done: ReadonlySet<NodeKey>;
   /** Hosts that the cloud shows running. */
   readonly ready: ReadonlySet<NodeKey>;
-  /** Everything of this cluster that the cloud shows alive, recorded or not. */
-  readonly alive: ReadonlySet<NodeKey>;
   readonly nowMs: number;
   /** The lock was taken from somebody dead, and what they last asked of the cloud may still happen. */
   readonly unsettled: boolean;
@@ -208,19 +206,8 @@ function afterFailure(situation: Situation, failure: string): Action {
     return stop(back ? "incomplete" : "owing");
   }
   if (!isBegun(situation)) return stop("untouched");
-  if (crossed(situation) !== undefined) return stop("forwardOnly");
+  if (plan.crossed.length > 0) return stop("forwardOnly");
   return onFailure === "keep" ? stop("kept") : { kind: "rollBack", reason: failure };
-}
-
-/**
- * The host with which an open transaction has gone beyond its point of no return: it is alive and
- * shows what cannot be taken back. Pure.
- */
-export function crossed({ plan, alive }: Pick<Situation, "plan" | "alive">): NodeKey | undefined {
-  return plan.crossings.find((key) => {
-    const open = plan.steps.find((one) => one.key === key);
-    return alive.has(key) && !(open?.kind === "update" && open.changes.length > 0);
-  });
 }
 
 function isBegun({ plan, prior }: Situation): boolean {

@@ -4,8 +4,18 @@ import type { PriorState, RevisionPayload, TransactionPayload } from "../plan/ta
 
 /** What Transaction carries of a plan. Pure. */
 export function transactionPayload({ target, transaction }: Plan): TransactionPayload {
-  const { spent, direction, by, digestKey, deadlineAtMs, summary, attempts } = transaction;
-  return { target, spent, direction, by, digestKey, deadlineAtMs, summary, attempts };
+  const { spent, direction, by, digestKey, deadlineAtMs, summary, attempts, crossed } = transaction;
+  return {
+    target,
+    spent,
+    direction,
+    by,
+    digestKey,
+    deadlineAtMs,
+    summary,
+    attempts,
+    ...(crossed !== undefined && { crossed }),
+  };
 }
 
 /** What Revision carries once the plan's transaction is committed at `nowMs`. Pure. */

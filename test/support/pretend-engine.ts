@@ -4,7 +4,6 @@ import type { Desired } from "../../src/api/types.js";
 import { type ApplyResult, applyPlan, planRecorded, takeBack } from "../../src/engine/apply.js";
 import { encodePayload } from "../../src/engine/codec.js";
 import type { StackEngine } from "../../src/engine/engine.js";
-import { aliveKeys, look } from "../../src/engine/look.js";
 import { settleLastCalls } from "../../src/engine/recover.js";
 import type { RunEvent } from "../../src/engine/run.js";
 import { callContext } from "../../src/engine/session.js";
@@ -13,7 +12,6 @@ import { survey } from "../../src/engine/survey.js";
 import { isOpen, type Plan } from "../../src/plan/plan.js";
 import type { PriorState, RecordedResource } from "../../src/plan/target.js";
 import type { InfrastructureProvider, Observed } from "../../src/provider/port.js";
-import { crossed } from "../../src/transaction/lifecycle.js";
 import type { Payloads } from "../../src/transaction/pass.js";
 import { revisionPayload, transactionPayload } from "../../src/transaction/payloads.js";
 import { FakeClock } from "./fake-clock.js";
@@ -132,9 +130,7 @@ export class PretendEngine {
       { ...prior, foreign: [] },
       { ...occasion, provider, clock, stop, direction: "forward" },
     );
-    const scope = { cluster: plan.cluster, clusterUid: transaction.clusterUid };
-    const seen = await look(provider, callContext(clock, stop), scope, prior);
-    return crossed({ plan, alive: aliveKeys(seen) }) === undefined;
+    return plan.crossed.length === 0;
   }
 
   /** Applies what is wanted, which has to succeed at once. Returns the plan. */
