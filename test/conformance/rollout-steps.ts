@@ -130,8 +130,8 @@ function reasonsBySet(
 }
 
 /**
- * Our reasons where the case lists reasons. The vectors leave the words of a reason open: a code that
- * they do not define is met by any reason, and of the numbers those count that both name alike.
+ * Our reasons where the case lists reasons: of the same codes. The vectors leave open how a reason
+ * names its numbers, so those count that both name alike.
  */
 function reasonsShown(
   steps: readonly ScaleStep[],
@@ -139,20 +139,10 @@ function reasonsShown(
 ): WantedReason[] {
   return wanted.flatMap((reason) => {
     const ours = steps.map((step) => step.reason);
-    if (!definedCodes.includes(String(reason["code"]))) return ours.length > 0 ? [reason] : [];
     const same = ours.find(({ kind }) => kind === reason["code"]);
-    if (same === undefined) return ours.map(({ kind }) => ({ code: kind }));
-    return [shown(same, reason)];
+    return same === undefined ? ours.map(({ kind }) => ({ code: kind })) : [shown(same, reason)];
   });
 }
-
-const definedCodes: readonly string[] = [
-  "roomBelowSurgeLimit",
-  "alignToDesiredReplicas",
-  "availableAboveMinimum",
-  "removesOnlyMissingOrUnavailable",
-  "unblockDeadlock",
-];
 
 function shown(reason: ScaleReason, wanted: WantedReason): WantedReason {
   const ours = new Map<string, string | number>(Object.entries(reason));
