@@ -1,4 +1,5 @@
 import type { JsonObject } from "../api/json.js";
+import { underPolicy } from "../compile/update-policy.js";
 import { type GraphNode, keyOf, type NodeKey } from "../graph/graph.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import type { ExpandedMachine, MachineOwner } from "../sets/expand.js";
@@ -173,7 +174,8 @@ function takesPlaceOf(machine: ExpandedMachine, older: TargetMachine): boolean {
 function differenceTo(older: TargetMachine, host: DecidedHost, { prior, provider }: ChangesInput) {
   const record = cloudResources(prior).findLast(({ parent }) => parent === machineKey(older.name));
   if (record === undefined) return {};
-  const verdict = provider.verdict(provider.hostKind, recordedSpec(record), host.wanted);
+  const judging = underPolicy(provider, host.decision.policy);
+  const verdict = judging.verdict(provider.hostKind, recordedSpec(record), host.wanted);
   const reason = verdict.kind === "replace" ? verdict.reason : "";
   return { changes: changesOf(verdict, recordedSpec(record), host.wanted), reason };
 }
