@@ -56,11 +56,11 @@ export function policyOf(
 }
 
 /**
- * The policy on the way back. What was changed in place goes back in place whatever is asked of
- * changes; what must not lose its host does not lose it to a rollback either. Pure.
+ * The policy in one direction. On the way back, what was changed in place goes back in place whatever is
+ * asked of changes; what must not lose its host does not lose it to a rollback either. Pure.
  */
-export function policyOnTheWayBack(policy: UpdatePolicy): UpdatePolicy {
-  return policy === "inPlaceOnly" ? policy : "preferInPlace";
+export function policyGoing(direction: "forward" | "back", policy: UpdatePolicy): UpdatePolicy {
+  return direction === "forward" || policy === "inPlaceOnly" ? policy : "preferInPlace";
 }
 
 function isNodeMetadata(path: string): boolean {

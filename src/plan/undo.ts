@@ -2,7 +2,7 @@ import semver from "semver";
 import { CapstanError } from "../api/error.js";
 import type { JsonObject } from "../api/json.js";
 import type { UpdatePolicy } from "../api/update-policy.js";
-import { policyOf, policyOnTheWayBack, underPolicy } from "../compile/update-policy.js";
+import { policyGoing, policyOf, underPolicy } from "../compile/update-policy.js";
 import { isRef, keyOf, type NodeKey } from "../graph/graph.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import { machineKey } from "./hosts.js";
@@ -147,7 +147,7 @@ function undoOfUpdate(key: NodeKey, question: UndoQuestion): Answer {
   const record = recorded.find((one) => one.key === key);
   const node = target.nodes.find((one) => keyOf(one) === key);
   if (record === undefined || node === undefined) return reversible;
-  const judging = underPolicy(provider, policyOnTheWayBack(policyBefore(key, question)));
+  const judging = underPolicy(provider, policyGoing("back", policyBefore(key, question)));
   const back = judging.verdict(node.kind, node.spec, withRefsOf(node.spec, recordedSpec(record)));
   if (canServe(back)) return reversible;
   if (back.kind === "unsupported") return { class: "pointOfNoReturn", reason: back.reason };

@@ -6,7 +6,7 @@ import {
   updatePolicyAnnotation,
 } from "../../src/api/update-policy.js";
 import { templateJudge } from "../../src/compile/compile.js";
-import { applyPolicy, policyOf, policyOnTheWayBack } from "../../src/compile/update-policy.js";
+import { applyPolicy, policyGoing, policyOf } from "../../src/compile/update-policy.js";
 import type { Verdict } from "../../src/provider/port.js";
 import { expandMachines } from "../../src/sets/expand.js";
 import { chooseVersions } from "../../src/sets/versions.js";
@@ -93,11 +93,11 @@ describe("an update policy", () => {
   });
 
   it("goes back in place what came in place, and never by a new host where none is allowed", () => {
-    assert.deepEqual(updatePolicies.map(policyOnTheWayBack), [
-      "preferInPlace",
-      "inPlaceOnly",
-      "preferInPlace",
-    ]);
+    assert.deepEqual(
+      updatePolicies.map((policy) => policyGoing("back", policy)),
+      ["preferInPlace", "inPlaceOnly", "preferInPlace"],
+    );
+    for (const policy of updatePolicies) assert.equal(policyGoing("forward", policy), policy);
   });
 });
 
