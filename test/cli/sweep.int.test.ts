@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { LocalCloud, type LocalKind } from "../../providers/local/cloud.js";
 import type { JsonObject } from "../../src/api/json.js";
 import { noteCluster } from "../../src/engine/cluster-registry.js";
+import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { type ClusterWish, demoStack } from "../scenario/manifests.js";
-import { Sandbox } from "../scenario/sandbox.js";
+import type { Sandbox } from "../scenario/sandbox.js";
 
 const member: ClusterWish = { machines: { "cp-0": { controlPlane: true } } };
 const pair: ClusterWish = { machines: { ...member.machines, "worker-0": {} } };
@@ -28,20 +29,20 @@ interface SweepDocument {
 
 describe("capstan sweep", function () {
   this.timeout(120_000);
-  let running: Sandbox;
   let sandbox: Sandbox;
   let demoUid: string;
 
-  before(async () => {
-    running = await Sandbox.make(member);
+  const runAndTellUid = async (running: Sandbox) => {
     await running.up();
     demoUid = (await running.planDocument(0)).transaction.clusterUid;
-  });
-  after(() => running.close());
-  beforeEach(() => {
-    sandbox = running.copy();
-  });
-  afterEach(() => sandbox.close());
+  };
+  copyForEachTest(
+    member,
+    (copy) => {
+      sandbox = copy;
+    },
+    runAndTellUid,
+  );
 
   /** Writes a cluster down as one that was made from here. */
   const note = (clusterUid: string, cluster: string) => {
