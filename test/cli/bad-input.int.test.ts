@@ -63,8 +63,9 @@ describe("bad input", function () {
 
   it("in the file of the stack's state is reported, and the file is left alone", async () => {
     writeFileSync(checkpoint(), readFileSync(checkpoint(), "utf8").slice(0, 700));
-    for (const args of [["plan"], ["up", "--yes"]]) {
-      const stderr = await refusesOver(checkpoint(), 1, ...args, "-f", sandbox.manifests);
+    const files = ["-f", sandbox.manifests];
+    for (const args of [["plan", ...files], ["up", "--yes", ...files], ["status"]]) {
+      const stderr = await refusesOver(checkpoint(), 1, ...args);
       assert.ok(
         stderr.includes(`cannot read the state of ${demoStack} in ${checkpoint()}`),
         stderr,

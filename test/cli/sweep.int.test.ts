@@ -206,20 +206,30 @@ describe("capstan sweep", function () {
     assert.deepEqual(terminatedAfter(before), []);
   });
 
-  it("deletes nothing while a state cannot be read", async () => {
-    note(dead.uid, dead.cluster);
-    await plant(dead, ...leftovers);
-    writeFileSync(join(sandbox.state, "passphrase"), "another one");
-    const before = sandbox.ledgerEnd();
-    const { stdout } = await sandbox.capstan(1, "sweep", "--yes", "--max-share", "100");
-    assert.match(stdout, /Left alone: 3 resources of default\/gone: default\.demo may record it/);
-    assert.match(stdout, /Stack default\.demo: cannot read the state of default\.demo/);
-    assert.match(
-      stdout,
-      /Nothing to sweep among \d resources .* not everything could be looked at/,
-    );
-    assert.deepEqual(sandbox.mutations(before), []);
-  });
+  const unreadable: { name: string; file: string; text: string }[] = [
+    { name: "be decrypted", file: "passphrase", text: "another one" },
+    {
+      name: "be parsed",
+      file: join("pulumi", ".pulumi", "stacks", "capstan", `${demoStack}.json`),
+      text: '{"version": 3, "checkpoint": {',
+    },
+  ];
+  for (const { name, file, text } of unreadable) {
+    it(`deletes nothing while a state cannot ${name}, and names it`, async () => {
+      note(dead.uid, dead.cluster);
+      await plant(dead, ...leftovers);
+      writeFileSync(join(sandbox.state, file), text);
+      const before = sandbox.ledgerEnd();
+      const { stdout } = await sandbox.capstan(1, "sweep", "--yes", "--max-share", "100");
+      assert.match(stdout, /Left alone: 3 resources of default\/gone: default\.demo may record it/);
+      assert.match(stdout, /Stack default\.demo: cannot read the state of default\.demo/);
+      assert.match(
+        stdout,
+        /Nothing to sweep among \d resources .* not everything could be looked at/,
+      );
+      assert.deepEqual(sandbox.mutations(before), []);
+    });
+  }
 
   it("deletes nothing while the cloud does not answer, and says that it did not look", async () => {
     note(dead.uid, dead.cluster);

@@ -1,5 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { Command } from "commander";
 import { explainableKinds, explainWords } from "../../api/explain.js";
 import { Workspace } from "../../engine/workspace.js";
@@ -13,8 +12,11 @@ export function completeCommand(
   program: Command,
   context: CommandContext,
 ): number {
+  // Of the embedded default: asking Pulumi would take too long.
+  const stateDir = stateDirOf(typed) ?? context.stateDir;
+  const workspace = new Workspace({ stateDir, pulumiBinDir: "", env: context.env });
   const { words, files } = completionsOf(program, typed, {
-    stacks: () => stacksIn(stateDirOf(typed) ?? context.stateDir, context.env),
+    stacks: () => workspace.stackNames() ?? [],
     explainWords: (begun) => explainWords(begun, explainableKinds(context.providers.all)),
   });
   const lines = [...words, ...(files ? [":files"] : [])];
@@ -27,15 +29,4 @@ function stateDirOf(typed: readonly string[]): string | undefined {
   const at = typed.lastIndexOf("--state");
   const named = at < 0 ? undefined : typed[at + 1];
   return named === undefined ? undefined : resolve(named);
-}
-
-/** Stacks of the embedded default, from its folder: asking Pulumi would take too long. */
-function stacksIn(stateDir: string, env: NodeJS.ProcessEnv): string[] {
-  const workspace = new Workspace({ stateDir, pulumiBinDir: "", env });
-  const folder = dirname(workspace.checkpointFile("any") ?? stateDir);
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder)
-    .filter((file) => file.endsWith(".json"))
-    .map((file) => file.slice(0, -".json".length))
-    .sort();
 }
