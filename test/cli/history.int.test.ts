@@ -183,4 +183,13 @@ describe("capstan history with a real engine", function () {
       assert.doesNotMatch(stdout + stderr, new RegExp(planted));
     }
   });
+
+  it("completes numbers: all of them to show, those that are kept to compare and to go to", async () => {
+    const offered = async (...typed: string[]) =>
+      (await sandbox.capstan(0, "__complete", "--", ...typed)).stdout;
+    assert.equal(await offered("history", "show", ""), "5\n4\n3\n2\n1\n");
+    assert.equal(await offered("history", "diff", ""), "5\n4\n2\n1\n");
+    assert.equal(await offered("rollback", "default/demo", "--to", ""), "5\n4\n2\n1\n");
+    assert.equal(await offered("rollback", "default/other", "--to", ""), "");
+  });
 });

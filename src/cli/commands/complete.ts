@@ -7,16 +7,21 @@ import type { CommandContext } from "../context.js";
 import { exitCodes } from "../exit.js";
 
 /** capstan __complete: what may stand in the place of the last word, for the completion scripts. */
-export function completeCommand(
+export async function completeCommand(
   typed: readonly string[],
   program: Command,
   context: CommandContext,
-): number {
+): Promise<number> {
   // Of the embedded default: asking Pulumi would take too long.
   const stateDir = stateDirOf(typed) ?? context.stateDir;
   const workspace = new Workspace({ stateDir, pulumiBinDir: "", env: context.env });
-  const { words, files } = completionsOf(program, typed, {
+  const { words, files } = await completionsOf(program, typed, {
     stacks: () => workspace.stackNames() ?? [],
+    transactions: async (named) => {
+      // Loaded when it is needed: most words are completed without any state.
+      const { numberedTransactions } = await import("../numbered-transactions.js");
+      return numberedTransactions(named, workspace);
+    },
     explainWords: (begun) => explainWords(begun, explainableKinds(context.providers.all)),
   });
   const lines = [...words, ...(files ? [":files"] : [])];
