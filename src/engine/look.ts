@@ -46,14 +46,6 @@ export async function look(
   return { sightings, strangers: [...byId.values()] };
 }
 
-/** What runs, recorded or not. Pure. */
-export function readyKeys({ sightings, strangers }: Look): ReadonlySet<NodeKey> {
-  const running = [...sightings.values(), ...strangers].filter(
-    (one): one is Observed => one !== "gone" && one.phase === "ready",
-  );
-  return new Set(running.map(({ who }) => nodeKey(who.kind, who.name)));
-}
-
 async function locateUnlisted(
   provider: InfrastructureProvider,
   ctx: CallContext,

@@ -1,10 +1,12 @@
 import semver from "semver";
 import { CapstanError } from "../api/error.js";
 import { sameJson } from "../api/json.js";
-import { isRef, keyOf, nodeKey, type NodeKey } from "../graph/graph.js";
+import { compileParts } from "../compile/compile.js";
+import { keyOf, nodeKey, type NodeKey } from "../graph/graph.js";
 import type { InfrastructureProvider, Observed } from "../provider/port.js";
 import type { Sightings } from "./step.js";
 import type { Crossed, PriorState, Target, TargetMachine } from "./target.js";
+import { clusterIn } from "./wanted.js";
 
 // The point of no return: an API server of a newer minor version writes objects that older ones cannot
 // read. Source: reference/cluster-api.md 4 (kubeadm takes no control plane back).
@@ -25,7 +27,7 @@ function crossingMachines(target: Target, from: Target | undefined): TargetMachi
 
 /** What tells how far an open transaction has come. */
 export interface CrossingQuestion {
-  readonly provider: Pick<InfrastructureProvider, "hostKind">;
+  readonly provider: InfrastructureProvider;
   readonly prior: PriorState;
   readonly sightings: Sightings;
   readonly strangers: readonly Observed[];
@@ -44,7 +46,7 @@ export function crossedBy(question: CrossingQuestion): Crossed[] {
     transaction.direction === "back"
       ? []
       : crossingMachines(transaction.target, revision?.target)
-          .filter(({ host }) => hasArrived(host, transaction.target, question))
+          .filter((machine) => hasArrived(machine, transaction.target, question))
           .map(({ name, host, spec }) => ({
             machine: name,
             host,
@@ -54,18 +56,35 @@ export function crossedBy(question: CrossingQuestion): Crossed[] {
   return [...before.filter(({ host }) => !hosts.has(host)), ...now];
 }
 
-/** A new host has by being there; one that is changed in place, once anything new shows on it. */
-function hasArrived(host: NodeKey, target: Target, question: CrossingQuestion): boolean {
-  const seen = aliveAs(host, question);
+/** Told by the fields that carry the version; where none does, a host has by being there. */
+function hasArrived(machine: TargetMachine, target: Target, question: CrossingQuestion): boolean {
+  const seen = aliveAs(machine.host, question);
   if (seen === undefined) return false;
-  const wanted = specOf(host, target);
-  const before = specOf(host, question.prior.revision?.target);
-  if (wanted === undefined || before === undefined) return true;
-  return Object.entries(wanted).some(
-    ([path, value]) =>
-      !isRef(value) &&
-      !sameJson(value, before[path] ?? null) &&
-      sameJson(value, seen.spec[path] ?? null),
+  const wanted = target.nodes.find((node) => keyOf(node) === machine.host)?.spec ?? {};
+  const fields = versionFields(machine, target, question.provider);
+  return (
+    fields.length === 0 ||
+    fields.some((field) => sameJson(seen.spec[field] ?? null, wanted[field] ?? null))
+  );
+}
+
+/** What a provider makes different for another version of the control plane. */
+function versionFields(
+  { name, spec }: TargetMachine,
+  target: Target,
+  provider: InfrastructureProvider,
+): string[] {
+  const hostAt = (controlPlane: string | undefined) => {
+    const versions = { ...spec.versions, ...(controlPlane !== undefined && { controlPlane }) };
+    const machine = { name, spec: { ...spec, versions } };
+    return compileParts(provider, clusterIn(target), [machine]).hosts.get(name) ?? {};
+  };
+  const [present, other] = [
+    hostAt(spec.versions.controlPlane),
+    hostAt(semver.inc(spec.versions.controlPlane ?? "", "patch") ?? undefined),
+  ];
+  return Object.keys(present).filter(
+    (field) => !sameJson(present[field] ?? null, other[field] ?? null),
   );
 }
 
@@ -77,10 +96,6 @@ function aliveAs(host: NodeKey, { sightings, strangers, prior }: CrossingQuestio
     ({ who, phase }) =>
       phase !== "gone" && who.clusterUid === uid && nodeKey(who.kind, who.name) === host,
   );
-}
-
-function specOf(host: NodeKey, target: Target | undefined) {
-  return target?.nodes.find((node) => keyOf(node) === host)?.spec;
 }
 
 /** Throws NOT_REVERSIBLE for a target that takes back what an open transaction has crossed with. */

@@ -14,6 +14,7 @@ import { crossedBy, crossingHosts, refuseTakingBack } from "./crossing.js";
 import { entryOf } from "./history.js";
 import { decideHost, type HostDecision, machineKey, spendIncarnations } from "./hosts.js";
 import { type InfrastructureDecision, planInfrastructure } from "./infrastructure.js";
+import { knownMachines, type LeavingHost, leavingHosts } from "./leaving.js";
 import type { Sightings, Step } from "./step.js";
 import {
   type ChangeSummary,
@@ -91,6 +92,8 @@ export interface Plan {
   readonly open?: Pick<TransactionRecord, "number" | "direction" | "by">;
   readonly infrastructure: readonly InfrastructureChange[];
   readonly machines: readonly MachineChange[];
+  /** Hosts that go, and whose they were: what decides when each may. */
+  readonly leaving: readonly LeavingHost[];
   /** What an apply that broke off left alive, in no record and wanted by nothing: removed first. */
   readonly abandoned: readonly Abandoned[];
   /** What else is alive in the cloud with the cluster's marks and that nobody knows. */
@@ -211,11 +214,13 @@ function assemble(
   const names = hosts.map(({ decision }) => decision.name);
   const { abandoned, strangers } = unknownResources(input, target);
   const crossed = crossedBy(input);
+  const leaving = leavingHosts(prior, new Set(doomed.map(({ key }) => key)), input.sightings);
   if (input.direction === "forward") refuseTakingBack(target, crossed);
   const transaction = transactionOf(input, digest, {
     steps,
     spent: spendIncarnations(spentSoFar(input), names),
     crossed,
+    former: formerMachines(prior, leaving),
     summary: () => summaryOf(shown),
   });
   const last = prior.transaction;
@@ -231,6 +236,7 @@ function assemble(
       ...{ provider, steps, target, from: prior.revision?.target },
       recorded: recorded.filter(({ key }) => input.sightings.get(key) !== "gone"),
     }),
+    leaving,
     crossings: crossingHosts(target, prior.revision?.target),
     crossed,
     stale: staleKeys(prior, infrastructure, hosts, provider),
@@ -240,6 +246,14 @@ function assemble(
     strangers,
     empty: idle && steps.length === 0 && prior.pending.length === 0 && abandoned.length === 0,
   };
+}
+
+/** The Revision stays as it is until the commit: what it describes need not be told again. */
+function formerMachines(prior: PriorState, leaving: readonly LeavingHost[]): TargetMachine[] {
+  const committed = new Set(prior.revision?.target.machines.map(({ name }) => name));
+  const known = knownMachines(prior);
+  const names = new Set(leaving.map(({ machine }) => machine));
+  return [...names].filter((name) => !committed.has(name)).flatMap((name) => known.get(name) ?? []);
 }
 
 function openTransaction(prior: PriorState): Pick<Plan, "open"> {
@@ -266,6 +280,7 @@ function transactionOf(
     readonly steps: readonly Step[];
     readonly spent: Spent;
     readonly crossed: readonly Crossed[];
+    readonly former: readonly TargetMachine[];
     readonly summary: () => ChangeSummary;
   },
 ): PlannedTransaction {
@@ -291,6 +306,7 @@ function transactionOf(
     summary: found.summary(),
     attempts: open && last !== undefined ? [...last.attempts, endedAttempt(input, last)] : [],
     ...(found.crossed.length > 0 && { crossed: found.crossed }),
+    ...(found.former.length > 0 && { former: found.former }),
   };
 }
 

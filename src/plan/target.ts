@@ -83,6 +83,8 @@ export interface TransactionPayload {
   readonly summary: ChangeSummary;
   /** Transactions since the last Revision that did not get to a commit, oldest first. */
   readonly attempts: readonly HistoryEntry[];
+  /** Machines of those whose hosts are left and that no other record describes. */
+  readonly former?: readonly TargetMachine[];
   /** With what those have gone beyond their point of no return: it stays so until a commit. */
   readonly crossed?: readonly Crossed[];
 }

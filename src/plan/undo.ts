@@ -1,5 +1,7 @@
 import { CapstanError } from "../api/error.js";
 import type { JsonObject } from "../api/json.js";
+import type { UpdatePolicy } from "../api/update-policy.js";
+import { policyGoing, policyOf, underPolicy } from "../compile/update-policy.js";
 import { isRef, keyOf, type NodeKey } from "../graph/graph.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import { crossingHosts } from "./crossing.js";
@@ -139,12 +141,20 @@ function undoOfUpdate(key: NodeKey, question: UndoQuestion): Answer {
   const record = recorded.find((one) => one.key === key);
   const node = target.nodes.find((one) => keyOf(one) === key);
   if (record === undefined || node === undefined) return reversible;
-  const back = provider.verdict(node.kind, node.spec, withRefsOf(node.spec, recordedSpec(record)));
+  const judging = underPolicy(provider, policyGoing("back", policyBefore(key, question)));
+  const back = judging.verdict(node.kind, node.spec, withRefsOf(node.spec, recordedSpec(record)));
   if (canServe(back)) return reversible;
-  const why = back.kind === "replace" || back.kind === "unsupported" ? back.reason : "";
+  if (back.kind === "unsupported") return { class: "pointOfNoReturn", reason: back.reason };
+  const why = back.kind === "replace" ? back.reason : "";
   return isMember(key, question)
     ? { class: "pointOfNoReturn", reason: `a control-plane machine would lose its data: ${why}` }
     : { class: "compensable", reason: `taken back by making a new one: ${why}` };
+}
+
+/** The policy that a rollback would go by: that of the target that it goes to. */
+function policyBefore(key: NodeKey, { from, target }: UndoQuestion): UpdatePolicy {
+  const machine = (from ?? target).machines.find(({ host }) => host === key);
+  return machine === undefined ? "preferInPlace" : policyOf((from ?? target).objects, machine);
 }
 
 /** What is there, with the Refs of what is wanted where it has them: what they stand for is not known. */

@@ -77,7 +77,7 @@ export interface RolloutPlan {
   readonly steps: readonly ScaleStep[];
   /** Why no more was decided, while old machines are left. */
   readonly holds: readonly Hold[];
-  /** Sets whose missing machines are not made again: a user who deletes there wants the new ones. */
+  /** Sets whose missing machines are not made again. */
   readonly noCreation: readonly string[];
 }
 
@@ -100,8 +100,15 @@ export function planRollout({ deployment, sets, profile }: RolloutRequest): Roll
   }
   const steps = rolloutSteps({ bounds: deployment, newSet, oldSets, profile });
   const holds = holdsOf({ bounds: deployment, newSet, oldSets, profile }, steps);
-  const noCreation = isRollingUpdate(deployment) ? [] : oldSets.map(({ name }) => name);
-  return roundOf(steps, holds, noCreation);
+  return roundOf(steps, holds, setsWithoutCreation(deployment, oldSets));
+}
+
+/** Old sets of a rollout OnDelete: a machine that a user deletes there makes room for a new one. */
+export function setsWithoutCreation(
+  bounds: RolloutBounds,
+  oldSets: readonly Pick<SetCounts, "name">[],
+): string[] {
+  return isRollingUpdate(bounds) ? [] : oldSets.map(({ name }) => name);
 }
 
 /** A rollout in numbers. */

@@ -4,16 +4,11 @@ import type { PriorState, RevisionPayload, TransactionPayload } from "../plan/ta
 
 /** What Transaction carries of a plan. Pure. */
 export function transactionPayload({ target, transaction }: Plan): TransactionPayload {
-  const { spent, direction, by, digestKey, deadlineAtMs, summary, attempts, crossed } = transaction;
+  const { spent, direction, by, digestKey, deadlineAtMs, summary, attempts } = transaction;
+  const { former, crossed } = transaction;
   return {
-    target,
-    spent,
-    direction,
-    by,
-    digestKey,
-    deadlineAtMs,
-    summary,
-    attempts,
+    ...{ target, spent, direction, by, digestKey, deadlineAtMs, summary, attempts },
+    ...(former !== undefined && { former }),
     ...(crossed !== undefined && { crossed }),
   };
 }

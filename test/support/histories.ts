@@ -172,7 +172,6 @@ function tellTo(trace: (line: string) => void): (event: RunEvent) => void {
 class Life {
   readonly breaches: string[] = [];
   private lastWish: Fleet | undefined;
-  private callsBefore = 0;
   /** Since the last commit: how far the calls had come, and the newest control plane of the revision. */
   private base = { revision: 0, calls: 0, minor: -Infinity };
   private readonly planted: Observed[] = [];
@@ -213,7 +212,6 @@ class Life {
     // Nobody starts the next command before listings show what the last one has done.
     engine.clock.advance(timing.listingLagMs);
     const before = engine.prior;
-    this.callsBefore = engine.calls.length;
     if (verb === "rollback") {
       this.trace("capstan rollback");
       const outcome = await engine.rollback(during);
@@ -314,10 +312,10 @@ class Life {
 
   /** A rollback deletes no host that could have gone on to serve: its data would be lost. */
   private mustHaveSpared({ resources, revision }: PriorState): void {
-    const { provider, cloud, calls } = this.engine;
+    const { provider, cloud, calls, callsAtRollback } = this.engine;
     const hosts = new Set(revision?.target.machines.map(({ host }) => host));
     const ids = new Map(resources.map(({ key, id }) => [key, id]));
-    for (const { call, key, id } of calls.slice(this.callsBefore)) {
+    for (const { call, key, id } of calls.slice(callsAtRollback)) {
       if (call !== "delete" || !hosts.has(key) || ids.get(key) !== id) continue;
       const node = revision?.target.nodes.find((one) => keyOf(one) === key);
       const wanted = resolveRefs(node?.spec ?? {}, ({ $ref }) => ids.get($ref) ?? null);

@@ -72,6 +72,8 @@ export class PretendEngine {
   /** The process of the last command: how far it got. */
   lastProcess = new CommandProcess();
   private unsettled = false;
+  /** How many calls there had been when the last rollback began. */
+  callsAtRollback = 0;
 
   constructor(private readonly setup: EngineSetup = {}) {
     const { provider = localProvider(), traits = plainWorld } = setup;
@@ -218,7 +220,9 @@ export class PretendEngine {
       stop: process.stop.signal,
       report: (event: RunEvent) => {
         this.setup.tell?.(event);
-        if ("plan" in event) this.cloud.watch.show(event.plan);
+        if (!("plan" in event)) return;
+        this.cloud.watch.show(event.plan);
+        this.callsAtRollback = this.calls.length;
       },
     };
   }

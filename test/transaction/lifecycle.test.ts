@@ -29,7 +29,7 @@ function situationOf(plan: Plan, prior: PriorState, changed: Partial<Situation> 
     prior,
     shown: new Set(plan.steps.map(({ kind, key }) => `${kind} ${key}`)),
     done: new Set(),
-    ready: new Set(hosts),
+    available: new Set(hosts),
     nowMs: plan.transaction.startedAtMs,
     unsettled: false,
     openAtLastFailure: Number.POSITIVE_INFINITY,
@@ -108,10 +108,12 @@ describe("the next step of a transaction", () => {
 
   before(async () => {
     const first = new PretendEngine();
-    fresh = situationOf(await first.plan(wish(member, worker)), first.prior, { ready: new Set() });
+    fresh = situationOf(await first.plan(wish(member, worker)), first.prior, {
+      available: new Set(),
+    });
     const created = await killed(undefined, [member, worker], afterBegin);
     const again = await created.plan(wish(member, worker));
-    begun = situationOf(again, created.prior, { ready: new Set() });
+    begun = situationOf(again, created.prior, { available: new Set() });
     toNothing = situationOf(await takingBack(created), await begunBack(created));
     const running = new PretendEngine();
     await running.settle(wish(member, worker));
@@ -145,7 +147,7 @@ describe("the next step of a transaction", () => {
       },
       {
         name: "waits for the control plane",
-        given: () => ({ ...changing, ready: new Set() }),
+        given: () => ({ ...changing, available: new Set() }),
         want: "wait LocalHost/cp-#-1",
       },
       { name: "goes on to workers", given: () => changing, want: "change LocalHost/web-#-1" },
@@ -358,14 +360,14 @@ describe("the next step of a transaction", () => {
       },
       {
         name: "does not wait for what did not run before and was not touched",
-        given: () => ({ ...back, ready: new Set<NodeKey>() }),
+        given: () => ({ ...back, available: new Set<NodeKey>() }),
         want: "commit LocalHost/web-#-1",
       },
       {
         name: "waits for what it has made itself",
         given: () => ({
           ...back,
-          ready: new Set<NodeKey>(),
+          available: new Set<NodeKey>(),
           done: new Set(back.plan.target.machines.map(({ host }) => host)),
         }),
         want: "wait LocalHost/cp-#-1",
