@@ -1,5 +1,5 @@
 import { CapstanError, isCapstanError } from "../api/error.js";
-import { type NodeKey, nodeKey } from "../graph/graph.js";
+import type { NodeKey } from "../graph/graph.js";
 import type { Sighting, Sightings } from "../plan/step.js";
 import {
   cloudResources,
