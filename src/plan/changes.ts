@@ -90,7 +90,9 @@ export function machineChanges(input: ChangesInput): MachineChange[] {
       ...(owner !== undefined && { owner }),
       kind: "delete",
       changes: [],
-      reason: "nothing asks for it any more",
+      reason: isRemembered(name, input.prior)
+        ? "nothing asks for it any more"
+        : "left over from an earlier change",
       host,
     }));
   return [...kept, ...gone, ...leftOver(input, removed)].sort((left, right) =>
@@ -129,6 +131,13 @@ function removedMachines({ hosts, prior }: ChangesInput): TargetMachine[] {
   const recorded = new Set(cloudResources(prior).map(({ parent }) => parent));
   return [...knownMachines(prior).values()].filter(
     ({ name }) => recorded.has(machineKey(name)) && !wanted.has(name),
+  );
+}
+
+/** Whether the last revision, or what is open, still wanted it. */
+function isRemembered(name: string, { revision, transaction }: PriorState): boolean {
+  return [revision, transaction].some((record) =>
+    record?.target.machines.some((machine) => machine.name === name),
   );
 }
 

@@ -21,6 +21,15 @@ export interface HostDecision {
   readonly policy: UpdatePolicy;
 }
 
+/** A host that may exist although no record has it. */
+export interface PlannedHost {
+  readonly name: string;
+  /** As it was asked for, with Refs. */
+  readonly spec?: JsonObject;
+  /** As the cloud shows it. */
+  readonly seen?: JsonObject;
+}
+
 export interface HostQuestion {
   readonly machine: string;
   /** Wanted spec with Refs resolved as far as they are known. */
@@ -35,7 +44,7 @@ export interface HostQuestion {
    * A host that is to be found rather than made: what an unfinished transaction planned, or what the
    * cloud holds of a cluster without state (then its spec counts only by its generation).
    */
-  readonly planned?: { readonly name: string; readonly spec?: JsonObject };
+  readonly planned?: PlannedHost;
   readonly sightings: Sightings;
   readonly spent: Spent;
   /** What decides whether a change may be made in place, or by a new host; preferInPlace without. */
@@ -76,18 +85,29 @@ export function decideHost(provider: InfrastructureProvider, question: HostQuest
  * can let it have.
  */
 function nextName(provider: InfrastructureProvider, question: HostQuestion): string {
-  const { machine, referenced, planned, recorded, spent, policy = "preferInPlace" } = question;
+  const { machine, referenced, planned, recorded, spent } = question;
   const generation = `${machine}-${generationHash(provider, provider.hostKind, referenced)}`;
   if (planned !== undefined && !recorded.some(({ name }) => name === planned.name)) {
     const serves =
       planned.spec === undefined
         ? splitHostName(planned.name).generation === generation
-        : canServe(
-            underPolicy(provider, policy).verdict(provider.hostKind, planned.spec, referenced),
-          );
+        : canFollow(provider, question, planned);
     if (serves) return planned.name;
   }
   return `${generation}-${(spent[generation] ?? 0) + 1}`;
+}
+
+/** Somebody may have changed it since it was asked for. */
+function canFollow(
+  provider: InfrastructureProvider,
+  { referenced, wanted, policy = "preferInPlace" }: HostQuestion,
+  { spec, seen }: PlannedHost,
+): boolean {
+  const { verdict } = underPolicy(provider, policy);
+  return (
+    (spec === undefined || canServe(verdict(provider.hostKind, spec, referenced))) &&
+    (seen === undefined || canServe(verdict(provider.hostKind, seen, wanted)))
+  );
 }
 
 /** "<machine>-<hash>" and the incarnation in a host's name. Throws nothing: names are ours. */

@@ -2,7 +2,7 @@ import { type NodeKey } from "../graph/graph.js";
 import type { MachineOwner } from "../sets/expand.js";
 import { machineKey } from "./hosts.js";
 import type { Sightings } from "./step.js";
-import { cloudResources, type PriorState, type TargetMachine } from "./target.js";
+import { cloudResources, type PriorState, type Target, type TargetMachine } from "./target.js";
 
 /** A host that is alive and that the target no longer has, and whose it was. */
 export interface LeavingHost {
@@ -23,11 +23,12 @@ export interface LeavingHost {
  * that no transaction remembers belongs to nobody. Pure.
  */
 export function leavingHosts(
-  prior: PriorState,
+  { prior, sightings }: { readonly prior: PriorState; readonly sightings: Sightings },
   doomed: ReadonlySet<NodeKey>,
-  sightings: Sightings,
+  target: Target,
 ): LeavingHost[] {
-  const machines = knownMachines(prior);
+  const wanted = target.machines.map((machine) => [machine.name, machine] as const);
+  const machines = new Map([...knownMachines(prior), ...wanted]);
   const serving = new Set(prior.revision?.target.machines.map(({ host }) => host));
   return cloudResources(prior).flatMap(({ key, parent }): LeavingHost[] => {
     const sighting = sightings.get(key);

@@ -31,6 +31,7 @@ import {
 } from "./target.js";
 import { summaryOf } from "./tree.js";
 import { plannedHost, spentSoFar, unknownResources, unrecordedCreations } from "./unrecorded.js";
+import { recordedMachines } from "./recorded-machines.js";
 import { type StepUndo, undoOf } from "./undo.js";
 import { clusterIn, type Wanted, wantedBy, type Wish } from "./wanted.js";
 
@@ -109,7 +110,10 @@ export interface Plan {
  */
 export function makePlan(input: PlanInput): Plan {
   const { provider, prior, sightings } = input;
-  const wanted = wantedBy(input.wish, provider, prior.transaction?.target.machines ?? []);
+  const wanted = wantedBy(input.wish, provider, {
+    recorded: recordedMachines(input),
+    nowMs: input.nowMs,
+  });
   const recorded = cloudResources(prior);
   const infrastructure = planInfrastructure(provider, wanted, {
     recorded: recorded.filter(({ kind }) => kind !== provider.hostKind),
@@ -214,13 +218,13 @@ function assemble(
   const names = hosts.map(({ decision }) => decision.name);
   const { abandoned, strangers } = unknownResources(input, target);
   const crossed = crossedBy(input);
-  const leaving = leavingHosts(prior, new Set(doomed.map(({ key }) => key)), input.sightings);
+  const leaving = leavingHosts(input, new Set(doomed.map(({ key }) => key)), target);
   if (input.direction === "forward") refuseTakingBack(target, crossed);
   const transaction = transactionOf(input, digest, {
     steps,
     spent: spendIncarnations(spentSoFar(input), names),
     crossed,
-    former: formerMachines(prior, leaving),
+    former: formerMachines(prior, leaving, target),
     summary: () => summaryOf(shown),
   });
   const last = prior.transaction;
@@ -248,12 +252,12 @@ function assemble(
   };
 }
 
-/** The Revision stays as it is until the commit: what it describes need not be told again. */
-function formerMachines(prior: PriorState, leaving: readonly LeavingHost[]): TargetMachine[] {
-  const committed = new Set(prior.revision?.target.machines.map(({ name }) => name));
+/** Their deletions may be owed still when this is the only record that there is. */
+function formerMachines(prior: PriorState, leaving: readonly LeavingHost[], target: Target) {
+  const wanted = new Set(target.machines.map(({ name }) => name));
   const known = knownMachines(prior);
   const names = new Set(leaving.map(({ machine }) => machine));
-  return [...names].filter((name) => !committed.has(name)).flatMap((name) => known.get(name) ?? []);
+  return [...names].filter((name) => !wanted.has(name)).flatMap((name) => known.get(name) ?? []);
 }
 
 function openTransaction(prior: PriorState): Pick<Plan, "open"> {

@@ -28,6 +28,8 @@ export interface DeletionRequest<M extends DeletionCandidate> {
   readonly count: number;
   readonly machines: readonly M[];
   readonly nowMs: number;
+  /** What decides between equals: their names without. v1alpha1 leaves it open. */
+  readonly ties?: "byName" | "asGiven";
 }
 
 /** Marks a Machine that a user wants gone first, by profile. */
@@ -48,7 +50,7 @@ const ageScaleSeconds = 864_000;
  * Source: reference/cluster-api.md 2.4.
  */
 export function selectForDeletion<M extends DeletionCandidate>(request: DeletionRequest<M>): M[] {
-  const { profile, count, machines } = request;
+  const { profile, count, machines, ties } = request;
   const priority = profile === "modern" ? priorityModern : priorityV1alpha1;
   const ranked = machines.map((machine) => ({ machine, rank: priority(machine, request) }));
   const unavailableFirst = (machine: M) =>
@@ -58,7 +60,7 @@ export function selectForDeletion<M extends DeletionCandidate>(request: Deletion
       (left, right) =>
         right.rank - left.rank ||
         unavailableFirst(left.machine) - unavailableFirst(right.machine) ||
-        byName(left.machine.name, right.machine.name),
+        (ties === "asGiven" ? 0 : byName(left.machine.name, right.machine.name)),
     )
     .slice(0, Math.max(count, 0))
     .map(({ machine }) => machine);

@@ -123,7 +123,8 @@ export function step(situation: Situation): Action {
 const pastTense = { create: "created", update: "updated", delete: "deleted" } as const;
 
 /** The gate before every pass: what a dead predecessor left is dealt with first. */
-function recoveryOf({ plan, prior, unsettled }: Situation): Action | undefined {
+function recoveryOf(situation: Situation): Action | undefined {
+  const { plan, prior, unsettled } = situation;
   if (unsettled) {
     return { kind: "settle", reason: "what a dead command last asked for may still happen" };
   }
@@ -139,6 +140,8 @@ function recoveryOf({ plan, prior, unsettled }: Situation): Action | undefined {
     const keys = interrupted.map(({ key }) => key);
     return { kind: "refresh", keys, reason: "an engine was killed while it changed them" };
   }
+  // A host may be all that shows a crossing: it is not removed before Transaction tells of it.
+  if (plan.crossed.length > 0 && !isBegun(situation)) return undefined;
   if (plan.abandoned.length > 0) {
     const reason = "an apply that broke off left them in no record";
     return { kind: "remove", resources: plan.abandoned, reason };

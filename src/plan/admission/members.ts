@@ -25,44 +25,43 @@ export function membersRound({ hosts, leaving, isFirst }: Fleet): Round {
     return { kind: "wait", keys: waiting, reason: "the control plane has to run first" };
   }
   const [next] = [...open.filter(({ available }) => !available), ...open];
-  const present = members.filter((member) => member.open !== "create").length + old.length;
-  if (next === undefined) return old.length > 1 ? removal(members, old) : settled;
-  if (next.open === "update") return update(next, members, old);
-  if (present > members.length && dispensable(members, old).length > 0) {
-    return removal(members, old);
-  }
-  const reason =
-    present === 0 ? "the control plane comes first" : "one control-plane member at a time";
-  return change([next], [], reason);
+  const room = makeRoom(members, old, next);
+  if (room !== undefined) return change([], [room], oneByOne);
+  if (next === undefined) return settled;
+  const isFresh = next.open === "create" && members.length + old.length === open.length;
+  return change([next], [], isFresh ? "the control plane comes first" : oneByOne);
 }
+
+const oneByOne = "one control-plane member at a time";
 
 /** Etcd's majority of so many members. */
 export function quorumOf(members: number): number {
   return Math.floor(members / 2) + 1;
 }
 
-/** In place: it may not serve meanwhile. Of fewer than three members, none could ever be changed else. */
-function update(next: WantedHost, members: readonly WantedHost[], old: readonly OldHost[]): Round {
-  const present = [...members.filter(({ open }) => open !== "create"), ...old];
-  const others = present.filter((one) => one.host !== next.host && one.available).length;
-  if (present.length > 2 && others < quorumOf(present.length)) {
-    const down = present.filter((one) => one.host !== next.host && !one.available);
-    return { kind: "wait", keys: down.map(hostOf), reason: "etcd has to keep its quorum" };
-  }
-  return change([next], [], "one control-plane member at a time");
-}
-
-/** One that nobody needs any more; never one that the quorum needs. */
-function removal(members: readonly WantedHost[], old: readonly OldHost[]): Round {
+/**
+ * The host that has to go before anything else may happen: where there is one too many already, where
+ * several are to go, or where a member that is about to change in place would leave no quorum.
+ */
+function makeRoom(
+  members: readonly WantedHost[],
+  old: readonly OldHost[],
+  next: WantedHost | undefined,
+): OldHost | undefined {
   const standing = members.filter(({ open }) => open !== "create");
-  const serving = [...standing, ...old].filter(({ available }) => available).length;
-  const left = standing.length + old.length - 1;
-  const victim = dispensable(members, old).find(
-    (one) => serving - Number(one.available) >= quorumOf(left),
+  const present = [...standing, ...old];
+  const serving = present.filter(({ available }) => available).length;
+  const isCrowded =
+    next === undefined
+      ? old.length > 1
+      : next.open === "create"
+        ? present.length > members.length
+        : serving - Number(next.available) < quorumOf(present.length);
+  if (!isCrowded) return undefined;
+  // One that does not serve can only burden the quorum.
+  return dispensable(members, old).find(
+    ({ available }) => !available || serving - 1 >= quorumOf(present.length - 1),
   );
-  if (victim !== undefined) return change([], [victim], "one control-plane member at a time");
-  const down = [...standing, ...old].filter(({ available }) => !available);
-  return { kind: "wait", keys: down.map(hostOf), reason: "etcd has to keep its quorum" };
 }
 
 /**
