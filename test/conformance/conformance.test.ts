@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -127,6 +128,18 @@ describe("conformance", () => {
       assert.ok(failure.startsWith(`${asked[index] ?? ""} `), failure);
       assert.doesNotMatch(failure, /\n/);
     }
+  });
+
+  it("ends with the counts, and with 1 when a case failed and 64 without a file", () => {
+    const main = join(fileURLToPath(import.meta.url), "..", "main.js");
+    const run = (args: string[]) => {
+      const { status, stdout } = spawnSync(process.execPath, [main, ...args], { encoding: "utf8" });
+      return { status, last: stdout.trimEnd().split("\n").at(-1) };
+    };
+    const fenceposts = join(folder, "fenceposts.json");
+    assert.deepEqual(run([fenceposts]), { status: 0, last: "9 passed, 0 failed" });
+    assert.deepEqual(run([fenceposts, "absent.json"]), { status: 1, last: "9 passed, 1 failed" });
+    assert.equal(run([]).status, 64);
   });
 
   it("follows the profile of a case before that of its file", () => {
