@@ -5,11 +5,11 @@ import { requirementHolds } from "../api/label-selector.js";
 import type { LabelSelector } from "../api/schema.js";
 import type { AnyObject, ClusterObject, Desired, WrittenMachineSpec } from "../api/types.js";
 import {
-  isUpdatePolicy,
   ownAnnotationPrefix,
   updatePolicies,
   updatePolicyAnnotation,
 } from "../api/update-policy.js";
+import { profileAnnotation, profiles } from "../api/set-profile.js";
 import { nearest } from "../api/validate.js";
 import { oldestVersion } from "../api/versions.js";
 
@@ -133,6 +133,14 @@ export function checkAnnotations(object: AnyObject): Violation[] {
   }
 }
 
+/** What each annotation of this project may say. */
+const annotationValues: Readonly<
+  Record<string, { readonly values: readonly string[]; readonly what: string }>
+> = {
+  [updatePolicyAnnotation]: { values: updatePolicies, what: "update policy" },
+  [profileAnnotation]: { values: profiles, what: "profile of set arithmetic" },
+};
+
 function ownAnnotations(
   annotations: Readonly<Record<string, string>> | undefined,
   path: MemberPath,
@@ -140,15 +148,16 @@ function ownAnnotations(
   return Object.entries(annotations ?? {}).flatMap(([name, value]): Violation[] => {
     if (!name.startsWith(ownAnnotationPrefix)) return [];
     const at = [...path, name];
-    if (name !== updatePolicyAnnotation) {
-      const hint = `known: ${updatePolicyAnnotation}`;
+    const known = annotationValues[name];
+    if (known === undefined) {
+      const hint = `known: ${Object.keys(annotationValues).join(", ")}`;
       return [{ code: "FIELD_UNKNOWN", path: at, summary: `unknown annotation "${name}"`, hint }];
     }
-    if (isUpdatePolicy(value)) return [];
-    const near = nearest(value, updatePolicies);
-    const hint =
-      near === undefined ? `one of ${updatePolicies.join(", ")}` : `did you mean ${near}?`;
-    return [{ code: "NOT_ALLOWED", path: at, summary: `"${value}" is no update policy`, hint }];
+    const { values, what } = known;
+    if (values.includes(value)) return [];
+    const near = nearest(value, values);
+    const hint = near === undefined ? `one of ${values.join(", ")}` : `did you mean ${near}?`;
+    return [{ code: "NOT_ALLOWED", path: at, summary: `"${value}" is no ${what}`, hint }];
   });
 }
 
