@@ -1,6 +1,6 @@
-import semver from "semver";
 import { CapstanError } from "../api/error.js";
 import type { JsonObject } from "../api/json.js";
+import { minorOf } from "../api/versions.js";
 import type { UpdatePolicy } from "../api/update-policy.js";
 import { policyGoing, policyOf, underPolicy } from "../compile/update-policy.js";
 import { isRef, keyOf, type NodeKey } from "../graph/graph.js";
@@ -191,6 +191,5 @@ function isMember(key: NodeKey, { target, from, recorded }: UndoQuestion): boole
 }
 
 function controlPlaneMinor({ controlPlane, spec }: TargetMachine): number {
-  const version = controlPlane ? semver.parse(spec.versions.controlPlane ?? "") : null;
-  return version === null ? -Infinity : version.major * 1_000 + version.minor;
+  return (controlPlane ? minorOf(spec.versions.controlPlane ?? "") : undefined) ?? -Infinity;
 }
