@@ -1,4 +1,5 @@
 import semver from "semver";
+import { CapstanError } from "../api/error.js";
 import type { MachineVersions } from "../api/types.js";
 import { minorOf, newestVersion, oldestVersion, skewOf } from "../api/versions.js";
 import type { ExpandedMachine } from "../sets/expand.js";
@@ -33,6 +34,29 @@ export function versionRefusals(
 ): VersionRefusal[] {
   return [...controlPlaneRefusals(from, to), ...kubeletRefusals(to)];
 }
+
+/** Throws UNSUPPORTED_CHANGE with all of them at once, if there are any. */
+export function refuseVersions(refusals: readonly VersionRefusal[]): void {
+  if (refusals.length === 0) return;
+  const hints = [...new Set(refusals.map(({ kind }) => remedies[kind]))];
+  throw new CapstanError({
+    code: "UNSUPPORTED_CHANGE",
+    source: "user",
+    message: refusals
+      .map(({ machine, reason }) => `cannot change Machine ${machine}: ${reason}`)
+      .join("\n"),
+    hint: `nothing was touched; ${hints.join("; ")}`,
+  });
+}
+
+/** The next action, for each refusal. */
+const remedies: Readonly<Record<VersionRefusal["kind"], string>> = {
+  controlPlaneDowngrade: "a control plane goes back to older patches only",
+  controlPlaneSkips: "raise the machines that are there first, then put others in their place",
+  controlPlanesApart: "give all control-plane machines one version",
+  kubeletNewer: "raise the control plane first",
+  kubeletTooOld: "raise the kubelet, or replace a MachineSet that keeps it",
+};
 
 /** The control-plane versions of some machines, in their order. Pure. */
 export function controlPlanesOf(machines: readonly VersionedMachine[]): string[] {

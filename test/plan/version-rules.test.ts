@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
+import type { CapstanError } from "../../src/api/error.js";
 import { skewOf } from "../../src/api/versions.js";
-import { type VersionRefusal, versionRefusals } from "../../src/plan/version-rules.js";
+import {
+  refuseVersions,
+  type VersionRefusal,
+  versionRefusals,
+} from "../../src/plan/version-rules.js";
+import { failsWith } from "../support/errors.js";
 import { allVersioned } from "../support/versioned.js";
 
 interface Case {
@@ -130,6 +136,25 @@ describe("version rules", () => {
       }
     });
   }
+});
+
+describe("versions that are refused", () => {
+  it("are told all at once, each with what to do", () => {
+    const from = allVersioned(["a 1.34.2/1.34.2"]);
+    const to = allVersioned(["a 1.33.6/1.33.6", "web 1.34.2"]);
+    assert.throws(
+      () => refuseVersions(versionRefusals(from, to)),
+      (error: CapstanError) => {
+        assert.deepEqual(error.message.split("\n"), [
+          "cannot change Machine a: control plane 1.33.6 is of an older minor version than 1.34.2",
+          "cannot change Machine web: kubelet 1.34.2 is newer than the control plane (1.33.6)",
+        ]);
+        assert.match(error.hint ?? "", /older patches only; raise the control plane first$/);
+        return failsWith("UNSUPPORTED_CHANGE")(error);
+      },
+    );
+    refuseVersions([]);
+  });
 });
 
 describe("the skew between kubelet and control plane", () => {
