@@ -1,5 +1,6 @@
 import ipaddr from "ipaddr.js";
 import type { MemberPath, Violation } from "../api/diagnostic-codes.js";
+import { requirementHolds } from "../api/label-selector.js";
 import type { LabelSelector } from "../api/schema.js";
 import type { AnyObject, ClusterObject, Desired, WrittenMachineSpec } from "../api/types.js";
 import {
@@ -99,7 +100,7 @@ export function checkSelector(
       hint: `add ${label}: ${wanted} to spec.template.metadata.labels`,
     }));
   const byExpression = matchExpressions.flatMap((requirement, index): Violation[] => {
-    if (holds(requirement, labels)) return [];
+    if (requirementHolds(requirement, labels)) return [];
     return [
       {
         code: "SELECTOR",
@@ -188,21 +189,4 @@ function overlap(left: Range | undefined, right: Range | undefined): boolean {
   if (left === undefined || right === undefined || left[0].kind() !== right[0].kind()) return false;
   const prefix = Math.min(left[1], right[1]);
   return left[0].match(right[0], prefix);
-}
-
-function holds(
-  { key, operator, values = [] }: NonNullable<LabelSelector["matchExpressions"]>[number],
-  labels: Readonly<Record<string, string>>,
-): boolean {
-  const value = labels[key];
-  switch (operator) {
-    case "In":
-      return value !== undefined && values.includes(value);
-    case "NotIn":
-      return value === undefined || !values.includes(value);
-    case "Exists":
-      return value !== undefined;
-    case "DoesNotExist":
-      return value === undefined;
-  }
 }

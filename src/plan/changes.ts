@@ -5,6 +5,7 @@ import type { InfrastructureProvider } from "../provider/port.js";
 import type { ExpandedMachine, MachineOwner } from "../sets/expand.js";
 import { type HostDecision, machineKey } from "./hosts.js";
 import type { InfrastructureDecision } from "./infrastructure.js";
+import { knownMachines } from "./leaving.js";
 import { changesOf, type FieldChange } from "./step.js";
 import {
   cloudResources,
@@ -126,12 +127,7 @@ export function inNameOrder(left: string, right: string): number {
 function removedMachines({ hosts, prior }: ChangesInput): TargetMachine[] {
   const wanted = new Set(hosts.map(({ machine }) => machine.name));
   const recorded = new Set(cloudResources(prior).map(({ parent }) => parent));
-  const known = new Map(
-    [...(prior.revision?.target.machines ?? []), ...(prior.transaction?.target.machines ?? [])].map(
-      (machine) => [machine.name, machine],
-    ),
-  );
-  return [...known.values()].filter(
+  return [...knownMachines(prior).values()].filter(
     ({ name }) => recorded.has(machineKey(name)) && !wanted.has(name),
   );
 }

@@ -1,15 +1,15 @@
 import { CapstanError } from "../api/error.js";
 import type { JsonObject } from "../api/json.js";
-import { minorOf } from "../api/versions.js";
 import type { UpdatePolicy } from "../api/update-policy.js";
 import { policyGoing, policyOf, underPolicy } from "../compile/update-policy.js";
 import { isRef, keyOf, type NodeKey } from "../graph/graph.js";
 import type { InfrastructureProvider } from "../provider/port.js";
+import { crossingHosts } from "./crossing.js";
 import { machineKey } from "./hosts.js";
 import { canServe } from "./judge.js";
 import type { Plan } from "./plan.js";
 import type { Step } from "./step.js";
-import { type RecordedResource, recordedSpec, type Target, type TargetMachine } from "./target.js";
+import { type RecordedResource, recordedSpec, type Target } from "./target.js";
 
 /**
  * Whether a step can be taken back. `reversible`: exactly. `compensable`: by deleting and making
@@ -50,38 +50,27 @@ export function undoOf(question: UndoQuestion): StepUndo[] {
   }));
 }
 
-/**
- * Hosts of the target whose control plane is of a newer minor version than any of the committed
- * revision: its API server writes objects that older ones cannot read. In name order. Pure.
- * Source: reference/cluster-api.md 4 (kubeadm takes no control plane back).
- */
-export function crossingHosts(target: Target, from: Target | undefined): NodeKey[] {
-  const newest = Math.max(...(from?.machines ?? []).map(controlPlaneMinor));
-  if (newest === -Infinity) return [];
-  return target.machines
-    .filter((machine) => controlPlaneMinor(machine) > newest)
-    .map(({ host }) => host);
-}
-
 /** Throws NOT_REVERSIBLE naming every step that is worse than what is allowed. */
 export function refuseBeyond(
-  { undo, cluster }: Pick<Plan, "undo" | "cluster">,
+  { undo, cluster, crossed }: Pick<Plan, "undo" | "cluster" | "crossed">,
   worst?: UndoClass,
 ): void {
   if (worst === undefined) return;
   const allowed = undoClasses.slice(0, undoClasses.indexOf(worst) + 1);
   const refused = undo.filter((one) => !allowed.includes(one.class));
-  if (refused.length === 0) return;
+  const beyond = allowed.includes("pointOfNoReturn") ? [] : crossed;
+  if (refused.length + beyond.length === 0) return;
   throw new CapstanError({
     code: "NOT_REVERSIBLE",
     source: "user",
     subject: cluster,
-    message: refused
-      .map(
+    message: [
+      ...beyond.map(({ host }) => `cannot go on: ${host} is past its point of no return already`),
+      ...refused.map(
         ({ step, key, class: found, reason }) =>
           `cannot ${step} ${key}: it is ${undoNames[found]}: ${reason}`,
-      )
-      .join("\n"),
+      ),
+    ].join("\n"),
     hint: "nothing was changed; leave the change out, or ask for less with --require",
   });
 }
@@ -94,8 +83,13 @@ export function undoText({
   undo,
   transaction,
   empty,
-}: Pick<Plan, "undo" | "transaction" | "empty">): string {
+  crossed,
+}: Pick<Plan, "undo" | "transaction" | "empty" | "crossed">): string {
   if (empty || transaction.direction === "back") return "";
+  const [beyond] = crossed;
+  if (beyond !== undefined) {
+    return `Undo: none; ${beyond.host} has a control plane of ${beyond.version} already, so there is only forward`;
+  }
   const before = undo.filter(({ step }) => step !== "delete");
   const deletions = undo.filter(
     (one) => one.step === "delete" && one.class !== "reversible",
@@ -188,8 +182,4 @@ function isMember(key: NodeKey, { target, from, recorded }: UndoQuestion): boole
   return machines.some(
     ({ controlPlane, host, name }) => controlPlane && (host === key || machineKey(name) === parent),
   );
-}
-
-function controlPlaneMinor({ controlPlane, spec }: TargetMachine): number {
-  return (controlPlane ? minorOf(spec.versions.controlPlane ?? "") : undefined) ?? -Infinity;
 }
