@@ -1,7 +1,5 @@
 import type { Desired } from "../api/types.js";
-import { templateJudge } from "../compile/compile.js";
-import type { InfrastructureProvider } from "../provider/port.js";
-import { type ExpandedMachine, expandMachines } from "../sets/expand.js";
+import type { ExpandedMachine } from "../sets/expand.js";
 import { type Stage, stagesOf } from "./upgrade.js";
 import { type VersionRefusal, versionRefusals } from "./version-rules.js";
 
@@ -16,17 +14,20 @@ export type UpgradePlan =
   /** At least one; the objects of the last are the wanted ones. */
   | { readonly kind: "stages"; readonly stages: readonly StagedObjects[] };
 
+/** What an upgrade is planned from. */
+export interface UpgradeQuestion {
+  readonly desired: Desired;
+  /** The machines that the objects come to. */
+  readonly wanted: readonly ExpandedMachine[];
+  /** The machines of the last committed revision. */
+  readonly running: readonly ExpandedMachine[];
+}
+
 /**
- * How objects get a cluster from the versions that run to those they ask for. `running` are the
- * machines of the last committed revision. Asked again after a stage it answers with those that are left.
- * Pure.
+ * How objects get a cluster from the versions that run to those they ask for. Asked again after a stage
+ * it answers with those that are left. Pure.
  */
-export function planUpgrade(
-  desired: Desired,
-  provider: InfrastructureProvider,
-  running: readonly ExpandedMachine[],
-): UpgradePlan {
-  const wanted = expandMachines(desired, running, templateJudge(provider, desired.cluster));
+export function planUpgrade({ desired, wanted, running }: UpgradeQuestion): UpgradePlan {
   const refusals = versionRefusals(running, wanted);
   if (refusals.length > 0) return { kind: "refused", refusals };
   const stages = stagesOf(running, wanted);

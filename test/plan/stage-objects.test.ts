@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { templateJudge } from "../../src/compile/compile.js";
 import { planUpgrade, type StagedObjects } from "../../src/plan/stage-objects.js";
+import { expandMachines } from "../../src/sets/expand.js";
 import {
   cluster,
   desiredOf,
@@ -23,8 +25,10 @@ async function running(objects: readonly Manifest[]): Promise<PretendEngine> {
 }
 
 function upgrade(engine: PretendEngine, objects: readonly Manifest[]) {
-  const machines = engine.prior.revision?.target.machines ?? [];
-  return planUpgrade(desiredOf(objects), engine.provider, machines);
+  const running = engine.prior.revision?.target.machines ?? [];
+  const desired = desiredOf(objects);
+  const judge = templateJudge(engine.provider, desired.cluster);
+  return planUpgrade({ desired, wanted: expandMachines(desired, running, judge), running });
 }
 
 function stagesOf(engine: PretendEngine, objects: readonly Manifest[]): readonly StagedObjects[] {
