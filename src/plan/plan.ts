@@ -1,5 +1,6 @@
 import { CapstanError } from "../api/error.js";
 import { clusterNameOf, isControlPlane, stackNameOf } from "../api/types.js";
+import { policyGoing, policyOf } from "../compile/update-policy.js";
 import { type GraphNode, inDependencyOrder, keyOf, nodeKey, type NodeKey } from "../graph/graph.js";
 import type { Identity, InfrastructureProvider, Observed } from "../provider/port.js";
 import {
@@ -132,6 +133,7 @@ export function makePlan(input: PlanInput): Plan {
       ...preferredHost(input, machine.name),
       sightings,
       spent,
+      policy: policyGoing(input.direction, policyOf(wanted.objects, machine)),
       heals: input.direction === "forward",
       ...plannedHost(input, machine.name),
     });
