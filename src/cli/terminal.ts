@@ -1,6 +1,7 @@
 import pc from "picocolors";
 import type { Plan } from "../plan/plan.js";
 import { planSummary, planTree, type TreeLine, verbOf } from "../plan/tree.js";
+import type { StageNote } from "../plan/staged.js";
 import { undoText } from "../plan/undo.js";
 import { padded, rowLines, widthOf } from "./fit.js";
 
@@ -65,9 +66,18 @@ export function planText(
     "",
     ...notes.map((note) => colors.yellow(note)),
     planSummary(plan),
+    ...(plan.stage === undefined ? [] : stageLines(plan.stage)),
     ...undo.map((line) => (plan.crossings.length > 0 ? colors.yellow(line) : line)),
     "",
   ].join("\n");
+}
+
+/** A chain of upgrades is several plans: this one, and those that follow its commit. */
+function stageLines({ reason, later }: StageNote): string[] {
+  return [
+    `Stage 1 of ${later.length + 1}: ${reason}`,
+    ...later.map((stage) => `  then: ${stage.reason}`),
+  ];
 }
 
 /** What becomes of an open transaction. */

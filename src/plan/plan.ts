@@ -32,9 +32,9 @@ import {
 } from "./target.js";
 import { summaryOf } from "./tree.js";
 import { plannedHost, spentSoFar, unknownResources, unrecordedCreations } from "./unrecorded.js";
-import { recordedMachines } from "./recorded-machines.js";
+import { type StageNote, stagedWish } from "./staged.js";
 import { type StepUndo, undoOf } from "./undo.js";
-import { clusterIn, type Wanted, wantedBy, type Wish } from "./wanted.js";
+import { clusterIn, type Wanted, type Wish } from "./wanted.js";
 
 /** What the plan is made from. Everything that is not a pure function of it is in here. */
 export interface PlanInput {
@@ -102,6 +102,8 @@ export interface Plan {
   readonly strangers: readonly string[];
   /** Nothing to do: state, cloud and objects agree. */
   readonly empty: boolean;
+  /** This is one stage of several: a control plane goes one minor version at a time. */
+  readonly stage?: StageNote;
 }
 
 /**
@@ -111,10 +113,7 @@ export interface Plan {
  */
 export function makePlan(input: PlanInput): Plan {
   const { provider, prior, sightings } = input;
-  const wanted = wantedBy(input.wish, provider, {
-    recorded: recordedMachines(input),
-    nowMs: input.nowMs,
-  });
+  const { wanted, stage } = stagedWish(input);
   const recorded = cloudResources(prior);
   const infrastructure = planInfrastructure(provider, wanted, {
     recorded: recorded.filter(({ kind }) => kind !== provider.hostKind),
@@ -147,7 +146,8 @@ export function makePlan(input: PlanInput): Plan {
   });
   refuseUnsupported(infrastructure.decisions, decided);
   const target = targetOf(wanted, provider, infrastructure.decisions, decided);
-  return assemble(input, target, infrastructure.decisions, decided);
+  const plan = assemble(input, target, infrastructure.decisions, decided);
+  return stage === undefined ? plan : { ...plan, stage };
 }
 
 function targetOf(
