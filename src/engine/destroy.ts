@@ -5,7 +5,7 @@ import type { Clock, InfrastructureProvider, Observed } from "../provider/port.j
 import { type Engine, engineFailed } from "./engine.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
 import { resolvePendingCreates, settleLastCalls } from "./recover.js";
-import { callContext, stepwiseSession } from "./session.js";
+import { callContext, type StepwiseOptions, stepwiseSession } from "./session.js";
 import { refuseForeign, type StackState } from "./state.js";
 
 export interface DestroyOptions {
@@ -31,19 +31,19 @@ export async function destroyCluster(
   const { engine, provider, clock, timeoutMs, stop } = options;
   await settleLastCalls(engine, provider, callContext(clock, stop));
   const failures: ResourceEvent[] = [];
-  const session = (assertEngineAlive: () => void) =>
+  const session = (how: Pick<StepwiseOptions, "stop" | "assertEngineAlive">) =>
     stepwiseSession({
       provider,
       clock,
       timeoutMs,
-      assertEngineAlive,
+      ...how,
       report: (event) => {
         if (event.state === "failed") failures.push(event);
         options.report(event);
       },
     });
   const context = callContext(clock, stop);
-  const between = () => session(() => {});
+  const between = () => session({ stop, assertEngineAlive: () => {} });
   const resolved = await resolvePendingCreates(stack, state, {
     engine,
     provider,
@@ -55,6 +55,7 @@ export async function destroyCluster(
   const removeUnrecorded = async () => {
     const abandoned = (await aliveResources(options, state)).filter(({ id }) => !recorded.has(id));
     for (const { id, who } of abandoned.toReversed()) {
+      stop.throwIfAborted();
       await between().lookup(who.kind).delete(id, { who });
     }
     return abandoned.length;
@@ -62,7 +63,7 @@ export async function destroyCluster(
   const abandoned = await removeUnrecorded();
   const result = await engine.destroy(
     stack,
-    session(() => engine.assertAlive()),
+    session({ assertEngineAlive: () => engine.assertAlive() }),
   );
   stop.throwIfAborted();
   if (result.code !== 0 && failures.length === 0)

@@ -44,10 +44,13 @@ export async function recover(
 /** Newest first, as nothing of it is in the engine's record, which would know the order. */
 async function removeAbandoned(
   resources: readonly Abandoned[],
-  { session }: RecoveryTools,
+  { session, context }: RecoveryTools,
 ): Promise<void> {
   const { lookup } = session();
-  for (const { id, who } of resources.toReversed()) await lookup(who.kind).delete(id, { who });
+  for (const { id, who } of resources.toReversed()) {
+    context.signal.throwIfAborted();
+    await lookup(who.kind).delete(id, { who });
+  }
 }
 
 /**
@@ -149,6 +152,7 @@ async function removeUnrecorded(
 ): Promise<PendingOperation[]> {
   const hidden: PendingOperation[] = [];
   for (const create of creates) {
+    tools.context.signal.throwIfAborted();
     if (!(await removeOne(create, tools))) hidden.push(create);
   }
   return hidden;

@@ -16,7 +16,7 @@ import { Patience } from "./patience.js";
 import type { PulumiResult } from "./pulumi.js";
 import { recover, type RecoveryTools } from "./recover.js";
 import { type Recovery, RecoveryProgress } from "./recovery-progress.js";
-import { callContext, stepwiseSession } from "./session.js";
+import { callContext, type StepwiseOptions, stepwiseSession } from "./session.js";
 import type { StackState } from "./state.js";
 
 /** Told how a run goes, for people and for logs. */
@@ -317,10 +317,19 @@ export class Run {
     const { engine, provider, clock, stop } = this.options;
     const context = callContext(clock, stop);
     // Recovery also acts between engine runs, under our own lock alone.
-    return { engine, provider, context, session: () => this.session(() => {}) };
+    return {
+      engine,
+      provider,
+      context,
+      session: () => this.session({ stop, assertEngineAlive: () => {} }),
+    };
   }
 
-  private session(assertEngineAlive = () => this.options.engine.assertAlive()) {
+  private session(
+    how: Pick<StepwiseOptions, "stop" | "assertEngineAlive"> = {
+      assertEngineAlive: () => this.options.engine.assertAlive(),
+    },
+  ) {
     const { provider, clock, timeoutMs } = this.options;
     this.events.length = 0;
     return stepwiseSession({
@@ -328,7 +337,7 @@ export class Run {
       clock,
       timeoutMs,
       served: new Set(),
-      assertEngineAlive,
+      ...how,
       report: (event) => {
         if (event.state === "failed") this.events.push(event);
         this.options.report({ kind: "resource", event });

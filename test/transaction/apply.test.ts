@@ -183,6 +183,42 @@ describe("an interrupted command", () => {
     assert.ok(made.every((id) => engine.alive().some((one) => one.id === id)));
   });
 
+  const forgetHosts = (engine: PretendEngine) =>
+    engine.tamper((resources) => resources.filter(({ kind }) => kind !== "LocalHost"));
+
+  it("between passes makes no further call: what it has not removed stays for the next", async () => {
+    const engine = await running();
+    forgetHosts(engine);
+    const other = wish(machine("cp-new", { controlPlane: "1.34.2" }));
+    const calls = engine.calls.length;
+    const outcome = await engine.up(other, [{ at: "call", number: 0, what: "interrupt" }]);
+    assert.match(outcomeText(outcome), /^broke: CANCELLED/);
+    const made = engine.calls.slice(calls).map(({ call }) => call);
+    assert.deepEqual(made, ["delete"], "the other host is not touched");
+    await engine.settle(other);
+    assertSound(engine);
+  });
+
+  it("while a removal takes no effect does not ask for it again", async () => {
+    let asked = 0;
+    const remove = async () => {
+      asked += 1;
+      if (asked === 2) engine.lastProcess.interrupt();
+    };
+    const engine = await running({
+      sabotage: ({ provider, ...rest }) => {
+        const handlers = [...provider.handlers].map(
+          ([kind, handler]) => [kind, { ...handler, remove }] as const,
+        );
+        return { ...rest, provider: { ...provider, handlers: new Map(handlers) } };
+      },
+    });
+    forgetHosts(engine);
+    const outcome = await engine.up(wish(machine("cp-new", { controlPlane: "1.34.2" })));
+    assert.match(outcomeText(outcome), /^broke: CANCELLED/);
+    assert.equal(asked, 2);
+  });
+
   it("past the transaction's deadline is gone on with under a new number", async () => {
     const engine = await running();
     await engine.up(after, [fails, { at: "write", number: 2, what: "killBefore" }]);
