@@ -64,8 +64,25 @@ export const deathNoticeMs = 200;
 /** Linux counts process times in hundredths of a second (USER_HZ), whatever the kernel's own tick. */
 const ticksPerSecond = 100;
 
-/** When a process began, in milliseconds since the epoch, to about a second; undefined if unknown. */
-export function startTimeMs(pid: number): number | undefined {
+/** What can be seen of a running process without knowing its identity. */
+export interface SeenProcess {
+  /** The name of its program; undefined if unknown. */
+  readonly program?: string;
+  /** Milliseconds since the epoch, to about a second, by the clock as it is set now; undefined if unknown. */
+  readonly startedAtMs?: number;
+}
+
+/** The process of this machine that has the pid, or undefined when none has. */
+export function processAt(pid: number): SeenProcess | undefined {
+  if (startOf(pid) === undefined) return undefined;
+  const [program, startedAtMs] = [programOf(pid), startTimeMs(pid)];
+  return {
+    ...(program !== undefined && { program }),
+    ...(startedAtMs !== undefined && { startedAtMs }),
+  };
+}
+
+function startTimeMs(pid: number): number | undefined {
   try {
     const boot = /^btime (\d+)$/m.exec(readFileSync("/proc/stat", "utf8"))?.[1];
     const ticks = statOf(pid)?.[19];
