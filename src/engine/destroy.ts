@@ -1,6 +1,6 @@
 import { CapstanError } from "../api/error.js";
 import type { ResourceEvent } from "../dynamic/cloud-resource.js";
-import { cloudResources, emptyState } from "../plan/target.js";
+import { cloudResources, condemnedResources, emptyState } from "../plan/target.js";
 import type { Clock, InfrastructureProvider, Observed } from "../provider/port.js";
 import { type Engine, engineFailed } from "./engine.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
@@ -51,7 +51,8 @@ export async function destroyCluster(
     session: between,
   });
   // What an apply that broke off left in no record goes first: recorded things may be in use by it.
-  const recorded = new Set(cloudResources(resolved).map(({ id }) => id));
+  const all = [...cloudResources(resolved), ...condemnedResources(resolved)];
+  const recorded = new Set(all.map(({ id }) => id));
   const removeUnrecorded = async () => {
     const abandoned = (await aliveResources(options, state)).filter(({ id }) => !recorded.has(id));
     for (const { id, who } of abandoned.toReversed()) {

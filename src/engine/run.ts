@@ -5,7 +5,7 @@ import { makePlan, type Plan, type PlannedTransaction } from "../plan/plan.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
 import { timingOf } from "../provider/timing.js";
 import { type Action, type Situation, step, type StopResult } from "../transaction/lifecycle.js";
-import { type Admission, type Payloads, programOf } from "../transaction/pass.js";
+import { type Admission, type Payloads, programOf, recordedTwice } from "../transaction/pass.js";
 import { revisionPayload, transactionPayload } from "../transaction/payloads.js";
 import { encodePayload } from "./codec.js";
 import { engineFailed, type PassOptions, type StackEngine } from "./engine.js";
@@ -271,8 +271,13 @@ export class Run {
   private async pass(plan: Plan, admission: Admission, steps = 0): Promise<void> {
     const { engine } = this.options;
     const program = programOf(plan, this.state, admission, this.payloads(admission));
+    const deletions = admission.kind === "begin" ? new Set<NodeKey>() : admission.deletions;
+    const session = this.session({
+      recordedTwice: recordedTwice(this.state, deletions),
+      assertEngineAlive: () => engine.assertAlive(),
+    });
     const how = checkpointsFor(steps);
-    this.check(await engine.pass(plan.stack, program, this.session(), how), "cannot apply");
+    this.check(await engine.pass(plan.stack, program, session, how), "cannot apply");
     if (admission.kind !== "commit") this.state = await engine.readState(plan.stack);
   }
 
@@ -326,7 +331,7 @@ export class Run {
   }
 
   private session(
-    how: Pick<StepwiseOptions, "stop" | "assertEngineAlive"> = {
+    how: Pick<StepwiseOptions, "stop" | "recordedTwice" | "assertEngineAlive"> = {
       assertEngineAlive: () => this.options.engine.assertAlive(),
     },
   ) {

@@ -42,6 +42,7 @@ export interface StepwiseOptions {
   readonly timeoutMs: number;
   /** Where to remember what this one engine run has made, so that it cannot delete it again. */
   readonly served?: Set<string>;
+  readonly recordedTwice?: ReadonlySet<string>;
   /** Stops them too: for work between engine runs, when no engine is there to ask. */
   readonly stop?: AbortSignal;
   /** Throws ENGINE_DEAD once the engine of this run has ended. */
@@ -66,6 +67,7 @@ export function stepwiseSession(options: StepwiseOptions): HandlerSession {
     mode: "stepwise",
     readyTimeoutMs: timeoutMs,
     ...(options.served !== undefined && { served: options.served }),
+    ...(options.recordedTwice !== undefined && { recordedTwice: options.recordedTwice }),
     report: (event) => options.report(event),
   };
   const resources = new Map<string, DynamicResource>();

@@ -19,6 +19,7 @@ import type { Sightings, Step } from "./step.js";
 import {
   type ChangeSummary,
   cloudResources,
+  condemnedResources,
   type Crossed,
   type Direction,
   type PriorState,
@@ -193,7 +194,7 @@ function assemble(
   const digest = targetDigest(target);
   const targetKeys = new Set(target.nodes.map(keyOf));
   const recorded = cloudResources(prior);
-  const doomed = recorded.filter(({ key, deleting }) => deleting || !targetKeys.has(key));
+  const doomed = recorded.filter(({ key }) => !targetKeys.has(key));
   const decisions = new Map<NodeKey, Decision>([
     ...infrastructure.map((one) => [keyOf(one.node), one] as const),
     ...hosts.map(({ decision }) => [nodeKey(provider.hostKind, decision.name), decision] as const),
@@ -244,8 +245,13 @@ function assemble(
     ...openTransaction(prior),
     abandoned,
     strangers,
-    empty: idle && steps.length === 0 && prior.pending.length === 0 && abandoned.length === 0,
+    empty: idle && steps.length === 0 && abandoned.length === 0 && !isOwing(prior),
   };
+}
+
+/** Entries to clear, or condemned records to drop: any pass does it. */
+function isOwing(prior: PriorState): boolean {
+  return prior.pending.length > 0 || condemnedResources(prior).length > 0;
 }
 
 /** The Revision stays as it is until the commit: what it describes need not be told again. */
