@@ -20,6 +20,7 @@ import type { Sightings, Step } from "./step.js";
 import {
   type ChangeSummary,
   cloudResources,
+  condemnedResources,
   type Crossed,
   type Direction,
   type PriorState,
@@ -199,7 +200,7 @@ function assemble(
   const digest = targetDigest(target);
   const targetKeys = new Set(target.nodes.map(keyOf));
   const recorded = cloudResources(prior);
-  const doomed = recorded.filter(({ key, deleting }) => deleting || !targetKeys.has(key));
+  const doomed = recorded.filter(({ key }) => !targetKeys.has(key));
   const decisions = new Map<NodeKey, Decision>([
     ...infrastructure.map((one) => [keyOf(one.node), one] as const),
     ...hosts.map(({ decision }) => [nodeKey(provider.hostKind, decision.name), decision] as const),
@@ -250,8 +251,13 @@ function assemble(
     ...openTransaction(prior),
     abandoned,
     strangers,
-    empty: idle && steps.length === 0 && prior.pending.length === 0 && abandoned.length === 0,
+    empty: idle && steps.length === 0 && abandoned.length === 0 && !isOwing(prior),
   };
+}
+
+/** Entries to clear, or condemned records to drop: any pass does it. */
+function isOwing(prior: PriorState): boolean {
+  return prior.pending.length > 0 || condemnedResources(prior).length > 0;
 }
 
 /** Their deletions may be owed still when this is the only record that there is. */
