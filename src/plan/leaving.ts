@@ -2,7 +2,7 @@ import { type NodeKey } from "../graph/graph.js";
 import type { MachineOwner } from "../sets/expand.js";
 import { machineKey } from "./hosts.js";
 import type { Sightings } from "./step.js";
-import { cloudResources, type PriorState, type TargetMachine } from "./target.js";
+import { cloudResources, type PriorState, type Target, type TargetMachine } from "./target.js";
 
 /** A host that is alive and that the target no longer has, and whose it was. */
 export interface LeavingHost {
@@ -20,14 +20,17 @@ export interface LeavingHost {
 
 /**
  * The recorded hosts that `doomed` names, in state order, without those that the cloud shows gone. One
- * that no transaction remembers belongs to nobody. Pure.
+ * that neither the target nor any transaction knows belongs to nobody. Pure.
  */
 export function leavingHosts(
   prior: PriorState,
+  target: Target,
   doomed: ReadonlySet<NodeKey>,
   sightings: Sightings,
 ): LeavingHost[] {
-  const machines = knownMachines(prior);
+  const wanted = target.machines.map((machine) => [machine.name, machine] as const);
+  // As it will be known once the target is recorded: then the plan is made again, and is the same.
+  const machines = new Map([...knownMachines(prior), ...wanted]);
   const serving = new Set(prior.revision?.target.machines.map(({ host }) => host));
   return cloudResources(prior).flatMap(({ key, parent }): LeavingHost[] => {
     const sighting = sightings.get(key);

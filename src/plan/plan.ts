@@ -214,7 +214,8 @@ function assemble(
   const names = hosts.map(({ decision }) => decision.name);
   const { abandoned, strangers } = unknownResources(input, target);
   const crossed = crossedBy(input);
-  const leaving = leavingHosts(prior, new Set(doomed.map(({ key }) => key)), input.sightings);
+  const doomedKeys = new Set(doomed.map(({ key }) => key));
+  const leaving = leavingHosts(prior, target, doomedKeys, input.sightings);
   if (input.direction === "forward") refuseTakingBack(target, crossed);
   const transaction = transactionOf(input, digest, {
     steps,

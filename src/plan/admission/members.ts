@@ -24,7 +24,8 @@ export function membersRound({ hosts, leaving, isFirst }: Fleet): Round {
   if (waiting.length > 0) {
     return { kind: "wait", keys: waiting, reason: "the control plane has to run first" };
   }
-  const [next] = [...open.filter(({ available }) => !available), ...open];
+  const broken = open.filter(({ open: what, available }) => what === "update" && !available);
+  const [next] = [...broken, ...open.filter(({ available }) => !available), ...open];
   const present = members.filter((member) => member.open !== "create").length + old.length;
   if (next === undefined) return old.length > 1 ? removal(members, old) : settled;
   if (next.open === "update") return update(next, members, old);
@@ -41,24 +42,25 @@ export function quorumOf(members: number): number {
   return Math.floor(members / 2) + 1;
 }
 
-/** In place: it may not serve meanwhile. Of fewer than three members, none could ever be changed else. */
+/**
+ * In place: it may not serve meanwhile. Of fewer than three members, none could ever be changed else.
+ * Where others are missing those are leftovers, which count against the quorum until they are gone.
+ */
 function update(next: WantedHost, members: readonly WantedHost[], old: readonly OldHost[]): Round {
   const present = [...members.filter(({ open }) => open !== "create"), ...old];
   const others = present.filter((one) => one.host !== next.host && one.available).length;
-  if (present.length > 2 && others < quorumOf(present.length)) {
-    const down = present.filter((one) => one.host !== next.host && !one.available);
-    return { kind: "wait", keys: down.map(hostOf), reason: "etcd has to keep its quorum" };
-  }
+  const isNeeded = next.available && present.length > 2 && others < quorumOf(present.length);
+  if (isNeeded) return removal(members, old);
   return change([next], [], "one control-plane member at a time");
 }
 
-/** One that nobody needs any more; never one that the quorum needs. */
+/** One that nobody needs any more; never one that the quorum needs. What does not serve costs nothing. */
 function removal(members: readonly WantedHost[], old: readonly OldHost[]): Round {
   const standing = members.filter(({ open }) => open !== "create");
   const serving = [...standing, ...old].filter(({ available }) => available).length;
   const left = standing.length + old.length - 1;
   const victim = dispensable(members, old).find(
-    (one) => serving - Number(one.available) >= quorumOf(left),
+    ({ available }) => !available || serving - 1 >= quorumOf(left),
   );
   if (victim !== undefined) return change([], [victim], "one control-plane member at a time");
   const down = [...standing, ...old].filter(({ available }) => !available);
