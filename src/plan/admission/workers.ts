@@ -1,7 +1,8 @@
 import type { MachineDeploymentObject } from "../../api/types.js";
 import type { NodeKey } from "../../graph/graph.js";
 import { selectForDeletion } from "../../sets/deletion-order.js";
-import { isRollingUpdate, maxUnavailableOf } from "../../sets/fenceposts.js";
+import { isRollingUpdate, type RolloutBounds } from "../../sets/fenceposts.js";
+import { planInPlace } from "../../sets/in-place.js";
 import { profileOf } from "../../sets/profile.js";
 import { planRollout, type RolloutMachine, type RolloutSet } from "../../sets/rollout.js";
 import type { Plan } from "../plan.js";
@@ -78,22 +79,11 @@ function rolloutRound(
   if (missing.length + outdated.length === 0)
     return { changes: [], deletions: [], isPartial: false };
   const profile = profileOf(deployment);
-  const newSet = setOf(
-    "new",
-    wanted.filter(({ open }) => open !== "create"),
-  );
-  const oldNames = [...new Set(old.map(({ owner }) => owner?.machineSet ?? ""))];
-  const oldSets = oldNames.map((set) =>
-    setOf(
-      `old ${set}`,
-      old.filter(({ owner }) => owner?.machineSet === set),
-    ),
-  );
-  const round = planRollout({
-    deployment: { ...deployment.spec, replicas: wanted.length },
-    sets: [newSet, ...oldSets],
-    profile,
-  });
+  const bounds = { ...deployment.spec, replicas: wanted.length };
+  const standing = wanted.filter(({ open }) => open !== "create");
+  const newSet = setOf("new", standing);
+  const oldSets = oldSetsOf(old);
+  const round = planRollout({ deployment: bounds, sets: [newSet, ...oldSets], profile });
   const grown = (round.scale.get(newSet.name) ?? newSet.replicas) - newSet.replicas;
   const created = missing.slice(0, Math.max(grown, 0));
   if (created.length === missing.length && outdated.length === 0) {
@@ -105,9 +95,7 @@ function rolloutRound(
   });
   // What is changed in place may not serve meanwhile, so it takes its turn after what comes and goes.
   const moves = created.length + deleted.length > 0;
-  const updated = moves
-    ? []
-    : outdated.slice(0, Math.max(1, maxUnavailableOf(boundsOf(deployment, wanted))));
+  const updated = moves ? [] : startedNow(bounds, [...standing, ...old]);
   return {
     changes: [...created, ...updated].map(hostOf),
     deletions: deleted.map(({ name: host }) => host as NodeKey),
@@ -115,8 +103,30 @@ function rolloutRound(
   };
 }
 
-function boundsOf({ spec }: MachineDeploymentObject, wanted: readonly WantedHost[]) {
-  return { ...spec, replicas: wanted.length };
+/** Of hosts that are to change in place, those that may now. */
+function startedNow<H extends WantedHost | OldHost>(
+  bounds: RolloutBounds,
+  hosts: readonly H[],
+): H[] {
+  const machines = hosts.map((one) => ({
+    name: one.host,
+    available: one.available,
+    outdated: "open" in one && one.open === "update",
+    deleting: false,
+    updating: false,
+  }));
+  const { start } = planInPlace(bounds, machines);
+  return hosts.filter(({ host }) => start.includes(host));
+}
+
+function oldSetsOf(old: readonly OldHost[]): RolloutSet[] {
+  const names = [...new Set(old.map(({ owner }) => owner?.machineSet ?? ""))];
+  return names.map((name) =>
+    setOf(
+      `old ${name}`,
+      old.filter(({ owner }) => owner?.machineSet === name),
+    ),
+  );
 }
 
 function setOf(name: string, hosts: readonly (WantedHost | OldHost)[]): RolloutSet {
