@@ -46,6 +46,10 @@ export class RolloutWatch {
     prior: PriorState,
   ): void {
     this.condemn(prior, alive);
+    const wanted = new Set(target.machines.map(({ host }) => host));
+    for (const { id, who } of alive) {
+      if (wanted.has(nodeKey(who.kind, who.name))) this.condemned.delete(id);
+    }
     this.isFirst = fromRevision === 0;
     this.changedMembers = new Set();
     const down = alive.filter(({ phase }) => phase !== "ready").map(({ id }) => id);
@@ -109,7 +113,7 @@ export class RolloutWatch {
     if (call.call !== "delete") this.changedMembers.add(call.id);
   }
 
-  /** What a commit has left to be deleted nobody counts any more. */
+  /** What a commit has left to be deleted nobody counts any more, unless it is wanted again. */
   private condemn({ transaction, revision }: PriorState, alive: readonly Observed[]): void {
     if (revision === undefined || transaction?.number !== revision.number) return;
     const kept = new Set(revision.target.machines.map(({ host }) => host));

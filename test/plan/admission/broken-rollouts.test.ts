@@ -29,8 +29,8 @@ const defects: readonly Defect[] = [
     name: "all machines are changed in place at once",
     edits: [
       {
-        find: "outdated.slice(0, Math.max(1, maxUnavailableOf(boundsOf(deployment, wanted))))",
-        replace: "outdated",
+        find: "if (updating >= budget.limit || (machine.available && unavailable >= budget.limit))",
+        replace: "if (false)",
       },
     ],
     want: /^rollout: \d+ of \w+ serve after update /,
@@ -43,8 +43,10 @@ const defects: readonly Defect[] = [
   {
     name: "old machines go before new ones are available",
     edits: [
-      { find: "ready: one.available,", replace: "ready: true," },
-      { find: "        available: one.available,", replace: "        available: true," },
+      {
+        find: "ready: one.available,\n        available: one.available,",
+        replace: "ready: true, available: true,",
+      },
       { find: "const waiting = unavailable(workers);", replace: "const waiting = [];" },
     ],
     want: /^rollout: \d+ of \w+ serve after delete /,
