@@ -1,14 +1,4 @@
-import assert from "node:assert/strict";
-import { cpSync, globSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { repository } from "../scenario/sandbox.js";
-
-/** One place in the built code, wherever it is, and what stands there in the mutant. */
-interface Edit {
-  readonly find: string;
-  readonly replace: string;
-}
+import { copyEdited, type Edit } from "../support/mutant.js";
 
 /**
  * Protections that can be taken out. Where one stands behind the other, both go: what chaos has to
@@ -57,21 +47,5 @@ export type MutantName = keyof typeof mutants;
 
 /** A copy of the built command line in a folder of its own, without one protection. */
 export function makeMutant(name: MutantName): string {
-  const folder = mkdtempSync(join(tmpdir(), "capstan-mutant-"));
-  for (const part of ["package.json", "dist/src", "dist/providers", "tools"]) {
-    cpSync(join(repository, part), join(folder, part), {
-      recursive: true,
-      filter: (path) => !path.includes("node_modules"),
-    });
-  }
-  symlinkSync(join(repository, "node_modules"), join(folder, "node_modules"));
-  const files = globSync("dist/src/**/*.js", { cwd: folder }).map((file) => join(folder, file));
-  for (const { find, replace } of mutants[name]) {
-    const [file, ...others] = files.filter((one) => readFileSync(one, "utf8").includes(find));
-    assert.ok(file !== undefined && others.length === 0, `${find} is in one file`);
-    const code = readFileSync(file, "utf8");
-    assert.equal(code.split(find).length, 2, `${file} has exactly one place like ${find}`);
-    writeFileSync(file, code.replace(find, replace));
-  }
-  return folder;
+  return copyEdited(["dist/src", "dist/providers"], mutants[name]);
 }

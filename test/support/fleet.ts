@@ -9,6 +9,7 @@ import {
   type MachineShape,
   machineSet,
   type Manifest,
+  type RollingShape,
 } from "./manifests.js";
 
 /** A whole cluster as a user could want it. Keys are object names, so they never clash. */
@@ -16,12 +17,16 @@ export interface Fleet {
   readonly cluster: ClusterShape;
   readonly machines: Readonly<Record<string, MachineShape>>;
   readonly sets: Readonly<Record<string, Group>>;
-  readonly deployments: Readonly<Record<string, Group>>;
+  readonly deployments: Readonly<Record<string, RollingGroup>>;
 }
 
 interface Group {
   readonly replicas: number;
   readonly template: MachineShape;
+}
+
+interface RollingGroup extends Group {
+  readonly rolling?: RollingShape;
 }
 
 export function manifestsOf({ cluster: shape, machines, sets, deployments }: Fleet): Manifest[] {
@@ -31,8 +36,8 @@ export function manifestsOf({ cluster: shape, machines, sets, deployments }: Fle
     ...Object.entries(sets).map(([name, { replicas, template }]) =>
       machineSet(name, replicas, template),
     ),
-    ...Object.entries(deployments).map(([name, { replicas, template }]) =>
-      machineDeployment(name, replicas, template),
+    ...Object.entries(deployments).map(([name, { replicas, template, rolling }]) =>
+      machineDeployment(name, replicas, template, rolling),
     ),
   ];
 }

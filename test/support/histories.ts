@@ -1,9 +1,11 @@
 import fc from "fast-check";
+import { isCapstanError } from "../../src/api/error.js";
 import { digestOf } from "../../src/api/digest.js";
 import { canonicalJson, type Json, type JsonObject, sameJson } from "../../src/api/json.js";
-import { isRef, keyOf, resolveRefs } from "../../src/graph/graph.js";
+import { isRef, keyOf, type NodeKey, resolveRefs } from "../../src/graph/graph.js";
 import { canServe } from "../../src/plan/judge.js";
 import { cloudResources, type PriorState, type Target } from "../../src/plan/target.js";
+import { wavesOf } from "../../src/plan/admission/waves.js";
 import type { AnyObject, Desired } from "../../src/api/types.js";
 import type { RunEvent } from "../../src/engine/run.js";
 import type { Observed } from "../../src/provider/port.js";
@@ -25,6 +27,8 @@ export interface Command {
   readonly fleet: Fleet;
   readonly accidents: readonly Accident[];
   readonly mishaps: readonly Mishap[];
+  /** Of an `up`: what failed is not taken back. */
+  readonly keeps?: boolean;
 }
 
 /** What somebody runs, with nothing going wrong any more, to get out of it. */
@@ -49,7 +53,7 @@ export interface History {
   readonly third: Fleet;
 }
 
-const mishaps: fc.Arbitrary<Mishap> = fc.oneof(
+export const mishaps: fc.Arbitrary<Mishap> = fc.oneof(
   fc.record({
     at: fc.constant("call" as const),
     number: fc.nat({ max: 12 }),
@@ -72,7 +76,7 @@ const mishaps: fc.Arbitrary<Mishap> = fc.oneof(
   }),
 );
 
-const accidents: fc.Arbitrary<Accident> = fc.oneof(
+export const accidents: fc.Arbitrary<Accident> = fc.oneof(
   fc.record({ kind: fc.constant("dies" as const), pick: fc.nat({ max: 9 }) }),
   fc.record({
     kind: fc.constant("drifts" as const),
@@ -81,7 +85,7 @@ const accidents: fc.Arbitrary<Accident> = fc.oneof(
   }),
 );
 
-const traits: fc.Arbitrary<WorldTraits> = fc
+export const traits: fc.Arbitrary<WorldTraits> = fc
   .record({
     listingLagMs: fc.constantFrom(0, 0, 800),
     searchesLag: fc.boolean(),
@@ -132,13 +136,14 @@ export async function breachesOf(history: History, setup: LifeSetup = {}): Promi
   const life = new Life(engine, trace);
   if (history.before !== undefined) await life.quietly("up", history.before);
   for (const neighbour of history.neighbours ?? []) life.plant(neighbour);
-  for (const { verb, fleet, accidents: before, mishaps: during } of history.commands) {
-    for (const accident of before) happen(engine, accident);
-    await life.run(verb, fleet, during);
+  for (const command of history.commands) {
+    for (const accident of command.accidents) happen(engine, accident);
+    await life.run(command);
   }
   await life.getOut(history);
   life.mustHaveLeftAlone();
-  return [...engine.cloud.watch.violations, ...life.breaches];
+  const { watch, rollouts } = engine.cloud;
+  return [...watch.violations, ...rollouts.violations, ...life.breaches];
 }
 
 export interface LifeSetup extends EngineSetup {
@@ -207,7 +212,7 @@ class Life {
     }
   }
 
-  async run(verb: Command["verb"], fleet: Fleet, during: readonly Mishap[]): Promise<Outcome> {
+  async run({ verb, fleet, mishaps: during, keeps }: Omit<Command, "accidents">): Promise<Outcome> {
     const { engine } = this;
     // Nobody starts the next command before listings show what the last one has done.
     engine.clock.advance(timing.listingLagMs);
@@ -219,7 +224,7 @@ class Life {
     }
     this.lastWish = fleet;
     this.trace("capstan up");
-    const outcome = await engine.up(desiredFleet(fleet), during);
+    const outcome = await engine.up(desiredFleet(fleet), during, keeps ? "keep" : "rollBack");
     return this.judged(outcome, before, fleet);
   }
 
@@ -238,7 +243,9 @@ class Life {
 
   /** With nothing going wrong a command has to do what it is for, at once. */
   async quietly(verb: Command["verb"], fleet: Fleet): Promise<void> {
-    const outcome = await this.run(verb, fleet, []);
+    const waves = verb === "up" ? await this.wavesShown(fleet) : undefined;
+    const since = this.engine.calls.length;
+    const outcome = await this.run({ verb, fleet, mishaps: [] });
     if (verb === "rollback" && isRefusal(outcome)) return;
     if (verb === "up" && isRefusal(outcome)) {
       if (this.crossings().crossed.size === 0) this.blame("an up was refused before any crossing");
@@ -250,6 +257,48 @@ class Life {
       this.blame(`an undisturbed ${verb} ended: ${outcomeText(outcome)}`);
     } else if (verb === "up" && !(await this.engine.plan(desiredFleet(fleet))).empty) {
       this.blame("a plan is not empty after it was applied");
+    } else if (waves !== undefined) {
+      this.mustHaveFollowed(waves, since);
+    }
+  }
+
+  /**
+   * The waves of a plan from where everything serves that there is; undefined from elsewhere. Deleting
+   * the record of what is gone changes nothing in the cloud.
+   */
+  private async wavesShown(fleet: Fleet): Promise<string[] | undefined> {
+    const { engine } = this;
+    const { prior } = engine;
+    const serves = engine.alive().every(({ phase }) => phase === "ready");
+    if (!serves || prior.pending.length > 0 || this.crossings().crossed.size > 0) return undefined;
+    const plan = await engine.plan(desiredFleet(fleet)).catch((error: unknown) => {
+      if (isCapstanError(error) && error.code === "UNSUPPORTED_CHANGE") return undefined;
+      throw error;
+    });
+    if (plan === undefined) return undefined;
+    const isClean = plan.abandoned.length + plan.strangers.length + plan.stale.length === 0;
+    if (!isClean) return undefined;
+    const isGone = (key: NodeKey) =>
+      prior.resources.some(
+        (one) => one.key === key && engine.cloud.get(one.id ?? "")?.phase === "gone",
+      );
+    const changes = wavesOf(plan).map(({ keys }) => keys.filter((key) => !isGone(key)).toSorted());
+    return changes.filter((keys) => keys.length > 0).map((keys) => keys.join(" "));
+  }
+
+  /** Law 7 for waves: each pass that changes the cloud is the next one of the plan, whole. */
+  private mustHaveFollowed(waves: readonly string[], since: number): void {
+    const calls = this.engine.calls.slice(since);
+    const passes = [...new Set(calls.map(({ pass }) => pass))];
+    const done = passes.map((pass) =>
+      calls
+        .filter((call) => call.pass === pass)
+        .map(({ key }) => key)
+        .sort()
+        .join(" "),
+    );
+    if (done.join("\n") !== waves.join("\n")) {
+      this.breaches.push(`law 7: waves: shown ${waves.join(" | ")}, done ${done.join(" | ")}`);
     }
   }
 

@@ -30,6 +30,8 @@ interface Reproducer<T> {
 export interface HistoryLaw<T> {
   /** Names the reproducer file as well. */
   readonly law: string;
+  /** Where the law is checked, for whoever replays a history. */
+  readonly file: string;
   readonly histories: fc.Arbitrary<T>;
   readonly numRuns: number;
   /** Throws when the history breaks the law; `trace` is told what happens in it. */
@@ -60,7 +62,7 @@ export async function assertHistoryLaw<T>(about: HistoryLaw<T>): Promise<void> {
   const error = errorInstance instanceof Error ? errorInstance.message : String(errorInstance);
   const [history] = counterexample ?? [];
   const path = writeReproducer({ law, seed, error, history });
-  const command = `CAPSTAN_REPRODUCE=${path} npm test -- test/transaction/atomic.model.test.ts`;
+  const command = `CAPSTAN_REPRODUCE=${path} npm test -- ${about.file}`;
   throw new Error(`${law} is broken: ${error}\nseed ${seed}; replay: ${command}`);
 }
 

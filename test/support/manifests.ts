@@ -34,6 +34,12 @@ export interface MachineShape {
   readonly controlPlane?: string;
 }
 
+/** Bounds of a rolling update as a user writes them. */
+export interface RollingShape {
+  readonly maxSurge?: number | string;
+  readonly maxUnavailable?: number | string;
+}
+
 export const testCluster = "prod";
 
 export function cluster(shape: ClusterShape = {}): Manifest {
@@ -79,8 +85,11 @@ export function machineDeployment(
   name: string,
   replicas: number,
   shape: MachineShape = {},
+  rolling?: RollingShape,
 ): Manifest {
-  return setOf("MachineDeployment", name, replicas, shape);
+  const { spec, ...rest } = setOf("MachineDeployment", name, replicas, shape);
+  const strategy = rolling && { type: "RollingUpdate", rollingUpdate: rolling };
+  return { ...rest, spec: present({ ...(spec as Manifest), strategy }) };
 }
 
 /** The object with an update policy of its own. */

@@ -13,6 +13,7 @@ import type {
 import type { FakeClock } from "./fake-clock.js";
 import { type Activity, type CloudCall, LawWatch } from "./law-watch.js";
 import type { CommandProcess } from "./mishaps.js";
+import { RolloutWatch } from "./rollout-watch.js";
 
 /** How cloud and engine are by nature, for as long as they exist. JSON data. */
 export interface WorldTraits {
@@ -24,6 +25,8 @@ export interface WorldTraits {
   readonly remembersTokens: boolean;
   /** After a failure the engine still does what does not depend on it, as it was under way already. */
   readonly parallel: boolean;
+  /** A host with another kubelet or control plane does not serve until it has restarted. */
+  readonly restarts?: boolean;
 }
 
 export const plainWorld: WorldTraits = {
@@ -57,6 +60,7 @@ interface Asked {
 export class PretendCloud {
   readonly calls: CloudCall[] = [];
   readonly watch = new LawWatch();
+  readonly rollouts = new RolloutWatch();
   activity: Activity = "recovery";
   passes = 0;
   private readonly stored = new Map<string, Stored>();
@@ -194,8 +198,12 @@ export class PretendCloud {
 
   private update(process: CommandProcess, { id, who }: Observed, spec: JsonObject) {
     return this.changing(process, { call: "update", who, id, spec }, () => {
-      if (this.get(id)?.phase === "gone") throw cloudFailed(`update ${id}: it is gone`);
-      return this.put(id, { spec });
+      const from = this.get(id);
+      if (from?.phase === "gone") throw cloudFailed(`update ${id}: it is gone`);
+      this.put(id, { spec });
+      return this.restartsFor(from?.spec ?? {}, spec)
+        ? this.restart(id, process)
+        : this.put(id, {});
     });
   }
 
@@ -247,9 +255,13 @@ export class PretendCloud {
     this.watch.changes(about, who, this.get(id)?.who ?? who);
     return () => {
       const known = this.stored.size;
+      const before = this.alive();
       const result = change();
-      if (call !== "create") this.calls.push(about);
-      else if (this.stored.size > known) this.calls.push({ ...about, id: (result as Observed).id });
+      const isNew = this.stored.size > known;
+      if (call === "create" && !isNew) return result;
+      const done = isNew ? { ...about, id: (result as Observed).id } : about;
+      this.calls.push(done);
+      this.rollouts.happened({ call: done, before, after: this.alive() });
       return result;
     };
   }
@@ -266,6 +278,17 @@ export class PretendCloud {
       case "dies":
         return { atMs, phase: "gone" };
     }
+  }
+
+  private restartsFor(from: JsonObject, to: JsonObject): boolean {
+    const isOther = (field: string) => !sameJson(from[field] ?? null, to[field] ?? null);
+    return this.traits.restarts === true && ["kubelet", "controlPlane"].some(isOther);
+  }
+
+  private restart(id: string, process: CommandProcess): Observed {
+    const stored = this.stored.get(id);
+    if (stored !== undefined) this.stored.set(id, { ...stored, boot: this.bootOf(process) });
+    return this.put(id, { phase: "pending" });
   }
 
   private store(who: Identity, spec: JsonObject, boot: Stored["boot"]): Observed {

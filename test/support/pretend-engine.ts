@@ -1,11 +1,17 @@
 import assert from "node:assert/strict";
 import { CapstanError, isCapstanError } from "../../src/api/error.js";
 import type { Desired } from "../../src/api/types.js";
-import { type ApplyResult, applyPlan, planRecorded, takeBack } from "../../src/engine/apply.js";
+import {
+  type ApplyResult,
+  applyPlan,
+  type Occasion,
+  planRecorded,
+  takeBack,
+} from "../../src/engine/apply.js";
 import { encodePayload } from "../../src/engine/codec.js";
 import type { StackEngine } from "../../src/engine/engine.js";
 import { settleLastCalls } from "../../src/engine/recover.js";
-import type { RunEvent } from "../../src/engine/run.js";
+import type { RunEvent, RunOptions } from "../../src/engine/run.js";
 import { callContext } from "../../src/engine/session.js";
 import type { StackState } from "../../src/engine/state.js";
 import { survey } from "../../src/engine/survey.js";
@@ -96,17 +102,23 @@ export class PretendEngine {
   }
 
   /** `capstan up`: plans and applies in one process. */
-  up(desired: Desired, mishaps: readonly Mishap[] = []): Promise<Outcome> {
+  up(
+    desired: Desired,
+    mishaps: readonly Mishap[] = [],
+    onFailure: RunOptions["onFailure"] = "rollBack",
+  ): Promise<Outcome> {
     return this.command(mishaps, async (process, means) => {
       await this.settleLastCalls(process, means);
       const plan = await this.surveyed(desired, process, means.provider);
-      return this.applied(plan, process, means);
+      return this.applied(plan, { ...this.runOptions(process, means), onFailure });
     });
   }
 
   /** Carries out a plan that was made before. */
   apply(plan: Plan, mishaps: readonly Mishap[] = []): Promise<Outcome> {
-    return this.command(mishaps, (process, means) => this.applied(plan, process, means));
+    return this.command(mishaps, (process, means) =>
+      this.applied(plan, this.runOptions(process, means)),
+    );
   }
 
   /** `capstan rollback` of what is open, or of a rollback that did not get to its end. Else refused. */
@@ -163,11 +175,17 @@ export class PretendEngine {
     this.checkpoint.pending = [...this.checkpoint.pending, ...operations];
   }
 
-  private async applied(plan: Plan, process: CommandProcess, means: Means): Promise<Outcome> {
-    this.cloud.watch.show(plan);
+  private async applied(plan: Plan, options: RunOptions & Occasion): Promise<Outcome> {
+    this.show(plan);
     if (plan.empty) return { kind: "done", passes: 0 };
-    const state = await means.engine.readState(plan.stack);
-    return applyPlan(plan, state, this.runOptions(process, means));
+    const state = await options.engine.readState(plan.stack);
+    return applyPlan(plan, state, options);
+  }
+
+  /** Whoever asked has seen this plan: what is done from now on is held against it. */
+  private show(plan: Plan): void {
+    this.cloud.watch.show(plan);
+    this.cloud.rollouts.begin(plan, this.alive(), this.prior);
   }
 
   /** Runs a command in a process of its own, until it ends or is killed. */
@@ -217,16 +235,16 @@ export class PretendEngine {
     return plan;
   }
 
-  private runOptions(process: CommandProcess, { provider, engine }: Means) {
+  private runOptions(process: CommandProcess, { provider, engine }: Means): RunOptions & Occasion {
     return {
       ...{ engine, provider, timeoutMs, ...occasion },
       clock: process.clock(this.clock),
-      onFailure: "rollBack" as const,
+      onFailure: "rollBack",
       stop: process.stop.signal,
       report: (event: RunEvent) => {
         this.setup.tell?.(event);
         if (!("plan" in event)) return;
-        this.cloud.watch.show(event.plan);
+        this.show(event.plan);
         this.callsAtRollback = this.calls.length;
       },
     };

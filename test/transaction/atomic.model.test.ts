@@ -16,6 +16,7 @@ import { plainWorld } from "../support/pretend-cloud.js";
 import { desiredFleet } from "../support/fleet.js";
 import { PretendEngine } from "../support/pretend-engine.js";
 
+const file = "test/transaction/atomic.model.test.ts";
 const small = { tags: {}, size: "small", controlPlane: "1.34.2" };
 const nothingElse = { sets: {}, deployments: {} };
 const member: Fleet = {
@@ -38,6 +39,7 @@ describe("success or nothing", () => {
   it("laws 3, 6, 7, 8 hold whatever goes wrong, however often, and whatever is run then", () =>
     assertHistoryLaw({
       law: "atomic",
+      file,
       histories,
       numRuns: 600,
       check: lawful,
@@ -52,6 +54,7 @@ describe("success or nothing", () => {
       .map(([history, some]): History => ({ before: member, ...history, neighbours: some }));
     await assertHistoryLaw({
       law: "neighbours",
+      file,
       histories: beside,
       numRuns: 100,
       check: lawful,
@@ -66,6 +69,7 @@ describe("success or nothing", () => {
     }));
     await assertHistoryLaw({
       law: "impostor",
+      file,
       histories: impostor,
       numRuns: 60,
       check: async (history, trace) => {

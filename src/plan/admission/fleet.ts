@@ -57,7 +57,8 @@ export function fleetOf(plan: Plan, { applied, available }: Progress): Fleet {
       return {
         ...machine,
         ...((kind === "create" || kind === "update") && { open: kind }),
-        available: available.has(machine.host),
+        // One that is still to be made does not serve, whatever is expected of it.
+        available: kind !== "create" && available.has(machine.host),
       };
     }),
     leaving: plan.leaving

@@ -24,7 +24,8 @@ export function membersRound({ hosts, leaving, isFirst }: Fleet): Round {
   if (waiting.length > 0) {
     return { kind: "wait", keys: waiting, reason: "the control plane has to run first" };
   }
-  const [next] = [...open.filter(({ available }) => !available), ...open];
+  const broken = open.filter((member) => member.open === "update" && !member.available);
+  const [next] = [...broken, ...open.filter(({ available }) => !available), ...open];
   const room = makeRoom(members, old, next);
   if (room !== undefined) return change([], [room], oneByOne);
   if (next === undefined) return settled;

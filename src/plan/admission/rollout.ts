@@ -90,14 +90,15 @@ function movesOf({ deployment, wanted, old }: Crew, nowMs: number): RolloutRound
 }
 
 /** Who is changed where it is. */
-function updatesOf({ deployment, wanted }: Crew): RolloutRound {
+function updatesOf({ deployment, wanted, old }: Crew): RolloutRound {
   const bounds = { ...deployment.spec, replicas: wanted.length };
-  const machines = wanted.map(({ host, open, available }) => ({
-    name: host,
-    available,
+  const standing = wanted.filter(({ open }) => open !== "create");
+  const machines = [...standing, ...old].map((one) => ({
+    name: one.host,
+    available: one.available,
     deleting: false,
     updating: false,
-    outdated: open === "update",
+    outdated: "open" in one && one.open === "update",
   }));
   const { start, budget } = planInPlace(bounds, machines);
   const isAll = start.length === machines.filter(({ outdated }) => outdated).length;

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { cpSync, globSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+
+/** One place in the built code, wherever it is, and what stands there in the mutant. */
+export interface Edit {
+  readonly find: string;
+  readonly replace: string;
+}
+
+/** A copy of these built parts in a folder of its own, with other code in some places of the product. */
+export function copyEdited(parts: readonly string[], edits: readonly Edit[]): string {
+  const folder = mkdtempSync(join(tmpdir(), "capstan-mutant-"));
+  for (const part of ["package.json", "tools", ...parts]) {
+    cpSync(join(root, part), join(folder, part), {
+      recursive: true,
+      filter: (path) => !path.includes("node_modules"),
+    });
+  }
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+  const files = globSync("dist/src/**/*.js", { cwd: folder }).map((file) => join(folder, file));
+  for (const { find, replace } of edits) {
+    const [file, ...others] = files.filter((one) => readFileSync(one, "utf8").includes(find));
+    assert.ok(file !== undefined && others.length === 0, `${find} is in one file`);
+    const code = readFileSync(file, "utf8");
+    assert.equal(code.split(find).length, 2, `${file} has exactly one place like ${find}`);
+    writeFileSync(file, code.replace(find, replace));
+  }
+  return folder;
+}

@@ -1,0 +1,75 @@
+import fc from "fast-check";
+import type { Fleet } from "./fleet.js";
+import { accidents, type Command, type History, mishaps, traits, waysOut } from "./histories.js";
+import type { MachineShape, RollingShape } from "./manifests.js";
+
+const amount = fc.oneof(
+  fc.nat({ max: 3 }),
+  fc.constantFrom("0%", "10%", "25%", "34%", "50%", "100%"),
+);
+
+const rolling: fc.Arbitrary<RollingShape> = fc.record(
+  { maxSurge: amount, maxUnavailable: amount },
+  { requiredKeys: [] },
+);
+
+/** Another kubelet restarts a host in place, a tag leaves it be, another size needs a new one. */
+const template: fc.Arbitrary<MachineShape> = fc.record({
+  size: fc.constantFrom("small", "medium"),
+  kubelet: fc.constantFrom("1.34.1", "1.34.2"),
+  tags: fc.constantFrom({}, { team: "a" }),
+});
+
+const member: fc.Arbitrary<MachineShape> = fc.record({
+  size: fc.constantFrom("small", "medium"),
+  tags: fc.constantFrom({}, { team: "a" }),
+  controlPlane: fc.constantFrom("1.34.2", "1.34.2", "1.34.3", "1.35.0"),
+});
+
+const members = fc
+  .tuple(fc.constantFrom(1, 3, 3, 3, 5), member)
+  .map(([count, shape]) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`cp-${index}`, shape])),
+  );
+
+const deployment = (most: number) =>
+  fc.record({ replicas: fc.nat({ max: most }), template, rolling });
+
+/** Control planes of one, three and five members beside deployments with bounds of all kinds. */
+export const rolloutFleets: fc.Arbitrary<Fleet> = fc.record({
+  cluster: fc.record({
+    cidr: fc.oneof(
+      { weight: 8, arbitrary: fc.constant("10.0.0.0/16") },
+      { weight: 1, arbitrary: fc.constant("10.1.0.0/16") },
+    ),
+  }),
+  machines: members,
+  sets: fc.constant({}),
+  deployments: fc.oneof(
+    { weight: 4, arbitrary: fc.record({ web: deployment(8) }) },
+    { weight: 1, arbitrary: fc.record({ web: deployment(4), batch: deployment(3) }) },
+  ),
+});
+
+const commands: fc.Arbitrary<Command> = fc.record(
+  {
+    verb: fc.constantFrom("up" as const, "up" as const, "up" as const, "rollback" as const),
+    fleet: rolloutFleets,
+    accidents: fc.oneof(
+      { weight: 4, arbitrary: fc.constant([]) },
+      { weight: 1, arbitrary: fc.array(accidents, { minLength: 1, maxLength: 2 }) },
+    ),
+    mishaps: fc.array(mishaps, { maxLength: 2 }),
+    keeps: fc.boolean(),
+  },
+  { requiredKeys: ["verb", "fleet", "accidents", "mishaps"] },
+);
+
+/** Rollouts that anything can go wrong in, and edits in their middle. */
+export const rolloutHistories: fc.Arbitrary<History> = fc.record({
+  traits: traits.map((some) => ({ ...some, restarts: true })),
+  before: rolloutFleets,
+  commands: fc.array(commands, { minLength: 1, maxLength: 3 }),
+  wayOut: fc.constantFrom(...waysOut),
+  third: rolloutFleets,
+});

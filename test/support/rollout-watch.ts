@@ -1,0 +1,169 @@
+import { nodeKey } from "../../src/graph/graph.js";
+import type { Plan } from "../../src/plan/plan.js";
+import type { PriorState } from "../../src/plan/target.js";
+import type { Observed } from "../../src/provider/port.js";
+import type { CloudCall } from "./law-watch.js";
+
+/** A change of the cloud, and what was alive before and after it. */
+export interface CloudChange {
+  readonly call: CloudCall;
+  readonly before: readonly Observed[];
+  readonly after: readonly Observed[];
+}
+
+/** What one group of hosts has promised while the present plan is carried out. */
+interface Bounds {
+  /** Hosts at most, and serving ones at least. */
+  readonly most: number;
+  readonly least: number;
+  /** The same for changes in place, which need one that does not serve. */
+  readonly leastInPlace: number;
+}
+
+const hostKind = "LocalHost";
+
+/**
+ * Sees how many hosts there are and serve at every change of the cloud, and says where a change of ours
+ * breaks what a rollout promises. It knows hosts by their names and counts for itself.
+ */
+export class RolloutWatch {
+  readonly violations: string[] = [];
+  private bounds = new Map<string, Bounds>();
+  private members: readonly string[] = [];
+  private isFirst = true;
+  private readonly condemned = new Set<string>();
+  /** Hosts that did not serve before, and that nobody waits for as long as they are left alone. */
+  private excused = new Set<string>();
+  /** Members that were made or changed since the plan was shown. */
+  private changedMembers = new Set<string>();
+  /** The first one that the present pass changed. */
+  private memberOfPass: Pick<CloudCall, "id" | "pass"> = { id: "", pass: 0 };
+
+  /** From now on this plan is carried out. */
+  begin(
+    { target, transaction, fromRevision }: Plan,
+    alive: readonly Observed[],
+    prior: PriorState,
+  ): void {
+    this.condemn(prior, alive);
+    const wanted = new Set(target.machines.map(({ host }) => host));
+    for (const { id, who } of alive) {
+      if (wanted.has(nodeKey(who.kind, who.name))) this.condemned.delete(id);
+    }
+    this.isFirst = fromRevision === 0;
+    this.changedMembers = new Set();
+    const down = alive.filter(({ phase }) => phase !== "ready").map(({ id }) => id);
+    this.excused = new Set(transaction.direction === "back" ? down : []);
+    this.members = target.machines
+      .filter(({ controlPlane }) => controlPlane)
+      .map(({ name }) => name);
+    this.bounds = new Map(
+      target.objects.flatMap((object) => {
+        if (object.kind !== "MachineDeployment") return [];
+        const { replicas, strategy } = object.spec;
+        const before = this.ofDeployment(alive, object.metadata.name).length;
+        return [[object.metadata.name, boundsOf(replicas, strategy?.rollingUpdate ?? {}, before)]];
+      }),
+    );
+  }
+
+  /** What recovery takes away nobody has ever relied on: it is in no record. */
+  happened(change: CloudChange): void {
+    const { key, during } = change.call;
+    if (!key.startsWith(`${hostKind}/`) || during === "recovery") return;
+    for (const [name, bounds] of this.bounds) this.holdTo(name, bounds, change);
+    this.holdMembers(change);
+    this.excused.delete(change.call.id);
+  }
+
+  private holdTo(name: string, bounds: Bounds, { call, before, after }: CloudChange): void {
+    const [had, has] = [this.ofDeployment(before, name), this.ofDeployment(after, name)];
+    if (has.length > had.length && has.length > bounds.most) {
+      this.blame(`${has.length} hosts of ${name} after ${told(call)}, at most ${bounds.most}`);
+    }
+    const [served, serve] = [this.serving(had, call), this.serving(has, call)];
+    const least = call.call === "update" ? bounds.leastInPlace : bounds.least;
+    if (serve < served && serve < least) {
+      this.blame(`${serve} of ${name} serve after ${told(call)}, at least ${least} have to`);
+    }
+  }
+
+  /** Etcd's majority, and one change after the other. Two members or one cannot keep any. */
+  private holdMembers({ call, before, after }: CloudChange): void {
+    const isOurs = ({ who }: Observed) => this.members.some((name) => isHostOf(name, who.name));
+    const [had, has] = [before.filter(isOurs), after.filter(isOurs)];
+    const about = [...had, ...has].find(({ id }) => id === call.id);
+    if (about === undefined || this.isFirst) return;
+    const [served, serve] = [this.serving(had, call), this.serving(has, call)];
+    const quorum = Math.floor(has.length / 2) + 1;
+    if (had.length >= 3 && serve < served && serve < quorum) {
+      this.blame(`${serve} of ${has.length} members serve after ${told(call)}, ${quorum} have to`);
+    }
+    const unready = had.filter(
+      ({ id, phase }) => id !== call.id && phase !== "ready" && this.changedMembers.has(id),
+    );
+    if (unready.length > 0 && call.call !== "delete") {
+      const names = unready.map(({ who }) => who.name).join();
+      this.blame(`${told(call)}, while the member ${names} does not serve yet`);
+    }
+    if (call.pass !== this.memberOfPass.pass) this.memberOfPass = call;
+    if (call.id !== this.memberOfPass.id) {
+      this.blame(`${told(call)}, after another member in the same pass`);
+    }
+    if (call.call !== "delete") this.changedMembers.add(call.id);
+  }
+
+  /** What a commit has left to be deleted nobody counts any more, unless it is wanted again. */
+  private condemn({ transaction, revision }: PriorState, alive: readonly Observed[]): void {
+    if (revision === undefined || transaction?.number !== revision.number) return;
+    const kept = new Set(revision.target.machines.map(({ host }) => host));
+    for (const { id, who } of alive) {
+      if (!kept.has(nodeKey(who.kind, who.name))) this.condemned.add(id);
+    }
+  }
+
+  private ofDeployment(hosts: readonly Observed[], name: string): Observed[] {
+    const pattern = new RegExp(`^${name}-[0-9a-f]{8}-`);
+    return hosts.filter(({ id, who }) => pattern.test(who.name) && !this.condemned.has(id));
+  }
+
+  private serving(hosts: readonly Observed[], { id: changed }: CloudCall): number {
+    return hosts.filter(
+      ({ id, phase }) => phase === "ready" || (id !== changed && this.excused.has(id)),
+    ).length;
+  }
+
+  private blame(what: string): void {
+    this.violations.push(`rollout: ${what}`);
+  }
+}
+
+function boundsOf(
+  replicas: number,
+  {
+    maxSurge = 1,
+    maxUnavailable = 0,
+  }: { maxSurge?: number | string; maxUnavailable?: number | string },
+  before: number,
+): Bounds {
+  const surge = scaled(maxSurge, replicas, Math.ceil);
+  const unavailable = scaled(maxUnavailable, replicas, Math.floor);
+  const missing = surge + unavailable === 0 ? 1 : unavailable;
+  return {
+    most: Math.max(before, replicas + surge),
+    least: Math.max(replicas - missing, 0),
+    leastInPlace: Math.max(replicas - Math.max(missing, 1), 0),
+  };
+}
+
+function scaled(bound: number | string, of: number, round: (exact: number) => number): number {
+  return typeof bound === "number" ? bound : round((Number.parseInt(bound, 10) * of) / 100);
+}
+
+function isHostOf(machine: string, host: string): boolean {
+  return host.startsWith(`${machine}-`) && /^-[0-9a-f]{8}-\d+$/.test(host.slice(machine.length));
+}
+
+function told({ call, key, pass }: CloudCall): string {
+  return `${call} ${key.slice(hostKind.length + 1)} in pass ${pass}`;
+}
