@@ -1,4 +1,4 @@
-import { Argument, type Command } from "commander";
+import { Argument, type Command, Option } from "commander";
 import type { DescribeOptions } from "../commands/describe.js";
 import type { DestroyOptions } from "../commands/destroy.js";
 import type { EnvOptions } from "../commands/env.js";
@@ -7,6 +7,7 @@ import type { PlanOptions } from "../commands/plan.js";
 import type { RollbackOptions } from "../commands/rollback.js";
 import type { StatusOptions } from "../commands/status.js";
 import type { UpOptions } from "../commands/up.js";
+import { planFormats } from "../../report/format-names.js";
 import { does } from "../execute.js";
 import {
   wholeNumber,
@@ -21,12 +22,19 @@ import {
 /** The verbs that change clusters: plan, up, rollback, destroy. */
 export function addChangingVerbs(program: Command): void {
   const plan = withPlanning(withFiles(program.command("plan")))
+    .addOption(
+      new Option("--format <format>", "as text unless given; docs/plans.md tells them").choices(
+        planFormats,
+      ),
+    )
     .option("--out <file>", "save the plan, for up --plan")
     .description("show what up would do; exit 0: nothing, 2: changes pending");
   withExamples(plan, [
     ["capstan plan -f clusters/prod", "one folder of manifests"],
     ["capstan plan -f 'clusters/*'", "every folder that fits"],
-    ["capstan plan -f prod.yaml --json", "for a program"],
+    ["capstan plan -f prod --format markdown", "as a comment on a pull request"],
+    ["capstan plan -f prod --format html > plan.html", "as a page, with graph and waves"],
+    ["capstan plan -f prod.yaml --format json", "for a program"],
     ["capstan plan -f prod --out plan.json", "to have it reviewed, and apply just that"],
   ]);
   does<PlanOptions>(plan, async ({ options, context }) => {

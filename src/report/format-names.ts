@@ -1,0 +1,3 @@
+/** What `capstan plan` prints. Apart from the renderers, which help does not need. */
+export const planFormats = ["text", "markdown", "json", "mermaid", "html"] as const;
+export type PlanFormat = (typeof planFormats)[number];

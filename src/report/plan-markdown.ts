@@ -1,0 +1,210 @@
+import { planNotes } from "../plan/notes.js";
+import { planSummary } from "../plan/tree.js";
+import { undoText } from "../plan/undo.js";
+import { withThousands } from "./alike.js";
+import { fitParts, type Part } from "./fitting.js";
+import {
+  bytesOf,
+  commentLimit,
+  cutTo,
+  fenceFor,
+  inlineCode,
+  inlineText,
+  visible,
+} from "./markdown-text.js";
+import { planMermaid } from "./plan-mermaid.js";
+import { changedRows, type Row, rowText, undoRows, unchangedRows, waveRows } from "./plan-rows.js";
+import {
+  countChanges,
+  countsText,
+  hasChanges,
+  type PlannedCluster,
+  type PlanReport,
+  sumOfCounts,
+} from "./report.js";
+
+/** The first line of every such document: by it the comment of an earlier run is found. */
+export const planMarker = "<!-- capstan-plan -->";
+
+/** How many clusters get a row and a section of their own: as many of these as there is room for. */
+const clusterCounts = [40, 20, 10, 5, 2, 1, 0];
+/** Lines of a code block are not wrapped: nobody reads to the end of a longer one. */
+const longestLine = 600;
+/** Of what stands in the table. */
+const longestCell = 160;
+/** A larger drawing is none that anybody reads in a comment. */
+const largestDrawing = 12_000;
+
+/**
+ * The plan as a comment on a pull request: the summary first, everything else folded. It has at most
+ * `limit` bytes whatever the plan: what has no room is counted where it is missing, and the end says how
+ * to see it. Nothing in it that comes from manifests, state or cloud can be markup. Pure.
+ */
+export function planMarkdown(report: PlanReport, limit = commentLimit): string {
+  const foot = footOf(report);
+  for (const count of clusterCounts) {
+    const head = headOf(report, count);
+    const parts = report.clusters
+      .slice(0, count)
+      .flatMap((planned) => clusterParts(planned, report.clusters.length === 1));
+    const room = limit - bytesOf(head) - bytesOf(foot);
+    const text = [head, ...fitParts(parts, room), foot].join("");
+    if (bytesOf(text) <= limit) return text;
+  }
+  throw new Error(`no summary fits into ${limit} bytes`);
+}
+
+function headOf(report: PlanReport, mostClusters: number): string {
+  const { clusters, destroyed } = report;
+  const rows = clusters.slice(0, mostClusters).map(tableRow);
+  const more = clusters.length - rows.length;
+  const table = [
+    "| Cluster | Revision | Create | In place | Delete | Waves | Undo |",
+    "| --- | --- | --: | --: | --: | --: | --- |",
+    ...rows,
+  ];
+  const names = destroyed.map(({ cluster }) => cluster).join(", ");
+  return [
+    planMarker,
+    `## ${titleOf(report)}`,
+    ...(rows.length === 0 ? [] : [table.join("\n")]),
+    ...(more > 0 ? [`And ${withThousands(more)} more clusters have no room here.`] : []),
+    ...(names === "" ? [] : [`**To be destroyed with all they own:** ${inlineCode(names)}`]),
+    "",
+  ].join("\n\n");
+}
+
+function titleOf(report: PlanReport): string {
+  const { clusters, destroyed } = report;
+  const [only] = clusters;
+  if (!hasChanges(report)) return "Capstan plan: no changes";
+  if (only !== undefined && clusters.length + destroyed.length === 1) {
+    return `Capstan plan: ${inlineText(planSummary(only.plan).replace(/^Plan: /, ""))}`;
+  }
+  const counts = sumOfCounts(clusters.map(({ plan }) => countChanges(plan)));
+  const gone = destroyed.length === 0 ? "" : `${destroyed.length} to be destroyed`;
+  const what = [countsText(counts), gone].filter((part) => part !== "").join("; ");
+  const number = clusters.length + destroyed.length;
+  return `Capstan plan: ${number} clusters, ${what === "" ? "objects to be recorded" : what}`;
+}
+
+function tableRow({ plan, waves }: PlannedCluster): string {
+  const { fromRevision, transaction, empty } = plan;
+  const counts = countChanges(plan);
+  const before = fromRevision === 0 ? "none" : String(fromRevision);
+  const undo = cutTo(undoText(plan).replace(/^Undo: /, ""), longestCell);
+  const cells = [
+    inlineCode(plan.cluster),
+    empty ? before : `${before} → ${transaction.number}`,
+    ...[counts.create, counts.update, counts.delete, waves.length].map(withThousands),
+    empty ? "nothing to do" : inlineText(undo),
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
+
+/** The parts of one cluster, in the order in which they are read. */
+function clusterParts(planned: PlannedCluster, isOnly: boolean): Part[] {
+  const { plan, waves } = planned;
+  const count = withThousands(waves.length);
+  return [
+    notesPart(planned, isOnly ? "" : `### ${inlineCode(plan.cluster)}\n\n`),
+    ...rowsPart({ title: "Changes", unit: "changes", rows: changedRows(plan), isOpen: isOnly }),
+    ...rowsPart({ title: `Waves: ${count}`, unit: "steps", rows: waveRows(planned) }),
+    ...rowsPart({ title: "Not simply taken back", unit: "steps", rows: undoRows(planned) }),
+    ...drawingPart(planned),
+    ...rowsPart({ title: "Unchanged", unit: "lines", rows: unchangedRows(plan), rank: 3 }),
+  ];
+}
+
+/** What has to be known before anything else is never folded. */
+function notesPart({ plan }: PlannedCluster, heading: string): Part {
+  const crossing = plan.crossings.length > 0 ? [undoText(plan)] : [];
+  const lines = [...crossing, ...planNotes(plan)].map((note) => `> - ${inlineText(note)}`);
+  return {
+    rank: 0,
+    lines,
+    render: (count) => {
+      if (lines.length === 0) return heading;
+      const left = lines.length - count;
+      const missing = left === 0 ? [] : [`> - ${withThousands(left)} more notes have no room here`];
+      return `${heading}${["> [!WARNING]", ...lines.slice(0, count), ...missing].join("\n")}\n\n`;
+    },
+  };
+}
+
+interface RowsPart {
+  readonly title: string;
+  /** What the rows' sizes count. */
+  readonly unit: string;
+  readonly rows: readonly Row[];
+  readonly isOpen?: boolean;
+  readonly rank?: number;
+}
+
+/** Rows in a code block, where nothing is markup; `diff` colours them by their first character. */
+function rowsPart({ title, unit, rows, isOpen = false, rank = 1 }: RowsPart): Part[] {
+  if (rows.length === 0) return [];
+  const width = Math.min(
+    56,
+    Math.max(...rows.map(({ indent, label }) => indent * 2 + label.length)),
+  );
+  const lines = rows.map((row) => cutTo(visible(rowText(row, width)), longestLine));
+  const fence = fenceFor(lines);
+  const all = sizeOf(rows);
+  return [
+    {
+      rank,
+      lines,
+      render: (count) => {
+        const missing = sizeOf(rows.slice(count));
+        return folded(`${title} (${withThousands(all)} ${unit})`, isOpen, [
+          ...(count === 0 ? [] : [`${fence}diff`, ...lines.slice(0, count), fence, ""]),
+          ...(missing === 0
+            ? []
+            : [
+                `**Left out here: ${withThousands(missing)} of ${withThousands(all)} ${unit}.**`,
+                "",
+              ]),
+        ]);
+      },
+    },
+  ];
+}
+
+function sizeOf(rows: readonly Row[]): number {
+  return rows.reduce((total, { size }) => total + size, 0);
+}
+
+/** Drawn by the forge, whole or not at all. */
+function drawingPart(planned: PlannedCluster): Part[] {
+  if (planned.plan.empty) return [];
+  const lines = planMermaid([planned]).trimEnd().split("\n");
+  if (bytesOf(lines.join("\n")) > largestDrawing) return [];
+  const missing = ["The graph has no room here.", ""];
+  return [
+    {
+      rank: 2,
+      lines,
+      isWhole: true,
+      render: (count) =>
+        folded("Graph", false, count === 0 ? missing : ["```mermaid", ...lines, "```", ""]),
+    },
+  ];
+}
+
+function folded(title: string, isOpen: boolean, body: readonly string[]): string {
+  const head = `<details${isOpen ? " open" : ""}><summary>${title}</summary>`;
+  return [head, "", ...body, "</details>", "", ""].join("\n");
+}
+
+function footOf({ files, release }: PlanReport): string {
+  const again = ["capstan plan", ...files.map((file) => `-f ${file}`)].join(" ");
+  return [
+    "",
+    `The whole plan as a page: ${inlineCode(`${again} --format html`)}; for programs: ` +
+      `${inlineCode("--format json")}.`,
+    "",
+    `<sub>capstan ${inlineText(release)}</sub>`,
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,163 @@
+import type { NodeKey } from "../graph/graph.js";
+import type { Plan } from "../plan/plan.js";
+import type { Step } from "../plan/step.js";
+import { type ChangeLine, type ChangeNode, changeTree, verbOf } from "../plan/tree.js";
+import { type StepUndo, undoNames } from "../plan/undo.js";
+import {
+  entryDetail,
+  entryLabel,
+  firstLine,
+  groupAlike,
+  nameRanges,
+  rangesText,
+  withThousands,
+} from "./alike.js";
+import type { PlannedCluster } from "./report.js";
+import { alikeWaves, type WaveRun } from "./wave-runs.js";
+
+/** One line of a list of changes, in columns. */
+export interface Row {
+  /** As in a diff: "!" is what is neither only added nor only removed, "@@" a headline. */
+  readonly sign: "+" | "-" | "!" | " " | "@@";
+  readonly indent: number;
+  readonly label: string;
+  readonly verb: string;
+  readonly detail: string;
+  /** How many changes it stands for; 0 for a headline. */
+  readonly size: number;
+}
+
+const signs = { create: "+", delete: "-", update: "!", replace: "!", same: " " } as const;
+
+/** The lines of the plan's tree that change something, those alike in one row; under their groups. Pure. */
+export function changedRows(plan: Plan): Row[] {
+  return treeRows(changeTree(plan), ({ kind }) => kind !== "same");
+}
+
+/** The lines that stay as they are. Pure. */
+export function unchangedRows(plan: Plan): Row[] {
+  return treeRows(changeTree(plan), ({ kind }) => kind === "same");
+}
+
+function treeRows(
+  { children }: ChangeNode,
+  isWanted: (line: ChangeLine) => boolean,
+  indent = 0,
+): Row[] {
+  const leaves = children.filter(({ line }) => line.kind !== "group" && isWanted(line));
+  const own = groupAlike(leaves.map(({ line }) => line)).map((entry): Row => {
+    const { kind } = firstLine(entry);
+    return {
+      sign: kind === "group" ? " " : signs[kind],
+      indent,
+      label: entryLabel(entry),
+      verb: verbOf(kind).replace(/^\S /, ""),
+      detail: entryDetail(entry),
+      size: entry.kind === "single" ? 1 : entry.lines.length,
+    };
+  });
+  const groups = children
+    .filter(({ line }) => line.kind === "group")
+    .flatMap((group): Row[] => {
+      const inside = treeRows(group, isWanted, indent + 1);
+      if (inside.length === 0) return [];
+      return [headline(`${group.line.label} ${group.line.detail}`.trimEnd(), indent), ...inside];
+    });
+  return [...own, ...groups];
+}
+
+function headline(label: string, indent = 0, sign: Row["sign"] = " "): Row {
+  return { sign, indent, label, verb: "", detail: "", size: 0 };
+}
+
+/** Each wave, those that follow each other and are alike in one, with what changes in it. Pure. */
+export function waveRows({ plan, waves }: PlannedCluster): Row[] {
+  const steps = new Map(plan.steps.map((step) => [step.key, step]));
+  const hostKinds = hostKindsOf(plan);
+  return alikeWaves(waves, (key) => steps.get(key)?.kind ?? "update").flatMap((run) => [
+    headline(`${waveTitle(run)}: ${run.reason} @@`, 0, "@@"),
+    ...(["create", "update", "delete"] as const).flatMap((kind) => {
+      const keys = run.keys.filter((key) => (steps.get(key)?.kind ?? "update") === kind);
+      return keyRows(keys, kind, hostKinds);
+    }),
+  ]);
+}
+
+/** "Wave 1", "Waves 3 to 502". Pure. */
+export function waveTitle({ first, last }: WaveRun): string {
+  if (first === last) return `Wave ${withThousands(first)}`;
+  return `Waves ${withThousands(first)} to ${withThousands(last)}, alike, the first`;
+}
+
+/** Resources that have the same done to them: few by their names, many hosts by their machines. */
+function keyRows(
+  keys: readonly NodeKey[],
+  kind: Step["kind"],
+  hostKinds: ReadonlySet<string>,
+): Row[] {
+  const row = (label: string, size: number): Row => ({
+    ...{ sign: signs[kind], indent: 0, label, verb: verbOf(kind).replace(/^\S /, "") },
+    ...{ detail: "", size },
+  });
+  const hosts = keys.filter((key) => hostKinds.has(kindOf(key)));
+  if (hosts.length < fewHosts) return keys.map((key) => row(key, 1));
+  const others = keys.filter((key) => !hostKinds.has(kindOf(key)));
+  const machines = rangesText(nameRanges(hosts.map(machineOf)));
+  return [
+    ...others.map((key) => row(key, 1)),
+    row(`${withThousands(hosts.length)} hosts of ${machines}`, hosts.length),
+  ];
+}
+
+const fewHosts = 4;
+
+/** The kinds of resources that serve machines: one, in practice. Pure. */
+export function hostKindsOf({ machines }: Plan): Set<string> {
+  return new Set(machines.flatMap(({ host }) => (host === undefined ? [] : kindOf(host))));
+}
+
+function kindOf(key: NodeKey): string {
+  return key.split("/")[0] ?? key;
+}
+
+/** A host is named "<machine>-<hash>-<incarnation>". Source: docs/adr/0002. */
+export function machineOf(host: NodeKey): string {
+  const name = host.slice(host.indexOf("/") + 1);
+  return /^(.+)-[0-9a-f]{8}-\d+$/.exec(name)?.[1] ?? name;
+}
+
+/** Steps that cannot be taken back exactly, those with the same reason in one row. Pure. */
+export function undoRows({ plan }: PlannedCluster): Row[] {
+  const hostKinds = hostKindsOf(plan);
+  return lossyUndo(plan).flatMap(({ class: found, reason, step, keys }) => [
+    headline(`${undoNames[found]}: ${reason} @@`, 0, "@@"),
+    ...keyRows(keys, step, hostKinds),
+  ]);
+}
+
+/** Steps of one kind that can be taken back in one way, for one reason. */
+export interface LossyUndo extends Omit<StepUndo, "key"> {
+  readonly keys: readonly NodeKey[];
+}
+
+/** All steps that cannot be taken back exactly. Pure. */
+export function lossyUndo({ undo }: Plan): LossyUndo[] {
+  const groups = new Map<string, LossyUndo & { readonly keys: NodeKey[] }>();
+  for (const { key, ...rest } of undo) {
+    if (rest.class === "reversible") continue;
+    const name = JSON.stringify([rest.class, rest.step, rest.reason]);
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, { ...rest, keys: [key] });
+    else group.keys.push(key);
+  }
+  return [...groups.values()];
+}
+
+/** A row with its columns aligned. */
+export function rowText({ sign, indent, label, verb, detail }: Row, width: number): string {
+  const head = `${sign} ${"  ".repeat(indent)}${label}`;
+  if (verb === "") return head;
+  return `${head.padEnd(width + 2)}  ${verb.padEnd(verbWidth)}  ${detail}`.trimEnd();
+}
+
+const verbWidth = "unchanged".length;
