@@ -118,6 +118,6 @@ function isNext(last: string, name: string): boolean {
 
 /** Numbers with a leading zero are spelled otherwise than they would be counted. */
 function numbered(name: string): { stem: string; number: number } | undefined {
-  const match = /^(.*?)(0|[1-9]\d{0,8})$/s.exec(name);
-  return match === null ? undefined : { stem: match[1] ?? "", number: Number(match[2]) };
+  const [, stem = "", digits = ""] = /^(|.*\D)(0|[1-9]\d{0,8})$/s.exec(name) ?? [];
+  return digits === "" ? undefined : { stem, number: Number(digits) };
 }

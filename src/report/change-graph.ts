@@ -12,7 +12,7 @@ export interface ChangeBox {
   /** "LocalNetwork", "Machine", "Machines". */
   readonly what: string;
   readonly name: string;
-  /** The boxes that it needs. */
+  /** The boxes that it needs, without those that one of these needs already. */
   readonly needs: readonly number[];
 }
 
@@ -53,9 +53,26 @@ export function changeGraph(plan: Plan): ChangeGraph {
     title: `Cluster ${plan.cluster}`,
     boxes: all.map(({ what, name, lines }, id) => ({
       ...{ id, what, name, kind: kindOf(lines) },
-      needs: [...(needs[id] ?? [])],
+      needs: directNeeds(id, needs),
     })),
   };
+}
+
+/** Arrows along which others lead as well would only cross them. */
+function directNeeds(id: number, needs: readonly ReadonlySet<number>[]): number[] {
+  const own = [...(needs[id] ?? [])];
+  const further = reachable(
+    own.flatMap((need) => [...(needs[need] ?? [])]),
+    needs,
+  );
+  // Boxes of several machines may need each other: then nothing is left out.
+  return further.has(id) ? own : own.filter((need) => !further.has(need));
+}
+
+function reachable(from: readonly number[], needs: readonly ReadonlySet<number>[]): Set<number> {
+  const found = new Set(from);
+  for (const id of found) for (const next of needs[id] ?? []) found.add(next);
+  return found;
 }
 
 type Group = (lines: readonly ChangeLine[], parent: ChangeLine) => Grouping[];
@@ -96,6 +113,8 @@ const byKind: Group = (lines, parent) => {
   return [
     ...lines.filter((line) => !isMachineLine(line)).map(single),
     ...[...groups.values()].map((group) => {
+      const [first, ...others] = group;
+      if (first !== undefined && others.length === 0) return single(first);
       const number = withThousands(group.length);
       const name = `${number} ${adjectives[kindOf(group)]} machines`;
       return { what: parent.label, name, lines: group };

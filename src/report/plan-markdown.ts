@@ -18,6 +18,7 @@ import {
   countChanges,
   countsText,
   hasChanges,
+  hasPointOfNoReturn,
   type PlannedCluster,
   type PlanReport,
   sumOfCounts,
@@ -108,8 +109,8 @@ function clusterParts(planned: PlannedCluster, isOnly: boolean): Part[] {
   const count = withThousands(waves.length);
   return [
     notesPart(planned, isOnly ? "" : `### ${inlineCode(plan.cluster)}\n\n`),
-    ...rowsPart({ title: "Changes", unit: "changes", rows: changedRows(plan), isOpen: isOnly }),
-    ...rowsPart({ title: `Waves: ${count}`, unit: "steps", rows: waveRows(planned) }),
+    ...rowsPart({ title: "Changes", unit: "lines", rows: changedRows(plan), isOpen: isOnly }),
+    ...rowsPart({ title: `${count} waves`, unit: "steps", rows: waveRows(planned) }),
     ...rowsPart({ title: "Not simply taken back", unit: "steps", rows: undoRows(planned) }),
     ...drawingPart(planned),
     ...rowsPart({ title: "Unchanged", unit: "lines", rows: unchangedRows(plan), rank: 3 }),
@@ -118,7 +119,7 @@ function clusterParts(planned: PlannedCluster, isOnly: boolean): Part[] {
 
 /** What has to be known before anything else is never folded. */
 function notesPart({ plan }: PlannedCluster, heading: string): Part {
-  const crossing = plan.crossings.length > 0 ? [undoText(plan)] : [];
+  const crossing = hasPointOfNoReturn(plan) ? [undoText(plan)] : [];
   const lines = [...crossing, ...planNotes(plan)].map((note) => `> - ${inlineText(note)}`);
   return {
     rank: 0,
@@ -157,7 +158,7 @@ function rowsPart({ title, unit, rows, isOpen = false, rank = 1 }: RowsPart): Pa
       lines,
       render: (count) => {
         const missing = sizeOf(rows.slice(count));
-        return folded(`${title} (${withThousands(all)} ${unit})`, isOpen, [
+        return folded(`${title}: ${withThousands(all)} ${unit}`, isOpen, [
           ...(count === 0 ? [] : [`${fence}diff`, ...lines.slice(0, count), fence, ""]),
           ...(missing === 0
             ? []

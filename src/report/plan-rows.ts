@@ -1,4 +1,5 @@
 import type { NodeKey } from "../graph/graph.js";
+import { inNameOrder } from "../plan/changes.js";
 import type { Plan } from "../plan/plan.js";
 import type { Step } from "../plan/step.js";
 import { type ChangeLine, type ChangeNode, changeTree, verbOf } from "../plan/tree.js";
@@ -102,7 +103,7 @@ function keyRows(
   const hosts = keys.filter((key) => hostKinds.has(kindOf(key)));
   if (hosts.length < fewHosts) return keys.map((key) => row(key, 1));
   const others = keys.filter((key) => !hostKinds.has(kindOf(key)));
-  const machines = rangesText(nameRanges(hosts.map(machineOf)));
+  const machines = rangesText(nameRanges(hosts.map(machineOf).sort(inNameOrder)));
   return [
     ...others.map((key) => row(key, 1)),
     row(`${withThousands(hosts.length)} hosts of ${machines}`, hosts.length),
@@ -111,8 +112,8 @@ function keyRows(
 
 const fewHosts = 4;
 
-/** The kinds of resources that serve machines: one, in practice. Pure. */
-export function hostKindsOf({ machines }: Plan): Set<string> {
+/** The kinds of resources that serve machines: one, in practice. */
+function hostKindsOf({ machines }: Plan): Set<string> {
   return new Set(machines.flatMap(({ host }) => (host === undefined ? [] : kindOf(host))));
 }
 
@@ -121,7 +122,7 @@ function kindOf(key: NodeKey): string {
 }
 
 /** A host is named "<machine>-<hash>-<incarnation>". Source: docs/adr/0002. */
-export function machineOf(host: NodeKey): string {
+function machineOf(host: NodeKey): string {
   const name = host.slice(host.indexOf("/") + 1);
   return /^(.+)-[0-9a-f]{8}-\d+$/.exec(name)?.[1] ?? name;
 }

@@ -56,6 +56,11 @@ export function hasChanges({ clusters, destroyed }: PlanReport): boolean {
   return destroyed.length > 0 || clusters.some(({ plan }) => !plan.empty);
 }
 
+/** Whether there is a step before the commit from which on recovery only goes forward. Pure. */
+export function hasPointOfNoReturn({ undo }: Plan): boolean {
+  return undo.some(({ step, class: found }) => step !== "delete" && found === "pointOfNoReturn");
+}
+
 /** "3 to create, 1 to update in place"; empty where nothing is counted. Pure. */
 export function countsText(counts: ChangeCounts): string {
   const parts = [

@@ -12,8 +12,8 @@ export interface Layout {
   readonly boxes: readonly PlacedBox[];
 }
 
-export const boxSize = { width: 232, height: 60 };
-const gap = { x: 88, y: 18, column: 24 };
+export const boxSize = { width: 206, height: 60 };
+const gap = { x: 64, y: 16, column: 20 };
 const margin = 16;
 /** A layer with more boxes goes on in another column beside it. */
 const mostRows = 10;
@@ -59,8 +59,13 @@ function layersOf(boxes: readonly ChangeBox[]): ChangeBox[][] {
     depths.set(box.id, depth);
     return depth;
   };
+  const deepest = boxes.reduce((deep, box) => Math.max(deep, depthOf(box, new Set())), 0);
   const layers: ChangeBox[][] = [];
-  for (const box of boxes) (layers[depthOf(box, new Set())] ??= []).push(box);
+  for (const box of boxes) {
+    // What goes is in no graph any more; mostly it was something that others do not need.
+    const isLoose = box.kind === "delete" && box.needs.length === 0;
+    (layers[isLoose ? deepest : depthOf(box, new Set())] ??= []).push(box);
+  }
   return layers;
 }
 

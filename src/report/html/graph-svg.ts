@@ -4,7 +4,7 @@ import { boxSize, layOut, type PlacedBox } from "./graph-layout.js";
 import { html, type Markup } from "./markup.js";
 
 /** Characters that have room in a box. */
-const room = { what: 30, name: 27 };
+const room = { what: 30, name: 23 };
 
 /** The graph as a drawing in the page; an arrow leads from a box to what it needs. Pure. */
 export function graphSvg(graph: ChangeGraph, id: string): Markup {

@@ -10,8 +10,10 @@ export function html(
   texts: TemplateStringsArray,
   ...holes: readonly (Markup | readonly Markup[] | string | number)[]
 ): Markup {
-  const parts = texts.map((text, index) => {
+  const parts = texts.map((written, index) => {
     const hole = holes[index];
+    // How the source is indented is no part of the page.
+    const text = written.replace(/\n\s*/g, "\n");
     return hole === undefined ? text : text + filled(hole);
   });
   return { html: parts.join("") };

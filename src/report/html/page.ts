@@ -11,6 +11,7 @@ import {
   countsText,
   type DestroyedCluster,
   hasChanges,
+  hasPointOfNoReturn,
   type PlannedCluster,
   type PlanReport,
   sumOfCounts,
@@ -48,9 +49,7 @@ export function planHtml(report: PlanReport): string {
         <meta name="color-scheme" content="light dark" />
         <title>Plan: ${title}</title>
         <link rel="icon" href="data:," />
-        <style>
-          ${trusted(pageStyle)}
-        </style>
+        ${trusted(`<style>${pageStyle}</style>`)}
       </head>
       <body>
         <a class="skip" href="#changes">To the changes</a>
@@ -67,11 +66,9 @@ export function planHtml(report: PlanReport): string {
           ${clusters.map(clusterSection)}
         </main>
         <footer><p>Made by capstan ${release}: ${againText(report)}</p></footer>
-        <script>
-          ${trusted(pageScript)};
-        </script>
+        ${trusted(`<script>${pageScript}</script>`)}
       </body>
-    </html> `.html;
+    </html>`.html.concat("\n");
 }
 
 function titleOf({ clusters, destroyed }: PlanReport): string {
@@ -188,7 +185,7 @@ function clusterSection(planned: PlannedCluster): Markup {
   const undone = undoList(planned);
   return html`<section id="${id}">
     <h2>Cluster ${plan.cluster}</h2>
-    <p class="about">provider ${plan.provider}, ${revisionText(plan)}. ${planSummary(plan)}</p>
+    <p class="about">provider ${plan.provider}, ${revisionText(plan)}: ${planSummary(plan)}</p>
     ${notesCard(plan)}
     <div class="card changes">
       <h3>Changes</h3>
@@ -223,7 +220,7 @@ function notesCard(plan: Plan): Markup {
   const notes = planNotes(plan);
   const undo = undoText(plan);
   if (undo === "" && notes.length === 0) return nothing;
-  const isWarning = plan.crossings.length + notes.length > 0;
+  const isWarning = hasPointOfNoReturn(plan) || notes.length > 0;
   const list = html`<ul>
     ${notes.map((note) => html`<li>${note}</li>`)}
   </ul>`;

@@ -72,13 +72,12 @@ summary { cursor: pointer; padding: 2px 0; }
 .what { color: var(--quiet); font-size: 13px; }
 .name { font-weight: 600; }
 .same .name { font-weight: 400; color: var(--quiet); }
-.detail { display: block; margin: 1px 0 3px 95px; font-size: 13.5px; }
-.alike > details > summary .detail { margin-left: 111px; }
+.detail { margin-left: 10px; font-size: 13.5px; }
 .field { margin-right: 14px; }
 del { color: var(--delete); background: var(--delete-soft); text-decoration: line-through; border-radius: 4px; padding: 0 4px; }
 ins { color: var(--create); background: var(--create-soft); text-decoration: none; border-radius: 4px; padding: 0 4px; }
 
-.graph { display: block; font: 12px system-ui, sans-serif; max-width: none; }
+.graph { display: block; font: 12px system-ui, sans-serif; max-width: 100%; min-width: 640px; height: auto; }
 .graph rect { fill: var(--soft); stroke: var(--tone); stroke-opacity: .55; }
 .graph .edge { fill: var(--tone); stroke: none; }
 .graph text { fill: var(--text); } .graph .what { fill: var(--quiet); font-size: 11px; }
@@ -98,7 +97,7 @@ footer { color: var(--quiet); font-size: 13px; padding-top: 12px; padding-bottom
   main, header .inner, footer { padding-left: 14px; padding-right: 14px; }
   h1 { font-size: 21px; }
   .tiles { grid-template-columns: repeat(3, 1fr); gap: 8px; } .tiles li { padding: 7px 10px; } .tiles b { font-size: 20px; }
-  .card { padding: 14px; } .detail, .alike > details > summary .detail { margin-left: 0; }
+  .card { padding: 14px; } .detail { display: block; margin: 1px 0 3px; }
   .tree .leaf > .badge { margin-right: 6px; } ul.tree ul.tree { margin-left: 3px; padding-left: 10px; }
   .filter { position: static; }
 }
