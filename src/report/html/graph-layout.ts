@@ -78,7 +78,8 @@ function centred(boxes: readonly PlacedBox[], bottom: number): PlacedBox[] {
   return boxes.map((box) => ({ ...box, y: box.y + (bottom - (lowest.get(box.x) ?? bottom)) / 2 }));
 }
 
+/** Of nothing: what needs nothing stands below what does. */
 function meanOf(numbers: readonly number[]): number {
-  if (numbers.length === 0) return 0;
+  if (numbers.length === 0) return Infinity;
   return numbers.reduce((total, number) => total + number, 0) / numbers.length;
 }

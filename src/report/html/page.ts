@@ -63,7 +63,7 @@ export function planHtml(report: PlanReport): string {
         <main id="changes">
           ${destroyed.length === 0 ? nothing : destroyedCard(destroyed)}
           ${clusters.length > 1 ? overview(clusters) : nothing} ${filterForm(clusters)}
-          ${clusters.map(clusterSection)}
+          ${clusters.map((one) => clusterSection(one, clusters.length === 1))}
         </main>
         <footer><p>Made by capstan ${release}: ${againText(report)}</p></footer>
         ${trusted(`<script>${pageScript}</script>`)}
@@ -179,14 +179,14 @@ function filterForm(clusters: readonly PlannedCluster[]): Markup {
   </form>`;
 }
 
-function clusterSection(planned: PlannedCluster): Markup {
+/** What the page says of the only cluster at its top is not said again. */
+function clusterSection(planned: PlannedCluster, isOnly: boolean): Markup {
   const { plan, waves } = planned;
   const id = idOf(plan);
   const undone = undoList(planned);
   return html`<section id="${id}">
     <h2>Cluster ${plan.cluster}</h2>
-    <p class="about">provider ${plan.provider}, ${revisionText(plan)}: ${planSummary(plan)}</p>
-    ${notesCard(plan)}
+    ${isOnly ? nothing : html`<p class="about">${aboutText(plan)}</p>`} ${notesCard(plan)}
     <div class="card changes">
       <h3>Changes</h3>
       ${changeList(changeTree(plan))}
@@ -214,6 +214,10 @@ function clusterSection(planned: PlannedCluster): Markup {
           </div>`
     }
   </section>`;
+}
+
+function aboutText(plan: Plan): string {
+  return `provider ${plan.provider}, ${revisionText(plan)}. ${planSummary(plan)}`;
 }
 
 function notesCard(plan: Plan): Markup {

@@ -3,9 +3,9 @@ export const pageStyle = `
 :root {
   color-scheme: light dark;
   --page: #f6f7f9; --card: #ffffff; --line: #dfe3e8; --text: #1d232b; --quiet: #5c6672; --accent: #2458c5;
-  --create: #1a7f3c; --create-soft: #e2f4e7; --update: #8a6100; --update-soft: #fff3d1;
+  --create: #167336; --create-soft: #e2f4e7; --update: #8a6100; --update-soft: #fff3d1;
   --replace: #7d32a8; --replace-soft: #f4e6fb; --delete: #b3261e; --delete-soft: #fde7e5;
-  --same: #66707c; --same-soft: #eef0f3; --shadow: 0 1px 2px rgb(20 30 50 / 6%), 0 2px 10px rgb(20 30 50 / 5%);
+  --same: #5d6671; --same-soft: #eef0f3; --shadow: 0 1px 2px rgb(20 30 50 / 6%), 0 2px 10px rgb(20 30 50 / 5%);
 }
 @media (prefers-color-scheme: dark) {
   :root {
@@ -68,7 +68,7 @@ ul.tree ul.tree { margin: 2px 0 6px 9px; padding-left: 15px; border-left: 1px so
 .alike .tree { max-height: 360px; overflow: auto; content-visibility: auto; }
 .alike .tree .leaf { padding: 1px 0; }
 summary { cursor: pointer; padding: 2px 0; }
-.badge { display: inline-block; min-width: 82px; margin-right: 10px; border-radius: 6px; padding: 1px 8px; font-size: 12.5px; font-weight: 600; color: var(--tone); background: var(--soft); white-space: nowrap; }
+.badge { display: inline-block; min-width: 86px; margin-right: 10px; border-radius: 6px; padding: 1px 8px; font-size: 12.5px; font-weight: 600; color: var(--tone); background: var(--soft); white-space: nowrap; }
 .what { color: var(--quiet); font-size: 13px; }
 .name { font-weight: 600; }
 .same .name { font-weight: 400; color: var(--quiet); }
