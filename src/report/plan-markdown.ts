@@ -2,16 +2,9 @@ import { planNotes } from "../plan/notes.js";
 import { planSummary } from "../plan/tree.js";
 import { undoText } from "../plan/undo.js";
 import { withThousands } from "./alike.js";
+import { codePart, type CodePart, folded } from "./code-part.js";
 import { fitParts, type Part } from "./fitting.js";
-import {
-  bytesOf,
-  commentLimit,
-  cutTo,
-  fenceFor,
-  inlineCode,
-  inlineText,
-  visible,
-} from "./markdown-text.js";
+import { bytesOf, commentLimit, cutTo, inlineCode, inlineText } from "./markdown-text.js";
 import { planMermaid } from "./plan-mermaid.js";
 import { changedRows, type Row, rowText, undoRows, unchangedRows, waveRows } from "./plan-rows.js";
 import {
@@ -29,8 +22,8 @@ export const planMarker = "<!-- capstan-plan -->";
 
 /** How many clusters get a row and a section of their own: as many of these as there is room for. */
 const clusterCounts = [40, 20, 10, 5, 2, 1, 0];
-/** Lines of a code block are not wrapped: nobody reads to the end of a longer one. */
-const longestLine = 600;
+/** A longer label moves what stands behind it. */
+const widestLabel = 56;
 /** Of what stands in the table. */
 const longestCell = 160;
 /** A larger drawing is none that anybody reads in a comment. */
@@ -133,47 +126,14 @@ function notesPart({ plan }: PlannedCluster, heading: string): Part {
   };
 }
 
-interface RowsPart {
-  readonly title: string;
-  /** What the rows' sizes count. */
-  readonly unit: string;
-  readonly rows: readonly Row[];
-  readonly isOpen?: boolean;
-  readonly rank?: number;
-}
-
-/** Rows in a code block, where nothing is markup; `diff` colours them by their first character. */
-function rowsPart({ title, unit, rows, isOpen = false, rank = 1 }: RowsPart): Part[] {
-  if (rows.length === 0) return [];
-  const width = Math.min(
-    56,
-    Math.max(...rows.map(({ indent, label }) => indent * 2 + label.length)),
-  );
-  const lines = rows.map((row) => cutTo(visible(rowText(row, width)), longestLine));
-  const fence = fenceFor(lines);
-  const all = sizeOf(rows);
-  return [
-    {
-      rank,
-      lines,
-      render: (count) => {
-        const missing = sizeOf(rows.slice(count));
-        return folded(`${title}: ${withThousands(all)} ${unit}`, isOpen, [
-          ...(count === 0 ? [] : [`${fence}diff`, ...lines.slice(0, count), fence, ""]),
-          ...(missing === 0
-            ? []
-            : [
-                `**Left out here: ${withThousands(missing)} of ${withThousands(all)} ${unit}.**`,
-                "",
-              ]),
-        ]);
-      },
-    },
-  ];
-}
-
-function sizeOf(rows: readonly Row[]): number {
-  return rows.reduce((total, { size }) => total + size, 0);
+/** Rows in aligned columns. */
+function rowsPart({ rows, ...part }: Omit<CodePart, "lines"> & { rows: readonly Row[] }): Part[] {
+  const lengths = rows.map(({ indent, label }) => indent * 2 + label.length);
+  const width = Math.min(widestLabel, Math.max(0, ...lengths));
+  return codePart({
+    ...part,
+    lines: rows.map((row) => ({ text: rowText(row, width), size: row.size })),
+  });
 }
 
 /** Drawn by the forge, whole or not at all. */
@@ -191,11 +151,6 @@ function drawingPart(planned: PlannedCluster): Part[] {
         folded("Graph", false, count === 0 ? missing : ["```mermaid", ...lines, "```", ""]),
     },
   ];
-}
-
-function folded(title: string, isOpen: boolean, body: readonly string[]): string {
-  const head = `<details${isOpen ? " open" : ""}><summary>${title}</summary>`;
-  return [head, "", ...body, "</details>", "", ""].join("\n");
 }
 
 function footOf({ files, release }: PlanReport): string {

@@ -1,13 +1,14 @@
 import { Argument, type Command, Option } from "commander";
 import type { DescribeOptions } from "../commands/describe.js";
 import type { DestroyOptions } from "../commands/destroy.js";
+import type { DiffOptions } from "../commands/diff.js";
 import type { EnvOptions } from "../commands/env.js";
 import type { HistoryOptions } from "../commands/history.js";
 import type { PlanOptions } from "../commands/plan.js";
 import type { RollbackOptions } from "../commands/rollback.js";
 import type { StatusOptions } from "../commands/status.js";
 import type { UpOptions } from "../commands/up.js";
-import { planFormats } from "../../report/format-names.js";
+import { diffFormats, planFormats } from "../../report/format-names.js";
 import { does } from "../execute.js";
 import {
   wholeNumber,
@@ -112,6 +113,7 @@ export function addLookingVerbs(program: Command): void {
   });
 
   addHistory(program);
+  addDiff(program);
 
   const env = withFiles(program.command("env <stack>")).description(
     "print the exports that a plain pulumi needs, and write the stack's settings file",
@@ -122,6 +124,26 @@ export function addLookingVerbs(program: Command): void {
   does<EnvOptions>(env, async ({ options, context }, stack: string) => {
     const { envCommand } = await import("../commands/env.js");
     return envCommand(stack, options, context);
+  });
+}
+
+function addDiff(program: Command): void {
+  const diff = program
+    .command("diff <from> <to>")
+    .description("compare two clusters: manifests or stacks; exit 0: the same, 2: they differ")
+    .option("--all", "also what has to differ: names, what carries them, generated names")
+    .option("--ignore-addresses", "leave out addresses and ranges of addresses")
+    .addOption(
+      new Option("--format <format>", "how to show it").choices(diffFormats).default("text"),
+    );
+  withExamples(diff, [
+    ["capstan diff clusters/staging clusters/prod", "two folders of manifests"],
+    ["capstan diff default/prod clusters/prod", "what runs, and what the folder wants"],
+    ["capstan diff default/a default/b --format markdown", "as a comment"],
+  ]);
+  does<DiffOptions>(diff, async ({ options, context }, from: string, to: string) => {
+    const { diffCommand } = await import("../commands/diff.js");
+    return diffCommand([from, to], options, context);
   });
 }
 
