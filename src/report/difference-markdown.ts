@@ -2,7 +2,7 @@ import type { TargetDifference } from "../plan/compare.js";
 import { codePart } from "./code-part.js";
 import { differenceSections } from "./difference.js";
 import { fitParts } from "./fitting.js";
-import { bytesOf, commentLimit, inlineCode } from "./markdown-text.js";
+import { bytesOf, commentRoom, inlineCode } from "./markdown-text.js";
 
 /** The first line of every such document: by it the comment of an earlier run is found. */
 export const differenceMarker = "<!-- capstan-diff -->";
@@ -14,7 +14,7 @@ export const differenceMarker = "<!-- capstan-diff -->";
 export function differenceMarkdown(
   { from, to }: { readonly from: string; readonly to: string },
   difference: TargetDifference,
-  limit = commentLimit,
+  limit = commentRoom,
 ): string {
   const sections = differenceSections(difference);
   const result = sections.length === 0 ? "the same" : "they differ";

@@ -1,5 +1,9 @@
 /** GitHub refuses a longer body of a comment. It counts characters; here bytes are, which are never fewer. */
 export const commentLimit = 65_536;
+/** Left free for what puts the comment there, such as a key in its marker. */
+const reserved = 256;
+/** How long a document for a comment gets. */
+export const commentRoom = commentLimit - reserved;
 
 const encoder = new TextEncoder();
 

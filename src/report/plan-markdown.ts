@@ -4,7 +4,7 @@ import { undoText } from "../plan/undo.js";
 import { withThousands } from "./alike.js";
 import { codePart, type CodePart, folded } from "./code-part.js";
 import { fitParts, type Part } from "./fitting.js";
-import { bytesOf, commentLimit, cutTo, inlineCode, inlineText } from "./markdown-text.js";
+import { bytesOf, commentRoom, cutTo, inlineCode, inlineText } from "./markdown-text.js";
 import { planMermaid } from "./plan-mermaid.js";
 import { changedRows, type Row, rowText, undoRows, unchangedRows, waveRows } from "./plan-rows.js";
 import {
@@ -34,7 +34,7 @@ const largestDrawing = 12_000;
  * `limit` bytes whatever the plan: what has no room is counted where it is missing, and the end says how
  * to see it. Nothing in it that comes from manifests, state or cloud can be markup. Pure.
  */
-export function planMarkdown(report: PlanReport, limit = commentLimit): string {
+export function planMarkdown(report: PlanReport, limit = commentRoom): string {
   const foot = footOf(report);
   for (const count of clusterCounts) {
     const head = headOf(report, count);
