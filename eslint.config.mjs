@@ -33,6 +33,7 @@ const pureFolders = [
 const pureFiles = [
   ...pureFolders.map((folder) => `src/${folder}/**/*.ts`),
   ...["parse", "desired", "diagnostic"].map((name) => `src/manifest/${name}.ts`),
+  ...["provider-id", "node-readiness"].map((name) => `src/workload/${name}.ts`),
 ];
 
 const impureImports = {

@@ -42,7 +42,8 @@ export { cacheRoot } from "./cache-root.mjs";
 
 /**
  * The Pulumi to use, in this order: CAPSTAN_PULUMI, PATH, the cache; undefined when there is none.
- * One on PATH that does not fit is passed over. Starts no process unless there is one to ask.
+ * One on PATH that does not fit is passed over. Starts no process unless there is one to ask, whose
+ * version is then remembered in the cache.
  *
  * @throws ToolchainError when CAPSTAN_PULUMI names something that cannot be used
  */

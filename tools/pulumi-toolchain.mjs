@@ -22,6 +22,7 @@ import {
   languageHostFile,
   pulumiVersion,
 } from "./pulumi-release.mjs";
+import { rememberedVersion } from "./pulumi-versions.mjs";
 import { compareVersions } from "./runtime.mjs";
 
 export { cacheRoot, pulumiVersion };
@@ -134,7 +135,7 @@ function cacheFolder(env) {
  * @returns {string | undefined} why this pulumi cannot be used, undefined when it can
  */
 function unfitCause(bin, env) {
-  const version = versionOf(bin, env);
+  const version = rememberedVersion(bin, env, () => versionOf(bin, env));
   if (!version) return "it does not print its version";
   if (!isFittingVersion(version)) {
     return `it is version ${version}, but ${pulumiVersion} or a later 3.x is needed`;

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { CapstanError, messageOf } from "../../src/api/error.js";
 import type { Clock } from "../../src/provider/port.js";
-import { cloudSchema, cloudSchemaUpgrade, cloudSchemaVersion } from "./schema.js";
+import { cloudSchema, cloudSchemaUpgrades, cloudSchemaVersion } from "./schema.js";
 
 /** How long a writer waits inside SQLite: it blocks the event loop, so the rest is waited outside. */
 const busyTimeoutMs = 50;
@@ -73,7 +73,7 @@ function openFile(path: string): DatabaseSync {
     database.exec("BEGIN IMMEDIATE");
     const layout = layoutOf(database, path);
     if (layout < cloudSchemaVersion) {
-      database.exec(layout === 0 ? cloudSchema : cloudSchemaUpgrade);
+      database.exec(layout === 0 ? cloudSchema : upgradeFrom(layout));
       database.exec(`PRAGMA user_version = ${cloudSchemaVersion}`);
     }
     database.exec("COMMIT");
@@ -83,6 +83,12 @@ function openFile(path: string): DatabaseSync {
     if (isBusy(error) || error instanceof CapstanError) throw error;
     throw corrupt(path, messageOf(error), error);
   }
+}
+
+/** All that leads from an older layout to the present one. */
+function upgradeFrom(layout: number): string {
+  const steps = Object.entries(cloudSchemaUpgrades).filter(([from]) => Number(from) >= layout);
+  return steps.map(([, sql]) => sql).join("");
 }
 
 /** Version of the file's layout, 0 for an empty file. Reads in one statement: others may be creating it. */

@@ -4,6 +4,7 @@ import { CapstanError, isCapstanError } from "../../src/api/error.js";
 import type { JsonObject } from "../../src/api/json.js";
 import type { Clock, Identity } from "../../src/provider/port.js";
 import { CloudFile } from "./cloud-file.js";
+import { changeNode, courseOf, settle } from "./course.js";
 import {
   clearFaults,
   declaredFaults,
@@ -29,16 +30,14 @@ import {
   resourceById,
   resourceByToken,
   resourcesIn,
-  setState,
+  setTerminated,
 } from "./resource.js";
 import {
   allocateStatus,
-  courseOf,
   networkOf,
   refuseGone,
   refuseOverQuota,
   refuseWhileUsed,
-  settle,
 } from "./rules.js";
 
 export type { LedgerEntry, LocalKind, LocalResource, LocalScope, LocalState };
@@ -168,12 +167,12 @@ export class LocalCloud {
     signal?: AbortSignal,
     call: "update" | "set" = "update",
   ): Promise<LocalResource> {
-    return this.call({ call, id }, signal, ({ database, found, log }) => {
+    return this.call({ call, id }, signal, ({ database, now, found, log }) => {
       refuseGone(found, call, id);
       database.prepare("UPDATE resources SET spec = ? WHERE id = ?").run(JSON.stringify(spec), id);
-      const changed = { ...found, spec };
-      log("updated", changed, spec);
-      return changed;
+      log("updated", found, spec);
+      changeNode(database, found, { spec, now });
+      return resourceById(database, id) ?? found;
     });
   }
 
@@ -189,7 +188,7 @@ export class LocalCloud {
         return;
       }
       refuseWhileUsed(database, found);
-      setState(database, id, "terminated", now);
+      setTerminated(database, id, now);
       log("terminated", found);
     });
   }

@@ -3,6 +3,7 @@ import type {
   CallContext,
   Identity,
   Observed,
+  Phase,
   Presence,
   ResourceHandler,
 } from "../../src/provider/port.js";
@@ -10,15 +11,25 @@ import type { LocalCloud, LocalKind, LocalResource } from "./cloud.js";
 
 /** A resource of the local cloud in the port's terms. */
 export function observe(resource: LocalResource): Observed {
-  const phases = { pending: "pending", running: "ready", terminated: "gone" } as const;
+  const { id, who, spec, status, createdMs, readySinceMs, node } = resource;
+  const phase = phaseOf(resource);
   return {
-    id: resource.id,
-    who: resource.who,
-    phase: phases[resource.state],
-    spec: resource.spec,
-    status: resource.status,
-    createdAtMs: resource.createdMs,
+    ...{ id, who, phase, spec, status, createdAtMs: createdMs },
+    ...(phase === "ready" && readySinceMs !== undefined && { readySinceMs }),
+    ...(phase !== "gone" && node !== undefined && { node }),
   };
+}
+
+/** A host that runs is ready once its node has joined. */
+function phaseOf({ state, readySinceMs }: LocalResource): Phase {
+  switch (state) {
+    case "pending":
+      return "pending";
+    case "running":
+      return readySinceMs === undefined ? "pending" : "ready";
+    case "terminated":
+      return "gone";
+  }
 }
 
 /** The calls of one kind. The local cloud treats all kinds alike, so one class serves them. */

@@ -24,6 +24,7 @@ const rules: Readonly<Record<string, FieldRules>> = {
     cidr: replace("a network keeps its address range"),
     machineQuota: inPlace,
     bootMs: inPlace,
+    joinMs: inPlace,
     faults: inPlace,
   },
   LocalLoadBalancer: {
@@ -47,6 +48,7 @@ const rules: Readonly<Record<string, FieldRules>> = {
     nodeAnnotations: inPlace,
     taints: inPlace,
     bootMs: inPlace,
+    joinMs: inPlace,
     faults: inPlace,
   },
 } satisfies Record<LocalKind, FieldRules>;
@@ -74,8 +76,9 @@ export class LocalProvider implements InfrastructureProvider {
     providerSpec: JsonObject,
     machines: readonly MachineToCompile[],
   ): CompiledParts {
-    const { networkCidr: cidr, machineQuota, bootMs, faults } = providerSpec;
-    const network = resource("LocalNetwork", "network", { cidr, machineQuota, bootMs, faults });
+    const { networkCidr: cidr, machineQuota, bootMs, joinMs, faults } = providerSpec;
+    const settings = { cidr, machineQuota, bootMs, joinMs, faults };
+    const network = resource("LocalNetwork", "network", settings);
     const networkId = idOf(network);
     const api = resource("LocalLoadBalancer", "api", { networkId, port: 6443 });
     const hosts = machines.map((machine) => [

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { JsonObject } from "../../src/api/json.js";
-import type { Identity } from "../../src/provider/port.js";
+import type { Identity, NodeReport } from "../../src/provider/port.js";
 
 export type LocalKind = "LocalNetwork" | "LocalLoadBalancer" | "LocalHost";
 export type LocalState = "pending" | "running" | "terminated";
@@ -20,7 +20,16 @@ export interface LocalResource {
   readonly readyMs: number;
   /** When it ends by itself; Infinity for most. */
   readonly diesMs: number;
+  /** When its node will have joined; Infinity when none is about to. */
+  readonly joinsMs: number;
+  /** Since when it is ready; absent while it is not. */
+  readonly readySinceMs?: number;
+  /** What its node last said about itself; absent before the first time. */
+  readonly node?: NodeReport;
 }
+
+/** What becomes of a host's readiness when it boots, joins or restarts. */
+export type Readiness = Pick<LocalResource, "joinsMs" | "readySinceMs" | "node">;
 
 /** What a listing is narrowed to; everything without any. */
 export interface LocalScope {
@@ -72,27 +81,38 @@ export function insertResource(database: DatabaseSync, resource: LocalResource):
     .prepare(
       `INSERT INTO resources
          (id, kind, state, cluster, cluster_uid, name, token, spec, status,
-          created_ms, listed_ms, ready_ms, dies_ms)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+          created_ms, listed_ms, ready_ms, dies_ms, ready_since_ms)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     .run(
       ...[id, kind, state, who.cluster, who.clusterUid, who.name, who.token],
       ...[JSON.stringify(spec), JSON.stringify(status)],
-      ...[createdMs, listedMs, orNever(readyMs), orNever(diesMs)],
+      ...[createdMs, listedMs, orNever(readyMs), orNever(diesMs), resource.readySinceMs ?? null],
     );
 }
 
-export function setState(
-  database: DatabaseSync,
-  id: string,
-  state: "running" | "terminated",
-  atMs: number,
-): void {
+/** A host that boots begins to run. */
+export function setRunning(database: DatabaseSync, id: string): void {
+  database.prepare("UPDATE resources SET state = 'running' WHERE id = ?").run(id);
+}
+
+/** What has ended joins nothing any more; since when it was ready stays on record. */
+export function setTerminated(database: DatabaseSync, id: string, atMs: number): void {
   database
-    .prepare(
-      "UPDATE resources SET state = ?1, gone_ms = iif(?1 = 'terminated', ?2, NULL) WHERE id = ?3",
-    )
-    .run(state, atMs, id);
+    .prepare("UPDATE resources SET state = 'terminated', gone_ms = ?, joins_ms = NULL WHERE id = ?")
+    .run(atMs, id);
+}
+
+export function setReadiness(database: DatabaseSync, id: string, readiness: Readiness): void {
+  const { joinsMs, readySinceMs, node } = readiness;
+  database
+    .prepare("UPDATE resources SET joins_ms = ?, ready_since_ms = ?, node = ? WHERE id = ?")
+    .run(
+      orNever(joinsMs),
+      readySinceMs ?? null,
+      node === undefined ? null : JSON.stringify(node),
+      id,
+    );
 }
 
 /** A row of the table `resources`. */
@@ -116,6 +136,9 @@ export function fromRow(row: Record<string, unknown>): LocalResource {
     listedMs: Number(row["listed_ms"]),
     readyMs: Number(row["ready_ms"] ?? Infinity),
     diesMs: Number(row["dies_ms"] ?? Infinity),
+    joinsMs: Number(row["joins_ms"] ?? Infinity),
+    ...(row["ready_since_ms"] !== null && { readySinceMs: Number(row["ready_since_ms"]) }),
+    ...(row["node"] !== null && { node: JSON.parse(text("node")) as NodeReport }),
   };
 }
 

@@ -1,57 +1,7 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { CapstanError } from "../../src/api/error.js";
 import type { JsonObject } from "../../src/api/json.js";
-import type { Trouble } from "./faults.js";
-import { logOf } from "./ledger.js";
-import { fromRow, type LocalKind, type LocalResource, setState } from "./resource.js";
-
-const defaultBootMs = 200;
-
-/** Lets everything happen whose time has come: hosts boot, and some end by themselves. */
-export function settle(database: DatabaseSync, now: number): void {
-  const events = database
-    .prepare(
-      `SELECT * FROM resources
-       WHERE (state = 'pending' AND ready_ms <= ?1) OR (state <> 'terminated' AND dies_ms <= ?1)`,
-    )
-    .all(now)
-    .map(fromRow)
-    .flatMap((resource) => eventsOf(resource, now))
-    .sort((left, right) => left.atMs - right.atMs);
-  for (const { resource, state, atMs } of events) {
-    setState(database, resource.id, state, atMs);
-    logOf(database, { call: state === "running" ? "boot" : "die", atMs })(state, resource);
-  }
-}
-
-function eventsOf(resource: LocalResource, now: number) {
-  const { state, readyMs, diesMs } = resource;
-  const boot = { resource, state: "running" as const, atMs: readyMs };
-  const death = { resource, state: "terminated" as const, atMs: diesMs };
-  return [...(state === "pending" ? [boot] : []), death].filter(({ atMs }) => atMs <= now);
-}
-
-/** When a new resource shows, runs and ends, after what its faults make of it. */
-export function courseOf(
-  database: DatabaseSync,
-  {
-    kind,
-    spec,
-    now,
-  }: { readonly kind: LocalKind; readonly spec: JsonObject; readonly now: number },
-  course: readonly Trouble[],
-): Pick<LocalResource, "createdMs" | "listedMs" | "readyMs" | "diesMs"> {
-  const of = (mode: Trouble["mode"]) => course.filter((trouble) => trouble.mode === mode);
-  const msOf = (mode: Trouble["mode"]) => of(mode).reduce((sum, { ms }) => sum + ms, 0);
-  const bootMs = kind === "LocalHost" ? bootMsOf(database, spec) + msOf("slowBoot") : 0;
-  const readyMs = of("neverBoots").length > 0 ? Infinity : now + bootMs;
-  return {
-    createdMs: now,
-    listedMs: now + msOf("lag"),
-    readyMs,
-    diesMs: of("dies").length > 0 ? readyMs + msOf("dies") : Infinity,
-  };
-}
+import { fromRow, type LocalKind, type LocalResource } from "./resource.js";
 
 /** The network that a resource is in; undefined for one that is in none that exists. */
 export function networkOf(database: DatabaseSync, spec: JsonObject): LocalResource | undefined {
@@ -130,11 +80,6 @@ function mustHaveNetwork(database: DatabaseSync, spec: JsonObject): LocalResourc
     source: "cloud",
     message: `local cloud: network ${String(spec["networkId"])} does not exist`,
   });
-}
-
-function bootMsOf(database: DatabaseSync, spec: JsonObject): number {
-  const own = spec["bootMs"] ?? networkOf(database, spec)?.spec["bootMs"];
-  return typeof own === "number" ? own : defaultBootMs;
 }
 
 /** What is alive in a network, oldest first. */

@@ -1,11 +1,23 @@
 /** Version of the file's layout; a file with a higher one is refused. */
-export const cloudSchemaVersion = 2;
+export const cloudSchemaVersion = 3;
+
+const hostsView = `
+CREATE VIEW hosts AS
+  SELECT id, state, cluster, cluster_uid, name, token, spec ->> 'size' AS size,
+         spec ->> 'image' AS image, spec ->> 'zone' AS zone, spec ->> 'diskGib' AS disk_gib,
+         status ->> 'address' AS address, created_ms, ready_ms, joins_ms, ready_since_ms,
+         node ->> 'kubelet' AS node_kubelet, gone_ms
+  FROM resources WHERE kind = 'LocalHost';
+`;
 
 /**
  * The simulated cloud in one file. `resources` is what exists, `ledger` is every call and its
  * effect, in order, and cannot be altered: it is the judge in tests, so it is readable with any
  * SQLite client. `faults` is what goes wrong with calls to come, `fault_uses` counts how often each was
  * asked about and taken. The views show the resources as a user of a cloud would name them.
+ *
+ * Of a resource, ready_ms is when it runs, joins_ms when its node will have joined (NULL: none is about to),
+ * ready_since_ms since when it is ready (NULL: it is not), node what the node last said about itself.
  */
 export const cloudSchema = `
 CREATE TABLE resources (
@@ -22,7 +34,10 @@ CREATE TABLE resources (
   listed_ms   INTEGER NOT NULL,
   ready_ms    INTEGER,
   dies_ms     INTEGER,
-  gone_ms     INTEGER
+  gone_ms     INTEGER,
+  joins_ms    INTEGER,
+  ready_since_ms INTEGER,
+  node        TEXT
 ) STRICT;
 CREATE INDEX resources_by_cluster ON resources (cluster, cluster_uid);
 CREATE INDEX resources_by_name ON resources (cluster_uid, name);
@@ -30,6 +45,7 @@ CREATE INDEX resources_by_token ON resources (token);
 CREATE INDEX resources_by_network ON resources (spec ->> 'networkId');
 CREATE INDEX resources_pending ON resources (ready_ms) WHERE state = 'pending';
 CREATE INDEX resources_mortal ON resources (dies_ms) WHERE dies_ms IS NOT NULL;
+CREATE INDEX resources_joining ON resources (joins_ms) WHERE joins_ms IS NOT NULL;
 
 CREATE TABLE ledger (
   seq         INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -75,15 +91,21 @@ CREATE VIEW networks AS
 CREATE VIEW load_balancers AS
   SELECT id, state, cluster, cluster_uid, name, status ->> 'address' AS address, created_ms, gone_ms
   FROM resources WHERE kind = 'LocalLoadBalancer';
-CREATE VIEW hosts AS
-  SELECT id, state, cluster, cluster_uid, name, token, spec ->> 'size' AS size,
-         spec ->> 'image' AS image, spec ->> 'zone' AS zone, spec ->> 'diskGib' AS disk_gib,
-         status ->> 'address' AS address, created_ms, ready_ms, gone_ms
-  FROM resources WHERE kind = 'LocalHost';
-`;
+${hostsView}`;
 
-/** Brings a file of layout 1 to layout 2. */
-export const cloudSchemaUpgrade = `
+/** What brings a file of each older layout to the next one. Hosts that run were ready before joins were known. */
+export const cloudSchemaUpgrades: Readonly<Record<number, string>> = {
+  1: `
 ALTER TABLE faults ADD COLUMN exact INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE faults ADD COLUMN skip INTEGER NOT NULL DEFAULT 0;
-`;
+`,
+  2: `
+ALTER TABLE resources ADD COLUMN joins_ms INTEGER;
+ALTER TABLE resources ADD COLUMN ready_since_ms INTEGER;
+ALTER TABLE resources ADD COLUMN node TEXT;
+CREATE INDEX resources_joining ON resources (joins_ms) WHERE joins_ms IS NOT NULL;
+UPDATE resources SET ready_since_ms = coalesce(ready_ms, created_ms) WHERE state = 'running';
+DROP VIEW hosts;
+${hostsView}
+`,
+};

@@ -71,6 +71,13 @@ export const localClusterSpec = Type.Object(
       minimum: 0,
       description: "Milliseconds from a host's creation until it runs.",
     }),
+    joinMs: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description:
+          "Milliseconds that nodes take to join, after boot and after another version; without it nobody waits for a join.",
+      }),
+    ),
     faults: faults("Faults of everything in the cluster, to see how it fares. Change in place."),
   },
   { additionalProperties: false, description: "The simulated cloud's part of a Cluster." },
@@ -108,6 +115,13 @@ export const localMachineSpec = Type.Object(
       Type.Integer({
         minimum: 0,
         description: "Milliseconds until the host runs; without it, the cluster's bootMs.",
+      }),
+    ),
+    joinMs: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description:
+          "Milliseconds from then until its node is ready; without it, the cluster's joinMs.",
       }),
     ),
     faults: faults("Faults of this machine's hosts, to see how it fares. Change in place."),

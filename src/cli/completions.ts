@@ -1,8 +1,17 @@
 import type { Argument, Command, Option } from "commander";
 
+/** A transaction that may be named by its number. */
+export interface NumberedTransaction {
+  readonly number: number;
+  /** What it led to is kept, so that it can be compared and gone back to. */
+  readonly kept: boolean;
+}
+
 /** Where words come from that the program itself does not hold. */
 export interface WordSources {
   stacks(): readonly string[];
+  /** Of the one stack that is meant, newest first; none where it could be several. */
+  transactions(named: readonly string[]): Promise<readonly NumberedTransaction[]>;
   /** Continuations of "KIND.FIELD.fi". */
   explainWords(begun: string): readonly string[];
 }
@@ -21,36 +30,36 @@ const files: Completions = { words: [], files: true };
  * What may follow: `typed` are the words after the program's name, the last one not yet complete.
  * Pure but for the sources.
  */
-export function completionsOf(
+export async function completionsOf(
   program: Command,
   typed: readonly string[],
   sources: WordSources,
-): Completions {
+): Promise<Completions> {
   const begun = typed.at(-1) ?? "";
   const { command, operands, awaiting } = readWords(program, typed.slice(0, -1));
   const all =
     awaiting !== undefined
-      ? optionValues(awaiting)
+      ? await optionValues(awaiting, operands, sources)
       : begun.startsWith("-")
         ? { words: optionWords(command), files: false }
-        : operandWords(command, operands, begun, sources);
+        : await operandWords(command, operands, begun, sources);
   return { ...all, words: all.words.filter((word) => word.startsWith(begun)) };
 }
 
-/** Follows complete words: into which verb, how many operands, and which option wants a value. */
+/** Follows complete words: into which verb, with which operands, and which option wants a value. */
 function readWords(
   program: Command,
   words: readonly string[],
-): { command: Command; operands: number; awaiting: Option | undefined } {
+): { command: Command; operands: readonly string[]; awaiting: Option | undefined } {
   let command = program;
-  let operands = 0;
+  const operands: string[] = [];
   let awaiting: Option | undefined;
   for (const word of words) {
     if (awaiting !== undefined) awaiting = undefined;
     else if (word.startsWith("-")) awaiting = valueOption(command, word);
     else {
       const verb = command.commands.find((one) => one.name() === word);
-      if (verb === undefined) operands += 1;
+      if (verb === undefined) operands.push(word);
       else command = verb;
     }
   }
@@ -75,30 +84,51 @@ function optionWords(command: Command): string[] {
   return [...optionsOf(command).flatMap(({ long }) => long ?? []), "--help"];
 }
 
-function optionValues({ argChoices, long }: Option): Completions {
+async function optionValues(
+  { argChoices, long }: Option,
+  operands: readonly string[],
+  sources: WordSources,
+): Promise<Completions> {
   if (argChoices !== undefined) return { words: argChoices, files: false };
+  if (long === "--to") return keptNumbers(operands, sources);
   return long === "--file" || long === "--state" ? files : nothing;
 }
 
-function operandWords(
+async function operandWords(
   command: Command,
-  operands: number,
+  operands: readonly string[],
   begun: string,
   sources: WordSources,
-): Completions {
+): Promise<Completions> {
   const verbs = command.commands.map((verb) => verb.name()).filter((name) => !name.startsWith("_"));
   const declared = command.registeredArguments;
   const last = declared.at(-1);
-  const argument = declared[operands] ?? (last?.variadic === true ? last : undefined);
-  const own = argument === undefined ? nothing : argumentWords(argument, begun, sources);
+  const argument = declared[operands.length] ?? (last?.variadic === true ? last : undefined);
+  const own = argument === undefined ? nothing : await argumentWords(argument, begun, sources);
   // A verb with verbs below it may do something itself: history [stack...], history show.
-  return { ...own, words: [...(operands === 0 ? verbs : []), ...own.words] };
+  return { ...own, words: [...(operands.length === 0 ? verbs : []), ...own.words] };
 }
 
-function argumentWords(argument: Argument, begun: string, sources: WordSources): Completions {
+async function argumentWords(
+  argument: Argument,
+  begun: string,
+  sources: WordSources,
+): Promise<Completions> {
   const name = argument.name();
   if (argument.argChoices !== undefined) return { words: argument.argChoices, files: false };
   if (name.startsWith("stack")) return { words: sources.stacks(), files: false };
   if (name === "kind.field") return { words: sources.explainWords(begun), files: false };
+  // These stand before the stack.
+  if (name === "number") return numbersOf(await sources.transactions([]));
+  if (name === "from" || name === "to") return keptNumbers([], sources);
   return name === "dir" ? files : nothing;
+}
+
+async function keptNumbers(named: readonly string[], sources: WordSources): Promise<Completions> {
+  const transactions = await sources.transactions(named);
+  return numbersOf(transactions.filter(({ kept }) => kept));
+}
+
+function numbersOf(transactions: readonly NumberedTransaction[]): Completions {
+  return { words: transactions.map(({ number }) => String(number)), files: false };
 }

@@ -5,6 +5,7 @@ import type { StackState } from "../engine/state.js";
 import { keyOf, type NodeKey } from "../graph/graph.js";
 import { machineKey } from "../plan/hosts.js";
 import type { Sighting } from "../plan/step.js";
+import type { NodeReport, Observed } from "../provider/port.js";
 import {
   cloudResources,
   type RecordedResource,
@@ -32,6 +33,10 @@ export interface ResourceReport {
   /** When it was first recorded, milliseconds since the epoch. */
   readonly sinceMs?: number;
   readonly changedMs?: number;
+  /** Since when it is ready, where the cloud tells. */
+  readonly readySinceMs?: number;
+  /** What its node last said about itself: the versions that run. */
+  readonly node?: NodeReport;
   readonly drift: readonly DriftedField[];
   /** Why it is as it is and what follows, in one sentence; empty when all is well. */
   readonly reason: string;
@@ -42,6 +47,7 @@ export interface MachineReport {
   readonly controlPlane: boolean;
   readonly machineSet?: string;
   readonly machineDeployment?: string;
+  /** What is wanted; what runs is said by the hosts' nodes. */
   readonly versions: MachineVersions;
   /** Of the host that serves it, or will. */
   readonly phase: ShownPhase;
@@ -191,14 +197,17 @@ class Reporter {
     const drift = driftOf(record, sighting);
     const address = addressOf(record, sighting);
     const times = this.state.times?.get(record.urn);
+    const { readySinceMs, node } = nodeOf(sighting);
     return {
       ...head,
       phase,
       ...(record.id !== undefined && { id: record.id }),
       ...(address !== undefined && { address }),
       ...(times !== undefined && { sinceMs: times.createdMs, changedMs: times.modifiedMs }),
+      ...(readySinceMs !== undefined && { readySinceMs }),
+      ...(node !== undefined && { node }),
       drift,
-      reason: this.interruption(key) ?? reasonOf(record, phase, drift),
+      reason: this.interruption(key) ?? reasonOf(record, sighting, drift),
     };
   }
 
@@ -221,6 +230,10 @@ const interrupted: Readonly<Record<string, string>> = {
 function phaseOf(sighting: Sighting | undefined): ShownPhase {
   if (sighting === undefined) return "unknown";
   return sighting === "gone" ? "gone" : sighting.phase;
+}
+
+function nodeOf(sighting: Sighting | undefined): Pick<Observed, "readySinceMs" | "node"> {
+  return sighting === undefined || sighting === "gone" ? {} : sighting;
 }
 
 /** Field by field; of a secret spec only that it drifted. */
@@ -249,14 +262,16 @@ function addressOf(record: RecordedResource, sighting: Sighting | undefined): st
 
 function reasonOf(
   record: RecordedResource,
-  phase: ShownPhase,
+  sighting: Sighting | undefined,
   drift: readonly DriftedField[],
 ): string {
+  const phase = phaseOf(sighting);
   if (phase === "gone") return "is gone from the cloud; capstan up makes another";
   if (record.unfinished) return "its last change did not finish; capstan up goes on with it";
   if (drift.length > 0) return `drifted: ${driftText(drift)}; capstan up corrects it`;
   if (phase === "failed") return "failed in the cloud; capstan up replaces it";
-  return phase === "pending" ? "boots" : "";
+  if (phase !== "pending") return "";
+  return nodeOf(sighting).node === undefined ? "boots" : "its node is not ready";
 }
 
 /** "size small -> large, tags {} -> {"a":"b"}": recorded, then seen. */

@@ -1,5 +1,6 @@
 import { stringify } from "yaml";
 import { splitHostName } from "../plan/hosts.js";
+import type { NodeReport } from "../provider/port.js";
 import {
   type ClusterReport,
   driftText,
@@ -148,7 +149,9 @@ function hostLines(host: ResourceReport, nowMs: number): string[] {
     ...facts("    ", [
       ["Id", host.id ?? ""],
       ["Phase", host.phase],
+      ["Ready since", when(host.readySinceMs)],
       ["Address", host.address ?? ""],
+      ["Node", host.node === undefined ? "" : nodeText(host.node)],
       ["Recorded", when(sinceMs)],
       ["Last changed", changedMs === sinceMs ? "" : when(changedMs)],
       ["Reason", host.reason],
@@ -156,6 +159,18 @@ function hostLines(host: ResourceReport, nowMs: number): string[] {
     ...(drift.length === 0 ? [] : ["    Drift (recorded -> seen):"]),
     ...drift.map((field) => `      ${driftText([field])}`),
   ];
+}
+
+/** "kubelet 1.34.2, control plane 1.34.2, containerd 2.1.5, Ubuntu 24.04": what a node says that it runs. */
+export function nodeText({ kubelet, controlPlane, containerRuntime, osImage }: NodeReport): string {
+  return [
+    `kubelet ${kubelet}`,
+    ...(controlPlane === undefined ? [] : [`control plane ${controlPlane}`]),
+    ...(containerRuntime === undefined
+      ? []
+      : [`${containerRuntime.name} ${containerRuntime.version}`]),
+    ...(osImage === undefined ? [] : [osImage]),
+  ].join(", ");
 }
 
 /** "Name:   value" lines with aligned values; those without a value are left out. */
@@ -229,9 +244,10 @@ function hostLabel({ name }: ResourceReport, machine: string): string {
 
 function resourceBranch(resource: ResourceReport, name: string, nowMs: number): Branch {
   const { kind, phase, id = "", address = "", sinceMs, reason } = resource;
+  const version = resource.node?.kubelet ?? "";
   const since = sinceMs === undefined ? "" : durationText(nowMs - sinceMs);
   const label = `${kind} ${name}`;
-  return { row: { ...noCells, label, phase, id, address, since, reason }, children: [] };
+  return { row: { ...noCells, label, phase, id, address, version, since, reason }, children: [] };
 }
 
 /** "2 of 3 machines ready, 1 gone, 1 drifted". */

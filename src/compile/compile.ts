@@ -1,9 +1,11 @@
 import { digestOf } from "../api/digest.js";
 import type { JsonObject } from "../api/json.js";
 import { type ClusterObject, clusterNameOf, isControlPlane, providerValue } from "../api/types.js";
+import { machineAnnotations, nearestPolicy } from "../api/update-policy.js";
 import { resolveRefs } from "../graph/graph.js";
 import type { CompiledParts, Identity, InfrastructureProvider } from "../provider/port.js";
 import type { ExpandedMachine, TemplateJudge } from "../sets/expand.js";
+import { underPolicy } from "./update-policy.js";
 
 /** Digits of the hashes in names: 32 bits, as in Cluster API's machine-template-hash. */
 const nameHashDigits = 8;
@@ -65,10 +67,14 @@ export function templateJudge(
     hash: ({ metadata, spec }) =>
       generationHash(provider, provider.hostKind, hostSpec(metadata.name, spec.template.spec)),
     canFollow: (deployment, machine) => {
-      const verdict = provider.verdict(
+      const { name, spec } = machine;
+      const policy = nearestPolicy([deployment, cluster].flatMap(machineAnnotations));
+      // What the policy rules out is refused on the machine: it must not go on in a new set.
+      if (policy === "inPlaceOnly") return true;
+      const verdict = underPolicy(provider, policy).verdict(
         provider.hostKind,
-        hostSpec(machine.name, machine.spec),
-        hostSpec(machine.name, deployment.spec.template.spec),
+        hostSpec(name, spec),
+        hostSpec(name, deployment.spec.template.spec),
       );
       return verdict.kind === "same" || verdict.kind === "inPlace";
     },

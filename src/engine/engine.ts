@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
-import { dirname } from "node:path";
 import { CapstanError } from "../api/error.js";
 import type { ResourceLookup } from "../dynamic/attached-server.js";
 import { typeTokenOf } from "../dynamic/protocol.js";
@@ -231,10 +230,13 @@ export class Engine {
     await this.releaseDeadLock(stack);
   }
 
-  /** The stacks of our project, in name order. */
+  /**
+   * The stacks of our project, in name order. Pulumi reads every state to list them and names none
+   * that it cannot read, so that files are listed without it.
+   */
   async listStacks(): Promise<string[]> {
-    const file = this.options.workspace.checkpointFile("any");
-    if (file !== undefined && !existsSync(dirname(file))) return [];
+    const names = this.options.workspace.stackNames();
+    if (names !== undefined) return names;
     const listed = await this.mustRun(
       ["stack", "ls", "--json", "--project", projectName],
       "cannot list stacks",

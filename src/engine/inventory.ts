@@ -2,7 +2,7 @@ import { sameJson } from "../api/json.js";
 import { cloudResources, type PriorState, recordedSpec } from "../plan/target.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
 import { timingOf } from "../provider/timing.js";
-import { look } from "./look.js";
+import { look, type Look } from "./look.js";
 import { callContext } from "./session.js";
 
 /** What the cloud shows of a cluster, held against its state. */
@@ -52,8 +52,6 @@ export async function verifyInventory(
     await clock.sleep(listingLagMs, stop);
   }
 }
-
-type Look = Awaited<ReturnType<typeof look>>;
 
 function compare(
   state: PriorState,

@@ -1,5 +1,5 @@
 import { CapstanError, isCapstanError } from "../api/error.js";
-import { type NodeKey, nodeKey } from "../graph/graph.js";
+import type { NodeKey } from "../graph/graph.js";
 import type { Sighting, Sightings } from "../plan/step.js";
 import {
   cloudResources,
@@ -44,26 +44,6 @@ export async function look(
     byId.delete(resource.id ?? "");
   }
   return { sightings, strangers: [...byId.values()] };
-}
-
-/** Everything that is alive, recorded or not. Pure. */
-export function aliveKeys({ sightings, strangers }: Look): ReadonlySet<NodeKey> {
-  return keysOf(aliveIn({ sightings, strangers }));
-}
-
-/** The alive ones that run. Pure. */
-export function readyKeys(seen: Look): ReadonlySet<NodeKey> {
-  return keysOf(aliveIn(seen).filter(({ phase }) => phase === "ready"));
-}
-
-function aliveIn({ sightings, strangers }: Look): Observed[] {
-  return [...sightings.values(), ...strangers].filter(
-    (one): one is Observed => one !== "gone" && one.phase !== "gone",
-  );
-}
-
-function keysOf(some: readonly Observed[]): ReadonlySet<NodeKey> {
-  return new Set(some.map(({ who }) => nodeKey(who.kind, who.name)));
 }
 
 async function locateUnlisted(

@@ -9,7 +9,9 @@ import { revisionPayload, transactionPayload } from "../transaction/payloads.js"
 import { encodePayload } from "./codec.js";
 import { engineFailed, type PassOptions, type StackEngine } from "./engine.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
-import { aliveKeys, look, type Look, readyKeys } from "./look.js";
+import { Availability } from "./availability.js";
+import { look, type Look } from "./look.js";
+import { Patience } from "./patience.js";
 import type { PulumiResult } from "./pulumi.js";
 import {
   type RecoveryTools,
@@ -80,6 +82,7 @@ export class Run {
   private failure: CapstanError | undefined;
   private openAtLastFailure = Number.POSITIVE_INFINITY;
   private closed = false;
+  private readonly availability = new Availability();
   private inventory: Inventory | undefined;
   private passes = 0;
 
@@ -138,8 +141,7 @@ export class Run {
       prior: state,
       shown: this.shown,
       done: this.done,
-      ready: readyKeys(seen),
-      alive: aliveKeys(seen),
+      available: this.availability.among(seen, this.goal.target, options.clock.now()),
       nowMs: options.clock.now(),
       unsettled: options.engine.unsettled,
       ...(this.failure !== undefined && { failure: this.failure.message }),
@@ -212,18 +214,10 @@ export class Run {
       case "begin":
         return this.pass(plan, { kind: "begin" });
       case "change":
-        this.passes += 1;
-        report({ ...action, kind: "pass", number: this.passes });
-        await this.pass(
-          plan,
-          { kind: "change", admitted: new Set(action.keys) },
-          action.keys.length,
-        );
-        for (const key of action.keys) this.done.add(key);
-        return;
+        return this.change(plan, action);
       case "wait":
         report({ ...action, kind: "waiting" });
-        return this.waitUntilReady(action.keys);
+        return this.waitUntilAvailable(action.keys);
       case "commit":
         return this.commit(plan, action.deletions);
       case "clear":
@@ -245,6 +239,18 @@ export class Run {
     const { lookup } = this.tools().session();
     for (const { id, who } of resources.toReversed()) await lookup(who.kind).delete(id, { who });
     this.inventory = undefined;
+  }
+
+  private async change(
+    plan: Plan,
+    { keys, deletions, reason }: Extract<Action, { kind: "change" }>,
+  ): Promise<void> {
+    const all = [...keys, ...deletions];
+    this.passes += 1;
+    this.options.report({ kind: "pass", number: this.passes, keys: all, reason });
+    const admitted = { admitted: new Set(keys), deletions: new Set(deletions) };
+    await this.pass(plan, { kind: "change", ...admitted }, all.length);
+    for (const key of keys) this.done.add(key);
   }
 
   private async commit(plan: Plan, deletions: readonly NodeKey[]): Promise<void> {
@@ -280,32 +286,33 @@ export class Run {
     return { transaction, revision };
   }
 
-  /** Until they run, or one of them never will: what to do then is decided from a new look. */
-  private async waitUntilReady(keys: readonly NodeKey[]): Promise<void> {
+  /** Until they serve, or one of them never will: what to do then is decided from a new look. */
+  private async waitUntilAvailable(keys: readonly NodeKey[]): Promise<void> {
     const { clock, stop, timeoutMs, report } = this.options;
-    const until = Math.min(clock.now() + timeoutMs, this.goal.transaction.deadlineAtMs);
+    const patience = new Patience(this.goal.target, {
+      timeoutMs,
+      sinceMs: clock.now(),
+      deadlineAtMs: this.goal.transaction.deadlineAtMs,
+    });
     const told = new Set<NodeKey>();
     for (let pollMs = firstPollMs; ; pollMs = Math.min(pollMs * 1.5, longestPollMs)) {
       await clock.sleep(pollMs, stop);
-      const { sightings } = await this.look();
+      const seen = await this.look();
+      const available = this.availability.among(seen, this.goal.target, clock.now());
       const phaseOf = (key: NodeKey) => {
-        const seen = sightings.get(key);
-        return seen === undefined || seen === "gone" ? "gone" : seen.phase;
+        const sighting = seen.sightings.get(key);
+        return sighting === undefined || sighting === "gone" ? "gone" : sighting.phase;
       };
-      const running = keys.filter((key) => phaseOf(key) === "ready");
-      for (const key of running.filter((one) => !told.has(one))) {
+      for (const key of keys.filter((one) => available.has(one) && !told.has(one))) {
         told.add(key);
+        patience.progressed(key, clock.now());
         report({ kind: "ready", key });
       }
       const failed = keys.filter((key) => phaseOf(key) === "failed");
       if (failed.length > 0) throw failedToStart(failed);
-      if (running.length === keys.length || keys.some((key) => phaseOf(key) === "gone")) return;
-      if (clock.now() > until) {
-        throw notReady(
-          keys.filter((key) => !running.includes(key)),
-          timeoutMs,
-        );
-      }
+      const missing = keys.filter((key) => !available.has(key));
+      if (missing.length === 0 || keys.some((key) => phaseOf(key) === "gone")) return;
+      patience.check(missing, clock.now());
     }
   }
 
@@ -373,16 +380,6 @@ function occasionOf(transaction: Omit<PlannedTransaction, "number">) {
     nowMs: startedAtMs,
     deadlineMs: deadlineAtMs - startedAtMs,
   };
-}
-
-function notReady(missing: readonly NodeKey[], timeoutMs: number): CapstanError {
-  return new CapstanError({
-    code: "DEADLINE",
-    source: "cloud",
-    message: `not ready after ${timeoutMs / 1000} s: ${missing.join(", ")}`,
-    hint: "capstan status shows what they do; --timeout gives them longer",
-    retryable: true,
-  });
 }
 
 function failedToStart(keys: readonly NodeKey[]): CapstanError {

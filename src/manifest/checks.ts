@@ -1,8 +1,16 @@
 import ipaddr from "ipaddr.js";
 import semver from "semver";
 import type { MemberPath, Violation } from "../api/diagnostic-codes.js";
+import { requirementHolds } from "../api/label-selector.js";
 import type { LabelSelector } from "../api/schema.js";
-import type { ClusterObject, Desired, WrittenMachineSpec } from "../api/types.js";
+import type { AnyObject, ClusterObject, Desired, WrittenMachineSpec } from "../api/types.js";
+import {
+  isUpdatePolicy,
+  ownAnnotationPrefix,
+  updatePolicies,
+  updatePolicyAnnotation,
+} from "../api/update-policy.js";
+import { nearest } from "../api/validate.js";
 import { oldestVersion } from "../api/versions.js";
 
 /** How many minors a kubelet may be behind the control plane. Source: Kubernetes version skew policy. */
@@ -96,7 +104,7 @@ export function checkSelector(
       hint: `add ${label}: ${wanted} to spec.template.metadata.labels`,
     }));
   const byExpression = matchExpressions.flatMap((requirement, index): Violation[] => {
-    if (holds(requirement, labels)) return [];
+    if (requirementHolds(requirement, labels)) return [];
     return [
       {
         code: "SELECTOR",
@@ -107,6 +115,41 @@ export function checkSelector(
     ];
   });
   return [...byLabel, ...byExpression];
+}
+
+/** The annotations of an object that this project reads: known ones with values that they can have. Pure. */
+export function checkAnnotations(object: AnyObject): Violation[] {
+  const own = ownAnnotations(object.metadata.annotations, ["metadata", "annotations"]);
+  switch (object.kind) {
+    case "MachineSet":
+    case "MachineDeployment": {
+      const path = ["spec", "template", "metadata", "annotations"];
+      return [...own, ...ownAnnotations(object.spec.template.metadata?.annotations, path)];
+    }
+    case "Cluster":
+    case "Machine":
+    case "MachineClass":
+      return own;
+  }
+}
+
+function ownAnnotations(
+  annotations: Readonly<Record<string, string>> | undefined,
+  path: MemberPath,
+): Violation[] {
+  return Object.entries(annotations ?? {}).flatMap(([name, value]): Violation[] => {
+    if (!name.startsWith(ownAnnotationPrefix)) return [];
+    const at = [...path, name];
+    if (name !== updatePolicyAnnotation) {
+      const hint = `known: ${updatePolicyAnnotation}`;
+      return [{ code: "FIELD_UNKNOWN", path: at, summary: `unknown annotation "${name}"`, hint }];
+    }
+    if (isUpdatePolicy(value)) return [];
+    const near = nearest(value, updatePolicies);
+    const hint =
+      near === undefined ? `one of ${updatePolicies.join(", ")}` : `did you mean ${near}?`;
+    return [{ code: "NOT_ALLOWED", path: at, summary: `"${value}" is no update policy`, hint }];
+  });
 }
 
 /** A kubelet against the oldest control plane of its cluster: never newer, not too far behind. Pure. */
@@ -155,21 +198,4 @@ function overlap(left: Range | undefined, right: Range | undefined): boolean {
   if (left === undefined || right === undefined || left[0].kind() !== right[0].kind()) return false;
   const prefix = Math.min(left[1], right[1]);
   return left[0].match(right[0], prefix);
-}
-
-function holds(
-  { key, operator, values = [] }: NonNullable<LabelSelector["matchExpressions"]>[number],
-  labels: Readonly<Record<string, string>>,
-): boolean {
-  const value = labels[key];
-  switch (operator) {
-    case "In":
-      return value !== undefined && values.includes(value);
-    case "NotIn":
-      return value === undefined || !values.includes(value);
-    case "Exists":
-      return value !== undefined;
-    case "DoesNotExist":
-      return value === undefined;
-  }
 }

@@ -18,6 +18,7 @@ import {
 } from "../api/types.js";
 import { nearest, validate } from "../api/validate.js";
 import {
+  checkAnnotations,
   checkCluster,
   checkMachineSpec,
   checkProviderSpec,
@@ -156,6 +157,7 @@ class Reader {
     return [
       ...specs.flatMap(({ path, spec }) => checkProviderSpec(spec, path)),
       ...this.checkValues(placed),
+      ...checkAnnotations(object),
       ...(object.kind === "Cluster" ? checkCluster(object) : []),
       ...machineSpecsIn(object).flatMap(checkMachineSpec),
       ...(object.kind === "MachineSet" || object.kind === "MachineDeployment"

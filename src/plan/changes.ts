@@ -1,9 +1,11 @@
 import type { JsonObject } from "../api/json.js";
+import { underPolicy } from "../compile/update-policy.js";
 import { type GraphNode, keyOf, type NodeKey } from "../graph/graph.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import type { ExpandedMachine, MachineOwner } from "../sets/expand.js";
 import { type HostDecision, machineKey } from "./hosts.js";
 import type { InfrastructureDecision } from "./infrastructure.js";
+import { knownMachines } from "./leaving.js";
 import { changesOf, type FieldChange } from "./step.js";
 import {
   cloudResources,
@@ -88,7 +90,9 @@ export function machineChanges(input: ChangesInput): MachineChange[] {
       ...(owner !== undefined && { owner }),
       kind: "delete",
       changes: [],
-      reason: "nothing asks for it any more",
+      reason: isRemembered(name, input.prior)
+        ? "nothing asks for it any more"
+        : "left over from an earlier change",
       host,
     }));
   return [...kept, ...gone, ...leftOver(input, removed)].sort((left, right) =>
@@ -125,13 +129,15 @@ export function inNameOrder(left: string, right: string): number {
 function removedMachines({ hosts, prior }: ChangesInput): TargetMachine[] {
   const wanted = new Set(hosts.map(({ machine }) => machine.name));
   const recorded = new Set(cloudResources(prior).map(({ parent }) => parent));
-  const known = new Map(
-    [...(prior.revision?.target.machines ?? []), ...(prior.transaction?.target.machines ?? [])].map(
-      (machine) => [machine.name, machine],
-    ),
-  );
-  return [...known.values()].filter(
+  return [...knownMachines(prior).values()].filter(
     ({ name }) => recorded.has(machineKey(name)) && !wanted.has(name),
+  );
+}
+
+/** Whether the last revision, or what is open, still wanted it. */
+function isRemembered(name: string, { revision, transaction }: PriorState): boolean {
+  return [revision, transaction].some((record) =>
+    record?.target.machines.some((machine) => machine.name === name),
   );
 }
 
@@ -173,7 +179,8 @@ function takesPlaceOf(machine: ExpandedMachine, older: TargetMachine): boolean {
 function differenceTo(older: TargetMachine, host: DecidedHost, { prior, provider }: ChangesInput) {
   const record = cloudResources(prior).findLast(({ parent }) => parent === machineKey(older.name));
   if (record === undefined) return {};
-  const verdict = provider.verdict(provider.hostKind, recordedSpec(record), host.wanted);
+  const judging = underPolicy(provider, host.decision.policy);
+  const verdict = judging.verdict(provider.hostKind, recordedSpec(record), host.wanted);
   const reason = verdict.kind === "replace" ? verdict.reason : "";
   return { changes: changesOf(verdict, recordedSpec(record), host.wanted), reason };
 }

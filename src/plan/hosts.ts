@@ -1,5 +1,7 @@
 import type { JsonObject } from "../api/json.js";
+import type { UpdatePolicy } from "../api/update-policy.js";
 import { generationHash } from "../compile/compile.js";
+import { underPolicy } from "../compile/update-policy.js";
 import { type NodeKey, nodeKey } from "../graph/graph.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import { canServe, judge, serve, supersede } from "./judge.js";
@@ -15,6 +17,17 @@ export interface HostDecision {
   readonly reason: string;
   /** The record differs from the cloud and has to be read again first. */
   readonly stale: boolean;
+  /** What the decision was made under. */
+  readonly policy: UpdatePolicy;
+}
+
+/** A host that may exist although no record has it. */
+export interface PlannedHost {
+  readonly name: string;
+  /** As it was asked for, with Refs. */
+  readonly spec?: JsonObject;
+  /** As the cloud shows it. */
+  readonly seen?: JsonObject;
 }
 
 export interface HostQuestion {
@@ -31,9 +44,11 @@ export interface HostQuestion {
    * A host that is to be found rather than made: what an unfinished transaction planned, or what the
    * cloud holds of a cluster without state (then its spec counts only by its generation).
    */
-  readonly planned?: { readonly name: string; readonly spec?: JsonObject };
+  readonly planned?: PlannedHost;
   readonly sightings: Sightings;
   readonly spent: Spent;
+  /** What decides whether a change may be made in place, or by a new host; preferInPlace without. */
+  readonly policy?: UpdatePolicy;
   /** Whether a host that failed is replaced. A rollback leaves what was so before. */
   readonly heals: boolean;
 }
@@ -46,31 +61,29 @@ export interface HostQuestion {
  * used. Pure.
  */
 export function decideHost(provider: InfrastructureProvider, question: HostQuestion): HostDecision {
-  const judged = judge(provider, question.recorded, question.wanted, question.sightings);
+  const { recorded, wanted, sightings, heals, preferred, policy = "preferInPlace" } = question;
+  const judged = judge(underPolicy(provider, policy), recorded, wanted, sightings);
   const alive = judged.filter(({ gone }) => !gone);
-  const able = alive.filter(
-    ({ verdict, failed }) => canServe(verdict) && !(failed && question.heals),
-  );
-  const serving = able.find(({ resource }) => resource.key === question.preferred) ?? able.at(-1);
-  if (serving !== undefined) return { name: serving.resource.name, ...serve(serving) };
-  const name = nextName(provider, question);
+  const able = alive.filter(({ verdict, failed }) => canServe(verdict) && !(failed && heals));
+  const serving = able.find(({ resource }) => resource.key === preferred) ?? able.at(-1);
+  if (serving !== undefined) return { policy, name: serving.resource.name, ...serve(serving) };
+  const made = { policy, name: nextName(provider, question) };
   const newest = alive.at(-1);
   if (newest !== undefined && canServe(newest.verdict)) {
-    return { name, ...supersede(newest), reason: "its host failed in the cloud" };
+    return { ...made, ...supersede(newest), reason: "its host failed in the cloud" };
   }
-  if (newest !== undefined) return { name, ...supersede(newest) };
+  if (newest !== undefined) return { ...made, ...supersede(newest) };
+  const fresh = { ...made, changes: [], stale: false };
   return judged.length > 0
-    ? {
-        kind: "replace",
-        name,
-        changes: [],
-        reason: "its host is gone from the cloud",
-        stale: false,
-      }
-    : { kind: "create", name, changes: [], reason: "", stale: false };
+    ? { ...fresh, kind: "replace", reason: "its host is gone from the cloud" }
+    : { ...fresh, kind: "create", reason: "" };
 }
 
-/** The name of the machine's next host: resumed from an unfinished transaction, or a fresh one. */
+/**
+ * The name of the machine's next host: resumed from an unfinished transaction, or a fresh one. The
+ * incarnation tells it from one with the same hash, which a policy or a rule that looks at values
+ * can let it have.
+ */
 function nextName(provider: InfrastructureProvider, question: HostQuestion): string {
   const { machine, referenced, planned, recorded, spent } = question;
   const generation = `${machine}-${generationHash(provider, provider.hostKind, referenced)}`;
@@ -78,10 +91,23 @@ function nextName(provider: InfrastructureProvider, question: HostQuestion): str
     const serves =
       planned.spec === undefined
         ? splitHostName(planned.name).generation === generation
-        : canServe(provider.verdict(provider.hostKind, planned.spec, referenced));
+        : canFollow(provider, question, planned);
     if (serves) return planned.name;
   }
   return `${generation}-${(spent[generation] ?? 0) + 1}`;
+}
+
+/** Somebody may have changed it since it was asked for. */
+function canFollow(
+  provider: InfrastructureProvider,
+  { referenced, wanted, policy = "preferInPlace" }: HostQuestion,
+  { spec, seen }: PlannedHost,
+): boolean {
+  const { verdict } = underPolicy(provider, policy);
+  return (
+    (spec === undefined || canServe(verdict(provider.hostKind, spec, referenced))) &&
+    (seen === undefined || canServe(verdict(provider.hostKind, seen, wanted)))
+  );
 }
 
 /** "<machine>-<hash>" and the incarnation in a host's name. Throws nothing: names are ours. */

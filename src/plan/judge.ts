@@ -1,5 +1,6 @@
 import type { JsonObject } from "../api/json.js";
-import type { InfrastructureProvider, Verdict } from "../provider/port.js";
+import type { VerdictGiver } from "../compile/update-policy.js";
+import type { Verdict } from "../provider/port.js";
 import { changesOf, type FieldChange, hasDrifted, type Sightings } from "./step.js";
 import { type RecordedResource, recordedSpec } from "./target.js";
 
@@ -22,7 +23,7 @@ export function canServe(verdict: Verdict): boolean {
 
 /** Judges by what the cloud shows; by the record where a resource is gone. Keeps the order. Pure. */
 export function judge(
-  provider: InfrastructureProvider,
+  provider: VerdictGiver,
   recorded: readonly RecordedResource[],
   wanted: JsonObject,
   sightings: Sightings,

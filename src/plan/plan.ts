@@ -10,13 +10,16 @@ import {
   type MachineChange,
   machineChanges,
 } from "./changes.js";
+import { crossedBy, crossingHosts, refuseTakingBack } from "./crossing.js";
 import { entryOf } from "./history.js";
 import { decideHost, type HostDecision, machineKey, spendIncarnations } from "./hosts.js";
 import { type InfrastructureDecision, planInfrastructure } from "./infrastructure.js";
+import { knownMachines, type LeavingHost, leavingHosts } from "./leaving.js";
 import type { Sightings, Step } from "./step.js";
 import {
   type ChangeSummary,
   cloudResources,
+  type Crossed,
   type Direction,
   type PriorState,
   type RecordedResource,
@@ -28,7 +31,8 @@ import {
 } from "./target.js";
 import { summaryOf } from "./tree.js";
 import { plannedHost, spentSoFar, unknownResources, unrecordedCreations } from "./unrecorded.js";
-import { crossingHosts, type StepUndo, undoOf } from "./undo.js";
+import { recordedMachines } from "./recorded-machines.js";
+import { type StepUndo, undoOf } from "./undo.js";
 import { clusterIn, type Wanted, wantedBy, type Wish } from "./wanted.js";
 
 /** What the plan is made from. Everything that is not a pure function of it is in here. */
@@ -79,6 +83,8 @@ export interface Plan {
   readonly undo: readonly StepUndo[];
   /** Hosts with which the transaction crosses its point of no return: beyond it, forward only. */
   readonly crossings: readonly NodeKey[];
+  /** With what an open transaction is beyond its point of no return already. */
+  readonly crossed: readonly Crossed[];
   /** Records to read again from the cloud before the first pass. */
   readonly stale: readonly NodeKey[];
   /** An earlier transaction did not get to its end. */
@@ -87,6 +93,8 @@ export interface Plan {
   readonly open?: Pick<TransactionRecord, "number" | "direction" | "by">;
   readonly infrastructure: readonly InfrastructureChange[];
   readonly machines: readonly MachineChange[];
+  /** Hosts that go, and whose they were: what decides when each may. */
+  readonly leaving: readonly LeavingHost[];
   /** What an apply that broke off left alive, in no record and wanted by nothing: removed first. */
   readonly abandoned: readonly Abandoned[];
   /** What else is alive in the cloud with the cluster's marks and that nobody knows. */
@@ -97,11 +105,15 @@ export interface Plan {
 
 /**
  * Holds what is wanted against state and cloud. Pure: the same input gives the same plan. Throws
- * UNSUPPORTED_CHANGE (all of them at once), INVALID_INPUT (names that clash), GRAPH_CYCLE.
+ * UNSUPPORTED_CHANGE (all of them at once), INVALID_INPUT (names that clash), GRAPH_CYCLE, and
+ * NOT_REVERSIBLE for a control plane older than what an open transaction has brought it to.
  */
 export function makePlan(input: PlanInput): Plan {
   const { provider, prior, sightings } = input;
-  const wanted = wantedBy(input.wish, provider, prior.transaction?.target.machines ?? []);
+  const wanted = wantedBy(input.wish, provider, {
+    recorded: recordedMachines(input),
+    nowMs: input.nowMs,
+  });
   const recorded = cloudResources(prior);
   const infrastructure = planInfrastructure(provider, wanted, {
     recorded: recorded.filter(({ kind }) => kind !== provider.hostKind),
@@ -205,9 +217,14 @@ function assemble(
   };
   const names = hosts.map(({ decision }) => decision.name);
   const { abandoned, strangers } = unknownResources(input, target);
+  const crossed = crossedBy(input);
+  const leaving = leavingHosts(input, new Set(doomed.map(({ key }) => key)), target);
+  if (input.direction === "forward") refuseTakingBack(target, crossed);
   const transaction = transactionOf(input, digest, {
     steps,
     spent: spendIncarnations(spentSoFar(input), names),
+    crossed,
+    former: formerMachines(prior, leaving, target),
     summary: () => summaryOf(shown),
   });
   const last = prior.transaction;
@@ -223,7 +240,9 @@ function assemble(
       ...{ provider, steps, target, from: prior.revision?.target },
       recorded: recorded.filter(({ key }) => input.sightings.get(key) !== "gone"),
     }),
-    crossings: crossingsOf(target, prior),
+    leaving,
+    crossings: crossingHosts(target, prior.revision?.target),
+    crossed,
     stale: staleKeys(prior, infrastructure, hosts, provider),
     resumes: isOpen(prior),
     ...openTransaction(prior),
@@ -233,12 +252,12 @@ function assemble(
   };
 }
 
-/** Those of an open transaction too: a host that took it beyond may have failed since, and have a successor. */
-function crossingsOf(target: Target, prior: PriorState): NodeKey[] {
-  const { transaction, revision } = prior;
-  const open = isOpen(prior) && transaction?.direction === "forward" ? [transaction.target] : [];
-  const crossings = [target, ...open].flatMap((one) => crossingHosts(one, revision?.target));
-  return [...new Set(crossings)];
+/** Their deletions may be owed still when this is the only record that there is. */
+function formerMachines(prior: PriorState, leaving: readonly LeavingHost[], target: Target) {
+  const wanted = new Set(target.machines.map(({ name }) => name));
+  const known = knownMachines(prior);
+  const names = new Set(leaving.map(({ machine }) => machine));
+  return [...names].filter((name) => !wanted.has(name)).flatMap((name) => known.get(name) ?? []);
 }
 
 function openTransaction(prior: PriorState): Pick<Plan, "open"> {
@@ -264,6 +283,8 @@ function transactionOf(
   found: {
     readonly steps: readonly Step[];
     readonly spent: Spent;
+    readonly crossed: readonly Crossed[];
+    readonly former: readonly TargetMachine[];
     readonly summary: () => ChangeSummary;
   },
 ): PlannedTransaction {
@@ -288,6 +309,8 @@ function transactionOf(
     spent: found.spent,
     summary: found.summary(),
     attempts: open && last !== undefined ? [...last.attempts, endedAttempt(input, last)] : [],
+    ...(found.crossed.length > 0 && { crossed: found.crossed }),
+    ...(found.former.length > 0 && { former: found.former }),
   };
 }
 

@@ -83,6 +83,19 @@ export interface TransactionPayload {
   readonly summary: ChangeSummary;
   /** Transactions since the last Revision that did not get to a commit, oldest first. */
   readonly attempts: readonly HistoryEntry[];
+  /** Machines of those whose hosts are left and that no other record describes. */
+  readonly former?: readonly TargetMachine[];
+  /** With what those have gone beyond their point of no return: it stays so until a commit. */
+  readonly crossed?: readonly Crossed[];
+}
+
+/** A control-plane machine that an uncommitted transaction has brought to a newer minor version. */
+export interface Crossed {
+  readonly machine: string;
+  /** The host that it was seen on. */
+  readonly host: NodeKey;
+  /** "1.35.0". */
+  readonly version: string;
 }
 
 /** A Transaction resource, decoded. */

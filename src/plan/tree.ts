@@ -2,7 +2,7 @@ import type { Json } from "../api/json.js";
 import type { MachineVersions } from "../api/types.js";
 import { unknownValue } from "../api/unknown.js";
 import type { NodeKey } from "../graph/graph.js";
-import { wavesOf } from "../transaction/admit.js";
+import { wavesOf } from "./admission/waves.js";
 import type { ChangeKind, MachineChange } from "./changes.js";
 import type { Plan } from "./plan.js";
 import { boundedLines } from "./history.js";

@@ -1,13 +1,15 @@
-import semver from "semver";
 import { CapstanError } from "../api/error.js";
 import type { JsonObject } from "../api/json.js";
+import type { UpdatePolicy } from "../api/update-policy.js";
+import { policyGoing, policyOf, underPolicy } from "../compile/update-policy.js";
 import { isRef, keyOf, type NodeKey } from "../graph/graph.js";
 import type { InfrastructureProvider } from "../provider/port.js";
+import { crossingHosts } from "./crossing.js";
 import { machineKey } from "./hosts.js";
 import { canServe } from "./judge.js";
 import type { Plan } from "./plan.js";
 import type { Step } from "./step.js";
-import { type RecordedResource, recordedSpec, type Target, type TargetMachine } from "./target.js";
+import { type RecordedResource, recordedSpec, type Target } from "./target.js";
 
 /**
  * Whether a step can be taken back. `reversible`: exactly. `compensable`: by deleting and making
@@ -48,38 +50,27 @@ export function undoOf(question: UndoQuestion): StepUndo[] {
   }));
 }
 
-/**
- * Hosts of the target whose control plane is of a newer minor version than any of the committed
- * revision: its API server writes objects that older ones cannot read. In name order. Pure.
- * Source: reference/cluster-api.md 4 (kubeadm takes no control plane back).
- */
-export function crossingHosts(target: Target, from: Target | undefined): NodeKey[] {
-  const newest = Math.max(...(from?.machines ?? []).map(controlPlaneMinor));
-  if (newest === -Infinity) return [];
-  return target.machines
-    .filter((machine) => controlPlaneMinor(machine) > newest)
-    .map(({ host }) => host);
-}
-
 /** Throws NOT_REVERSIBLE naming every step that is worse than what is allowed. */
 export function refuseBeyond(
-  { undo, cluster }: Pick<Plan, "undo" | "cluster">,
+  { undo, cluster, crossed }: Pick<Plan, "undo" | "cluster" | "crossed">,
   worst?: UndoClass,
 ): void {
   if (worst === undefined) return;
   const allowed = undoClasses.slice(0, undoClasses.indexOf(worst) + 1);
   const refused = undo.filter((one) => !allowed.includes(one.class));
-  if (refused.length === 0) return;
+  const beyond = allowed.includes("pointOfNoReturn") ? [] : crossed;
+  if (refused.length + beyond.length === 0) return;
   throw new CapstanError({
     code: "NOT_REVERSIBLE",
     source: "user",
     subject: cluster,
-    message: refused
-      .map(
+    message: [
+      ...beyond.map(({ host }) => `cannot go on: ${host} is past its point of no return already`),
+      ...refused.map(
         ({ step, key, class: found, reason }) =>
           `cannot ${step} ${key}: it is ${undoNames[found]}: ${reason}`,
-      )
-      .join("\n"),
+      ),
+    ].join("\n"),
     hint: "nothing was changed; leave the change out, or ask for less with --require",
   });
 }
@@ -92,8 +83,13 @@ export function undoText({
   undo,
   transaction,
   empty,
-}: Pick<Plan, "undo" | "transaction" | "empty">): string {
+  crossed,
+}: Pick<Plan, "undo" | "transaction" | "empty" | "crossed">): string {
   if (empty || transaction.direction === "back") return "";
+  const [beyond] = crossed;
+  if (beyond !== undefined) {
+    return `Undo: none; ${beyond.host} has a control plane of ${beyond.version} already, so there is only forward`;
+  }
   const before = undo.filter(({ step }) => step !== "delete");
   const deletions = undo.filter(
     (one) => one.step === "delete" && one.class !== "reversible",
@@ -145,12 +141,20 @@ function undoOfUpdate(key: NodeKey, question: UndoQuestion): Answer {
   const record = recorded.find((one) => one.key === key);
   const node = target.nodes.find((one) => keyOf(one) === key);
   if (record === undefined || node === undefined) return reversible;
-  const back = provider.verdict(node.kind, node.spec, withRefsOf(node.spec, recordedSpec(record)));
+  const judging = underPolicy(provider, policyGoing("back", policyBefore(key, question)));
+  const back = judging.verdict(node.kind, node.spec, withRefsOf(node.spec, recordedSpec(record)));
   if (canServe(back)) return reversible;
-  const why = back.kind === "replace" || back.kind === "unsupported" ? back.reason : "";
+  if (back.kind === "unsupported") return { class: "pointOfNoReturn", reason: back.reason };
+  const why = back.kind === "replace" ? back.reason : "";
   return isMember(key, question)
     ? { class: "pointOfNoReturn", reason: `a control-plane machine would lose its data: ${why}` }
     : { class: "compensable", reason: `taken back by making a new one: ${why}` };
+}
+
+/** The policy that a rollback would go by: that of the target that it goes to. */
+function policyBefore(key: NodeKey, { from, target }: UndoQuestion): UpdatePolicy {
+  const machine = (from ?? target).machines.find(({ host }) => host === key);
+  return machine === undefined ? "preferInPlace" : policyOf((from ?? target).objects, machine);
 }
 
 /** What is there, with the Refs of what is wanted where it has them: what they stand for is not known. */
@@ -178,9 +182,4 @@ function isMember(key: NodeKey, { target, from, recorded }: UndoQuestion): boole
   return machines.some(
     ({ controlPlane, host, name }) => controlPlane && (host === key || machineKey(name) === parent),
   );
-}
-
-function controlPlaneMinor({ controlPlane, spec }: TargetMachine): number {
-  const version = controlPlane ? semver.parse(spec.versions.controlPlane ?? "") : null;
-  return version === null ? -Infinity : version.major * 1_000 + version.minor;
 }

@@ -87,8 +87,8 @@ export function plannedHost({ prior, provider, strangers }: PlanInput, machine: 
   const key = last.target.machines.find(({ name }) => name === machine)?.host;
   const node = last.target.nodes.find((one) => keyOf(one) === key);
   if (node === undefined) return {};
-  const ended = strangers.some(
-    ({ who, phase }) => who.name === node.name && (phase === "gone" || phase === "failed"),
-  );
-  return ended ? {} : { planned: { name: node.name, spec: node.spec } };
+  const seen = strangers.find(({ who }) => who.name === node.name);
+  if (seen?.phase === "gone" || seen?.phase === "failed") return {};
+  const { name, spec } = node;
+  return { planned: { name, spec, ...(seen !== undefined && { seen: seen.spec }) } };
 }

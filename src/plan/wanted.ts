@@ -4,7 +4,7 @@ import { type AnyObject, type ClusterObject, type Desired } from "../api/types.j
 import { compileParts, templateJudge } from "../compile/compile.js";
 import { type GraphNode, keyOf, type ResourceGraph } from "../graph/graph.js";
 import type { InfrastructureProvider } from "../provider/port.js";
-import { type ExpandedMachine, expandMachines } from "../sets/expand.js";
+import { type ExpandedMachine, expandMachines, type RecordedMachine } from "../sets/expand.js";
 import { inNameOrder } from "./changes.js";
 import type { Target } from "./target.js";
 
@@ -27,28 +27,35 @@ export interface Wanted {
   readonly hosts: ReadonlyMap<string, JsonObject>;
 }
 
+/** What sets remember of their machines. */
+export interface Memory {
+  readonly recorded: readonly RecordedMachine[];
+  /** Machines have an age. Milliseconds since the epoch. */
+  readonly nowMs: number;
+}
+
 /**
  * Objects are compiled; a recorded graph is taken as it was frozen, whatever this release would
- * compile today (architecture section 6). `recorded` are the machines of the last transaction.
+ * compile today (architecture section 6).
  * Pure. Throws INVALID_INPUT for names that clash.
  */
 export function wantedBy(
   wish: Wish,
   provider: InfrastructureProvider,
-  recorded: readonly ExpandedMachine[],
+  { recorded, nowMs }: Memory,
 ): Wanted {
   return wish.kind === "objects"
-    ? compiled(wish.desired, provider, recorded)
+    ? compiled(wish.desired, provider, { recorded, nowMs })
     : frozen(wish.target, provider);
 }
 
 function compiled(
   desired: Desired,
   provider: InfrastructureProvider,
-  recorded: readonly ExpandedMachine[],
+  { recorded, nowMs }: Memory,
 ): Wanted {
   const { cluster, machineDeployments, machineSets } = desired;
-  const machines = expandMachines(desired, recorded, templateJudge(provider, cluster));
+  const machines = expandMachines(desired, recorded, templateJudge(provider, cluster), nowMs);
   refuseDuplicates(machines);
   const objects: AnyObject[] = [
     cluster,

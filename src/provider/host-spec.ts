@@ -3,6 +3,9 @@ import type { Json, JsonObject } from "../api/json.js";
 import type { MachineToCompile } from "./port.js";
 import { fieldsOf } from "./spec-schema.js";
 
+/** The fields of a host's spec that only say how its node is marked: nothing on it runs otherwise. */
+export const nodeMetadataFields = ["nodeLabels", "nodeAnnotations", "taints"] as const;
+
 /** The fields of a host's spec that say what its node is to be. */
 export const nodeFields = [
   "role",
@@ -10,9 +13,7 @@ export const nodeFields = [
   "controlPlane",
   "containerRuntime",
   "configSource",
-  "nodeLabels",
-  "nodeAnnotations",
-  "taints",
+  ...nodeMetadataFields,
 ] as const;
 
 /**

@@ -25,6 +25,7 @@ export type {
   InfrastructureProvider,
   InventoryScope,
   MachineToCompile,
+  NodeReport,
   Observed,
   Phase,
   Presence,

@@ -35,6 +35,21 @@ export interface Observed {
   readonly status: JsonObject;
   /** When the cloud made it, milliseconds since the epoch; absent where the cloud does not say. */
   readonly createdAtMs?: number;
+  /** When it last became ready, milliseconds since the epoch; only while it is. minReadySeconds count from it. */
+  readonly readySinceMs?: number;
+  /** What the host's node last said about itself; absent before it did, and where nobody can tell. */
+  readonly node?: NodeReport;
+}
+
+/** What a node says about itself. It may lag behind what its host was asked for, so it is never compared. */
+export interface NodeReport {
+  /** Semantic version without "v", as in versions.kubelet. */
+  readonly kubelet: string;
+  /** Of the control plane that runs on it. */
+  readonly controlPlane?: string;
+  readonly containerRuntime?: { readonly name: string; readonly version: string };
+  /** The operating system as it calls itself. */
+  readonly osImage?: string;
 }
 
 /** The answer to "does it exist?". Unknown is not none: nothing is created or forgotten on unknown. */

@@ -30,6 +30,8 @@ export function clusterDocument({ plan, waves }: PlannedCluster): ClusterPlanDoc
     undo: [...plan.undo],
     waves: waves.map(({ keys, reason }) => ({ keys: [...keys], reason })),
     crossings: [...plan.crossings],
+    crossed: plan.crossed.map(({ machine, host, version }) => ({ machine, host, version })),
+    leaving: plan.leaving.map((one) => pick(one, ["host", "machine", "controlPlane", "failed"])),
     stale: [...plan.stale],
     abandoned: plan.abandoned.map(({ id, who }) => ({ id, who })),
     strangers: [...plan.strangers],

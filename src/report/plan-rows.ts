@@ -74,12 +74,12 @@ function headline(label: string, indent = 0, sign: Row["sign"] = " "): Row {
 /** Each wave, those that follow each other and are alike in one, with what changes in it. Pure. */
 export function waveRows({ plan, waves }: PlannedCluster): Row[] {
   const steps = new Map(plan.steps.map((step) => [step.key, step]));
-  const hostKinds = hostKindsOf(plan);
+  const machines = machinesByHost(plan);
   return alikeWaves(waves, (key) => steps.get(key)?.kind ?? "update").flatMap((run) => [
     headline(`${waveTitle(run)}: ${run.reason} @@`, 0, "@@"),
     ...(["create", "update", "delete"] as const).flatMap((kind) => {
       const keys = run.keys.filter((key) => (steps.get(key)?.kind ?? "update") === kind);
-      return keyRows(keys, kind, hostKinds);
+      return keyRows(keys, kind, machines);
     }),
   ]);
 }
@@ -94,45 +94,38 @@ export function waveTitle({ first, last }: WaveRun): string {
 function keyRows(
   keys: readonly NodeKey[],
   kind: Step["kind"],
-  hostKinds: ReadonlySet<string>,
+  machines: ReadonlyMap<NodeKey, string>,
 ): Row[] {
   const row = (label: string, size: number): Row => ({
     ...{ sign: signs[kind], indent: 0, label, verb: verbOf(kind).replace(/^\S /, "") },
     ...{ detail: "", size },
   });
-  const hosts = keys.filter((key) => hostKinds.has(kindOf(key)));
-  if (hosts.length < fewHosts) return keys.map((key) => row(key, 1));
-  const others = keys.filter((key) => !hostKinds.has(kindOf(key)));
-  const machines = rangesText(nameRanges(hosts.map(machineOf).sort(inNameOrder)));
+  const names = keys.flatMap((key) => machines.get(key) ?? []);
+  if (names.length < fewHosts) return keys.map((key) => row(key, 1));
+  const others = keys.filter((key) => !machines.has(key));
+  const text = rangesText(nameRanges(names.sort(inNameOrder)));
   return [
     ...others.map((key) => row(key, 1)),
-    row(`${withThousands(hosts.length)} hosts of ${machines}`, hosts.length),
+    row(`${withThousands(names.length)} hosts of ${text}`, names.length),
   ];
 }
 
 const fewHosts = 4;
 
-/** The kinds of resources that serve machines: one, in practice. */
-function hostKindsOf({ machines }: Plan): Set<string> {
-  return new Set(machines.flatMap(({ host }) => (host === undefined ? [] : kindOf(host))));
-}
-
-function kindOf(key: NodeKey): string {
-  return key.split("/")[0] ?? key;
-}
-
-/** A host is named "<machine>-<hash>-<incarnation>". Source: docs/adr/0002. */
-function machineOf(host: NodeKey): string {
-  const name = host.slice(host.indexOf("/") + 1);
-  return /^(.+)-[0-9a-f]{8}-\d+$/.exec(name)?.[1] ?? name;
+/** Whose host each is, or was. */
+function machinesByHost({ target, leaving }: Plan): Map<NodeKey, string> {
+  return new Map([
+    ...leaving.map(({ host, machine }) => [host, machine] as const),
+    ...target.machines.map(({ host, name }) => [host, name] as const),
+  ]);
 }
 
 /** Steps that cannot be taken back exactly, those with the same reason in one row. Pure. */
 export function undoRows({ plan }: PlannedCluster): Row[] {
-  const hostKinds = hostKindsOf(plan);
+  const machines = machinesByHost(plan);
   return lossyUndo(plan).flatMap(({ class: found, reason, step, keys }) => [
     headline(`${undoNames[found]}: ${reason} @@`, 0, "@@"),
-    ...keyRows(keys, step, hostKinds),
+    ...keyRows(keys, step, machines),
   ]);
 }
 

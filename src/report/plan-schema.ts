@@ -110,6 +110,25 @@ const abandoned = closed(
   "Left by an apply that broke off, wanted by nothing: deleted first.",
 );
 
+const crossed = closed(
+  {
+    machine: text("Name of the Machine."),
+    host: nodeKey("The host that it was seen on."),
+    version: text("Version of the control plane that it has already."),
+  },
+  "A control-plane machine that an unfinished transaction has brought to a newer minor version.",
+);
+
+const leaving = closed(
+  {
+    host: nodeKey("The host."),
+    machine: text("Name of the Machine that it serves."),
+    controlPlane: Type.Boolean({ description: "Whether that is a member of the control plane." }),
+    failed: Type.Boolean({ description: "The cloud says that it never will run." }),
+  },
+  "A host that the target no longer has.",
+);
+
 const direction = stringEnum(["forward", "back"], {
   description: "To what manifests say, or back to the last revision.",
 });
@@ -146,6 +165,8 @@ const clusterPlan = closed(
     undo: list(undo, "One for each step, in their order."),
     waves: list(wave, "In the order in which they are taken."),
     crossings: list(key, "Hosts with which the transaction crosses its point of no return."),
+    crossed: list(crossed, "With what an open transaction is beyond that point already."),
+    leaving: list(leaving, "Hosts that are alive and go."),
     stale: list(key, "Records that are read again from the cloud first."),
     resumes: Type.Boolean({ description: "An earlier transaction did not get to its end." }),
     open: Type.Optional(

@@ -56,9 +56,12 @@ export function hasChanges({ clusters, destroyed }: PlanReport): boolean {
   return destroyed.length > 0 || clusters.some(({ plan }) => !plan.empty);
 }
 
-/** Whether there is a step before the commit from which on recovery only goes forward. Pure. */
-export function hasPointOfNoReturn({ undo }: Plan): boolean {
-  return undo.some(({ step, class: found }) => step !== "delete" && found === "pointOfNoReturn");
+/** Whether recovery only goes forward, already or from some step before the commit on. Pure. */
+export function hasPointOfNoReturn({ undo, crossed }: Plan): boolean {
+  const isCrossing = undo.some(
+    ({ step, class: found }) => step !== "delete" && found === "pointOfNoReturn",
+  );
+  return isCrossing || crossed.length > 0;
 }
 
 /** "3 to create, 1 to update in place"; empty where nothing is counted. Pure. */

@@ -1,9 +1,7 @@
 import type { Desired, MachineSpec } from "../api/types.js";
-import {
-  chooseVersions,
-  type ResolvedMachineDeployment,
-  type ResolvedMachineSet,
-} from "./versions.js";
+import { expandDeployment } from "./expand-deployment.js";
+import { expandSet } from "./expand-set.js";
+import { chooseVersions, type ResolvedMachineDeployment } from "./versions.js";
 
 /** A Machine of a pass: written by a user, or derived from a set. */
 export interface ExpandedMachine {
@@ -22,6 +20,14 @@ export interface MachineOwner {
   readonly ordinal: number;
 }
 
+/** A Machine of the records, with what is known of its host. */
+export interface RecordedMachine extends ExpandedMachine {
+  /** No host of it exists, or the one that there is will never run; one that serves without. */
+  readonly lacks?: "host" | "health";
+  /** When its host was made, milliseconds since the epoch. */
+  readonly createdAtMs?: number;
+}
+
 /** What expansion has to ask the provider, decided by src/compile. Both pure. */
 export interface TemplateJudge {
   /** Short hash of what cannot change in place; names new MachineSets. */
@@ -33,7 +39,7 @@ export interface TemplateJudge {
 /**
  * Every Machine of a cluster: users' own first, then those of MachineSets, then those of
  * MachineDeployments, each in document order and by ordinal. Pure, and the same inputs give the
- * same names. `recorded` are the machines of the last transaction.
+ * same names. `recorded` are the machines of the last transaction, and others that still have hosts.
  *
  * A MachineSet's machine keeps the spec it was made with (a set's template is for new machines); a
  * MachineDeployment keeps its MachineSet as long as every machine of it can follow the template in
@@ -41,78 +47,15 @@ export interface TemplateJudge {
  */
 export function expandMachines(
   desired: Desired,
-  recorded: readonly ExpandedMachine[],
+  recorded: readonly RecordedMachine[],
   judge: TemplateJudge,
+  nowMs = 0,
 ): ExpandedMachine[] {
   const resolved = chooseVersions(desired, recorded);
   const own = resolved.machines.map(({ metadata, spec }) => ({ name: metadata.name, spec }));
-  const ofSets = resolved.machineSets.flatMap((set) => {
-    const existing = recorded.filter(
-      ({ owner }) =>
-        owner?.machineSet === set.metadata.name && owner.machineDeployment === undefined,
-    );
-    return machinesOf(set, set.metadata.name, existing, { keepSpec: true });
-  });
-  const ofDeployments = resolved.machineDeployments.flatMap((deployment) => {
-    const setName = currentSet(deployment, recorded, judge);
-    const existing = recorded.filter(({ owner }) => owner?.machineSet === setName);
-    return machinesOf(deployment, setName, existing, {
-      keepSpec: false,
-      machineDeployment: deployment.metadata.name,
-    });
-  });
+  const ofSets = resolved.machineSets.flatMap((set) => expandSet(set, recorded, nowMs));
+  const ofDeployments = resolved.machineDeployments.flatMap((deployment) =>
+    expandDeployment(deployment, recorded, { judge, nowMs }),
+  );
   return [...own, ...ofSets, ...ofDeployments];
-}
-
-/** The recorded set whose machines can all follow the template (the newest such), or a new one. */
-function currentSet(
-  deployment: ResolvedMachineDeployment,
-  recorded: readonly ExpandedMachine[],
-  judge: TemplateJudge,
-): string {
-  const ours = recorded.filter(
-    ({ owner }) => owner?.machineDeployment === deployment.metadata.name,
-  );
-  const setNames = [...new Set(ours.map(({ owner }) => owner?.machineSet ?? ""))];
-  const following = setNames.findLast((name) =>
-    ours
-      .filter(({ owner }) => owner?.machineSet === name)
-      .every((machine) => judge.canFollow(deployment, machine)),
-  );
-  return following ?? freshName(`${deployment.metadata.name}-${judge.hash(deployment)}`, setNames);
-}
-
-/** The hash leaves out what may change in place, so an old set can have the name already. */
-function freshName(name: string, taken: readonly string[]): string {
-  if (!taken.includes(name)) return name;
-  for (let count = 2; ; count += 1) {
-    if (!taken.includes(`${name}-${count}`)) return `${name}-${count}`;
-  }
-}
-
-/** Existing machines stay, lowest ordinals first; missing ones take the lowest free ordinals. */
-function machinesOf(
-  set: ResolvedMachineSet | ResolvedMachineDeployment,
-  setName: string,
-  existing: readonly ExpandedMachine[],
-  how: { readonly keepSpec: boolean; readonly machineDeployment?: string },
-): ExpandedMachine[] {
-  const { replicas, template } = set.spec;
-  const byOrdinal = new Map(existing.map((machine) => [machine.owner?.ordinal ?? 0, machine]));
-  const kept = [...byOrdinal.keys()].sort((left, right) => left - right).slice(0, replicas);
-  const free: number[] = [];
-  for (let ordinal = 0; kept.length + free.length < replicas; ordinal += 1) {
-    if (!kept.includes(ordinal)) free.push(ordinal);
-  }
-  return [...kept, ...free]
-    .sort((left, right) => left - right)
-    .map((ordinal) => ({
-      name: `${setName}-${ordinal}`,
-      spec: (how.keepSpec ? byOrdinal.get(ordinal)?.spec : undefined) ?? template.spec,
-      owner: {
-        machineSet: setName,
-        ordinal,
-        ...(how.machineDeployment !== undefined && { machineDeployment: how.machineDeployment }),
-      },
-    }));
 }

@@ -1,7 +1,7 @@
 import type { NodeKey } from "../graph/graph.js";
 import { type Abandoned, isOpen, type Plan } from "../plan/plan.js";
 import type { PendingOperation, PriorState } from "../plan/target.js";
-import { nextAction } from "./admit.js";
+import { nextAction, type NextAction } from "../plan/admission/admit.js";
 
 /** Where a stack stands, as its records alone tell. docs/lifecycle.md says what is true in each. */
 export type Standing =
@@ -40,10 +40,8 @@ export interface Situation {
   readonly shown: ReadonlySet<string>;
   /** Creations and updates whose pass this run has ended well. */
   readonly done: ReadonlySet<NodeKey>;
-  /** Hosts that the cloud shows running. */
-  readonly ready: ReadonlySet<NodeKey>;
-  /** Everything of this cluster that the cloud shows alive, recorded or not. */
-  readonly alive: ReadonlySet<NodeKey>;
+  /** Hosts that the cloud shows running, for as long as their sets ask for. */
+  readonly available: ReadonlySet<NodeKey>;
   readonly nowMs: number;
   /** The lock was taken from somebody dead, and what they last asked of the cloud may still happen. */
   readonly unsettled: boolean;
@@ -68,9 +66,7 @@ export type Action =
   | { readonly kind: "resolve"; readonly keys: readonly NodeKey[]; readonly reason: string }
   /** Write Transaction, and nothing else. */
   | { readonly kind: "begin"; readonly number: number; readonly reason: string }
-  | { readonly kind: "change"; readonly keys: readonly NodeKey[]; readonly reason: string }
-  | { readonly kind: "wait"; readonly keys: readonly NodeKey[]; readonly reason: string }
-  | { readonly kind: "commit"; readonly deletions: readonly NodeKey[]; readonly reason: string }
+  | NextAction
   /** Delete everything that is recorded: back to nothing. */
   | { readonly kind: "clear"; readonly deletions: readonly NodeKey[]; readonly reason: string }
   /** Two consistent listings against the state. */
@@ -127,7 +123,8 @@ export function step(situation: Situation): Action {
 const pastTense = { create: "created", update: "updated", delete: "deleted" } as const;
 
 /** The gate before every pass: what a dead predecessor left is dealt with first. */
-function recoveryOf({ plan, prior, unsettled }: Situation): Action | undefined {
+function recoveryOf(situation: Situation): Action | undefined {
+  const { plan, prior, unsettled } = situation;
   if (unsettled) {
     return { kind: "settle", reason: "what a dead command last asked for may still happen" };
   }
@@ -143,6 +140,8 @@ function recoveryOf({ plan, prior, unsettled }: Situation): Action | undefined {
     const keys = interrupted.map(({ key }) => key);
     return { kind: "refresh", keys, reason: "an engine was killed while it changed them" };
   }
+  // A host may be all that shows a crossing: it is not removed before Transaction tells of it.
+  if (plan.crossed.length > 0 && !isBegun(situation)) return undefined;
   if (plan.abandoned.length > 0) {
     const reason = "an apply that broke off left them in no record";
     return { kind: "remove", resources: plan.abandoned, reason };
@@ -168,7 +167,7 @@ function onward(situation: Situation): Action {
     const deletions = plan.steps.map(({ key }) => key);
     return { kind: "clear", deletions, reason: "there was nothing before" };
   }
-  const action = nextAction(plan, { applied: new Set(), ready: readyFor(situation) });
+  const action = nextAction(plan, { applied: new Set(), available: availableFor(situation) });
   const again = action.kind === "change" ? action.keys.filter((key) => done.has(key)) : [];
   if (again.length > 0) {
     const reason = `the cloud accepted a change of ${again.join(", ")} and does not show it`;
@@ -178,10 +177,10 @@ function onward(situation: Situation): Action {
 }
 
 /** A rollback waits for what it made or changed itself: what did not run before need not run now. */
-function readyFor({ plan, done, ready }: Situation): ReadonlySet<NodeKey> {
-  if (plan.transaction.direction === "forward") return ready;
+function availableFor({ plan, done, available }: Situation): ReadonlySet<NodeKey> {
+  if (plan.transaction.direction === "forward") return available;
   const untouched = plan.target.machines.map(({ host }) => host).filter((key) => !done.has(key));
-  return new Set([...ready, ...untouched]);
+  return new Set([...available, ...untouched]);
 }
 
 function afterClosing({ plan, differences }: Situation): Action {
@@ -208,19 +207,8 @@ function afterFailure(situation: Situation, failure: string): Action {
     return stop(back ? "incomplete" : "owing");
   }
   if (!isBegun(situation)) return stop("untouched");
-  if (crossed(situation) !== undefined) return stop("forwardOnly");
+  if (plan.crossed.length > 0) return stop("forwardOnly");
   return onFailure === "keep" ? stop("kept") : { kind: "rollBack", reason: failure };
-}
-
-/**
- * The host with which an open transaction has gone beyond its point of no return: it is alive and
- * shows what cannot be taken back. Pure.
- */
-export function crossed({ plan, alive }: Pick<Situation, "plan" | "alive">): NodeKey | undefined {
-  return plan.crossings.find((key) => {
-    const open = plan.steps.find((one) => one.key === key);
-    return alive.has(key) && !(open?.kind === "update" && open.changes.length > 0);
-  });
 }
 
 function isBegun({ plan, prior }: Situation): boolean {

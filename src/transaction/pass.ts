@@ -31,8 +31,12 @@ export interface Payloads {
 export type Admission =
   /** Writes Transaction alone; everything else stays as it is recorded. */
   | { readonly kind: "begin" }
-  /** Carries out these creations and updates. */
-  | { readonly kind: "change"; readonly admitted: ReadonlySet<NodeKey> }
+  /** Carries out these creations and updates, then these deletions. */
+  | {
+      readonly kind: "change";
+      readonly admitted: ReadonlySet<NodeKey>;
+      readonly deletions: ReadonlySet<NodeKey>;
+    }
   /** Writes Revision, then deletes these. A single pass may carry changes out before. */
   | {
       readonly kind: "commit";
@@ -54,7 +58,7 @@ export function programOf(
   payloads: Payloads,
 ): PassProgram {
   const recorded = new Map(prior.resources.map((resource) => [resource.key, resource]));
-  const deletions = admission.kind === "commit" ? admission.deletions : none;
+  const deletions = admission.kind === "begin" ? none : admission.deletions;
   const wanted = wantedNodes(plan, admission);
   const wantedKeys = new Set(wanted.map(keyOf));
   const kept = prior.resources.filter(
@@ -68,7 +72,7 @@ export function programOf(
   const transaction = transactionRegistration(plan, recorded.get(transactionKey), payloads);
   const members = [...wanted.map((node) => registrationOf(plan, node)), ...kept.map(verbatim)];
   const parents = [...new Set(members.flatMap(({ parent }) => parent ?? []))];
-  const body = ordered([...parents.map(componentRegistration), ...members]).map(afterTransaction);
+  const body = ordered(presentOnly([...parents.map(componentRegistration), ...members]));
   const revision = revisionRegistration(plan, recorded.get(revisionKey), {
     commit: admission.kind === "commit",
     payloads,
@@ -81,6 +85,15 @@ export function programOf(
   ];
   assertNothingLeftOut(registrations, prior, deletions);
   return { registrations, stackOutputs: stackOutputs(revision) };
+}
+
+/** What is not made yet, or just going, is nothing to depend on. */
+function presentOnly(registrations: readonly Registration[]): Registration[] {
+  const present = new Set(registrations.map(({ key }) => key));
+  return registrations.map((one) => ({
+    ...one,
+    dependsOn: [...new Set([transactionKey, ...one.dependsOn.filter((key) => present.has(key))])],
+  }));
 }
 
 /** Nodes that a pass registers as the target wants them; others stay as they are recorded. */
@@ -205,10 +218,6 @@ function recordRegistration(kind: string, key: NodeKey, inputs: JsonObject): Reg
   const name = kind.toLowerCase();
   const secretInputs = ["payload"];
   return { key, type: "resource", kind, name, inputs, secretInputs, dependsOn: [] };
-}
-
-function afterTransaction(registration: Registration): Registration {
-  return { ...registration, dependsOn: [...new Set([transactionKey, ...registration.dependsOn])] };
 }
 
 function ordered(registrations: readonly Registration[]): Registration[] {

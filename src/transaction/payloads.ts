@@ -5,7 +5,12 @@ import type { PriorState, RevisionPayload, TransactionPayload } from "../plan/ta
 /** What Transaction carries of a plan. Pure. */
 export function transactionPayload({ target, transaction }: Plan): TransactionPayload {
   const { spent, direction, by, digestKey, deadlineAtMs, summary, attempts } = transaction;
-  return { target, spent, direction, by, digestKey, deadlineAtMs, summary, attempts };
+  const { former, crossed } = transaction;
+  return {
+    ...{ target, spent, direction, by, digestKey, deadlineAtMs, summary, attempts },
+    ...(former !== undefined && { former }),
+    ...(crossed !== undefined && { crossed }),
+  };
 }
 
 /** What Revision carries once the plan's transaction is committed at `nowMs`. Pure. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { type ClusterWish, demoStack } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
 
@@ -8,18 +9,11 @@ const member: ClusterWish = { machines: { "cp-0": { controlPlane: true } } };
 
 describe("bad input", function () {
   this.timeout(60_000);
-  let running: Sandbox;
   let sandbox: Sandbox;
 
-  before(async () => {
-    running = await Sandbox.make(member);
-    await running.up();
+  copyForEachTest(member, (copy) => {
+    sandbox = copy;
   });
-  after(() => running.close());
-  beforeEach(() => {
-    sandbox = running.copy();
-  });
-  afterEach(() => sandbox.close());
 
   const checkpoint = () =>
     join(sandbox.state, "pulumi", ".pulumi", "stacks", "capstan", `${demoStack}.json`);
@@ -69,8 +63,9 @@ describe("bad input", function () {
 
   it("in the file of the stack's state is reported, and the file is left alone", async () => {
     writeFileSync(checkpoint(), readFileSync(checkpoint(), "utf8").slice(0, 700));
-    for (const args of [["plan"], ["up", "--yes"]]) {
-      const stderr = await refusesOver(checkpoint(), 1, ...args, "-f", sandbox.manifests);
+    const files = ["-f", sandbox.manifests];
+    for (const args of [["plan", ...files], ["up", "--yes", ...files], ["status"]]) {
+      const stderr = await refusesOver(checkpoint(), 1, ...args);
       assert.ok(
         stderr.includes(`cannot read the state of ${demoStack} in ${checkpoint()}`),
         stderr,

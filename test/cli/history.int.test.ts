@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { userInfo } from "node:os";
+import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { type ClusterWish, demoStack } from "../scenario/manifests.js";
-import { Sandbox } from "../scenario/sandbox.js";
+import type { Sandbox } from "../scenario/sandbox.js";
 
 const planted = "planted-77d1-what-no-plan-shows";
 const controlPlane = { "cp-0": { controlPlane: true } } as const;
@@ -23,12 +24,10 @@ interface Transaction {
 
 describe("capstan history with a real engine", function () {
   this.timeout(120_000);
-  let lived: Sandbox;
   let sandbox: Sandbox;
 
   /** Three revisions, between which a change failed and was taken back. */
-  before(async () => {
-    lived = await Sandbox.make(first);
+  const liveThrough = async (lived: Sandbox) => {
     await lived.up();
     lived.write(second);
     await lived.up();
@@ -37,12 +36,14 @@ describe("capstan history with a real engine", function () {
     await lived.up(1);
     await lived.capstan(0, "local", "fault", "--clear");
     await lived.up();
-  });
-  after(() => lived.close());
-  beforeEach(() => {
-    sandbox = lived.copy();
-  });
-  afterEach(() => sandbox.close());
+  };
+  copyForEachTest(
+    first,
+    (copy) => {
+      sandbox = copy;
+    },
+    liveThrough,
+  );
 
   const transactions = async (): Promise<Transaction[]> => {
     const { stdout } = await sandbox.capstan(0, "history", "--json");
@@ -181,5 +182,14 @@ describe("capstan history with a real engine", function () {
       assert.ok(stdout.length > 100);
       assert.doesNotMatch(stdout + stderr, new RegExp(planted));
     }
+  });
+
+  it("completes numbers: all of them to show, those that are kept to compare and to go to", async () => {
+    const offered = async (...typed: string[]) =>
+      (await sandbox.capstan(0, "__complete", "--", ...typed)).stdout;
+    assert.equal(await offered("history", "show", ""), "5\n4\n3\n2\n1\n");
+    assert.equal(await offered("history", "diff", ""), "5\n4\n2\n1\n");
+    assert.equal(await offered("rollback", "default/demo", "--to", ""), "5\n4\n2\n1\n");
+    assert.equal(await offered("rollback", "default/other", "--to", ""), "");
   });
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { type CloudRow, machineOf } from "../scenario/ledger-judge.js";
 import { type PlanDocument, Sandbox } from "../scenario/sandbox.js";
 
@@ -8,18 +9,11 @@ const stack = "default.quickstart";
 
 describe("the main flow on examples/quickstart", function () {
   this.timeout(120_000);
-  let running: Sandbox;
   let sandbox: Sandbox;
 
-  before(async () => {
-    running = await Sandbox.make({ example: "quickstart" });
-    await running.up();
+  copyForEachTest({ example: "quickstart" }, (copy) => {
+    sandbox = copy;
   });
-  after(() => running.close());
-  beforeEach(() => {
-    sandbox = running.copy();
-  });
-  afterEach(() => sandbox.close());
 
   /** Replaces text in one of the example's files; it has to be there. */
   const edit = (file: string, from: string, to: string): void => {

@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { LocalCloud, type LocalKind } from "../../providers/local/cloud.js";
 import type { JsonObject } from "../../src/api/json.js";
 import { noteCluster } from "../../src/engine/cluster-registry.js";
+import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { type ClusterWish, demoStack } from "../scenario/manifests.js";
-import { Sandbox } from "../scenario/sandbox.js";
+import type { Sandbox } from "../scenario/sandbox.js";
 
 const member: ClusterWish = { machines: { "cp-0": { controlPlane: true } } };
 const pair: ClusterWish = { machines: { ...member.machines, "worker-0": {} } };
@@ -28,20 +29,20 @@ interface SweepDocument {
 
 describe("capstan sweep", function () {
   this.timeout(120_000);
-  let running: Sandbox;
   let sandbox: Sandbox;
   let demoUid: string;
 
-  before(async () => {
-    running = await Sandbox.make(member);
+  const runAndTellUid = async (running: Sandbox) => {
     await running.up();
     demoUid = (await running.planDocument(0)).transaction.clusterUid;
-  });
-  after(() => running.close());
-  beforeEach(() => {
-    sandbox = running.copy();
-  });
-  afterEach(() => sandbox.close());
+  };
+  copyForEachTest(
+    member,
+    (copy) => {
+      sandbox = copy;
+    },
+    runAndTellUid,
+  );
 
   /** Writes a cluster down as one that was made from here. */
   const note = (clusterUid: string, cluster: string) => {
@@ -205,20 +206,30 @@ describe("capstan sweep", function () {
     assert.deepEqual(terminatedAfter(before), []);
   });
 
-  it("deletes nothing while a state cannot be read", async () => {
-    note(dead.uid, dead.cluster);
-    await plant(dead, ...leftovers);
-    writeFileSync(join(sandbox.state, "passphrase"), "another one");
-    const before = sandbox.ledgerEnd();
-    const { stdout } = await sandbox.capstan(1, "sweep", "--yes", "--max-share", "100");
-    assert.match(stdout, /Left alone: 3 resources of default\/gone: default\.demo may record it/);
-    assert.match(stdout, /Stack default\.demo: cannot read the state of default\.demo/);
-    assert.match(
-      stdout,
-      /Nothing to sweep among \d resources .* not everything could be looked at/,
-    );
-    assert.deepEqual(sandbox.mutations(before), []);
-  });
+  const unreadable: { name: string; file: string; text: string }[] = [
+    { name: "be decrypted", file: "passphrase", text: "another one" },
+    {
+      name: "be parsed",
+      file: join("pulumi", ".pulumi", "stacks", "capstan", `${demoStack}.json`),
+      text: '{"version": 3, "checkpoint": {',
+    },
+  ];
+  for (const { name, file, text } of unreadable) {
+    it(`deletes nothing while a state cannot ${name}, and names it`, async () => {
+      note(dead.uid, dead.cluster);
+      await plant(dead, ...leftovers);
+      writeFileSync(join(sandbox.state, file), text);
+      const before = sandbox.ledgerEnd();
+      const { stdout } = await sandbox.capstan(1, "sweep", "--yes", "--max-share", "100");
+      assert.match(stdout, /Left alone: 3 resources of default\/gone: default\.demo may record it/);
+      assert.match(stdout, /Stack default\.demo: cannot read the state of default\.demo/);
+      assert.match(
+        stdout,
+        /Nothing to sweep among \d resources .* not everything could be looked at/,
+      );
+      assert.deepEqual(sandbox.mutations(before), []);
+    });
+  }
 
   it("deletes nothing while the cloud does not answer, and says that it did not look", async () => {
     note(dead.uid, dead.cluster);

@@ -12,6 +12,14 @@ import { assertGolden } from "../support/golden.js";
 const cli = join(repository, "dist", "src", "cli", "main.js");
 const sources = {
   stacks: () => ["default.dev", "default.prod"],
+  transactions: async (named: readonly string[]) =>
+    named.includes("default.many")
+      ? []
+      : [
+          { number: 12, kept: true },
+          { number: 3, kept: false },
+          { number: 1, kept: true },
+        ],
   explainWords: (begun: string) => [`${begun}spec.`, `${begun}metadata.`],
 };
 const program = makeProgram();
@@ -32,7 +40,12 @@ describe("completion", () => {
     { typed: ["env", "default.dev", ""], words: [] },
     { typed: ["history", ""], words: ["show", "diff", "default.dev", "default.prod"] },
     { typed: ["history", "default.dev", "d"], words: ["default.dev", "default.prod"] },
-    { typed: ["history", "show", ""], words: [] },
+    { typed: ["history", "show", ""], words: ["12", "3", "1"] },
+    { typed: ["history", "show", "1"], words: ["12", "1"] },
+    { typed: ["history", "diff", ""], words: ["12", "1"] },
+    { typed: ["history", "diff", "12", ""], words: ["12", "1"] },
+    { typed: ["rollback", "default.prod", "--to", ""], words: ["12", "1"] },
+    { typed: ["rollback", "default.many", "--to", ""], words: [] },
     { typed: ["history", "show", "3", "default.p"], words: ["default.prod"] },
     { typed: ["history", "diff", "3", "5", ""], words: ["default.dev", "default.prod"] },
     { typed: ["local", "machines", ""], words: [] },
@@ -48,11 +61,12 @@ describe("completion", () => {
     { typed: ["unknown", ""], words: [] },
   ];
   for (const { typed, words = [], files = false } of cases) {
-    it(`capstan ${typed.join(" ")}|`, () => assert.deepEqual(complete(...typed), { words, files }));
+    it(`capstan ${typed.join(" ")}|`, async () =>
+      assert.deepEqual(await complete(...typed), { words, files }));
   }
 
-  it("offers every verb and no hidden one", () => {
-    const { words } = complete("");
+  it("offers every verb and no hidden one", async () => {
+    const { words } = await complete("");
     assert.ok(words.includes("plan") && words.includes("completion"));
     assert.ok(words.every((word) => !word.startsWith("_")));
   });

@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type MachineReport, type ResourceReport } from "../../src/cli/describe-report.js";
+import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { demoStack } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
 
@@ -19,18 +20,11 @@ interface Described {
 
 describe("verbs with a real engine", function () {
   this.timeout(120_000);
-  let running: Sandbox;
   let sandbox: Sandbox;
 
-  before(async () => {
-    running = await Sandbox.make({ example: "quickstart" });
-    await running.up();
+  copyForEachTest({ example: "quickstart" }, (copy) => {
+    sandbox = copy;
   });
-  after(() => running.close());
-  beforeEach(() => {
-    sandbox = running.copy();
-  });
-  afterEach(() => sandbox.close());
 
   const describeAll = async (...args: string[]): Promise<Described> => {
     const { stdout } = await sandbox.capstan(0, "describe", ...args, "--json");

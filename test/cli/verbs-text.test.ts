@@ -103,6 +103,20 @@ describe("describe as text", () => {
     assertGolden("describe-machine", machineText(report, one, now));
   });
 
+  it("shows what the node of a machine says that it runs, and since when it is ready", () => {
+    const containerRuntime = { name: "containerd", version: "2.1.5" };
+    const node = { kubelet: "1.33.6", containerRuntime, osImage: "Ubuntu 24.04" };
+    const upgrading = machine("web-0", { node, readySinceMs: now - 2 * minute });
+    const lines = machineText(report, upgrading, now).split("\n");
+    const valueOf = (fact: string) =>
+      lines.find((line) => line.trim().startsWith(`${fact}:`))?.replace(/^.*?: +/, "");
+    assert.equal(valueOf("Kubelet"), "1.34.2");
+    assert.equal(valueOf("Node"), "kubelet 1.33.6, containerd 2.1.5, Ubuntu 24.04");
+    assert.equal(valueOf("Ready since"), "2026-01-02T03:02:05Z (2m ago)");
+    const text = clusterText({ ...report, machines: [upgrading] }, plain, now);
+    assert.match(text, /Machine web-0 +ready +1\.34\.2\n.+Host \S+ .+ 1\.33\.6 /);
+  });
+
   it("shows what is recorded when the cloud is silent", () => {
     const machines = [machine("cp-0", { phase: "unknown" })];
     const silent = { ...report, machines, openTransaction: null, cloudError: "no answer" };

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { type ClusterWish, demoStack, type MachineWish } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
 
@@ -14,18 +15,11 @@ const fleet = (wish: MachineWish = {}): ClusterWish => ({
 
 describe("an apply that fails", function () {
   this.timeout(120_000);
-  let running: Sandbox;
   let sandbox: Sandbox;
 
-  before(async () => {
-    running = await Sandbox.make(fleet());
-    await running.up();
+  copyForEachTest(fleet(), (copy) => {
+    sandbox = copy;
   });
-  after(() => running.close());
-  beforeEach(() => {
-    sandbox = running.copy();
-  });
-  afterEach(() => sandbox.close());
 
   /** Everything that is alive, with its id and its fields. */
   const alive = () => sandbox.alive().map(({ id, name, spec }) => ({ id, name, spec }));
@@ -183,22 +177,22 @@ describe("a first creation that fails", function () {
 
 describe("rollback", function () {
   this.timeout(120_000);
-  let running: Sandbox;
   let sandbox: Sandbox;
 
-  before(async () => {
-    running = await Sandbox.make(fleet());
+  const commitThree = async (running: Sandbox) => {
     await running.up();
     running.write(fleet({ kubelet: "1.34.3" }));
     await running.up();
     running.write({ machines: { "cp-0": member } });
     await running.up();
-  });
-  after(() => running.close());
-  beforeEach(() => {
-    sandbox = running.copy();
-  });
-  afterEach(() => sandbox.close());
+  };
+  copyForEachTest(
+    fleet(),
+    (copy) => {
+      sandbox = copy;
+    },
+    commitThree,
+  );
 
   it("goes to the revision before", async () => {
     const { stdout } = await sandbox.capstan(0, "rollback", "--yes", demoStack);

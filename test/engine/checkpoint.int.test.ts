@@ -8,6 +8,7 @@ import { StackKeys } from "../../src/engine/stack-keys.js";
 import { parseExport, stateOf } from "../../src/engine/state.js";
 import { Workspace } from "../../src/engine/workspace.js";
 import { run } from "../scenario/command.js";
+import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { type ClusterWish, demoStack } from "../scenario/manifests.js";
 import { cleanEnv, Sandbox } from "../scenario/sandbox.js";
 import { failsWith } from "../support/errors.js";
@@ -39,18 +40,11 @@ async function assertReadsLikePulumi(sandbox: Sandbox): Promise<void> {
 
 describe("a state that is read without Pulumi", function () {
   this.timeout(90_000);
-  let running: Sandbox;
   let sandbox: Sandbox;
 
-  before(async () => {
-    running = await Sandbox.make(pair);
-    await running.up();
+  copyForEachTest(pair, (copy) => {
+    sandbox = copy;
   });
-  after(() => running.close());
-  beforeEach(() => {
-    sandbox = running.copy();
-  });
-  afterEach(() => sandbox.close());
 
   const recorded: { name: string; bring(): Promise<void> }[] = [
     { name: "a committed revision", bring: async () => {} },

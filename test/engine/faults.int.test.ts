@@ -1,24 +1,18 @@
 import assert from "node:assert/strict";
+import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { type ClusterWish, demoStack } from "../scenario/manifests.js";
-import { Sandbox } from "../scenario/sandbox.js";
+import type { Sandbox } from "../scenario/sandbox.js";
 
 const pair: ClusterWish = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
 const member: ClusterWish = { machines: { "cp-0": { controlPlane: true } } };
 
 describe("an apply in a cloud that misbehaves", function () {
   this.timeout(90_000);
-  let running: Sandbox;
   let sandbox: Sandbox;
 
-  before(async () => {
-    running = await Sandbox.make(member);
-    await running.up();
+  copyForEachTest(member, (copy) => {
+    sandbox = copy;
   });
-  after(() => running.close());
-  beforeEach(() => {
-    sandbox = running.copy();
-  });
-  afterEach(() => sandbox.close());
 
   const assertFinished = async () => {
     await sandbox.plan(0);

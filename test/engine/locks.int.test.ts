@@ -3,27 +3,21 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
 import type { Command } from "../scenario/command.js";
+import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { type ClusterWish, demoStack } from "../scenario/manifests.js";
-import { Sandbox } from "../scenario/sandbox.js";
+import type { Sandbox } from "../scenario/sandbox.js";
 
 const member: ClusterWish = { machines: { "cp-0": { controlPlane: true } } };
 const pair: ClusterWish = { machines: { ...member.machines, "worker-0": {} } };
 
 describe("the locks on a stack", function () {
   this.timeout(60_000);
-  let running: Sandbox;
   let sandbox: Sandbox;
 
-  before(async () => {
-    running = await Sandbox.make(member);
-    await running.up();
-  });
-  after(() => running.close());
-  beforeEach(() => {
-    sandbox = running.copy();
+  copyForEachTest(member, (copy) => {
+    sandbox = copy;
     sandbox.write(pair);
   });
-  afterEach(() => sandbox.close());
 
   const hang = (): Promise<Command> =>
     sandbox.startHanging({ call: "create", mode: "hangAfter", name: "worker-0" });

@@ -2,27 +2,28 @@ import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { prunePulumiHistory } from "../../src/engine/pulumi-history.js";
+import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { demoStack } from "../scenario/manifests.js";
-import { Sandbox } from "../scenario/sandbox.js";
+import type { Sandbox } from "../scenario/sandbox.js";
 import { scratchFolder } from "../support/scratch.js";
 
 const stampOf = (name: string): string => /\d{16,}/.exec(name)?.[0] ?? name;
 
 describe("Pulumi's history of a stack", function () {
   this.timeout(60_000);
-  let made: Sandbox;
   let sandbox: Sandbox;
 
-  before(async () => {
-    made = await Sandbox.make({ machines: { "cp-0": { controlPlane: true }, "worker-0": {} } });
+  const runAndRefresh = async (made: Sandbox) => {
     await made.up();
     await made.plain(0, "refresh", demoStack, "--yes", "--skip-preview");
-  });
-  after(() => made.close());
-  beforeEach(() => {
-    sandbox = made.copy();
-  });
-  afterEach(() => sandbox.close());
+  };
+  copyForEachTest(
+    { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } },
+    (copy) => {
+      sandbox = copy;
+    },
+    runAndRefresh,
+  );
 
   const folder = (kind: string) =>
     join(sandbox.state, "pulumi", ".pulumi", kind, "capstan", demoStack);

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type GraphNode, keyOf, nodeKey } from "../../src/graph/graph.js";
 import { renderGraphs } from "../../src/graph/render.js";
-import { makePlan } from "../../src/plan/plan.js";
-import { emptyState } from "../../src/plan/target.js";
+import { firstPlan } from "../support/first-plan.js";
 import { assertGolden } from "../support/golden.js";
 import {
   cluster,
@@ -24,27 +23,12 @@ const resource = (name: string, more: Partial<GraphNode> = {}): GraphNode => ({
 });
 
 function compiled(): GraphNode[] {
-  const { target } = makePlan({
-    wish: {
-      kind: "objects",
-      desired: desiredOf([
-        cluster(),
-        machine("cp-0", { controlPlane: "1.34.2" }),
-        machineDeployment("workers", 2),
-      ]),
-    },
-    provider: localProvider(),
-    prior: emptyState,
-    sightings: new Map(),
-    strangers: [],
-    newClusterUid: "uid",
-    nowMs: 0,
-    owner: "files",
-    direction: "forward",
-    by: "user@host",
-    deadlineMs: 60_000,
-  });
-  return [...target.nodes];
+  const desired = desiredOf([
+    cluster(),
+    machine("cp-0", { controlPlane: "1.34.2" }),
+    machineDeployment("workers", 2),
+  ]);
+  return [...firstPlan(desired, localProvider()).target.nodes];
 }
 
 describe("renderGraphs", () => {

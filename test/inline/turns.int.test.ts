@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
+import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { type ClusterWish, demoStack } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
 
@@ -9,18 +10,11 @@ const pair: ClusterWish = { machines: { "cp-0": { controlPlane: true }, "worker-
 
 describe("capstan and a plain pulumi in turns on one stack", function () {
   this.timeout(120_000);
-  let running: Sandbox;
   let sandbox: Sandbox;
 
-  before(async () => {
-    running = await Sandbox.make(pair);
-    await running.up();
+  copyForEachTest(pair, (copy) => {
+    sandbox = copy;
   });
-  after(() => running.close());
-  beforeEach(() => {
-    sandbox = running.copy();
-  });
-  afterEach(() => sandbox.close());
 
   it("see no change in what the other one made", async () => {
     await sandbox.plain(0, "preview", demoStack, "--expect-no-changes");

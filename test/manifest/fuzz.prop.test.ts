@@ -7,9 +7,8 @@ import { makeProviders } from "../../providers/index.js";
 import { isCapstanError } from "../../src/api/error.js";
 import { readDesired } from "../../src/manifest/desired.js";
 import type { Desired } from "../../src/api/types.js";
-import { makePlan } from "../../src/plan/plan.js";
-import { emptyState } from "../../src/plan/target.js";
 import { systemClock } from "../../src/provider/clock.js";
+import { firstPlan } from "../support/first-plan.js";
 
 const examples = join(fileURLToPath(import.meta.url), "..", "..", "..", "..", "examples");
 const seeds = ["quickstart/cluster.yaml", "quickstart/workers.yaml", "broken/machine.yaml"].map(
@@ -128,19 +127,7 @@ function planned(desired: Desired): number {
   const provider = providers[0];
   assert.ok(provider !== undefined);
   try {
-    const plan = makePlan({
-      wish: { kind: "objects", desired },
-      provider,
-      prior: emptyState,
-      sightings: new Map(),
-      strangers: [],
-      newClusterUid: "uid",
-      nowMs: 0,
-      owner: "files",
-      direction: "forward",
-      by: "user@host",
-      deadlineMs: 60_000,
-    });
+    const plan = firstPlan(desired, provider);
     assert.ok(plan.target.nodes.length > 0);
   } catch (error) {
     assert.ok(isCapstanError(error), String(error));

@@ -176,6 +176,56 @@ const cases: readonly Case[] = [
     ],
   },
   {
+    name: "an update policy that there is not",
+    texts: [
+      changed(
+        cluster,
+        "name: prod",
+        "name: prod, annotations: { capstan.dev/update-policy: inPlace }",
+      ),
+      changed(
+        machine,
+        "name: m,",
+        "name: m, annotations: { capstan.dev/update-policy: replaceonly, example.com/x: y },",
+      ),
+      changed(
+        set,
+        "{ set: s } }\n    spec",
+        "{ set: s }, annotations: { capstan.dev/update-policy: x } }\n    spec",
+      ),
+    ],
+    want: [
+      [
+        "NOT_ALLOWED",
+        'f.yaml:3:40: error: Cluster default/prod: metadata.annotations.capstan.dev/update-policy: "inPlace" is no update policy\n  hint: one of preferInPlace, inPlaceOnly, replaceOnly',
+      ],
+      [
+        "NOT_ALLOWED",
+        'f.yaml:14:37: error: Machine default/m: metadata.annotations.capstan.dev/update-policy: "replaceonly" is no update policy\n  hint: did you mean replaceOnly?',
+      ],
+      [
+        "NOT_ALLOWED",
+        'f.yaml:26:52: error: MachineSet default/s: spec.template.metadata.annotations.capstan.dev/update-policy: "x" is no update policy\n  hint: one of preferInPlace, inPlaceOnly, replaceOnly',
+      ],
+    ],
+  },
+  {
+    name: "an annotation of ours that nobody knows",
+    texts: [
+      changed(
+        cluster,
+        "name: prod",
+        "name: prod, annotations: { capstan.dev/updatepolicy: inPlaceOnly }",
+      ),
+    ],
+    want: [
+      [
+        "FIELD_UNKNOWN",
+        'f.yaml:3:40: error: Cluster default/prod: metadata.annotations.capstan.dev/updatepolicy: unknown annotation "capstan.dev/updatepolicy"\n  hint: known: capstan.dev/update-policy',
+      ],
+    ],
+  },
+  {
     name: "roles that contradict the versions",
     texts: [cluster, changed(member, "spec:\n", "spec:\n  roles: [Node]\n")],
     want: [

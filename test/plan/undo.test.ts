@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { verdictByField } from "../../src/provider/fields.js";
 import type { Plan } from "../../src/plan/plan.js";
-import { crossingHosts, refuseBeyond, undoText } from "../../src/plan/undo.js";
+import { refuseBeyond, undoText } from "../../src/plan/undo.js";
 import { failsWith } from "../support/errors.js";
 import { cluster, desiredOf, localProvider, machine, type Manifest } from "../support/manifests.js";
 import { PretendEngine } from "../support/pretend-engine.js";
-import { targetOf } from "../support/recorded-history.js";
 
 const member = machine("cp", { controlPlane: "1.34.2" });
 const worker = machine("web", { diskGib: 20 });
@@ -133,42 +132,6 @@ describe("how each step of a plan can be taken back", () => {
     const plan = await engine.plan(desiredOf([cluster(), tagged]));
     assert.deepEqual(answers(plan), ["update LocalHost/web-#-1: reversible"]);
   });
-});
-
-describe("hosts with which a transaction crosses its point of no return", () => {
-  const target = (...versions: string[]) =>
-    targetOf([
-      cluster(),
-      ...versions.map((controlPlane, index) => machine(`cp-${index}`, { controlPlane })),
-      machine("web"),
-    ]);
-  const cases = [
-    { name: "none of a first creation", from: undefined, to: ["1.35.0"], want: [] },
-    { name: "none without a control plane before", from: [], to: ["1.35.0"], want: [] },
-    { name: "none of the same minor version", from: ["1.34.2"], to: ["1.34.9"], want: [] },
-    { name: "none of an older one", from: ["1.35.0"], to: ["1.34.2"], want: [] },
-    {
-      name: "each of a newer one",
-      from: ["1.34.2"],
-      to: ["1.35.0", "1.35.1"],
-      want: ["cp-0", "cp-1"],
-    },
-    {
-      name: "none that one member had reached before",
-      from: ["1.34.2", "1.35.0"],
-      to: ["1.35.0", "1.35.0"],
-      want: [],
-    },
-  ];
-  for (const { name, from, to, want } of cases) {
-    it(name, () => {
-      const crossing = crossingHosts(target(...to), from && target(...from));
-      assert.deepEqual(
-        crossing.map((key) => key.replace(/^LocalHost\/(.*)-[0-9a-f]{8}-1$/, "$1")),
-        want,
-      );
-    });
-  }
 });
 
 describe("what --require allows", () => {

@@ -41,6 +41,20 @@ function withCalls(
   };
 }
 
+/** A host that says something else about itself whenever it is looked at. */
+function withObserved(
+  good: InfrastructureProvider,
+  more: (ctx: CallContext) => Partial<Observed>,
+): InfrastructureProvider {
+  return withCalls(good, {
+    locate: async (ctx, who, id) => {
+      const presence = await handlerOf(good).locate(ctx, who, id);
+      if (presence.found !== "one") return presence;
+      return { found: "one", resource: { ...presence.resource, ...more(ctx) } };
+    },
+  });
+}
+
 async function allOwned(
   provider: InfrastructureProvider,
   ctx: CallContext,
@@ -86,6 +100,7 @@ const cases = {
   foreign: "leaves what is not ours alone",
   unknown: "does not guess when the cloud gives no answer",
   inventory: "lists all that carries its marks, and nothing else",
+  readiness: "says since when a host is ready and what its node runs, or nothing",
   owned: "lists what every cluster owns, with its age where it tells one",
   verdict: "judges changes purely, and the same each time",
   generation: "names generations by what cannot change in place",
@@ -299,6 +314,18 @@ const mutations: readonly Mutation[] = [
     }),
     fails: [cases.owned],
   },
+  ...(
+    [
+      ["tells since when in seconds", (ctx) => ({ readySinceMs: ctx.clock.now() / 1000 })],
+      ["is ready anew with each look", (ctx) => ({ readySinceMs: ctx.clock.now() })],
+      ["has a node that runs something else", () => ({ node: { kubelet: "1.30.0" } })],
+      ["keeps the time in its status", (ctx) => ({ status: { seenMs: ctx.clock.now() } })],
+    ] satisfies [string, (ctx: CallContext) => Partial<Observed>][]
+  ).map(([name, more]): Mutation => ({
+    name: `a host ${name}`,
+    break: (good) => withObserved(good, more),
+    fails: [cases.readiness],
+  })),
   {
     name: "verdict takes an unknown value for the same",
     break: (good) => ({

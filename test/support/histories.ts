@@ -4,6 +4,7 @@ import { canonicalJson, type Json, type JsonObject, sameJson } from "../../src/a
 import { isRef, keyOf, resolveRefs } from "../../src/graph/graph.js";
 import { canServe } from "../../src/plan/judge.js";
 import { cloudResources, type PriorState, type Target } from "../../src/plan/target.js";
+import type { AnyObject, Desired } from "../../src/api/types.js";
 import type { RunEvent } from "../../src/engine/run.js";
 import type { Observed } from "../../src/provider/port.js";
 import { testCluster } from "./manifests.js";
@@ -171,8 +172,8 @@ function tellTo(trace: (line: string) => void): (event: RunEvent) => void {
 class Life {
   readonly breaches: string[] = [];
   private lastWish: Fleet | undefined;
-  private callsBefore = 0;
-  private passesBeforeLastUp = 0;
+  /** Since the last commit: how far the calls had come, and the newest control plane of the revision. */
+  private base = { revision: 0, calls: 0, minor: -Infinity };
   private readonly planted: Observed[] = [];
 
   constructor(
@@ -211,18 +212,27 @@ class Life {
     // Nobody starts the next command before listings show what the last one has done.
     engine.clock.advance(timing.listingLagMs);
     const before = engine.prior;
-    this.callsBefore = engine.calls.length;
     if (verb === "rollback") {
       this.trace("capstan rollback");
       const outcome = await engine.rollback(during);
-      this.judge(outcome, before);
-      return outcome;
+      return this.judged(outcome, before);
     }
     this.lastWish = fleet;
-    this.passesBeforeLastUp = engine.cloud.passes;
     this.trace("capstan up");
     const outcome = await engine.up(desiredFleet(fleet), during);
+    return this.judged(outcome, before, fleet);
+  }
+
+  private judged(outcome: Outcome, before: PriorState, fleet?: Fleet): Outcome {
     this.judge(outcome, before, fleet);
+    const { prior, calls } = this.engine;
+    const { number = 0, target } = prior.revision ?? {};
+    if (number !== this.base.revision) {
+      const minors = (target?.machines ?? []).map(({ spec }) =>
+        minorOf(spec.versions.controlPlane),
+      );
+      this.base = { revision: number, calls: calls.length, minor: Math.max(...minors) };
+    }
     return outcome;
   }
 
@@ -230,12 +240,27 @@ class Life {
   async quietly(verb: Command["verb"], fleet: Fleet): Promise<void> {
     const outcome = await this.run(verb, fleet, []);
     if (verb === "rollback" && isRefusal(outcome)) return;
+    if (verb === "up" && isRefusal(outcome)) return this.goOn();
     const wanted = verb === "up" ? "done" : "rolledBack";
     if (outcome.kind !== wanted) {
       this.blame(`an undisturbed ${verb} ended: ${outcomeText(outcome)}`);
     } else if (verb === "up" && !(await this.engine.plan(desiredFleet(fleet))).empty) {
       this.blame("a plan is not empty after it was applied");
     }
+  }
+
+  /** An older control plane is refused with reason only; then there is the way forward. */
+  private async goOn(): Promise<void> {
+    const { engine } = this;
+    if (this.crossings().crossed.size === 0) {
+      this.blame("an up was refused before any point of no return");
+    }
+    const objects = engine.prior.transaction?.target.objects ?? [];
+    this.trace("capstan up, on with what is open");
+    const outcome = await engine.up(desiredIn(objects));
+    this.judged(outcome, engine.prior);
+    if (outcome.kind !== "done")
+      this.blame(`an undisturbed up toward what is open ended: ${outcomeText(outcome)}`);
   }
 
   /** Recovery, and that nothing is left to do afterwards. */
@@ -278,7 +303,7 @@ class Life {
     if (revision !== undefined) {
       this.mustBe(textOf(revision.target.objects), revision.target);
       this.mustHaveSpared(before);
-      this.mustNotHaveCrossed(revision.target);
+      this.mustNotHaveCrossed();
       return;
     }
     for (const { id } of engine.alive()) this.blame(`${id} is left of a first creation`);
@@ -287,10 +312,10 @@ class Life {
 
   /** A rollback deletes no host that could have gone on to serve: its data would be lost. */
   private mustHaveSpared({ resources, revision }: PriorState): void {
-    const { provider, cloud, calls } = this.engine;
+    const { provider, cloud, calls, callsAtRollback } = this.engine;
     const hosts = new Set(revision?.target.machines.map(({ host }) => host));
     const ids = new Map(resources.map(({ key, id }) => [key, id]));
-    for (const { call, key, id } of calls.slice(this.callsBefore)) {
+    for (const { call, key, id } of calls.slice(callsAtRollback)) {
       if (call !== "delete" || !hosts.has(key) || ids.get(key) !== id) continue;
       const node = revision?.target.nodes.find((one) => keyOf(one) === key);
       const wanted = resolveRefs(node?.spec ?? {}, ({ $ref }) => ids.get($ref) ?? null);
@@ -299,19 +324,23 @@ class Life {
     }
   }
 
-  /** Beyond its point of no return a transaction goes forward only; another wish is another one. */
-  private mustNotHaveCrossed({ machines }: Target): void {
-    const before = machines.map(({ spec }) => minorOf(spec.versions.controlPlane));
-    const newest = Math.max(...before);
-    const crossed = new Set<string>();
-    const calls = this.engine.calls.filter(({ pass }) => pass > this.passesBeforeLastUp);
-    for (const { call, id, key, spec } of calls) {
-      const minor = minorOf(spec?.["controlPlane"]);
-      if (newest > -Infinity && minor > newest) crossed.add(id);
-      else if (crossed.has(id) && (call === "delete" || minor > -Infinity)) {
-        this.blame(`${key} was taken back from beyond its point of no return`);
-      }
+  /** Beyond a point of no return there is only forward, whatever is wished for instead. */
+  private mustNotHaveCrossed(): void {
+    for (const key of this.crossings().takenBack) {
+      this.blame(`${key} was taken back from beyond its point of no return`);
     }
+  }
+
+  /** Hosts that were given a newer control plane since the last commit, and those that lost it again. */
+  private crossings(): { readonly crossed: Set<string>; readonly takenBack: string[] } {
+    const crossed = new Set<string>();
+    const takenBack: string[] = [];
+    for (const { call, id, key, spec } of this.engine.calls.slice(this.base.calls)) {
+      const minor = minorOf(spec?.["controlPlane"]);
+      if (this.base.minor > -Infinity && minor > this.base.minor) crossed.add(id);
+      else if (crossed.has(id) && (call === "delete" || minor > -Infinity)) takenBack.push(key);
+    }
+    return { crossed, takenBack };
   }
 
   /** Cloud, state and revision agree in existence and content, and are what is wanted. */
@@ -366,7 +395,20 @@ function contentOf({ machines, nodes }: Target): string {
   );
 }
 
-/** A rollback that has nothing to take back, or must not any more. */
+function desiredIn(objects: Target["objects"]): Desired {
+  const of = <K extends AnyObject["kind"]>(kind: K) =>
+    objects.filter((one): one is Extract<AnyObject, { kind: K }> => one.kind === kind);
+  const [cluster] = of("Cluster");
+  if (cluster === undefined) throw new Error("a target holds its Cluster");
+  return {
+    cluster,
+    machines: of("Machine"),
+    machineSets: of("MachineSet"),
+    machineDeployments: of("MachineDeployment"),
+  };
+}
+
+/** A command that has nothing to take back, or must not any more. */
 function isRefusal(outcome: Outcome): boolean {
   return outcome.kind === "broke" && outcome.error.code === "NOT_REVERSIBLE";
 }

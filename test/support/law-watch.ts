@@ -39,6 +39,8 @@ export class LawWatch {
   private readonly named = new Set<NodeKey>();
   private readonly abandoned = new Set<string>();
   private readonly unknown = new Set<string>();
+  /** Hosts that may go before the commit: of what comes and goes in waves. */
+  private readonly early = new Set<NodeKey>();
 
   blame(law: Law, what: string): void {
     this.violations.push(`${law}: ${what}`);
@@ -46,13 +48,17 @@ export class LawWatch {
 
   /** A new command begins: only what it shows itself may be done from now on. */
   beginCommand({ pending, transaction }: PriorState): void {
-    for (const set of [this.shown, this.named, this.abandoned, this.unknown]) set.clear();
+    for (const set of [this.shown, this.named, this.abandoned, this.unknown, this.early])
+      set.clear();
     for (const { key } of pending) this.named.add(key);
     if (transaction !== undefined) this.name(transaction.target.nodes);
   }
 
   /** Whoever asked for the command has seen this plan. */
-  show({ steps, abandoned, target, transaction }: Plan): void {
+  show({ steps, abandoned, target, transaction, leaving }: Plan): void {
+    for (const { host, controlPlane, owner } of leaving) {
+      if (controlPlane || owner?.machineDeployment !== undefined) this.early.add(host);
+    }
     for (const { kind, key } of steps) this.shown.add(`${kind} ${key}`);
     for (const { id } of abandoned) this.abandoned.add(id);
     this.name(target.nodes);
@@ -61,6 +67,11 @@ export class LawWatch {
 
   isShown(call: CloudCall["call"], key: NodeKey): boolean {
     return this.shown.has(`${call} ${key}`);
+  }
+
+  /** Members make room for one another, and so do the machines of a deployment; nothing else does. */
+  mayGoEarly(key: NodeKey): boolean {
+    return this.early.has(key);
   }
 
   answered(who: Identity, presence: Presence): void {

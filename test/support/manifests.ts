@@ -4,6 +4,7 @@ import { LocalProvider } from "../../providers/local/provider.js";
 import { localApiVersion } from "../../providers/local/specs.js";
 import { apiVersion, clusterNameLabel } from "../../src/api/schema.js";
 import type { Desired } from "../../src/api/types.js";
+import { updatePolicyAnnotation } from "../../src/api/update-policy.js";
 import { readDesired } from "../../src/manifest/desired.js";
 import { diagnosticText } from "../../src/manifest/diagnostic.js";
 import { FakeClock } from "./fake-clock.js";
@@ -16,6 +17,7 @@ export interface ClusterShape {
   readonly cidr?: string;
   readonly machineQuota?: number;
   readonly bootMs?: number;
+  readonly joinMs?: number;
 }
 
 /** What the tests vary about a Machine. */
@@ -25,6 +27,8 @@ export interface MachineShape {
   readonly zone?: string;
   readonly diskGib?: number;
   readonly tags?: Readonly<Record<string, string>>;
+  readonly bootMs?: number;
+  readonly joinMs?: number;
   readonly kubelet?: string;
   /** A version makes it a control-plane member. */
   readonly controlPlane?: string;
@@ -33,7 +37,7 @@ export interface MachineShape {
 export const testCluster = "prod";
 
 export function cluster(shape: ClusterShape = {}): Manifest {
-  const { name = testCluster, cidr, machineQuota, bootMs } = shape;
+  const { name = testCluster, cidr, machineQuota, bootMs, joinMs } = shape;
   return {
     apiVersion,
     kind: "Cluster",
@@ -51,6 +55,7 @@ export function cluster(shape: ClusterShape = {}): Manifest {
           networkCidr: cidr,
           machineQuota,
           bootMs,
+          joinMs,
         }),
       },
     },
@@ -76,6 +81,15 @@ export function machineDeployment(
   shape: MachineShape = {},
 ): Manifest {
   return setOf("MachineDeployment", name, replicas, shape);
+}
+
+/** The object with an update policy of its own. */
+export function asking(policy: string, manifest: Manifest): Manifest {
+  const metadata = manifest["metadata"] as Manifest;
+  return {
+    ...manifest,
+    metadata: { ...metadata, annotations: { [updatePolicyAnnotation]: policy } },
+  };
 }
 
 /** Pure parts only: the cloud behind it is never opened. */

@@ -4,7 +4,6 @@ import type { Desired } from "../../src/api/types.js";
 import { type ApplyResult, applyPlan, planRecorded, takeBack } from "../../src/engine/apply.js";
 import { encodePayload } from "../../src/engine/codec.js";
 import type { StackEngine } from "../../src/engine/engine.js";
-import { aliveKeys, look } from "../../src/engine/look.js";
 import { settleLastCalls } from "../../src/engine/recover.js";
 import type { RunEvent } from "../../src/engine/run.js";
 import { callContext } from "../../src/engine/session.js";
@@ -13,7 +12,6 @@ import { survey } from "../../src/engine/survey.js";
 import { isOpen, type Plan } from "../../src/plan/plan.js";
 import type { PriorState, RecordedResource } from "../../src/plan/target.js";
 import type { InfrastructureProvider, Observed } from "../../src/provider/port.js";
-import { crossed } from "../../src/transaction/lifecycle.js";
 import type { Payloads } from "../../src/transaction/pass.js";
 import { revisionPayload, transactionPayload } from "../../src/transaction/payloads.js";
 import { FakeClock } from "./fake-clock.js";
@@ -74,6 +72,8 @@ export class PretendEngine {
   /** The process of the last command: how far it got. */
   lastProcess = new CommandProcess();
   private unsettled = false;
+  /** How many calls there had been when the last rollback began. */
+  callsAtRollback = 0;
 
   constructor(private readonly setup: EngineSetup = {}) {
     const { provider = localProvider(), traits = plainWorld } = setup;
@@ -132,9 +132,7 @@ export class PretendEngine {
       { ...prior, foreign: [] },
       { ...occasion, provider, clock, stop, direction: "forward" },
     );
-    const scope = { cluster: plan.cluster, clusterUid: transaction.clusterUid };
-    const seen = await look(provider, callContext(clock, stop), scope, prior);
-    return crossed({ plan, alive: aliveKeys(seen) }) === undefined;
+    return plan.crossed.length === 0;
   }
 
   /** Applies what is wanted, which has to succeed at once. Returns the plan. */
@@ -222,7 +220,9 @@ export class PretendEngine {
       stop: process.stop.signal,
       report: (event: RunEvent) => {
         this.setup.tell?.(event);
-        if ("plan" in event) this.cloud.watch.show(event.plan);
+        if (!("plan" in event)) return;
+        this.cloud.watch.show(event.plan);
+        this.callsAtRollback = this.calls.length;
       },
     };
   }

@@ -3,7 +3,6 @@ import { sameJson, type Json, type JsonObject } from "../../src/api/json.js";
 import {
   type DynamicResource,
   type Properties,
-  providerProperty,
   UnfinishedResource,
 } from "../../src/dynamic/protocol.js";
 import { decodeRecord } from "../../src/engine/codec.js";
@@ -23,7 +22,9 @@ import { revisionKey, transactionKey } from "../../src/transaction/pass.js";
 import type { PassProgram, Registration } from "../../src/transaction/registration.js";
 import type { Activity } from "./law-watch.js";
 import type { CommandProcess } from "./mishaps.js";
+import { activityOf, holdAgainstLaws } from "./pass-laws.js";
 import type { PretendCloud } from "./pretend-cloud.js";
+import { plainly, recordOf, sameOrder, urnOf, withoutProvider } from "./pretend-records.js";
 
 /** What survives every command: the checkpoint of one stack. */
 export interface Checkpoint {
@@ -66,7 +67,7 @@ export class PretendPulumi implements StackEngine {
   async pass(_stack: string, program: PassProgram, session: HandlerSession): Promise<PulumiResult> {
     this.cloud.passes += 1;
     return this.running(activityOf(program), session, async () => {
-      this.holdAgainstLaws(program);
+      holdAgainstLaws(program, this.checkpoint.resources, this.cloud.watch);
       const done = await this.registerAll(program.registrations, session);
       const doomed = this.checkpoint.resources.filter(({ key }) => !done.has(key));
       await this.deleteAll(doomed, session);
@@ -324,22 +325,6 @@ export class PretendPulumi implements StackEngine {
       this.cloud.activity = "recovery";
     }
   }
-
-  private holdAgainstLaws(program: PassProgram): void {
-    const { watch } = this.cloud;
-    for (const defect of orderDefects(program)) watch.blame("order", defect);
-    const registered = new Set(program.registrations.map(({ key }) => key));
-    const doomed = this.checkpoint.resources.filter(
-      ({ key, type }) => type === "resource" && !registered.has(key),
-    );
-    for (const { key } of doomed) {
-      const isCommit = activityOf(program) === "commit";
-      if (!isCommit) watch.blame("law 8: admitted", `${key} is deleted before the commit`);
-      else if (!watch.isShown("delete", key)) {
-        watch.blame("law 8: admitted", `${key} is deleted, which no plan admitted`);
-      }
-    }
-  }
 }
 
 /** A checkpoint in our terms, as an export would give it. */
@@ -392,63 +377,4 @@ interface Made {
   readonly id: string;
   readonly outs: Properties;
   readonly unfinished: boolean;
-}
-
-function recordOf(
-  { key, type, kind, name, parent, secretInputs, dependsOn }: Registration,
-  made: {
-    readonly id?: string;
-    readonly inputs: JsonObject;
-    readonly outputs: JsonObject;
-    readonly unfinished?: boolean;
-  },
-): RecordedResource {
-  return {
-    ...{ urn: urnOf(key), key, type, kind, name },
-    ...(parent !== undefined && { parent }),
-    ...(made.id !== undefined && { id: made.id }),
-    ...{ inputs: made.inputs, secretInputs, outputs: withoutProvider(made.outputs), dependsOn },
-    ...{ unfinished: made.unfinished ?? false, deleting: false },
-  };
-}
-
-function urnOf(key: NodeKey): string {
-  return `urn:pulumi:stack::capstan::${key.replace("/", "::")}`;
-}
-
-/** A commit is what registers a Revision of its Transaction's number. */
-function activityOf({ registrations }: PassProgram): Activity {
-  const [transaction] = registrations;
-  const last = registrations.at(-1);
-  const isCommit =
-    last?.key === revisionKey && last.inputs["number"] === transaction?.inputs["number"];
-  return isCommit ? "commit" : "change";
-}
-
-function orderDefects({ registrations }: PassProgram): string[] {
-  const keys = registrations.map(({ key }) => key);
-  const before = new Set<NodeKey>();
-  const defects: string[] = [];
-  for (const { key, parent, dependsOn } of registrations) {
-    const needed = [...dependsOn, ...(parent === undefined ? [] : [parent])];
-    if (before.has(key)) defects.push(`${key} is registered twice`);
-    if (!needed.every((one) => before.has(one))) defects.push(`${key} comes too early`);
-    before.add(key);
-  }
-  if (keys[0] !== transactionKey) defects.push(`${keys[0] ?? "nothing"} comes before Transaction`);
-  if (before.has(revisionKey) && keys.at(-1) !== revisionKey) defects.push("Revision is not last");
-  return defects;
-}
-
-function withoutProvider({ [providerProperty]: _provider, ...properties }: Properties): JsonObject {
-  return properties;
-}
-
-function sameOrder(left: readonly RecordedResource[], right: readonly RecordedResource[]): boolean {
-  return left.every((one, index) => one === right[index]);
-}
-
-/** A record as plain JSON, for comparing. */
-function plainly({ key, inputs, outputs, dependsOn, parent }: RecordedResource): JsonObject {
-  return { key, inputs, outputs, dependsOn: [...dependsOn], parent: parent ?? null };
 }

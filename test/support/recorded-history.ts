@@ -1,5 +1,4 @@
 import { entryOf, historyWith } from "../../src/plan/history.js";
-import { makePlan } from "../../src/plan/plan.js";
 import {
   type ChangeSummary,
   type Direction,
@@ -11,25 +10,14 @@ import {
   type Target,
   type TransactionRecord,
 } from "../../src/plan/target.js";
+import { firstPlan } from "./first-plan.js";
 import { desiredOf, localProvider, type Manifest } from "./manifests.js";
 
 const minute = 60_000;
 
 /** Where a first creation of the objects would lead. */
 export function targetOf(objects: readonly Manifest[]): Target {
-  return makePlan({
-    wish: { kind: "objects", desired: desiredOf(objects) },
-    provider: localProvider(),
-    prior: emptyState,
-    sightings: new Map(),
-    strangers: [],
-    newClusterUid: "5a1b",
-    nowMs: 0,
-    owner: "files",
-    direction: "forward",
-    by: "ann@laptop",
-    deadlineMs: minute,
-  }).target;
+  return firstPlan(desiredOf(objects), localProvider()).target;
 }
 
 interface Step {

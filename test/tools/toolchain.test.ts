@@ -5,8 +5,11 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -141,6 +144,64 @@ describe("pulumi toolchain", () => {
       writeFileSync(bin, `#!/bin/sh\n: > '${join(scratch, "started")}'\n`);
       assert.equal(findPulumi(env)?.origin, "cache");
       assert.ok(!existsSync(join(scratch, "started")));
+    });
+
+    describe("asks a program for its version", () => {
+      /** Of a size that only Pulumi itself has; notes each time that it is run. */
+      const writeBig = (folder: string, version = "v3.259.0"): string => {
+        writePulumi(folder, version);
+        writeFileSync(
+          join(folder, "pulumi"),
+          `#!/bin/sh\necho run >> '${join(scratch, "runs")}'\necho '${version}'\nexit\n`,
+        );
+        truncateSync(join(folder, "pulumi"), 30_000_000);
+        return folder;
+      };
+      const runs = () => readFileSync(join(scratch, "runs"), "utf8").trim().split("\n").length;
+
+      it("once", () => {
+        const PATH = writeBig(join(scratch, "on-path"));
+        for (let time = 0; time < 3; time += 1) {
+          assert.equal(findPulumi({ ...env, PATH })?.binDir, PATH);
+        }
+        assert.equal(runs(), 1);
+      });
+
+      it("again once it was replaced, with the same size and time too", () => {
+        const PATH = writeBig(join(scratch, "on-path"));
+        const bin = join(PATH, "pulumi");
+        assert.equal(findPulumi({ ...env, PATH })?.origin, "PATH");
+        const { atime, mtime } = statSync(bin);
+        writeBig(PATH, "v3.100.0");
+        utimesSync(bin, atime, mtime);
+        assert.equal(findPulumi({ ...env, PATH }), undefined);
+        assert.equal(runs(), 2);
+      });
+
+      it("each time, if it may be a shim", () => {
+        const PATH = writeBig(join(scratch, "on-path"));
+        truncateSync(join(PATH, "pulumi"), 1_000_000);
+        findPulumi({ ...env, PATH });
+        findPulumi({ ...env, PATH });
+        assert.equal(runs(), 2);
+      });
+
+      it("each time, if nothing can be remembered", () => {
+        const PATH = writeBig(join(scratch, "on-path"));
+        writeFileSync(cache, "no folder");
+        assert.equal(findPulumi({ ...env, PATH })?.origin, "PATH");
+        assert.equal(findPulumi({ ...env, PATH })?.origin, "PATH");
+        assert.equal(runs(), 2);
+      });
+
+      it("again, if what is remembered is damaged", () => {
+        const PATH = writeBig(join(scratch, "on-path"));
+        findPulumi({ ...env, PATH });
+        writeFileSync(join(cache, "pulumi-versions.json"), '{"');
+        assert.equal(findPulumi({ ...env, PATH })?.origin, "PATH");
+        assert.equal(findPulumi({ ...env, PATH })?.origin, "PATH");
+        assert.equal(runs(), 2);
+      });
     });
 
     const versions = [

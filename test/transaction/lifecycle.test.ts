@@ -5,7 +5,6 @@ import type { Plan } from "../../src/plan/plan.js";
 import type { PendingOperation, PriorState, RecordedResource } from "../../src/plan/target.js";
 import {
   type Action,
-  crossed,
   type Situation,
   type Standing,
   standingOf,
@@ -30,8 +29,7 @@ function situationOf(plan: Plan, prior: PriorState, changed: Partial<Situation> 
     prior,
     shown: new Set(plan.steps.map(({ kind, key }) => `${kind} ${key}`)),
     done: new Set(),
-    ready: new Set(hosts),
-    alive: new Set(hosts),
+    available: new Set(hosts),
     nowMs: plan.transaction.startedAtMs,
     unsettled: false,
     openAtLastFailure: Number.POSITIVE_INFINITY,
@@ -67,6 +65,7 @@ async function killed(
   return engine;
 }
 
+const crossed = [{ machine: "cp", host: nodeKey("LocalHost", "cp"), version: "1.35.0" }];
 const afterBegin: Mishap = { at: "write", number: 2, what: "killBefore" };
 const pendingOf = (type: string, key: NodeKey): PendingOperation => ({
   type,
@@ -109,10 +108,12 @@ describe("the next step of a transaction", () => {
 
   before(async () => {
     const first = new PretendEngine();
-    fresh = situationOf(await first.plan(wish(member, worker)), first.prior, { ready: new Set() });
+    fresh = situationOf(await first.plan(wish(member, worker)), first.prior, {
+      available: new Set(),
+    });
     const created = await killed(undefined, [member, worker], afterBegin);
     const again = await created.plan(wish(member, worker));
-    begun = situationOf(again, created.prior, { ready: new Set() });
+    begun = situationOf(again, created.prior, { available: new Set() });
     toNothing = situationOf(await takingBack(created), await begunBack(created));
     const running = new PretendEngine();
     await running.settle(wish(member, worker));
@@ -146,7 +147,7 @@ describe("the next step of a transaction", () => {
       },
       {
         name: "waits for the control plane",
-        given: () => ({ ...changing, ready: new Set() }),
+        given: () => ({ ...changing, available: new Set() }),
         want: "wait LocalHost/cp-#-1",
       },
       { name: "goes on to workers", given: () => changing, want: "change LocalHost/web-#-1" },
@@ -312,7 +313,7 @@ describe("the next step of a transaction", () => {
       },
       {
         name: "goes forward only once the control plane is newer",
-        given: () => ({ ...upgrading, failure, plan: { ...upgrading.plan, steps: [] } }),
+        given: () => ({ ...upgrading, failure, plan: { ...upgrading.plan, crossed } }),
         want: "stop forwardOnly",
       },
       {
@@ -359,14 +360,14 @@ describe("the next step of a transaction", () => {
       },
       {
         name: "does not wait for what did not run before and was not touched",
-        given: () => ({ ...back, ready: new Set<NodeKey>() }),
+        given: () => ({ ...back, available: new Set<NodeKey>() }),
         want: "commit LocalHost/web-#-1",
       },
       {
         name: "waits for what it has made itself",
         given: () => ({
           ...back,
-          ready: new Set<NodeKey>(),
+          available: new Set<NodeKey>(),
           done: new Set(back.plan.target.machines.map(({ host }) => host)),
         }),
         want: "wait LocalHost/cp-#-1",
@@ -386,44 +387,6 @@ describe("the next step of a transaction", () => {
         because: /^LocalHost\/web-\w+-1 is still to be deleted$/,
       },
     ]);
-  });
-
-  describe("crossed", () => {
-    const cases: { name: string; given(): Situation; want: boolean }[] = [
-      { name: "not while the update is open", given: () => upgrading, want: false },
-      {
-        name: "once the host shows the newer version",
-        given: () => ({ ...upgrading, plan: { ...upgrading.plan, steps: [] } }),
-        want: true,
-      },
-      {
-        name: "once it shows it, although its record is unfinished",
-        given: () => {
-          const steps = upgrading.plan.steps.map((one) =>
-            one.kind === "update" ? { ...one, changes: [] } : one,
-          );
-          return { ...upgrading, plan: { ...upgrading.plan, steps } };
-        },
-        want: true,
-      },
-      {
-        name: "not by a host that is gone",
-        given: () => ({
-          ...upgrading,
-          alive: new Set<NodeKey>(),
-          plan: { ...upgrading.plan, steps: [] },
-        }),
-        want: false,
-      },
-      { name: "not by a change that can be taken back", given: () => changing, want: false },
-    ];
-    for (const { name, given, want } of cases) {
-      it(name, () => {
-        const host = crossed(given());
-        assert.equal(host !== undefined, want);
-        if (host !== undefined) assert.match(host, /^LocalHost\/cp-/);
-      });
-    }
   });
 
   describe("standing", () => {

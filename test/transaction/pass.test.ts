@@ -14,7 +14,7 @@ import { cluster, desiredOf, machine, type Manifest } from "../support/manifests
 import { payloadsOf, PretendEngine } from "../support/pretend-engine.js";
 
 const begin: Admission = { kind: "begin" };
-const nothing: Admission = { kind: "change", admitted: new Set() };
+const nothing: Admission = { kind: "change", admitted: new Set(), deletions: new Set() };
 
 async function running(...objects: Manifest[]): Promise<PretendEngine> {
   const engine = new PretendEngine();
@@ -111,9 +111,11 @@ describe("the list that a pass registers", () => {
     assert.deepEqual(new Set(before?.dependsOn), new Set(recorded?.dependsOn));
     assert.equal(before?.parent, recorded?.parent);
     const admitted = new Set([step.key]);
-    const after = program(plan, engine.prior, { kind: "change", admitted }).registrations.find(
-      ({ key }) => key === step.key,
-    );
+    const after = program(plan, engine.prior, {
+      kind: "change",
+      admitted,
+      deletions: new Set(),
+    }).registrations.find(({ key }) => key === step.key);
     assert.equal((after?.inputs["spec"] as { diskGib: number }).diskGib, 99);
   });
 

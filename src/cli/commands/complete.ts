@@ -1,5 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { Command } from "commander";
 import { explainableKinds, explainWords } from "../../api/explain.js";
 import { Workspace } from "../../engine/workspace.js";
@@ -8,13 +7,21 @@ import type { CommandContext } from "../context.js";
 import { exitCodes } from "../exit.js";
 
 /** capstan __complete: what may stand in the place of the last word, for the completion scripts. */
-export function completeCommand(
+export async function completeCommand(
   typed: readonly string[],
   program: Command,
   context: CommandContext,
-): number {
-  const { words, files } = completionsOf(program, typed, {
-    stacks: () => stacksIn(stateDirOf(typed) ?? context.stateDir, context.env),
+): Promise<number> {
+  // Of the embedded default: asking Pulumi would take too long.
+  const stateDir = stateDirOf(typed) ?? context.stateDir;
+  const workspace = new Workspace({ stateDir, pulumiBinDir: "", env: context.env });
+  const { words, files } = await completionsOf(program, typed, {
+    stacks: () => workspace.stackNames() ?? [],
+    transactions: async (named) => {
+      // Loaded when it is needed: most words are completed without any state.
+      const { numberedTransactions } = await import("../numbered-transactions.js");
+      return numberedTransactions(named, workspace);
+    },
     explainWords: (begun) => explainWords(begun, explainableKinds(context.providers.all)),
   });
   const lines = [...words, ...(files ? [":files"] : [])];
@@ -27,15 +34,4 @@ function stateDirOf(typed: readonly string[]): string | undefined {
   const at = typed.lastIndexOf("--state");
   const named = at < 0 ? undefined : typed[at + 1];
   return named === undefined ? undefined : resolve(named);
-}
-
-/** Stacks of the embedded default, from its folder: asking Pulumi would take too long. */
-function stacksIn(stateDir: string, env: NodeJS.ProcessEnv): string[] {
-  const workspace = new Workspace({ stateDir, pulumiBinDir: "", env });
-  const folder = dirname(workspace.checkpointFile("any") ?? stateDir);
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder)
-    .filter((file) => file.endsWith(".json"))
-    .map((file) => file.slice(0, -".json".length))
-    .sort();
 }

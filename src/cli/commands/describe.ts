@@ -7,7 +7,7 @@ import { type CommandContext, type GlobalOptions, openEngine } from "../context.
 import { type ClusterReport, describeCluster, type MachineReport } from "../describe-report.js";
 import { clusterText, machineText } from "../describe-text.js";
 import { exitCodes } from "../exit.js";
-import { recordedProvider, stacksOf } from "./stacks.js";
+import { nothingRecorded, recordedProvider, stacksOf } from "./stacks.js";
 
 export interface DescribeOptions extends GlobalOptions {
   readonly file: readonly string[];
@@ -113,16 +113,5 @@ async function refuseUnknown(
   const wanted = new Set(stackNames.map((name) => name.replace("/", ".")));
   const unknown = reports.find(({ stack, cluster }) => cluster === undefined && wanted.has(stack));
   if (unknown === undefined) return;
-  const stacks = await engine.listStacks();
-  const near = nearest(unknown.stack, stacks);
-  throw new CapstanError({
-    code: "NOT_FOUND",
-    source: "user",
-    subject: unknown.stack,
-    message: `cannot describe ${unknown.stack}: nothing is recorded about it`,
-    hint:
-      near !== undefined && near !== unknown.stack
-        ? `did you mean ${near}?`
-        : `stacks: ${stacks.length === 0 ? "none yet" : stacks.join(", ")}`,
-  });
+  throw await nothingRecorded("describe", unknown.stack, engine);
 }

@@ -1,5 +1,4 @@
 import { CapstanError } from "../../api/error.js";
-import { nearest } from "../../api/validate.js";
 import type { Engine } from "../../engine/engine.js";
 import type { StackState } from "../../engine/state.js";
 import { compareTargets, isSame } from "../../plan/compare.js";
@@ -15,7 +14,7 @@ import {
 } from "../history-report.js";
 import { revisionDifferenceText } from "../difference-text.js";
 import { historyText, transactionText } from "../history-text.js";
-import { stacksOf } from "./stacks.js";
+import { nothingRecorded, stacksOf } from "./stacks.js";
 
 export interface HistoryOptions extends GlobalOptions {
   readonly file: readonly string[];
@@ -119,18 +118,7 @@ async function oneHistory(
 
 async function refuseUnrecorded(stack: string, state: StackState, engine: Engine): Promise<void> {
   if (state.transaction !== undefined) return;
-  const stacks = await engine.listStacks();
-  const near = nearest(stack, stacks);
-  throw new CapstanError({
-    code: "NOT_FOUND",
-    source: "user",
-    subject: stack,
-    message: `cannot show the history of ${stack}: nothing is recorded about it`,
-    hint:
-      near !== undefined && near !== stack
-        ? `did you mean ${near}?`
-        : `stacks: ${stacks.length === 0 ? "none yet" : stacks.join(", ")}`,
-  });
+  throw await nothingRecorded("show the history of", stack, engine);
 }
 
 /** What a transaction led to. Throws NOT_FOUND that says why it cannot be compared. */

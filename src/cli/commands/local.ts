@@ -29,11 +29,11 @@ export async function localMachines(
     for (const host of hosts) context.emit({ type: "host", ...host });
     return exitCodes.done;
   }
-  const rows = hosts.map(({ id, who, state, spec, status }) => [
+  const rows = hosts.map(({ id, who, state, spec, status, readySinceMs }) => [
     who.cluster,
     who.name,
     id,
-    state,
+    state === "running" && readySinceMs === undefined ? "joining" : state,
     String(spec["size"]),
     String(status["address"]),
   ]);

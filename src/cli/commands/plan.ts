@@ -10,7 +10,7 @@ import { defaultDeadlineMs } from "../../plan/deadline.js";
 import type { Plan } from "../../plan/plan.js";
 import { type Binding, bindingOf } from "../../plan/saved.js";
 import { refuseBeyond, type UndoClass } from "../../plan/undo.js";
-import { wavesOf } from "../../transaction/admit.js";
+import { wavesOf } from "../../plan/admission/waves.js";
 import type { Manifests } from "../../manifest/desired.js";
 import type { PlanFormat } from "../../report/format-names.js";
 import type { DocumentFormat } from "../../report/formats.js";

@@ -1,7 +1,6 @@
 import { CapstanError, isCapstanError } from "../../api/error.js";
 import { type ApplyResult, planBack, planRecorded, takeBack } from "../../engine/apply.js";
 import type { Engine } from "../../engine/engine.js";
-import { aliveKeys, look } from "../../engine/look.js";
 import { settleLastCalls } from "../../engine/recover.js";
 import { callContext } from "../../engine/session.js";
 import type { StackState } from "../../engine/state.js";
@@ -9,7 +8,6 @@ import { previousRevision, targetOfRevision } from "../../plan/history.js";
 import { isOpen, type Plan } from "../../plan/plan.js";
 import type { Target } from "../../plan/target.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
-import { crossed } from "../../transaction/lifecycle.js";
 import { confirm } from "../confirm.js";
 import {
   type CommandContext,
@@ -168,20 +166,15 @@ class Rollback {
 
   /** Throws NOT_REVERSIBLE when the open transaction has gone beyond its point of no return. */
   private async refuseCrossed(provider: InfrastructureProvider): Promise<void> {
-    const { state, context } = this;
-    const { transaction } = state;
+    const { transaction } = this.state;
     if (transaction === undefined || transaction.direction === "back") return;
-    const plan = await this.planTo(transaction.target, provider, "forward");
-    const scope = { cluster: plan.cluster, clusterUid: transaction.clusterUid };
-    const call = callContext(context.clock, context.interruption.stop);
-    const alive = aliveKeys(await look(provider, call, scope, state));
-    const host = crossed({ plan, alive });
+    const [host] = (await this.planTo(transaction.target, provider, "forward")).crossed;
     if (host === undefined) return;
     throw new CapstanError({
       code: "NOT_REVERSIBLE",
       source: "user",
       subject: this.stack,
-      message: `cannot roll back ${this.stack}: ${host} is past the point of no return of transaction ${transaction.number}`,
+      message: `cannot roll back ${this.stack}: ${host.host} is past the point of no return of transaction ${transaction.number}`,
       hint: "go on with capstan up and the manifests of that transaction",
     });
   }

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { CapstanError } from "../../api/error.js";
 import { stackNameOf } from "../../api/types.js";
+import { nearest } from "../../api/validate.js";
 import type { Engine } from "../../engine/engine.js";
 import type { StackState } from "../../engine/state.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
@@ -20,6 +21,26 @@ export async function stacksOf(
   const chosen = [...named.map((name) => name.replace("/", ".")), ...fromFiles];
   await refusePaths(named, engine);
   return chosen.length > 0 ? [...new Set(chosen)] : engine.listStacks();
+}
+
+/** NOT_FOUND for a stack of which nothing is recorded, with the one that was meant, or all there are. */
+export async function nothingRecorded(
+  verb: string,
+  stack: string,
+  engine: Engine,
+): Promise<CapstanError> {
+  const stacks = await engine.listStacks();
+  const near = nearest(stack, stacks);
+  return new CapstanError({
+    code: "NOT_FOUND",
+    source: "user",
+    subject: stack,
+    message: `cannot ${verb} ${stack}: nothing is recorded about it`,
+    hint:
+      near !== undefined && near !== stack
+        ? `did you mean ${near}?`
+        : `stacks: ${stacks.length === 0 ? "none yet" : stacks.join(", ")}`,
+  });
 }
 
 /** What changes clusters changes none that nobody named. Throws BAD_USAGE. */

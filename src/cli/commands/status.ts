@@ -1,7 +1,9 @@
+import type { MachineVersions } from "../../api/types.js";
 import { callContext } from "../../engine/session.js";
 import { look } from "../../engine/look.js";
 import type { StackState } from "../../engine/state.js";
 import { cloudResources, type PriorState } from "../../plan/target.js";
+import type { NodeReport } from "../../provider/port.js";
 import { type CommandContext, type GlobalOptions, openEngine } from "../context.js";
 import { exitCodes } from "../exit.js";
 import { table } from "../table.js";
@@ -16,7 +18,13 @@ interface MachineStatus {
   readonly phase: string;
   readonly host: string;
   readonly address: string;
+  /** What is wanted. */
   readonly kubelet: string;
+  readonly ready: boolean;
+  readonly readySinceMs?: number;
+  /** What runs, as the node says, in the shape of a Machine's status.versions. */
+  readonly versions?: MachineVersions;
+  readonly osImage?: string;
 }
 
 /** capstan status: what is recorded and what the cloud shows. Changes nothing. */
@@ -54,16 +62,24 @@ async function machinesOf(
   return transaction.target.machines.map(({ name, host, spec }) => {
     const record = cloudResources(state).find(({ key }) => key === host);
     const seen = sightings.get(host);
-    const status = seen === undefined || seen === "gone" ? {} : seen.status;
+    const observed = seen === "gone" ? undefined : seen;
+    const address = observed?.status["address"];
     return {
       machine: name,
       phase:
         record === undefined ? "planned" : seen === "gone" ? "gone" : (seen?.phase ?? "unknown"),
       host: record?.id ?? "",
-      address: typeof status["address"] === "string" ? status["address"] : "",
+      address: typeof address === "string" ? address : "",
       kubelet: spec.versions.kubelet,
+      ready: observed?.phase === "ready",
+      ...(observed?.readySinceMs !== undefined && { readySinceMs: observed.readySinceMs }),
+      ...(observed?.node !== undefined && saidBy(observed.node)),
     };
   });
+}
+
+function saidBy({ osImage, ...versions }: NodeReport): Pick<MachineStatus, "versions" | "osImage"> {
+  return { versions, ...(osImage !== undefined && { osImage }) };
 }
 
 function transactionOf({ transaction, revision, pending }: PriorState) {
@@ -87,14 +103,18 @@ function statusText(
   if (state.resources.length === 0) return `Cluster ${stack}: nothing is recorded\n`;
   const head = `Cluster ${state.transaction?.target.cluster ?? stack}   revision ${revision}`;
   const open = openTransaction === null ? "" : `   transaction ${openTransaction} is not finished`;
-  const rows = machines.map(({ machine, phase, host, address, kubelet }) => [
-    machine,
-    phase,
-    host,
-    address,
-    kubelet,
+  const rows = machines.map((one) => [
+    ...[one.machine, one.phase, one.host, one.address],
+    kubeletText(one),
   ]);
   const notes = interruptedOperations.map((operation) => `interrupted: ${operation}\n`).join("");
   const names = ["MACHINE", "PHASE", "HOST", "ADDRESS", "KUBELET"];
   return `${head}${open}\n\n${table(names, rows, columns)}${notes}`;
+}
+
+/** "1.34.2", or "1.33.6, wants 1.34.2" where something else runs than is wanted. */
+function kubeletText({ kubelet, versions }: MachineStatus): string {
+  return versions === undefined || versions.kubelet === kubelet
+    ? kubelet
+    : `${versions.kubelet}, wants ${kubelet}`;
 }

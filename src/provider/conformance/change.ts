@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../api/json.js";
 import { sameJson } from "../../api/json.js";
-import { errorOf, type Rig, seenOf } from "./rig.js";
+import { errorOf, type Rig, sampleKubelet, seenOf } from "./rig.js";
 import { must } from "./subject.js";
 
 /** "changes in place, on the same host" */
@@ -183,5 +183,40 @@ function mustBeIds(
     sameJson(seen, [...wanted].sort()),
     requirement,
     `there are ${wanted.join(", ")}, and it lists ${seen.join(", ") || "nothing"}`,
+  );
+}
+
+/** "says since when a host is ready and what its node runs, or nothing" */
+export async function readiness(rig: Rig): Promise<void> {
+  const { clock } = rig.world;
+  const beginMs = clock.now();
+  await rig.up({ web: {} });
+  const record = rig.hostOf("web");
+  const first = await rig.observe(record);
+  await clock.sleep(10, rig.context.signal);
+  const second = await rig.observe(record);
+  must(first?.phase === "ready", "show a host that was waited for as ready", String(first?.phase));
+  const since = first.readySinceMs;
+  must(
+    since === undefined ||
+      (since >= beginMs - clockToleranceMs && since <= clock.now() + clockToleranceMs),
+    "tell since when a host is ready in milliseconds since the epoch, or not at all (readySinceMs)",
+    `it was made at ${beginMs}, and it says ${since}`,
+  );
+  must(
+    second?.readySinceMs === since,
+    "keep readySinceMs while a host stays ready",
+    `${since} became ${second?.readySinceMs}`,
+  );
+  const kubelet = first.node?.kubelet;
+  must(
+    kubelet === undefined || kubelet === sampleKubelet,
+    "let the node of a ready host say what it was asked to run, or nothing (node)",
+    `${sampleKubelet} was asked for, and it says ${kubelet}`,
+  );
+  must(
+    sameJson(first.status, second?.status ?? {}),
+    "keep out of status what changes by itself",
+    `${JSON.stringify(first.status)} became ${JSON.stringify(second?.status)}`,
   );
 }

@@ -1,7 +1,14 @@
 // `capstan/provider/conformance`: what every provider must do, as cases for any test framework.
 
 import { messageOf } from "../../api/error.js";
-import { deleteTwice, inPlaceChange, inventory, ownedByAll, replacement } from "./change.js";
+import {
+  deleteTwice,
+  inPlaceChange,
+  inventory,
+  ownedByAll,
+  readiness,
+  replacement,
+} from "./change.js";
 import {
   createOnce,
   emptyPlan,
@@ -38,6 +45,7 @@ export function conformanceCases(subject: ConformanceSubject): ConformanceCase[]
     "shows what it made as it was asked for": emptyPlan,
     "changes in place, on the same host": (rig) => inPlaceChange(rig, subject.inPlace),
     "replaces by a new host beside the old one": (rig) => replacement(rig, subject.replacing),
+    "says since when a host is ready and what its node runs, or nothing": readiness,
     "deletes twice without an error": deleteTwice,
     "leaves what is not ours alone": foreignResource,
     "does not guess when the cloud gives no answer": unknownPresence,

@@ -35,6 +35,9 @@ export interface Inputs extends JsonObject {
 
 const timeoutMs = 600_000;
 
+/** What every machine of the sample runs. */
+export const sampleKubelet = "1.34.2";
+
 /** An engine in memory around a provider: the product's plan and its resource protocol, and records. */
 export class Rig {
   readonly context: CallContext;
@@ -105,7 +108,7 @@ export class Rig {
       kind: "Machine",
       metadata: { name, labels: { [clusterNameLabel]: "conformance" } },
       spec: {
-        versions: { kubelet: "1.34.2" },
+        versions: { kubelet: sampleKubelet },
         providerSpec: { value: { ...machineSpec, ...fields } },
       },
     }));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { LocalCloud, type LocalKind } from "../../../providers/local/cloud.js";
@@ -257,25 +257,56 @@ describe("the local cloud", () => {
   });
 });
 
-describe("a file of layout 1", () => {
+describe("a file of an older layout", () => {
   const scratch = scratchFolder();
+  const layout2 = `DROP VIEW hosts; CREATE VIEW hosts AS SELECT id FROM resources;
+    DROP INDEX resources_joining; ALTER TABLE resources DROP COLUMN joins_ms;
+    ALTER TABLE resources DROP COLUMN ready_since_ms; ALTER TABLE resources DROP COLUMN node;`;
+  const layout1 = `${layout2} ALTER TABLE faults DROP COLUMN exact; ALTER TABLE faults DROP COLUMN skip;`;
+  const network = who("LocalNetwork", "network");
 
-  it("is brought to the present layout and keeps what it holds", async () => {
-    const path = join(scratch.path, "cloud.db");
-    const clock = new FakeClock();
-    const written = new LocalCloud(path, clock);
-    await written.addFault({ call: "get", mode: "fail" });
-    written.close();
-    const old = new DatabaseSync(path);
-    old.exec("ALTER TABLE faults DROP COLUMN exact; ALTER TABLE faults DROP COLUMN skip");
-    old.exec("PRAGMA user_version = 1");
-    old.close();
-    const cloud = new LocalCloud(path, clock);
-    await assert.rejects(cloud.get("net-1"), failsWith("CLOUD_FAILED"));
-    await cloud.addFault({ call: "get", mode: "fail", skip: 1 });
-    assert.equal(await cloud.get("net-1"), undefined);
-    cloud.close();
-  });
+  for (const [layout, sql] of [layout1, layout2].map((text, index) => [index + 1, text] as const)) {
+    it(`${layout} is brought to the present one and keeps what it holds`, async () => {
+      const path = join(scratch.path, "cloud.db");
+      const clock = new FakeClock();
+      const written = new LocalCloud(path, clock);
+      await written.addFault({ call: "get", mode: "fail" });
+      const { id: networkId } = await written.create("LocalNetwork", network, {
+        cidr: "10.4.0.0/16",
+      });
+      const { id } = await written.create("LocalHost", who("LocalHost", "h"), {
+        networkId,
+        bootMs: 5,
+      });
+      clock.advance(10);
+      await written.list({});
+      written.close();
+      const old = new DatabaseSync(path);
+      old.exec(sql);
+      old.exec(`PRAGMA user_version = ${layout}`);
+      old.close();
+      const cloud = new LocalCloud(path, clock);
+      await assert.rejects(cloud.get(id), failsWith("CLOUD_FAILED"));
+      await cloud.addFault({ call: "get", mode: "fail", skip: 1 });
+      const host = await cloud.get(id);
+      assert.deepEqual([host?.state, host?.readySinceMs], ["running", host?.readyMs]);
+      cloud.close();
+      const columns = (of: string) => {
+        const database = new DatabaseSync(path, { readOnly: true });
+        const names = database
+          .prepare(`SELECT name FROM pragma_table_info(?) ORDER BY name`)
+          .all(of);
+        database.close();
+        return names;
+      };
+      const upgraded = ["resources", "faults", "hosts"].map(columns);
+      rmSync(path);
+      const fresh = new LocalCloud(path, clock);
+      await fresh.list({});
+      fresh.close();
+      assert.deepEqual(upgraded, ["resources", "faults", "hosts"].map(columns));
+    });
+  }
 });
 
 describe("a file that is no local cloud", () => {

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import type { NodeKey } from "../../src/graph/graph.js";
-import type { Plan } from "../../src/plan/plan.js";
-import { nextAction, wavesOf } from "../../src/transaction/admit.js";
-import { cluster, desiredOf, machine, type Manifest } from "../support/manifests.js";
-import { PretendEngine } from "../support/pretend-engine.js";
+import type { NodeKey } from "../../../src/graph/graph.js";
+import type { Plan } from "../../../src/plan/plan.js";
+import { nextAction } from "../../../src/plan/admission/admit.js";
+import { wavesOf } from "../../../src/plan/admission/waves.js";
+import { cluster, desiredOf, machine, type Manifest } from "../../support/manifests.js";
+import { PretendEngine } from "../../support/pretend-engine.js";
 
 const controlPlane = machine("cp", { controlPlane: "1.34.2" });
 const worker = machine("web");
@@ -25,7 +26,7 @@ function next(plan: Plan, applied: readonly string[], ready: readonly string[]):
   const hosts = plan.target.machines.map(({ host }) => host);
   const pick = (from: readonly NodeKey[], names: readonly string[]) =>
     new Set(from.filter((key) => names.includes(shown([key]))));
-  const progress = { applied: pick(keys, applied), ready: pick(hosts, ready) };
+  const progress = { applied: pick(keys, applied), available: pick(hosts, ready) };
   const action = nextAction(plan, progress);
   const what = action.kind === "commit" ? action.deletions : action.keys;
   return `${action.kind} ${shown(what)}`.trim();
@@ -76,9 +77,12 @@ describe("what may happen next", () => {
     assert.equal(next(replace, [], ["cp.1"]), "change web.1");
     const applied = replace.steps.filter(({ kind }) => kind === "create").map(({ key }) => key);
     const hosts = replace.target.machines.map(({ host }) => host);
-    const waiting = nextAction(replace, { applied: new Set(applied), ready: new Set([hosts[0]!]) });
+    const waiting = nextAction(replace, {
+      applied: new Set(applied),
+      available: new Set([hosts[0]!]),
+    });
     assert.equal(waiting.kind, "wait");
-    const done = nextAction(replace, { applied: new Set(applied), ready: new Set(hosts) });
+    const done = nextAction(replace, { applied: new Set(applied), available: new Set(hosts) });
     assert.ok(done.kind === "commit" && done.deletions.length === 1);
   });
 

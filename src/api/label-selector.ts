@@ -1,0 +1,31 @@
+import type { LabelSelector } from "./schema.js";
+
+type Labels = Readonly<Record<string, string>>;
+type Requirement = NonNullable<LabelSelector["matchExpressions"]>[number];
+
+/** Whether labels meet everything that a selector asks for; an empty selector asks for nothing. */
+export function selectorMatches(selector: LabelSelector, labels: Labels): boolean {
+  const { matchLabels = {}, matchExpressions = [] } = selector;
+  return (
+    Object.entries(matchLabels).every(([label, wanted]) => labels[label] === wanted) &&
+    matchExpressions.every((requirement) => requirementHolds(requirement, labels))
+  );
+}
+
+/** Whether labels meet one requirement. A label that is absent is not in any list. */
+export function requirementHolds(
+  { key, operator, values = [] }: Requirement,
+  labels: Labels,
+): boolean {
+  const value = labels[key];
+  switch (operator) {
+    case "In":
+      return value !== undefined && values.includes(value);
+    case "NotIn":
+      return value === undefined || !values.includes(value);
+    case "Exists":
+      return value !== undefined;
+    case "DoesNotExist":
+      return value === undefined;
+  }
+}

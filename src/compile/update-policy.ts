@@ -1,0 +1,68 @@
+import type { AnyObject } from "../api/types.js";
+import { machineAnnotations, nearestPolicy, type UpdatePolicy } from "../api/update-policy.js";
+import { nodeMetadataFields } from "../provider/host-spec.js";
+import type { InfrastructureProvider, Verdict } from "../provider/port.js";
+import type { ExpandedMachine } from "../sets/expand.js";
+
+/** What decides how a change gets to a machine: the provider, or the provider under a policy. */
+export type VerdictGiver = Pick<InfrastructureProvider, "verdict">;
+
+/**
+ * What a policy makes of a provider's verdict. A change of nothing but labels, annotations and taints
+ * of the node is none that a new host is made for. Pure; applied twice it has the effect of once.
+ */
+export function applyPolicy(policy: UpdatePolicy, verdict: Verdict): Verdict {
+  switch (policy) {
+    case "preferInPlace":
+      return verdict;
+    case "inPlaceOnly": {
+      if (verdict.kind !== "replace") return verdict;
+      const { paths, reason } = verdict;
+      const cause = `changing ${paths.join(", ")} needs a new host (${reason})`;
+      return { kind: "unsupported", paths, reason: `${cause}, which policy inPlaceOnly rules out` };
+    }
+    case "replaceOnly": {
+      if (verdict.kind !== "inPlace" || verdict.paths.every(isNodeMetadata)) return verdict;
+      return { kind: "replace", paths: verdict.paths, reason: "policy replaceOnly asks for it" };
+    }
+  }
+}
+
+/** A provider whose verdicts are those of a policy. Pure. */
+export function underPolicy(provider: VerdictGiver, policy: UpdatePolicy): VerdictGiver {
+  return {
+    verdict: (kind, recorded, wanted) =>
+      applyPolicy(policy, provider.verdict(kind, recorded, wanted)),
+  };
+}
+
+/**
+ * The policy of a machine: that of the Machine or of its template, else of the set or deployment that
+ * wants it, else of the Cluster. Pure.
+ */
+export function policyOf(
+  objects: readonly AnyObject[],
+  { name, owner }: Pick<ExpandedMachine, "name" | "owner">,
+): UpdatePolicy {
+  const [kind, wanted] =
+    owner === undefined
+      ? ["Machine", name]
+      : owner.machineDeployment === undefined
+        ? ["MachineSet", owner.machineSet]
+        : ["MachineDeployment", owner.machineDeployment];
+  const own = objects.find((one) => one.kind === kind && one.metadata.name === wanted);
+  const cluster = objects.find((one) => one.kind === "Cluster");
+  return nearestPolicy([own, cluster].flatMap((one) => (one ? machineAnnotations(one) : [])));
+}
+
+/**
+ * The policy in one direction. On the way back, what was changed in place goes back in place whatever is
+ * asked of changes; what must not lose its host does not lose it to a rollback either. Pure.
+ */
+export function policyGoing(direction: "forward" | "back", policy: UpdatePolicy): UpdatePolicy {
+  return direction === "forward" || policy === "inPlaceOnly" ? policy : "preferInPlace";
+}
+
+function isNodeMetadata(path: string): boolean {
+  return nodeMetadataFields.some((field) => field === path);
+}

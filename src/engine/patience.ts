@@ -1,0 +1,59 @@
+import { CapstanError } from "../api/error.js";
+import type { NodeKey } from "../graph/graph.js";
+import { progressDeadlinesOf } from "../plan/owner.js";
+import type { Target } from "../plan/target.js";
+
+interface Limits {
+  /** How long any host may take, milliseconds. */
+  readonly timeoutMs: number;
+  readonly sinceMs: number;
+  /** The transaction's, milliseconds since the epoch. */
+  readonly deadlineAtMs: number;
+}
+
+/**
+ * How long hosts are waited for: each for the command's time-out, all until the transaction's deadline,
+ * and those of a MachineDeployment for its progressDeadlineSeconds since one of its hosts last came up.
+ * Cluster API documents that deadline and never kept it. Source: reference/cluster-api.md 1.5.
+ */
+export class Patience {
+  private readonly deadlines: ReadonlyMap<NodeKey, { deployment: string; seconds: number }>;
+  private readonly progressAtMs = new Map<string, number>();
+
+  constructor(
+    target: Target,
+    private readonly limits: Limits,
+  ) {
+    this.deadlines = progressDeadlinesOf(target);
+  }
+
+  progressed(key: NodeKey, nowMs: number): void {
+    const deadline = this.deadlines.get(key);
+    if (deadline !== undefined) this.progressAtMs.set(deadline.deployment, nowMs);
+  }
+
+  /** Throws DEADLINE when it has run out for any of these. */
+  check(missing: readonly NodeKey[], nowMs: number): void {
+    const { timeoutMs, sinceMs, deadlineAtMs } = this.limits;
+    for (const key of missing) {
+      const deadline = this.deadlines.get(key);
+      if (deadline === undefined) continue;
+      const { deployment, seconds } = deadline;
+      const progressAtMs = this.progressAtMs.get(deployment) ?? sinceMs;
+      if (nowMs <= progressAtMs + seconds * 1_000) continue;
+      throw deadlineError(
+        `MachineDeployment ${deployment} has made no progress for ${seconds} s: ${missing.join(", ")}`,
+        "capstan status shows what they do; spec.progressDeadlineSeconds gives them longer",
+      );
+    }
+    if (nowMs <= Math.min(sinceMs + timeoutMs, deadlineAtMs)) return;
+    throw deadlineError(
+      `not ready after ${timeoutMs / 1000} s: ${missing.join(", ")}`,
+      "capstan status shows what they do; --timeout gives them longer",
+    );
+  }
+}
+
+function deadlineError(message: string, hint: string): CapstanError {
+  return new CapstanError({ code: "DEADLINE", source: "cloud", message, hint, retryable: true });
+}

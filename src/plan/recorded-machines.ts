@@ -1,0 +1,52 @@
+import { type NodeKey, nodeKey } from "../graph/graph.js";
+import type { RecordedMachine } from "../sets/expand.js";
+import { machineKey } from "./hosts.js";
+import { knownMachines } from "./leaving.js";
+import type { PlanInput } from "./plan.js";
+import { cloudResources, type TargetMachine } from "./target.js";
+
+/**
+ * What sets and deployments go on from: the machines of the last transaction, whether it came to its end
+ * or not, after those of earlier ones that still have a host. So a wish in the middle of a rollout finds
+ * everything that is there. Pure.
+ */
+export function recordedMachines(input: PlanInput): RecordedMachine[] {
+  const { prior, sightings } = input;
+  const hosts = hostsByMachine(input);
+  const latest = prior.transaction?.target.machines ?? [];
+  const names = new Set(latest.map(({ name }) => name));
+  const earlier = [...knownMachines(prior).values()].filter(
+    ({ name }) => !names.has(name) && (hosts.get(machineKey(name)) ?? []).length > 0,
+  );
+  return [...earlier, ...latest].map((machine) => {
+    const alive = hosts.get(machineKey(machine.name)) ?? [];
+    const seen = alive.map((key) => sightings.get(key)).find((one) => one !== undefined);
+    const isFound = alive.length > 0 || isUnrecorded(machine, input);
+    const hasFailed = seen !== undefined && seen !== "gone" && seen.phase === "failed";
+    const createdAtMs = seen === "gone" ? undefined : seen?.createdAtMs;
+    return {
+      ...machine,
+      ...(!isFound ? { lacks: "host" as const } : hasFailed && { lacks: "health" as const }),
+      ...(createdAtMs !== undefined && { createdAtMs }),
+    };
+  });
+}
+
+/** Recorded hosts that are not gone, by the component that they belong to. */
+function hostsByMachine({ prior, provider, sightings }: PlanInput): Map<NodeKey, NodeKey[]> {
+  const hosts = new Map<NodeKey, NodeKey[]>();
+  for (const { key, kind, parent, deleting } of cloudResources(prior)) {
+    if (kind !== provider.hostKind || parent === undefined || deleting) continue;
+    if (sightings.get(key) === "gone") continue;
+    hosts.set(parent, [...(hosts.get(parent) ?? []), key]);
+  }
+  return hosts;
+}
+
+/** An engine was killed while it made the host, or forgot it. */
+function isUnrecorded({ host }: TargetMachine, { prior, strangers }: PlanInput): boolean {
+  return (
+    prior.pending.some(({ key, type }) => key === host && type === "creating") ||
+    strangers.some(({ who, phase }) => phase !== "gone" && nodeKey(who.kind, who.name) === host)
+  );
+}

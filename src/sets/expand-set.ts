@@ -1,0 +1,102 @@
+import type { MachineSpec } from "../api/types.js";
+import { deleteMachineAnnotation, type DeletePolicy, selectForDeletion } from "./deletion-order.js";
+import type { ExpandedMachine, MachineOwner, RecordedMachine } from "./expand.js";
+import { type Profile, profileOf } from "./profile.js";
+import type { ResolvedMachineSet } from "./versions.js";
+
+/** The machines of a MachineSet that no deployment made. Pure. */
+export function expandSet(
+  set: ResolvedMachineSet,
+  recorded: readonly RecordedMachine[],
+  nowMs: number,
+): ExpandedMachine[] {
+  const { name } = set.metadata;
+  return membersOf({
+    owner: { machineSet: name },
+    replicas: set.spec.replicas,
+    template: set.spec.template.spec,
+    existing: recorded.filter(
+      ({ owner }) => owner?.machineSet === name && owner.machineDeployment === undefined,
+    ),
+    keepSpec: true,
+    goFirst: { ...goFirst(set), policy: set.spec.deletePolicy, nowMs },
+  });
+}
+
+/** Who goes first when there are too many. */
+export interface GoFirst {
+  readonly profile: Profile;
+  readonly policy?: DeletePolicy;
+  /** Names that a user has marked. */
+  readonly marked: ReadonlySet<string>;
+  readonly nowMs: number;
+}
+
+/** Machines in files have no object to annotate, so the annotation stands on their set, with their names. */
+export function goFirst(object: {
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
+}): Pick<GoFirst, "profile" | "marked"> {
+  const profile = profileOf(object);
+  const marked = object.metadata.annotations?.[deleteMachineAnnotation[profile]] ?? "";
+  return { profile, marked: new Set(marked.split(/[\s,]+/).filter((name) => name !== "")) };
+}
+
+export interface Membership {
+  readonly owner: Omit<MachineOwner, "ordinal">;
+  readonly replicas: number;
+  readonly template: MachineSpec;
+  /** Recorded machines of the set. */
+  readonly existing: readonly RecordedMachine[];
+  /** Whether they keep the spec that they were made with. */
+  readonly keepSpec: boolean;
+  readonly goFirst: GoFirst;
+}
+
+/** Who stays keeps its ordinal, and missing machines take the lowest free ones. Pure. */
+export function membersOf(membership: Membership): ExpandedMachine[] {
+  const { owner, replicas, template, keepSpec } = membership;
+  const standing = membership.existing.filter(({ lacks }) => lacks !== "host");
+  const leaving = new Set(excessOf(standing, membership));
+  const kept = new Map(
+    standing
+      .filter((machine) => !leaving.has(machine))
+      .map((machine) => [machine.owner?.ordinal ?? 0, machine]),
+  );
+  const ordinals = [...kept.keys()];
+  for (let ordinal = 0; ordinals.length < replicas; ordinal += 1) {
+    if (!kept.has(ordinal)) ordinals.push(ordinal);
+  }
+  return ordinals
+    .sort((left, right) => left - right)
+    .map((ordinal) => ({
+      name: `${owner.machineSet}-${ordinal}`,
+      spec: (keepSpec ? kept.get(ordinal)?.spec : undefined) ?? template,
+      owner: { ...owner, ordinal },
+    }));
+}
+
+/** Those that go; among equals the latest first, where Cluster API leaves it open. */
+function excessOf(
+  standing: readonly RecordedMachine[],
+  { replicas, goFirst: { profile, policy, marked, nowMs } }: Membership,
+): RecordedMachine[] {
+  const latestFirst = [...standing].sort(
+    (left, right) => (right.owner?.ordinal ?? 0) - (left.owner?.ordinal ?? 0),
+  );
+  const candidates = latestFirst.map((machine) => ({
+    machine,
+    name: machine.name,
+    deleting: false,
+    ready: machine.lacks === undefined,
+    ...(machine.createdAtMs !== undefined && { createdAtMs: machine.createdAtMs }),
+    ...(machine.lacks !== undefined && { errorReason: "CreateError" }),
+    ...(marked.has(machine.name) && {
+      annotations: { [deleteMachineAnnotation[profile]]: "true" },
+    }),
+  }));
+  return selectForDeletion({
+    ...{ profile, nowMs, machines: candidates, count: standing.length - replicas },
+    ...(policy !== undefined && { policy }),
+    ...(profile === "v1alpha1" && { ties: "asGiven" as const }),
+  }).map(({ machine }) => machine);
+}

@@ -1,0 +1,39 @@
+import { availabilityOf, type Readiness } from "../sets/status.js";
+
+/** A Node as its API server shows it, as far as readiness goes. */
+export interface NodeObject {
+  readonly status?: NodeStatus | null;
+}
+
+export interface NodeStatus {
+  readonly conditions?: readonly NodeCondition[] | null;
+}
+
+export interface NodeCondition {
+  readonly type: string;
+  readonly status: string;
+  /** A timestamp as Kubernetes writes it. */
+  readonly lastTransitionTime?: string | null;
+}
+
+/** The first condition of type Ready. */
+export function readyConditionOf(status: NodeStatus | null | undefined): NodeCondition | undefined {
+  return status?.conditions?.find(({ type }) => type === "Ready");
+}
+
+/** Whether a Node is ready, and since when. No Node, and nothing said about it, is not ready. Pure. */
+export function nodeReadiness(node: NodeObject | null | undefined): Readiness {
+  const condition = readyConditionOf(node?.status);
+  const ready = condition?.status === "True";
+  const since = condition?.lastTransitionTime ?? undefined;
+  return { ready, ...(since !== undefined && { readySinceMs: Date.parse(since) }) };
+}
+
+/** Whether a Node is ready and has been for longer than `minReadySeconds`. Pure. */
+export function isNodeAvailable(
+  node: NodeObject | null | undefined,
+  minReadySeconds: number,
+  nowMs: number,
+): boolean {
+  return availabilityOf(nodeReadiness(node), minReadySeconds, nowMs).kind === "available";
+}

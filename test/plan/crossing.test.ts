@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import type { Desired } from "../../src/api/types.js";
+import { crossingHosts } from "../../src/plan/crossing.js";
+import { undoText } from "../../src/plan/undo.js";
+import { failsWith } from "../support/errors.js";
+import { cluster, desiredOf, machine, type MachineShape } from "../support/manifests.js";
+import type { Mishap } from "../support/mishaps.js";
+import { outcomeText, PretendEngine } from "../support/pretend-engine.js";
+import { targetOf } from "../support/recorded-history.js";
+
+describe("hosts with which a transaction crosses its point of no return", () => {
+  const target = (...versions: string[]) =>
+    targetOf([
+      cluster(),
+      ...versions.map((controlPlane, index) => machine(`cp-${index}`, { controlPlane })),
+      machine("web"),
+    ]);
+  const cases = [
+    { name: "none of a first creation", from: undefined, to: ["1.35.0"], want: [] },
+    { name: "none without a control plane before", from: [], to: ["1.35.0"], want: [] },
+    { name: "none of the same minor version", from: ["1.34.2"], to: ["1.34.9"], want: [] },
+    { name: "none of an older one", from: ["1.35.0"], to: ["1.34.2"], want: [] },
+    {
+      name: "each of a newer one",
+      from: ["1.34.2"],
+      to: ["1.35.0", "1.35.1"],
+      want: ["cp-0", "cp-1"],
+    },
+    {
+      name: "none that one member had reached before",
+      from: ["1.34.2", "1.35.0"],
+      to: ["1.35.0", "1.35.0"],
+      want: [],
+    },
+  ];
+  for (const { name, from, to, want } of cases) {
+    it(name, () => {
+      const crossing = crossingHosts(target(...to), from && target(...from));
+      assert.deepEqual(
+        crossing.map((key) => key.replace(/^LocalHost\/(.*)-[0-9a-f]{8}-1$/, "$1")),
+        want,
+      );
+    });
+  }
+});
+
+describe("an upgrade that was killed", () => {
+  const wish = (member: MachineShape, cidr = "10.0.0.0/16"): Desired =>
+    desiredOf([cluster({ cidr }), machine("cp", member), machine("web")]);
+  const before = wish({ controlPlane: "1.34.2" });
+  const upgraded = wish({ controlPlane: "1.35.0" });
+  const replaced = wish({ controlPlane: "1.35.0", size: "large" });
+  const elsewhere = wish({ controlPlane: "1.34.2" }, "10.9.0.0/16");
+  const newerElsewhere = wish({ controlPlane: "1.35.0" }, "10.9.0.0/16");
+
+  async function killed(after: Desired, what: "killBefore" | "killAfter" | "killLate") {
+    const engine = new PretendEngine();
+    await engine.settle(before);
+    const outcome = await engine.up(after, [{ at: "call", number: 0, what }]);
+    assert.equal(outcome.kind, "killed");
+    return engine;
+  }
+  const machines = (crossed: readonly { machine: string; version: string }[]) =>
+    crossed.map(({ machine: name, version }) => `${name} ${version}`);
+
+  it("has crossed nothing while the cloud shows the old version", async () => {
+    const engine = await killed(upgraded, "killBefore");
+    assert.deepEqual((await engine.plan(elsewhere)).crossed, []);
+  });
+
+  for (const [name, after] of [
+    ["in place", upgraded],
+    ["by a new host", replaced],
+  ] as const) {
+    it(`has crossed ${name} once the cloud shows the new one, whatever is recorded`, async () => {
+      const engine = await killed(after, "killAfter");
+      const plan = await engine.plan(upgraded);
+      assert.deepEqual(machines(plan.crossed), ["cp 1.35.0"]);
+      assert.match(
+        undoText(plan),
+        /^Undo: none; LocalHost\/cp-\w+-1 has a control plane of 1\.35\.0/,
+      );
+    });
+  }
+
+  it("cannot be followed by another wish for the old version", async () => {
+    const engine = await killed(upgraded, "killLate");
+    const text = outcomeText(await engine.up(elsewhere));
+    assert.match(
+      text,
+      /^broke: NOT_REVERSIBLE cannot take Machine cp back: its control plane is 1\.35\.0/,
+    );
+    await assert.rejects(engine.plan(before), failsWith("NOT_REVERSIBLE", /Machine cp/));
+    await engine.settle(upgraded);
+  });
+
+  const neverBoots: Mishap = { at: "boot", number: 0, what: "never" };
+
+  it("can be followed by another wish for the new one, which goes forward only, however it is killed", async () => {
+    const engine = await killed(upgraded, "killAfter");
+    const [failed] = [await engine.up(newerElsewhere, [neverBoots])];
+    assert.match(outcomeText(failed), /^stopped forwardOnly: not ready/);
+    assert.match(outcomeText(await engine.rollback()), /^broke: NOT_REVERSIBLE/);
+    assert.deepEqual(machines(engine.prior.transaction?.crossed ?? []), ["cp 1.35.0"]);
+    await assert.rejects(engine.plan(elsewhere), failsWith("NOT_REVERSIBLE", /Machine cp/));
+    await engine.settle(upgraded);
+    assert.deepEqual((await engine.plan(upgraded)).crossed, [], "a commit ends it");
+  });
+});

@@ -1,0 +1,21 @@
+import type { Desired } from "../../src/api/types.js";
+import { makePlan, type Plan } from "../../src/plan/plan.js";
+import { emptyState } from "../../src/plan/target.js";
+import type { InfrastructureProvider } from "../../src/provider/port.js";
+
+/** The plan of a cluster of which nothing is recorded and the cloud shows nothing. */
+export function firstPlan(desired: Desired, provider: InfrastructureProvider): Plan {
+  return makePlan({
+    wish: { kind: "objects", desired },
+    provider,
+    prior: emptyState,
+    sightings: new Map(),
+    strangers: [],
+    newClusterUid: "uid",
+    nowMs: 0,
+    owner: "files",
+    direction: "forward",
+    by: "user@host",
+    deadlineMs: 60_000,
+  });
+}

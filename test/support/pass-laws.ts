@@ -1,0 +1,49 @@
+import type { NodeKey } from "../../src/graph/graph.js";
+import type { RecordedResource } from "../../src/plan/target.js";
+import { revisionKey, transactionKey } from "../../src/transaction/pass.js";
+import type { PassProgram } from "../../src/transaction/registration.js";
+import type { Activity, LawWatch } from "./law-watch.js";
+
+/** Blames a pass that registers in a wrong order, or whose end deletes what was not admitted. */
+export function holdAgainstLaws(
+  program: PassProgram,
+  recorded: readonly RecordedResource[],
+  watch: LawWatch,
+): void {
+  for (const defect of orderDefects(program)) watch.blame("order", defect);
+  const registered = new Set(program.registrations.map(({ key }) => key));
+  const doomed = recorded.filter(({ key, type }) => type === "resource" && !registered.has(key));
+  for (const { key } of doomed) {
+    const isCommit = activityOf(program) === "commit";
+    if (!isCommit && !watch.mayGoEarly(key)) {
+      watch.blame("law 8: admitted", `${key} is deleted before the commit`);
+    }
+    if (!watch.isShown("delete", key)) {
+      watch.blame("law 8: admitted", `${key} is deleted, which no plan admitted`);
+    }
+  }
+}
+
+/** A commit is what registers a Revision of its Transaction's number. */
+export function activityOf({ registrations }: PassProgram): Activity {
+  const [transaction] = registrations;
+  const last = registrations.at(-1);
+  const isCommit =
+    last?.key === revisionKey && last.inputs["number"] === transaction?.inputs["number"];
+  return isCommit ? "commit" : "change";
+}
+
+function orderDefects({ registrations }: PassProgram): string[] {
+  const keys = registrations.map(({ key }) => key);
+  const before = new Set<NodeKey>();
+  const defects: string[] = [];
+  for (const { key, parent, dependsOn } of registrations) {
+    const needed = [...dependsOn, ...(parent === undefined ? [] : [parent])];
+    if (before.has(key)) defects.push(`${key} is registered twice`);
+    if (!needed.every((one) => before.has(one))) defects.push(`${key} comes too early`);
+    before.add(key);
+  }
+  if (keys[0] !== transactionKey) defects.push(`${keys[0] ?? "nothing"} comes before Transaction`);
+  if (before.has(revisionKey) && keys.at(-1) !== revisionKey) defects.push("Revision is not last");
+  return defects;
+}
