@@ -75,19 +75,30 @@ function headline(label: string, indent = 0, sign: Row["sign"] = " "): Row {
 export function waveRows({ plan, waves }: PlannedCluster): Row[] {
   const steps = new Map(plan.steps.map((step) => [step.key, step]));
   const machines = machinesByHost(plan);
-  return alikeWaves(waves, (key) => steps.get(key)?.kind ?? "update").flatMap((run) => [
+  const kindOf = (key: NodeKey): Step["kind"] => steps.get(key)?.kind ?? "update";
+  return alikeWaves(waves, kindOf).flatMap((run) => [
     headline(`${waveTitle(run)}: ${run.reason} @@`, 0, "@@"),
-    ...(["create", "update", "delete"] as const).flatMap((kind) => {
-      const keys = run.keys.filter((key) => (steps.get(key)?.kind ?? "update") === kind);
-      return keyRows(keys, kind, machines);
+    ...stepKinds.flatMap((kind) => {
+      const keys = run.keys.filter((key) => kindOf(key) === kind);
+      const detail = eachTime(keys.length, run);
+      return keyRows(keys, kind, machines).map((row) => ({ ...row, detail }));
     }),
   ]);
 }
 
-/** "Wave 1", "Waves 3 to 502". Pure. */
-export function waveTitle({ first, last }: WaveRun): string {
+/** In the order in which they are told. */
+export const stepKinds = ["create", "update", "delete"] as const;
+
+/** "Wave 1", "Waves 5 to 502, by turns". Pure. */
+export function waveTitle({ first, last, times }: WaveRun): string {
   if (first === last) return `Wave ${withThousands(first)}`;
-  return `Waves ${withThousands(first)} to ${withThousands(last)}, alike, the first`;
+  const how = last - first + 1 === times ? "alike" : "by turns";
+  return `Waves ${withThousands(first)} to ${withThousands(last)}, ${how}`;
+}
+
+/** How many of them a wave changes, where several do the same: "3 each time". Pure. */
+export function eachTime(all: number, { times }: WaveRun): string {
+  return times === 1 || all === 0 ? "" : `${withThousands(all / times)} each time`;
 }
 
 /** Resources that have the same done to them: few by their names, many hosts by their machines. */

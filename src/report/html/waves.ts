@@ -3,12 +3,11 @@ import type { Step } from "../../plan/step.js";
 import { verbOf } from "../../plan/tree.js";
 import { undoNames } from "../../plan/undo.js";
 import { withThousands } from "../alike.js";
-import { lossyUndo, waveTitle } from "../plan-rows.js";
+import { eachTime, lossyUndo, stepKinds, waveTitle } from "../plan-rows.js";
 import type { PlannedCluster } from "../report.js";
 import { alikeWaves } from "../wave-runs.js";
 import { html, type Markup, nothing } from "./markup.js";
 
-const kinds = ["create", "update", "delete"] as const;
 /** More resources than these are folded. */
 const shownAtOnce = 8;
 
@@ -21,12 +20,10 @@ export function waveList({ plan, waves }: PlannedCluster): Markup {
       html`<li>
         <h4>${waveTitle(run)}</h4>
         <p>${run.reason}</p>
-        ${kinds.map((kind) =>
-          resources(
-            run.keys.filter((key) => kindOf(key) === kind),
-            kind,
-          ),
-        )}
+        ${stepKinds.map((kind) => {
+          const keys = run.keys.filter((key) => kindOf(key) === kind);
+          return resources(keys, kind, eachTime(keys.length, run));
+        })}
       </li>`,
   );
   return html`<ol class="waves">
@@ -51,7 +48,7 @@ export function undoList({ plan }: PlannedCluster): Markup {
       </ul>`;
 }
 
-function resources(keys: readonly NodeKey[], kind: Step["kind"]): Markup {
+function resources(keys: readonly NodeKey[], kind: Step["kind"], pace = ""): Markup {
   if (keys.length === 0) return nothing;
   const list = html`<ul class="keys">
     ${keys.map((key) => html`<li class="${kind}"><code>${key}</code></li>`)}
@@ -59,7 +56,9 @@ function resources(keys: readonly NodeKey[], kind: Step["kind"]): Markup {
   const badge = html`<span class="badge ${kind}">${verbOf(kind)}</span>`;
   if (keys.length <= shownAtOnce) return html`<div class="step">${badge}${list}</div>`;
   return html`<details class="step">
-    <summary>${badge}${withThousands(keys.length)} resources</summary>
+    <summary>
+      ${badge}${withThousands(keys.length)} resources${pace === "" ? "" : `, ${pace}`}
+    </summary>
     ${list}
   </details>`;
 }
