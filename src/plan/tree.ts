@@ -65,8 +65,8 @@ export function planTree(plan: Shown): TreeLine[] {
   return flatten(changeTree(plan), "", "");
 }
 
-/** The sentence under the tree. Counts hosts and infrastructure alike. Pure. */
-export function planSummary(plan: Plan): string {
+/** The sentence under the tree. Counts hosts and infrastructure alike. Who has the waves gives their number. Pure. */
+export function planSummary(plan: Plan, waveCount = wavesOf(plan).length): string {
   if (plan.empty) return "No changes: objects, state and cloud agree.";
   const count = (kind: "create" | "update" | "delete") =>
     plan.steps.filter((step) => step.kind === kind).length;
@@ -76,7 +76,7 @@ export function planSummary(plan: Plan): string {
     [count("delete") + plan.abandoned.length, "to delete"],
   ] as const;
   const some = parts.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`);
-  const waves = Math.max(wavesOf(plan).length, 1);
+  const waves = Math.max(waveCount, 1);
   if (some.length === 0) {
     return plan.resumes
       ? "Plan: nothing to change; an earlier transaction is to be committed"

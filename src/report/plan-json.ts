@@ -21,7 +21,7 @@ export function clusterDocument({ plan, waves }: PlannedCluster): ClusterPlanDoc
     ...pick(plan, ["cluster", "stack", "provider", "fromRevision", "empty", "resumes"]),
     transaction: { number, clusterUid, direction },
     ...(plan.open !== undefined && { open: plan.open }),
-    summary: planSummary(plan),
+    summary: planSummary(plan, waves.length),
     undoSummary: undoText(plan),
     counts: countChanges(plan),
     infrastructure: [...plan.infrastructure] as ClusterPlanDocument["infrastructure"],

@@ -73,7 +73,7 @@ function titleOf(report: PlanReport): string {
   const [only] = clusters;
   if (!hasChanges(report)) return "Capstan plan: no changes";
   if (only !== undefined && clusters.length + destroyed.length === 1) {
-    return `Capstan plan: ${inlineText(planSummary(only.plan).replace(/^Plan: /, ""))}`;
+    return `Capstan plan: ${inlineText(planSummary(only.plan, only.waves.length).replace(/^Plan: /, ""))}`;
   }
   const counts = sumOfCounts(clusters.map(({ plan }) => countChanges(plan)));
   const gone = destroyed.length === 0 ? "" : `${destroyed.length} to be destroyed`;

@@ -15,7 +15,7 @@ import type { Manifests } from "../../manifest/desired.js";
 import type { PlanFormat } from "../../report/format-names.js";
 import type { DocumentFormat } from "../../report/formats.js";
 import { clusterDocument } from "../../report/plan-json.js";
-import { hasChanges, type PlannedCluster, type PlanReport } from "../../report/report.js";
+import type { PlannedCluster, PlanReport } from "../../report/report.js";
 import {
   type CommandContext,
   type GlobalOptions,
@@ -65,19 +65,18 @@ export async function planCommand(options: PlanOptions, context: CommandContext)
     if (show?.json === true) show.emit(planLine(found.plan));
     else show?.terminal.write(`${planText(found.plan, show.terminal)}\n`);
   }
-  const report: PlanReport = {
-    ...{ release: packageVersion(), files: options.file, destroyed: gone },
-    clusters: plans.map(planned),
-  };
   if (format !== undefined) {
     const { renderReport } = await import("../../report/formats.js");
+    const about = { release: packageVersion(), files: options.file, destroyed: gone };
+    const report: PlanReport = { ...about, clusters: plans.map(planned) };
     context.terminal.write(renderReport(report, format));
   }
   if (options.out !== undefined) {
     savePlan(options.out, { files: options.file, clusters: bindings, prune: stacksIn(gone) });
     tellSaved(options.out, show, context);
   }
-  return hasChanges(report) ? exitCodes.changesPending : exitCodes.done;
+  const isPending = gone.length > 0 || plans.some(({ empty }) => !empty);
+  return isPending ? exitCodes.changesPending : exitCodes.done;
 }
 
 function refuseTwoFormats({ format }: PlanOptions, { json }: CommandContext): void {

@@ -129,7 +129,7 @@ export function addLookingVerbs(program: Command): void {
 
 function addDiff(program: Command): void {
   const diff = program
-    .command("diff <from> <to>")
+    .command("diff <stack|path> <stack|path>")
     .description("compare two clusters: manifests or stacks; exit 0: the same, 2: they differ")
     .option("--all", "also what has to differ: names, what carries them, generated names")
     .option("--ignore-addresses", "leave out addresses and ranges of addresses")

@@ -74,7 +74,9 @@ export function planHtml(report: PlanReport): string {
 function titleOf({ clusters, destroyed }: PlanReport): string {
   const [only] = clusters;
   if (only !== undefined && clusters.length + destroyed.length === 1) {
-    return only.plan.empty ? "No changes" : planSummary(only.plan).replace(/^Plan: /, "");
+    return only.plan.empty
+      ? "No changes"
+      : planSummary(only.plan, only.waves.length).replace(/^Plan: /, "");
   }
   const counts = countsText(sumOfCounts(clusters.map(({ plan }) => countChanges(plan))));
   const gone = destroyed.length === 0 ? "" : `${clusterCount(destroyed.length)} to be destroyed`;
@@ -186,7 +188,7 @@ function clusterSection(planned: PlannedCluster, isOnly: boolean): Markup {
   const undone = undoList(planned);
   return html`<section id="${id}">
     <h2>Cluster ${plan.cluster}</h2>
-    ${isOnly ? nothing : html`<p class="about">${aboutText(plan)}</p>`} ${notesCard(plan)}
+    ${isOnly ? nothing : html`<p class="about">${aboutText(planned)}</p>`} ${notesCard(plan)}
     <div class="card changes">
       <h3>Changes</h3>
       ${changeList(changeTree(plan))}
@@ -216,8 +218,8 @@ function clusterSection(planned: PlannedCluster, isOnly: boolean): Markup {
   </section>`;
 }
 
-function aboutText(plan: Plan): string {
-  return `provider ${plan.provider}, ${revisionText(plan)}. ${planSummary(plan)}`;
+function aboutText({ plan, waves }: PlannedCluster): string {
+  return `provider ${plan.provider}, ${revisionText(plan)}. ${planSummary(plan, waves.length)}`;
 }
 
 function notesCard(plan: Plan): Markup {
