@@ -49,7 +49,7 @@ export class Browser {
         ...["--no-sandbox", "--disable-background-networking", "--hide-scrollbars"],
         "about:blank",
       ],
-      { stdio: ["ignore", "ignore", "pipe"] },
+      { stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, TMPDIR: folder } },
     );
     let said = "";
     child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
@@ -91,12 +91,14 @@ export class Browser {
     return result ?? {};
   }
 
+  /** Lets it end by itself, so that none of its processes writes where nothing shall be left. */
   async close(): Promise<void> {
-    const ended = once(this.process, "exit");
-    this.socket.close();
-    this.process.kill("SIGKILL");
+    const ended = this.process.exitCode === null ? once(this.process, "exit") : undefined;
+    this.socket.send(JSON.stringify({ id: 0, method: "Browser.close" }));
+    const late = setTimeout(() => this.process.kill("SIGKILL"), answerTimeoutMs);
     await ended;
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+    clearTimeout(late);
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
 
   private receive(message: Message): void {
