@@ -1,4 +1,4 @@
-import { type JsonObject, sameJson } from "../../src/api/json.js";
+import { isJsonObject, type Json, type JsonObject, sameJson } from "../../src/api/json.js";
 import { isKnownVersion } from "../../src/api/versions.js";
 import type { NodeReport } from "../../src/provider/port.js";
 
@@ -17,6 +17,12 @@ export function nodeOf(spec: JsonObject): NodeReport {
     containerRuntime: (containerRuntime as NodeReport["containerRuntime"]) ?? runtimeOfImages,
     ...(typeof image === "string" && { osImage: image }),
   };
+}
+
+/** Name of the container runtime that a host's spec asks for; where it asks for none, that of the images. Pure. */
+export function runtimeName(containerRuntime: Json | undefined): Json | undefined {
+  if (containerRuntime === undefined) return runtimeOfImages.name;
+  return isJsonObject(containerRuntime) ? containerRuntime["name"] : undefined;
 }
 
 /** Whether a node with another spec is another one, so that it has to join anew. Pure. */

@@ -14,6 +14,7 @@ import type {
 } from "../../src/provider/port.js";
 import type { LocalCloud, LocalKind } from "./cloud.js";
 import { LocalHandler, observe } from "./handlers.js";
+import { runtimeName } from "./node.js";
 import { localApiVersion, localClusterSpec, localMachineSpec } from "./specs.js";
 
 const inPlace = { kind: "inPlace" } as const;
@@ -42,7 +43,10 @@ const rules: Readonly<Record<string, FieldRules>> = {
     tags: inPlace,
     kubelet: inPlace,
     controlPlane: inPlace,
-    containerRuntime: inPlace,
+    containerRuntime: (from, to) =>
+      runtimeName(from) === runtimeName(to)
+        ? inPlace
+        : replace("what runs in one container runtime does not go on in another"),
     configSource: inPlace,
     nodeLabels: inPlace,
     nodeAnnotations: inPlace,

@@ -19,9 +19,10 @@ const lastPatches: Readonly<Record<number, number>> = {
   35: 0,
 };
 
-/** "1.33.6" for 33: the newest patch of a minor version that is known, otherwise its ".0". Pure. */
+/** "1.33.6" for 1033 (see `minorOf`): the newest patch that is known, otherwise the minor's ".0". Pure. */
 export function newestPatch(minor: number): string {
-  return `1.${minor}.${lastPatches[minor] ?? 0}`;
+  const [major, rest] = [Math.floor(minor / minorsPerMajor), minor % minorsPerMajor];
+  return `${major}.${rest}.${major === 1 ? (lastPatches[rest] ?? 0) : 0}`;
 }
 
 /** Whether this release knows a Kubernetes version to exist; a pre-release never. Pure. */
@@ -34,4 +35,53 @@ export function isKnownVersion(version: string): boolean {
 /** The oldest of some semantic versions; undefined for none. Pure. */
 export function oldestVersion(versions: readonly string[]): string | undefined {
   return versions.filter((version) => semver.valid(version) !== null).sort(semver.compare)[0];
+}
+
+/** The newest of some semantic versions; undefined for none. Pure. */
+export function newestVersion(versions: readonly string[]): string | undefined {
+  return versions
+    .filter((version) => semver.valid(version) !== null)
+    .sort(semver.compare)
+    .at(-1);
+}
+
+/** Major and minor version as one number that can be compared: 1034 for "1.34.2"; undefined for no version. Pure. */
+export function minorOf(version: string): number | undefined {
+  const parsed = semver.parse(version);
+  return parsed === null ? undefined : parsed.major * minorsPerMajor + parsed.minor;
+}
+
+const minorsPerMajor = 1_000;
+
+/** What is wrong between a kubelet and a control plane that it talks to. */
+export interface Skew {
+  readonly kind: "newer" | "tooOld";
+  /** "kubelet 1.30.9 is 4 minors behind the control plane (1.34.2)". */
+  readonly summary: string;
+  /** The rule that it breaks, as a sentence. */
+  readonly rule: string;
+}
+
+/**
+ * The one rule between kubelets and control planes: never newer, and at most three minor versions older,
+ * two for a control plane before 1.28. Undefined where it holds, or where one of the two is no version.
+ * Pure. Source: Kubernetes version skew policy.
+ */
+export function skewOf(kubelet: string, controlPlane: string): Skew | undefined {
+  const [own, theirs] = [minorOf(kubelet), minorOf(controlPlane)];
+  if (own === undefined || theirs === undefined) return undefined;
+  const allowed = minorsBehindAllowed(theirs);
+  const rule = `A kubelet may be up to ${allowed} minors older than the control plane, and never newer.`;
+  if (own > theirs) {
+    const summary = `kubelet ${kubelet} is newer than the control plane (${controlPlane})`;
+    return { kind: "newer", summary, rule };
+  }
+  if (theirs - own <= allowed) return undefined;
+  const summary = `kubelet ${kubelet} is ${theirs - own} minors behind the control plane (${controlPlane})`;
+  return { kind: "tooOld", summary, rule };
+}
+
+/** How many minors a kubelet may be behind a control plane, which is given by `minorOf`. Pure. */
+export function minorsBehindAllowed(controlPlane: number): number {
+  return controlPlane >= minorsPerMajor + 28 ? 3 : 2;
 }

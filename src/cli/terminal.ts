@@ -1,5 +1,5 @@
 import pc from "picocolors";
-import { planNotes, revisionText } from "../plan/notes.js";
+import { planNotes, revisionText, stageLines } from "../plan/notes.js";
 import type { Plan } from "../plan/plan.js";
 import { planSummary, planTree, type TreeLine, verbOf } from "../plan/tree.js";
 import { undoText } from "../plan/undo.js";
@@ -54,6 +54,7 @@ export function planText(
     "",
     ...planNotes(plan).map((note) => colors.yellow(note)),
     planSummary(plan),
+    ...stageLines(plan),
     ...undo.map((line) => (plan.crossings.length > 0 ? colors.yellow(line) : line)),
     "",
   ].join("\n");

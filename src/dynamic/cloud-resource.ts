@@ -28,6 +28,8 @@ export interface BridgeRuntime {
   readonly readyTimeoutMs: number;
   /** Ids that creations of this engine run have answered with: kept by the bridge itself. */
   readonly served?: Set<string>;
+  /** Ids that are recorded twice: when the one that Pulumi has replaced goes, the resource stays. */
+  readonly recordedTwice?: ReadonlySet<string>;
   /** Told what happens to each resource, for progress output. */
   report?(event: ResourceEvent): void;
 }
@@ -112,6 +114,7 @@ export class CloudResource implements DynamicResource {
 
   async delete(id: string, props: Properties) {
     const who = whoOf(props);
+    if (this.runtime.recordedTwice?.has(id) === true) return;
     await this.reported("delete", who.name, async () => {
       // Find-or-create gives a resource to its own successor: what serves now must not be deleted.
       if (this.runtime.served?.has(id) === true) throw replacedByItself(this.kind, who, id);

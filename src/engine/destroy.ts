@@ -1,11 +1,11 @@
 import { CapstanError } from "../api/error.js";
 import type { ResourceEvent } from "../dynamic/cloud-resource.js";
-import { cloudResources, emptyState } from "../plan/target.js";
+import { cloudResources, condemnedResources, emptyState } from "../plan/target.js";
 import type { Clock, InfrastructureProvider, Observed } from "../provider/port.js";
 import { type Engine, engineFailed } from "./engine.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
 import { resolvePendingCreates, settleLastCalls } from "./recover.js";
-import { callContext, stepwiseSession } from "./session.js";
+import { callContext, type StepwiseOptions, stepwiseSession } from "./session.js";
 import { refuseForeign, type StackState } from "./state.js";
 
 export interface DestroyOptions {
@@ -31,19 +31,19 @@ export async function destroyCluster(
   const { engine, provider, clock, timeoutMs, stop } = options;
   await settleLastCalls(engine, provider, callContext(clock, stop));
   const failures: ResourceEvent[] = [];
-  const session = (assertEngineAlive: () => void) =>
+  const session = (how: Pick<StepwiseOptions, "stop" | "assertEngineAlive">) =>
     stepwiseSession({
       provider,
       clock,
       timeoutMs,
-      assertEngineAlive,
+      ...how,
       report: (event) => {
         if (event.state === "failed") failures.push(event);
         options.report(event);
       },
     });
   const context = callContext(clock, stop);
-  const between = () => session(() => {});
+  const between = () => session({ stop, assertEngineAlive: () => {} });
   const resolved = await resolvePendingCreates(stack, state, {
     engine,
     provider,
@@ -51,10 +51,12 @@ export async function destroyCluster(
     session: between,
   });
   // What an apply that broke off left in no record goes first: recorded things may be in use by it.
-  const recorded = new Set(cloudResources(resolved).map(({ id }) => id));
+  const all = [...cloudResources(resolved), ...condemnedResources(resolved)];
+  const recorded = new Set(all.map(({ id }) => id));
   const removeUnrecorded = async () => {
     const abandoned = (await aliveResources(options, state)).filter(({ id }) => !recorded.has(id));
     for (const { id, who } of abandoned.toReversed()) {
+      stop.throwIfAborted();
       await between().lookup(who.kind).delete(id, { who });
     }
     return abandoned.length;
@@ -62,7 +64,7 @@ export async function destroyCluster(
   const abandoned = await removeUnrecorded();
   const result = await engine.destroy(
     stack,
-    session(() => engine.assertAlive()),
+    session({ assertEngineAlive: () => engine.assertAlive() }),
   );
   stop.throwIfAborted();
   if (result.code !== 0 && failures.length === 0)

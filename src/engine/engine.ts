@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { hostname } from "node:os";
 import { CapstanError } from "../api/error.js";
 import type { ResourceLookup } from "../dynamic/attached-server.js";
 import { typeTokenOf } from "../dynamic/protocol.js";
@@ -7,7 +6,6 @@ import { RecordResource } from "../dynamic/record-resource.js";
 import type { PassProgram } from "../transaction/registration.js";
 import { emptyState } from "../plan/target.js";
 import { emptyCheckpoint } from "./new-stack.js";
-import { livenessOf } from "./process-identity.js";
 import { projectName } from "./project.js";
 import { prunePulumiHistory } from "./pulumi-history.js";
 import { type PulumiResult, runPulumi } from "./pulumi.js";
@@ -184,7 +182,7 @@ export class Engine {
   async releaseDeadLock(stack: string): Promise<void> {
     const locks = await this.locksOn(stack);
     if (locks.length === 0) return;
-    const living = locks.find((lock) => !isDead(lock));
+    const living = locks.find(({ liveness }) => liveness !== "dead");
     if (living !== undefined) throw lockedByPulumi(stack, living);
     this.options.workspace.dropDamagedMetadata(stack);
     this.unsettled = true;
@@ -294,11 +292,6 @@ function lastWords({ code, stdout, stderr }: PulumiResult): string {
   if (errors.length > 0) return [...new Set(errors)].join("; ");
   const last = said.filter((line) => line !== "").slice(-3);
   return last.length > 0 ? last.join("; ") : `Pulumi ended with ${code ?? "a signal"}`;
-}
-
-function isDead(lock: PulumiLock): boolean {
-  if (lock.host !== hostname()) return false;
-  return lock.identity === undefined || livenessOf(lock.identity) === "dead";
 }
 
 function lockedByPulumi(stack: string, lock: PulumiLock): CapstanError {

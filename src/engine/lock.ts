@@ -3,6 +3,7 @@ import { userInfo } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { CapstanError, messageOf } from "../api/error.js";
+import { isJsonObject, type Json } from "../api/json.js";
 import type { Clock } from "../provider/port.js";
 import { identify, livenessOf, type ProcessIdentity } from "./process-identity.js";
 
@@ -53,8 +54,7 @@ export class StackLock {
         .prepare("INSERT OR IGNORE INTO locks (stack, holder) VALUES (?, ?)")
         .run(stack, text);
       if (inserted.changes === 0) {
-        const row = database.prepare("SELECT holder FROM locks WHERE stack = ?").get(stack);
-        await takeOver(database, stack, String(row?.["holder"]), { text, clock });
+        await takeOver(database, { stack, stateDir }, { text, clock });
       }
       return new StackLock(database, stack, holder, inserted.changes === 0);
     } catch (error) {
@@ -80,9 +80,8 @@ export class StackLock {
     if (!existsSync(lockFile(stateDir))) return undefined;
     const database = openLocks(lockFile(stateDir), stateDir);
     try {
-      const row = database.prepare("SELECT holder FROM locks WHERE stack = ?").get(stack);
-      if (row === undefined) return undefined;
-      const holder = JSON.parse(String(row["holder"])) as LockHolder;
+      const holder = recordedHolder(database, { stack, stateDir })?.holder;
+      if (holder === undefined) return undefined;
       const processes = [holder.process, ...(holder.engine === undefined ? [] : [holder.engine])];
       return processes.every((one) => livenessOf(one) === "dead") ? undefined : lockedText(holder);
     } finally {
@@ -120,36 +119,74 @@ function openLocks(path: string, stateDir: string): DatabaseSync {
     );
     return database;
   } catch (error) {
-    throw new CapstanError({
-      code: "BAD_STATE",
-      source: "engine",
-      subject: path,
-      message: `cannot open ${path}: ${messageOf(error)}`,
-      hint: "it holds nothing but who works on which stack; remove it when nobody does",
-      cause: error,
-    });
+    throw damagedLocks(path, `cannot open ${path}: ${messageOf(error)}`, error);
   }
+}
+
+/** Which lock, and where it is kept. */
+interface LockPlace {
+  readonly stack: string;
+  readonly stateDir: string;
+}
+
+/** Who holds a lock, with the text that says so; undefined when nobody does. Throws BAD_STATE. */
+function recordedHolder(
+  database: DatabaseSync,
+  { stack, stateDir }: LockPlace,
+): { readonly text: string; readonly holder: LockHolder } | undefined {
+  const row = database.prepare("SELECT holder FROM locks WHERE stack = ?").get(stack);
+  if (row === undefined) return undefined;
+  const text = String(row["holder"]);
+  const holder = jsonOf(text);
+  if (isLockHolder(holder)) return { text, holder };
+  throw damagedLocks(
+    lockFile(stateDir),
+    `cannot tell who has locked ${stack}: ${lockFile(stateDir)} names no holder`,
+  );
+}
+
+function jsonOf(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+function isLockHolder(value: unknown): value is LockHolder {
+  if (!isJsonObject(value)) return false;
+  const { process: command, engine } = value;
+  return isIdentity(command) && (engine === undefined || isIdentity(engine));
+}
+
+function isIdentity(value: Json | undefined): boolean {
+  return (
+    isJsonObject(value) &&
+    typeof value["pid"] === "number" &&
+    ["host", "boot", "started"].every((field) => typeof value[field] === "string")
+  );
 }
 
 async function takeOver(
   database: DatabaseSync,
-  stack: string,
-  found: string,
+  { stack, stateDir }: LockPlace,
   { text, clock }: { readonly text: string; readonly clock: Clock },
 ): Promise<void> {
-  const other = found === "undefined" ? undefined : (JSON.parse(found) as LockHolder);
-  if (other !== undefined) {
-    if (livenessOf(other.process) !== "dead") throw lockedBy(stack, other);
-    await endEngine(stack, other, clock);
+  const found = recordedHolder(database, { stack, stateDir });
+  if (found !== undefined) {
+    const liveness = livenessOf(found.holder.process);
+    if (liveness === "unknown") throw lockedFarAway(stack, found.holder, lockFile(stateDir));
+    if (liveness === "alive") throw lockedBy(stack, found.holder);
+    await endEngine(stack, found.holder, clock);
   }
   const { changes } =
-    other === undefined
+    found === undefined
       ? database
           .prepare("INSERT OR IGNORE INTO locks (stack, holder) VALUES (?, ?)")
           .run(stack, text)
       : database
           .prepare("UPDATE locks SET holder = ? WHERE stack = ? AND holder = ?")
-          .run(text, stack, found);
+          .run(text, stack, found.text);
   if (changes === 0) throw lockedBy(stack, undefined);
 }
 
@@ -175,13 +212,34 @@ function lockedText(holder: LockHolder | undefined): string {
   return `it is locked by ${user}@${found.host} (pid ${found.pid}, "${command}", since ${since})`;
 }
 
-function lockedBy(stack: string, holder: LockHolder | undefined): CapstanError {
+function lockedBy(
+  stack: string,
+  holder: LockHolder | undefined,
+  hint = "wait until that command has ended, or interrupt it",
+): CapstanError {
   return new CapstanError({
     code: "LOCKED",
     source: "user",
     subject: stack,
     message: `cannot change ${stack}: ${lockedText(holder)}`,
-    hint: "wait until that command has ended, or interrupt it",
+    hint,
     retryable: true,
+  });
+}
+
+/** Only a person can know that a machine or a container is gone. */
+function lockedFarAway(stack: string, holder: LockHolder, file: string): CapstanError {
+  const hint = `wait until that command has ended; if its machine or container is gone for good and nobody else works there, remove ${file}`;
+  return lockedBy(stack, holder, hint);
+}
+
+function damagedLocks(file: string, message: string, cause?: unknown): CapstanError {
+  return new CapstanError({
+    code: "BAD_STATE",
+    source: "engine",
+    subject: file,
+    message,
+    hint: "it holds nothing but who works on which stack; remove it when nobody does",
+    cause,
   });
 }

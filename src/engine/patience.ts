@@ -1,6 +1,7 @@
 import { CapstanError } from "../api/error.js";
 import type { NodeKey } from "../graph/graph.js";
 import { progressDeadlinesOf } from "../plan/owner.js";
+import { progressOf } from "../sets/progress.js";
 import type { Target } from "../plan/target.js";
 
 interface Limits {
@@ -40,7 +41,11 @@ export class Patience {
       if (deadline === undefined) continue;
       const { deployment, seconds } = deadline;
       const progressAtMs = this.progressAtMs.get(deployment) ?? sinceMs;
-      if (nowMs <= progressAtMs + seconds * 1_000) continue;
+      const progress = progressOf({
+        ...{ complete: false, paused: false, nowMs },
+        ...{ lastProgressAtMs: progressAtMs, progressDeadlineSeconds: seconds },
+      });
+      if (progress.kind !== "deadlineExceeded") continue;
       throw deadlineError(
         `MachineDeployment ${deployment} has made no progress for ${seconds} s: ${missing.join(", ")}`,
         "capstan status shows what they do; spec.progressDeadlineSeconds gives them longer",

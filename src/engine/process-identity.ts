@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
 /**
@@ -10,6 +10,11 @@ export interface ProcessIdentity {
   readonly host: string;
   readonly boot: string;
   readonly pid: number;
+  /**
+   * In which `pid` counts. Two containers may share host name and boot, and then their pids mean
+   * different processes. Not in identities of older releases, nor where there are none.
+   */
+  readonly pidNamespace?: string;
   /** Opaque; equal for the same process only. */
   readonly started: string;
 }
@@ -17,15 +22,22 @@ export interface ProcessIdentity {
 /** The identity of a running process of this machine, or undefined when there is none. */
 export function identify(pid: number): ProcessIdentity | undefined {
   const started = startOf(pid);
-  return started === undefined ? undefined : { host: hostname(), boot: bootId(), pid, started };
+  if (started === undefined) return undefined;
+  const pidNamespace = ownPidNamespace();
+  return {
+    ...{ host: hostname(), boot: bootId(), pid, started },
+    ...(pidNamespace !== undefined && { pidNamespace }),
+  };
 }
 
 export type Liveness = "alive" | "dead" | "unknown";
 
-/** Whether that very process lives. Of another machine nothing is known. */
+/** Whether that very process lives. Of another machine or container nothing is known. */
 export function livenessOf(identity: ProcessIdentity): Liveness {
   if (identity.host !== hostname()) return "unknown";
   if (identity.boot !== bootId()) return "dead";
+  const { pidNamespace } = identity;
+  if (pidNamespace !== undefined && pidNamespace !== ownPidNamespace()) return "unknown";
   return startOf(identity.pid) === identity.started ? "alive" : "dead";
 }
 
@@ -64,8 +76,25 @@ export const deathNoticeMs = 200;
 /** Linux counts process times in hundredths of a second (USER_HZ), whatever the kernel's own tick. */
 const ticksPerSecond = 100;
 
-/** When a process began, in milliseconds since the epoch, to about a second; undefined if unknown. */
-export function startTimeMs(pid: number): number | undefined {
+/** What can be seen of a running process without knowing its identity. */
+export interface SeenProcess {
+  /** The name of its program; undefined if unknown. */
+  readonly program?: string;
+  /** Milliseconds since the epoch, to about a second, by the clock as it is set now; undefined if unknown. */
+  readonly startedAtMs?: number;
+}
+
+/** The process of this machine that has the pid, or undefined when none has. */
+export function processAt(pid: number): SeenProcess | undefined {
+  if (startOf(pid) === undefined) return undefined;
+  const [program, startedAtMs] = [programOf(pid), startTimeMs(pid)];
+  return {
+    ...(program !== undefined && { program }),
+    ...(startedAtMs !== undefined && { startedAtMs }),
+  };
+}
+
+function startTimeMs(pid: number): number | undefined {
   try {
     const boot = /^btime (\d+)$/m.exec(readFileSync("/proc/stat", "utf8"))?.[1];
     const ticks = statOf(pid)?.[19];
@@ -101,6 +130,14 @@ function askPs(pid: number, field: string): string | undefined {
       encoding: "utf8",
     }).trim();
     return answer === "" ? undefined : answer;
+  } catch {
+    return undefined;
+  }
+}
+
+function ownPidNamespace(): string | undefined {
+  try {
+    return readlinkSync("/proc/self/ns/pid");
   } catch {
     return undefined;
   }

@@ -1,32 +1,41 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { identify, type ProcessIdentity, startTimeMs } from "./process-identity.js";
+import { CapstanError, messageOf } from "../api/error.js";
+import { isJsonObject, type Json } from "../api/json.js";
+import { type Liveness, processAt, type SeenProcess } from "./process-identity.js";
 import { fileBackendRoot, projectName } from "./project.js";
 
-/** A lock of Pulumi's own, as a file backend keeps it. Source: reference/pulumi.md 2.2. */
-export interface PulumiLock {
+/** What Pulumi writes about who took one of its locks. */
+interface Holder {
   readonly pid: number;
   readonly user: string;
   readonly host: string;
   readonly since: string;
-  /** The process that took it, if it still runs on this machine. */
-  readonly identity?: ProcessIdentity;
+}
+
+/** A lock of Pulumi's own, as a file backend keeps it. Source: reference/pulumi.md 2.2. */
+export interface PulumiLock extends Holder {
+  /** Of the process that took it: only of a dead one the lock may be removed. */
+  readonly liveness: Liveness;
 }
 
 /**
- * The locks on a stack in a file backend. Pulumi writes no start time, so a process that started
- * after its lock was taken is another one with the same pid. Other backends answer none here: there
- * an engine has to be asked.
+ * The locks on a stack in a file backend. Other backends answer none here: there an engine has to be
+ * asked. Throws BAD_STATE for a lock that cannot be read: somebody may hold it.
  */
 export function readPulumiLocks(backendUrl: string, stack: string): PulumiLock[] {
   const root = fileBackendRoot(backendUrl);
   if (root === undefined) return [];
   const folder = join(root, ".pulumi", "locks", "organization", projectName, stack);
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder)
+  const names = ifThere(stack, folder, () => readdirSync(folder)) ?? [];
+  return names
     .filter((name) => name.endsWith(".json"))
-    .flatMap((name) => readLock(join(folder, name)));
+    .flatMap((name) => {
+      const file = join(folder, name);
+      const holder = ifThere(stack, file, () => holderIn(readFileSync(file, "utf8")));
+      return holder === undefined ? [] : [lockOf(holder)];
+    });
 }
 
 /**
@@ -37,33 +46,59 @@ export function readPulumiLocks(backendUrl: string, stack: string): PulumiLock[]
 export function locksToldOf(text: string): PulumiLock[] {
   const told = /: created by (\S+)@(\S+) \(pid (\d+)\) at (\S+)/g;
   return [...text.matchAll(told)].map(([, user = "", host = "", pid = "0", since = ""]) =>
-    withIdentity({ pid: Number(pid), user, host, since }),
+    lockOf({ pid: Number(pid), user, host, since }),
   );
 }
 
-function withIdentity(lock: PulumiLock): PulumiLock {
-  const identity = lock.host === hostname() ? identify(lock.pid) : undefined;
-  const sameProcess = identity !== undefined && startedBefore(lock.pid, lock.since);
-  return sameProcess ? { ...lock, identity } : lock;
+function lockOf(holder: Holder): PulumiLock {
+  const isNear = holder.host === hostname();
+  const liveness = isNear ? holderLiveness(holder.since, processAt(holder.pid)) : "unknown";
+  return { ...holder, liveness };
 }
 
-function readLock(file: string): PulumiLock[] {
+/** How far the time of a lock and that of a process may be apart for the same moment. */
+const toleranceMs = 1_000;
+
+/**
+ * Whether the process that has a lock's pid by now is its holder. Pulumi writes no start time. A Pulumi
+ * is taken for the holder whatever the times say, since clocks are set; any other program is a later one
+ * with the same pid if it began after the lock was taken. Pure.
+ */
+export function holderLiveness(since: string, found: SeenProcess | undefined): Liveness {
+  if (found === undefined) return "dead";
+  const sinceMs = Date.parse(since);
+  const { program, startedAtMs } = found;
+  if (program?.includes("pulumi") === true) return "alive";
+  if (Number.isNaN(sinceMs) || startedAtMs === undefined) return "unknown";
+  return startedAtMs > sinceMs + toleranceMs ? "dead" : "alive";
+}
+
+/** Undefined for what is not there any more: a lock goes when it is released. */
+function ifThere<T>(stack: string, path: string, read: () => T): T | undefined {
   try {
-    const lock = JSON.parse(readFileSync(file, "utf8")) as {
-      pid: number;
-      username: string;
-      hostname: string;
-      timestamp: string;
-    };
-    const { pid, username: user, hostname: host, timestamp: since } = lock;
-    return [withIdentity({ pid, user, host, since })];
-  } catch {
-    return []; // It was released in between.
+    return read();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new CapstanError({
+      code: "BAD_STATE",
+      source: "engine",
+      subject: stack,
+      message: `cannot tell who has locked ${stack}: ${path}: ${messageOf(error)}`,
+      hint: `make it readable; if no Pulumi works on that stack, pulumi cancel --stack ${stack} removes it`,
+      cause: error,
+    });
   }
 }
 
-/** A process that began after the lock was taken cannot be its holder. */
-function startedBefore(pid: number, timestamp: string): boolean {
-  const startedMs = startTimeMs(pid);
-  return startedMs === undefined || startedMs <= Date.parse(timestamp) + 1_000;
+function holderIn(text: string): Holder {
+  const lock = JSON.parse(text) as Json;
+  const { pid, username: user, hostname: host, timestamp: since } = isJsonObject(lock) ? lock : {};
+  if (typeof pid === "number" && isText(user) && isText(host) && isText(since)) {
+    return { pid, user, host, since };
+  }
+  throw new Error("it names no holder");
+}
+
+function isText(value: Json | undefined): value is string {
+  return typeof value === "string";
 }

@@ -1,5 +1,6 @@
 import { CapstanError } from "../api/error.js";
 import type { NodeKey } from "../graph/graph.js";
+import type { Abandoned } from "../plan/plan.js";
 import type { PendingOperation } from "../plan/target.js";
 import type { CallContext, Identity, InfrastructureProvider } from "../provider/port.js";
 import { transactionKey } from "../transaction/pass.js";
@@ -7,6 +8,7 @@ import { timingOf } from "../provider/timing.js";
 import { engineFailed, type HandlerSession, type StackEngine } from "./engine.js";
 import { reading } from "./look.js";
 import { deathNoticeMs } from "./process-identity.js";
+import type { Recovery } from "./recovery-progress.js";
 import type { StackState } from "./state.js";
 
 export interface RecoveryTools {
@@ -14,6 +16,41 @@ export interface RecoveryTools {
   readonly provider: InfrastructureProvider;
   readonly context: CallContext;
   readonly session: () => HandlerSession;
+}
+
+/** Carries out what was decided about a dead command's leavings. Returns the state after it. */
+export async function recover(
+  recovery: Recovery,
+  stack: string,
+  state: StackState,
+  tools: RecoveryTools,
+): Promise<StackState> {
+  switch (recovery.kind) {
+    case "settle":
+      await settleLastCalls(tools.engine, tools.provider, tools.context);
+      return tools.engine.readState(stack);
+    case "refresh":
+      return refreshRecords(stack, state, recovery.keys, tools);
+    case "forget":
+      return forgetInterrupted(stack, state, tools);
+    case "remove":
+      await removeAbandoned(recovery.resources, tools);
+      return state;
+    case "resolve":
+      return resolvePendingCreates(stack, state, tools);
+  }
+}
+
+/** Newest first, as nothing of it is in the engine's record, which would know the order. */
+async function removeAbandoned(
+  resources: readonly Abandoned[],
+  { session, context }: RecoveryTools,
+): Promise<void> {
+  const { lookup } = session();
+  for (const { id, who } of resources.toReversed()) {
+    context.signal.throwIfAborted();
+    await lookup(who.kind).delete(id, { who });
+  }
 }
 
 /**
@@ -57,15 +94,43 @@ export async function resolvePendingCreates(
     await tools.context.clock.sleep(timingOf(provider).listingLagMs, tools.context.signal);
     await removeUnrecorded(hidden, tools);
   }
-  const transaction = state.resources.find(({ key }) => key === transactionKey);
-  const urns = transaction === undefined ? [] : [transaction.urn];
-  const result = await engine.refresh(stack, urns, tools.session(), "clearPendingCreates");
+  const session = tools.session();
+  const result = await engine.refresh(stack, leastToRead(state), session, "clearPendingCreates");
   if (result.code !== 0) throw engineFailed(`cannot clear pending creations of ${stack}`, result);
   return engine.readState(stack);
 }
 
+/** The one resource that is read without a cloud; a stack without it is read as a whole. */
+function leastToRead({ resources }: StackState): string[] {
+  return resources.filter(({ key }) => key === transactionKey).map(({ urn }) => urn);
+}
+
+/**
+ * Clears what a dead engine left of imports, reads, and changes of what is recorded no more. Whenever
+ * Pulumi writes a state it keeps the entries of creations only (pkg/backend/snapshot.go). Throws BAD_STATE
+ * naming the entries that are still there then.
+ */
+async function forgetInterrupted(
+  stack: string,
+  state: StackState,
+  { engine, session }: RecoveryTools,
+): Promise<StackState> {
+  const result = await engine.refresh(stack, leastToRead(state), session());
+  if (result.code !== 0) throw engineFailed(`cannot clear what is pending in ${stack}`, result);
+  const after = await engine.readState(stack);
+  const left = after.pending.filter(({ type }) => type !== "creating");
+  if (left.length === 0) return after;
+  throw new CapstanError({
+    code: "BAD_STATE",
+    source: "engine",
+    subject: stack,
+    message: `cannot clear what is pending in ${stack}: ${left.map(({ type, urn }) => `${type} ${urn}`).join(", ")}`,
+    hint: `clear it with the release of Pulumi that left it: pulumi refresh --stack ${stack}`,
+  });
+}
+
 /** Reads resources again whose update or deletion a dead engine left unfinished, and stale ones. */
-export async function refreshRecords(
+async function refreshRecords(
   stack: string,
   state: StackState,
   stale: readonly NodeKey[],
@@ -87,6 +152,7 @@ async function removeUnrecorded(
 ): Promise<PendingOperation[]> {
   const hidden: PendingOperation[] = [];
   for (const create of creates) {
+    tools.context.signal.throwIfAborted();
     if (!(await removeOne(create, tools))) hidden.push(create);
   }
   return hidden;

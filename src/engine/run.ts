@@ -3,8 +3,9 @@ import type { ResourceEvent } from "../dynamic/cloud-resource.js";
 import type { NodeKey } from "../graph/graph.js";
 import { makePlan, type Plan, type PlannedTransaction } from "../plan/plan.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
+import { timingOf } from "../provider/timing.js";
 import { type Action, type Situation, step, type StopResult } from "../transaction/lifecycle.js";
-import { type Admission, type Payloads, programOf } from "../transaction/pass.js";
+import { type Admission, type Payloads, programOf, recordedTwice } from "../transaction/pass.js";
 import { revisionPayload, transactionPayload } from "../transaction/payloads.js";
 import { encodePayload } from "./codec.js";
 import { engineFailed, type PassOptions, type StackEngine } from "./engine.js";
@@ -13,13 +14,9 @@ import { Availability } from "./availability.js";
 import { look, type Look } from "./look.js";
 import { Patience } from "./patience.js";
 import type { PulumiResult } from "./pulumi.js";
-import {
-  type RecoveryTools,
-  refreshRecords,
-  resolvePendingCreates,
-  settleLastCalls,
-} from "./recover.js";
-import { callContext, stepwiseSession } from "./session.js";
+import { recover, type RecoveryTools } from "./recover.js";
+import { type Recovery, RecoveryProgress } from "./recovery-progress.js";
+import { callContext, type StepwiseOptions, stepwiseSession } from "./session.js";
 import type { StackState } from "./state.js";
 
 /** Told how a run goes, for people and for logs. */
@@ -83,6 +80,7 @@ export class Run {
   private openAtLastFailure = Number.POSITIVE_INFINITY;
   private closed = false;
   private readonly availability = new Availability();
+  private readonly recoveries = new RecoveryProgress();
   private inventory: Inventory | undefined;
   private passes = 0;
 
@@ -98,7 +96,8 @@ export class Run {
 
   async toTheEnd(): Promise<RunResult> {
     for (;;) {
-      this.options.stop.throwIfAborted();
+      // A turn for the signals of the process: nothing else here may wait for anything.
+      await this.options.clock.sleep(0, this.options.stop);
       const situation = await this.observe();
       const action = step(situation);
       if (action.kind === "end") {
@@ -109,6 +108,7 @@ export class Run {
       if (action.kind === "retry") {
         this.openAtLastFailure = situation.plan.steps.length;
         this.failure = undefined;
+        this.recoveries.forget();
         continue;
       }
       await this.carryOut(action, situation.plan).catch((error: unknown) => this.fail(error));
@@ -193,24 +193,14 @@ export class Run {
     action: Exclude<Action, { kind: "end" | "stop" | "rollBack" | "retry" }>,
     plan: Plan,
   ): Promise<void> {
-    const { engine, clock, provider, stop, report } = this.options;
-    const { stack } = this.goal;
+    const { engine, report } = this.options;
     switch (action.kind) {
       case "settle":
-        report({ kind: "recovering", reason: action.reason });
-        await settleLastCalls(engine, provider, callContext(clock, stop));
-        this.state = await engine.readState(stack);
-        return;
       case "refresh":
-        report({ kind: "recovering", reason: `${action.keys.join(", ")}: ${action.reason}` });
-        this.state = await refreshRecords(stack, this.state, action.keys, this.tools());
-        return;
+      case "forget":
       case "remove":
-        return this.remove(action.resources);
       case "resolve":
-        report({ kind: "recovering", reason: `${action.keys.join(", ")}: ${action.reason}` });
-        this.state = await resolvePendingCreates(stack, this.state, this.tools());
-        return;
+        return this.recover(action, plan);
       case "begin":
         return this.pass(plan, { kind: "begin" });
       case "change":
@@ -224,7 +214,7 @@ export class Run {
         this.passes += 1;
         report({ ...action, kind: "pass", number: this.passes, keys: action.deletions });
         this.check(
-          await engine.destroy(stack, this.session(), checkpointsFor(action.deletions.length)),
+          await engine.destroy(plan.stack, this.session(), checkpointsFor(action.deletions.length)),
           "cannot clear",
         );
         return this.close();
@@ -234,11 +224,18 @@ export class Run {
     }
   }
 
-  /** Newest first, as nothing of it is in the engine's record, which would know the order. */
-  private async remove(resources: Plan["abandoned"]): Promise<void> {
-    const { lookup } = this.tools().session();
-    for (const { id, who } of resources.toReversed()) await lookup(who.kind).delete(id, { who });
-    this.inventory = undefined;
+  private async recover(recovery: Recovery, plan: Plan): Promise<void> {
+    const { clock, provider, stop, report } = this.options;
+    if (this.recoveries.next(recovery, this.state, plan) === "wait") {
+      return clock.sleep(timingOf(provider).listingLagMs, stop);
+    }
+    // What is removed is told of one by one.
+    if (recovery.kind !== "remove") {
+      const about = "keys" in recovery ? `${recovery.keys.join(", ")}: ` : "";
+      report({ kind: "recovering", reason: `${about}${recovery.reason}` });
+    }
+    this.state = await recover(recovery, plan.stack, this.state, this.tools());
+    if (recovery.kind === "remove") this.inventory = undefined;
   }
 
   private async change(
@@ -274,8 +271,13 @@ export class Run {
   private async pass(plan: Plan, admission: Admission, steps = 0): Promise<void> {
     const { engine } = this.options;
     const program = programOf(plan, this.state, admission, this.payloads(admission));
+    const deletions = admission.kind === "begin" ? new Set<NodeKey>() : admission.deletions;
+    const session = this.session({
+      recordedTwice: recordedTwice(this.state, deletions),
+      assertEngineAlive: () => engine.assertAlive(),
+    });
     const how = checkpointsFor(steps);
-    this.check(await engine.pass(plan.stack, program, this.session(), how), "cannot apply");
+    this.check(await engine.pass(plan.stack, program, session, how), "cannot apply");
     if (admission.kind !== "commit") this.state = await engine.readState(plan.stack);
   }
 
@@ -320,10 +322,19 @@ export class Run {
     const { engine, provider, clock, stop } = this.options;
     const context = callContext(clock, stop);
     // Recovery also acts between engine runs, under our own lock alone.
-    return { engine, provider, context, session: () => this.session(() => {}) };
+    return {
+      engine,
+      provider,
+      context,
+      session: () => this.session({ stop, assertEngineAlive: () => {} }),
+    };
   }
 
-  private session(assertEngineAlive = () => this.options.engine.assertAlive()) {
+  private session(
+    how: Pick<StepwiseOptions, "stop" | "recordedTwice" | "assertEngineAlive"> = {
+      assertEngineAlive: () => this.options.engine.assertAlive(),
+    },
+  ) {
     const { provider, clock, timeoutMs } = this.options;
     this.events.length = 0;
     return stepwiseSession({
@@ -331,7 +342,7 @@ export class Run {
       clock,
       timeoutMs,
       served: new Set(),
-      assertEngineAlive,
+      ...how,
       report: (event) => {
         if (event.state === "failed") this.events.push(event);
         this.options.report({ kind: "resource", event });

@@ -42,6 +42,9 @@ export interface StepwiseOptions {
   readonly timeoutMs: number;
   /** Where to remember what this one engine run has made, so that it cannot delete it again. */
   readonly served?: Set<string>;
+  readonly recordedTwice?: ReadonlySet<string>;
+  /** Stops them too: for work between engine runs, when no engine is there to ask. */
+  readonly stop?: AbortSignal;
   /** Throws ENGINE_DEAD once the engine of this run has ended. */
   assertEngineAlive(): void;
   report(event: ResourceEvent): void;
@@ -57,12 +60,14 @@ export function stepwiseSession(options: StepwiseOptions): HandlerSession {
   const runtime: BridgeRuntime = {
     context: {
       clock,
-      signal: abort.signal,
+      signal:
+        options.stop === undefined ? abort.signal : AbortSignal.any([abort.signal, options.stop]),
       assertEngineAlive: () => options.assertEngineAlive(),
     },
     mode: "stepwise",
     readyTimeoutMs: timeoutMs,
     ...(options.served !== undefined && { served: options.served }),
+    ...(options.recordedTwice !== undefined && { recordedTwice: options.recordedTwice }),
     report: (event) => options.report(event),
   };
   const resources = new Map<string, DynamicResource>();

@@ -1,20 +1,16 @@
 import ipaddr from "ipaddr.js";
-import semver from "semver";
 import type { MemberPath, Violation } from "../api/diagnostic-codes.js";
 import { requirementHolds } from "../api/label-selector.js";
 import type { LabelSelector } from "../api/schema.js";
 import type { AnyObject, ClusterObject, Desired, WrittenMachineSpec } from "../api/types.js";
 import {
-  isUpdatePolicy,
   ownAnnotationPrefix,
   updatePolicies,
   updatePolicyAnnotation,
 } from "../api/update-policy.js";
+import { profileAnnotation, profiles } from "../api/set-profile.js";
 import { nearest } from "../api/validate.js";
-import { oldestVersion } from "../api/versions.js";
-
-/** How many minors a kubelet may be behind the control plane. Source: Kubernetes version skew policy. */
-const kubeletMinorsBehind = 3;
+import { oldestVersion, skewOf } from "../api/versions.js";
 
 /** A Machine's spec wherever it stands: on a Machine or in a template. */
 export interface PlacedSpec {
@@ -133,6 +129,14 @@ export function checkAnnotations(object: AnyObject): Violation[] {
   }
 }
 
+/** What each annotation of this project may say. */
+const annotationValues: Readonly<
+  Record<string, { readonly values: readonly string[]; readonly what: string }>
+> = {
+  [updatePolicyAnnotation]: { values: updatePolicies, what: "update policy" },
+  [profileAnnotation]: { values: profiles, what: "profile of set arithmetic" },
+};
+
 function ownAnnotations(
   annotations: Readonly<Record<string, string>> | undefined,
   path: MemberPath,
@@ -140,39 +144,35 @@ function ownAnnotations(
   return Object.entries(annotations ?? {}).flatMap(([name, value]): Violation[] => {
     if (!name.startsWith(ownAnnotationPrefix)) return [];
     const at = [...path, name];
-    if (name !== updatePolicyAnnotation) {
-      const hint = `known: ${updatePolicyAnnotation}`;
+    const known = annotationValues[name];
+    if (known === undefined) {
+      const hint = `known: ${Object.keys(annotationValues).join(", ")}`;
       return [{ code: "FIELD_UNKNOWN", path: at, summary: `unknown annotation "${name}"`, hint }];
     }
-    if (isUpdatePolicy(value)) return [];
-    const near = nearest(value, updatePolicies);
-    const hint =
-      near === undefined ? `one of ${updatePolicies.join(", ")}` : `did you mean ${near}?`;
-    return [{ code: "NOT_ALLOWED", path: at, summary: `"${value}" is no update policy`, hint }];
+    const { values, what } = known;
+    if (values.includes(value)) return [];
+    const near = nearest(value, values);
+    const hint = near === undefined ? `one of ${values.join(", ")}` : `did you mean ${near}?`;
+    return [{ code: "NOT_ALLOWED", path: at, summary: `"${value}" is no ${what}`, hint }];
   });
 }
 
-/** A kubelet against the oldest control plane of its cluster: never newer, not too far behind. Pure. */
-export function checkSkew(
-  { spec, path }: PlacedSpec,
-  controlPlane: string | undefined,
-): Violation[] {
-  const kubelet = spec.versions?.kubelet;
+/**
+ * A kubelet against the control plane on its own machine, or else the oldest of its cluster: never newer,
+ * not too far behind. Pure.
+ */
+export function checkSkew({ spec, path }: PlacedSpec, oldest: string | undefined): Violation[] {
+  const { kubelet, controlPlane = oldest } = spec.versions ?? {};
   if (kubelet === undefined || controlPlane === undefined) return [];
-  const [own, theirs] = [semver.parse(kubelet), semver.parse(controlPlane)];
-  if (own === null || theirs === null) return [];
-  const behind = theirs.minor - own.minor;
-  const newer = semver.compare(own, theirs) > 0 && (own.major !== theirs.major || behind < 0);
-  if (!newer && own.major === theirs.major && behind <= kubeletMinorsBehind) return [];
+  const skew = skewOf(kubelet, controlPlane);
+  if (skew === undefined) return [];
   return [
     {
       code: "VERSION_SKEW",
       path: [...path, "versions", "kubelet"],
-      summary: newer
-        ? `kubelet ${kubelet} is newer than the control plane (${controlPlane})`
-        : `kubelet ${kubelet} is ${behind} minors behind the control plane (${controlPlane})`,
-      detail: `A kubelet may be up to ${kubeletMinorsBehind} minors older than the control plane, and never newer.`,
-      hint: newer ? "raise the control plane first" : "raise the kubelet first",
+      summary: skew.summary,
+      detail: skew.rule,
+      hint: skew.kind === "newer" ? "raise the control plane first" : "raise the kubelet first",
     },
   ];
 }

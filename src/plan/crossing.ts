@@ -1,6 +1,7 @@
 import semver from "semver";
 import { CapstanError } from "../api/error.js";
 import { sameJson } from "../api/json.js";
+import { minorOf } from "../api/versions.js";
 import { compileParts } from "../compile/compile.js";
 import { keyOf, nodeKey, type NodeKey } from "../graph/graph.js";
 import type { InfrastructureProvider, Observed } from "../provider/port.js";
@@ -102,7 +103,7 @@ function aliveAs(host: NodeKey, { sightings, strangers, prior }: CrossingQuestio
 export function refuseTakingBack(target: Target, crossed: readonly Crossed[]): void {
   const newest = newestMinor(target);
   const taken = crossed.filter(({ machine, version }) => {
-    const minor = minorOf(version);
+    const minor = minorOf(version) ?? -Infinity;
     const same = target.machines.find(({ name }) => name === machine);
     return newest < minor || (same !== undefined && controlPlaneMinor(same) < minor);
   });
@@ -126,10 +127,5 @@ function newestMinor(target: Target | undefined): number {
 }
 
 function controlPlaneMinor({ controlPlane, spec }: TargetMachine): number {
-  return controlPlane ? minorOf(spec.versions.controlPlane ?? "") : -Infinity;
-}
-
-function minorOf(text: string): number {
-  const version = semver.parse(text);
-  return version === null ? -Infinity : version.major * 1_000 + version.minor;
+  return (controlPlane ? minorOf(spec.versions.controlPlane ?? "") : undefined) ?? -Infinity;
 }

@@ -47,8 +47,8 @@ export interface HostQuestion {
   readonly planned?: PlannedHost;
   readonly sightings: Sightings;
   readonly spent: Spent;
-  /** What decides whether a change may be made in place, or by a new host; preferInPlace without. */
-  readonly policy?: UpdatePolicy;
+  /** What decides whether a change may be made in place, or by a new host. */
+  readonly policy: UpdatePolicy;
   /** Whether a host that failed is replaced. A rollback leaves what was so before. */
   readonly heals: boolean;
 }
@@ -61,7 +61,7 @@ export interface HostQuestion {
  * used. Pure.
  */
 export function decideHost(provider: InfrastructureProvider, question: HostQuestion): HostDecision {
-  const { recorded, wanted, sightings, heals, preferred, policy = "preferInPlace" } = question;
+  const { recorded, wanted, sightings, heals, preferred, policy } = question;
   const judged = judge(underPolicy(provider, policy), recorded, wanted, sightings);
   const alive = judged.filter(({ gone }) => !gone);
   const able = alive.filter(({ verdict, failed }) => canServe(verdict) && !(failed && heals));
@@ -100,7 +100,7 @@ function nextName(provider: InfrastructureProvider, question: HostQuestion): str
 /** Somebody may have changed it since it was asked for. */
 function canFollow(
   provider: InfrastructureProvider,
-  { referenced, wanted, policy = "preferInPlace" }: HostQuestion,
+  { referenced, wanted, policy }: HostQuestion,
   { spec, seen }: PlannedHost,
 ): boolean {
   const { verdict } = underPolicy(provider, policy);

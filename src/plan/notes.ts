@@ -23,6 +23,16 @@ function openText({ transaction, open }: Plan): string {
   return `Transaction ${open?.number ?? 0} (${what}begun by ${open?.by ?? "?"}) is not finished; ${instead}.`;
 }
 
+/** A chain of upgrades is several plans: this one, and those that follow its commit. None for a single plan. Pure. */
+export function stageLines({ stage }: Plan): string[] {
+  if (stage === undefined) return [];
+  const { reason, later } = stage;
+  return [
+    `Stage 1 of ${later.length + 1}: ${reason}`,
+    ...later.map((next) => `  then: ${next.reason}`),
+  ];
+}
+
 /** "revision 3 -> 4", "revision none -> 1", "revision 3" of an empty plan. Pure. */
 export function revisionText({ fromRevision, transaction, empty }: Plan): string {
   if (empty) return `revision ${fromRevision}`;

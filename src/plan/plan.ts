@@ -1,5 +1,6 @@
 import { CapstanError } from "../api/error.js";
 import { clusterNameOf, isControlPlane, stackNameOf } from "../api/types.js";
+import { policyGoing, policyOf } from "../compile/update-policy.js";
 import { type GraphNode, inDependencyOrder, keyOf, nodeKey, type NodeKey } from "../graph/graph.js";
 import type { Identity, InfrastructureProvider, Observed } from "../provider/port.js";
 import {
@@ -19,6 +20,7 @@ import type { Sightings, Step } from "./step.js";
 import {
   type ChangeSummary,
   cloudResources,
+  condemnedResources,
   type Crossed,
   type Direction,
   type PriorState,
@@ -31,9 +33,9 @@ import {
 } from "./target.js";
 import { summaryOf } from "./tree.js";
 import { plannedHost, spentSoFar, unknownResources, unrecordedCreations } from "./unrecorded.js";
-import { recordedMachines } from "./recorded-machines.js";
+import { type StageNote, stagedWish } from "./staged.js";
 import { type StepUndo, undoOf } from "./undo.js";
-import { clusterIn, type Wanted, wantedBy, type Wish } from "./wanted.js";
+import { clusterIn, type Wanted, type Wish } from "./wanted.js";
 
 /** What the plan is made from. Everything that is not a pure function of it is in here. */
 export interface PlanInput {
@@ -101,6 +103,8 @@ export interface Plan {
   readonly strangers: readonly string[];
   /** Nothing to do: state, cloud and objects agree. */
   readonly empty: boolean;
+  /** This is one stage of several: a control plane goes one minor version at a time. */
+  readonly stage?: StageNote;
 }
 
 /**
@@ -110,10 +114,7 @@ export interface Plan {
  */
 export function makePlan(input: PlanInput): Plan {
   const { provider, prior, sightings } = input;
-  const wanted = wantedBy(input.wish, provider, {
-    recorded: recordedMachines(input),
-    nowMs: input.nowMs,
-  });
+  const { wanted, stage } = stagedWish(input);
   const recorded = cloudResources(prior);
   const infrastructure = planInfrastructure(provider, wanted, {
     recorded: recorded.filter(({ kind }) => kind !== provider.hostKind),
@@ -132,6 +133,7 @@ export function makePlan(input: PlanInput): Plan {
       ...preferredHost(input, machine.name),
       sightings,
       spent,
+      policy: policyGoing(input.direction, policyOf(wanted.objects, machine)),
       heals: input.direction === "forward",
       ...plannedHost(input, machine.name),
     });
@@ -145,7 +147,8 @@ export function makePlan(input: PlanInput): Plan {
   });
   refuseUnsupported(infrastructure.decisions, decided);
   const target = targetOf(wanted, provider, infrastructure.decisions, decided);
-  return assemble(input, target, infrastructure.decisions, decided);
+  const plan = assemble(input, target, infrastructure.decisions, decided);
+  return stage === undefined ? plan : { ...plan, stage };
 }
 
 function targetOf(
@@ -197,7 +200,7 @@ function assemble(
   const digest = targetDigest(target);
   const targetKeys = new Set(target.nodes.map(keyOf));
   const recorded = cloudResources(prior);
-  const doomed = recorded.filter(({ key, deleting }) => deleting || !targetKeys.has(key));
+  const doomed = recorded.filter(({ key }) => !targetKeys.has(key));
   const decisions = new Map<NodeKey, Decision>([
     ...infrastructure.map((one) => [keyOf(one.node), one] as const),
     ...hosts.map(({ decision }) => [nodeKey(provider.hostKind, decision.name), decision] as const),
@@ -248,8 +251,13 @@ function assemble(
     ...openTransaction(prior),
     abandoned,
     strangers,
-    empty: idle && steps.length === 0 && prior.pending.length === 0 && abandoned.length === 0,
+    empty: idle && steps.length === 0 && abandoned.length === 0 && !isOwing(prior),
   };
+}
+
+/** Entries to clear, or condemned records to drop: any pass does it. */
+function isOwing(prior: PriorState): boolean {
+  return prior.pending.length > 0 || condemnedResources(prior).length > 0;
 }
 
 /** Their deletions may be owed still when this is the only record that there is. */

@@ -164,9 +164,21 @@ export function isRecordKind(kind: string): boolean {
   return kind === "Transaction" || kind === "Revision";
 }
 
-/** Recorded resources that exist in a cloud. */
+/** Recorded resources that exist in a cloud, without those that are condemned. */
 export function cloudResources(prior: PriorState): RecordedResource[] {
-  return prior.resources.filter(({ type, kind }) => type === "resource" && !isRecordKind(kind));
+  return inCloud(prior).filter(({ deleting }) => !deleting);
+}
+
+/**
+ * What Pulumi itself has replaced, and deletes in whatever pass comes next: nothing is planned with it. The
+ * same id may be recorded a second time, as find-or-create gives a resource to its own successor.
+ */
+export function condemnedResources(prior: PriorState): RecordedResource[] {
+  return inCloud(prior).filter(({ deleting }) => deleting);
+}
+
+function inCloud({ resources }: PriorState): RecordedResource[] {
+  return resources.filter(({ type, kind }) => type === "resource" && !isRecordKind(kind));
 }
 
 export function recordedSpec(resource: RecordedResource): JsonObject {

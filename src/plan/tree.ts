@@ -2,7 +2,7 @@ import type { Json } from "../api/json.js";
 import type { MachineVersions } from "../api/types.js";
 import { unknownValue } from "../api/unknown.js";
 import type { NodeKey } from "../graph/graph.js";
-import { wavesOf } from "./admission/waves.js";
+import { wavesText } from "./admission/waves.js";
 import type { ChangeKind, MachineChange } from "./changes.js";
 import type { Plan } from "./plan.js";
 import { boundedLines } from "./history.js";
@@ -65,8 +65,8 @@ export function planTree(plan: Shown): TreeLine[] {
   return flatten(changeTree(plan), "", "");
 }
 
-/** The sentence under the tree. Counts hosts and infrastructure alike. Who has the waves gives their number. Pure. */
-export function planSummary(plan: Plan, waveCount = wavesOf(plan).length): string {
+/** The sentence under the tree. Counts hosts and infrastructure alike. Pure. */
+export function planSummary(plan: Plan): string {
   if (plan.empty) return "No changes: objects, state and cloud agree.";
   const count = (kind: "create" | "update" | "delete") =>
     plan.steps.filter((step) => step.kind === kind).length;
@@ -76,13 +76,12 @@ export function planSummary(plan: Plan, waveCount = wavesOf(plan).length): strin
     [count("delete") + plan.abandoned.length, "to delete"],
   ] as const;
   const some = parts.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`);
-  const waves = Math.max(waveCount, 1);
   if (some.length === 0) {
     return plan.resumes
       ? "Plan: nothing to change; an earlier transaction is to be committed"
       : "Plan: no resource changes; the objects are recorded";
   }
-  return `Plan: ${some.join(", ")}; ${waves} ${waves === 1 ? "wave" : "waves"}`;
+  return `Plan: ${some.join(", ")}; ${wavesText(plan)}`;
 }
 
 /** What a plan changes, in short, for history. Pure. */

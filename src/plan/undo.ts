@@ -4,6 +4,7 @@ import type { UpdatePolicy } from "../api/update-policy.js";
 import { policyGoing, policyOf, underPolicy } from "../compile/update-policy.js";
 import { isRef, keyOf, type NodeKey } from "../graph/graph.js";
 import type { InfrastructureProvider } from "../provider/port.js";
+import { wavesOf } from "./admission/waves.js";
 import { crossingHosts } from "./crossing.js";
 import { machineKey } from "./hosts.js";
 import { canServe } from "./judge.js";
@@ -79,23 +80,20 @@ export function refuseBeyond(
  * "Undo: every step can be taken back until the commit; then 2 resources are deleted". Empty for a plan
  * that does nothing, or that takes something back itself. Pure.
  */
-export function undoText({
-  undo,
-  transaction,
-  empty,
-  crossed,
-}: Pick<Plan, "undo" | "transaction" | "empty" | "crossed">): string {
+export function undoText(plan: Plan): string {
+  const { undo, transaction, empty, crossed } = plan;
   if (empty || transaction.direction === "back") return "";
   const [beyond] = crossed;
   if (beyond !== undefined) {
     return `Undo: none; ${beyond.host} has a control plane of ${beyond.version} already, so there is only forward`;
   }
   const before = undo.filter(({ step }) => step !== "delete");
+  const early = earlyDeletions(plan);
   const deletions = undo.filter(
-    (one) => one.step === "delete" && one.class !== "reversible",
+    (one) => one.step === "delete" && one.class !== "reversible" && !early.has(one.key),
   ).length;
   const crossing = before.find((one) => one.class === "pointOfNoReturn");
-  const rebuilt = before.filter((one) => one.class === "compensable").length;
+  const rebuilt = before.filter((one) => one.class === "compensable").length + early.size;
   const until =
     crossing === undefined
       ? "every step can be taken back until the commit"
@@ -103,6 +101,15 @@ export function undoText({
   const how = rebuilt === 0 ? "" : `, ${rebuilt} of them by making something new`;
   const then = deletions === 0 ? "" : `; then ${countOf(deletions, "resource")} deleted`;
   return `Undo: ${until}${how}${then}`;
+}
+
+/** Hosts that make room for others before the commit. */
+function earlyDeletions(plan: Plan): ReadonlySet<NodeKey> {
+  const doomed = new Set(plan.leaving.map(({ host }) => host));
+  const early = wavesOf(plan)
+    .slice(0, -1)
+    .flatMap(({ keys }) => keys.filter((key) => doomed.has(key)));
+  return new Set(early);
 }
 
 function countOf(number: number, what: string): string {

@@ -1,3 +1,4 @@
+import type { StageNote } from "../plan/staged.js";
 import { planSummary } from "../plan/tree.js";
 import { undoText } from "../plan/undo.js";
 import { type ClusterPlanDocument, type PlanDocument, planSchemaVersion } from "./plan-schema.js";
@@ -21,7 +22,8 @@ export function clusterDocument({ plan, waves }: PlannedCluster): ClusterPlanDoc
     ...pick(plan, ["cluster", "stack", "provider", "fromRevision", "empty", "resumes"]),
     transaction: { number, clusterUid, direction },
     ...(plan.open !== undefined && { open: plan.open }),
-    summary: planSummary(plan, waves.length),
+    ...(plan.stage !== undefined && { stage: stageDocument(plan.stage) }),
+    summary: planSummary(plan),
     undoSummary: undoText(plan),
     counts: countChanges(plan),
     infrastructure: [...plan.infrastructure] as ClusterPlanDocument["infrastructure"],
@@ -39,6 +41,16 @@ export function clusterDocument({ plan, waves }: PlannedCluster): ClusterPlanDoc
     resources: target.nodes
       .filter(({ type }) => type === "resource")
       .map(({ kind, name, spec }) => ({ kind, name, spec })),
+  };
+}
+
+function stageDocument({ reason, later }: StageNote): NonNullable<ClusterPlanDocument["stage"]> {
+  return {
+    reason,
+    later: later.map(({ reason: why, changes }) => ({
+      reason: why,
+      changes: changes.map(({ unit, from, to }) => ({ unit, from: { ...from }, to: { ...to } })),
+    })),
   };
 }
 

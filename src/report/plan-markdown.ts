@@ -1,4 +1,4 @@
-import { planNotes } from "../plan/notes.js";
+import { planNotes, stageLines } from "../plan/notes.js";
 import { planSummary } from "../plan/tree.js";
 import { undoText } from "../plan/undo.js";
 import { withThousands } from "./alike.js";
@@ -73,7 +73,7 @@ function titleOf(report: PlanReport): string {
   const [only] = clusters;
   if (!hasChanges(report)) return "Capstan plan: no changes";
   if (only !== undefined && clusters.length + destroyed.length === 1) {
-    return `Capstan plan: ${inlineText(planSummary(only.plan, only.waves.length).replace(/^Plan: /, ""))}`;
+    return `Capstan plan: ${inlineText(planSummary(only.plan).replace(/^Plan: /, ""))}`;
   }
   const counts = sumOfCounts(clusters.map(({ plan }) => countChanges(plan)));
   const gone = destroyed.length === 0 ? "" : `${destroyed.length} to be destroyed`;
@@ -113,7 +113,8 @@ function clusterParts(planned: PlannedCluster, isOnly: boolean): Part[] {
 /** What has to be known before anything else is never folded. */
 function notesPart({ plan }: PlannedCluster, heading: string): Part {
   const crossing = hasPointOfNoReturn(plan) ? [undoText(plan)] : [];
-  const lines = [...crossing, ...planNotes(plan)].map((note) => `> - ${inlineText(note)}`);
+  const notes = [...crossing, ...planNotes(plan), ...stageLines(plan)];
+  const lines = notes.map((note) => `> - ${inlineText(note.trim())}`);
   return {
     rank: 0,
     lines,

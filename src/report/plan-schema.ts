@@ -129,6 +129,35 @@ const leaving = closed(
   "A host that the target no longer has.",
 );
 
+const versions = (description: string) =>
+  Type.Record(Type.String(), Type.Unknown(), { description });
+
+const versionChange = closed(
+  {
+    unit: text('"Machine cp-0" or "MachineDeployment workers".'),
+    from: versions("Until then."),
+    to: versions("From then on."),
+  },
+  "What changes its versions together.",
+);
+
+const stage = closed(
+  {
+    reason: text("Why this stage is one of its own."),
+    later: list(
+      closed(
+        {
+          reason: text("Why that stage is one of its own."),
+          changes: list(versionChange, "What changes its versions in it."),
+        },
+        "A later stage.",
+      ),
+      "What comes after the commit of this one, each a plan of its own.",
+    ),
+  },
+  "This is the first stage of several: a control plane goes one minor version at a time.",
+);
+
 const direction = stringEnum(["forward", "back"], {
   description: "To what manifests say, or back to the last revision.",
 });
@@ -179,6 +208,7 @@ const clusterPlan = closed(
         "That transaction.",
       ),
     ),
+    stage: Type.Optional(stage),
     abandoned: list(abandoned, "Leftovers of this cluster."),
     strangers: list(Type.String(), "What else carries the cluster's marks and nobody knows."),
     targetDigest: text("The same for two plans that lead to the same."),

@@ -1,5 +1,5 @@
 import { byName } from "./counts.js";
-import type { Profile } from "./profile.js";
+import type { Profile } from "../api/set-profile.js";
 
 export type DeletePolicy = "Random" | "Newest" | "Oldest";
 

@@ -1,7 +1,7 @@
 import type { MachineSpec } from "../api/types.js";
 import { deleteMachineAnnotation, type DeletePolicy, selectForDeletion } from "./deletion-order.js";
 import type { ExpandedMachine, MachineOwner, RecordedMachine } from "./expand.js";
-import { type Profile, profileOf } from "./profile.js";
+import { type Profile, profileOf } from "../api/set-profile.js";
 import type { ResolvedMachineSet } from "./versions.js";
 
 /** The machines of a MachineSet that no deployment made. Pure. */

@@ -1,5 +1,5 @@
 import { type DeletePolicy, selectForDeletion } from "./deletion-order.js";
-import type { Profile } from "./profile.js";
+import type { Profile } from "../api/set-profile.js";
 import type { RolloutMachine } from "./rollout.js";
 
 export interface MembershipRequest {

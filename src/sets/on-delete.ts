@@ -9,7 +9,7 @@ import {
   wantedOf,
 } from "./counts.js";
 import { machinesCounted, type RollingState } from "./rolling-update.js";
-import type { Profile } from "./profile.js";
+import type { Profile } from "../api/set-profile.js";
 
 /**
  * The new set's next size when users delete machines themselves: it takes the places that were

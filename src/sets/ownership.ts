@@ -1,6 +1,6 @@
 import { selectorMatches } from "../api/label-selector.js";
 import type { LabelSelector } from "../api/schema.js";
-import type { Profile } from "./profile.js";
+import type { Profile } from "../api/set-profile.js";
 
 /** A MachineSet as somebody who claims machines. */
 export interface Claimant {

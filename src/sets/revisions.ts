@@ -1,5 +1,5 @@
 import { oldestFirst, type SetCounts } from "./counts.js";
-import type { Profile } from "./profile.js";
+import type { Profile } from "../api/set-profile.js";
 
 export const revisionAnnotation = "machinedeployment.clusters.k8s.io/revision";
 export const revisionHistoryAnnotation = "machinedeployment.clusters.k8s.io/revision-history";

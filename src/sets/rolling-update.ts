@@ -8,7 +8,7 @@ import {
   wantedOf,
 } from "./counts.js";
 import { type RolloutBounds, maxSurgeOf, minAvailableOf } from "./fenceposts.js";
-import type { Profile } from "./profile.js";
+import type { Profile } from "../api/set-profile.js";
 
 /** What a step of a rollout is decided from. */
 export interface RollingState {

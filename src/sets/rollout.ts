@@ -1,7 +1,7 @@
 import { intentsAfter, type ScaleStep, type SetCounts, sumOf } from "./counts.js";
 import { type RolloutBounds, isRollingUpdate, maxSurgeOf, minAvailableOf } from "./fenceposts.js";
 import { scaleNewSetOnDelete, scaleOldSetsOnDelete } from "./on-delete.js";
-import type { Profile } from "./profile.js";
+import type { Profile } from "../api/set-profile.js";
 import { scaleOldSetsV1alpha1 } from "./rolling-update-v1alpha1.js";
 import { breakDeadlock, machinesCounted, scaleNewSet, scaleOldSets } from "./rolling-update.js";
 import { scaleWhilePaused } from "./scaling.js";

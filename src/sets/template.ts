@@ -1,6 +1,6 @@
 import { canonicalJson, isJsonObject } from "../api/json.js";
 import { oldestFirst } from "./counts.js";
-import type { Profile } from "./profile.js";
+import type { Profile } from "../api/set-profile.js";
 
 /** Tells the machines of a deployment's sets apart; no part of what a template asks for. */
 export const templateHashLabel = "machine-template-hash";

@@ -1,6 +1,6 @@
 import { keyOf, type NodeKey } from "../graph/graph.js";
 import { isOpen } from "../plan/plan.js";
-import { cloudResources, type PriorState } from "../plan/target.js";
+import { cloudResources, condemnedResources, type PriorState } from "../plan/target.js";
 import type { Identity } from "../provider/port.js";
 
 /** What a sweep has to know about one stack. */
@@ -45,7 +45,9 @@ export function viewOf(stack: string, state: PriorState, lockedBy?: string): Sta
         provider: transaction.target.provider,
       },
     }),
-    ids: new Set(cloudResources(state).flatMap(({ id }) => id ?? [])),
+    ids: new Set(
+      [...cloudResources(state), ...condemnedResources(state)].flatMap(({ id }) => id ?? []),
+    ),
     wanted: wantedBy(stack, state),
     ...(busy !== undefined && { busy }),
   };

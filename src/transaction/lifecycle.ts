@@ -61,6 +61,8 @@ export type Action =
   /** Let every call of a dead predecessor come to its end. */
   | { readonly kind: "settle"; readonly reason: string }
   | { readonly kind: "refresh"; readonly keys: readonly NodeKey[]; readonly reason: string }
+  /** Clear the entries of interrupted operations on what is not recorded. */
+  | { readonly kind: "forget"; readonly keys: readonly NodeKey[]; readonly reason: string }
   | { readonly kind: "remove"; readonly resources: readonly Abandoned[]; readonly reason: string }
   /** Find out about interrupted creations, and clear their entries. */
   | { readonly kind: "resolve"; readonly keys: readonly NodeKey[]; readonly reason: string }
@@ -99,6 +101,11 @@ export function step(situation: Situation): Action {
   const { plan, failure } = situation;
   if (failure !== undefined) return afterFailure(situation, failure);
   if (situation.closed) return afterClosing(situation);
+  // A deadline is for the way to the commit: deletions that are owed have none.
+  const isUnderWay = isBegun(situation) && !isCommitted(situation);
+  if (isUnderWay && situation.nowMs > plan.transaction.deadlineAtMs) {
+    return afterFailure(situation, "it was not done by its deadline");
+  }
   const recovery = recoveryOf(situation);
   if (recovery !== undefined) return recovery;
   const [surprise] = plan.steps.filter((one) => !situation.shown.has(`${one.kind} ${one.key}`));
@@ -112,10 +119,6 @@ export function step(situation: Situation): Action {
   if (!isBegun(situation)) {
     const reason = "what is going to be done is recorded first";
     return { kind: "begin", number: plan.transaction.number, reason };
-  }
-  // A deadline is for the way to the commit: deletions that are owed have none.
-  if (!isCommitted(situation) && situation.nowMs > plan.transaction.deadlineAtMs) {
-    return afterFailure(situation, "it was not done by its deadline");
   }
   return onward(situation);
 }
@@ -135,10 +138,16 @@ function recoveryOf(situation: Situation): Action | undefined {
       reason: "their records are not what the cloud shows",
     };
   }
-  const interrupted = prior.pending.filter(({ type }) => type !== "creating");
+  const interrupted = prior.pending.filter(({ type }) => type !== "creating").map(({ key }) => key);
+  const recorded = new Set(prior.resources.map(({ key }) => key));
+  const changed = interrupted.filter((key) => recorded.has(key));
+  if (changed.length > 0) {
+    return { kind: "refresh", keys: changed, reason: "an engine was killed while it changed them" };
+  }
   if (interrupted.length > 0) {
-    const keys = interrupted.map(({ key }) => key);
-    return { kind: "refresh", keys, reason: "an engine was killed while it changed them" };
+    // What they may have left in the cloud is no longer taken for theirs, so it is found next.
+    const reason = "an engine was killed at them, and they are in no record";
+    return { kind: "forget", keys: interrupted, reason };
   }
   // A host may be all that shows a crossing: it is not removed before Transaction tells of it.
   if (plan.crossed.length > 0 && !isBegun(situation)) return undefined;

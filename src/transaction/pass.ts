@@ -11,6 +11,8 @@ import {
 } from "../graph/graph.js";
 import type { Plan } from "../plan/plan.js";
 import {
+  cloudResources,
+  condemnedResources,
   isRecordKind,
   type PriorState,
   type RecordedResource,
@@ -57,17 +59,14 @@ export function programOf(
   admission: Admission,
   payloads: Payloads,
 ): PassProgram {
-  const recorded = new Map(prior.resources.map((resource) => [resource.key, resource]));
+  const staying = prior.resources.filter(({ deleting }) => !deleting);
+  const recorded = new Map(staying.map((resource) => [resource.key, resource]));
   const deletions = admission.kind === "begin" ? none : admission.deletions;
   const wanted = wantedNodes(plan, admission);
   const wantedKeys = new Set(wanted.map(keyOf));
-  const kept = prior.resources.filter(
-    ({ key, kind, type, deleting }) =>
-      type === "resource" &&
-      !isRecordKind(kind) &&
-      !deleting &&
-      !wantedKeys.has(key) &&
-      !deletions.has(key),
+  const kept = staying.filter(
+    ({ key, kind, type }) =>
+      type === "resource" && !isRecordKind(kind) && !wantedKeys.has(key) && !deletions.has(key),
   );
   const transaction = transactionRegistration(plan, recorded.get(transactionKey), payloads);
   const members = [...wanted.map((node) => registrationOf(plan, node)), ...kept.map(verbatim)];
@@ -104,6 +103,19 @@ function wantedNodes(plan: Plan, admission: Admission): GraphNode[] {
     const key = keyOf(node);
     return node.type === "resource" && (admission.admitted.has(key) || !changing.has(key));
   });
+}
+
+/**
+ * Ids of what is recorded a second time as replaced and that this pass does not delete: Pulumi asks for
+ * that all the same, to be rid of the older record. Pure.
+ */
+export function recordedTwice(
+  prior: PriorState,
+  deletions: ReadonlySet<NodeKey>,
+): ReadonlySet<string> {
+  const staying = cloudResources(prior).filter(({ key }) => !deletions.has(key));
+  const ids = new Set(staying.map(({ id }) => id));
+  return new Set(condemnedResources(prior).flatMap(({ id = "" }) => (ids.has(id) ? [id] : [])));
 }
 
 /**

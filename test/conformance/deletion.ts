@@ -5,7 +5,7 @@ import {
   isMachineHealthy,
   selectForDeletion,
 } from "../../src/sets/deletion-order.js";
-import type { Profile } from "../../src/sets/profile.js";
+import type { Profile } from "../../src/api/set-profile.js";
 import { instantOf, timeOf } from "./machine-sets.js";
 
 interface GivenMachine {

@@ -6,7 +6,7 @@ import {
   type IntOrPercent,
   type RolloutBounds,
 } from "../../src/sets/fenceposts.js";
-import type { Profile } from "../../src/sets/profile.js";
+import type { Profile } from "../../src/api/set-profile.js";
 import { grownReplicas, machinesCounted } from "../../src/sets/rolling-update.js";
 import { isComplete } from "../../src/sets/status.js";
 import {

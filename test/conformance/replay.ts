@@ -1,6 +1,6 @@
 import { type SetCounts, sumOf } from "../../src/sets/counts.js";
 import { maxSurgeOf, minAvailableOf } from "../../src/sets/fenceposts.js";
-import type { Profile } from "../../src/sets/profile.js";
+import type { Profile } from "../../src/api/set-profile.js";
 import { rolloutSteps, setsWithoutCreation } from "../../src/sets/rollout.js";
 import { findNewSet } from "../../src/sets/template.js";
 import {

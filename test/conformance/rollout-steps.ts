@@ -9,7 +9,7 @@ import {
 } from "../../src/sets/counts.js";
 import { isRollingUpdate, minAvailableOf, type RolloutBounds } from "../../src/sets/fenceposts.js";
 import { scaleNewSetOnDelete, scaleOldSetsOnDelete } from "../../src/sets/on-delete.js";
-import type { Profile } from "../../src/sets/profile.js";
+import type { Profile } from "../../src/api/set-profile.js";
 import { scaleOldSetsV1alpha1 } from "../../src/sets/rolling-update-v1alpha1.js";
 import { breakDeadlock, scaleNewSet, scaleOldSets } from "../../src/sets/rolling-update.js";
 import {

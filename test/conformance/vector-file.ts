@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { isJsonObject, type JsonObject } from "../../src/api/json.js";
 import { messageOf } from "../../src/api/error.js";
-import { defaultProfile, isProfile, type Profile } from "../../src/sets/profile.js";
+import { defaultProfile, isProfile, type Profile } from "../../src/api/set-profile.js";
 
 /** One question with the answer that is wanted. */
 export interface VectorCase {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "../scenario/command.js";
 import { type ClusterWish, demoStack } from "../scenario/manifests.js";
@@ -167,6 +167,26 @@ describe("an apply that was killed", function () {
       assert.equal(sandbox.hostOf("worker-0").spec["size"], "large");
       await assertFinished();
     });
+
+    for (const type of ["importing", "reading"]) {
+      it(`while it was ${type} something is cleared up after by the next up`, async () => {
+        const urn = `urn:pulumi:${demoStack}::capstan::aws:s3/bucket:Bucket::logs`;
+        const resource = { urn, type: "aws:s3/bucket:Bucket", custom: true, inputs: {} };
+        // By hand: an import of a whole state leaves pending operations out.
+        const file = join(sandbox.state, "pulumi", ".pulumi", "stacks", "capstan");
+        const path = join(file, `${demoStack}.json`);
+        const state = JSON.parse(readFileSync(path, "utf8")) as {
+          checkpoint: { latest: { pending_operations?: unknown[] } };
+        };
+        state.checkpoint.latest.pending_operations = [{ type, resource }];
+        writeFileSync(path, JSON.stringify(state));
+        await sandbox.plan(2);
+        const { stderr, stdout } = await sandbox.up();
+        assert.match(stdout + stderr, /an engine was killed at them, and they are in no record/);
+        assert.deepEqual((await sandbox.deployment(demoStack)).pending_operations ?? [], []);
+        await assertFinished();
+      });
+    }
 
     it("while Pulumi wrote what it keeps beside its state does not lose the state", async () => {
       const stacks = join(sandbox.state, "pulumi", ".pulumi", "stacks", "capstan");

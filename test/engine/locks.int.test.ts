@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
 import type { Command } from "../scenario/command.js";
@@ -22,13 +22,15 @@ describe("the locks on a stack", function () {
   const hang = (): Promise<Command> =>
     sandbox.startHanging({ call: "create", mode: "hangAfter", name: "worker-0" });
 
+  const locksFolder = () =>
+    join(sandbox.state, "pulumi", ".pulumi", "locks", "organization", "capstan", demoStack);
+
   /** Writes a lock as Pulumi's file backend does. */
   const writePulumiLock = (holder: { pid: number; host: string; since: Date }): void => {
-    const project = join(sandbox.state, "pulumi", ".pulumi", "locks", "organization", "capstan");
-    mkdirSync(join(project, demoStack), { recursive: true });
+    mkdirSync(locksFolder(), { recursive: true });
     const { pid, host, since } = holder;
     writeFileSync(
-      join(project, demoStack, "01234567-89ab-cdef-0123-456789abcdef.json"),
+      join(locksFolder(), "01234567-89ab-cdef-0123-456789abcdef.json"),
       JSON.stringify({
         pid,
         username: userInfo().username,
@@ -67,6 +69,32 @@ describe("the locks on a stack", function () {
     );
     const { stderr } = await sandbox.up(5);
     assert.match(stderr, new RegExp(`\\(pid ${refresh.pid}, a Pulumi engine, since 20`));
+  });
+
+  it("keep a command out also when the clock was set while a plain pulumi works", async () => {
+    const fault = { call: "get", mode: "hang", name: "cp-0" };
+    const refresh = await sandbox.startHanging(fault, () =>
+      sandbox.startPlain("refresh", demoStack, "--yes"),
+    );
+    const folder = locksFolder();
+    for (const name of readdirSync(folder)) {
+      const lock = JSON.parse(readFileSync(join(folder, name), "utf8")) as object;
+      const yesterday = new Date(Date.now() - 24 * 60 * 60 * 1000).toISOString();
+      writeFileSync(join(folder, name), JSON.stringify({ ...lock, timestamp: yesterday }));
+    }
+    const { stderr } = await sandbox.up(5);
+    assert.match(stderr, new RegExp(`\\(pid ${refresh.pid}, a Pulumi engine, since 20`));
+  });
+
+  it("that cannot be read are not taken for none, and the hint removes them", async () => {
+    mkdirSync(locksFolder(), { recursive: true });
+    writeFileSync(join(locksFolder(), "damaged.json"), "{");
+    const before = sandbox.ledgerEnd();
+    const { stderr } = await sandbox.up(1);
+    assert.match(stderr, /cannot tell who has locked default\.demo: \S+damaged\.json: /);
+    assert.deepEqual(sandbox.mutations(before), []);
+    await sandbox.pulumi(0, ["cancel", "--yes", "--stack", demoStack]);
+    await sandbox.up();
   });
 
   it("of a Pulumi engine that is dead are released without a word", async () => {

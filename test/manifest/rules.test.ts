@@ -221,7 +221,7 @@ const cases: readonly Case[] = [
     want: [
       [
         "FIELD_UNKNOWN",
-        'f.yaml:3:40: error: Cluster default/prod: metadata.annotations.capstan.dev/updatepolicy: unknown annotation "capstan.dev/updatepolicy"\n  hint: known: capstan.dev/update-policy',
+        'f.yaml:3:40: error: Cluster default/prod: metadata.annotations.capstan.dev/updatepolicy: unknown annotation "capstan.dev/updatepolicy"\n  hint: known: capstan.dev/update-policy, capstan.dev/profile',
       ],
     ],
   },

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv, type ValidateFunction } from "ajv";
 import { format, resolveConfig } from "prettier";
+import { planMarkdown } from "../../src/report/plan-markdown.js";
 import { planDocument } from "../../src/report/plan-json.js";
 import { planDocumentSchema, publishedPlanSchema } from "../../src/report/plan-schema.js";
 import { repository } from "../scenario/sandbox.js";
@@ -12,6 +13,7 @@ import {
   mixedPlan,
   reportOf,
   samplePlans,
+  stagedPlan,
 } from "../support/sample-plans.js";
 
 const file = join(repository, "docs", "schemas", "plan-v1.schema.json");
@@ -35,6 +37,7 @@ const plans = [
   ...samplePlans,
   { name: "mixed", given: mixedPlan },
   { name: "hostile", given: hostilePlan },
+  { name: "one stage of several", given: stagedPlan },
   { name: "1,000 machines", given: () => largePlan(998) },
 ];
 
@@ -80,6 +83,14 @@ describe("the JSON document of plans", () => {
     assert.equal(planDocument(reportOf(plan)).changesPending, false);
     const destroyed = [{ stack: "default.gone", cluster: "default/gone" }];
     assert.equal(planDocument({ ...reportOf(plan), destroyed }).changesPending, true);
+  });
+
+  it("tells the stages that come after this one", async () => {
+    const plan = await stagedPlan();
+    const [cluster] = planDocument(reportOf(plan)).clusters;
+    assert.ok(cluster?.stage !== undefined && cluster.stage.later.length > 0);
+    const text = planMarkdown(reportOf(plan));
+    assert.match(text, new RegExp(`^> - Stage 1 of ${cluster.stage.later.length + 1}: `, "m"));
   });
 
   it("puts every step into exactly one wave, and answers for each how it is taken back", async () => {

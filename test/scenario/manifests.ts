@@ -9,6 +9,7 @@ export interface MachineWish {
   readonly size?: "small" | "medium" | "large";
   readonly diskGib?: number;
   readonly bootMs?: number;
+  readonly joinMs?: number;
   readonly tags?: Record<string, string>;
   readonly kubelet?: string;
   readonly controlPlane?: boolean;

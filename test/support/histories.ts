@@ -240,7 +240,11 @@ class Life {
   async quietly(verb: Command["verb"], fleet: Fleet): Promise<void> {
     const outcome = await this.run(verb, fleet, []);
     if (verb === "rollback" && isRefusal(outcome)) return;
-    if (verb === "up" && isRefusal(outcome)) return this.goOn();
+    if (verb === "up" && isRefusal(outcome)) {
+      if (this.crossings().crossed.size === 0) this.blame("an up was refused before any crossing");
+      return this.goOn();
+    }
+    if (verb === "up" && this.isDowngrade(outcome, fleet)) return this.goOn();
     const wanted = verb === "up" ? "done" : "rolledBack";
     if (outcome.kind !== wanted) {
       this.blame(`an undisturbed ${verb} ended: ${outcomeText(outcome)}`);
@@ -249,18 +253,24 @@ class Life {
     }
   }
 
-  /** An older control plane is refused with reason only; then there is the way forward. */
+  /** Whether a command was refused because it wants a control plane older than the revision's. */
+  private isDowngrade(outcome: Outcome, fleet: Fleet): boolean {
+    const wanted = Object.values(fleet.machines).map(({ controlPlane }) => minorOf(controlPlane));
+    const isRefused = outcome.kind === "broke" && outcome.error.code === "UNSUPPORTED_CHANGE";
+    return isRefused && Math.max(...wanted) < this.base.minor;
+  }
+
+  /** Where an older control plane is refused there is the way forward, if anything is open. */
   private async goOn(): Promise<void> {
     const { engine } = this;
-    if (this.crossings().crossed.size === 0) {
-      this.blame("an up was refused before any point of no return");
-    }
-    const objects = engine.prior.transaction?.target.objects ?? [];
+    const { transaction, revision } = engine.prior;
+    if (transaction === undefined || transaction.number === revision?.number) return;
     this.trace("capstan up, on with what is open");
-    const outcome = await engine.up(desiredIn(objects));
+    const outcome = await engine.up(desiredIn(transaction.target.objects));
     this.judged(outcome, engine.prior);
-    if (outcome.kind !== "done")
+    if (outcome.kind !== "done") {
       this.blame(`an undisturbed up toward what is open ended: ${outcomeText(outcome)}`);
+    }
   }
 
   /** Recovery, and that nothing is left to do afterwards. */
@@ -289,6 +299,7 @@ class Life {
         return;
       case "broke":
         if (expectedCodes.has(outcome.error.code)) return;
+        if (fleet !== undefined && this.isDowngrade(outcome, fleet)) return;
         this.blame(`a command broke: ${outcomeText(outcome)}`);
         return;
       case "killed":

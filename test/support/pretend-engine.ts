@@ -10,7 +10,7 @@ import { callContext } from "../../src/engine/session.js";
 import type { StackState } from "../../src/engine/state.js";
 import { survey } from "../../src/engine/survey.js";
 import { isOpen, type Plan } from "../../src/plan/plan.js";
-import type { PriorState, RecordedResource } from "../../src/plan/target.js";
+import type { PendingOperation, PriorState, RecordedResource } from "../../src/plan/target.js";
 import type { InfrastructureProvider, Observed } from "../../src/provider/port.js";
 import type { Payloads } from "../../src/transaction/pass.js";
 import { revisionPayload, transactionPayload } from "../../src/transaction/payloads.js";
@@ -156,6 +156,11 @@ export class PretendEngine {
   /** Replaces what is recorded: for states that no run of this engine leads to. */
   tamper(change: (resources: readonly RecordedResource[]) => readonly RecordedResource[]): void {
     this.checkpoint.resources = change(this.checkpoint.resources);
+  }
+
+  /** Entries of operations that a killed engine of another command has left. */
+  leavePending(...operations: readonly PendingOperation[]): void {
+    this.checkpoint.pending = [...this.checkpoint.pending, ...operations];
   }
 
   private async applied(plan: Plan, process: CommandProcess, means: Means): Promise<Outcome> {

@@ -94,6 +94,15 @@ export function mixedPlan(): Promise<Plan> {
   );
 }
 
+/** The first stage of an upgrade over two minor versions. */
+export function stagedPlan(): Promise<Plan> {
+  return planAfter(quickstart, [
+    quickstart[0],
+    machine("cp-0", { controlPlane: "1.36.0", kubelet: "1.36.0", size: "medium" }),
+    machineDeployment("workers", 2, { kubelet: "1.36.0" }),
+  ]);
+}
+
 /** The creation of a cluster with so many workers. */
 export function largePlan(workers: number): Promise<Plan> {
   const objects = [quickstart[0], quickstart[1], machineDeployment("workers", workers)];

@@ -1,10 +1,17 @@
 import assert from "node:assert/strict";
-import { cloudResources } from "../../src/plan/target.js";
+import type { StackEngine } from "../../src/engine/engine.js";
+import { nodeKey } from "../../src/graph/graph.js";
+import { cloudResources, type PendingOperation } from "../../src/plan/target.js";
 import { standingOf } from "../../src/transaction/lifecycle.js";
 import { cluster, desiredOf, machine, type Manifest } from "../support/manifests.js";
 import type { Mishap } from "../support/mishaps.js";
 import { plainWorld } from "../support/pretend-cloud.js";
-import { type EngineSetup, outcomeText, PretendEngine } from "../support/pretend-engine.js";
+import {
+  type EngineSetup,
+  type Means,
+  outcomeText,
+  PretendEngine,
+} from "../support/pretend-engine.js";
 
 const wish = (...objects: Manifest[]) => desiredOf([cluster(), ...objects]);
 const member = machine("cp", { controlPlane: "1.34.2" });
@@ -176,6 +183,42 @@ describe("an interrupted command", () => {
     assert.ok(made.every((id) => engine.alive().some((one) => one.id === id)));
   });
 
+  const forgetHosts = (engine: PretendEngine) =>
+    engine.tamper((resources) => resources.filter(({ kind }) => kind !== "LocalHost"));
+
+  it("between passes makes no further call: what it has not removed stays for the next", async () => {
+    const engine = await running();
+    forgetHosts(engine);
+    const other = wish(machine("cp-new", { controlPlane: "1.34.2" }));
+    const calls = engine.calls.length;
+    const outcome = await engine.up(other, [{ at: "call", number: 0, what: "interrupt" }]);
+    assert.match(outcomeText(outcome), /^broke: CANCELLED/);
+    const made = engine.calls.slice(calls).map(({ call }) => call);
+    assert.deepEqual(made, ["delete"], "the other host is not touched");
+    await engine.settle(other);
+    assertSound(engine);
+  });
+
+  it("while a removal takes no effect does not ask for it again", async () => {
+    let asked = 0;
+    const remove = async () => {
+      asked += 1;
+      if (asked === 2) engine.lastProcess.interrupt();
+    };
+    const engine = await running({
+      sabotage: ({ provider, ...rest }) => {
+        const handlers = [...provider.handlers].map(
+          ([kind, handler]) => [kind, { ...handler, remove }] as const,
+        );
+        return { ...rest, provider: { ...provider, handlers: new Map(handlers) } };
+      },
+    });
+    forgetHosts(engine);
+    const outcome = await engine.up(wish(machine("cp-new", { controlPlane: "1.34.2" })));
+    assert.match(outcomeText(outcome), /^broke: CANCELLED/);
+    assert.equal(asked, 2);
+  });
+
   it("past the transaction's deadline is gone on with under a new number", async () => {
     const engine = await running();
     await engine.up(after, [fails, { at: "write", number: 2, what: "killBefore" }]);
@@ -195,6 +238,63 @@ describe("an interrupted command", () => {
     assertSound(engine);
   });
 });
+
+describe("what a killed engine left pending", () => {
+  const host = nodeKey("LocalHost", "elsewhere");
+  const left = (type: string): PendingOperation => ({
+    ...{ type, urn: `urn::${host}`, key: host, kind: "LocalHost", inputs: {} },
+  });
+
+  for (const type of ["importing", "reading"]) {
+    it(`is cleared when it was ${type} what is in no record`, async () => {
+      const engine = await running();
+      engine.leavePending(left(type));
+      assert.equal(standingOf(engine.prior), "owing");
+      await engine.settle(before);
+      assert.deepEqual([engine.prior.pending, standingOf(engine.prior)], [[], "idle"]);
+      assertSound(engine);
+    });
+  }
+
+  it("and nothing clears ends the command, which names it and how to clear it", async () => {
+    const engine = await running({ sabotage: withoutRefresh });
+    engine.leavePending(left("importing"));
+    const outcome = await engine.up(before);
+    assert.ok(outcome.kind === "stopped" && outcome.result === "owing", outcomeText(outcome));
+    assert.match(
+      outcome.failure.message,
+      /^cannot clear what is pending in default\.\w+: importing urn/,
+    );
+    assert.match(outcome.failure.hint ?? "", /pulumi refresh --stack default\.\w+$/);
+  });
+
+  it("and a refresh that changes nothing ends the command instead of going round", async () => {
+    const engine = await running({ sabotage: withoutRefresh });
+    const key = engine.prior.resources.find(({ kind }) => kind === "LocalHost")?.key ?? host;
+    engine.leavePending({ ...left("updating"), key });
+    const outcome = await engine.up(before);
+    assert.match(outcomeText(outcome), /^stopped owing: cannot recover .* has changed nothing/);
+  });
+
+  it("and a refresh that changes nothing ends at an interrupt", async () => {
+    const rounds: string[] = [];
+    const engine = await running({
+      sabotage: withoutRefresh,
+      tell: ({ kind }) => rounds.push(kind) > 0 && kind === "recovering" && interrupt(),
+    });
+    const interrupt = () => engine.lastProcess.interrupt();
+    engine.leavePending({ ...left("updating"), key: engine.prior.resources.at(-2)!.key });
+    rounds.length = 0;
+    assert.match(outcomeText(await engine.up(before)), /^broke: CANCELLED/);
+    assert.deepEqual(rounds, ["recovering"]);
+  });
+});
+
+/** An engine that reads nothing again, and says that it did. */
+function withoutRefresh({ engine, ...rest }: Means): Means {
+  const refresh = async () => ({ code: 0, stdout: "", stderr: "" });
+  return { ...rest, engine: Object.create(engine, { refresh: { value: refresh } }) as StackEngine };
+}
 
 describe("a cloud that is slow", () => {
   it("is waited for when it asks to slow down", async () => {

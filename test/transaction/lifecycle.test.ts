@@ -173,6 +173,13 @@ describe("the next step of a transaction", () => {
       ...begun,
       prior: { ...begun.prior, pending: operations },
     });
+    /** The network is in the state. */
+    const recordedWith = (...operations: PendingOperation[]) => {
+      const situation = pending(...operations);
+      const made = planned.prior.resources.find(({ key }) => key === network);
+      const resources = [...situation.prior.resources, made as RecordedResource];
+      return { ...situation, prior: { ...situation.prior, resources } };
+    };
     const abandoned = () => ({
       ...begun.plan,
       abandoned: [{ id: "host-9", who: { kind: "LocalHost" } as never }],
@@ -195,12 +202,22 @@ describe("the next step of a transaction", () => {
       },
       {
         name: "reads again what was being updated",
-        given: () => ({ ...pending(pendingOf("updating", network)), plan: abandoned() }),
+        given: () => ({ ...recordedWith(pendingOf("updating", network)), plan: abandoned() }),
         want: "refresh LocalNetwork/network",
       },
       {
         name: "reads again what was being deleted",
-        given: () => pending(pendingOf("deleting", network), pendingOf("creating", host)),
+        given: () => recordedWith(pendingOf("deleting", network), pendingOf("creating", host)),
+        want: "refresh LocalNetwork/network",
+      },
+      ...["importing", "reading", "updating", "deleting"].map((type) => ({
+        name: `forgets the ${type} of what is in no record, before it looks for what that left`,
+        given: () => ({ ...pending(pendingOf(type, host)), plan: abandoned() }),
+        want: "forget LocalHost/elsewhere",
+      })),
+      {
+        name: "reads what is recorded again first, and only that",
+        given: () => recordedWith(pendingOf("importing", host), pendingOf("updating", network)),
         want: "refresh LocalNetwork/network",
       },
       {
@@ -220,14 +237,7 @@ describe("the next step of a transaction", () => {
       },
       {
         name: "clears the entry of a creation that is recorded by now",
-        given: () => {
-          const created = planned.prior.resources.find(({ key }) => key === network);
-          const situation = pending(pendingOf("creating", network));
-          return {
-            ...situation,
-            prior: { ...situation.prior, resources: [created as RecordedResource] },
-          };
-        },
+        given: () => recordedWith(pendingOf("creating", network)),
         want: "resolve LocalNetwork/network",
       },
     ]);
@@ -295,6 +305,11 @@ describe("the next step of a transaction", () => {
         given: () => ({ ...changing, nowMs: late(changing) }),
         want: "rollBack",
         because: /it was not done by its deadline/,
+      },
+      {
+        name: "past its deadline it no longer recovers for this way",
+        given: () => ({ ...changing, nowMs: late(changing), unsettled: true }),
+        want: "rollBack",
       },
       {
         name: "at its deadline it still goes on",

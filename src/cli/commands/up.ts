@@ -51,12 +51,14 @@ export async function upCommand(given: UpOptions, context: CommandContext): Prom
   for (const desired of manifests.clusters) {
     const stack = stackNameOf(desired.cluster);
     const command = `capstan up ${filesText(options.file)}`;
-    await withLockedEngine(options, context, { stack, command }, (locked, prepared) =>
-      upCluster({ desired, manifests }, options, context, {
-        ...{ engine: locked, workspace: prepared },
-        ...(check !== undefined && { check }),
-      }),
-    );
+    await withLockedEngine(options, context, { stack, command }, async (locked, prepared) => {
+      const tools = { engine: locked, workspace: prepared, ...(check !== undefined && { check }) };
+      let left = await upCluster({ desired, manifests }, options, context, tools);
+      // A saved plan is of one stage: nobody has seen the next.
+      while (left > 0 && check === undefined) {
+        left = await upCluster({ desired, manifests }, options, context, tools);
+      }
+    });
   }
   let code: number = exitCodes.done;
   for (const { stack } of gone) code = Math.max(code, await destroyStack(stack, options, context));
@@ -88,12 +90,13 @@ async function bindingsOf(
   return bindings;
 }
 
+/** Returns how many stages of an upgrade are still to come. */
 async function upCluster(
   cluster: ClusterOf,
   options: UpOptions,
   context: CommandContext,
   { engine, workspace, check }: { engine: Engine; workspace: Workspace; check?: SavedPlanCheck },
-): Promise<void> {
+): Promise<number> {
   const { terminal, json } = context;
   const deadlineMs = options.deadline * 1_000;
   const found = await surveyCluster(cluster, engine, { ...options, deadlineMs }, context);
@@ -105,7 +108,7 @@ async function upCluster(
   }
   if (plan.empty) {
     if (json) context.emit({ type: "result", cluster: plan.cluster, changed: false });
-    return;
+    return 0;
   }
   await confirm(`Apply this to ${plan.cluster}?`, options.yes === true, context);
   await engine.ensureStack(plan.stack, state);
@@ -116,6 +119,7 @@ async function upCluster(
     ...{ provider: provider.name, backend: workspace.backendKey, notedAtMs: context.clock.now() },
   });
   await carryOut(plan, state, { engine, provider, options, next: upNext(options, plan) }, context);
+  return plan.stage?.later.length ?? 0;
 }
 
 /** What `carryOut` works with. */

@@ -1,6 +1,7 @@
 import type { NodeKey } from "../../graph/graph.js";
 import type { Plan } from "../plan.js";
 import { nextAction } from "./admit.js";
+import { mostUnavailable } from "./unavailable.js";
 
 /** One wave of a plan: what one pass changes, then deletes. */
 export interface Wave {
@@ -8,11 +9,33 @@ export interface Wave {
   readonly reason: string;
 }
 
+const known = new WeakMap<Plan, readonly Wave[]>();
+
+/** What people are told about the waves of a plan: "3 waves, at most 1 machine unavailable". Pure. */
+export function wavesText(plan: Plan): string {
+  const waves = wavesOf(plan);
+  const missing = mostUnavailable(plan, waves);
+  const count = Math.max(waves.length, 1);
+  const some =
+    missing === 0 ? "" : `, at most ${missing} ${plural("machine", missing)} unavailable`;
+  return `${count} ${plural("wave", count)}${some}`;
+}
+
+function plural(what: string, count: number): string {
+  return count === 1 ? what : `${what}s`;
+}
+
 /**
  * The waves that an undisturbed apply will take, by running its own decisions to their end: every host
- * serves as soon as it is made. Pure.
+ * serves as soon as it is made. Pure; worked out once for each plan.
  */
-export function wavesOf(plan: Plan): Wave[] {
+export function wavesOf(plan: Plan): readonly Wave[] {
+  const waves = known.get(plan) ?? simulated(plan);
+  known.set(plan, waves);
+  return waves;
+}
+
+function simulated(plan: Plan): Wave[] {
   if (plan.empty) return [];
   const waves: Wave[] = [];
   const applied = new Set<NodeKey>();

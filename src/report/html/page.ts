@@ -1,6 +1,6 @@
 import { contentHashOf } from "../../api/digest.js";
 import type { ChangeKind } from "../../plan/changes.js";
-import { planNotes, revisionText } from "../../plan/notes.js";
+import { planNotes, revisionText, stageLines } from "../../plan/notes.js";
 import type { Plan } from "../../plan/plan.js";
 import { changeTree, planSummary, planTree, verbOf } from "../../plan/tree.js";
 import { undoText } from "../../plan/undo.js";
@@ -74,9 +74,7 @@ export function planHtml(report: PlanReport): string {
 function titleOf({ clusters, destroyed }: PlanReport): string {
   const [only] = clusters;
   if (only !== undefined && clusters.length + destroyed.length === 1) {
-    return only.plan.empty
-      ? "No changes"
-      : planSummary(only.plan, only.waves.length).replace(/^Plan: /, "");
+    return only.plan.empty ? "No changes" : planSummary(only.plan).replace(/^Plan: /, "");
   }
   const counts = countsText(sumOfCounts(clusters.map(({ plan }) => countChanges(plan))));
   const gone = destroyed.length === 0 ? "" : `${clusterCount(destroyed.length)} to be destroyed`;
@@ -188,7 +186,7 @@ function clusterSection(planned: PlannedCluster, isOnly: boolean): Markup {
   const undone = undoList(planned);
   return html`<section id="${id}">
     <h2>Cluster ${plan.cluster}</h2>
-    ${isOnly ? nothing : html`<p class="about">${aboutText(planned)}</p>`} ${notesCard(plan)}
+    ${isOnly ? nothing : html`<p class="about">${aboutText(plan)}</p>`} ${notesCard(plan)}
     <div class="card changes">
       <h3>Changes</h3>
       ${changeList(changeTree(plan))}
@@ -218,12 +216,12 @@ function clusterSection(planned: PlannedCluster, isOnly: boolean): Markup {
   </section>`;
 }
 
-function aboutText({ plan, waves }: PlannedCluster): string {
-  return `provider ${plan.provider}, ${revisionText(plan)}. ${planSummary(plan, waves.length)}`;
+function aboutText(plan: Plan): string {
+  return `provider ${plan.provider}, ${revisionText(plan)}. ${planSummary(plan)}`;
 }
 
 function notesCard(plan: Plan): Markup {
-  const notes = planNotes(plan);
+  const notes = [...planNotes(plan), ...stageLines(plan)];
   const undo = undoText(plan);
   if (undo === "" && notes.length === 0) return nothing;
   const isWarning = hasPointOfNoReturn(plan) || notes.length > 0;

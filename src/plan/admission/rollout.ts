@@ -1,0 +1,131 @@
+import type { MachineDeploymentObject } from "../../api/types.js";
+import type { NodeKey } from "../../graph/graph.js";
+import { reasonText } from "../../sets/counts.js";
+import { deleteMachineAnnotation, selectForDeletion } from "../../sets/deletion-order.js";
+import { planInPlace } from "../../sets/in-place.js";
+import { goFirst } from "../../sets/expand-set.js";
+
+import { planRollout, type RolloutMachine, type RolloutSet } from "../../sets/rollout.js";
+import { type Fleet, hostOf, type OldHost, type WantedHost } from "./fleet.js";
+
+/** What a MachineDeployment may do next. */
+export interface RolloutRound {
+  readonly changes: readonly NodeKey[];
+  readonly deletions: readonly NodeKey[];
+  /** "web: 2 above 8 may exist"; empty where its bounds hold nothing back. */
+  readonly reason: string;
+}
+
+/** Whichever profile reads it. */
+const deleteMarks = Object.fromEntries(
+  Object.values(deleteMachineAnnotation).map((annotation) => [annotation, "true"]),
+);
+
+const nothing: RolloutRound = { changes: [], deletions: [], reason: "" };
+
+/** The hosts of one MachineDeployment. */
+interface Crew {
+  readonly deployment: MachineDeploymentObject;
+  readonly wanted: readonly WantedHost[];
+  readonly old: readonly OldHost[];
+}
+
+/**
+ * Cluster API's arithmetic on hosts: those of the target are the new MachineSet, all others are old
+ * ones. Old hosts that nobody has to make room for go with the commit, as late as they can. What is
+ * changed in place may not serve meanwhile, so it takes its turn after what comes and goes. Pure.
+ */
+export function rolloutRound(
+  deployment: MachineDeploymentObject,
+  { hosts, leaving }: Fleet,
+  nowMs: number,
+): RolloutRound {
+  const { name } = deployment.metadata;
+  const isOurs = ({ owner, controlPlane }: WantedHost | OldHost) =>
+    owner?.machineDeployment === name && !controlPlane;
+  const crew = { deployment, wanted: hosts.filter(isOurs), old: leaving.filter(isOurs) };
+  const open = crew.wanted.filter((host) => host.open !== undefined);
+  if (open.length === 0) return nothing;
+  const moved = movesOf(crew, nowMs);
+  const isLast = moved.changes.length === open.length;
+  const old = isLast ? [] : moved.deletions;
+  if (moved.changes.length + old.length > 0) return { ...moved, deletions: old };
+  return updatesOf(crew);
+}
+
+/** Who comes and who goes. */
+function movesOf({ deployment, wanted, old }: Crew, nowMs: number): RolloutRound {
+  const { profile, marked } = goFirst(deployment);
+  const missing = wanted.filter(({ open }) => open === "create");
+  const newSet = setOf(
+    "new",
+    wanted.filter(({ open }) => open !== "create"),
+    marked,
+  );
+  const oldNames = [...new Set(old.map(({ owner }) => owner?.machineSet ?? ""))];
+  const oldSets = oldNames.map((set) =>
+    setOf(
+      `old ${set}`,
+      old.filter(({ owner }) => (owner?.machineSet ?? "") === set),
+      marked,
+    ),
+  );
+  const bounds = { ...deployment.spec, replicas: wanted.length };
+  const round = planRollout({ deployment: bounds, sets: [newSet, ...oldSets], profile });
+  const sizeOf = ({ name, replicas }: RolloutSet) => round.scale.get(name) ?? replicas;
+  const created = missing.slice(0, Math.max(sizeOf(newSet) - newSet.replicas, 0));
+  const deleted = oldSets.flatMap((set) =>
+    selectForDeletion({
+      ...{ profile, count: set.replicas - sizeOf(set), nowMs },
+      machines: set.machines,
+    }),
+  );
+  const isFree = old.length === 0 && created.length === missing.length;
+  const reasons = [...new Set(round.steps.map(({ reason }) => reasonText(reason)))].join(", ");
+  return {
+    changes: created.map(hostOf),
+    deletions: deleted.map(({ name: host }) => host as NodeKey),
+    reason: isFree ? "" : `${deployment.metadata.name}: ${reasons}`,
+  };
+}
+
+/** Who is changed where it is. */
+function updatesOf({ deployment, wanted }: Crew): RolloutRound {
+  const bounds = { ...deployment.spec, replicas: wanted.length };
+  const machines = wanted.map(({ host, open, available }) => ({
+    name: host,
+    available,
+    deleting: false,
+    updating: false,
+    outdated: open === "update",
+  }));
+  const { start, budget } = planInPlace(bounds, machines);
+  const isAll = start.length === machines.filter(({ outdated }) => outdated).length;
+  return {
+    changes: start as NodeKey[],
+    deletions: [],
+    reason: isAll ? "" : `${deployment.metadata.name}: at most ${budget.limit} in place at once`,
+  };
+}
+
+/** The age of a set is that of its oldest machine. */
+function setOf(
+  name: string,
+  hosts: readonly (WantedHost | OldHost)[],
+  marked: ReadonlySet<string>,
+): RolloutSet {
+  const machines = hosts.map((one): RolloutMachine => ({
+    name: one.host,
+    deleting: false,
+    ready: one.available,
+    available: one.available,
+    ...("createdAtMs" in one && { createdAtMs: one.createdAtMs }),
+    ...("failed" in one && one.failed && { errorReason: "CreateError" }),
+    ...("machine" in one && marked.has(one.machine) && { annotations: deleteMarks }),
+  }));
+  const ages = machines.flatMap(({ createdAtMs }) => createdAtMs ?? []);
+  return {
+    ...{ name, isNew: name === "new", replicas: machines.length, machines },
+    ...(ages.length > 0 && { createdAtMs: Math.min(...ages) }),
+  };
+}

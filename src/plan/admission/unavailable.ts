@@ -1,0 +1,59 @@
+import type { NodeKey } from "../../graph/graph.js";
+import type { Plan } from "../plan.js";
+import type { TargetMachine } from "../target.js";
+import type { Wave } from "./waves.js";
+
+/**
+ * How many machines are missing at worst while the waves go by, of those that there are before and
+ * after: old ones that go before new ones serve, and those that are changed in place. Pure.
+ */
+export function mostUnavailable(plan: Plan, waves: readonly Wave[]): number {
+  const crews = crewsOf(plan);
+  const kinds = new Map(plan.steps.map(({ key, kind }) => [key, kind]));
+  let most = 0;
+  for (const { keys } of waves) {
+    let missing = 0;
+    for (const crew of crews) {
+      const ours = keys.filter((key) => crew.hosts.has(key));
+      const count = (kind: string) => ours.filter((key) => kinds.get(key) === kind).length;
+      crew.present += count("create") - count("delete");
+      missing += Math.max(crew.needed - crew.present + count("update"), 0);
+    }
+    most = Math.max(most, missing);
+  }
+  return most;
+}
+
+/** Machines that stand in for one another. */
+interface Crew {
+  readonly hosts: ReadonlySet<NodeKey>;
+  /** As many as there are both before and after. */
+  readonly needed: number;
+  present: number;
+}
+
+function crewsOf({ target, leaving, steps }: Plan): Crew[] {
+  const made = new Set(steps.filter(({ kind }) => kind === "create").map(({ key }) => key));
+  const names = new Set([...target.machines, ...leaving].map(crewOf));
+  return [...names].map((name) => {
+    const wanted = target.machines.filter((machine) => crewOf(machine) === name);
+    const old = leaving.filter((host) => crewOf(host) === name);
+    const present = wanted.filter(({ host }) => !made.has(host)).length + old.length;
+    return {
+      hosts: new Set([...wanted, ...old].map(({ host }) => host)),
+      needed: Math.min(wanted.length, present),
+      present,
+    };
+  });
+}
+
+function crewOf(
+  one: Pick<TargetMachine, "controlPlane" | "owner"> & { name?: string; machine?: string },
+) {
+  if (one.controlPlane) return "control plane";
+  const { owner } = one;
+  if (owner?.machineDeployment !== undefined) return `deployment ${owner.machineDeployment}`;
+  return owner === undefined
+    ? `machine ${one.name ?? one.machine ?? ""}`
+    : `set ${owner.machineSet}`;
+}

@@ -1,0 +1,41 @@
+import { recordedMachines } from "./recorded-machines.js";
+import type { PlanInput } from "./plan.js";
+import { planUpgrade } from "./stage-objects.js";
+import type { Stage } from "./upgrade.js";
+import { refuseVersions, versionRefusals } from "./version-rules.js";
+import { type Wanted, wantedBy } from "./wanted.js";
+
+/** Where a plan stands in a chain of upgrades over several minor versions. */
+export interface StageNote {
+  /** Why this stage is one of its own. */
+  readonly reason: string;
+  /** What comes after its commit, each a plan of its own. At least one. */
+  readonly later: readonly Stage[];
+}
+
+/**
+ * What a wish comes to now: the whole of it, or the first stage on the way there. A recorded graph is
+ * never taken apart. Pure. Throws UNSUPPORTED_CHANGE for versions that no stages lead to.
+ */
+export function stagedWish(input: PlanInput): { wanted: Wanted; stage?: StageNote } {
+  const { wish, provider, prior, direction, nowMs } = input;
+  const running = direction === "forward" ? (prior.revision?.target.machines ?? []) : [];
+  const memory = { recorded: recordedMachines(input), nowMs };
+  const wanted = wantedBy(wish, provider, memory);
+  if (running.length === 0) return { wanted };
+  if (wish.kind === "recorded") {
+    refuseVersions(versionRefusals(running, wanted.machines));
+    return { wanted };
+  }
+  const upgrade = planUpgrade({ desired: wish.desired, wanted: wanted.machines, running });
+  if (upgrade.kind === "refused") {
+    refuseVersions(upgrade.refusals);
+    return { wanted };
+  }
+  const [first, ...later] = upgrade.stages;
+  if (first === undefined || later.length === 0) return { wanted };
+  return {
+    wanted: wantedBy({ kind: "objects", desired: first.desired }, provider, memory),
+    stage: { reason: first.stage.reason, later: later.map(({ stage }) => stage) },
+  };
+}

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { type LockHolder, StackLock } from "../../src/engine/lock.js";
+import { identify, type ProcessIdentity } from "../../src/engine/process-identity.js";
+import { FakeClock } from "../support/fake-clock.js";
+import { failsWith } from "../support/errors.js";
+import { scratchFolder } from "../support/scratch.js";
+
+describe("the lock of a stack", () => {
+  const scratch = scratchFolder();
+  const stack = "default.demo";
+  const own = identify(process.pid) as ProcessIdentity;
+
+  const acquire = () =>
+    StackLock.acquire({
+      ...{ stateDir: scratch.path, stack, command: "capstan up" },
+      clock: new FakeClock(),
+    });
+  const holderOf = () => StackLock.holderOf(scratch.path, stack);
+
+  /** What a command that ended without a word has left. */
+  const leave = async (text: string): Promise<void> => {
+    (await acquire()).release();
+    const database = new DatabaseSync(join(scratch.path, "locks.db"));
+    database.prepare("INSERT INTO locks (stack, holder) VALUES (?, ?)").run(stack, text);
+    database.close();
+  };
+  const heldBy = (identity: ProcessIdentity): LockHolder => ({
+    ...{ command: "capstan up", user: "ann", since: "2026-01-01T12:00:00.000Z", process: identity },
+  });
+
+  it("is taken over from the dead", async () => {
+    await leave(JSON.stringify(heldBy({ ...own, started: "1" })));
+    assert.equal(holderOf(), undefined);
+    const lock = await acquire();
+    assert.equal(lock.wasTakenOver, true);
+    await assert.rejects(acquire, failsWith("LOCKED", /pid \d+, "capstan up", since /));
+    lock.release();
+    assert.equal(holderOf(), undefined);
+  });
+
+  it("is not taken from a container of the same host name", async () => {
+    await leave(JSON.stringify(heldBy({ ...own, started: "1", pidNamespace: "pid:[1]" })));
+    assert.match(holderOf() ?? "", /^it is locked by ann@/);
+    await assert.rejects(acquire, (error: Error & { hint?: string }) => {
+      assert.match(error.hint ?? "", /container is gone for good .* remove \S+locks\.db$/);
+      return failsWith("LOCKED")(error);
+    });
+  });
+
+  for (const text of ["{", "undefined", '"ann"', '{"process":{"pid":1}}']) {
+    it(`with the damaged holder ${text} is nobody's to take, and says which file it is`, async () => {
+      await leave(text);
+      const told = /^cannot tell who has locked default\.demo: \S+locks\.db names no holder$/;
+      await assert.rejects(acquire, failsWith("BAD_STATE", told));
+      assert.throws(holderOf, failsWith("BAD_STATE", told));
+    });
+  }
+});
