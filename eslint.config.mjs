@@ -13,13 +13,23 @@ const layers = [
   ["provider"],
   ["sets", "compile"],
   ["plan", "transaction", "drift"],
+  ["report"],
   ["sweep"],
   ["engine", "dynamic", "workload", "kube", "bootstrap"],
   ["controller", "inline", "cli"],
 ];
 
 /** What touches nothing: no SDK, no Node module, no clock, no randomness, no environment. */
-const pureFolders = ["api", "graph", "sets", "compile", "plan", "transaction", "drift", "sweep"];
+const pureFolders = [
+  "api",
+  "graph",
+  "sets",
+  "compile",
+  "plan",
+  "transaction",
+  "drift",
+  "report",
+].concat(["sweep"]);
 const pureFiles = [
   ...pureFolders.map((folder) => `src/${folder}/**/*.ts`),
   ...["parse", "desired", "diagnostic"].map((name) => `src/manifest/${name}.ts`),

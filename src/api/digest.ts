@@ -12,3 +12,8 @@ export function digestOf(value: unknown, digits = 64): string {
 export function keyedDigestOf(key: string, value: unknown, digits = 64): string {
   return createHmac("sha256", key).update(canonicalJson(value)).digest("hex").slice(0, digits);
 }
+
+/** A text's SHA-256 as Content-Security-Policy wants it: "sha256-<base64>". */
+export function contentHashOf(text: string): string {
+  return `sha256-${hash("sha256", text, "base64")}`;
+}

@@ -116,7 +116,7 @@ async function argumentWords(
 ): Promise<Completions> {
   const name = argument.name();
   if (argument.argChoices !== undefined) return { words: argument.argChoices, files: false };
-  if (name.startsWith("stack")) return { words: sources.stacks(), files: false };
+  if (name.startsWith("stack")) return { words: sources.stacks(), files: name.endsWith("path") };
   if (name === "kind.field") return { words: sources.explainWords(begun), files: false };
   // These stand before the stack.
   if (name === "number") return numbersOf(await sources.transactions([]));

@@ -1,7 +1,7 @@
 import pc from "picocolors";
+import { planNotes, revisionText, stageLines } from "../plan/notes.js";
 import type { Plan } from "../plan/plan.js";
 import { planSummary, planTree, type TreeLine, verbOf } from "../plan/tree.js";
-import type { StageNote } from "../plan/staged.js";
 import { undoText } from "../plan/undo.js";
 import { padded, rowLines, widthOf } from "./fit.js";
 
@@ -42,21 +42,9 @@ export function planText(
   plan: Plan,
   { colors, columns }: Pick<Terminal, "colors" | "columns">,
 ): string {
-  const { fromRevision, transaction } = plan;
-  const revision = plan.empty
-    ? `revision ${fromRevision}`
-    : `revision ${fromRevision === 0 ? "none" : fromRevision} -> ${transaction.number}`;
   const undo = [undoText(plan)].filter((line) => line !== "");
-  const notes = [
-    ...(plan.resumes ? [openText(plan)] : []),
-    ...plan.abandoned.map(
-      ({ id, who }) =>
-        `Left by an apply that broke off, to be deleted: ${who.kind} ${who.name} (${id})`,
-    ),
-    ...plan.strangers.map((what) => `In the cloud but in no record: ${what}`),
-  ];
   return [
-    `Cluster ${plan.cluster}   provider ${plan.provider}   ${revision}`,
+    `Cluster ${plan.cluster}   provider ${plan.provider}   ${revisionText(plan)}`,
     "",
     ...treeRows(planTree(plan)).flatMap((row) =>
       rowLines({ ...row, branch: `  ${row.branch}`, head: `  ${row.head}` }, columns).map((text) =>
@@ -64,31 +52,12 @@ export function planText(
       ),
     ),
     "",
-    ...notes.map((note) => colors.yellow(note)),
+    ...planNotes(plan).map((note) => colors.yellow(note)),
     planSummary(plan),
-    ...(plan.stage === undefined ? [] : stageLines(plan.stage)),
+    ...stageLines(plan),
     ...undo.map((line) => (plan.crossings.length > 0 ? colors.yellow(line) : line)),
     "",
   ].join("\n");
-}
-
-/** A chain of upgrades is several plans: this one, and those that follow its commit. */
-function stageLines({ reason, later }: StageNote): string[] {
-  return [
-    `Stage 1 of ${later.length + 1}: ${reason}`,
-    ...later.map((stage) => `  then: ${stage.reason}`),
-  ];
-}
-
-/** What becomes of an open transaction. */
-function openText({ transaction, open }: Plan): string {
-  if (open?.number === transaction.number) {
-    return `Transaction ${open.number} is not finished; this goes on with it.`;
-  }
-  const what = open?.direction === "back" ? "a rollback, " : "";
-  const instead =
-    transaction.direction === "back" ? "this takes it back" : "this goes on from there";
-  return `Transaction ${open?.number ?? 0} (${what}begun by ${open?.by ?? "?"}) is not finished; ${instead}.`;
 }
 
 /** A line of the plan's tree, laid out, without colours. */

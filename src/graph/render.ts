@@ -11,6 +11,21 @@ import {
 export interface TitledGraph {
   readonly title: string;
   readonly nodes: ResourceGraph;
+  /** What is said of nodes beyond their names, for Mermaid. */
+  readonly marks?: ReadonlyMap<NodeKey, Mark>;
+}
+
+/** A line of text in a node, and the class that colours it. */
+export interface Mark {
+  readonly text: string;
+  readonly className: string;
+}
+
+/** Colours of a class of nodes, "#rrggbb" each. */
+export interface NodeStyle {
+  readonly fill: string;
+  readonly stroke: string;
+  readonly color: string;
 }
 
 export const graphFormats = ["mermaid", "dot"] as const;
@@ -36,6 +51,7 @@ interface Drawing {
   readonly shapes: readonly Shape[];
   readonly arrows: readonly Arrow[];
   readonly byKey: ReadonlyMap<NodeKey, Shape>;
+  readonly marks: ReadonlyMap<NodeKey, Mark>;
 }
 
 /**
@@ -48,7 +64,19 @@ export function renderGraphs(graphs: readonly TitledGraph[], format: GraphFormat
   return `${lines.join("\n")}\n`;
 }
 
-function draw({ title, nodes }: TitledGraph, index: number): Drawing {
+/** The same for Mermaid, with styles for the classes of marks. Pure. */
+export function renderMarkedGraphs(
+  graphs: readonly TitledGraph[],
+  styles: Readonly<Record<string, NodeStyle>>,
+): string {
+  const classes = Object.entries(styles).map(
+    ([name, { fill, stroke, color }]) =>
+      `  classDef ${name} fill:${fill},stroke:${stroke},color:${color}`,
+  );
+  return `${[...mermaidLines(graphs.map(draw)), ...classes].join("\n")}\n`;
+}
+
+function draw({ title, nodes, marks = new Map() }: TitledGraph, index: number): Drawing {
   const id = `g${index}`;
   const byKey = new Map<NodeKey, Shape & { inside: Shape[] }>(
     nodes.map((node, place) => [keyOf(node), { id: `${id}n${place}`, node, inside: [] }]),
@@ -60,7 +88,7 @@ function draw({ title, nodes }: TitledGraph, index: number): Drawing {
     siblings.push(shape);
   }
   const arrows = nodes.flatMap(arrowsOf).filter(({ to }) => byKey.has(to));
-  return { id, title, shapes, arrows, byKey };
+  return { id, title, shapes, arrows, byKey, marks };
 }
 
 /** Being inside a frame is shown by the frame itself. */
@@ -81,7 +109,7 @@ function mermaidLines(drawings: readonly Drawing[]): string[] {
     "flowchart BT",
     ...drawings.flatMap((drawing) => [
       `  subgraph ${drawing.id}["${mermaidText(drawing.title)}"]`,
-      ...drawing.shapes.flatMap((shape) => mermaidShape(shape, "    ")),
+      ...drawing.shapes.flatMap((shape) => mermaidShape(shape, drawing.marks, "    ")),
       "  end",
       ...drawing.arrows.map(({ from, to, fields }) => {
         const label = fields.length === 0 ? "" : `|"${mermaidText(fields.join(", "))}"|`;
@@ -91,12 +119,19 @@ function mermaidLines(drawings: readonly Drawing[]): string[] {
   ];
 }
 
-function mermaidShape({ id, node, inside }: Shape, indent: string): string[] {
-  const label = `${mermaidText(node.kind)}<br/>${mermaidText(node.name)}`;
-  if (inside.length === 0) return [`${indent}${id}["${label}"]`];
+function mermaidShape(
+  { id, node, inside }: Shape,
+  marks: Drawing["marks"],
+  indent: string,
+): string[] {
+  const mark = marks.get(keyOf(node));
+  const words = [node.kind, node.name, ...(mark === undefined ? [] : [mark.text])];
+  const label = words.map(mermaidText).join("<br/>");
+  const suffix = mark === undefined ? "" : `:::${mark.className}`;
+  if (inside.length === 0) return [`${indent}${id}["${label}"]${suffix}`];
   return [
     `${indent}subgraph ${id}["${mermaidText(`${node.kind} ${node.name}`)}"]`,
-    ...inside.flatMap((shape) => mermaidShape(shape, `${indent}  `)),
+    ...inside.flatMap((shape) => mermaidShape(shape, marks, `${indent}  `)),
     `${indent}end`,
   ];
 }

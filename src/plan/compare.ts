@@ -46,10 +46,31 @@ export interface TargetDifference {
  * same. Pure.
  */
 export function compareTargets(from: Target, to: Target): TargetDifference {
+  return compareItems(itemsOf(from), itemsOf(to));
+}
+
+/** Everything in a target, by the name that it is compared under and in the target's order. */
+export interface TargetItems {
+  readonly objects: ReadonlyMap<string, Item>;
+  readonly machines: ReadonlyMap<string, Item>;
+  readonly infrastructure: ReadonlyMap<string, Item>;
+}
+
+/** What the target holds. Pure. */
+export function itemsOf(target: Target, nameOf = objectName): TargetItems {
   return {
-    objects: itemDifferences(objectsOf(from), objectsOf(to)),
-    machines: itemDifferences(machinesOf(from), machinesOf(to)),
-    infrastructure: itemDifferences(infrastructureOf(from), infrastructureOf(to)),
+    objects: objectsOf(target, nameOf),
+    machines: machinesOf(target),
+    infrastructure: infrastructureOf(target),
+  };
+}
+
+/** Holds what has the same name on both sides against each other. Pure. */
+export function compareItems(from: TargetItems, to: TargetItems): TargetDifference {
+  return {
+    objects: itemDifferences(from.objects, to.objects),
+    machines: itemDifferences(from.machines, to.machines),
+    infrastructure: itemDifferences(from.infrastructure, to.infrastructure),
   };
 }
 
@@ -58,7 +79,7 @@ export function isSame({ objects, machines, infrastructure }: TargetDifference):
 }
 
 /** What people compare, and the whole of it: a difference anywhere must not go unseen. */
-interface Item {
+export interface Item {
   readonly shown: JsonObject;
   readonly whole: JsonObject;
 }
@@ -78,11 +99,11 @@ function itemDifferences(
   });
 }
 
-function objectsOf({ objects }: Target): Map<string, Item> {
+function objectsOf({ objects }: Target, nameOf: typeof objectName): Map<string, Item> {
   return new Map(
     objects.map((object) => {
       const whole = asJson(object);
-      return [objectName(object), { shown: whole, whole }];
+      return [nameOf(object), { shown: whole, whole }];
     }),
   );
 }

@@ -9,25 +9,34 @@ import { boundedLines } from "./history.js";
 import type { FieldChange, Step } from "./step.js";
 import type { ChangeSummary } from "./target.js";
 
-/** One line of the tree that plan, up and status print. */
-export interface TreeLine {
-  /** Box-drawing characters in front of the label. */
-  readonly branch: string;
+/** What becomes of one thing, or what a group of them is. */
+export interface ChangeLine {
   readonly label: string;
   readonly kind: ChangeKind | "group";
-  /** Field changes and the reason. */
+  /** Whose place it takes, field changes and the reason, in one text. */
   readonly detail: string;
+  /** The detail's parts; of a group there are none. */
+  readonly changes: readonly FieldChange[];
+  readonly reason: string;
+  readonly supersedes?: string;
   /** The resource whose progress the line shows while the plan is applied. */
   readonly key?: NodeKey;
 }
 
+/** The tree of a plan's changes, which every format shows. */
+export interface ChangeNode {
+  readonly line: ChangeLine;
+  readonly children: readonly ChangeNode[];
+}
+
+/** One line of the tree that plan, up and status print. */
+export interface TreeLine extends ChangeLine {
+  /** Box-drawing characters in front of the label. */
+  readonly branch: string;
+}
+
 /** The part of a plan that its tree shows. */
 type Shown = Pick<Plan, "cluster" | "infrastructure" | "machines" | "target">;
-
-interface Branch {
-  readonly line: Omit<TreeLine, "branch">;
-  readonly children: readonly Branch[];
-}
 
 const verbs: Record<ChangeKind, string> = {
   same: "unchanged",
@@ -43,13 +52,17 @@ export function verbOf(kind: TreeLine["kind"]): string {
 }
 
 /** The plan as a tree: cluster, infrastructure, machines without a set, then sets. Pure. */
-export function planTree(plan: Shown): TreeLine[] {
+export function changeTree(plan: Shown): ChangeNode {
   const name = plan.cluster.split("/")[1] ?? plan.cluster;
-  const root: Branch = {
-    line: { label: `Cluster ${name}`, kind: "group", detail: "" },
+  return {
+    line: groupLine(`Cluster ${name}`),
     children: [...infrastructureBranches(plan), ...machineBranches(plan)],
   };
-  return flatten(root, "", "");
+}
+
+/** The same, a line each. Pure. */
+export function planTree(plan: Shown): TreeLine[] {
+  return flatten(changeTree(plan), "", "");
 }
 
 /** The sentence under the tree. Counts hosts and infrastructure alike. Pure. */
@@ -94,14 +107,19 @@ export function describeChanges(changes: readonly FieldChange[], reason: string)
   return reason === "" ? fields.join(", ") : `${fields.join(", ")} (${reason})`;
 }
 
-function infrastructureBranches(plan: Shown): Branch[] {
-  return plan.infrastructure.map(({ key, kind, changes, reason }) => ({
-    line: { label: key.split("/")[1] ?? key, kind, detail: describeChanges(changes, reason), key },
-    children: [],
-  }));
+function groupLine(label: string, detail = ""): ChangeLine {
+  return { label, kind: "group", detail, changes: [], reason: "" };
 }
 
-function machineBranches(plan: Shown): Branch[] {
+function infrastructureBranches(plan: Shown): ChangeNode[] {
+  return plan.infrastructure.map(({ key, kind, changes, reason }) => {
+    const detail = describeChanges(changes, reason);
+    const label = key.split("/")[1] ?? key;
+    return { line: { label, kind, detail, changes, reason, key }, children: [] };
+  });
+}
+
+function machineBranches(plan: Shown): ChangeNode[] {
   const versions = new Map(
     plan.target.machines.map(({ name, spec }) => [name, versionsText(spec.versions)]),
   );
@@ -118,25 +136,25 @@ function machineBranches(plan: Shown): Branch[] {
     groups.set(label, [...(groups.get(label) ?? []), change]);
   }
   const sets = [...groups].map(([label, changes]) => ({
-    line: { label, kind: "group" as const, detail: scaling(changes) },
+    line: groupLine(label, scaling(changes)),
     children: changes.map(branch),
   }));
   return [...single, ...sets];
 }
 
 /** A new machine's line says which versions it gets: they may have been chosen for it. */
-function machineBranch(change: MachineChange, versions = ""): Branch {
-  const { machine, kind, supersedes, changes, reason, host } = change;
-  const described = describeChanges(
-    changes,
-    kind === "create" && reason === "" ? versions : reason,
-  );
+function machineBranch(change: MachineChange, versions = ""): ChangeNode {
+  const { machine, kind, supersedes, changes, host } = change;
+  const reason = kind === "create" && change.reason === "" ? versions : change.reason;
+  const described = describeChanges(changes, reason);
   const detail = supersedes === undefined ? described : `of ${supersedes}: ${described}`;
   return {
     line: {
       label: `Machine ${machine}`,
       kind,
       detail: detail === "of : " ? "" : detail,
+      ...{ changes, reason },
+      ...(supersedes !== undefined && { supersedes }),
       ...(host !== undefined && { key: host }),
     },
     children: [],
@@ -160,7 +178,7 @@ function scaling(changes: readonly MachineChange[]): string {
   return before === after ? "" : `${before} -> ${after}`;
 }
 
-function flatten({ line, children }: Branch, branch: string, indent: string): TreeLine[] {
+function flatten({ line, children }: ChangeNode, branch: string, indent: string): TreeLine[] {
   const own = { ...line, branch };
   return [
     own,
@@ -171,7 +189,8 @@ function flatten({ line, children }: Branch, branch: string, indent: string): Tr
   ];
 }
 
-function shownValue(value: Json | undefined): string {
+/** A value as plans show it. */
+export function shownValue(value: Json | undefined): string {
   if (value === unknownValue) return "(known after apply)";
   return typeof value === "string" ? value : JSON.stringify(value ?? null);
 }

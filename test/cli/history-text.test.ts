@@ -7,7 +7,7 @@ import {
   recordedMachines,
   targetOfTransaction,
 } from "../../src/cli/history-report.js";
-import { differenceText } from "../../src/cli/difference-text.js";
+import { revisionDifferenceText } from "../../src/cli/difference-text.js";
 import { historyText, transactionText } from "../../src/cli/history-text.js";
 import { compareTargets } from "../../src/plan/compare.js";
 import { emptyState } from "../../src/plan/target.js";
@@ -158,7 +158,7 @@ describe("what two revisions differ in, as text", () => {
   const difference = compareTargets(first, second);
 
   it("is a line for each value of an object, and one for each machine", () => {
-    const text = differenceText(revisions, difference, plain);
+    const text = revisionDifferenceText(revisions, difference, plain);
     assertGolden("history-diff", text);
     assert.doesNotMatch(text, /not for everybody/);
     assert.match(text, /^ {2}~ MachineDeployment default\/workers: spec\.replicas 2 -> 3$/m);
@@ -167,17 +167,17 @@ describe("what two revisions differ in, as text", () => {
   it("fits", () => {
     assertGolden(
       "history-diff-narrow",
-      differenceText(revisions, difference, { ...plain, columns: 60 }),
+      revisionDifferenceText(revisions, difference, { ...plain, columns: 60 }),
     );
     const colors = pc.createColors(true);
     // A path is a word: on a very narrow terminal the terminal breaks it.
     for (const columns of [60, 80, 100]) {
-      assertFits(differenceText(revisions, difference, { colors, columns }), columns);
+      assertFits(revisionDifferenceText(revisions, difference, { colors, columns }), columns);
     }
   });
 
   it("says so when there is nothing", () => {
-    const text = differenceText(revisions, compareTargets(first, first), plain);
+    const text = revisionDifferenceText(revisions, compareTargets(first, first), plain);
     assert.equal(text, "Revisions 3 and 4 of default/prod are the same\n");
   });
 });

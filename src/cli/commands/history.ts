@@ -12,7 +12,7 @@ import {
   recordedMachines,
   targetOfTransaction,
 } from "../history-report.js";
-import { differenceText } from "../difference-text.js";
+import { revisionDifferenceText } from "../difference-text.js";
 import { historyText, transactionText } from "../history-text.js";
 import { nothingRecorded, stacksOf } from "./stacks.js";
 
@@ -79,7 +79,9 @@ export async function historyDiffCommand(
   if (context.json) {
     context.emit({ type: "revisionDiff", stack, cluster, from, to, same, ...difference });
   } else {
-    context.terminal.write(differenceText({ from, to, cluster }, difference, context.terminal));
+    context.terminal.write(
+      revisionDifferenceText({ from, to, cluster }, difference, context.terminal),
+    );
   }
   return same ? exitCodes.done : exitCodes.changesPending;
 }

@@ -1,3 +1,4 @@
+import { CapstanError } from "../../api/error.js";
 import { stackNameOf, type Desired } from "../../api/types.js";
 import type { Engine } from "../../engine/engine.js";
 import type { Look } from "../../engine/look.js";
@@ -8,10 +9,13 @@ import { survey } from "../../engine/survey.js";
 import { defaultDeadlineMs } from "../../plan/deadline.js";
 import type { Plan } from "../../plan/plan.js";
 import { type Binding, bindingOf } from "../../plan/saved.js";
-import { planSummary } from "../../plan/tree.js";
 import { refuseBeyond, type UndoClass } from "../../plan/undo.js";
 import { wavesOf } from "../../plan/admission/waves.js";
 import type { Manifests } from "../../manifest/desired.js";
+import type { PlanFormat } from "../../report/format-names.js";
+import type { DocumentFormat } from "../../report/formats.js";
+import { clusterDocument } from "../../report/plan-json.js";
+import type { PlannedCluster, PlanReport } from "../../report/report.js";
 import {
   type CommandContext,
   type GlobalOptions,
@@ -20,9 +24,15 @@ import {
   providerOf,
 } from "../context.js";
 import { exitCodes } from "../exit.js";
-import { findGoneClusters, refuseGoneClusters, stacksIn } from "../gone-clusters.js";
+import {
+  findGoneClusters,
+  type GoneCluster,
+  refuseGoneClusters,
+  stacksIn,
+} from "../gone-clusters.js";
 import { savePlan } from "../saved-plan.js";
 import { planText } from "../terminal.js";
+import { packageVersion } from "../version.js";
 
 export interface PlanOptions extends GlobalOptions {
   readonly file: readonly string[];
@@ -31,39 +41,77 @@ export interface PlanOptions extends GlobalOptions {
   readonly prune?: boolean;
   /** Where to save the plan. */
   readonly out?: string;
+  readonly format?: PlanFormat;
   /** The worst class of step that is allowed. */
   readonly require?: UndoClass;
 }
 
 /** capstan plan: what up would do. Exit 0: nothing; 2: changes pending. Changes nothing. */
 export async function planCommand(options: PlanOptions, context: CommandContext): Promise<number> {
+  refuseTwoFormats(options, context);
   const manifests = loadManifests(options.file, context);
   const { engine, workspace } = await openEngine(options, context);
   const gone = await findGoneClusters(manifests.clusters, options.file, engine, workspace);
   if (options.prune !== true) refuseGoneClusters(gone, options.file);
-  let pending = gone.length > 0;
+  const format = documentFormat(options, context);
+  const show = format === undefined ? context : undefined;
+  for (const one of gone) if (show !== undefined) showGone(one, show);
   const bindings: Binding[] = [];
-  for (const { stack, cluster } of gone) {
-    if (context.json) context.emit({ type: "prune", stack, cluster });
-    else context.terminal.write(`Cluster ${cluster} is to be destroyed (--prune)\n\n`);
-  }
+  const plans: Plan[] = [];
   for (const desired of manifests.clusters) {
     const found = await surveyCluster({ desired, manifests }, engine, options, context);
-    const { plan } = found;
     bindings.push(bindingOf(found));
-    pending ||= !plan.empty;
-    if (context.json) context.emit({ type: "plan", ...planDocument(plan) });
-    else context.terminal.write(`${planText(plan, context.terminal)}\n`);
+    plans.push(found.plan);
+    if (show?.json === true) show.emit(planLine(found.plan));
+    else show?.terminal.write(`${planText(found.plan, show.terminal)}\n`);
+  }
+  if (format !== undefined) {
+    const { renderReport } = await import("../../report/formats.js");
+    const about = { release: packageVersion(), files: options.file, destroyed: gone };
+    const report: PlanReport = { ...about, clusters: plans.map(planned) };
+    context.terminal.write(renderReport(report, format));
   }
   if (options.out !== undefined) {
     savePlan(options.out, { files: options.file, clusters: bindings, prune: stacksIn(gone) });
-    if (!context.json) {
-      context.terminal.write(
-        `Saved: capstan up --plan ${options.out} applies this and nothing else\n`,
-      );
-    }
+    tellSaved(options.out, show, context);
   }
-  return pending ? exitCodes.changesPending : exitCodes.done;
+  const isPending = gone.length > 0 || plans.some(({ empty }) => !empty);
+  return isPending ? exitCodes.changesPending : exitCodes.done;
+}
+
+function refuseTwoFormats({ format }: PlanOptions, { json }: CommandContext): void {
+  if (!json || format === undefined) return;
+  throw new CapstanError({
+    code: "BAD_USAGE",
+    source: "user",
+    message: `cannot plan in two formats: --json and --format ${format}`,
+    hint: "--json prints a line for each cluster, --format json one document",
+  });
+}
+
+/** Text and JSON lines come cluster by cluster: undefined. Every other format is one document. */
+function documentFormat(
+  { format = "text" }: PlanOptions,
+  { json }: CommandContext,
+): DocumentFormat | undefined {
+  return json || format === "text" ? undefined : format;
+}
+
+function showGone({ stack, cluster }: GoneCluster, { json, emit, terminal }: CommandContext): void {
+  if (json) emit({ type: "prune", stack, cluster });
+  else terminal.write(`Cluster ${cluster} is to be destroyed (--prune)\n\n`);
+}
+
+function tellSaved(
+  file: string,
+  show: CommandContext | undefined,
+  { json, terminal }: CommandContext,
+): void {
+  if (json) return;
+  const text = `Saved: capstan up --plan ${file} applies this and nothing else\n`;
+  // A document stays one.
+  if (show === undefined) terminal.error(text);
+  else terminal.write(text);
 }
 
 /** One cluster of some manifests. */
@@ -111,20 +159,12 @@ export async function surveyCluster(
   return { plan, state, seen };
 }
 
-/**
- * The plan for machines: everything that is decided, without the objects it was made from.
- * `resources` is what there will be, with Refs ({"$ref", "output"}) for what is not known yet.
- */
-export function planDocument(plan: Plan) {
-  const { target, transaction, ...rest } = plan;
-  const { number, clusterUid, direction } = transaction;
-  return {
-    ...rest,
-    transaction: { number, clusterUid, direction },
-    resources: target.nodes
-      .filter(({ type }) => type === "resource")
-      .map(({ kind, name, spec }) => ({ kind, name, spec })),
-    waves: wavesOf(plan),
-    summary: planSummary(plan),
-  };
+/** The plan for machines, as every verb prints it with --json. */
+export function planLine(plan: Plan) {
+  return { type: "plan", ...clusterDocument(planned(plan)) };
+}
+
+/** The waves that an undisturbed apply takes are a matter of admission, not of rendering. */
+function planned(plan: Plan): PlannedCluster {
+  return { plan, waves: wavesOf(plan) };
 }

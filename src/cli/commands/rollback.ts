@@ -18,7 +18,7 @@ import {
 import { exitCodes } from "../exit.js";
 import { failureOf, followRun, type FollowUp, inventoryText } from "../outcome.js";
 import { planText } from "../terminal.js";
-import { planDocument } from "./plan.js";
+import { planLine } from "./plan.js";
 import { recordedProvider, refuseNothingNamed, stacksOf } from "./stacks.js";
 import { carryOut } from "./up.js";
 
@@ -181,7 +181,7 @@ class Rollback {
 
   private async show(plan: Plan): Promise<void> {
     const { context, options } = this;
-    if (context.json) context.emit({ type: "plan", ...planDocument(plan) });
+    if (context.json) context.emit(planLine(plan));
     else context.terminal.write(`${planText(plan, context.terminal)}\n`);
     if (!plan.empty) await confirm(`Roll ${plan.cluster} back?`, options.yes === true, context);
   }

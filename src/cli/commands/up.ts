@@ -24,7 +24,7 @@ import { rememberManifests } from "../stack-settings.js";
 import { readSavedPlan, SavedPlanCheck } from "../saved-plan.js";
 import { planText } from "../terminal.js";
 import { destroyStack } from "./destroy.js";
-import { type ClusterOf, planDocument, type PlanOptions, surveyCluster } from "./plan.js";
+import { type ClusterOf, planLine, type PlanOptions, surveyCluster } from "./plan.js";
 
 export interface UpOptions extends PlanOptions {
   readonly yes?: boolean;
@@ -102,7 +102,7 @@ async function upCluster(
   const found = await surveyCluster(cluster, engine, { ...options, deadlineMs }, context);
   const { plan, state } = found;
   check?.one(bindingOf(found));
-  if (json) context.emit({ type: "plan", ...planDocument(plan) });
+  if (json) context.emit(planLine(plan));
   else if (!terminal.live || plan.empty || options.yes !== true) {
     terminal.write(`${planText(plan, terminal)}\n`);
   }

@@ -1,12 +1,14 @@
-import { Argument, type Command } from "commander";
+import { Argument, type Command, Option } from "commander";
 import type { DescribeOptions } from "../commands/describe.js";
 import type { DestroyOptions } from "../commands/destroy.js";
+import type { DiffOptions } from "../commands/diff.js";
 import type { EnvOptions } from "../commands/env.js";
 import type { HistoryOptions } from "../commands/history.js";
 import type { PlanOptions } from "../commands/plan.js";
 import type { RollbackOptions } from "../commands/rollback.js";
 import type { StatusOptions } from "../commands/status.js";
 import type { UpOptions } from "../commands/up.js";
+import { diffFormats, planFormats } from "../../report/format-names.js";
 import { does } from "../execute.js";
 import {
   wholeNumber,
@@ -21,12 +23,19 @@ import {
 /** The verbs that change clusters: plan, up, rollback, destroy. */
 export function addChangingVerbs(program: Command): void {
   const plan = withPlanning(withFiles(program.command("plan")))
+    .addOption(
+      new Option("--format <format>", "as text unless given; docs/plans.md tells them").choices(
+        planFormats,
+      ),
+    )
     .option("--out <file>", "save the plan, for up --plan")
     .description("show what up would do; exit 0: nothing, 2: changes pending");
   withExamples(plan, [
     ["capstan plan -f clusters/prod", "one folder of manifests"],
     ["capstan plan -f 'clusters/*'", "every folder that fits"],
-    ["capstan plan -f prod.yaml --json", "for a program"],
+    ["capstan plan -f prod --format markdown", "as a comment on a pull request"],
+    ["capstan plan -f prod --format html > plan.html", "as a page, with graph and waves"],
+    ["capstan plan -f prod.yaml --format json", "for a program"],
     ["capstan plan -f prod --out plan.json", "to have it reviewed, and apply just that"],
   ]);
   does<PlanOptions>(plan, async ({ options, context }) => {
@@ -104,6 +113,7 @@ export function addLookingVerbs(program: Command): void {
   });
 
   addHistory(program);
+  addDiff(program);
 
   const env = withFiles(program.command("env <stack>")).description(
     "print the exports that a plain pulumi needs, and write the stack's settings file",
@@ -114,6 +124,26 @@ export function addLookingVerbs(program: Command): void {
   does<EnvOptions>(env, async ({ options, context }, stack: string) => {
     const { envCommand } = await import("../commands/env.js");
     return envCommand(stack, options, context);
+  });
+}
+
+function addDiff(program: Command): void {
+  const diff = program
+    .command("diff <stack|path> <stack|path>")
+    .description("compare two clusters: manifests or stacks; exit 0: the same, 2: they differ")
+    .option("--all", "also what has to differ: names, what carries them, generated names")
+    .option("--ignore-addresses", "leave out addresses and ranges of addresses")
+    .addOption(
+      new Option("--format <format>", "how to show it").choices(diffFormats).default("text"),
+    );
+  withExamples(diff, [
+    ["capstan diff clusters/staging clusters/prod", "two folders of manifests"],
+    ["capstan diff default/prod clusters/prod", "what runs, and what the folder wants"],
+    ["capstan diff default/a default/b --format markdown", "as a comment"],
+  ]);
+  does<DiffOptions>(diff, async ({ options, context }, from: string, to: string) => {
+    const { diffCommand } = await import("../commands/diff.js");
+    return diffCommand([from, to], options, context);
   });
 }
 

@@ -1,0 +1,20 @@
+import type { Desired } from "../api/types.js";
+import { defaultDeadlineMs } from "../plan/deadline.js";
+import { makePlan } from "../plan/plan.js";
+import { emptyState, type Target } from "../plan/target.js";
+import { type CommandContext, providerOf } from "./context.js";
+
+/** What objects compile to as if nothing existed yet. Looks at no state and at no cloud. */
+export function firstTarget(desired: Desired, context: CommandContext): Target {
+  return makePlan({
+    wish: { kind: "objects", desired },
+    provider: providerOf(desired, context),
+    prior: emptyState,
+    sightings: new Map(),
+    strangers: [],
+    newClusterUid: "",
+    nowMs: 0,
+    owner: "files",
+    ...{ direction: "forward", by: context.by, deadlineMs: defaultDeadlineMs },
+  }).target;
+}

@@ -1,0 +1,40 @@
+import type { Plan } from "./plan.js";
+
+/** What else people should know before they agree, a sentence each: unfinished work, leftovers, strangers. Pure. */
+export function planNotes(plan: Plan): string[] {
+  return [
+    ...(plan.resumes ? [openText(plan)] : []),
+    ...plan.abandoned.map(
+      ({ id, who }) =>
+        `Left by an apply that broke off, to be deleted: ${who.kind} ${who.name} (${id})`,
+    ),
+    ...plan.strangers.map((what) => `In the cloud but in no record: ${what}`),
+  ];
+}
+
+/** What becomes of an open transaction. */
+function openText({ transaction, open }: Plan): string {
+  if (open?.number === transaction.number) {
+    return `Transaction ${open.number} is not finished; this goes on with it.`;
+  }
+  const what = open?.direction === "back" ? "a rollback, " : "";
+  const instead =
+    transaction.direction === "back" ? "this takes it back" : "this goes on from there";
+  return `Transaction ${open?.number ?? 0} (${what}begun by ${open?.by ?? "?"}) is not finished; ${instead}.`;
+}
+
+/** A chain of upgrades is several plans: this one, and those that follow its commit. None for a single plan. Pure. */
+export function stageLines({ stage }: Plan): string[] {
+  if (stage === undefined) return [];
+  const { reason, later } = stage;
+  return [
+    `Stage 1 of ${later.length + 1}: ${reason}`,
+    ...later.map((next) => `  then: ${next.reason}`),
+  ];
+}
+
+/** "revision 3 -> 4", "revision none -> 1", "revision 3" of an empty plan. Pure. */
+export function revisionText({ fromRevision, transaction, empty }: Plan): string {
+  if (empty) return `revision ${fromRevision}`;
+  return `revision ${fromRevision === 0 ? "none" : fromRevision} -> ${transaction.number}`;
+}

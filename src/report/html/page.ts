@@ -1,0 +1,238 @@
+import { contentHashOf } from "../../api/digest.js";
+import type { ChangeKind } from "../../plan/changes.js";
+import { planNotes, revisionText, stageLines } from "../../plan/notes.js";
+import type { Plan } from "../../plan/plan.js";
+import { changeTree, planSummary, planTree, verbOf } from "../../plan/tree.js";
+import { undoText } from "../../plan/undo.js";
+import { withThousands } from "../alike.js";
+import { changeGraph } from "../change-graph.js";
+import {
+  countChanges,
+  countsText,
+  type DestroyedCluster,
+  hasChanges,
+  hasPointOfNoReturn,
+  type PlannedCluster,
+  type PlanReport,
+  sumOfCounts,
+} from "../report.js";
+import { changeList } from "./changes.js";
+import { graphSvg } from "./graph-svg.js";
+import { html, type Markup, nothing, trusted } from "./markup.js";
+import { pageScript } from "./script.js";
+import { pageStyle } from "./style.js";
+import { undoList, waveList } from "./waves.js";
+
+const kinds: readonly ChangeKind[] = ["create", "update", "replace", "delete", "same"];
+
+/**
+ * The plan as one page that asks for nothing else: it may not, by its own policy, and runs no script but
+ * its own. Everything is in it, large things folded. Pure: no time, no random ids.
+ */
+export function planHtml(report: PlanReport): string {
+  const policy = [
+    "default-src 'none'",
+    "img-src data:",
+    `style-src '${contentHashOf(pageStyle)}'`,
+    `script-src '${contentHashOf(pageScript)}'`,
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
+  const title = titleOf(report);
+  const { clusters, destroyed, release } = report;
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta http-equiv="Content-Security-Policy" content="${trusted(policy)}" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>Plan: ${title}</title>
+        <link rel="icon" href="data:," />
+        ${trusted(`<style>${pageStyle}</style>`)}
+      </head>
+      <body>
+        <a class="skip" href="#changes">To the changes</a>
+        <header>
+          <div class="inner">
+            <h1>${title}</h1>
+            <p class="lead">${leadOf(report)}</p>
+            ${tiles(report)}
+          </div>
+        </header>
+        <main id="changes">
+          ${destroyed.length === 0 ? nothing : destroyedCard(destroyed)}
+          ${clusters.length > 1 ? overview(clusters) : nothing} ${filterForm(clusters)}
+          ${clusters.map((one) => clusterSection(one, clusters.length === 1))}
+        </main>
+        <footer><p>Made by capstan ${release}: ${againText(report)}</p></footer>
+        ${trusted(`<script>${pageScript}</script>`)}
+      </body>
+    </html>`.html.concat("\n");
+}
+
+function titleOf({ clusters, destroyed }: PlanReport): string {
+  const [only] = clusters;
+  if (only !== undefined && clusters.length + destroyed.length === 1) {
+    return only.plan.empty ? "No changes" : planSummary(only.plan).replace(/^Plan: /, "");
+  }
+  const counts = countsText(sumOfCounts(clusters.map(({ plan }) => countChanges(plan))));
+  const gone = destroyed.length === 0 ? "" : `${clusterCount(destroyed.length)} to be destroyed`;
+  return [counts, gone].filter((part) => part !== "").join("; ") || "No changes";
+}
+
+function leadOf(report: PlanReport): string {
+  const [only] = report.clusters;
+  if (!hasChanges(report)) return "Objects, state and cloud agree.";
+  if (only === undefined || report.clusters.length > 1) return clusterCount(report.clusters.length);
+  return `Cluster ${only.plan.cluster}, provider ${only.plan.provider}, ${revisionText(only.plan)}`;
+}
+
+function clusterCount(number: number): string {
+  return number === 1 ? "1 cluster" : `${withThousands(number)} clusters`;
+}
+
+const tileNames: Readonly<Record<ChangeKind, string>> = {
+  create: "new",
+  update: "in place",
+  replace: "replaced",
+  delete: "deleted",
+  same: "unchanged",
+};
+
+/** Machines and infrastructure by what becomes of them. A replaced one is a creation and a deletion. */
+function tiles({ clusters }: PlanReport): Markup {
+  const lines = clusters.flatMap(({ plan }) => planTree(plan));
+  const waves = clusters.reduce((total, one) => total + one.waves.length, 0);
+  const tile = (number: number, what: string, name: string) =>
+    html`<li class="${number === 0 ? "none" : name}">
+      <b>${withThousands(number)}</b><span>${what}</span>
+    </li>`;
+  return html`<ul class="tiles">
+    ${kinds.map((kind) =>
+      tile(lines.filter((line) => line.kind === kind).length, tileNames[kind], kind),
+    )}${tile(waves, waves === 1 ? "wave" : "waves", "waves")}
+  </ul>`;
+}
+
+function destroyedCard(destroyed: readonly DestroyedCluster[]): Markup {
+  return html`<div class="card call warn">
+    <b>To be destroyed with all they own</b>
+    <ul>
+      ${destroyed.map(({ cluster }) => html`<li><code>${cluster}</code></li>`)}
+    </ul>
+  </div>`;
+}
+
+function overview(clusters: readonly PlannedCluster[]): Markup {
+  const heads = ["Create", "In place", "Delete", "Waves"];
+  return html`<div class="card scroll">
+    <table>
+      <thead>
+        <tr>
+          <th>Cluster</th>
+          <th>Revision</th>
+          ${heads.map((head) => html`<th class="number">${head}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${clusters.map(overviewRow)}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+function overviewRow({ plan, waves }: PlannedCluster): Markup {
+  const counts = countChanges(plan);
+  const numbers = [counts.create, counts.update, counts.delete, waves.length];
+  return html`<tr>
+    <td><a href="#${idOf(plan)}">${plan.cluster}</a></td>
+    <td>${revisionText(plan).replace("revision ", "")}</td>
+    ${numbers.map((number) => html`<td class="number">${withThousands(number)}</td>`)}
+  </tr>`;
+}
+
+/** Stack names are made of letters, digits, dots and hyphens. */
+function idOf({ stack }: Plan): string {
+  return `stack-${stack}`;
+}
+
+/** Hidden until the script runs: without it nothing could be filtered. */
+function filterForm(clusters: readonly PlannedCluster[]): Markup {
+  const present = new Set(clusters.flatMap(({ plan }) => planTree(plan).map(({ kind }) => kind)));
+  const boxes = kinds
+    .filter((kind) => present.has(kind))
+    .map(
+      (kind) =>
+        html`<label class="${kind}"
+          ><input type="checkbox" value="${kind}" checked />${verbOf(kind)}</label
+        >`,
+    );
+  return html`<form class="filter" hidden role="search">
+    <input
+      type="search"
+      placeholder="Filter: name, field, reason ( / )"
+      aria-label="Filter the changes"
+      autocomplete="off"
+    />${boxes}<button type="button" data-fold="open">Unfold all</button
+    ><button type="button" data-fold="close">Fold all</button><output aria-live="polite"></output>
+  </form>`;
+}
+
+/** What the page says of the only cluster at its top is not said again. */
+function clusterSection(planned: PlannedCluster, isOnly: boolean): Markup {
+  const { plan, waves } = planned;
+  const id = idOf(plan);
+  const undone = undoList(planned);
+  return html`<section id="${id}">
+    <h2>Cluster ${plan.cluster}</h2>
+    ${isOnly ? nothing : html`<p class="about">${aboutText(plan)}</p>`} ${notesCard(plan)}
+    <div class="card changes">
+      <h3>Changes</h3>
+      ${changeList(changeTree(plan))}
+    </div>
+    <div class="card">
+      <h3>Graph</h3>
+      <div class="scroll" tabindex="0" role="region" aria-label="Graph of ${plan.cluster}">
+        ${graphSvg(changeGraph(plan), `${id}-graph`)}
+      </div>
+    </div>
+    ${
+      waves.length === 0
+        ? nothing
+        : html`<div class="card">
+            <h3>Waves</h3>
+            ${waveList(planned)}
+          </div>`
+    }
+    ${
+      undone === nothing
+        ? nothing
+        : html`<div class="card">
+            <h3>What cannot simply be taken back</h3>
+            ${undone}
+          </div>`
+    }
+  </section>`;
+}
+
+function aboutText(plan: Plan): string {
+  return `provider ${plan.provider}, ${revisionText(plan)}. ${planSummary(plan)}`;
+}
+
+function notesCard(plan: Plan): Markup {
+  const notes = [...planNotes(plan), ...stageLines(plan)];
+  const undo = undoText(plan);
+  if (undo === "" && notes.length === 0) return nothing;
+  const isWarning = hasPointOfNoReturn(plan) || notes.length > 0;
+  const list = html`<ul>
+    ${notes.map((note) => html`<li>${note}</li>`)}
+  </ul>`;
+  return html`<div class="card call ${isWarning ? "warn" : ""}">
+    ${undo}${notes.length === 0 ? nothing : list}
+  </div>`;
+}
+
+function againText({ files }: PlanReport): string {
+  return ["capstan plan --format html", ...files.map((file) => `-f ${file}`)].join(" ");
+}

@@ -1,0 +1,72 @@
+import type { StageNote } from "../plan/staged.js";
+import { planSummary } from "../plan/tree.js";
+import { undoText } from "../plan/undo.js";
+import { type ClusterPlanDocument, type PlanDocument, planSchemaVersion } from "./plan-schema.js";
+import {
+  countChanges,
+  hasChanges,
+  type PlannedCluster,
+  type PlanReport,
+  sumOfCounts,
+} from "./report.js";
+
+/**
+ * The plan of one cluster for machines: everything that is decided, without the objects it was made
+ * from. `resources` is what there will be, with Refs ({"$ref", "output"}) for what is not known yet.
+ * Pure.
+ */
+export function clusterDocument({ plan, waves }: PlannedCluster): ClusterPlanDocument {
+  const { target, transaction } = plan;
+  const { number, clusterUid, direction } = transaction;
+  return {
+    ...pick(plan, ["cluster", "stack", "provider", "fromRevision", "empty", "resumes"]),
+    transaction: { number, clusterUid, direction },
+    ...(plan.open !== undefined && { open: plan.open }),
+    ...(plan.stage !== undefined && { stage: stageDocument(plan.stage) }),
+    summary: planSummary(plan),
+    undoSummary: undoText(plan),
+    counts: countChanges(plan),
+    infrastructure: [...plan.infrastructure] as ClusterPlanDocument["infrastructure"],
+    machines: [...plan.machines] as ClusterPlanDocument["machines"],
+    steps: [...plan.steps] as ClusterPlanDocument["steps"],
+    undo: [...plan.undo],
+    waves: waves.map(({ keys, reason }) => ({ keys: [...keys], reason })),
+    crossings: [...plan.crossings],
+    crossed: plan.crossed.map(({ machine, host, version }) => ({ machine, host, version })),
+    leaving: plan.leaving.map((one) => pick(one, ["host", "machine", "controlPlane", "failed"])),
+    stale: [...plan.stale],
+    abandoned: plan.abandoned.map(({ id, who }) => ({ id, who })),
+    strangers: [...plan.strangers],
+    targetDigest: plan.targetDigest,
+    resources: target.nodes
+      .filter(({ type }) => type === "resource")
+      .map(({ kind, name, spec }) => ({ kind, name, spec })),
+  };
+}
+
+function stageDocument({ reason, later }: StageNote): NonNullable<ClusterPlanDocument["stage"]> {
+  return {
+    reason,
+    later: later.map(({ reason: why, changes }) => ({
+      reason: why,
+      changes: changes.map(({ unit, from, to }) => ({ unit, from: { ...from }, to: { ...to } })),
+    })),
+  };
+}
+
+/** One run's plans as one document, as docs/schemas/plan-v1.schema.json describes it. Pure. */
+export function planDocument(report: PlanReport): PlanDocument {
+  return {
+    schemaVersion: planSchemaVersion,
+    kind: "Plan",
+    release: report.release,
+    changesPending: hasChanges(report),
+    counts: sumOfCounts(report.clusters.map(({ plan }) => countChanges(plan))),
+    clusters: report.clusters.map(clusterDocument),
+    destroyed: report.destroyed.map(({ stack, cluster }) => ({ stack, cluster })),
+  };
+}
+
+function pick<T, K extends keyof T>(whole: T, keys: readonly K[]): Pick<T, K> {
+  return Object.fromEntries(keys.map((key) => [key, whole[key]])) as Pick<T, K>;
+}

@@ -1,0 +1,167 @@
+import { planNotes, stageLines } from "../plan/notes.js";
+import { planSummary } from "../plan/tree.js";
+import { undoText } from "../plan/undo.js";
+import { withThousands } from "./alike.js";
+import { codePart, type CodePart, folded } from "./code-part.js";
+import { fitParts, type Part } from "./fitting.js";
+import { bytesOf, commentRoom, cutTo, inlineCode, inlineText } from "./markdown-text.js";
+import { planMermaid } from "./plan-mermaid.js";
+import { changedRows, type Row, rowText, undoRows, unchangedRows, waveRows } from "./plan-rows.js";
+import {
+  countChanges,
+  countsText,
+  hasChanges,
+  hasPointOfNoReturn,
+  type PlannedCluster,
+  type PlanReport,
+  sumOfCounts,
+} from "./report.js";
+
+/** The first line of every such document: by it the comment of an earlier run is found. */
+export const planMarker = "<!-- capstan-plan -->";
+
+/** How many clusters get a row and a section of their own: as many of these as there is room for. */
+const clusterCounts = [40, 20, 10, 5, 2, 1, 0];
+/** A longer label moves what stands behind it. */
+const widestLabel = 56;
+/** Of what stands in the table. */
+const longestCell = 160;
+/** A larger drawing is none that anybody reads in a comment. */
+const largestDrawing = 12_000;
+
+/**
+ * The plan as a comment on a pull request: the summary first, everything else folded. It has at most
+ * `limit` bytes whatever the plan: what has no room is counted where it is missing, and the end says how
+ * to see it. Nothing in it that comes from manifests, state or cloud can be markup. Pure.
+ */
+export function planMarkdown(report: PlanReport, limit = commentRoom): string {
+  const foot = footOf(report);
+  for (const count of clusterCounts) {
+    const head = headOf(report, count);
+    const parts = report.clusters
+      .slice(0, count)
+      .flatMap((planned) => clusterParts(planned, report.clusters.length === 1));
+    const room = limit - bytesOf(head) - bytesOf(foot);
+    const text = [head, ...fitParts(parts, room), foot].join("");
+    if (bytesOf(text) <= limit) return text;
+  }
+  throw new Error(`no summary fits into ${limit} bytes`);
+}
+
+function headOf(report: PlanReport, mostClusters: number): string {
+  const { clusters, destroyed } = report;
+  const rows = clusters.slice(0, mostClusters).map(tableRow);
+  const more = clusters.length - rows.length;
+  const table = [
+    "| Cluster | Revision | Create | In place | Delete | Waves | Undo |",
+    "| --- | --- | --: | --: | --: | --: | --- |",
+    ...rows,
+  ];
+  const names = destroyed.map(({ cluster }) => cluster).join(", ");
+  return [
+    planMarker,
+    `## ${titleOf(report)}`,
+    ...(rows.length === 0 ? [] : [table.join("\n")]),
+    ...(more > 0 ? [`And ${withThousands(more)} more clusters have no room here.`] : []),
+    ...(names === "" ? [] : [`**To be destroyed with all they own:** ${inlineCode(names)}`]),
+    "",
+  ].join("\n\n");
+}
+
+function titleOf(report: PlanReport): string {
+  const { clusters, destroyed } = report;
+  const [only] = clusters;
+  if (!hasChanges(report)) return "Capstan plan: no changes";
+  if (only !== undefined && clusters.length + destroyed.length === 1) {
+    return `Capstan plan: ${inlineText(planSummary(only.plan).replace(/^Plan: /, ""))}`;
+  }
+  const counts = sumOfCounts(clusters.map(({ plan }) => countChanges(plan)));
+  const gone = destroyed.length === 0 ? "" : `${destroyed.length} to be destroyed`;
+  const what = [countsText(counts), gone].filter((part) => part !== "").join("; ");
+  const number = clusters.length + destroyed.length;
+  return `Capstan plan: ${number} clusters, ${what === "" ? "objects to be recorded" : what}`;
+}
+
+function tableRow({ plan, waves }: PlannedCluster): string {
+  const { fromRevision, transaction, empty } = plan;
+  const counts = countChanges(plan);
+  const before = fromRevision === 0 ? "none" : String(fromRevision);
+  const undo = cutTo(undoText(plan).replace(/^Undo: /, ""), longestCell);
+  const cells = [
+    inlineCode(plan.cluster),
+    empty ? before : `${before} → ${transaction.number}`,
+    ...[counts.create, counts.update, counts.delete, waves.length].map(withThousands),
+    empty ? "nothing to do" : inlineText(undo),
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
+
+/** The parts of one cluster, in the order in which they are read. */
+function clusterParts(planned: PlannedCluster, isOnly: boolean): Part[] {
+  const { plan, waves } = planned;
+  const count = withThousands(waves.length);
+  return [
+    notesPart(planned, isOnly ? "" : `### ${inlineCode(plan.cluster)}\n\n`),
+    ...rowsPart({ title: "Changes", unit: "lines", rows: changedRows(plan), isOpen: isOnly }),
+    ...rowsPart({ title: `${count} waves`, unit: "steps", rows: waveRows(planned) }),
+    ...rowsPart({ title: "Not simply taken back", unit: "steps", rows: undoRows(planned) }),
+    ...drawingPart(planned),
+    ...rowsPart({ title: "Unchanged", unit: "lines", rows: unchangedRows(plan), rank: 3 }),
+  ];
+}
+
+/** What has to be known before anything else is never folded. */
+function notesPart({ plan }: PlannedCluster, heading: string): Part {
+  const crossing = hasPointOfNoReturn(plan) ? [undoText(plan)] : [];
+  const notes = [...crossing, ...planNotes(plan), ...stageLines(plan)];
+  const lines = notes.map((note) => `> - ${inlineText(note.trim())}`);
+  return {
+    rank: 0,
+    lines,
+    render: (count) => {
+      if (lines.length === 0) return heading;
+      const left = lines.length - count;
+      const missing = left === 0 ? [] : [`> - ${withThousands(left)} more notes have no room here`];
+      return `${heading}${["> [!WARNING]", ...lines.slice(0, count), ...missing].join("\n")}\n\n`;
+    },
+  };
+}
+
+/** Rows in aligned columns. */
+function rowsPart({ rows, ...part }: Omit<CodePart, "lines"> & { rows: readonly Row[] }): Part[] {
+  const lengths = rows.map(({ indent, label }) => indent * 2 + label.length);
+  const width = Math.min(widestLabel, Math.max(0, ...lengths));
+  return codePart({
+    ...part,
+    lines: rows.map((row) => ({ text: rowText(row, width), size: row.size })),
+  });
+}
+
+/** Drawn by the forge, whole or not at all. */
+function drawingPart(planned: PlannedCluster): Part[] {
+  if (planned.plan.empty) return [];
+  const lines = planMermaid([planned]).trimEnd().split("\n");
+  if (bytesOf(lines.join("\n")) > largestDrawing) return [];
+  const missing = ["The graph has no room here.", ""];
+  return [
+    {
+      rank: 2,
+      lines,
+      isWhole: true,
+      render: (count) =>
+        folded("Graph", false, count === 0 ? missing : ["```mermaid", ...lines, "```", ""]),
+    },
+  ];
+}
+
+function footOf({ files, release }: PlanReport): string {
+  const again = ["capstan plan", ...files.map((file) => `-f ${file}`)].join(" ");
+  return [
+    "",
+    `The whole plan as a page: ${inlineCode(`${again} --format html`)}; for programs: ` +
+      `${inlineCode("--format json")}.`,
+    "",
+    `<sub>capstan ${inlineText(release)}</sub>`,
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,40 @@
+import { nodeKey } from "../graph/graph.js";
+import { type NodeStyle, renderMarkedGraphs, type TitledGraph } from "../graph/render.js";
+import type { ChangeKind } from "../plan/changes.js";
+import { verbOf } from "../plan/tree.js";
+import { type ChangeGraph, changeGraph } from "./change-graph.js";
+import type { PlannedCluster } from "./report.js";
+
+/** Dark text on light boxes: readable on a page of either colour. */
+const styles: Readonly<Record<ChangeKind, NodeStyle>> = {
+  same: { fill: "#f0f1f3", stroke: "#9aa2ad", color: "#3d4450" },
+  create: { fill: "#dff3e4", stroke: "#2c8a4b", color: "#12522a" },
+  update: { fill: "#fff2cf", stroke: "#b98900", color: "#5c4300" },
+  replace: { fill: "#f3e3fb", stroke: "#8b3fb0", color: "#4f1a69" },
+  delete: { fill: "#fde4e1", stroke: "#c0392b", color: "#75180e" },
+};
+
+/** What plans change, as a flowchart for Mermaid: one frame for each cluster, a colour for each kind. Pure. */
+export function planMermaid(clusters: readonly PlannedCluster[]): string {
+  return renderMarkedGraphs(
+    clusters.map(({ plan }) => titledGraph(changeGraph(plan))),
+    styles,
+  );
+}
+
+function titledGraph({ title, boxes }: ChangeGraph): TitledGraph {
+  const keys = boxes.map(({ what, name }) => nodeKey(what, name));
+  return {
+    title,
+    nodes: boxes.map(({ what, name, needs }) => ({
+      ...{ kind: what, name, type: "resource", spec: {} },
+      dependsOn: needs.flatMap((need) => keys[need] ?? []),
+    })),
+    marks: new Map(
+      boxes.map(({ what, name, kind }) => [
+        nodeKey(what, name),
+        { text: verbOf(kind), className: kind },
+      ]),
+    ),
+  };
+}

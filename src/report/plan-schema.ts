@@ -1,0 +1,271 @@
+import { type Static, type TSchema, Type } from "typebox";
+import { closed, stringEnum } from "../api/schema-parts.js";
+import type { NodeKey } from "../graph/graph.js";
+
+/** Raised when a reader of the document could break; what is only added leaves it. */
+export const planSchemaVersion = 1;
+
+const nodeKey = (description: string) =>
+  Type.Unsafe<NodeKey>({ type: "string", pattern: "^[^/]+/.+$", description });
+const key = nodeKey('"<Kind>/<name>" of a resource.');
+const count = (description: string) => Type.Integer({ minimum: 0, description });
+const text = (description: string) => Type.String({ description });
+const list = <T extends TSchema>(items: T, description: string) =>
+  Type.Array(items, { description });
+
+const fieldChange = closed(
+  {
+    path: text("Which field of the resource's inputs."),
+    from: Type.Optional(Type.Unknown({ description: "The value until now; absent: none." })),
+    to: Type.Optional(Type.Unknown({ description: "The value from now on; absent: none." })),
+  },
+  "One field that changes.",
+);
+const changes = list(fieldChange, "The fields that change; empty for what is created or deleted.");
+const reason = text("Why; empty where it goes without saying.");
+const changeKind = stringEnum(["same", "create", "update", "replace", "delete"], {
+  description:
+    "What becomes of it. update: in place; replace: a new one first, then the old one goes.",
+});
+
+const owner = closed(
+  {
+    machineSet: text("The set that wants the machine."),
+    machineDeployment: Type.Optional(text("The MachineDeployment above the set.")),
+    ordinal: count("Counts from 0 within the set."),
+  },
+  "Where a machine comes from that no user wrote.",
+);
+
+const machine = closed(
+  {
+    machine: text("Name of the Machine."),
+    controlPlane: Type.Boolean({ description: "Whether it is a member of the control plane." }),
+    owner: Type.Optional(owner),
+    kind: changeKind,
+    supersedes: Type.Optional(text("The machine of an older set whose place it takes.")),
+    changes,
+    reason,
+    host: Type.Optional(nodeKey("The resource that serves it in the end; of a deleted one, did.")),
+  },
+  "What becomes of one Machine.",
+);
+
+const infrastructure = closed(
+  { key, kind: changeKind, changes, reason },
+  "What becomes of one resource that machines share.",
+);
+
+const step = Type.Union(
+  [
+    closed({ kind: Type.Literal("create"), key, reason }, "Makes a resource."),
+    closed({ kind: Type.Literal("update"), key, changes, reason }, "Changes one in place."),
+    closed({ kind: Type.Literal("delete"), key, reason }, "Deletes one."),
+  ],
+  { description: "What is done to one resource." },
+);
+
+const undo = closed(
+  {
+    key,
+    step: stringEnum(["create", "update", "delete"], { description: "The kind of the step." }),
+    class: stringEnum(["reversible", "compensable", "pointOfNoReturn"], {
+      description: "Taken back exactly; by making something new; or not at all.",
+    }),
+    reason,
+  },
+  "How one step can be taken back.",
+);
+
+const wave = closed(
+  { keys: list(key, "What changes in it."), reason: text("Why then.") },
+  "What is changed together, before anything of the next wave.",
+);
+
+const resource = closed(
+  {
+    kind: text("Kind of the resource, e.g. LocalHost."),
+    name: text("Its name in the graph."),
+    spec: Type.Record(Type.String(), Type.Unknown(), {
+      description: 'Its inputs. {"$ref", "output"} stands for what another resource will give.',
+    }),
+  },
+  "A resource that there will be.",
+);
+
+const abandoned = closed(
+  {
+    id: text("The cloud's name for it."),
+    who: closed(
+      {
+        cluster: text("<namespace>/<name> of the Cluster that its marks name."),
+        clusterUid: text("UID of that Cluster."),
+        kind: text("Kind of the resource."),
+        name: text("Its name in the graph."),
+        token: text("Idempotency token that it was made with."),
+      },
+      "The marks that it carries.",
+    ),
+  },
+  "Left by an apply that broke off, wanted by nothing: deleted first.",
+);
+
+const crossed = closed(
+  {
+    machine: text("Name of the Machine."),
+    host: nodeKey("The host that it was seen on."),
+    version: text("Version of the control plane that it has already."),
+  },
+  "A control-plane machine that an unfinished transaction has brought to a newer minor version.",
+);
+
+const leaving = closed(
+  {
+    host: nodeKey("The host."),
+    machine: text("Name of the Machine that it serves."),
+    controlPlane: Type.Boolean({ description: "Whether that is a member of the control plane." }),
+    failed: Type.Boolean({ description: "The cloud says that it never will run." }),
+  },
+  "A host that the target no longer has.",
+);
+
+const versions = (description: string) =>
+  Type.Record(Type.String(), Type.Unknown(), { description });
+
+const versionChange = closed(
+  {
+    unit: text('"Machine cp-0" or "MachineDeployment workers".'),
+    from: versions("Until then."),
+    to: versions("From then on."),
+  },
+  "What changes its versions together.",
+);
+
+const stage = closed(
+  {
+    reason: text("Why this stage is one of its own."),
+    later: list(
+      closed(
+        {
+          reason: text("Why that stage is one of its own."),
+          changes: list(versionChange, "What changes its versions in it."),
+        },
+        "A later stage.",
+      ),
+      "What comes after the commit of this one, each a plan of its own.",
+    ),
+  },
+  "This is the first stage of several: a control plane goes one minor version at a time.",
+);
+
+const direction = stringEnum(["forward", "back"], {
+  description: "To what manifests say, or back to the last revision.",
+});
+
+/** Everything that is decided about one cluster; a line of `capstan plan --json` holds the same. */
+const clusterPlan = closed(
+  {
+    cluster: text("<namespace>/<name> of the Cluster."),
+    stack: text("Name of its Pulumi stack."),
+    provider: text("Who runs the hosts."),
+    fromRevision: count("Number of the last committed revision; 0 for none."),
+    transaction: closed(
+      {
+        number: Type.Integer({ minimum: 1, description: "Becomes the number of the revision." }),
+        clusterUid: text("UID of the cluster, minted once in its life."),
+        direction,
+      },
+      "The transaction that applies the plan.",
+    ),
+    empty: Type.Boolean({ description: "Nothing to do: objects, state and cloud agree." }),
+    summary: text("What plan prints under its tree."),
+    undoSummary: text("How far it can be taken back, in a sentence; empty for an empty plan."),
+    counts: closed(
+      {
+        create: count("Resources to create."),
+        update: count("Resources to update in place."),
+        delete: count("Resources to delete, leftovers included."),
+      },
+      "Resources by what is done to them; a replaced one is created and deleted.",
+    ),
+    infrastructure: list(infrastructure, "In the order of the tree."),
+    machines: list(machine, "Every Machine there is or will be, by name."),
+    steps: list(step, "Creations and updates in the order of dependencies, then deletions."),
+    undo: list(undo, "One for each step, in their order."),
+    waves: list(wave, "In the order in which they are taken."),
+    crossings: list(key, "Hosts with which the transaction crosses its point of no return."),
+    crossed: list(crossed, "With what an open transaction is beyond that point already."),
+    leaving: list(leaving, "Hosts that are alive and go."),
+    stale: list(key, "Records that are read again from the cloud first."),
+    resumes: Type.Boolean({ description: "An earlier transaction did not get to its end." }),
+    open: Type.Optional(
+      closed(
+        {
+          number: Type.Integer({ minimum: 1, description: "Its number." }),
+          direction,
+          by: text("<user>@<host> who began it."),
+        },
+        "That transaction.",
+      ),
+    ),
+    stage: Type.Optional(stage),
+    abandoned: list(abandoned, "Leftovers of this cluster."),
+    strangers: list(Type.String(), "What else carries the cluster's marks and nobody knows."),
+    targetDigest: text("The same for two plans that lead to the same."),
+    resources: list(resource, "Everything that there will be."),
+  },
+  "The plan of one cluster.",
+);
+
+/** The one source of docs/schemas/plan-v1.schema.json, and of the type of what is printed. */
+export const planDocumentSchema = closed(
+  {
+    schemaVersion: Type.Literal(planSchemaVersion, {
+      description: "Rises when readers could break; fields may be added without that.",
+    }),
+    kind: Type.Literal("Plan"),
+    release: text("The release of capstan that planned."),
+    changesPending: Type.Boolean({ description: "Whether the command exits with 2." }),
+    counts: closed(
+      {
+        create: count("Resources to create."),
+        update: count("Resources to update in place."),
+        delete: count("Resources to delete."),
+      },
+      "Sums over all clusters that stay.",
+    ),
+    clusters: list(clusterPlan, "In the order of the manifests."),
+    destroyed: list(
+      closed(
+        { stack: text("Name of its stack."), cluster: text("<namespace>/<name>.") },
+        "A cluster that left the manifests.",
+      ),
+      "To be destroyed, with --prune.",
+    ),
+  },
+  "What capstan plan --format json prints.",
+);
+
+export type ClusterPlanDocument = Static<typeof clusterPlan>;
+export type PlanDocument = Static<typeof planDocumentSchema>;
+
+/**
+ * The published schema. Fields that a later release adds are let through, so that readers can check
+ * what they get with the schema that they were written for. Pure.
+ */
+export function publishedPlanSchema(): object {
+  return {
+    $schema: "http://json-schema.org/draft-07/schema#",
+    $id: "plan-v1.schema.json",
+    title: "Plan of Capstan, version 1",
+    ...(opened(planDocumentSchema) as object),
+  };
+}
+
+/** A copy in which objects may have fields that are not named. */
+function opened(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(opened);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const entries = Object.entries(schema).filter(([name]) => name !== "additionalProperties");
+  return Object.fromEntries(entries.map(([name, value]) => [name, opened(value)]));
+}

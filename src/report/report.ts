@@ -1,0 +1,78 @@
+import type { NodeKey } from "../graph/graph.js";
+import type { Plan } from "../plan/plan.js";
+
+/** What one pass of an apply changes, and why then. */
+export interface PlannedWave {
+  readonly keys: readonly NodeKey[];
+  readonly reason: string;
+}
+
+/** A plan with the waves that an undisturbed apply takes. */
+export interface PlannedCluster {
+  readonly plan: Plan;
+  readonly waves: readonly PlannedWave[];
+}
+
+/** What one run of `capstan plan` found, for every format. */
+export interface PlanReport {
+  /** The release that planned. */
+  readonly release: string;
+  /** As they were given, to tell how the same plan is made again. */
+  readonly files: readonly string[];
+  readonly clusters: readonly PlannedCluster[];
+  /** Clusters that left the manifests and are to be destroyed (--prune). */
+  readonly destroyed: readonly DestroyedCluster[];
+}
+
+export interface DestroyedCluster {
+  readonly stack: string;
+  readonly cluster: string;
+}
+
+/** How many resources a plan creates, updates in place and deletes; machines are counted by their hosts. */
+export interface ChangeCounts {
+  readonly create: number;
+  readonly update: number;
+  readonly delete: number;
+}
+
+/** The same counts as in the plan's summary. Pure. */
+export function countChanges({ steps, abandoned }: Plan): ChangeCounts {
+  const count = (kind: keyof ChangeCounts) => steps.filter((step) => step.kind === kind).length;
+  return {
+    create: count("create"),
+    update: count("update"),
+    delete: count("delete") + abandoned.length,
+  };
+}
+
+export function sumOfCounts(all: readonly ChangeCounts[]): ChangeCounts {
+  const sum = (kind: keyof ChangeCounts) => all.reduce((total, one) => total + one[kind], 0);
+  return { create: sum("create"), update: sum("update"), delete: sum("delete") };
+}
+
+/** Whether anything is to be done: what exit code 2 of `capstan plan` says. Pure. */
+export function hasChanges({ clusters, destroyed }: PlanReport): boolean {
+  return destroyed.length > 0 || clusters.some(({ plan }) => !plan.empty);
+}
+
+/** Whether recovery only goes forward, already or from some step before the commit on. Pure. */
+export function hasPointOfNoReturn({ undo, crossed }: Plan): boolean {
+  const isCrossing = undo.some(
+    ({ step, class: found }) => step !== "delete" && found === "pointOfNoReturn",
+  );
+  return isCrossing || crossed.length > 0;
+}
+
+/** "3 to create, 1 to update in place"; empty where nothing is counted. Pure. */
+export function countsText(counts: ChangeCounts): string {
+  const parts = [
+    [counts.create, "to create"],
+    [counts.update, "to update in place"],
+    [counts.delete, "to delete"],
+  ] as const;
+  return parts
+    .filter(([number]) => number > 0)
+    .map(([number, what]) => `${number} ${what}`)
+    .join(", ");
+}

@@ -1,0 +1,147 @@
+// Finds the browser that tests look at pages with, or sets one up.
+
+import { createHash } from "node:crypto";
+import {
+  accessSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join, resolve } from "node:path";
+import { cacheRoot } from "./cache-root.mjs";
+import { findProgram, installDebianPackages } from "./debian-packages.mjs";
+import { run } from "./run.mjs";
+
+/** @typedef {import("./chromium.d.mts").InstallChromium} InstallChromium */
+
+/** A release of Chrome for Testing. */
+const release = "131.0.6778.204";
+const releases = "https://storage.googleapis.com/chrome-for-testing-public";
+const names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
+
+/** @type {ReadonlyMap<string, string>} what a release calls the platforms of Node.js */
+const platforms = new Map([
+  ["linux-x64", "linux64"],
+  ["darwin-x64", "mac-x64"],
+  ["darwin-arm64", "mac-arm64"],
+]);
+
+/** Short: a machine without network shall go on to the next way at once. */
+const answerTimeoutMs = 5_000;
+
+/** @type {(env: NodeJS.ProcessEnv) => string | undefined} */
+export function findChromium(env) {
+  const named = env.CAPSTAN_CHROMIUM;
+  if (named) {
+    if (isExecutable(resolve(named))) return resolve(named);
+    throw chromiumError(
+      `cannot use CAPSTAN_CHROMIUM ${named}: there is no such program`,
+      "set it to an installed Chromium or Chrome, or unset it",
+    );
+  }
+  const cached = join(cacheFolder(env), "chrome-headless-shell");
+  return findProgram(names, env) ?? (isExecutable(cached) ? cached : undefined);
+}
+
+/** @type {(options?: import("./chromium.d.mts").EnsureChromiumOptions) => Promise<string>} */
+export async function ensureChromium({
+  env = process.env,
+  progress = () => {},
+  download = downloadChromium,
+  install = () => installDebianPackages(["chromium"], env),
+} = {}) {
+  const found = findChromium(env);
+  if (found !== undefined) return found;
+  const causes = [];
+  for (const [name, way] of Object.entries({ download, "Debian package": install })) {
+    progress(`setting up a browser: ${name}`);
+    try {
+      await way({ env, target: cacheFolder(env) });
+      const installed = findChromium(env);
+      if (installed !== undefined) return installed;
+      throw new Error("it left no browser");
+    } catch (error) {
+      causes.push(`no ${name} (${error instanceof Error ? error.message : String(error)})`);
+    }
+  }
+  throw chromiumError(
+    `cannot set up a browser: ${causes.join(", ")}`,
+    "install Chromium or Chrome, or set CAPSTAN_CHROMIUM to one",
+  );
+}
+
+/**
+ * The official release into the cache, checked against the digest that comes with it, and started
+ * once: it wants libraries that a small system may lack.
+ *
+ * @type {InstallChromium}
+ */
+export async function downloadChromium({ env, target, origin = releases }) {
+  const platform = platforms.get(`${process.platform}-${process.arch}`);
+  if (platform === undefined) throw new Error("there is no release for this platform");
+  const name = `chrome-headless-shell-${platform}`;
+  const archive = await fetchChecked(`${origin}/${release}/${platform}/${name}.zip`);
+  mkdirSync(cacheRoot(env), { recursive: true });
+  const folder = mkdtempSync(`${target}.tmp-`);
+  try {
+    const file = join(folder, "archive.zip");
+    writeFileSync(file, archive);
+    const { code, output } = await run("unzip", ["-q", file, "-d", folder]);
+    if (code !== 0) throw new Error(`unzip ended with ${code}: ${output.trim()}`);
+    const unpacked = join(folder, name);
+    const started = await run(join(unpacked, "chrome-headless-shell"), ["--version"]);
+    if (started.code !== 0) throw new Error(`it does not start: ${started.output.trim()}`);
+    rmSync(target, { recursive: true, force: true });
+    renameSync(unpacked, target);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * @param {string} url
+ * @returns {Promise<Buffer>}
+ */
+async function fetchChecked(url) {
+  const { host } = new URL(url);
+  const waiting = new AbortController();
+  const timer = setTimeout(() => waiting.abort(), answerTimeoutMs);
+  const response = await fetch(url, { signal: waiting.signal }).catch((error) => {
+    throw new Error(`no answer from ${host}`, { cause: error });
+  });
+  clearTimeout(timer);
+  if (!response.ok) throw new Error(`${host} answered ${response.status}`);
+  const expected = /md5=([\w+/=]+)/.exec(response.headers.get("x-goog-hash") ?? "")?.[1];
+  const body = Buffer.from(await response.arrayBuffer());
+  const actual = createHash("md5").update(body).digest("base64");
+  if (actual !== expected) {
+    throw new Error(`digest of the archive is ${actual}, ${host} says ${expected ?? "none"}`);
+  }
+  return body;
+}
+
+/** @param {NodeJS.ProcessEnv} env */
+function cacheFolder(env) {
+  return join(cacheRoot(env), `chromium-${release}-${process.platform}-${process.arch}`);
+}
+
+/** @param {string} path */
+function isExecutable(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * @param {string} message
+ * @param {string} hint
+ */
+function chromiumError(message, hint) {
+  return Object.assign(new Error(`${message}; ${hint}`), { hint });
+}
