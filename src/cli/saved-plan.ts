@@ -1,6 +1,13 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { CapstanError, messageOf } from "../api/error.js";
-import { type Binding, type SavedPlan, savedPlanFormat, whatMoved } from "../plan/saved.js";
+import { isJsonObject, type Json } from "../api/json.js";
+import {
+  type Binding,
+  isSavedPlan,
+  type SavedPlan,
+  savedPlanFormat,
+  whatMoved,
+} from "../plan/saved.js";
 import { packageVersion } from "./version.js";
 
 /** Writes the file of `plan --out`, replacing one that is there. */
@@ -70,9 +77,12 @@ export class SavedPlanCheck {
 
 function parseSaved(path: string): SavedPlan {
   try {
-    const saved = JSON.parse(readFileSync(path, "utf8")) as Partial<SavedPlan>;
-    if (saved.format === savedPlanFormat) return saved as SavedPlan;
-    throw new Error(`its format is ${String(saved.format)}`);
+    const saved = JSON.parse(readFileSync(path, "utf8")) as Json;
+    if (isSavedPlan(saved)) return saved;
+    const format = isJsonObject(saved) ? saved["format"] : undefined;
+    throw new Error(
+      format === savedPlanFormat ? "something of it is missing" : `its format is ${String(format)}`,
+    );
   } catch (error) {
     throw new CapstanError({
       code: "INVALID_INPUT",

@@ -1,4 +1,7 @@
-/** Does work on each item, at most `limit` at a time; results in the order of the items. */
+/**
+ * Does work on each item, at most `limit` at a time; results in the order of the items. Rejects with the
+ * first failure, after which nothing more is begun.
+ */
 export async function mapBounded<T, R>(
   items: readonly T[],
   limit: number,
@@ -6,8 +9,17 @@ export async function mapBounded<T, R>(
 ): Promise<R[]> {
   const results: R[] = [];
   const queue = items.entries();
+  let hasFailed = false;
   const worker = async (): Promise<void> => {
-    for (const [index, item] of queue) results[index] = await work(item);
+    for (const [index, item] of queue) {
+      if (hasFailed) return;
+      try {
+        results[index] = await work(item);
+      } catch (error) {
+        hasFailed = true;
+        throw error;
+      }
+    }
   };
   await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
   return results;

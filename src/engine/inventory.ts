@@ -59,10 +59,12 @@ function compare(
   strangers: Look["strangers"],
 ): Omit<Inventory, "settledMs"> {
   const recorded = cloudResources(state);
+  let present = 0;
   const differences = recorded.flatMap((resource) => {
     const { key, id } = resource;
     const seen = sightings.get(key);
     if (seen === undefined || seen === "gone") return [`${key} (${id ?? ""}) is gone`];
+    present += 1;
     return sameJson(seen.spec, recordedSpec(resource))
       ? []
       : [`${key} (${seen.id}) is not what is recorded`];
@@ -70,7 +72,7 @@ function compare(
   const unknown = strangers.filter(({ phase }) => phase !== "gone");
   return {
     recorded: recorded.length,
-    alive: recorded.length - differences.length + unknown.length,
+    alive: present + unknown.length,
     differences: [
       ...differences,
       ...unknown.map(({ id, who }) => `${who.kind}/${who.name} (${id}) is left, in no record`),

@@ -1,4 +1,5 @@
 import { CapstanError, isCapstanError } from "../api/error.js";
+import { mapBounded } from "./bounded.js";
 import type { NodeKey } from "../graph/graph.js";
 import type { Sighting, Sightings } from "../plan/step.js";
 import {
@@ -21,6 +22,9 @@ export interface Look {
   readonly strangers: readonly Observed[];
 }
 
+/** As many as a cloud answers without asking to slow down. */
+const looksAtATime = 8;
+
 /**
  * One listing, then a look at each recorded resource that the listing does not show, since listings
  * lag: "gone" is positive knowledge. Throws UNKNOWN_PRESENCE when the cloud cannot say.
@@ -33,15 +37,16 @@ export async function look(
 ): Promise<Look> {
   const listed = await reading(ctx, () => provider.inventory(ctx, scope));
   const byId = new Map(listed.map((observed) => [observed.id, observed]));
+  const recorded = cloudResources(prior);
+  const seen = await mapBounded(recorded, looksAtATime, async (resource) => {
+    const listedOne = byId.get(resource.id ?? "");
+    return listedOne ?? locateUnlisted(provider, ctx, resource);
+  });
   const sightings = new Map<NodeKey, Sighting>();
-  for (const resource of cloudResources(prior)) {
-    const seen = byId.get(resource.id ?? "");
-    const sighting = seen ?? (await locateUnlisted(provider, ctx, resource));
-    sightings.set(
-      resource.key,
-      sighting === "gone" || sighting.phase === "gone" ? "gone" : sighting,
-    );
-    byId.delete(resource.id ?? "");
+  for (const [index, { key, id = "" }] of recorded.entries()) {
+    const sighting = seen[index] as Sighting;
+    sightings.set(key, sighting === "gone" || sighting.phase === "gone" ? "gone" : sighting);
+    byId.delete(id);
   }
   return { sightings, strangers: [...byId.values()] };
 }

@@ -1,4 +1,4 @@
-import { CapstanError, isCapstanError } from "../api/error.js";
+import { type CapstanError, isCapstanError } from "../api/error.js";
 import type { ResourceEvent } from "../dynamic/cloud-resource.js";
 import type { NodeKey } from "../graph/graph.js";
 import { makePlan, type Plan, type PlannedTransaction } from "../plan/plan.js";
@@ -9,6 +9,7 @@ import { type Admission, type Payloads, programOf, recordedTwice } from "../tran
 import { revisionPayload, transactionPayload } from "../transaction/payloads.js";
 import { encodePayload } from "./codec.js";
 import { engineFailed, type PassOptions, type StackEngine } from "./engine.js";
+import { callsFailed, failedToStart, unreadableAfter } from "./failures.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
 import { Availability } from "./availability.js";
 import { look, type Look } from "./look.js";
@@ -130,7 +131,11 @@ export class Run {
     this.options.stop.throwIfAborted();
     if (!isCapstanError(error)) throw error;
     this.failure = error;
-    this.state = await this.options.engine.readState(this.goal.stack);
+    try {
+      this.state = await this.options.engine.readState(this.goal.stack);
+    } catch (unreadable) {
+      throw unreadableAfter(error, unreadable);
+    }
   }
 
   private async observe(): Promise<Situation> {
@@ -354,14 +359,7 @@ export class Run {
     if (result.code === 0) return;
     this.options.stop.throwIfAborted();
     if (this.events.length === 0) throw engineFailed(`${what} ${this.goal.stack}`, result);
-    const hints = [...new Set(this.events.flatMap(({ hint }) => hint ?? []))];
-    throw new CapstanError({
-      code: "CLOUD_FAILED",
-      source: "cloud",
-      subject: this.goal.cluster,
-      message: this.events.map(failureText).join("\n"),
-      ...(hints.length > 0 && { hint: hints.join("; ") }),
-    });
+    throw callsFailed(this.goal.cluster, this.events);
   }
 }
 
@@ -373,10 +371,6 @@ const manySteps = 20;
 
 function checkpointsFor(steps: number): PassOptions {
   return { checkpoints: steps > manySteps ? "end" : "each" };
-}
-
-function failureText({ operation, kind, name, message }: ResourceEvent): string {
-  return `cannot ${operation} ${kind} ${name}: ${message ?? ""}`;
 }
 
 function shownBy({ steps }: Plan): ReadonlySet<string> {
@@ -391,12 +385,4 @@ function occasionOf(transaction: Omit<PlannedTransaction, "number">) {
     nowMs: startedAtMs,
     deadlineMs: deadlineAtMs - startedAtMs,
   };
-}
-
-function failedToStart(keys: readonly NodeKey[]): CapstanError {
-  return new CapstanError({
-    code: "CLOUD_FAILED",
-    source: "cloud",
-    message: `failed to start: ${keys.join(", ")}`,
-  });
 }

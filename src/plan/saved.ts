@@ -1,5 +1,5 @@
 import { keyedDigestOf } from "../api/digest.js";
-import { canonicalJson } from "../api/json.js";
+import { canonicalJson, isJsonObject, type Json } from "../api/json.js";
 import type { Observed } from "../provider/port.js";
 import type { Plan } from "./plan.js";
 import type { Sightings } from "./step.js";
@@ -37,6 +37,38 @@ export interface SavedPlan {
   readonly clusters: readonly Binding[];
   /** Stacks that --prune was to destroy. */
   readonly prune: readonly string[];
+}
+
+/** Whether a file's content has the shape of a saved plan of this format, of whichever release. Pure. */
+export function isSavedPlan(value: unknown): value is SavedPlan {
+  if (!isJsonObject(value) || value["format"] !== savedPlanFormat) return false;
+  const { release, files, clusters, prune } = value;
+  return (
+    typeof release === "string" &&
+    isListOf(files, isText) &&
+    isListOf(prune, isText) &&
+    isListOf(clusters, isBinding)
+  );
+}
+
+function isBinding(value: Json): boolean {
+  if (!isJsonObject(value)) return false;
+  const { stack, cluster, transaction, target, steps } = value;
+  const digests = [value["objects"], value["state"], value["inventory"]];
+  return (
+    [stack, cluster, target].every(isText) &&
+    typeof transaction === "number" &&
+    isListOf(steps, isText) &&
+    digests.every((one) => isJsonObject(one) && Object.values(one).every(isText))
+  );
+}
+
+function isListOf(value: Json | undefined, fits: (item: Json) => boolean): boolean {
+  return Array.isArray(value) && value.every((item: Json) => fits(item));
+}
+
+function isText(value: Json | undefined): boolean {
+  return typeof value === "string";
 }
 
 export interface BindingInput {

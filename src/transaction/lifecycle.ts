@@ -1,6 +1,6 @@
-import type { NodeKey } from "../graph/graph.js";
+import { keyOf, type NodeKey } from "../graph/graph.js";
 import { type Abandoned, isOpen, type Plan } from "../plan/plan.js";
-import type { PendingOperation, PriorState } from "../plan/target.js";
+import { isRecordKind, type PendingOperation, type PriorState } from "../plan/target.js";
 import { nextAction, type NextAction } from "../plan/admission/admit.js";
 
 /** Where a stack stands, as its records alone tell. docs/lifecycle.md says what is true in each. */
@@ -19,14 +19,10 @@ export type Standing =
 export function standingOf(prior: PriorState): Standing {
   if (prior.transaction === undefined) return prior.resources.length === 0 ? "absent" : "owing";
   if (isOpen(prior)) return prior.transaction.direction;
-  const wanted = new Set(
-    prior.revision?.target.nodes.map(({ kind, name }) => `${kind}/${name}`) ?? [],
-  );
+  const wanted = new Set(prior.revision?.target.nodes.map(keyOf));
   const owed = prior.resources.some(
     ({ key, type, kind, deleting, unfinished }) =>
-      deleting ||
-      unfinished ||
-      (type === "resource" && !["Transaction", "Revision"].includes(kind) && !wanted.has(key)),
+      deleting || unfinished || (type === "resource" && !isRecordKind(kind) && !wanted.has(key)),
   );
   return owed || prior.pending.length > 0 ? "owing" : "idle";
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { StackEngine } from "../../src/engine/engine.js";
 import { nodeKey } from "../../src/graph/graph.js";
+import { CapstanError } from "../../src/api/error.js";
 import { cloudResources, type PendingOperation } from "../../src/plan/target.js";
 import { standingOf } from "../../src/transaction/lifecycle.js";
 import { cluster, desiredOf, machine, type Manifest } from "../support/manifests.js";
@@ -85,6 +86,30 @@ describe("a change that fails", () => {
     const outcome = await engine.apply(plan);
     assert.match(outcomeText(outcome), /^stopped untouched: LocalHost\/cp-\w+-2 has to be created/);
     assert.equal(JSON.stringify(engine.prior), state);
+  });
+
+  it("and whose records cannot be read then tells of both", async () => {
+    let isLost = false;
+    const engine = await running({
+      sabotage: ({ engine: real, ...rest }) => {
+        const pass: StackEngine["pass"] = async (...args) => {
+          const result = await real.pass(...args);
+          isLost ||= result.code !== 0;
+          return result;
+        };
+        const readState: StackEngine["readState"] = async (stack) => {
+          if (!isLost) return real.readState(stack);
+          throw new CapstanError({ code: "BAD_STATE", source: "engine", message: "it is damaged" });
+        };
+        const broken = { pass: { value: pass }, readState: { value: readState } };
+        return { ...rest, engine: Object.create(real, broken) as StackEngine };
+      },
+    });
+    const outcome = await engine.up(after, [fails]);
+    assert.match(
+      outcomeText(outcome),
+      /^broke: BAD_STATE it is damaged\nIt was read after a failure: cannot create LocalHost web-/,
+    );
   });
 
   it("beyond the point of no return only goes on", async () => {

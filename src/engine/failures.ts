@@ -1,0 +1,40 @@
+import { CapstanError, isCapstanError, messageOf } from "../api/error.js";
+import type { ResourceEvent } from "../dynamic/cloud-resource.js";
+import type { NodeKey } from "../graph/graph.js";
+
+// What a run can fail with, in words.
+
+/** CLOUD_FAILED: the calls of a pass that failed, a line each, with what to do about them. */
+export function callsFailed(cluster: string, events: readonly ResourceEvent[]): CapstanError {
+  const hints = [...new Set(events.flatMap(({ hint }) => hint ?? []))];
+  const lines = events.map(
+    ({ operation, kind, name, message = "" }) => `cannot ${operation} ${kind} ${name}: ${message}`,
+  );
+  return new CapstanError({
+    code: "CLOUD_FAILED",
+    source: "cloud",
+    subject: cluster,
+    message: lines.join("\n"),
+    ...(hints.length > 0 && { hint: hints.join("; ") }),
+  });
+}
+
+export function failedToStart(hosts: readonly NodeKey[]): CapstanError {
+  return new CapstanError({
+    code: "CLOUD_FAILED",
+    source: "cloud",
+    message: `failed to start: ${hosts.join(", ")}`,
+  });
+}
+
+/** What a failure has left could not be read either: the second error, which tells of the first too. */
+export function unreadableAfter(failure: CapstanError, second: unknown): Error {
+  const message = `${messageOf(second)}\nIt was read after a failure: ${failure.message}`;
+  if (!isCapstanError(second)) return new Error(message, { cause: second });
+  const { code, source, subject, hint, retryable } = second;
+  return new CapstanError({
+    ...{ code, source, message, retryable, cause: failure },
+    ...(subject !== undefined && { subject }),
+    ...(hint !== undefined && { hint }),
+  });
+}

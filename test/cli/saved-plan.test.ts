@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { readSavedPlan, savePlan } from "../../src/cli/saved-plan.js";
+import type { Binding } from "../../src/plan/saved.js";
+import { failsWith } from "../support/errors.js";
+import { scratchFolder } from "../support/scratch.js";
+
+describe("the file of a saved plan", () => {
+  const scratch = scratchFolder();
+  const binding: Binding = {
+    ...{ stack: "default.demo", cluster: "default/demo", transaction: 1, target: "ab" },
+    ...{ objects: { "Cluster default/demo": "ab" }, state: {}, inventory: {}, steps: ["create x"] },
+  };
+  const plan = { files: ["clusters"], clusters: [binding], prune: [] };
+  const file = () => join(scratch.path, "saved.json");
+
+  it("is read as it was written", () => {
+    savePlan(file(), plan);
+    const { clusters, files, prune } = readSavedPlan(file());
+    assert.deepEqual({ clusters, files, prune }, plan);
+  });
+
+  const whole = { format: 1, release: "0.1.0", ...plan };
+  const cases: { name: string; content: unknown; told: RegExp }[] = [
+    { name: "no object", content: null, told: /its format is undefined$/ },
+    { name: "of another format", content: { ...whole, format: 2 }, told: /its format is 2$/ },
+    { name: "without clusters", content: { ...whole, clusters: undefined }, told: /is missing$/ },
+    { name: "without files", content: { ...whole, files: "clusters" }, told: /is missing$/ },
+    { name: "without prune", content: { ...whole, prune: undefined }, told: /is missing$/ },
+    {
+      name: "with half a cluster",
+      content: { ...whole, clusters: [{ ...binding, state: undefined }] },
+      told: /is missing$/,
+    },
+    {
+      name: "with digests that are none",
+      content: { ...whole, clusters: [{ ...binding, inventory: { x: 1 } }] },
+      told: /is missing$/,
+    },
+  ];
+  for (const { name, content, told } of cases) {
+    it(`is refused, by its name, when it is ${name}`, () => {
+      writeFileSync(file(), JSON.stringify(content));
+      assert.throws(
+        () => readSavedPlan(file()),
+        (error: Error) => failsWith("INVALID_INPUT", told)(error) && error.message.includes(file()),
+      );
+    });
+  }
+});

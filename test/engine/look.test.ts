@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { setImmediate } from "node:timers/promises";
+import { verifyInventory } from "../../src/engine/inventory.js";
+import { look } from "../../src/engine/look.js";
+import { callContext } from "../../src/engine/session.js";
+import { nodeKey } from "../../src/graph/graph.js";
+import type { PriorState, RecordedResource } from "../../src/plan/target.js";
+import type { InfrastructureProvider, Observed, Presence } from "../../src/provider/port.js";
+import { failsWith } from "../support/errors.js";
+import { FakeClock } from "../support/fake-clock.js";
+import { resource } from "../sweep/world.js";
+
+const kind = "LocalHost";
+const scope = { cluster: "default/prod", clusterUid: "uid-1" };
+
+function recorded(name: string, more: Partial<RecordedResource> = {}): RecordedResource {
+  return {
+    ...{ urn: name, key: nodeKey(kind, name), kind, name, type: "resource", id: name },
+    ...{ inputs: { who: { ...resource({ id: name, name }).who }, spec: {} }, secretInputs: [] },
+    ...{ outputs: { spec: {} }, dependsOn: [], unfinished: false, deleting: false },
+    ...more,
+  };
+}
+
+describe("a look at the cloud", () => {
+  const clock = new FakeClock();
+  const stop = new AbortController().signal;
+  const names = Array.from({ length: 40 }, (_, index) => `host-${index}`);
+  const prior: PriorState = { resources: names.map((name) => recorded(name)), pending: [] };
+  let underWay: number;
+  let most: number;
+  let asked: string[];
+
+  beforeEach(() => {
+    [underWay, most, asked] = [0, 0, []];
+  });
+
+  const providerOf = (listed: readonly Observed[], answer: (name: string) => Presence) => {
+    const locate = async (_ctx: unknown, { name }: { readonly name: string }) => {
+      asked.push(name);
+      most = Math.max(most, (underWay += 1));
+      await setImmediate();
+      underWay -= 1;
+      return answer(name);
+    };
+    return {
+      ...{ name: "toy", hostKind: kind, timing: { listingLagMs: 100, longestCallMs: 100 } },
+      handlers: new Map([[kind, { locate }]]),
+      inventory: async () => listed,
+    } as unknown as InfrastructureProvider;
+  };
+  const lookAt = (provider: InfrastructureProvider) =>
+    look(provider, callContext(clock, stop), scope, prior);
+
+  it("asks for several that no listing shows at a time, and for no more than a few", async () => {
+    const { sightings } = await lookAt(providerOf([], () => ({ found: "none" })));
+    assert.deepEqual(asked.toSorted(), names.toSorted());
+    assert.deepEqual(
+      [...sightings.keys()],
+      prior.resources.map(({ key }) => key),
+    );
+    assert.ok([...sightings.values()].every((one) => one === "gone"));
+    assert.ok(most > 1 && most <= 8, `${most} at a time`);
+  });
+
+  it("asks no further once the cloud cannot say", async () => {
+    const unknown = providerOf([], () => ({ found: "unknown", reason: "it is down" }));
+    await assert.rejects(lookAt(unknown), failsWith("UNKNOWN_PRESENCE", /it is down$/));
+    await setImmediate();
+    assert.ok(asked.length <= 8, `${asked.length} asked`);
+  });
+
+  it("takes what is condemned neither for recorded nor for nobody's", async () => {
+    const old = recorded("old", { deleting: true });
+    const shown = [resource({ id: "old", name: "old" })];
+    const state = { resources: [old], pending: [] };
+    const context = callContext(clock, stop);
+    const found = await look(
+      providerOf(shown, () => ({ found: "none" })),
+      context,
+      scope,
+      state,
+    );
+    assert.deepEqual([found.sightings.size, found.strangers.map(({ id }) => id)], [0, ["old"]]);
+  });
+
+  it("counts as alive what is there, also with other content", async () => {
+    const drifted = { ...resource({ id: "host-0", name: "host-0" }), spec: { size: "large" } };
+    const same = { ...resource({ id: "host-1", name: "host-1" }), spec: {} };
+    const stranger = resource({ id: "other", name: "other" });
+    const provider = providerOf([drifted, same, stranger], () => ({ found: "none" }));
+    const {
+      alive,
+      recorded: count,
+      differences,
+    } = await verifyInventory(
+      { cluster: scope.cluster, transaction: { clusterUid: scope.clusterUid } },
+      { ...prior, resources: prior.resources.slice(0, 3) },
+      { provider, clock, stop },
+    );
+    assert.deepEqual([count, alive], [3, 3]);
+    assert.deepEqual(differences, [
+      "LocalHost/host-0 (host-0) is not what is recorded",
+      "LocalHost/host-2 (host-2) is gone",
+      "LocalHost/other (other) is left, in no record",
+    ]);
+  });
+});
