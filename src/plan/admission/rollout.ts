@@ -62,14 +62,7 @@ function movesOf({ deployment, wanted, old }: Crew, nowMs: number): RolloutRound
     wanted.filter(({ open }) => open !== "create"),
     marked,
   );
-  const oldNames = [...new Set(old.map(({ owner }) => owner?.machineSet ?? ""))];
-  const oldSets = oldNames.map((set) =>
-    setOf(
-      `old ${set}`,
-      old.filter(({ owner }) => (owner?.machineSet ?? "") === set),
-      marked,
-    ),
-  );
+  const oldSets = oldSetsOf(old, marked);
   const bounds = { ...deployment.spec, replicas: wanted.length };
   const round = planRollout({ deployment: bounds, sets: [newSet, ...oldSets], profile });
   const sizeOf = ({ name, replicas }: RolloutSet) => round.scale.get(name) ?? replicas;
@@ -107,6 +100,17 @@ function updatesOf({ deployment, wanted, old }: Crew): RolloutRound {
     deletions: [],
     reason: isAll ? "" : `${deployment.metadata.name}: at most ${budget.limit} in place at once`,
   };
+}
+
+/** Leftovers count as the oldest: whatever serves the last revision goes after them. */
+function oldSetsOf(old: readonly OldHost[], marked: ReadonlySet<string>): RolloutSet[] {
+  const nameOf = ({ owner, serves }: OldHost) =>
+    `${serves ? "old" : "left over"} ${owner?.machineSet ?? ""}`;
+  return [...new Set(old.map(nameOf))].map((name) => {
+    const hosts = old.filter((host) => nameOf(host) === name);
+    const set = setOf(name, hosts, marked);
+    return hosts.some(({ serves }) => serves) ? set : { ...set, createdAtMs: -1 };
+  });
 }
 
 /** The age of a set is that of its oldest machine. */
