@@ -8,6 +8,7 @@ import providerProto from "@pulumi/pulumi/proto/provider_pb.js";
 import statusProto from "@pulumi/pulumi/proto/status_pb.js";
 import { CapstanError, messageOf } from "../api/error.js";
 import type { JsonObject } from "../api/json.js";
+import { listenToOwnUser } from "./own-user-server.js";
 import {
   type DynamicResource,
   kindOfToken,
@@ -45,20 +46,8 @@ export async function serveAttached(
       .ResourceProviderService,
     implementation(lookup, onCancel),
   );
-  const port = await listen(server);
-  return {
-    debugProviders: `pulumi-nodejs:${port}`,
-    close: () => server.forceShutdown(),
-  };
-}
-
-/** Binds a gRPC server to a free port of the loopback interface. */
-export function listen(server: grpc.Server): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.bindAsync("127.0.0.1:0", grpc.ServerCredentials.createInsecure(), (error, port) =>
-      error === null ? resolve(port) : reject(error),
-    );
-  });
+  const { port, close } = await listenToOwnUser(server);
+  return { debugProviders: `pulumi-nodejs:${port}`, close };
 }
 
 // One gRPC service, method after method.

@@ -8,7 +8,7 @@ import resourceRpc from "@pulumi/pulumi/proto/resource_grpc_pb.js";
 import resourceProto from "@pulumi/pulumi/proto/resource_pb.js";
 import { messageOf } from "../api/error.js";
 import type { Json, JsonObject } from "../api/json.js";
-import { listen } from "../dynamic/attached-server.js";
+import { listenToOwnUser } from "../dynamic/own-user-server.js";
 import { providerProperty, providerText, typeTokenOf } from "../dynamic/protocol.js";
 import { unknownValue } from "../api/unknown.js";
 import { type NodeKey, type Ref, resolveRefs } from "../graph/graph.js";
@@ -77,8 +77,8 @@ export async function serveProgram(program: PassProgram): Promise<ProgramServer>
       },
     },
   );
-  const port = await listen(server);
-  return { address: `127.0.0.1:${port}`, close: () => server.forceShutdown() };
+  const { port, close } = await listenToOwnUser(server);
+  return { address: `127.0.0.1:${port}`, close };
 }
 
 class StepFailed extends Error {}
