@@ -101,7 +101,7 @@ describe("the main flow on examples/quickstart", function () {
     await sandbox.assertSound(stack);
   });
 
-  it("replaces a MachineDeployment's hosts the same way", async () => {
+  it("replaces a MachineDeployment's hosts one after the other, each after its successor runs", async () => {
     const old = workers(sandbox);
     const begin = sandbox.ledgerEnd();
     edit("workers.yaml", "size: small", "size: large");
@@ -118,7 +118,7 @@ describe("the main flow on examples/quickstart", function () {
       fresh.map(({ spec }) => spec["size"]),
       ["large", "large"],
     );
-    assertRanBefore(sandbox, { fresh, old, begin });
+    assert.deepEqual(runningCounts(sandbox, { fresh, old, begin }), [3, 2, 3, 2]);
     await sandbox.plan(0);
     await sandbox.assertSound(stack);
   });
@@ -197,6 +197,22 @@ function contentOfPlan({ resources }: PlanDocument, rows: readonly CloudRow[]) {
     return reference === undefined ? value : ids.get(reference);
   }) as PlanDocument["resources"];
   return Object.fromEntries(resolved.map(({ kind, name, spec }) => [`${kind}/${name}`, spec]));
+}
+
+/** How many of these hosts ran after each change that the ledger shows, the old ones to begin with. */
+function runningCounts(
+  sandbox: Sandbox,
+  hosts: { fresh: readonly CloudRow[]; old: readonly CloudRow[]; begin: number },
+): number[] {
+  const fresh = new Set(hosts.fresh.map(({ id }) => id));
+  const old = new Set(hosts.old.map(({ id }) => id));
+  let running = old.size;
+  return sandbox.ledger(hosts.begin).flatMap(({ id, effect }) => {
+    if (id === null) return [];
+    if (fresh.has(id) && effect === "running") return [(running += 1)];
+    if (old.has(id) && effect === "terminated") return [(running -= 1)];
+    return [];
+  });
 }
 
 /** The ledger shows every old host terminated, and only after every fresh one ran. */
