@@ -3,6 +3,7 @@ import type { MachineVersions } from "../api/types.js";
 import type { NodeKey } from "../graph/graph.js";
 import { targetOfRevision } from "../plan/history.js";
 import { isOpen } from "../plan/plan.js";
+import { versionRefusals } from "../plan/version-rules.js";
 import type {
   ChangeSummary,
   Direction,
@@ -32,6 +33,8 @@ export type Reach =
   /** It is where the cluster is. */
   | "present"
   | "kept"
+  /** Kept, but of versions that there is no way back to. */
+  | "barred"
   /** It was committed, and history has no room for its target any more. */
   | "dropped"
   /** It never got there. */
@@ -155,5 +158,8 @@ function resultOf({ open, ending }: Told, later: readonly Told[]): TransactionRe
 function reachOf(number: number, { kind }: TransactionResult, { revision }: PriorState): Reach {
   if (number === revision?.number) return "present";
   if (kind !== "committed") return "never";
-  return targetOfRevision(revision, number) === undefined ? "dropped" : "kept";
+  const target = targetOfRevision(revision, number);
+  if (target === undefined) return "dropped";
+  const refusals = versionRefusals(revision?.target.machines ?? [], target.machines);
+  return refusals.length === 0 ? "kept" : "barred";
 }

@@ -180,6 +180,8 @@ function reachText({ reach, number }: HistoryItem): string {
       return "present";
     case "kept":
       return `--to ${number}`;
+    case "barred":
+      return "older versions";
     case "dropped":
       return "too old";
     case "never":
@@ -193,6 +195,8 @@ function rollbackText({ reach, number }: HistoryItem, stack: string): string {
       return "this is the present revision";
     case "kept":
       return `capstan rollback ${stack} --to ${number}`;
+    case "barred":
+      return "no: a control plane does not go back to an older minor version";
     case "dropped":
       return "no longer: history has no room for its target any more";
     case "never":

@@ -72,7 +72,7 @@ export function stagesOf(
     now = followed;
     stages.push({ changes, versions: Object.fromEntries(now), reason });
   }
-  const reason = stages.length === 0 ? "" : "then all that is asked for";
+  const reason = stages.length === 0 ? "" : "all that is asked for";
   return [...stages, { changes: changesBetween(now, wanted), reason }];
 }
 

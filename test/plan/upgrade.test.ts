@@ -117,7 +117,7 @@ describe("stages of an upgrade", () => {
       "control plane 1.32.10 -> 1.33.6 (the newest patch known): one minor version at a time",
       "control plane 1.33.6 -> 1.34.2 (the newest patch known): one minor version at a time; " +
         "MachineDeployment w: the next control plane takes kubelets of 3 minor versions before it",
-      "then all that is asked for",
+      "all that is asked for",
     ]);
     const [unknown] = stagesOf(
       allVersioned(["cp 1.36.0/1.35.0"]),

@@ -94,7 +94,7 @@ function updatesOf({ deployment, wanted, old }: Crew): RolloutRound {
     outdated: "open" in one && one.open === "update",
   }));
   const { start, budget } = planInPlace(bounds, machines);
-  const isAll = start.length === machines.filter(({ outdated }) => outdated).length;
+  const isAll = start.length === wanted.length;
   return {
     changes: start as NodeKey[],
     deletions: [],
