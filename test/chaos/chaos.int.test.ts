@@ -6,11 +6,12 @@ import { boundaryText } from "./boundary.js";
 import { record, Stage, workOff } from "./campaign.js";
 import type { Disturbance } from "./disturbance.js";
 import { jobsOf, type Matrix, type Recording } from "./jobs.js";
-import type { OperationName } from "./operation.js";
+import { type OperationName, rolloutNames } from "./operation.js";
 import { hasPassed, problemText, resultLine } from "./report.js";
 
 const seed = Number(process.env["CHAOS_SEED"] ?? 1);
 const quickstart = join(repository, "examples", "quickstart");
+const rollouts = join(repository, "test", "chaos", "scenarios", "rollouts");
 const lagging = join(repository, "test", "chaos", "scenarios", "lagging");
 
 /** A sample of what `npm run chaos` runs in full. CHAOS_SEED draws another one. */
@@ -71,6 +72,15 @@ describe(`a sample of chaos, seed ${seed}`, function () {
     it(`${name}: killed anywhere, it is recovered`, async () => {
       const recording = await recordingOf(quickstart, name);
       assertPassed(await run(quickstart, [recording], { points: 2 }), 2);
+    });
+  }
+
+  for (const name of rolloutNames) {
+    it(`${name}: killed in a wave, it is recovered`, async () => {
+      const recording = await recordingOf(rollouts, name);
+      const at = name === "upgrade" ? "after update cp-" : "after terminate ";
+      const matrix: Partial<Matrix> = { at, points: 1, recoveries: ["same", "rollback"] };
+      assertPassed(await run(rollouts, [recording], matrix), 2);
     });
   }
 

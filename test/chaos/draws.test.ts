@@ -61,7 +61,7 @@ describe("targets", () => {
     });
     assert.deepEqual(Object.fromEntries(counts), {
       ...{ first: 3, updated: 3, scaled: 4, shrunk: 2, replaced: 3, third: 4 },
-      ...{ grown: 4, seedling: 2 },
+      ...{ grown: 4, seedling: 2, rolled: 3, reseated: 3, upgraded: 3, upgradedFurther: 4 },
     });
     const fields = (objects: typeof targets.first) => wantedMachines(objects).at(-1)?.fields;
     assert.deepEqual(fields(targets.updated), {
@@ -70,6 +70,9 @@ describe("targets", () => {
       tags: { chaos: "updated" },
     });
     assert.deepEqual(fields(targets.replaced), { ...fields(targets.first), size: "large" });
+    assert.deepEqual(fields(targets.rolled), { ...fields(targets.first), size: "large" });
+    assert.deepEqual(fields(targets.reseated), fields(targets.first));
+    assert.deepEqual(fields(targets.upgraded), { ...fields(targets.first), kubelet: "1.35.0" });
   });
 });
 
@@ -88,6 +91,15 @@ describe("what is drawn", () => {
     assert.equal(sample(1, 0).length, 0);
     assert.deepEqual(sample(1, 99), texts);
     assert.equal(pickBy(1, "a")([]), undefined);
+  });
+});
+
+describe("the scenarios of a run", () => {
+  it("are one where one is named, or where operations are all of one kind", () => {
+    const scenarios = (...args: string[]) => readOptions(args)?.parts.map((part) => part.scenario);
+    assert.deepEqual(scenarios("--scenario", "x"), ["x"]);
+    assert.deepEqual(scenarios("--operation", "roll"), ["test/chaos/scenarios/rollouts"]);
+    assert.deepEqual(scenarios("--operation", "scale"), ["examples/quickstart"]);
   });
 });
 
@@ -135,15 +147,25 @@ describe("the jobs of a matrix", () => {
 describe("the options of chaos", () => {
   it("have defaults", () => {
     const options = readOptions([]);
-    assert.equal(options?.points, undefined);
-    assert.equal(options?.operations.includes("plain"), false);
+    const operations = options?.parts.map((part) => part.operations.join());
+    assert.deepEqual(operations, [
+      "create,update,scale,shrink,replace,destroy,rollback,failing,stillborn",
+      "roll,members,upgrade",
+    ]);
+    assert.deepEqual(
+      options?.parts.map(({ points }) => points),
+      [undefined, 60],
+    );
     assert.deepEqual(options?.disturbances, ["tree"]);
   });
 
   it("read lists and samples", () => {
     const args = ["--points", "sample=5", "--kills", "tree,fail", "--recoveries", "old"];
     const options = readOptions(args);
-    assert.equal(options?.points, 5);
+    assert.deepEqual(
+      options?.parts.map(({ points }) => points),
+      [5, 5],
+    );
     assert.equal(options?.disturbances.length, 6);
     assert.deepEqual(options?.recoveries, ["old"]);
   });

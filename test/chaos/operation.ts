@@ -5,6 +5,8 @@ import { type Target, type Targets, workerOf, writeTarget } from "./targets.js";
 /**
  * rollback: from revision 2 back to 1. failing: the create of a worker fails after the control plane
  * was changed, so that it takes itself back. stillborn: the same in the first creation. plain: an update by a plain `pulumi up`.
+ * roll: new hosts for the machines of MachineDeployments. members: new hosts for the control plane.
+ * upgrade: the next minor version, beyond which there is no way back.
  */
 export const operationNames = [
   "create",
@@ -17,11 +19,17 @@ export const operationNames = [
   "failing",
   "stillborn",
   "plain",
+  "roll",
+  "members",
+  "upgrade",
 ] as const;
 export type OperationName = (typeof operationNames)[number];
 
 /** What is there before an operation: nothing, revision 1, or revision 2 with everything updated. */
 export type Baseline = "nothing" | "first" | "updated";
+
+/** Those that come in waves, for which there is a scenario of its own. */
+export const rolloutNames: readonly OperationName[] = ["roll", "members", "upgrade"];
 
 /** What a run does, from where to where. */
 export interface Operation {
@@ -35,6 +43,8 @@ export interface Operation {
   readonly third: NonNullable<Target>;
   /** A call of the cloud that fails in it for good, so that it takes itself back. */
   readonly breaks?: { readonly call: string; readonly name: string };
+  /** From its first new control plane on there is only forward: what leads back is refused. */
+  readonly crosses?: true;
   start(sandbox: Sandbox): Command;
 }
 
@@ -73,6 +83,12 @@ export function operationsOf(targets: Targets, stack: string): Record<OperationN
       ...{ baseline: "nothing", previous: undefined, third: first },
       undisturbed: { code: 1, reaches: undefined },
       breaks: { call: "create", name: workerOf(first).metadata.name },
+    },
+    roll: change("roll", targets.rolled),
+    members: change("members", targets.reseated),
+    upgrade: {
+      ...change("upgrade", targets.upgraded),
+      ...{ third: targets.upgradedFurther, crosses: true },
     },
     plain: {
       ...change("plain", third),

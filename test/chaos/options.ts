@@ -1,13 +1,19 @@
 import { parseArgs } from "node:util";
 import type { Disturbance } from "./disturbance.js";
-import { type OperationName, operationNames } from "./operation.js";
+import { type OperationName, operationNames, rolloutNames } from "./operation.js";
 import { recoveries, type Recovery } from "./recovery.js";
 
+const rolloutScenario = "test/chaos/scenarios/rollouts";
+/** Rollouts have many boundaries that are like one another. */
+const rolloutPoints = 60;
+
 export const usage = `npm run chaos -- [options]
-  --scenario DIR      a folder with the manifests of one cluster (default examples/quickstart)
+  --scenario DIR      a folder with the manifests of one cluster (default examples/quickstart, and
+                      ${rolloutScenario} for ${rolloutNames.join(", ")})
   --operation LIST    of ${operationNames.join(", ")} (default all but plain)
   --seed N            what is drawn, is drawn by it (default 1)
-  --points all|sample=N  every kill point, or N of them (default all)
+  --points all|sample=N  every kill point, or N of them in each scenario (default all, and
+                      sample=${rolloutPoints} of ${rolloutNames.join(", ")})
   --at TEXT           only boundaries whose text holds this
   --kills LIST        of tree, cli, provider, frozen, engine, rival, late, fail (default tree); fail
                       spoils the call instead: fail, throttle, quota, lose, lag
@@ -22,11 +28,18 @@ export const usage = `npm run chaos -- [options]
   --out FILE          write each result as a line of JSON
 `;
 
-export interface Options {
+/** Operations on one scenario. */
+export interface Part {
   readonly scenario: string;
   readonly operations: readonly OperationName[];
-  readonly seed: number;
+  /** How many points; all without. */
   readonly points: number | undefined;
+}
+
+export interface Options {
+  /** One at least. */
+  readonly parts: readonly Part[];
+  readonly seed: number;
   readonly at: string | undefined;
   readonly disturbances: readonly Disturbance[];
   readonly recoveries: readonly Recovery[] | undefined;
@@ -50,14 +63,13 @@ export function readOptions(args: readonly string[]): Options | undefined {
   if (values.help) return undefined;
   oneOf("--provider", values.provider, ["local"]);
   const words = list("--kills", values.kills, Object.keys(kills));
+  const operations =
+    values.operation === undefined
+      ? operationNames.filter((name) => name !== "plain")
+      : list("--operation", values.operation, operationNames);
   return {
-    scenario: values.scenario,
-    operations:
-      values.operation === undefined
-        ? operationNames.filter((name) => name !== "plain")
-        : list("--operation", values.operation, operationNames),
+    parts: partsOf(operations, values),
     seed: wholeNumber("--seed", values.seed),
-    points: pointsOf(values.points),
     at: values.at,
     disturbances: words.flatMap((word) => kills[word] ?? []),
     recoveries:
@@ -72,6 +84,26 @@ export function readOptions(args: readonly string[]): Options | undefined {
   };
 }
 
+/** Rollouts have a scenario of their own, unless one is named for all. */
+function partsOf(
+  operations: readonly OperationName[],
+  { scenario, points }: { readonly scenario?: string; readonly points?: string },
+): Part[] {
+  const asked = points === undefined ? undefined : pointsOf(points);
+  if (scenario !== undefined) return [{ scenario, operations, points: asked }];
+  const [rollouts, others] = [true, false].map((isRollout) =>
+    operations.filter((name) => rolloutNames.includes(name) === isRollout),
+  );
+  const parts: Part[] = [
+    { scenario: "examples/quickstart", operations: others ?? [], points: asked },
+    {
+      ...{ scenario: rolloutScenario, operations: rollouts ?? [] },
+      points: points === undefined ? rolloutPoints : asked,
+    },
+  ];
+  return parts.filter((part) => part.operations.length > 0);
+}
+
 /** The command line was wrong; the message says how. */
 export class BadUsage extends Error {}
 
@@ -81,10 +113,10 @@ function parse(args: readonly string[]) {
       args: [...args],
       options: {
         help: { type: "boolean", default: false },
-        scenario: { type: "string", default: "examples/quickstart" },
+        scenario: { type: "string" },
         operation: { type: "string" },
         seed: { type: "string", default: "1" },
-        points: { type: "string", default: "all" },
+        points: { type: "string" },
         at: { type: "string" },
         kills: { type: "string", default: "tree" },
         recoveries: { type: "string" },

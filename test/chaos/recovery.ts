@@ -2,7 +2,7 @@ import type { Command } from "../scenario/command.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 import { type Operation, startDestroy, startRollback, startUp } from "./operation.js";
-import { type Target, writeTarget } from "./targets.js";
+import { machineSpecOf, type Target, writeTarget } from "./targets.js";
 import { judgeReached, stuckWith, type Verdict, verdictProblems } from "./verdict.js";
 
 export const recoveries = ["same", "old", "third", "rollback"] as const;
@@ -63,6 +63,10 @@ export async function recover(
   stack: string,
   { operation, recovery, isSecond }: Comeback,
 ): Promise<Recovered> {
+  const leadsBack = recovery === "old" || recovery === "rollback";
+  if (leadsBack && (await isBeyond(sandbox, stack, operation))) {
+    return goForward(sandbox, stack, { operation, recovery, isSecond });
+  }
   const progress = recovery === "rollback" ? await progressOf(sandbox, stack, operation) : "begun";
   const command = startRecovery(sandbox, stack, operation, recovery);
   const code = await exitCodeOf(command);
@@ -81,6 +85,41 @@ export async function recover(
     first ??= there;
   }
   return first ?? { reached: "neither", target: undefined, verdict: stuckWith() };
+}
+
+const refusedCode = 65;
+
+/**
+ * Whether an operation that is not committed has brought a control plane to another minor version, as
+ * the cloud shows it.
+ */
+async function isBeyond(sandbox: Sandbox, stack: string, operation: Operation): Promise<boolean> {
+  if (operation.crosses !== true) return false;
+  const objects = operation.previous ?? [];
+  const known = new Set(objects.map((one) => minorOf(machineSpecOf(one)?.["versions"])));
+  const hosts = sandbox.alive().filter(({ spec }) => "controlPlane" in spec);
+  if (hosts.every(({ spec }) => known.has(minorOf(spec)))) return false;
+  return (await progressOf(sandbox, stack, operation)) === "begun";
+}
+
+function minorOf(versions: unknown): string | undefined {
+  const { controlPlane } = (versions ?? {}) as { readonly controlPlane?: string };
+  return controlPlane?.split(".").slice(0, 2).join(".");
+}
+
+/** What leads back has to be refused and to change nothing; then the way forward has to be open. */
+async function goForward(sandbox: Sandbox, stack: string, comeback: Comeback): Promise<Recovered> {
+  const { operation, recovery } = comeback;
+  const before = sandbox.ledgerEnd();
+  const command = startRecovery(sandbox, stack, operation, recovery);
+  const code = await exitCodeOf(command);
+  const changes = sandbox.mutations(before).length;
+  if (code !== refusedCode || changes > 0) {
+    const what = `${recovery} beyond the point of no return ${endText(code)}, ${changes} changes`;
+    const verdict = stuckWith(`${what}: ${command.said}`);
+    return { reached: "neither", target: undefined, verdict };
+  }
+  return recover(sandbox, stack, { ...comeback, recovery: "same" });
 }
 
 /** Judges whether a target is there in every respect, and whether nothing is left to plan (law 1). */

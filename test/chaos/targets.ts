@@ -21,8 +21,13 @@ export interface Targets {
   /** One machine more, and one less. */
   readonly scaled: readonly ManifestObject[];
   readonly shrunk: readonly ManifestObject[];
-  /** Workers that need new hosts. */
+  /** Workers that need new hosts, those of MachineDeployments alone, and control-plane members. */
   readonly replaced: readonly ManifestObject[];
+  readonly rolled: readonly ManifestObject[];
+  readonly reseated: readonly ManifestObject[];
+  /** The next minor version everywhere; the same and one machine more. */
+  readonly upgraded: readonly ManifestObject[];
+  readonly upgradedFurther: readonly ManifestObject[];
   /** What nobody had in mind before the crash: all changed in place, one machine more. */
   readonly third: readonly ManifestObject[];
   /** One machine more, and the control plane changed before it comes. */
@@ -36,12 +41,19 @@ type Fields = Record<string, unknown>;
 /** Reads a folder of manifests and derives the targets. Hosts boot at once, so that runs repeat. */
 export function targetsOf(folder: string): Targets {
   const first = readObjects(folder).map(bootingAtOnce);
+  const upgraded = first.map((one) => withMachines(one, ofNextMinor));
   return {
     first,
     updated: first.map((one) => withMachines(one, (spec) => tagged(newer(spec), "updated"))),
     scaled: scaled(first, 1),
     shrunk: scaled(first, -1),
-    replaced: first.map((one) => withMachines(one, resized)),
+    replaced: first.map((one) => withMachines(one, resizedWorker)),
+    rolled: first.map((one) =>
+      one.kind === "MachineDeployment" ? withMachines(one, resizedWorker) : one,
+    ),
+    reseated: first.map((one) => withMachines(one, resizedMember)),
+    upgraded,
+    upgradedFurther: scaled(upgraded, 1),
     third: scaled(
       first.map((one) => withMachines(one, (spec) => tagged(spec, "third"))),
       1,
@@ -118,8 +130,19 @@ function tagged(spec: Fields, chaos: string): Fields {
 
 /** The next patch release of all that a machine runs. */
 function newer(spec: Fields): Fields {
+  return withVersions(spec, nextPatch);
+}
+
+/** The first release of the next minor version of all that a machine runs. */
+function ofNextMinor(spec: Fields): Fields {
+  return withVersions(spec, (version) =>
+    version.replace(/\.(\d+)\.\d+$/, (_, minor) => `.${Number(minor) + 1}.0`),
+  );
+}
+
+function withVersions(spec: Fields, change: (version: string) => string): Fields {
   const versions = Object.entries((spec["versions"] ?? {}) as Record<string, string>);
-  const next = versions.map(([part, version]) => [part, nextPatch(version)]);
+  const next = versions.map(([part, version]) => [part, change(version)]);
   return { ...spec, versions: Object.fromEntries(next) as Fields };
 }
 
@@ -127,8 +150,15 @@ function nextPatch(version: string): string {
   return version.replace(/\d+$/, (patch) => String(Number(patch) + 1));
 }
 
+function resizedWorker(spec: Fields): Fields {
+  return isControlPlane(spec) ? spec : resized(spec);
+}
+
+function resizedMember(spec: Fields): Fields {
+  return isControlPlane(spec) ? resized(spec) : spec;
+}
+
 function resized(spec: Fields): Fields {
-  if (isControlPlane(spec)) return spec;
   return withProviderFields(spec, {
     size: providerValue(spec)["size"] === "large" ? "medium" : "large",
   });

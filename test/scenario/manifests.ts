@@ -15,12 +15,22 @@ export interface MachineWish {
   readonly controlPlane?: boolean;
 }
 
+/** A MachineDeployment; its fields as a user writes them. */
+export interface DeploymentWish {
+  readonly replicas: number;
+  readonly maxSurge?: number | string;
+  readonly maxUnavailable?: number | string;
+  readonly progressDeadlineSeconds?: number;
+  readonly template?: MachineWish;
+}
+
 export interface ClusterWish {
   readonly name?: string;
   readonly annotations?: Record<string, string>;
   readonly machineQuota?: number;
   readonly networkCidr?: string;
   readonly machines: Readonly<Record<string, MachineWish>>;
+  readonly deployments?: Readonly<Record<string, DeploymentWish>>;
 }
 
 /** The stack of a cluster that `writeManifests` writes without a name. */
@@ -32,7 +42,10 @@ export function writeManifests(folder: string, wish: ClusterWish): void {
   const machines = Object.entries(wish.machines).map(([machine, one]) =>
     machineObject(machine, name, one),
   );
-  const documents = [clusterObject(name, wish), ...machines];
+  const deployments = Object.entries(wish.deployments ?? {}).map(([deployment, one]) =>
+    deploymentObject(deployment, name, one),
+  );
+  const documents = [clusterObject(name, wish), ...machines, ...deployments];
   writeFileSync(join(folder, "cluster.yaml"), documents.map((one) => stringify(one)).join("---\n"));
 }
 
@@ -61,16 +74,33 @@ function clusterObject(name: string, { annotations, machineQuota, networkCidr }:
 }
 
 function machineObject(name: string, cluster: string, wish: MachineWish) {
-  const { kubelet = "1.34.2", controlPlane = false, ...host } = wish;
   return {
     apiVersion: clusterApi,
     kind: "Machine",
     metadata: { name, labels: { "cluster.k8s.io/cluster-name": cluster } },
+    spec: machineSpec(wish),
+  };
+}
+
+function deploymentObject(name: string, cluster: string, wish: DeploymentWish) {
+  const { replicas, maxSurge, maxUnavailable, progressDeadlineSeconds, template = {} } = wish;
+  return {
+    apiVersion: clusterApi,
+    kind: "MachineDeployment",
+    metadata: { name, labels: { "cluster.k8s.io/cluster-name": cluster } },
     spec: {
-      versions: { kubelet, ...(controlPlane && { controlPlane: kubelet }) },
-      providerSpec: {
-        value: { apiVersion: localApi, kind: "LocalMachineProviderSpec", ...host },
-      },
+      replicas,
+      selector: { matchLabels: { set: name } },
+      strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge, maxUnavailable } },
+      progressDeadlineSeconds,
+      template: { metadata: { labels: { set: name } }, spec: machineSpec(template) },
     },
+  };
+}
+
+function machineSpec({ kubelet = "1.34.2", controlPlane = false, ...host }: MachineWish) {
+  return {
+    versions: { kubelet, ...(controlPlane && { controlPlane: kubelet }) },
+    providerSpec: { value: { apiVersion: localApi, kind: "LocalMachineProviderSpec", ...host } },
   };
 }

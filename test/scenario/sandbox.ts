@@ -299,6 +299,7 @@ export interface PlanDocument {
   readonly empty: boolean;
   readonly transaction: { readonly number: number; readonly clusterUid: string };
   readonly steps: readonly { readonly kind: string; readonly key: string }[];
+  readonly waves: readonly { readonly keys: readonly string[]; readonly reason: string }[];
   readonly resources: readonly {
     readonly kind: string;
     readonly name: string;
