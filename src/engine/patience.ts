@@ -51,7 +51,13 @@ export class Patience {
         "capstan status shows what they do; spec.progressDeadlineSeconds gives them longer",
       );
     }
-    if (nowMs <= Math.min(sinceMs + timeoutMs, deadlineAtMs)) return;
+    if (nowMs > deadlineAtMs) {
+      throw deadlineError(
+        `not ready by the transaction's deadline: ${missing.join(", ")}`,
+        "capstan status shows what they do; --deadline gives the whole change longer",
+      );
+    }
+    if (nowMs <= sinceMs + timeoutMs) return;
     throw deadlineError(
       `not ready after ${timeoutMs / 1000} s: ${missing.join(", ")}`,
       "capstan status shows what they do; --timeout gives them longer",

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { templateJudge } from "../../src/compile/compile.js";
-import { type ExpandedMachine, expandMachines } from "../../src/sets/expand.js";
+import {
+  type ExpandedMachine,
+  expandMachines,
+  type RecordedMachine,
+} from "../../src/sets/expand.js";
 import {
   cluster,
   desiredOf,
@@ -12,7 +16,7 @@ import {
 } from "../support/manifests.js";
 
 /** Expands objects, given the machines of an earlier expansion. */
-function expand(objects: readonly Manifest[], recorded: readonly ExpandedMachine[] = []) {
+function expand(objects: readonly Manifest[], recorded: readonly RecordedMachine[] = []) {
   const desired = desiredOf([cluster(), ...objects]);
   return expandMachines(desired, recorded, templateJudge(localProvider(), desired.cluster));
 }
@@ -150,5 +154,112 @@ describe("a changed template", () => {
       "web-00000000-0",
       "web-00000000-1",
     ]);
+  });
+});
+
+describe("a MachineSet that has too many machines", () => {
+  const three = expand([machineSet("db", 3)]);
+  const shrunk = (
+    changed: (machine: ExpandedMachine, index: number) => Partial<RecordedMachine>,
+    spec: object = {},
+    annotations: object = {},
+  ) => {
+    const [set] = [machineSet("db", 1)] as [{ metadata: object; spec: object }];
+    const wanted = {
+      ...set,
+      metadata: { ...set.metadata, annotations },
+      spec: { ...set.spec, ...spec },
+    };
+    const recorded = three.map((one, index) => ({ ...one, ...changed(one, index) }));
+    return namesOf(expand([wanted], recorded));
+  };
+  const ages = (_: unknown, index: number) => ({ createdAtMs: [-20, -10, -30][index] ?? 0 });
+
+  it("deletes those whose hosts failed first", () => {
+    assert.deepEqual(
+      shrunk((_, index) => (index < 2 ? { lacks: "health" } : {})),
+      ["db-2"],
+    );
+  });
+
+  it("counts no machine without a host", () => {
+    assert.deepEqual(
+      shrunk((_, index) => (index === 0 ? { lacks: "host" } : {})),
+      ["db-1"],
+    );
+  });
+
+  it("deletes marked ones before others", () => {
+    const marks = { "cluster.k8s.io/delete-machine": "db-0, db-1" };
+    assert.deepEqual(
+      shrunk(() => ({}), {}, marks),
+      ["db-2"],
+    );
+  });
+
+  it("follows its deletePolicy", () => {
+    assert.deepEqual(shrunk(ages, { deletePolicy: "Oldest" }), ["db-1"]);
+    assert.deepEqual(shrunk(ages, { deletePolicy: "Newest" }), ["db-2"]);
+    assert.deepEqual(shrunk(ages, { deletePolicy: "Random" }), ["db-0"]);
+  });
+});
+
+describe("a MachineDeployment that does not roll", () => {
+  const deployment = (replicas: number, shape: object, spec: object) => {
+    const plain = machineDeployment("web", replicas, shape) as { spec: object };
+    return { ...plain, spec: { ...plain.spec, ...spec } };
+  };
+  const onDelete = { strategy: { type: "OnDelete" } };
+  const small = expand([machineDeployment("web", 3, { size: "small" })]);
+
+  it("leaves machines as they are OnDelete, and gives new ones the new template", () => {
+    const after = expand([deployment(4, { size: "large" }, onDelete)], small);
+    assert.deepEqual(sizesOf(after), ["small", "small", "small", "large"]);
+  });
+
+  it("puts the new template in the place of what a user deleted", () => {
+    const [gone, ...rest] = small;
+    assert.ok(gone !== undefined);
+    const recorded = [{ ...gone, lacks: "host" as const }, ...rest];
+    const after = expand([deployment(3, { size: "large" }, onDelete)], recorded);
+    assert.deepEqual(sizesOf(after), ["small", "small", "large"]);
+    assert.deepEqual(sizesOf(expand([deployment(3, { size: "large" }, onDelete)], after)), [
+      "small",
+      "small",
+      "large",
+    ]);
+  });
+
+  it("keeps a change in place from machines that are there, too", () => {
+    const before = expand([machineDeployment("web", 2, { diskGib: 20 })]);
+    const after = expand([deployment(3, { diskGib: 40 }, onDelete)], before);
+    assert.deepEqual(
+      after.map(({ spec }) => spec.providerSpec.value?.["diskGib" as never]),
+      [20, 20, 40],
+    );
+  });
+
+  it("only scales while it is paused, with the template that runs", () => {
+    const paused = { paused: true };
+    assert.deepEqual(sizesOf(expand([deployment(5, { size: "large" }, paused)], small)), [
+      "small",
+      "small",
+      "small",
+      "small",
+      "small",
+    ]);
+    assert.deepEqual(expand([deployment(2, {}, paused)]), []);
+  });
+
+  it("spreads its scaling over the sets that a rollout was paused between", () => {
+    const large = expand([machineDeployment("web", 3, { size: "large" })], small);
+    const between = [...small, ...large.slice(0, 1)];
+    const after = expand([deployment(7, { size: "large" }, { paused: true })], between);
+    assert.deepEqual(
+      sizesOf(after).filter((size) => size === "small").length,
+      6,
+      "8 with surge, in proportion 3 to 1",
+    );
+    assert.equal(after.length, 8);
   });
 });
