@@ -3,9 +3,8 @@ import { Availability } from "../../src/engine/availability.js";
 import type { Look } from "../../src/engine/look.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import type { Observed } from "../../src/provider/port.js";
-import { machine, machineDeployment } from "../support/manifests.js";
+import { cluster, machine, machineDeployment } from "../support/manifests.js";
 import { targetOf } from "../support/recorded-history.js";
-import { cluster } from "../support/manifests.js";
 
 const deployment = machineDeployment("web", 1) as { spec: object };
 const target = targetOf([
