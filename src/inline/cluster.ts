@@ -18,7 +18,6 @@ import { readSources } from "../manifest/files.js";
 import { defaultDeadlineMs } from "../plan/deadline.js";
 import { makePlan, type Plan } from "../plan/plan.js";
 import type { Sighting, Sightings } from "../plan/step.js";
-import { planSummary } from "../plan/tree.js";
 import { recordedSpec } from "../plan/target.js";
 import { systemClock } from "../provider/clock.js";
 import type { InfrastructureProvider } from "../provider/port.js";
@@ -27,6 +26,7 @@ import { revisionPayload, transactionPayload } from "../transaction/payloads.js"
 import { exportStack } from "./export.js";
 import { refuseInline } from "./refuse.js";
 import { registerNodes } from "./register.js";
+import { inlineNotes } from "./told.js";
 
 export interface ClusterOptions {
   /**
@@ -74,7 +74,7 @@ async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs>
     const state = parseExport(await exportStack(getStack(), root), getStack());
     refuseImmutable(desired, state, positionOf);
     const plan = await planInline(desired, provider, state);
-    if (!plan.empty) await log.info(planSummary(plan));
+    for (const note of inlineNotes(plan)) await log.info(note);
     const program = programOf(
       plan,
       state,

@@ -54,6 +54,17 @@ export function refuseInline(plan: Plan, state: StackState, stale: readonly stri
       `run ${command}`,
     );
   }
+  const together = changedMembers(plan);
+  if (together.length > 0) {
+    const names = together.join(", ");
+    throw open(plan, `control-plane machines ${names} change one at a time`, `run ${command}`);
+  }
+}
+
+/** In one go they would all be changed at once, and etcd would lose its majority. */
+function changedMembers({ machines }: Plan): string[] {
+  const changed = machines.filter(({ controlPlane, kind }) => controlPlane && kind === "update");
+  return changed.length > 1 ? changed.map(({ machine }) => machine) : [];
 }
 
 function open(plan: Plan, cause: string, hint: string): CapstanError {

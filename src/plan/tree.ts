@@ -68,20 +68,23 @@ export function planTree(plan: Shown): TreeLine[] {
 /** The sentence under the tree. Counts hosts and infrastructure alike. Pure. */
 export function planSummary(plan: Plan): string {
   if (plan.empty) return "No changes: objects, state and cloud agree.";
-  const count = (kind: "create" | "update" | "delete") =>
-    plan.steps.filter((step) => step.kind === kind).length;
+  const counts = planCounts(plan);
+  if (counts !== "") return `Plan: ${counts}; ${wavesText(plan)}`;
+  return plan.resumes
+    ? "Plan: nothing to change; an earlier transaction is to be committed"
+    : "Plan: no resource changes; the objects are recorded";
+}
+
+/** "2 to create, 1 to delete"; empty when no resource changes. Pure. */
+export function planCounts(plan: Plan): string {
+  const count = (kind: Step["kind"]) => plan.steps.filter((step) => step.kind === kind).length;
   const parts = [
     [count("create"), "to create"],
     [count("update"), "to update in place"],
     [count("delete") + plan.abandoned.length, "to delete"],
   ] as const;
-  const some = parts.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`);
-  if (some.length === 0) {
-    return plan.resumes
-      ? "Plan: nothing to change; an earlier transaction is to be committed"
-      : "Plan: no resource changes; the objects are recorded";
-  }
-  return `Plan: ${some.join(", ")}; ${wavesText(plan)}`;
+  const some = parts.filter(([number]) => number > 0);
+  return some.map(([number, what]) => `${number} ${what}`).join(", ");
 }
 
 /** What a plan changes, in short, for history. Pure. */

@@ -88,7 +88,7 @@ describe("the package in an ordinary Pulumi project", function () {
 
     await pulumi("stack", "init", "dev");
     const preview = await pulumi("preview");
-    assert.match(preview, /Plan: 4 to create; 2 waves/);
+    assert.match(preview, /Plan: 4 to create; all that is new first/);
     assert.deepEqual(existsSync(cloud) ? readCloud(cloud) : [], []);
 
     await pulumi("up", "--yes", "--skip-preview");

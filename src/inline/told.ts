@@ -1,0 +1,49 @@
+import type { MachineDeploymentObject } from "../api/types.js";
+import type { Plan } from "../plan/plan.js";
+import { planCounts } from "../plan/tree.js";
+import { isRollingUpdate, maxSurgeOf, maxUnavailableOf } from "../sets/fenceposts.js";
+
+/** What a plain `pulumi up` says about a plan: it carries it out in one go, whatever its waves are. Pure. */
+export function inlineNotes(plan: Plan): string[] {
+  if (plan.empty) return [];
+  const counts = planCounts(plan);
+  const order =
+    counts === "" ? "nothing to change" : `${counts}; all that is new first, deletions last`;
+  const stage = plan.stage === undefined ? [] : [plan.stage];
+  return [
+    `Plan: ${order}`,
+    ...plan.target.objects.flatMap((object) =>
+      object.kind === "MachineDeployment" ? crowdingOf(object, plan) : [],
+    ),
+    ...stage.map(
+      ({ reason, later }) =>
+        `This is stage 1 of ${later.length + 1}: ${reason}; the same command again goes on`,
+    ),
+  ];
+}
+
+/** Where one go is more than the bounds of a deployment allow at once. */
+function crowdingOf({ metadata, spec }: MachineDeploymentObject, plan: Plan): string[] {
+  if (!isRollingUpdate(spec) || plan.fromRevision === 0) return [];
+  const isOurs = (one: { readonly owner?: { readonly machineDeployment?: string } }) =>
+    one.owner?.machineDeployment === metadata.name;
+  const wanted = plan.target.machines.filter(isOurs);
+  const hosts = wanted.length + plan.leaving.filter(isOurs).length;
+  const changed = new Set(plan.steps.flatMap(({ kind, key }) => (kind === "update" ? [key] : [])));
+  const inPlace = wanted.filter(({ host }) => changed.has(host)).length;
+  const most = wanted.length + maxSurgeOf(spec);
+  const atOnce = Math.max(1, maxUnavailableOf(spec));
+  const instead = "capstan up goes in waves";
+  return [
+    ...(hosts > most && hosts > wanted.length
+      ? [
+          `MachineDeployment ${metadata.name} will have ${hosts} hosts for a while, ${most} are allowed; ${instead}`,
+        ]
+      : []),
+    ...(inPlace > atOnce
+      ? [
+          `MachineDeployment ${metadata.name}: ${inPlace} machines change at once, ${atOnce} may; ${instead}`,
+        ]
+      : []),
+  ];
+}
