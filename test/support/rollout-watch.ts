@@ -60,7 +60,9 @@ export class RolloutWatch {
     this.bounds = new Map(
       target.objects.flatMap((object) => {
         if (object.kind !== "MachineDeployment") return [];
-        const { replicas, strategy } = object.spec;
+        const { replicas, strategy, template } = object.spec;
+        // Members follow etcd's arithmetic, whoever wants them.
+        if (template.spec.versions?.controlPlane !== undefined) return [];
         const before = this.ofDeployment(alive, object.metadata.name).length;
         return [[object.metadata.name, boundsOf(replicas, strategy?.rollingUpdate ?? {}, before)]];
       }),
