@@ -26,8 +26,10 @@ const member: fc.Arbitrary<MachineShape> = fc.record({
   controlPlane: fc.constantFrom("1.34.2", "1.34.2", "1.34.3", "1.35.0"),
 });
 
+const memberCount = fc.constantFrom(1, 3, 3, 3, 5);
+
 const members = fc
-  .tuple(fc.constantFrom(1, 3, 3, 3, 5), member)
+  .tuple(memberCount, member)
   .map(([count, shape]) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`cp-${index}`, shape])),
   );
@@ -35,21 +37,36 @@ const members = fc
 const deployment = (most: number) =>
   fc.record({ replicas: fc.nat({ max: most }), template, rolling });
 
+const workers = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ web: deployment(8) }) },
+  { weight: 1, arbitrary: fc.record({ web: deployment(4), batch: deployment(3) }) },
+);
+
+/** Members that users wrote, or those of a MachineDeployment. */
+const parts: fc.Arbitrary<Pick<Fleet, "machines" | "deployments">> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ machines: members, deployments: workers }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      machines: fc.constant({}),
+      deployments: fc.record({
+        masters: fc.record({ replicas: memberCount, template: member, rolling }),
+        web: deployment(4),
+      }),
+    }),
+  },
+);
+
 /** Control planes of one, three and five members beside deployments with bounds of all kinds. */
-export const rolloutFleets: fc.Arbitrary<Fleet> = fc.record({
-  cluster: fc.record({
-    cidr: fc.oneof(
+export const rolloutFleets: fc.Arbitrary<Fleet> = fc
+  .tuple(
+    fc.oneof(
       { weight: 8, arbitrary: fc.constant("10.0.0.0/16") },
       { weight: 1, arbitrary: fc.constant("10.1.0.0/16") },
     ),
-  }),
-  machines: members,
-  sets: fc.constant({}),
-  deployments: fc.oneof(
-    { weight: 4, arbitrary: fc.record({ web: deployment(8) }) },
-    { weight: 1, arbitrary: fc.record({ web: deployment(4), batch: deployment(3) }) },
-  ),
-});
+    parts,
+  )
+  .map(([cidr, some]) => ({ cluster: { cidr }, sets: {}, ...some }));
 
 const commands: fc.Arbitrary<Command> = fc.record(
   {

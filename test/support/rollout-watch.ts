@@ -29,7 +29,8 @@ const hostKind = "LocalHost";
 export class RolloutWatch {
   readonly violations: string[] = [];
   private bounds = new Map<string, Bounds>();
-  private members: readonly string[] = [];
+  /** Names of all machines that ever were control-plane members: a machine keeps its role. */
+  private readonly members = new Set<string>();
   private isFirst = true;
   private readonly condemned = new Set<string>();
   /** Hosts that did not serve before, and that nobody waits for as long as they are left alone. */
@@ -54,13 +55,13 @@ export class RolloutWatch {
     this.changedMembers = new Set();
     const down = alive.filter(({ phase }) => phase !== "ready").map(({ id }) => id);
     this.excused = new Set(transaction.direction === "back" ? down : []);
-    this.members = target.machines
-      .filter(({ controlPlane }) => controlPlane)
-      .map(({ name }) => name);
+    for (const { name, controlPlane } of target.machines) if (controlPlane) this.members.add(name);
     this.bounds = new Map(
       target.objects.flatMap((object) => {
         if (object.kind !== "MachineDeployment") return [];
-        const { replicas, strategy } = object.spec;
+        const { replicas, strategy, template } = object.spec;
+        // Members follow etcd's arithmetic, whoever wants them.
+        if (template.spec.versions?.controlPlane !== undefined) return [];
         const before = this.ofDeployment(alive, object.metadata.name).length;
         return [[object.metadata.name, boundsOf(replicas, strategy?.rollingUpdate ?? {}, before)]];
       }),
@@ -90,8 +91,9 @@ export class RolloutWatch {
 
   /** Etcd's majority, and one change after the other. Two members or one cannot keep any. */
   private holdMembers({ call, before, after }: CloudChange): void {
-    const isOurs = ({ who }: Observed) => this.members.some((name) => isHostOf(name, who.name));
-    const [had, has] = [before.filter(isOurs), after.filter(isOurs)];
+    const isMember = ({ id, who }: Observed) =>
+      this.members.has(machineOf(who.name)) && !this.condemned.has(id);
+    const [had, has] = [before.filter(isMember), after.filter(isMember)];
     const about = [...had, ...has].find(({ id }) => id === call.id);
     if (about === undefined || this.isFirst) return;
     const [served, serve] = [this.serving(had, call), this.serving(has, call)];
@@ -160,8 +162,8 @@ function scaled(bound: number | string, of: number, round: (exact: number) => nu
   return typeof bound === "number" ? bound : round((Number.parseInt(bound, 10) * of) / 100);
 }
 
-function isHostOf(machine: string, host: string): boolean {
-  return host.startsWith(`${machine}-`) && /^-[0-9a-f]{8}-\d+$/.test(host.slice(machine.length));
+function machineOf(host: string): string {
+  return host.replace(/-[0-9a-f]{8}-\d+$/, "");
 }
 
 function told({ call, key, pass }: CloudCall): string {
