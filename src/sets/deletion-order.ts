@@ -51,6 +51,7 @@ const ageScaleSeconds = 864_000;
  */
 export function selectForDeletion<M extends DeletionCandidate>(request: DeletionRequest<M>): M[] {
   const { profile, count, machines, ties } = request;
+  if (count <= 0) return [];
   const priority = profile === "modern" ? priorityModern : priorityV1alpha1;
   const ranked = machines.map((machine) => ({ machine, rank: priority(machine, request) }));
   const unavailableFirst = (machine: M) =>
@@ -62,7 +63,7 @@ export function selectForDeletion<M extends DeletionCandidate>(request: Deletion
         unavailableFirst(left.machine) - unavailableFirst(right.machine) ||
         (ties === "asGiven" ? 0 : byName(left.machine.name, right.machine.name)),
     )
-    .slice(0, Math.max(count, 0))
+    .slice(0, count)
     .map(({ machine }) => machine);
 }
 

@@ -1,8 +1,8 @@
 import type { NodeKey } from "../../graph/graph.js";
+import type { MachineOwner } from "../../sets/expand.js";
 import type { LeavingHost } from "../leaving.js";
 import type { Plan } from "../plan.js";
 import type { Step } from "../step.js";
-import type { TargetMachine } from "../target.js";
 
 /** How far a transaction has come. */
 export interface Progress {
@@ -26,9 +26,13 @@ export type Round =
 export const settled: Round = { kind: "settled" };
 
 /** A machine of the target with its host as it is now. */
-export interface WantedHost extends TargetMachine {
+export interface WantedHost {
+  readonly name: string;
+  readonly host: NodeKey;
+  readonly controlPlane: boolean;
+  readonly owner: MachineOwner | undefined;
   /** It is to be made, or changed in place; else it is as it shall be. */
-  readonly open?: "create" | "update";
+  readonly open: "create" | "update" | undefined;
   readonly available: boolean;
 }
 
@@ -46,26 +50,38 @@ export interface Fleet {
   readonly isFirst: boolean;
 }
 
-/** Pure. */
+/** Pure. Asked thousands of times for the waves of a great plan, so what stays is worked out once. */
 export function fleetOf(plan: Plan, { applied, available }: Progress): Fleet {
-  const open = plan.steps.filter(({ key }) => !applied.has(key));
-  const kinds = new Map(open.map(({ kind, key }) => [key, kind]));
+  const kinds = kindsOf(plan);
+  const kindOf = (key: NodeKey) => (applied.has(key) ? undefined : kinds.get(key));
   return {
-    open,
-    hosts: plan.target.machines.map((machine): WantedHost => {
-      const kind = kinds.get(machine.host);
+    open: plan.steps.filter(({ key }) => !applied.has(key)),
+    hosts: plan.target.machines.map(({ name, host, controlPlane, owner }) => {
+      const kind = kindOf(host);
+      const open = kind === "delete" ? undefined : kind;
+      // One that is still to be made does not serve, whatever is expected of it.
       return {
-        ...machine,
-        ...((kind === "create" || kind === "update") && { open: kind }),
-        // One that is still to be made does not serve, whatever is expected of it.
-        available: kind !== "create" && available.has(machine.host),
+        name,
+        host,
+        controlPlane,
+        owner,
+        open,
+        available: open !== "create" && available.has(host),
       };
     }),
     leaving: plan.leaving
-      .filter(({ host }) => kinds.get(host) === "delete")
+      .filter(({ host }) => kindOf(host) === "delete")
       .map((one) => ({ ...one, available: !one.failed && available.has(one.host) })),
     isFirst: plan.fromRevision === 0,
   };
+}
+
+const kindsKnown = new WeakMap<Plan, ReadonlyMap<NodeKey, Step["kind"]>>();
+
+function kindsOf(plan: Plan): ReadonlyMap<NodeKey, Step["kind"]> {
+  const kinds = kindsKnown.get(plan) ?? new Map(plan.steps.map(({ key, kind }) => [key, kind]));
+  kindsKnown.set(plan, kinds);
+  return kinds;
 }
 
 /** Hosts of the target that exist, are as they shall be, and are not available yet. Pure. */
