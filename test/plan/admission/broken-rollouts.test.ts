@@ -71,7 +71,7 @@ const defects: readonly Defect[] = [
   },
   {
     name: "other waves than those of the plan",
-    edits: [{ find: 'kind !== "create" && available.has', replace: "available.has" }],
+    edits: [{ find: 'open !== "create" && available.has', replace: "available.has" }],
     want: /^law 7: waves: shown /,
   },
 ];
