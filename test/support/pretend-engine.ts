@@ -185,7 +185,7 @@ export class PretendEngine {
   /** Whoever asked has seen this plan: what is done from now on is held against it. */
   private show(plan: Plan): void {
     this.cloud.watch.show(plan);
-    this.cloud.rollouts.begin(plan, this.alive(), this.prior);
+    this.cloud.rollouts.begin(plan, this.alive());
   }
 
   /** Runs a command in a process of its own, until it ends or is killed. */

@@ -1,6 +1,5 @@
-import { nodeKey } from "../../src/graph/graph.js";
+import type { NodeKey } from "../../src/graph/graph.js";
 import type { Plan } from "../../src/plan/plan.js";
-import type { PriorState } from "../../src/plan/target.js";
 import type { Observed } from "../../src/provider/port.js";
 import type { CloudCall } from "./law-watch.js";
 
@@ -32,7 +31,7 @@ export class RolloutWatch {
   /** Names of all machines that ever were control-plane members: a machine keeps its role. */
   private readonly members = new Set<string>();
   private isFirst = true;
-  private readonly condemned = new Set<string>();
+  private created: ReadonlySet<NodeKey> = new Set();
   /** Hosts that did not serve before, and that nobody waits for as long as they are left alone. */
   private excused = new Set<string>();
   /** Members that were made or changed since the plan was shown. */
@@ -41,16 +40,8 @@ export class RolloutWatch {
   private memberOfPass: Pick<CloudCall, "id" | "pass"> = { id: "", pass: 0 };
 
   /** From now on this plan is carried out. */
-  begin(
-    { target, transaction, fromRevision }: Plan,
-    alive: readonly Observed[],
-    prior: PriorState,
-  ): void {
-    this.condemn(prior, alive);
-    const wanted = new Set(target.machines.map(({ host }) => host));
-    for (const { id, who } of alive) {
-      if (wanted.has(nodeKey(who.kind, who.name))) this.condemned.delete(id);
-    }
+  begin({ target, transaction, fromRevision, steps }: Plan, alive: readonly Observed[]): void {
+    this.created = new Set(steps.flatMap(({ kind, key }) => (kind === "create" ? [key] : [])));
     this.isFirst = fromRevision === 0;
     this.changedMembers = new Set();
     const down = alive.filter(({ phase }) => phase !== "ready").map(({ id }) => id);
@@ -62,23 +53,24 @@ export class RolloutWatch {
         const { replicas, strategy, template } = object.spec;
         // Members follow etcd's arithmetic, whoever wants them.
         if (template.spec.versions?.controlPlane !== undefined) return [];
-        const before = this.ofDeployment(alive, object.metadata.name).length;
+        const before = ofDeployment(alive, object.metadata.name).length;
         return [[object.metadata.name, boundsOf(replicas, strategy?.rollingUpdate ?? {}, before)]];
       }),
     );
   }
 
-  /** What recovery takes away nobody has ever relied on: it is in no record. */
+  /** On what recovery takes away, or a creation finds and changes, nobody relied: it was in no record. */
   happened(change: CloudChange): void {
-    const { key, during } = change.call;
-    if (!key.startsWith(`${hostKind}/`) || during === "recovery") return;
+    const { call, key, during } = change.call;
+    const isFound = call === "update" && this.created.has(key);
+    if (!key.startsWith(`${hostKind}/`) || during === "recovery" || isFound) return;
     for (const [name, bounds] of this.bounds) this.holdTo(name, bounds, change);
     this.holdMembers(change);
     this.excused.delete(change.call.id);
   }
 
   private holdTo(name: string, bounds: Bounds, { call, before, after }: CloudChange): void {
-    const [had, has] = [this.ofDeployment(before, name), this.ofDeployment(after, name)];
+    const [had, has] = [ofDeployment(before, name), ofDeployment(after, name)];
     if (has.length > had.length && has.length > bounds.most) {
       this.blame(`${has.length} hosts of ${name} after ${told(call)}, at most ${bounds.most}`);
     }
@@ -91,8 +83,7 @@ export class RolloutWatch {
 
   /** Etcd's majority, and one change after the other. Two members or one cannot keep any. */
   private holdMembers({ call, before, after }: CloudChange): void {
-    const isMember = ({ id, who }: Observed) =>
-      this.members.has(machineOf(who.name)) && !this.condemned.has(id);
+    const isMember = ({ who }: Observed) => this.members.has(machineOf(who.name));
     const [had, has] = [before.filter(isMember), after.filter(isMember)];
     const about = [...had, ...has].find(({ id }) => id === call.id);
     if (about === undefined || this.isFirst) return;
@@ -113,20 +104,6 @@ export class RolloutWatch {
       this.blame(`${told(call)}, after another member in the same pass`);
     }
     if (call.call !== "delete") this.changedMembers.add(call.id);
-  }
-
-  /** What a commit has left to be deleted nobody counts any more, unless it is wanted again. */
-  private condemn({ transaction, revision }: PriorState, alive: readonly Observed[]): void {
-    if (revision === undefined || transaction?.number !== revision.number) return;
-    const kept = new Set(revision.target.machines.map(({ host }) => host));
-    for (const { id, who } of alive) {
-      if (!kept.has(nodeKey(who.kind, who.name))) this.condemned.add(id);
-    }
-  }
-
-  private ofDeployment(hosts: readonly Observed[], name: string): Observed[] {
-    const pattern = new RegExp(`^${name}-[0-9a-f]{8}-`);
-    return hosts.filter(({ id, who }) => pattern.test(who.name) && !this.condemned.has(id));
   }
 
   private serving(hosts: readonly Observed[], { id: changed }: CloudCall): number {
@@ -160,6 +137,11 @@ function boundsOf(
 
 function scaled(bound: number | string, of: number, round: (exact: number) => number): number {
   return typeof bound === "number" ? bound : round((Number.parseInt(bound, 10) * of) / 100);
+}
+
+function ofDeployment(hosts: readonly Observed[], name: string): Observed[] {
+  const pattern = new RegExp(`^${name}-[0-9a-f]{8}-`);
+  return hosts.filter(({ who }) => pattern.test(who.name));
 }
 
 function machineOf(host: string): string {
