@@ -50,17 +50,9 @@ export function leavingHosts(
 /** Every machine that the records speak of, by name: oldest knowledge first, newest counts. Pure. */
 export function knownMachines({ transaction, revision }: PriorState): Map<string, TargetMachine> {
   const known = [
-    ...(supersededBy(revision)?.machines ?? []),
     ...(revision?.target.machines ?? []),
     ...(transaction?.former ?? []),
     ...(transaction?.target.machines ?? []),
   ];
   return new Map(known.map((machine) => [machine.name, machine]));
-}
-
-/** Where the last commit came from: its deletions may still be owed. */
-function supersededBy(revision: PriorState["revision"]): Target | undefined {
-  return revision?.history.findLast(
-    ({ number, target }) => number !== revision.number && target !== undefined,
-  )?.target;
 }
