@@ -30,7 +30,7 @@ export function leavingHosts(
 ): LeavingHost[] {
   const wanted = target.machines.map((machine) => [machine.name, machine] as const);
   // As it will be known once the target is recorded: then the plan is made again, and is the same.
-  const machines = new Map([...knownMachines(prior), ...wanted]);
+  const machines = new Map([...everKnownMachines(prior), ...wanted]);
   const serving = new Set(prior.revision?.target.machines.map(({ host }) => host));
   return cloudResources(prior).flatMap(({ key, parent }): LeavingHost[] => {
     const sighting = sightings.get(key);
@@ -52,7 +52,6 @@ export function leavingHosts(
 /** Every machine that the records speak of, by name: oldest knowledge first, newest counts. Pure. */
 export function knownMachines({ transaction, revision }: PriorState): Map<string, TargetMachine> {
   const known = [
-    ...(supersededBy(revision)?.machines ?? []),
     ...(revision?.target.machines ?? []),
     ...(transaction?.former ?? []),
     ...(transaction?.target.machines ?? []),
@@ -60,9 +59,12 @@ export function knownMachines({ transaction, revision }: PriorState): Map<string
   return new Map(known.map((machine) => [machine.name, machine]));
 }
 
-/** Where the last commit came from: its deletions may still be owed. */
-function supersededBy(revision: PriorState["revision"]): Target | undefined {
-  return revision?.history.findLast(
+/** Those and the machines that the last commit left behind: their deletion may still be owed. Pure. */
+export function everKnownMachines(prior: PriorState): Map<string, TargetMachine> {
+  const { revision } = prior;
+  const superseded = revision?.history.findLast(
     ({ number, target }) => number !== revision.number && target !== undefined,
   )?.target;
+  const left = (superseded?.machines ?? []).map((machine) => [machine.name, machine] as const);
+  return new Map([...left, ...knownMachines(prior)]);
 }

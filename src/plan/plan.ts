@@ -14,7 +14,7 @@ import { crossedBy, crossingHosts, refuseTakingBack } from "./crossing.js";
 import { entryOf } from "./history.js";
 import { decideHost, type HostDecision, machineKey, spendIncarnations } from "./hosts.js";
 import { type InfrastructureDecision, planInfrastructure } from "./infrastructure.js";
-import { knownMachines, type LeavingHost, leavingHosts } from "./leaving.js";
+import { everKnownMachines, type LeavingHost, leavingHosts } from "./leaving.js";
 import type { Sightings, Step } from "./step.js";
 import {
   type ChangeSummary,
@@ -252,7 +252,7 @@ function assemble(
 /** The Revision stays as it is until the commit: what it describes need not be told again. */
 function formerMachines(prior: PriorState, leaving: readonly LeavingHost[]): TargetMachine[] {
   const committed = new Set(prior.revision?.target.machines.map(({ name }) => name));
-  const known = knownMachines(prior);
+  const known = everKnownMachines(prior);
   const names = new Set(leaving.map(({ machine }) => machine));
   return [...names].filter((name) => !committed.has(name)).flatMap((name) => known.get(name) ?? []);
 }
