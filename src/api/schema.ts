@@ -353,7 +353,8 @@ export const schemas = {
           progressDeadlineSeconds: Type.Integer({
             minimum: 0,
             default: 600,
-            description: "Seconds without progress after which a rollout counts as failed; 0 for no limit.",
+            description:
+              "Seconds without progress after which a rollout counts as failed; 0 for no limit.",
           }),
         },
         "What is wanted of the deployment.",
