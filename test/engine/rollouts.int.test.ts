@@ -54,6 +54,36 @@ describe("a rolling update of a hundred machines", function () {
   });
 });
 
+describe("a rolling update of a deployment with minReadySeconds", function () {
+  this.timeout(60_000);
+  const pair = (size: "small" | "medium"): ClusterWish => ({
+    machines: { "cp-0": { controlPlane: true } },
+    deployments: { web: { replicas: 2, minReadySeconds: 1, template: { size, joinMs: 100 } } },
+  });
+  let sandbox: Sandbox;
+
+  copyForEachTest(pair("small"), (copy) => {
+    sandbox = copy;
+  });
+
+  it("lets old hosts go only when the new ones have been ready for that long", async () => {
+    sandbox.write(pair("medium"));
+    const begin = sandbox.ledgerEnd();
+    await sandbox.up();
+    const entries = rostersAfter(sandbox.cloudFile, begin).filter(({ name }) =>
+      name.startsWith("web-"),
+    );
+    const made = entries.filter(({ call }) => call === "join");
+    const gone = entries.filter(({ call }) => call === "terminate");
+    assert.deepEqual([made.length, gone.length], [2, 2]);
+    for (const [index, { name, atMs }] of gone.entries()) {
+      const sinceMs = atMs - (made[index]?.atMs ?? Infinity);
+      assert.ok(sinceMs >= 1_000, `${name} went ${sinceMs} ms after its successor was ready`);
+    }
+    await sandbox.plan(0);
+  });
+});
+
 describe("a control plane of three members that is replaced", function () {
   this.timeout(120_000);
   const member: MachineWish = { controlPlane: true, joinMs: 200 };

@@ -5,6 +5,8 @@ import { DatabaseSync } from "node:sqlite";
 /** Which hosts there are, and which of them serve, just after one entry of the cloud's ledger. */
 export interface Roster {
   readonly seq: number;
+  /** Milliseconds since the epoch. */
+  readonly atMs: number;
   readonly call: string;
   /** The host that the entry is about. */
   readonly name: string;
@@ -15,6 +17,7 @@ export interface Roster {
 
 interface HostEntry {
   readonly seq: number;
+  readonly atMs: number;
   readonly call: string;
   readonly effect: string;
   readonly name: string;
@@ -25,9 +28,10 @@ interface HostEntry {
 export function rostersOf(file: string): Roster[] {
   const alive = new Set<string>();
   const serving = new Set<string>();
-  return hostEntries(file).map(({ seq, call, name, ...rest }) => {
-    apply({ seq, call, name, ...rest }, alive, serving);
-    return { seq, call, name, alive: new Set(alive), serving: new Set(serving) };
+  return hostEntries(file).map((entry) => {
+    apply(entry, alive, serving);
+    const { seq, atMs, call, name } = entry;
+    return { seq, atMs, call, name, alive: new Set(alive), serving: new Set(serving) };
   });
 }
 
@@ -69,7 +73,7 @@ function hostEntries(file: string): HostEntry[] {
   try {
     return database
       .prepare(
-        `SELECT seq, call, effect, name, detail FROM ledger
+        `SELECT seq, at_ms AS atMs, call, effect, name, detail FROM ledger
          WHERE kind = 'LocalHost' AND effect IN ('created', 'updated', 'terminated', 'running', 'ready', 'not ready')
          ORDER BY seq`,
       )

@@ -21,6 +21,7 @@ export interface DeploymentWish {
   readonly maxSurge?: number | string;
   readonly maxUnavailable?: number | string;
   readonly progressDeadlineSeconds?: number;
+  readonly minReadySeconds?: number;
   readonly template?: MachineWish;
 }
 
@@ -83,7 +84,7 @@ function machineObject(name: string, cluster: string, wish: MachineWish) {
 }
 
 function deploymentObject(name: string, cluster: string, wish: DeploymentWish) {
-  const { replicas, maxSurge, maxUnavailable, progressDeadlineSeconds, template = {} } = wish;
+  const { replicas, maxSurge, maxUnavailable, template = {}, ...seconds } = wish;
   return {
     apiVersion: clusterApi,
     kind: "MachineDeployment",
@@ -92,7 +93,7 @@ function deploymentObject(name: string, cluster: string, wish: DeploymentWish) {
       replicas,
       selector: { matchLabels: { set: name } },
       strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge, maxUnavailable } },
-      progressDeadlineSeconds,
+      ...seconds,
       template: { metadata: { labels: { set: name } }, spec: machineSpec(template) },
     },
   };
