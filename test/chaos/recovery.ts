@@ -64,7 +64,7 @@ export async function recover(
   { operation, recovery, isSecond }: Comeback,
 ): Promise<Recovered> {
   const leadsBack = recovery === "old" || recovery === "rollback";
-  if (leadsBack && (await isBeyond(sandbox, stack, operation))) {
+  if (leadsBack && isBeyond(sandbox, operation)) {
     return goForward(sandbox, stack, { operation, recovery, isSecond });
   }
   const progress = recovery === "rollback" ? await progressOf(sandbox, stack, operation) : "begun";
@@ -89,17 +89,13 @@ export async function recover(
 
 const refusedCode = 65;
 
-/**
- * Whether an operation that is not committed has brought a control plane to another minor version, as
- * the cloud shows it.
- */
-async function isBeyond(sandbox: Sandbox, stack: string, operation: Operation): Promise<boolean> {
+/** Whether an operation has brought a control plane to another minor version, as the cloud shows it. */
+function isBeyond(sandbox: Sandbox, operation: Operation): boolean {
   if (operation.crosses !== true) return false;
   const objects = operation.previous ?? [];
   const known = new Set(objects.map((one) => minorOf(machineSpecOf(one)?.["versions"])));
   const hosts = sandbox.alive().filter(({ spec }) => "controlPlane" in spec);
-  if (hosts.every(({ spec }) => known.has(minorOf(spec)))) return false;
-  return (await progressOf(sandbox, stack, operation)) === "begun";
+  return hosts.some(({ spec }) => !known.has(minorOf(spec)));
 }
 
 function minorOf(versions: unknown): string | undefined {
