@@ -56,7 +56,10 @@ export function failureOf(result: Failed, plan: Plan, next: FollowUp): CommandFa
     });
   };
   const open = `Transaction ${plan.transaction.number} of ${plan.cluster} stays open; what exists is recorded`;
-  const choices = `go on with ${next.again}, take it back with ${next.takeBack}, or take everything down with ${next.takeDown}`;
+  const choices =
+    plan.fromRevision === 0
+      ? `go on with ${next.again}, take it back with ${next.takeBack}, or take everything down with ${next.takeDown}`
+      : `go on with ${next.again}, or take it back with ${next.takeBack}`;
   if (result.kind === "open") {
     const interrupted = failure.code === "CANCELLED";
     return told(interrupted ? exitCodes.interrupted : exitCodes.piecesKept, open, choices);
@@ -72,8 +75,8 @@ export function failureOf(result: Failed, plan: Plan, next: FollowUp): CommandFa
     case "forwardOnly":
       return told(
         exitCodes.piecesKept,
-        `${open}. It is past its point of no return (${plan.crossings.join(", ")}), so there is only forward`,
-        `go on with ${next.again}`,
+        `${open}. It is past its point of no return, so there is only forward`,
+        `mend the cause, in the manifests or in the cloud, and go on with ${next.again}`,
       );
     case "owing":
       return told(

@@ -6,6 +6,11 @@ import { makeProgram } from "./program.js";
 export async function runCommandLine(): Promise<void> {
   // Read before anything is parsed: what cannot be parsed has to be told in the same form.
   const json = process.argv.includes("--json");
+  // Whoever reads may have seen enough: `capstan history | head -1`.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    process.exit();
+  });
   const program = makeProgram({ silent: json });
 
   try {

@@ -1,4 +1,4 @@
-import { CapstanError } from "../api/error.js";
+import { CapstanError, isCapstanError } from "../api/error.js";
 import type { Plan } from "../plan/plan.js";
 import { makePlan } from "../plan/plan.js";
 import type { Target } from "../plan/target.js";
@@ -57,7 +57,22 @@ export async function applyPlan(
   if (result.result !== "rollBack") return { kind: "stopped", result: result.result, failure };
   // What a create whose answer was lost has made may be in a listing only, and listings lag.
   await options.clock.sleep(timingOf(options.provider).listingLagMs, options.stop);
-  return takeBack(result.state, failure, options);
+  try {
+    return await takeBack(result.state, failure, options);
+  } catch (error) {
+    // A policy can rule the way back out; what failed first is what people have to know.
+    if (!isCapstanError(error) || error.code !== "UNSUPPORTED_CHANGE") throw error;
+    return { kind: "stopped", result: "forwardOnly", failure: withoutWayBack(failure, error) };
+  }
+}
+
+function withoutWayBack(failure: CapstanError, refusal: CapstanError): CapstanError {
+  const { code, source, subject, hint } = failure;
+  return new CapstanError({
+    ...{ code, source, message: `${failure.message}\nIt cannot be taken back: ${refusal.message}` },
+    ...(subject !== undefined && { subject }),
+    ...(hint !== undefined && { hint }),
+  });
 }
 
 /** How often a rollback is planned anew, when the cloud changes under it. */

@@ -80,6 +80,25 @@ export function checkProviderSpec(
   ];
 }
 
+/** A deployment whose machines could never count as progress in time. Pure. */
+export function checkProgressDeadline({
+  minReadySeconds,
+  progressDeadlineSeconds,
+}: {
+  readonly minReadySeconds: number;
+  readonly progressDeadlineSeconds: number;
+}): Violation[] {
+  if (progressDeadlineSeconds === 0 || progressDeadlineSeconds > minReadySeconds) return [];
+  return [
+    {
+      code: "NOT_ALLOWED",
+      path: ["spec", "progressDeadlineSeconds"],
+      summary: `${progressDeadlineSeconds} is over before any machine has been ready for minReadySeconds (${minReadySeconds})`,
+      hint: `more than ${minReadySeconds}, or 0 for no limit`,
+    },
+  ];
+}
+
 /** Whether a set's selector says anything and matches the labels of its own template. Pure. */
 export function checkSelector(
   selector: LabelSelector,

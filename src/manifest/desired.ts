@@ -22,6 +22,7 @@ import {
   checkCluster,
   checkMachineSpec,
   checkProviderSpec,
+  checkProgressDeadline,
   checkSelector,
   checkSkew,
   oldestControlPlane,
@@ -160,6 +161,7 @@ class Reader {
       ...checkAnnotations(object),
       ...(object.kind === "Cluster" ? checkCluster(object) : []),
       ...machineSpecsIn(object).flatMap(checkMachineSpec),
+      ...(object.kind === "MachineDeployment" ? checkProgressDeadline(object.spec) : []),
       ...(object.kind === "MachineSet" || object.kind === "MachineDeployment"
         ? checkSelector(object.spec.selector, object.spec.template.metadata?.labels ?? {})
         : []),

@@ -181,7 +181,7 @@ function differenceTo(older: TargetMachine, host: DecidedHost, { prior, provider
   if (record === undefined) return {};
   const judging = underPolicy(provider, host.decision.policy);
   const verdict = judging.verdict(provider.hostKind, recordedSpec(record), host.wanted);
-  const reason = verdict.kind === "replace" ? verdict.reason : "";
+  const reason = verdict.kind === "replace" ? verdict.reason : "its MachineSet is superseded";
   return { changes: changesOf(verdict, recordedSpec(record), host.wanted), reason };
 }
 

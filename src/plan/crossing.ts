@@ -99,6 +99,11 @@ function aliveAs(host: NodeKey, { sightings, strangers, prior }: CrossingQuestio
   );
 }
 
+/** "1.35" of "1.35.0". */
+export function minorText(version: string): string {
+  return version.split(".").slice(0, 2).join(".");
+}
+
 /** Throws NOT_REVERSIBLE for a target that takes back what an open transaction has crossed with. */
 export function refuseTakingBack(target: Target, crossed: readonly Crossed[]): void {
   const newest = newestMinor(target);
@@ -118,7 +123,7 @@ export function refuseTakingBack(target: Target, crossed: readonly Crossed[]): v
           `cannot take Machine ${machine} back: its control plane is ${version} already, which an open transaction has brought it to`,
       )
       .join("\n"),
-    hint: `nothing was changed; go on with a control plane of ${taken[0]?.version ?? ""} or newer`,
+    hint: `nothing was changed; go on with a control plane of ${minorText(taken[0]?.version ?? "")} or newer, of any patch`,
   });
 }
 

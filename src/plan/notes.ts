@@ -1,3 +1,6 @@
+import { type Json, sameJson } from "../api/json.js";
+import type { MachineDeploymentObject } from "../api/types.js";
+import { isRollingUpdate } from "../sets/fenceposts.js";
 import type { Plan } from "./plan.js";
 
 /** What else people should know before they agree, a sentence each: unfinished work, leftovers, strangers. Pure. */
@@ -9,7 +12,30 @@ export function planNotes(plan: Plan): string[] {
         `Left by an apply that broke off, to be deleted: ${who.kind} ${who.name} (${id})`,
     ),
     ...plan.strangers.map((what) => `In the cloud but in no record: ${what}`),
+    ...plan.target.objects.flatMap((object) =>
+      object.kind === "MachineDeployment" ? heldBack(object, plan) : [],
+    ),
   ];
+}
+
+/** A template that is not brought about now, and on how many machines. */
+function heldBack({ metadata, spec }: MachineDeploymentObject, { target }: Plan): string[] {
+  if (!spec.paused && isRollingUpdate(spec)) return [];
+  const { providerSpec, versions } = spec.template.spec;
+  const behind = target.machines.filter(
+    (machine) =>
+      machine.owner?.machineDeployment === metadata.name &&
+      (!sameJson(asJson(machine.spec.providerSpec), asJson(providerSpec)) ||
+        (versions !== undefined && !sameJson(asJson(machine.spec.versions), asJson(versions)))),
+  ).length;
+  if (behind === 0) return [];
+  const machines = behind === 1 ? "1 machine does" : `${behind} machines do`;
+  const why = spec.paused ? "it is paused" : "its strategy is OnDelete";
+  return [`MachineDeployment ${metadata.name}: ${machines} not follow the template (${why}).`];
+}
+
+function asJson(value: object): Json {
+  return value as Json;
 }
 
 /** What becomes of an open transaction. */

@@ -177,9 +177,16 @@ function withRefsOf(wanted: JsonObject, actual: JsonObject): JsonObject {
 function undoOfDeletion(key: NodeKey, question: UndoQuestion): Answer {
   const record = question.recorded.find((one) => one.key === key);
   if (record === undefined) return reversible;
-  return isMember(key, question)
-    ? { class: "pointOfNoReturn", reason: "what a control-plane machine stores goes with it" }
-    : { class: "compensable", reason: "deleted after the commit; rollback --to makes a new one" };
+  if (!isMember(key, question)) {
+    return { class: "compensable", reason: "deleted; taken back by making a new one" };
+  }
+  const members = question.from?.machines.filter(({ controlPlane }) => controlPlane) ?? [];
+  return members.length > 1
+    ? { class: "compensable", reason: "a new member gets its data from the others" }
+    : {
+        class: "pointOfNoReturn",
+        reason: "what the only control-plane machine stores goes with it",
+      };
 }
 
 /** Whether a resource is the host of a control-plane machine, in the target or before. */

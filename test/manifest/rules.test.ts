@@ -210,6 +210,23 @@ const cases: readonly Case[] = [
     ],
   },
   {
+    name: "a progress deadline that nothing can meet",
+    texts: [
+      cluster,
+      changed(
+        changed(set, "kind: MachineSet", "kind: MachineDeployment"),
+        "spec:\n",
+        "spec:\n  minReadySeconds: 8\n  progressDeadlineSeconds: 8\n",
+      ),
+    ],
+    want: [
+      [
+        "NOT_ALLOWED",
+        "f.yaml:17:3: error: MachineDeployment default/s: spec.progressDeadlineSeconds: 8 is over before any machine has been ready for minReadySeconds (8)\n  hint: more than 8, or 0 for no limit",
+      ],
+    ],
+  },
+  {
     name: "an annotation of ours that nobody knows",
     texts: [
       changed(

@@ -4,6 +4,7 @@ import type { Engine } from "../../engine/engine.js";
 import { settleLastCalls } from "../../engine/recover.js";
 import { callContext } from "../../engine/session.js";
 import type { StackState } from "../../engine/state.js";
+import { minorText } from "../../plan/crossing.js";
 import { previousRevision, targetOfRevision } from "../../plan/history.js";
 import { isOpen, type Plan } from "../../plan/plan.js";
 import type { Target } from "../../plan/target.js";
@@ -175,7 +176,7 @@ class Rollback {
       source: "user",
       subject: this.stack,
       message: `cannot roll back ${this.stack}: ${host.host} is past the point of no return of transaction ${transaction.number}`,
-      hint: "go on with capstan up and the manifests of that transaction",
+      hint: `go on with capstan up: the manifests of that transaction, or others with a control plane of ${minorText(host.version)} or newer`,
     });
   }
 

@@ -58,6 +58,11 @@ export async function upCommand(given: UpOptions, context: CommandContext): Prom
       while (left > 0 && check === undefined) {
         left = await upCluster({ desired, manifests }, options, context, tools);
       }
+      if (left > 0 && !context.json) {
+        context.terminal.write(
+          `${left} more ${left === 1 ? "stage" : "stages"} to come, which this saved plan is not of: plan and save again\n`,
+        );
+      }
     });
   }
   let code: number = exitCodes.done;

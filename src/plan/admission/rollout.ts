@@ -73,7 +73,7 @@ function movesOf({ deployment, wanted, old }: Crew, nowMs: number): RolloutRound
       machines: set.machines,
     }),
   );
-  const isFree = old.length === 0 && created.length === missing.length;
+  const isFree = old.length === 0 && missing.length === wanted.length;
   const reasons = [...new Set(round.steps.map(({ reason }) => reasonText(reason)))].join(", ");
   return {
     changes: created.map(hostOf),

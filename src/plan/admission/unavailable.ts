@@ -16,8 +16,10 @@ export function mostUnavailable(plan: Plan, waves: readonly Wave[]): number {
     for (const crew of crews) {
       const ours = keys.filter((key) => crew.hosts.has(key));
       const count = (kind: string) => ours.filter((key) => kinds.get(key) === kind).length;
-      crew.present += count("create") - count("delete");
+      // What a wave makes serves only after what it deletes is gone.
+      crew.present -= count("delete");
       missing += Math.max(crew.needed - crew.present + count("update"), 0);
+      crew.present += count("create");
     }
     most = Math.max(most, missing);
   }
