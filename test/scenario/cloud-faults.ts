@@ -38,14 +38,16 @@ function edit(file: string, change: (database: DatabaseSync) => void): void {
 
 /** A host appears like one that there is, under another name: a create that comes late. */
 export function addTwin(cloudFile: string, of: string, name: string): void {
-  edit(cloudFile, (database) =>
+  edit(cloudFile, (database) => {
+    const columns = database.prepare("SELECT name FROM pragma_table_info('resources')").all();
+    const values: Record<string, string> = {
+      id: "'host-late'",
+      name: "?2",
+      token: "'late ' || token",
+    };
+    const twin = columns.map(({ name: column }) => values[String(column)] ?? String(column));
     database
-      .prepare(
-        `INSERT INTO resources
-         SELECT 'host-late', kind, state, cluster, cluster_uid, ?2, 'late ' || token, spec, status,
-                created_ms, listed_ms, ready_ms, dies_ms, gone_ms
-         FROM resources WHERE name = ?1`,
-      )
-      .run(of, name),
-  );
+      .prepare(`INSERT INTO resources SELECT ${twin.join(", ")} FROM resources WHERE name = ?1`)
+      .run(of, name);
+  });
 }
