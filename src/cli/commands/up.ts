@@ -53,11 +53,11 @@ export async function upCommand(given: UpOptions, context: CommandContext): Prom
     const command = `capstan up ${filesText(options.file)}`;
     await withLockedEngine(options, context, { stack, command }, async (locked, prepared) => {
       const tools = { engine: locked, workspace: prepared, ...(check !== undefined && { check }) };
-      let left = await upCluster({ desired, manifests }, options, context, tools);
-      // A saved plan is of one stage: nobody has seen the next.
-      while (left > 0 && check === undefined) {
+      let left: number;
+      do {
         left = await upCluster({ desired, manifests }, options, context, tools);
-      }
+        // A saved plan is of one stage: nobody has seen the next.
+      } while (left > 0 && check === undefined);
       if (left > 0 && !context.json) {
         context.terminal.write(
           `${left} more ${left === 1 ? "stage" : "stages"} to come, which this saved plan is not of: plan and save again\n`,
