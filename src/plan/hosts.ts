@@ -85,29 +85,21 @@ export function decideHost(provider: InfrastructureProvider, question: HostQuest
  * can let it have.
  */
 function nextName(provider: InfrastructureProvider, question: HostQuestion): string {
-  const { machine, referenced, planned, recorded, spent } = question;
+  const { machine, referenced, wanted, planned, recorded, spent, policy } = question;
   const generation = `${machine}-${generationHash(provider, provider.hostKind, referenced)}`;
+  const { verdict } = underPolicy(provider, policy);
+  const canBecome = (from: JsonObject, to: JsonObject) =>
+    canServe(verdict(provider.hostKind, from, to));
   if (planned !== undefined && !recorded.some(({ name }) => name === planned.name)) {
+    const { spec, seen } = planned;
+    // Somebody may have changed it since it was asked for.
     const serves =
-      planned.spec === undefined
+      spec === undefined
         ? splitHostName(planned.name).generation === generation
-        : canFollow(provider, question, planned);
+        : canBecome(spec, referenced) && (seen === undefined || canBecome(seen, wanted));
     if (serves) return planned.name;
   }
   return `${generation}-${(spent[generation] ?? 0) + 1}`;
-}
-
-/** Somebody may have changed it since it was asked for. */
-function canFollow(
-  provider: InfrastructureProvider,
-  { referenced, wanted, policy }: HostQuestion,
-  { spec, seen }: PlannedHost,
-): boolean {
-  const { verdict } = underPolicy(provider, policy);
-  return (
-    (spec === undefined || canServe(verdict(provider.hostKind, spec, referenced))) &&
-    (seen === undefined || canServe(verdict(provider.hostKind, seen, wanted)))
-  );
 }
 
 /** "<machine>-<hash>" and the incarnation in a host's name. Throws nothing: names are ours. */
