@@ -3,7 +3,7 @@ import type { PlanInput } from "./plan.js";
 import { planUpgrade } from "./stage-objects.js";
 import type { Stage } from "./upgrade.js";
 import { refuseVersions, versionRefusals } from "./version-rules.js";
-import { type Wanted, wantedBy } from "./wanted.js";
+import { compiled, frozen, type Wanted } from "./wanted.js";
 
 /** Where a plan stands in a chain of upgrades over several minor versions. */
 export interface StageNote {
@@ -20,13 +20,13 @@ export interface StageNote {
 export function stagedWish(input: PlanInput): { wanted: Wanted; stage?: StageNote } {
   const { wish, provider, prior, direction, nowMs } = input;
   const running = direction === "forward" ? (prior.revision?.target.machines ?? []) : [];
-  const memory = { recorded: recordedMachines(input), nowMs };
-  const wanted = wantedBy(wish, provider, memory);
-  if (running.length === 0) return { wanted };
   if (wish.kind === "recorded") {
-    refuseVersions(versionRefusals(running, wanted.machines));
-    return { wanted };
+    if (running.length > 0) refuseVersions(versionRefusals(running, wish.target.machines));
+    return { wanted: frozen(wish.target, provider) };
   }
+  const memory = { recorded: recordedMachines(input), nowMs };
+  const wanted = compiled(wish.desired, provider, memory);
+  if (running.length === 0) return { wanted };
   const upgrade = planUpgrade({ desired: wish.desired, wanted: wanted.machines, running });
   if (upgrade.kind === "refused") {
     refuseVersions(upgrade.refusals);
@@ -35,7 +35,7 @@ export function stagedWish(input: PlanInput): { wanted: Wanted; stage?: StageNot
   const [first, ...later] = upgrade.stages;
   if (first === undefined || later.length === 0) return { wanted };
   return {
-    wanted: wantedBy({ kind: "objects", desired: first.desired }, provider, memory),
+    wanted: compiled(first.desired, provider, memory),
     stage: { reason: first.stage.reason, later: later.map(({ stage }) => stage) },
   };
 }

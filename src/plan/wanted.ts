@@ -34,22 +34,8 @@ export interface Memory {
   readonly nowMs: number;
 }
 
-/**
- * Objects are compiled; a recorded graph is taken as it was frozen, whatever this release would
- * compile today (architecture section 6).
- * Pure. Throws INVALID_INPUT for names that clash.
- */
-export function wantedBy(
-  wish: Wish,
-  provider: InfrastructureProvider,
-  { recorded, nowMs }: Memory,
-): Wanted {
-  return wish.kind === "objects"
-    ? compiled(wish.desired, provider, { recorded, nowMs })
-    : frozen(wish.target, provider);
-}
-
-function compiled(
+/** What objects come to. Pure. Throws INVALID_INPUT for names that clash. */
+export function compiled(
   desired: Desired,
   provider: InfrastructureProvider,
   { recorded, nowMs }: Memory,
@@ -72,7 +58,8 @@ function compiled(
   };
 }
 
-function frozen(target: Target, provider: InfrastructureProvider): Wanted {
+/** A recorded graph as it was frozen, whatever this release would compile today (architecture section 6). Pure. */
+export function frozen(target: Target, provider: InfrastructureProvider): Wanted {
   const nodes = new Map(target.nodes.map((node) => [keyOf(node), node]));
   return {
     cluster: clusterIn(target),
