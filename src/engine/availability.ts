@@ -10,16 +10,20 @@ import type { Look } from "./look.js";
  */
 export class Availability {
   private readonly firstSeenReadyMs = new Map<string, number>();
+  private readonly minReadyMs: ReadonlyMap<NodeKey, number>;
+
+  constructor(target: Target) {
+    this.minReadyMs = minReadyMsOf(target);
+  }
 
   /** Recorded or not. */
-  among({ sightings, strangers }: Look, target: Target, nowMs: number): ReadonlySet<NodeKey> {
-    const waits = minReadyMsOf(target);
+  among({ sightings, strangers }: Look, nowMs: number): ReadonlySet<NodeKey> {
     const running = [...sightings.values(), ...strangers].filter(
       (one): one is Observed => one !== "gone" && one.phase === "ready",
     );
     this.forgetAllBut(running);
     const serving = running.filter((host) => {
-      const waitMs = waits.get(nodeKey(host.who.kind, host.who.name)) ?? 0;
+      const waitMs = this.minReadyMs.get(nodeKey(host.who.kind, host.who.name)) ?? 0;
       return waitMs === 0 || this.readySinceMs(host, nowMs) + waitMs < nowMs;
     });
     return new Set(serving.map(({ who }) => nodeKey(who.kind, who.name)));

@@ -80,7 +80,7 @@ export class Run {
   private failure: CapstanError | undefined;
   private openAtLastFailure = Number.POSITIVE_INFINITY;
   private closed = false;
-  private readonly availability = new Availability();
+  private readonly availability: Availability;
   private readonly recoveries = new RecoveryProgress();
   private inventory: Inventory | undefined;
   private passes = 0;
@@ -93,6 +93,7 @@ export class Run {
   ) {
     this.transactionPayload = encodePayload(transactionPayload(goal));
     this.shown = shownBy(goal);
+    this.availability = new Availability(goal.target);
   }
 
   async toTheEnd(): Promise<RunResult> {
@@ -146,7 +147,7 @@ export class Run {
       prior: state,
       shown: this.shown,
       done: this.done,
-      available: this.availability.among(seen, this.goal.target, options.clock.now()),
+      available: this.availability.among(seen, options.clock.now()),
       nowMs: options.clock.now(),
       unsettled: options.engine.unsettled,
       ...(this.failure !== undefined && { failure: this.failure.message }),
@@ -305,7 +306,7 @@ export class Run {
     for (let pollMs = firstPollMs; ; pollMs = Math.min(pollMs * 1.5, longestPollMs)) {
       await clock.sleep(pollMs, stop);
       const seen = await this.look();
-      const available = this.availability.among(seen, this.goal.target, clock.now());
+      const available = this.availability.among(seen, clock.now());
       const phaseOf = (key: NodeKey) => {
         const sighting = seen.sightings.get(key);
         return sighting === undefined || sighting === "gone" ? "gone" : sighting.phase;

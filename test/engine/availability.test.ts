@@ -38,23 +38,23 @@ function look(...hosts: Observed[]): Look {
 
 describe("which hosts serve", () => {
   const among = (availability: Availability, nowMs: number, ...hosts: Observed[]) =>
-    [...availability.among(look(...hosts), target, nowMs)].map((key) => key.split("/")[1]);
+    [...availability.among(look(...hosts), nowMs)].map((key) => key.split("/")[1]);
 
   it("is every one that is ready, where nobody asks for more", () => {
-    assert.deepEqual(among(new Availability(), 0, observed(own, "ready", 0)), [own]);
-    assert.deepEqual(among(new Availability(), 0, observed(own, "pending")), []);
-    assert.deepEqual(among(new Availability(), 0, observed(own, "failed")), []);
+    assert.deepEqual(among(new Availability(target), 0, observed(own, "ready", 0)), [own]);
+    assert.deepEqual(among(new Availability(target), 0, observed(own, "pending")), []);
+    assert.deepEqual(among(new Availability(target), 0, observed(own, "failed")), []);
   });
 
   it("waits for minReadySeconds since the cloud says that it is ready, and longer than that", () => {
     const since = (readySinceMs: number) => observed(ofSet, "ready", readySinceMs);
-    assert.deepEqual(among(new Availability(), 9_000, since(4_001)), []);
-    assert.deepEqual(among(new Availability(), 9_000, since(4_000)), []);
-    assert.deepEqual(among(new Availability(), 9_000, since(3_999)), [ofSet]);
+    assert.deepEqual(among(new Availability(target), 9_000, since(4_001)), []);
+    assert.deepEqual(among(new Availability(target), 9_000, since(4_000)), []);
+    assert.deepEqual(among(new Availability(target), 9_000, since(3_999)), [ofSet]);
   });
 
   it("counts from the first look where the cloud does not say, and anew after a fall", () => {
-    const availability = new Availability();
+    const availability = new Availability(target);
     const ready = observed(ofSet, "ready");
     assert.deepEqual(among(availability, 1_000, ready), []);
     assert.deepEqual(among(availability, 6_000, ready), []);
