@@ -6,15 +6,7 @@ import { workersRound } from "./workers.js";
 
 /** The next thing to do. Pure data; the reason is for people. */
 export type NextAction =
-  /** A pass that carries out these creations and updates, then these deletions, and nothing else. */
-  | {
-      readonly kind: "change";
-      readonly keys: readonly NodeKey[];
-      readonly deletions: readonly NodeKey[];
-      readonly reason: string;
-    }
-  /** No pass may run until these hosts are available. */
-  | { readonly kind: "wait"; readonly keys: readonly NodeKey[]; readonly reason: string }
+  | Exclude<Round, { kind: "settled" }>
   /** The pass that commits the revision and then deletes. */
   | { readonly kind: "commit"; readonly deletions: readonly NodeKey[]; readonly reason: string };
 
@@ -31,23 +23,14 @@ export function nextAction(plan: Plan, progress: Progress): NextAction {
     .filter(({ kind, key }) => kind !== "delete" && !hosts.has(key))
     .map(({ key }) => key);
   const members = membersRound(fleet);
-  if (members.kind === "change") return changeOf(shared, members);
+  if (members.kind === "change") return { ...members, keys: [...shared, ...members.keys] };
   if (shared.length > 0) {
     return { kind: "change", keys: shared, deletions: [], reason: "infrastructure comes first" };
   }
   if (members.kind === "wait") return members;
   const workers = workersRound(plan, fleet);
-  if (workers.kind === "change") return changeOf([], workers);
-  if (workers.kind === "wait") return workers;
+  if (workers.kind !== "settled") return workers;
   const deletions = fleet.open.filter(({ kind }) => kind === "delete").map(({ key }) => key);
   const reason = deletions.length > 0 ? "what is superseded goes last" : "everything runs";
   return { kind: "commit", deletions, reason };
-}
-
-/** In the order of the target's nodes, which is that of their dependencies. */
-function changeOf(
-  shared: readonly NodeKey[],
-  { changes, deletions, reason }: Extract<Round, { kind: "change" }>,
-): NextAction {
-  return { kind: "change", keys: [...shared, ...changes], deletions, reason };
 }

@@ -14,12 +14,14 @@ export interface Progress {
 
 /** What one part of the fleet wants next. */
 export type Round =
+  /** Creations and updates in one pass, then deletions, and nothing else. */
   | {
       readonly kind: "change";
-      readonly changes: readonly NodeKey[];
+      readonly keys: readonly NodeKey[];
       readonly deletions: readonly NodeKey[];
       readonly reason: string;
     }
+  /** No pass before these hosts are available. */
   | { readonly kind: "wait"; readonly keys: readonly NodeKey[]; readonly reason: string }
   | { readonly kind: "settled" };
 

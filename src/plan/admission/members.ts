@@ -90,5 +90,5 @@ function change(
   deletions: readonly OldHost[],
   reason: string,
 ): Round {
-  return { kind: "change", changes: changes.map(hostOf), deletions: deletions.map(hostOf), reason };
+  return { kind: "change", keys: changes.map(hostOf), deletions: deletions.map(hostOf), reason };
 }

@@ -19,16 +19,16 @@ export function workersRound(plan: Plan, fleet: Fleet): Round {
   const rounds = [...(waiting.length > 0 ? [] : deployments.values())].map((deployment) =>
     rolloutRound(deployment, fleet, plan.transaction.startedAtMs),
   );
-  const changes = [...free.map(hostOf), ...rounds.flatMap((round) => round.changes)];
+  const keys = [...free.map(hostOf), ...rounds.flatMap((round) => round.changes)];
   const deletions = rounds.flatMap((round) => round.deletions);
-  if (changes.length + deletions.length === 0) {
+  if (keys.length + deletions.length === 0) {
     return waiting.length === 0
       ? settled
       : { kind: "wait", keys: waiting, reason: "every new host has to run first" };
   }
   const reasons = rounds.map((round) => round.reason).filter((text) => text !== "");
   const reason = reasons.length > 0 ? reasons.join("; ") : "the control plane runs, workers follow";
-  return { kind: "change", changes, deletions, reason };
+  return { kind: "change", keys, deletions, reason };
 }
 
 /** Deployments whose machines come and go within bounds; the others only scale. */
