@@ -17,10 +17,8 @@ import type { Mishap } from "../support/mishaps.js";
 import { PretendEngine } from "../support/pretend-engine.js";
 
 /** An engine that has brought the objects about. */
-async function running(...objects: Manifest[]): Promise<PretendEngine> {
-  const engine = new PretendEngine();
-  await engine.settle(desiredOf([cluster(), ...objects]));
-  return engine;
+function running(...objects: Manifest[]): Promise<PretendEngine> {
+  return PretendEngine.running(desiredOf([cluster(), ...objects]));
 }
 
 function plan(engine: PretendEngine, ...objects: Manifest[]): Promise<Plan> {

@@ -11,10 +11,8 @@ import {
 } from "../support/manifests.js";
 import { PretendEngine } from "../support/pretend-engine.js";
 
-async function running(...objects: Manifest[]): Promise<PretendEngine> {
-  const engine = new PretendEngine();
-  await engine.settle(desiredOf([cluster(), ...objects]));
-  return engine;
+function running(...objects: Manifest[]): Promise<PretendEngine> {
+  return PretendEngine.running(desiredOf([cluster(), ...objects]));
 }
 
 function plan(engine: PretendEngine, ...objects: Manifest[]): Promise<Plan> {

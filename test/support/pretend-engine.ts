@@ -87,6 +87,13 @@ export class PretendEngine {
     this.provider = this.cloud.providerFor(new CommandProcess());
   }
 
+  /** One that has brought the objects about. */
+  static async running(desired: Desired): Promise<PretendEngine> {
+    const engine = new PretendEngine();
+    await engine.settle(desired);
+    return engine;
+  }
+
   /** What a state export would give. */
   get prior(): PriorState {
     return stateOf(this.checkpoint);

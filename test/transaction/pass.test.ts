@@ -16,10 +16,8 @@ import { payloadsOf, PretendEngine } from "../support/pretend-engine.js";
 const begin: Admission = { kind: "begin" };
 const nothing: Admission = { kind: "change", admitted: new Set(), deletions: new Set() };
 
-async function running(...objects: Manifest[]): Promise<PretendEngine> {
-  const engine = new PretendEngine();
-  await engine.settle(desiredOf([cluster(), ...objects]));
-  return engine;
+function running(...objects: Manifest[]): Promise<PretendEngine> {
+  return PretendEngine.running(desiredOf([cluster(), ...objects]));
 }
 
 function wish(...objects: Manifest[]) {
