@@ -38,6 +38,7 @@ export function exitCodeOf(error: unknown): number {
 const byCode: Partial<Record<CapstanError["code"], number>> = {
   LOCKED: exitCodes.locked,
   AMBIGUOUS_OWNER: exitCodes.locked,
+  NOT_OWNER: exitCodes.locked,
   BAD_USAGE: exitCodes.badUsage,
   NOT_CONFIRMED: exitCodes.badUsage,
   INVALID_INPUT: exitCodes.badInput,

@@ -7,7 +7,7 @@ import { makePlan, type Plan } from "../plan/plan.js";
 import type { PriorState } from "../plan/target.js";
 import type { CallContext, InfrastructureProvider, Observed } from "../provider/port.js";
 import { look, type Look } from "./look.js";
-import { refuseForeign, type StackState } from "./state.js";
+import { refuseForeign, refuseNonOwner, type StackState } from "./state.js";
 
 export interface SurveyInput {
   readonly desired: Desired;
@@ -37,6 +37,7 @@ export async function survey(input: SurveyInput): Promise<{ plan: Plan; seen: Lo
   const { desired, provider, state, context } = input;
   refuseImmutable(desired, state, input.positionOf);
   refuseForeign(state, stackNameOf(desired.cluster));
+  refuseNonOwner(state, input.owner, "change");
   const cluster = clusterNameOf(desired.cluster);
   const known = state.transaction?.clusterUid;
   const scope = known === undefined ? { cluster } : { cluster, clusterUid: known };
