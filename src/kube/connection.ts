@@ -100,9 +100,8 @@ function firstOfEachName<T extends { readonly name: string }>(all: readonly T[])
 }
 
 /** The library leaves it undefined where a file names none, whatever its types say. */
-function currentOf(config: KubeConfig): string {
-  const name: string | undefined = config.getCurrentContext();
-  return name ?? "";
+function currentOf({ currentContext }: { readonly currentContext?: string }): string {
+  return currentContext ?? "";
 }
 
 function chooseContext(
