@@ -42,6 +42,7 @@ const byCode: Partial<Record<CapstanError["code"], number>> = {
   BAD_USAGE: exitCodes.badUsage,
   NOT_CONFIRMED: exitCodes.badUsage,
   INVALID_INPUT: exitCodes.badInput,
+  KUBECONFIG: exitCodes.badInput,
   UNSUPPORTED_CHANGE: exitCodes.badInput,
   PLAN_STALE: exitCodes.planStale,
   NOT_REVERSIBLE: exitCodes.badInput,

@@ -35,6 +35,8 @@ export interface ClusterView {
   readonly doing?: Doing;
   readonly drift?: DriftStatus;
   readonly trouble?: Trouble;
+  /** In the marks of everything that the cloud has of it; absent before the first transaction. */
+  readonly clusterUid?: string;
   /** What people should know that heals by itself, e.g. why it waits. */
   readonly message?: string;
   readonly nowMs: number;
