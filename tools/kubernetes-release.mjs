@@ -1,13 +1,11 @@
-// The one Kubernetes release that tests run, and the programs of it that they need.
+// The control plane that tests run.
 
 export const kubernetesVersion = "1.35.3";
 
-/** What that release of Kubernetes is tested with by its own project. */
+/** As locked in the folder etcd beside this file. */
 export const etcdVersion = "3.6.5";
 
-export const kubernetesPrograms = Object.freeze([
-  "etcd",
-  "kube-apiserver",
-  "kube-controller-manager",
-  "kubectl",
-]);
+export const etcdFile = "etcd";
+
+/** The programs of Kubernetes itself. */
+export const kubernetesFiles = ["kube-apiserver", "kube-controller-manager", "kubectl"];
