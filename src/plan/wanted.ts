@@ -10,7 +10,12 @@ import type { Target } from "./target.js";
 
 /** Where somebody wants a cluster to go: to what objects say, or to a graph that was recorded. */
 export type Wish =
-  | { readonly kind: "objects"; readonly desired: Desired }
+  | {
+      readonly kind: "objects";
+      readonly desired: Desired;
+      /** Machines of sets that somebody deleted: they go, and their sets make others. */
+      readonly discarded?: readonly string[];
+    }
   | { readonly kind: "recorded"; readonly target: Target };
 
 /** What a wish comes to, before it is held against state and cloud. */
