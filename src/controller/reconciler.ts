@@ -1,4 +1,5 @@
 import { CapstanError, isCapstanError, messageOf } from "../api/error.js";
+import { sameJson } from "../api/json.js";
 import { clusterNameOf, providerValue, stackNameOf } from "../api/types.js";
 import { hasDrift } from "../drift/judge.js";
 import { applyPlan, type ApplyResult } from "../engine/apply.js";
@@ -329,11 +330,13 @@ class Pursuit {
     memory.settled = undefined;
     witness(key, { kind: "planned", plan });
     this.doing = doingAtFirst(plan);
-    const isDrift = plan.targetDigest === memory.view?.records.revision?.target.cluster;
+    const isDrift = sameJson(plan.target.objects, state.revision?.target.objects);
     // What is derived from the objects is there, and cannot go without us, before anything is made.
     await this.display.settle(
       this.view(state, seen, { isDrift, planned: plan, isSettled: false, drift }),
     );
+    // What was written back to the objects is no new wish.
+    memory.digest = options.source.intentOf(key).digest;
     await engine.ensureStack(plan.stack, state);
     options.noteCluster(plan, provider);
     const begunAtMs = clock.now();

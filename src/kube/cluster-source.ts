@@ -14,6 +14,8 @@ export interface ClusterSource {
   claim(key: string): Promise<void>;
   /** Shows what is not shown yet. Throws API_SERVER. */
   show(key: string, view: ClusterView, provider: InfrastructureProvider): Promise<void>;
+  /** Whether `show` would have nothing to do. */
+  isShown(key: string, view: ClusterView, provider: InfrastructureProvider): boolean;
   /** Lets a cluster go of which nothing is left. Throws API_SERVER. */
   release(key: string): Promise<void>;
 }

@@ -74,17 +74,28 @@ export class KubeSource implements ClusterSource {
     view: ClusterView,
     provider: InfrastructureProvider,
   ): Promise<void> {
-    const known = this.generations.get(key);
-    const input = {
-      ...{ view, provider, machines: [] },
-      generationOf: (object: LiveObject) => known?.get(liveName(object)),
-    };
     for (let round = 0; round < mostRounds; round += 1) {
-      const writes = projectionOf(this.options.cache.clusterOf(key), input);
+      const writes = this.missing(key, view, provider);
       if (writes.length === 0) return;
       // Who wrote in between is told of by a watch, and that brings the cluster here again.
       if ((await this.carryOut(writes)) === "conflict") return;
     }
+  }
+
+  isShown(key: ClusterKey, view: ClusterView, provider: InfrastructureProvider): boolean {
+    return this.missing(key, view, provider).length === 0;
+  }
+
+  private missing(
+    key: ClusterKey,
+    view: ClusterView,
+    provider: InfrastructureProvider,
+  ): ApiWrite[] {
+    const known = this.generations.get(key);
+    return projectionOf(this.options.cache.clusterOf(key), {
+      ...{ view, provider, machines: [] },
+      generationOf: (object: LiveObject) => known?.get(liveName(object)),
+    });
   }
 
   /** Lets go of a cluster of which nothing is left: its members first, the Cluster last. */
