@@ -1,8 +1,9 @@
+import { fixedFieldRules } from "./fixed-fields.js";
 import { jsonSchemaOf } from "./json-schema.js";
 import { apiGroup, apiVersionName, kinds, namesOf } from "./kind-names.js";
 import { kindStatus, type PrinterColumn } from "./kind-status.js";
 import { type Kind, schemas } from "./schema.js";
-import { type StructuralSchema, structuralOf } from "./structural.js";
+import { type StructuralSchema, structuralOf, unruled } from "./structural.js";
 
 /** A CustomResourceDefinition of apiextensions.k8s.io/v1, as plain data. */
 export interface CustomResourceDefinition {
@@ -88,6 +89,7 @@ function rootSchema(kind: Kind): StructuralSchema {
   const { apiVersion, kind: kindMember, metadata: _, status: __, ...body } = root.properties ?? {};
   const { status } = kindStatus[kind];
   const required = (root.required ?? []).filter((name) => name in body);
+  const fixed = fixedFieldRules(kind);
   return {
     ...root,
     properties: {
@@ -95,9 +97,10 @@ function rootSchema(kind: Kind): StructuralSchema {
       kind: { type: "string", ...described(kindMember) },
       metadata: { type: "object" },
       ...body,
-      ...(status !== undefined && { status: structuralOf(jsonSchemaOf(status)) }),
+      ...(status !== undefined && { status: unruled(structuralOf(jsonSchemaOf(status))) }),
     },
     required,
+    ...(fixed.length > 0 && { "x-kubernetes-validations": fixed }),
   };
 }
 
