@@ -1,5 +1,10 @@
 import type { AnyObject } from "../api/types.js";
-import { machineAnnotations, nearestPolicy, type UpdatePolicy } from "../api/update-policy.js";
+import {
+  type Annotations,
+  machineAnnotations,
+  nearestPolicy,
+  type UpdatePolicy,
+} from "../api/update-policy.js";
 import { nodeMetadataFields } from "../provider/host-spec.js";
 import type { InfrastructureProvider, Verdict } from "../provider/port.js";
 import type { ExpandedMachine } from "../sets/expand.js";
@@ -42,8 +47,19 @@ export function underPolicy(provider: VerdictGiver, policy: UpdatePolicy): Verdi
  */
 export function policyOf(
   objects: readonly AnyObject[],
-  { name, owner }: Pick<ExpandedMachine, "name" | "owner">,
+  machine: Pick<ExpandedMachine, "name" | "owner">,
 ): UpdatePolicy {
+  return nearestPolicy(annotationsAbove(objects, machine));
+}
+
+/**
+ * The annotations that speak about a machine, nearest to it first: of the Machine or of its template,
+ * of the set or deployment that wants it, of the Cluster. Pure.
+ */
+export function annotationsAbove(
+  objects: readonly AnyObject[],
+  { name, owner }: Pick<ExpandedMachine, "name" | "owner">,
+): Annotations[] {
   const [kind, wanted] =
     owner === undefined
       ? ["Machine", name]
@@ -52,7 +68,7 @@ export function policyOf(
         : ["MachineDeployment", owner.machineDeployment];
   const own = objects.find((one) => one.kind === kind && one.metadata.name === wanted);
   const cluster = objects.find((one) => one.kind === "Cluster");
-  return nearestPolicy([own, cluster].flatMap((one) => (one ? machineAnnotations(one) : [])));
+  return [own, cluster].flatMap((one) => (one ? machineAnnotations(one) : []));
 }
 
 /**

@@ -55,7 +55,14 @@ export interface Membership {
 /** Who stays keeps its ordinal, and missing machines take the lowest free ones. Pure. */
 export function membersOf(membership: Membership): ExpandedMachine[] {
   const { owner, replicas, template, keepSpec } = membership;
-  const standing = membership.existing.filter(({ lacks }) => lacks !== "host");
+  const standing = membership.existing.filter(
+    ({ lacks, discarded }) => lacks !== "host" && discarded !== true,
+  );
+  const taken = new Set(
+    membership.existing
+      .filter(({ lacks, discarded }) => lacks !== "host" && discarded === true)
+      .map((machine) => machine.owner?.ordinal ?? 0),
+  );
   const leaving = new Set(excessOf(standing, membership));
   const kept = new Map(
     standing
@@ -64,7 +71,7 @@ export function membersOf(membership: Membership): ExpandedMachine[] {
   );
   const ordinals = [...kept.keys()];
   for (let ordinal = 0; ordinals.length < replicas; ordinal += 1) {
-    if (!kept.has(ordinal)) ordinals.push(ordinal);
+    if (!kept.has(ordinal) && !taken.has(ordinal)) ordinals.push(ordinal);
   }
   return ordinals
     .sort((left, right) => left - right)
