@@ -39,5 +39,10 @@ export interface ClusterView {
   readonly clusterUid?: string;
   /** What people should know that heals by itself, e.g. why it waits. */
   readonly message?: string;
+  /**
+   * No work is under way: what the records do not name is not coming back. Only then are objects that
+   * nothing stands behind let go.
+   */
+  readonly isSettled: boolean;
   readonly nowMs: number;
 }

@@ -1,3 +1,4 @@
+import type { ClusterSource } from "./cluster-source.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import type { KubeApi } from "./api.js";
@@ -6,7 +7,7 @@ import type { Intent } from "./intent.js";
 import { intentOf } from "./live-intent.js";
 import { type ClusterKey, type LiveObject, liveName } from "./live-object.js";
 import type { ObjectCache } from "./object-cache.js";
-import { type ApiWrite, projectionOf } from "./projection.js";
+import { type ApiWrite, claimOf, projectionOf } from "./projection.js";
 import { releaseOf } from "./release.js";
 import { mapBounded } from "../engine/bounded.js";
 
@@ -24,7 +25,7 @@ const writesAtATime = 4;
 const mostRounds = 6;
 
 /** Clusters as objects in an API server: what they ask for, and what is shown of them. */
-export class KubeSource {
+export class KubeSource implements ClusterSource {
   /** Generations that the last read of each cluster saw. */
   private readonly generations = new Map<ClusterKey, ReadonlyMap<string, number>>();
 
@@ -56,29 +57,45 @@ export class KubeSource {
     return this.options.cache.clusterOf(key).cluster;
   }
 
+  async claim(key: ClusterKey): Promise<void> {
+    for (let round = 0; round < mostRounds; round += 1) {
+      const writes = claimOf(this.options.cache.clusterOf(key));
+      if (writes.length === 0) return;
+      await this.carryOut(writes);
+    }
+  }
+
   /**
    * Shows a cluster as it is, and nothing that is shown already. Throws API_SERVER; what was not written
-   * is decided anew the next time. Resolves with how many writes it took.
+   * is decided anew the next time.
    */
   async show(
     key: ClusterKey,
     view: ClusterView,
     provider: InfrastructureProvider,
-  ): Promise<number> {
+  ): Promise<void> {
+    for (let round = 0; round < mostRounds; round += 1) {
+      const writes = this.missing(key, view, provider);
+      if (writes.length === 0) return;
+      // Who wrote in between is told of by a watch, and that brings the cluster here again.
+      if ((await this.carryOut(writes)) === "conflict") return;
+    }
+  }
+
+  isShown(key: ClusterKey, view: ClusterView, provider: InfrastructureProvider): boolean {
+    return this.missing(key, view, provider).length === 0;
+  }
+
+  private missing(
+    key: ClusterKey,
+    view: ClusterView,
+    provider: InfrastructureProvider,
+  ): ApiWrite[] {
     const known = this.generations.get(key);
-    const input = {
+    return projectionOf(this.options.cache.clusterOf(key), {
       ...{ view, provider, machines: [] },
       generationOf: (object: LiveObject) => known?.get(liveName(object)),
-    };
-    let count = 0;
-    for (let round = 0; round < mostRounds; round += 1) {
-      const writes = projectionOf(this.options.cache.clusterOf(key), input);
-      if (writes.length === 0) break;
-      count += writes.length;
-      // Who wrote in between is told of by a watch, and that brings the cluster here again.
-      if ((await this.carryOut(writes)) === "conflict") break;
-    }
-    return count;
+    });
   }
 
   /** Lets go of a cluster of which nothing is left: its members first, the Cluster last. */

@@ -58,6 +58,22 @@ export function projectionOf(live: LiveCluster, input: StatusInput): ApiWrite[] 
   return projection.writes();
 }
 
+/** What keeps a Cluster and its users' Machines from going before their hosts do. Pure. */
+export function claimOf({ cluster, members }: LiveCluster): ApiWrite[] {
+  if (cluster === undefined) return [];
+  const machines = members.filter(({ kind }) => kind === "Machine");
+  return [
+    ...held(cluster, clusterFinalizer),
+    ...machines.flatMap((machine) => held(machine, machineFinalizer)),
+  ];
+}
+
+function held(on: LiveObject, finalizer: string): ApiWrite[] {
+  if (isDeleting(on)) return [];
+  const finalizers = withOne(on.metadata.finalizers, finalizer, true);
+  return patched(on, { metadata: { ...on.metadata, finalizers } });
+}
+
 class Projection {
   private readonly byName: ReadonlyMap<string, LiveObject>;
   private readonly bySet: ReadonlyMap<string, readonly MachineView[]>;
@@ -83,9 +99,9 @@ class Projection {
       ...this.clusterWrites(),
       ...this.ofKind("MachineDeployment").flatMap((one) => this.deploymentWrites(one)),
       ...this.setNames().flatMap((name) => this.setWrites(name)),
-      ...this.forgottenSets(),
+      ...(this.input.view.isSettled ? this.forgottenSets() : []),
       ...this.input.machines.flatMap((view) => this.machineWrites(view)),
-      ...this.ofKind("Machine").flatMap((machine) => this.leftMachine(machine)),
+      ...(this.input.view.isSettled ? this.leftMachines() : []),
     ];
   }
 
@@ -316,6 +332,10 @@ class Projection {
     const { lastUpdated: _last, ...shown } = live.status ?? {};
     if (mergePatch(shown, status as unknown as JsonObject) === undefined) return [];
     return this.status(live, { ...status, lastUpdated: timeText(this.input.view.nowMs) });
+  }
+
+  private leftMachines(): ApiWrite[] {
+    return this.ofKind("Machine").flatMap((machine) => this.leftMachine(machine));
   }
 
   /** A Machine that nothing has a host of: let go if somebody deletes it, deleted if a set made it. */
