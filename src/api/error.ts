@@ -28,7 +28,7 @@ export const errorCodes = {
   PLAN_STALE: "What a saved plan was made from has changed since.",
   QUOTA: "A quota of the cloud is exhausted.",
   RESOURCE_GONE: "The resource no longer exists in the cloud.",
-  SCHEMA_NEWER: "The state was written by a newer release.",
+  SCHEMA_NEWER: "The state, or what an API server holds, was written by a newer release.",
   SEVERAL_FOUND: "Several resources carry the same identity.",
   TOKEN_SPENT: "The cloud answered a create with a host that is already terminated.",
   TOOLCHAIN: "A tool that is needed is missing.",

@@ -1,20 +1,16 @@
 import {
-  ApiException,
   CoreV1Api,
   CustomObjectsApi,
-  type ConfigurationOptions,
   type KubeConfig,
   PatchStrategy,
-  type RequestContext,
-  type ResponseContext,
-  setHeaderOptions,
 } from "@kubernetes/client-node";
-import { CapstanError, messageOf } from "../api/error.js";
+import { CapstanError } from "../api/error.js";
 import { apiGroup, apiVersionName, namesOf } from "../api/kind-names.js";
 import type { Kind } from "../api/schema.js";
 import type { LiveObject } from "./live-object.js";
 import { liveName } from "./live-object.js";
 import type { ApiWrite } from "./projection.js";
+import { mayPass, saidBy, statusOf, within } from "./requests.js";
 
 /** Told of every request, for metrics. */
 export type CallWatcher = (call: {
@@ -32,9 +28,6 @@ export type WriteResult =
   /** Somebody was faster: what was read is old, and what is wanted has to be decided again. */
   | { readonly kind: "conflict" };
 
-/** A half-open connection answers never: no request waits longer. */
-const answerTimeoutMs = 15_000;
-
 /** Our kinds in one API server. Every call ends in bounded time. */
 export class KubeApi {
   private readonly objects: CustomObjectsApi;
@@ -50,12 +43,20 @@ export class KubeApi {
 
   /** Every object of a kind, with the version of the list. Throws API_SERVER. */
   async list(kind: Kind): Promise<{ items: LiveObject[]; metadata: { resourceVersion: string } }> {
-    const about = { group: apiGroup, version: apiVersionName, resourcePlural: namesOf(kind).plural };
+    const about = {
+      group: apiGroup,
+      version: apiVersionName,
+      resourcePlural: namesOf(kind).plural,
+    };
     const listed = (await this.call("list", kind, () =>
       this.objects.listCustomObjectForAllNamespaces(about, within()),
     )) as { items: LiveObject[]; metadata: { resourceVersion: string } };
     // Items of a list do not say what they are.
-    const items = listed.items.map((item) => ({ ...item, apiVersion: `${apiGroup}/${apiVersionName}`, kind }));
+    const items = listed.items.map((item) => ({
+      ...item,
+      apiVersion: `${apiGroup}/${apiVersionName}`,
+      kind,
+    }));
     return { items, metadata: listed.metadata };
   }
 
@@ -131,19 +132,6 @@ export class KubeApi {
 
 const fieldManager = "capstan";
 
-/** A deadline for this one request, since the client has none of its own, and how its body is meant. */
-function within(contentType = "application/json"): ConfigurationOptions {
-  const { middleware = [], ...rest } = setHeaderOptions("Content-Type", contentType);
-  const timed = middleware.map((one) => ({
-    pre: (context: RequestContext) => {
-      context.setSignal(AbortSignal.timeout(answerTimeoutMs));
-      return one.pre(context);
-    },
-    post: (context: ResponseContext) => one.post(context),
-  }));
-  return { ...rest, middleware: timed };
-}
-
 function placeOf({ kind, metadata }: { kind: Kind; metadata: { namespace: string } }) {
   const { plural } = namesOf(kind);
   return { group: apiGroup, version: apiVersionName, plural, namespace: metadata.namespace };
@@ -153,30 +141,17 @@ function namedPlaceOf(object: LiveObject) {
   return { ...placeOf(object), name: object.metadata.name };
 }
 
-function statusOf(error: unknown): number {
-  return error instanceof ApiException ? error.code : 0;
-}
-
 function refused(verb: string, subject: string, error: unknown): CapstanError {
   const status = statusOf(error);
-  const said = error instanceof ApiException ? messageIn(error.body) : messageOf(error);
   return new CapstanError({
     code: "API_SERVER",
     source: "engine",
     subject,
-    message: `cannot ${verb} ${subject}: ${said}`,
-    ...(status === 403 && { hint: "give the account of this process that right (deploy/kubernetes)" }),
-    retryable: status === 0 || status === 429 || status >= 500,
+    message: `cannot ${verb} ${subject}: ${saidBy(error)}`,
+    ...(status === 403 && {
+      hint: "give the account of this process that right (deploy/kubernetes)",
+    }),
+    retryable: mayPass(error),
     cause: error,
   });
-}
-
-/** An API server answers with a Status object, as text. */
-function messageIn(body: unknown): string {
-  try {
-    const status: unknown = typeof body === "string" ? JSON.parse(body) : body;
-    return String((status as { message?: unknown }).message ?? body);
-  } catch {
-    return String(body);
-  }
 }
