@@ -1,4 +1,4 @@
-import { type Json, sameJson } from "../api/json.js";
+import { asJson, sameJson } from "../api/json.js";
 import type { MachineDeploymentObject } from "../api/types.js";
 import { isRollingUpdate } from "../sets/fenceposts.js";
 import type { Plan } from "./plan.js";
@@ -32,10 +32,6 @@ function heldBack({ metadata, spec }: MachineDeploymentObject, { target }: Plan)
   const machines = behind === 1 ? "1 machine does" : `${behind} machines do`;
   const why = spec.paused ? "it is paused" : "its strategy is OnDelete";
   return [`MachineDeployment ${metadata.name}: ${machines} not follow the template (${why}).`];
-}
-
-function asJson(value: object): Json {
-  return value as Json;
 }
 
 /** What becomes of an open transaction. */
