@@ -1,6 +1,6 @@
 import { CapstanError } from "../api/error.js";
 import { clusterNameOf, isControlPlane, stackNameOf } from "../api/types.js";
-import { policyGoing, policyOf } from "../compile/update-policy.js";
+import { policiesOf, policyGoing } from "../compile/update-policy.js";
 import { type GraphNode, inDependencyOrder, keyOf, nodeKey, type NodeKey } from "../graph/graph.js";
 import type { Identity, InfrastructureProvider, Observed } from "../provider/port.js";
 import {
@@ -122,6 +122,7 @@ export function makePlan(input: PlanInput): Plan {
     sightings,
   });
   const spent = spentSoFar(input);
+  const policyOf = policiesOf(wanted.objects);
   const decided = wanted.machines.map((machine) => {
     const referenced = infrastructure.rename(wanted.hosts.get(machine.name) ?? {});
     const resolved = infrastructure.resolve(referenced);
@@ -133,7 +134,7 @@ export function makePlan(input: PlanInput): Plan {
       ...preferredHost(input, machine.name),
       sightings,
       spent,
-      policy: policyGoing(input.direction, policyOf(wanted.objects, machine)),
+      policy: policyGoing(input.direction, policyOf(machine)),
       heals: input.direction === "forward",
       ...plannedHost(input, machine.name),
     });
