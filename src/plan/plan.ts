@@ -148,7 +148,11 @@ export function makePlan(input: PlanInput): Plan {
   });
   refuseUnsupported(infrastructure.decisions, decided);
   const target = targetOf(wanted, provider, infrastructure.decisions, decided);
-  const plan = assemble(input, target, infrastructure.decisions, decided);
+  const plan = assemble(input, target, {
+    infrastructure: infrastructure.decisions,
+    hosts: decided,
+    going: wanted.going,
+  });
   return stage === undefined ? plan : { ...plan, stage };
 }
 
@@ -191,11 +195,16 @@ function targetOf(
   };
 }
 
+/** All that was decided about what is wanted. */
+interface Decided extends Pick<Wanted, "going"> {
+  readonly infrastructure: readonly InfrastructureDecision[];
+  readonly hosts: readonly DecidedHost[];
+}
+
 function assemble(
   input: PlanInput,
   target: Target,
-  infrastructure: readonly InfrastructureDecision[],
-  hosts: readonly DecidedHost[],
+  { infrastructure, hosts, going }: Decided,
 ): Plan {
   const { prior, provider } = input;
   const digest = targetDigest(target);
@@ -215,7 +224,7 @@ function assemble(
   const shown = {
     steps,
     infrastructure: infrastructureChanges(infrastructure, doomed, provider),
-    machines: machineChanges({ hosts, prior, provider }),
+    machines: machineChanges({ hosts, prior, provider, going }),
     target,
     cluster: target.cluster,
   };
