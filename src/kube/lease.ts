@@ -271,15 +271,17 @@ export class Leadership {
     signal: AbortSignal,
     send: (call: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
+    signal.throwIfAborted();
     const over = new AbortController();
-    const limit = this.options.clock
-      .sleep(limitMs, AbortSignal.any([over.signal, signal]))
-      .then((): never => {
-        throw new Error(`the API server has not answered for ${limitMs / 1000} s`);
-      });
+    const leave = () => over.abort(signal.reason);
+    signal.addEventListener("abort", leave, { once: true });
+    const limit = this.options.clock.sleep(limitMs, over.signal).then((): never => {
+      throw new Error(`the API server has not answered for ${limitMs / 1000} s`);
+    });
     try {
       return await Promise.race([send(over.signal), limit]);
     } finally {
+      signal.removeEventListener("abort", leave);
       over.abort(new Error("the call has ended"));
     }
   }
