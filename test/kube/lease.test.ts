@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { setImmediate as turn } from "node:timers/promises";
 import { Leadership, leaseIdentity, type LeaseStore } from "../../src/kube/lease.js";
 import { leaseClock } from "../../src/kube/lease-clock.js";
 import { defaultLeaseTiming, type LeaseTiming } from "../../src/kube/lease-steps.js";
+import { FakeClock } from "../support/fake-clock.js";
 import { failsWith } from "../support/errors.js";
 import { Contender, type Fate, LeaseWorld, relapse } from "./lease-world.js";
 
@@ -177,6 +179,42 @@ describe("Leadership", () => {
       assert.equal(world.record?.holder, "");
       assert.equal(leadership.leads(), false);
     }
+  });
+
+  it("contends again when its work ends because it was refused", async () => {
+    const clock = new FakeClock(0, "manual");
+    const told: string[] = [];
+    const stop = new AbortController();
+    let terms = 0;
+    let stoppedMs = 0;
+    const run = new Leadership({
+      store: {
+        read: async () => world.read(),
+        create: async (wish) => world.write(wish),
+        replace: async (_, wish) => world.write(wish),
+      },
+      ...{ me: "one", timing, overrun, tell: ({ kind }) => told.push(kind) },
+      clock: {
+        ...leaseClock(
+          () => clock.now() + stoppedMs,
+          () => clock.now() + stoppedMs,
+        ),
+        sleep: (ms, signal) => clock.sleep(ms, signal),
+      },
+    }).run(stop.signal, async (term) => {
+      if (++terms === 2) return stop.abort();
+      // As after a stop of the whole process: time has passed, and no timer has run.
+      stoppedMs = 60_000;
+      assert.throws(() => term.assertLeader(), failsWith("NOT_LEADER"));
+      assert.ok(term.lost.aborted, "what runs is told at once");
+      term.assertLeader();
+    });
+    for (let round = 0; round < 20 && terms < 2; round++) {
+      await turn();
+      clock.advance(1_000);
+    }
+    await run;
+    assert.deepEqual(told, ["leading", "lost", "leading", "released"]);
   });
 
   it("leaves at once when it is told to before it leads", async () => {
