@@ -1,11 +1,5 @@
 import type { Clock } from "../provider/port.js";
-import {
-  eventName,
-  fitNote,
-  type Happening,
-  type Regarding,
-  seriesWindowMs,
-} from "./event-names.js";
+import { eventName, type Happening, type Regarding, seriesWindowMs } from "./event-names.js";
 
 export type { Happening, Regarding };
 
