@@ -1,9 +1,11 @@
 import { CapstanError, isCapstanError } from "../api/error.js";
+import { clearLens } from "../drift/lens.js";
 import type { Plan } from "../plan/plan.js";
 import { makePlan } from "../plan/plan.js";
 import type { Target } from "../plan/target.js";
 import { emptied } from "../plan/wanted.js";
 import { timingOf } from "../provider/timing.js";
+import { withoutWayBack } from "./failures.js";
 import type { Inventory } from "./inventory.js";
 import { look } from "./look.js";
 import { Run, type RunOptions, type RunResult } from "./run.js";
@@ -66,15 +68,6 @@ export async function applyPlan(
   }
 }
 
-function withoutWayBack(failure: CapstanError, refusal: CapstanError): CapstanError {
-  const { code, source, subject, hint } = failure;
-  return new CapstanError({
-    ...{ code, source, message: `${failure.message}\nIt cannot be taken back: ${refusal.message}` },
-    ...(subject !== undefined && { subject }),
-    ...(hint !== undefined && { hint }),
-  });
-}
-
 /** How often a rollback is planned anew, when the cloud changes under it. */
 const plansBack = 5;
 
@@ -112,11 +105,14 @@ export async function takeBack(
   };
 }
 
+/** What planning toward recorded graphs takes. */
+export type PlanningOptions = Pick<RunOptions, "provider" | "clock" | "stop" | "lens"> & Occasion;
+
 /** The plan that takes an open transaction back: to the last revision's recorded graph, or to nothing. */
 export async function planBack(
   state: StackState,
   failure: string,
-  options: Pick<RunOptions, "provider" | "clock" | "stop"> & Occasion,
+  options: PlanningOptions,
 ): Promise<Plan> {
   const { transaction, revision } = state;
   if (transaction === undefined) throw new Error("nothing was begun, nothing to take back");
@@ -131,16 +127,18 @@ export async function planBack(
 export async function planRecorded(
   target: Target,
   state: StackState,
-  options: Pick<RunOptions, "provider" | "clock" | "stop"> &
-    Occasion & { readonly direction: "forward" | "back"; readonly failure?: string },
+  options: PlanningOptions & {
+    readonly direction: "forward" | "back";
+    readonly failure?: string;
+  },
 ): Promise<Plan> {
   const { transaction } = state;
   if (transaction === undefined) throw new Error("a stack without a transaction has no past");
-  const { provider, clock, stop, by, deadlineMs, direction, failure } = options;
+  const { provider, clock, stop, by, deadlineMs, direction, failure, lens = clearLens } = options;
   const scope = { cluster: target.cluster, clusterUid: transaction.clusterUid };
   const seen = await look(provider, callContext(clock, stop), scope, state);
   return makePlan({
-    ...{ wish: { kind: "recorded", target }, provider, prior: state, ...seen },
+    ...{ wish: { kind: "recorded", target }, provider, prior: state, ...lens.see(seen, state) },
     ...{ newClusterUid: transaction.clusterUid, owner: transaction.owner },
     ...{ nowMs: clock.now(), by, deadlineMs, direction },
     ...(failure !== undefined && { failure }),

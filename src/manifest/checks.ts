@@ -1,6 +1,15 @@
 import ipaddr from "ipaddr.js";
+import {
+  driftAnnotations,
+  driftPolicies,
+  fingerprintDigits,
+  isFingerprint,
+  parseBound,
+  parseFreezeTime,
+} from "../api/drift-policy.js";
 import type { MemberPath, Violation } from "../api/diagnostic-codes.js";
 import { requirementHolds } from "../api/label-selector.js";
+import { ruleWords } from "../api/rules.js";
 import type { LabelSelector } from "../api/schema.js";
 import type { AnyObject, ClusterObject, Desired, WrittenMachineSpec } from "../api/types.js";
 import {
@@ -30,8 +39,8 @@ export function checkCluster({ spec }: ClusterObject): Violation[] {
   );
   return ranges.flatMap(({ text, path, range }, index): Violation[] => {
     if (range === undefined) {
-      const hint = "an address and a prefix length, e.g. 10.96.0.0/12";
-      return [{ code: "BAD_FORMAT", path, summary: `"${text}" is no address range`, hint }];
+      const { summary, hint } = ruleWords.badRange;
+      return [{ code: "BAD_FORMAT", path, summary: `"${text}" ${summary}`, hint }];
     }
     const earlier = ranges.slice(0, index).find((one) => overlap(one.range, range));
     if (earlier === undefined) return [];
@@ -40,7 +49,7 @@ export function checkCluster({ spec }: ClusterObject): Violation[] {
         code: "CIDR_OVERLAP",
         path,
         summary: `${text} overlaps ${earlier.text} (${earlier.path.slice(2, 3).join("")})`,
-        hint: "Services and Pods need ranges of their own",
+        hint: ruleWords.overlap.hint,
       },
     ];
   });
@@ -50,14 +59,7 @@ export function checkCluster({ spec }: ClusterObject): Violation[] {
 export function checkMachineSpec({ spec, path }: PlacedSpec): Violation[] {
   const master = spec.roles?.includes("Master");
   if (spec.roles !== undefined && spec.versions?.controlPlane !== undefined && master === false) {
-    return [
-      {
-        code: "ROLE_MISMATCH",
-        path: [...path, "roles"],
-        summary: "lacks Master although versions.controlPlane is set",
-        hint: "add Master to roles, or take versions.controlPlane away",
-      },
-    ];
+    return [{ code: "ROLE_MISMATCH", path: [...path, "roles"], ...ruleWords.noMaster }];
   }
   return [];
 }
@@ -74,8 +76,7 @@ export function checkProviderSpec(
     {
       code: "PROVIDER_SPEC",
       path: both ? [...path, "valueFrom"] : path,
-      summary: both ? "both value and valueFrom are set" : "neither value nor valueFrom is set",
-      hint: "the provider's object stands in value, or valueFrom names a MachineClass",
+      ...(both ? ruleWords.bothProviderSpecs : ruleWords.noProviderSpec),
     },
   ];
 }
@@ -93,7 +94,7 @@ export function checkProgressDeadline({
     {
       code: "NOT_ALLOWED",
       path: ["spec", "progressDeadlineSeconds"],
-      summary: `${progressDeadlineSeconds} is over before any machine has been ready for minReadySeconds (${minReadySeconds})`,
+      summary: `${progressDeadlineSeconds} ${ruleWords.deadline.summary} (${minReadySeconds})`,
       hint: `more than ${minReadySeconds}, or 0 for no limit`,
     },
   ];
@@ -107,15 +108,14 @@ export function checkSelector(
   const { matchLabels = {}, matchExpressions = [] } = selector;
   const path = ["spec", "selector"];
   if (Object.keys(matchLabels).length === 0 && matchExpressions.length === 0) {
-    const hint = "name labels that the template carries";
-    return [{ code: "SELECTOR", path, summary: "is empty and would match nothing", hint }];
+    return [{ code: "SELECTOR", path, ...ruleWords.emptySelector }];
   }
   const byLabel = Object.entries(matchLabels)
     .filter(([label, wanted]) => labels[label] !== wanted)
     .map(([label, wanted]): Violation => ({
       code: "SELECTOR",
       path: [...path, "matchLabels", label],
-      summary: "does not match the template's labels",
+      summary: ruleWords.mismatch.summary,
       hint: `add ${label}: ${wanted} to spec.template.metadata.labels`,
     }));
   const byExpression = matchExpressions.flatMap((requirement, index): Violation[] => {
@@ -124,7 +124,7 @@ export function checkSelector(
       {
         code: "SELECTOR",
         path: [...path, "matchExpressions", index],
-        summary: "does not match the template's labels",
+        summary: ruleWords.mismatch.summary,
         hint: `spec.template.metadata.labels must satisfy ${requirement.key} ${requirement.operator} ${(requirement.values ?? []).join(", ")}`.trim(),
       },
     ];
@@ -134,12 +134,13 @@ export function checkSelector(
 
 /** The annotations of an object that this project reads: known ones with values that they can have. Pure. */
 export function checkAnnotations(object: AnyObject): Violation[] {
-  const own = ownAnnotations(object.metadata.annotations, ["metadata", "annotations"]);
-  switch (object.kind) {
+  const { kind } = object;
+  const own = ownAnnotations(kind, object.metadata.annotations, ["metadata", "annotations"]);
+  switch (kind) {
     case "MachineSet":
     case "MachineDeployment": {
       const path = ["spec", "template", "metadata", "annotations"];
-      return [...own, ...ownAnnotations(object.spec.template.metadata?.annotations, path)];
+      return [...own, ...ownAnnotations(kind, object.spec.template.metadata?.annotations, path)];
     }
     case "Cluster":
     case "Machine":
@@ -148,30 +149,68 @@ export function checkAnnotations(object: AnyObject): Violation[] {
   }
 }
 
-/** What each annotation of this project may say. */
-const annotationValues: Readonly<
-  Record<string, { readonly values: readonly string[]; readonly what: string }>
-> = {
-  [updatePolicyAnnotation]: { values: updatePolicies, what: "update policy" },
-  [profileAnnotation]: { values: profiles, what: "profile of set arithmetic" },
+/** What an annotation of this project may say. */
+interface AnnotationRule {
+  readonly what: string;
+  /** The allowed values; of others the form is told. */
+  readonly values?: readonly string[];
+  fits(value: string): boolean;
+  readonly form: string;
+  /** The only kind that it is read on; absent: every kind. */
+  readonly only?: AnyObject["kind"];
+}
+
+function oneOf(what: string, values: readonly string[]): AnnotationRule {
+  const fits = (value: string) => values.includes(value);
+  return { what, values, fits, form: `one of ${values.join(", ")}` };
+}
+
+function onCluster(what: string, form: string, fits: AnnotationRule["fits"]): AnnotationRule {
+  return { what, form, fits, only: "Cluster" };
+}
+
+const isBound = (value: string) => parseBound(value) !== undefined;
+const boundForm = 'a number of machines, or a share of them such as "40%"';
+
+const annotationRules: Readonly<Record<string, AnnotationRule>> = {
+  [updatePolicyAnnotation]: oneOf("update policy", updatePolicies),
+  [profileAnnotation]: oneOf("profile of set arithmetic", profiles),
+  [driftAnnotations.policy]: oneOf("drift policy", driftPolicies),
+  [driftAnnotations.maxUnhealthy]: onCluster("bound on unhealthy machines", boundForm, isBound),
+  [driftAnnotations.maxInFlight]: onCluster("bound on corrections", boundForm, isBound),
+  [driftAnnotations.freeze]: onCluster(
+    "time to stay frozen",
+    '"never", or a time such as "90s", "30m" or "2h"',
+    (value) => parseFreezeTime(value) !== undefined,
+  ),
+  [driftAnnotations.thaw]: onCluster(
+    "fingerprint of a drift report",
+    `the ${fingerprintDigits} digits and letters that capstan drift shows`,
+    isFingerprint,
+  ),
 };
 
 function ownAnnotations(
+  kind: AnyObject["kind"],
   annotations: Readonly<Record<string, string>> | undefined,
   path: MemberPath,
 ): Violation[] {
   return Object.entries(annotations ?? {}).flatMap(([name, value]): Violation[] => {
     if (!name.startsWith(ownAnnotationPrefix)) return [];
     const at = [...path, name];
-    const known = annotationValues[name];
-    if (known === undefined) {
-      const hint = `known: ${Object.keys(annotationValues).join(", ")}`;
+    const rule = annotationRules[name];
+    if (rule === undefined) {
+      const hint = `known: ${Object.keys(annotationRules).join(", ")}`;
       return [{ code: "FIELD_UNKNOWN", path: at, summary: `unknown annotation "${name}"`, hint }];
     }
-    const { values, what } = known;
-    if (values.includes(value)) return [];
-    const near = nearest(value, values);
-    const hint = near === undefined ? `one of ${values.join(", ")}` : `did you mean ${near}?`;
+    const { what, values, form, only = kind } = rule;
+    if (only !== kind) {
+      const hint = `set it on the ${only}`;
+      return [{ code: "NOT_ALLOWED", path: at, summary: `is not read on a ${kind}`, hint }];
+    }
+    if (rule.fits(value)) return [];
+    const near = values && nearest(value, values);
+    const hint = near === undefined ? form : `did you mean ${near}?`;
     return [{ code: "NOT_ALLOWED", path: at, summary: `"${value}" is no ${what}`, hint }];
   });
 }
@@ -191,7 +230,7 @@ export function checkSkew({ spec, path }: PlacedSpec, oldest: string | undefined
       path: [...path, "versions", "kubelet"],
       summary: skew.summary,
       detail: skew.rule,
-      hint: skew.kind === "newer" ? "raise the control plane first" : "raise the kubelet first",
+      hint: (skew.kind === "newer" ? ruleWords.kubeletNewer : ruleWords.kubeletTooOld).hint,
     },
   ];
 }

@@ -1,6 +1,6 @@
 import { CapstanError } from "../api/error.js";
 import { clusterNameOf, isControlPlane, stackNameOf } from "../api/types.js";
-import { policyGoing, policyOf } from "../compile/update-policy.js";
+import { policiesOf, policyGoing } from "../compile/update-policy.js";
 import { type GraphNode, inDependencyOrder, keyOf, nodeKey, type NodeKey } from "../graph/graph.js";
 import type { Identity, InfrastructureProvider, Observed } from "../provider/port.js";
 import {
@@ -69,6 +69,12 @@ export interface Abandoned {
   readonly who: Identity;
 }
 
+/** A resource that is not as it is recorded, and why a plan does not touch it. */
+export interface ToleratedDrift {
+  readonly key: NodeKey;
+  readonly because: "report" | "ignore" | "frozen" | "overBudget";
+}
+
 /** The same value is printed, and applied. JSON data. */
 export interface Plan {
   readonly cluster: string;
@@ -103,6 +109,8 @@ export interface Plan {
   readonly strangers: readonly string[];
   /** Nothing to do: state, cloud and objects agree. */
   readonly empty: boolean;
+  /** What has drifted and is left as it is; absent: nothing. */
+  readonly tolerated?: readonly ToleratedDrift[];
   /** This is one stage of several: a control plane goes one minor version at a time. */
   readonly stage?: StageNote;
 }
@@ -122,6 +130,7 @@ export function makePlan(input: PlanInput): Plan {
     sightings,
   });
   const spent = spentSoFar(input);
+  const policyOf = policiesOf(wanted.objects);
   const decided = wanted.machines.map((machine) => {
     const referenced = infrastructure.rename(wanted.hosts.get(machine.name) ?? {});
     const resolved = infrastructure.resolve(referenced);
@@ -133,7 +142,7 @@ export function makePlan(input: PlanInput): Plan {
       ...preferredHost(input, machine.name),
       sightings,
       spent,
-      policy: policyGoing(input.direction, policyOf(wanted.objects, machine)),
+      policy: policyGoing(input.direction, policyOf(machine)),
       heals: input.direction === "forward",
       ...plannedHost(input, machine.name),
     });
@@ -147,7 +156,11 @@ export function makePlan(input: PlanInput): Plan {
   });
   refuseUnsupported(infrastructure.decisions, decided);
   const target = targetOf(wanted, provider, infrastructure.decisions, decided);
-  const plan = assemble(input, target, infrastructure.decisions, decided);
+  const plan = assemble(input, target, {
+    infrastructure: infrastructure.decisions,
+    hosts: decided,
+    going: wanted.going,
+  });
   return stage === undefined ? plan : { ...plan, stage };
 }
 
@@ -190,11 +203,16 @@ function targetOf(
   };
 }
 
+/** All that was decided about what is wanted. */
+interface Decided extends Pick<Wanted, "going"> {
+  readonly infrastructure: readonly InfrastructureDecision[];
+  readonly hosts: readonly DecidedHost[];
+}
+
 function assemble(
   input: PlanInput,
   target: Target,
-  infrastructure: readonly InfrastructureDecision[],
-  hosts: readonly DecidedHost[],
+  { infrastructure, hosts, going }: Decided,
 ): Plan {
   const { prior, provider } = input;
   const digest = targetDigest(target);
@@ -214,7 +232,7 @@ function assemble(
   const shown = {
     steps,
     infrastructure: infrastructureChanges(infrastructure, doomed, provider),
-    machines: machineChanges({ hosts, prior, provider }),
+    machines: machineChanges({ hosts, prior, provider, going }),
     target,
     cluster: target.cluster,
   };
