@@ -39,6 +39,11 @@ export function lensOf({ items }: JudgedDrift, asked?: Plan): Lens {
   );
 }
 
+/** A plan that was made through a lens, with what the lens hides. Pure. */
+export function withTolerated(plan: Plan, { tolerated }: Lens): Plan {
+  return tolerated.length === 0 ? plan : { ...plan, tolerated };
+}
+
 /** Hides all drift, so that a plan shows what somebody asked for and nothing else. Pure. */
 export function blindLens({ items }: DriftReport): Lens {
   return lensHiding(

@@ -211,6 +211,21 @@ const clusterPlan = closed(
     stage: Type.Optional(stage),
     abandoned: list(abandoned, "Leftovers of this cluster."),
     strangers: list(Type.String(), "What else carries the cluster's marks and nobody knows."),
+    tolerated: Type.Optional(
+      list(
+        closed(
+          {
+            key,
+            because: stringEnum(["report", "ignore", "frozen", "overBudget"], {
+              description:
+                "Its drift policy; or that the cluster's answer is not believed, or that others go first.",
+            }),
+          },
+          "A resource that has drifted and is left as it is.",
+        ),
+        "Drift that the plan does not touch.",
+      ),
+    ),
     targetDigest: text("The same for two plans that lead to the same."),
     resources: list(resource, "Everything that there will be."),
   },
