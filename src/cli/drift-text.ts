@@ -9,7 +9,7 @@ import {
 } from "../drift/words.js";
 import { clusterNotes, driftSigns } from "../report/drift-markdown.js";
 import { type DriftedCluster, shownItems } from "../report/drift-report.js";
-import { indented, rowLines } from "./fit.js";
+import { fit, indented, rowLines, wrap } from "./fit.js";
 import type { Colors, Terminal } from "./terminal.js";
 
 /** The drift of one cluster as people read it; ends with a line end. */
@@ -19,16 +19,25 @@ export function clusterDriftText(
 ): string {
   const { cluster, provider, revision, judged } = drifted;
   const { report } = judged;
-  const notes = clusterNotes(drifted).flatMap((note) =>
-    indented([note], columns).map((line) => colors.yellow(line.slice(2))),
-  );
+  const notes = clusterNotes(drifted).flatMap((note) => folded(note, columns));
   const items = shownItems(drifted).flatMap((one) => itemLines(one, columns, colors));
   const head = `Cluster ${cluster}   provider ${provider}   revision ${revision}`;
   const sum =
     judged.items.length === 0
       ? `No drift: ${report.recorded} resources are as they are recorded.`
       : `Drift ${report.fingerprint}: ${countsOfDrift(judged)}; ${outcomesOfDrift(judged)}`;
-  return [head, "", ...items, ...(items.length > 0 ? [""] : []), ...notes, sum, ""].join("\n");
+  return [
+    ...[fit(head, columns), "", ...items, ...(items.length > 0 ? [""] : [])],
+    ...notes.map((line) => colors.yellow(line)),
+    ...[...folded(sum, columns), ""],
+  ].join("\n");
+}
+
+/** A sentence in lines that fit, those after the first further in. */
+function folded(text: string, columns: number): string[] {
+  return wrap(text, columns - 2).map((line, index) =>
+    fit(index === 0 ? line : `  ${line}`, columns),
+  );
 }
 
 /** What has drifted, how, and what becomes of it; below it where the line would be too long. */
