@@ -170,6 +170,20 @@ describe("drift of a cluster", () => {
     assert.deepEqual((await reportOn(engine)).items.map(line), ["missing c"]);
   });
 
+  it("is found also where the record was read again and nothing corrected: what was committed counts", async () => {
+    const engine = await running(wish());
+    change(engine, "a", { tags: { by: "hand" } });
+    const { who, spec } = hostOf(engine, "a");
+    engine.tamper((resources) =>
+      resources.map((one) =>
+        one.name === who.name ? { ...one, outputs: { ...one.outputs, spec } } : one,
+      ),
+    );
+    const report = await reportOn(engine);
+    assert.deepEqual(report.items.map(line), ['changed a inPlace tags {} -> {"by":"hand"}']);
+    assert.equal((await engine.plan(wish())).steps.length, 1);
+  });
+
   it("nothing is recorded of a cluster that does not exist: there is nothing to drift", () => {
     const sight = { sightings: new Map(), strangers: [], listed: 0 };
     const report = classifyDrift({ resources: [], pending: [] }, sight, localProvider());
