@@ -22,6 +22,7 @@ export const errorCodes = {
   NOT_CONFIRMED: "The change was not confirmed.",
   NOT_FOUND: "What was named does not exist.",
   NOT_OWNER: "The stack is owned by somebody else: files, or another API server.",
+  NOT_LEADER: "Another controller leads, or may lead by now.",
   NOT_OURS: "A resource carries no mark of this cluster, so it is left alone.",
   NOT_REVERSIBLE: "A step cannot be taken back as far as was required, or has gone too far to be.",
   PLAN_STALE: "What a saved plan was made from has changed since.",

@@ -15,6 +15,7 @@ import { diagnosticText } from "../manifest/diagnostic.js";
 import { readSources } from "../manifest/files.js";
 import { systemClock } from "../provider/clock.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
+import { withWhereabouts } from "./suggest.js";
 import { processTerminal, type Terminal } from "./terminal.js";
 
 /** Options that every command knows. */
@@ -35,6 +36,8 @@ export interface CommandContext {
   readonly interruption: Interruption;
   /** Who asks: "<user>@<host>". */
   readonly by: string;
+  /** A text for people, with the commands that it names as they have to be typed to go on from here. */
+  readonly suggest: (text: string) => string;
   /** One JSON object on a line of its own. */
   readonly emit: (value: unknown) => void;
   newClusterUid(): string;
@@ -53,6 +56,7 @@ export function makeContext(options: GlobalOptions, interruption: Interruption):
     providers: makeProviders(stateDir, systemClock, { folder: process.cwd(), env }),
     interruption,
     by: `${userInfo().username}@${hostname()}`,
+    suggest: (text) => withWhereabouts(text, options),
     emit: (value) => terminal.write(`${JSON.stringify(value)}\n`),
     newClusterUid: randomUUID,
   };

@@ -17,7 +17,7 @@ export interface ControllerOptions extends Omit<ReconcilerOptions, "providers" |
 }
 
 /** Changes come in bursts: what is asked for is read once they have settled. */
-const burstMs = 50;
+const burstMs = 200;
 
 /** The watch loop over every cluster of one source, while it leads. */
 export class Controller {

@@ -12,14 +12,6 @@ import { liveName } from "./live-object.js";
 import type { ApiWrite } from "./projection.js";
 import { mayPass, saidBy, statusOf, within } from "./requests.js";
 
-/** Told of every request, for metrics. */
-export type CallWatcher = (call: {
-  readonly verb: "list" | "get" | "create" | "patch" | "delete";
-  readonly kind: string;
-  /** HTTP status; 0 where no answer came. */
-  readonly status: number;
-}) => void;
-
 /** What became of a write. */
 export type WriteResult =
   | { readonly kind: "written"; readonly object: LiveObject }
@@ -33,10 +25,7 @@ export class KubeApi {
   private readonly objects: CustomObjectsApi;
   private readonly core: CoreV1Api;
 
-  constructor(
-    config: KubeConfig,
-    private readonly onCall: CallWatcher = () => {},
-  ) {
+  constructor(config: KubeConfig) {
     this.objects = config.makeApiClient(CustomObjectsApi);
     this.core = config.makeApiClient(CoreV1Api);
   }
@@ -112,19 +101,10 @@ export class KubeApi {
     }
   }
 
-  private async call<T>(
-    verb: Parameters<CallWatcher>[0]["verb"],
-    subject: string,
-    request: () => Promise<T>,
-  ): Promise<T> {
-    const [kind = ""] = subject.split(" ");
+  private async call<T>(verb: string, subject: string, request: () => Promise<T>): Promise<T> {
     try {
-      const answer = await request();
-      this.onCall({ verb, kind, status: 200 });
-      return answer;
+      return await request();
     } catch (error) {
-      const status = statusOf(error);
-      this.onCall({ verb, kind, status });
       throw refused(verb, subject, error);
     }
   }

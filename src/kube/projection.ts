@@ -69,9 +69,7 @@ export function claimOf({ cluster, members }: LiveCluster): ApiWrite[] {
 }
 
 function held(on: LiveObject, finalizer: string): ApiWrite[] {
-  if (isDeleting(on)) return [];
-  const finalizers = withOne(on.metadata.finalizers, finalizer, true);
-  return patched(on, { metadata: { ...on.metadata, finalizers } });
+  return patched(on, { metadata: { ...on.metadata, finalizers: withFinalizer(on, finalizer) } });
 }
 
 class Projection {
@@ -111,7 +109,7 @@ class Projection {
     const clusterUid = this.input.view.clusterUid;
     const wanted = {
       ...metadata,
-      finalizers: withOne(metadata.finalizers, clusterFinalizer, !isDeleting(cluster)),
+      finalizers: withFinalizer(cluster, clusterFinalizer),
       annotations: {
         ...metadata.annotations,
         ...(clusterUid !== undefined && { [clusterUidAnnotation]: clusterUid }),
@@ -298,7 +296,7 @@ class Projection {
       ...patched(live, {
         metadata: {
           ...metadata,
-          finalizers: withOne(metadata.finalizers, machineFinalizer, !isDeleting(live)),
+          finalizers: withFinalizer(live, machineFinalizer),
           ...(!isDerived && { ownerReferences: this.ownedByCluster(live) }),
         },
         spec: { ...wantedSpec, ...(providerID !== undefined && { providerID }) } as JsonObject,
@@ -349,7 +347,7 @@ class Projection {
   }
 
   private released(live: LiveObject): ApiWrite[] {
-    const finalizers = withOne(live.metadata.finalizers, machineFinalizer, false);
+    const finalizers = live.metadata.finalizers?.filter((one) => one !== machineFinalizer);
     return patched(live, { metadata: { ...live.metadata, finalizers } });
   }
 
@@ -386,14 +384,11 @@ function versionsIn(spec: JsonObject, { machine }: MachineView): JsonObject {
   return { ...machine.spec.versions, ...(isJsonObject(written) && written) } as JsonObject;
 }
 
-function withOne(
-  list: readonly string[] | undefined,
-  item: string,
-  isWanted: boolean,
-): readonly string[] | undefined {
-  const has = list?.includes(item) === true;
-  if (has === isWanted) return list;
-  return isWanted ? [...(list ?? []), item] : list?.filter((one) => one !== item);
+/** Its finalizers and ours; an API server takes no new ones for what is being deleted. */
+function withFinalizer(on: LiveObject, finalizer: string): readonly string[] | undefined {
+  const { finalizers = [] } = on.metadata;
+  if (isDeleting(on) || finalizers.includes(finalizer)) return on.metadata.finalizers;
+  return [...finalizers, finalizer];
 }
 
 /** The write that brings metadata and spec to what is wanted, bound to what was read. */

@@ -105,10 +105,10 @@ function showGone({ stack, cluster }: GoneCluster, { json, emit, terminal }: Com
 function tellSaved(
   file: string,
   show: CommandContext | undefined,
-  { json, terminal }: CommandContext,
+  { json, suggest, terminal }: CommandContext,
 ): void {
   if (json) return;
-  const text = `Saved: capstan up --plan ${file} applies this and nothing else\n`;
+  const text = suggest(`Saved: capstan up --plan ${file} applies this and nothing else\n`);
   // A document stays one.
   if (show === undefined) terminal.error(text);
   else terminal.write(text);

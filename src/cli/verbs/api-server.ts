@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import type { InstallCommandOptions } from "../commands/install.js";
 import { does } from "../execute.js";
-import { withExamples } from "./options.js";
+import type { WatchOptions } from "../commands/watch.js";
+import { wholeNumber, withDeadline, withExamples, withFiles, withTimeout } from "./options.js";
 
 /** The verbs that talk to an API server. */
 export function addApiServerVerbs(program: Command): void {
@@ -16,6 +17,24 @@ export function addApiServerVerbs(program: Command): void {
   does<InstallCommandOptions>(install, async ({ options, context }) => {
     const { installCommand } = await import("../commands/install.js");
     return installCommand(options, context);
+  });
+}
+
+/** capstan watch: the loop. */
+export function addWatchVerb(program: Command): void {
+  const watch = withDeadline(withTimeout(withConnection(withFiles(program.command("watch")))))
+    .description("keep clusters as their objects want them, for ever")
+    .option("--period <seconds>", "between two looks for drift", wholeNumber, 30)
+    .option("--engines <count>", "engines at the same time", wholeNumber, 2)
+    .option("--concurrency <count>", "clusters at the same time", wholeNumber, 500)
+    .option("--lease-namespace <name>", "where replicas agree on who leads", "default");
+  withExamples(watch, [
+    ["capstan watch", "the objects in the current context's API server"],
+    ["capstan watch -f clusters --period 30", "the manifests in a folder"],
+  ]);
+  does<WatchOptions>(watch, async ({ options, context }) => {
+    const { watchCommand } = await import("../commands/watch.js");
+    return watchCommand(options, context);
   });
 }
 
