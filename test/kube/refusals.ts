@@ -54,6 +54,13 @@ export const refusals: readonly Refusal[] = [
     object: changed(worker, ["metadata", "name"], "a".repeat(64)),
     ...{ at: "metadata.name", words: "more than 63" },
   },
+  ...[changed(set, ["metadata", "name"], "a".repeat(58))]
+    .concat(changed(deployment, ["metadata", "name"], "a".repeat(46)))
+    .map((object) => ({
+      name: `a name of a ${String(object["kind"])} that is too long for its Machines`,
+      object,
+      ...{ at: "metadata.name", words: "more than" },
+    })),
   {
     name: "no version",
     object: changed(worker, [...versions, "kubelet"], "latest"),
