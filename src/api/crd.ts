@@ -33,7 +33,7 @@ interface CrdVersion {
       readonly labelSelectorPath: string;
     };
   };
-  readonly additionalPrinterColumns?: readonly PrinterColumn[];
+  readonly additionalPrinterColumns: readonly PrinterColumn[];
 }
 
 /**
@@ -57,7 +57,7 @@ export function customResourceDefinitions(): CustomResourceDefinition[] {
 
 function crdOf(kind: Kind): CustomResourceDefinition {
   const names = namesOf(kind);
-  const extras = kindStatus[kind];
+  const { status, columns, scalable } = kindStatus[kind];
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
@@ -72,10 +72,10 @@ function crdOf(kind: Kind): CustomResourceDefinition {
           served: true,
           storage: true,
           schema: { openAPIV3Schema: rootSchema(kind) },
-          ...(extras !== undefined && {
-            subresources: { status: {}, ...(extras.scalable && { scale: scalePaths }) },
-            additionalPrinterColumns: extras.columns,
+          ...(status !== undefined && {
+            subresources: { status: {}, ...(scalable && { scale: scalePaths }) },
           }),
+          additionalPrinterColumns: columns,
         },
       ],
     },
@@ -86,7 +86,7 @@ function crdOf(kind: Kind): CustomResourceDefinition {
 function rootSchema(kind: Kind): StructuralSchema {
   const root = structuralOf(jsonSchemaOf(schemas[kind]));
   const { apiVersion, kind: kindMember, metadata: _, status: __, ...body } = root.properties ?? {};
-  const status = kindStatus[kind]?.status;
+  const { status } = kindStatus[kind];
   const required = (root.required ?? []).filter((name) => name in body);
   return {
     ...root,
@@ -95,7 +95,7 @@ function rootSchema(kind: Kind): StructuralSchema {
       kind: { type: "string", ...described(kindMember) },
       metadata: { type: "object" },
       ...body,
-      ...(status !== undefined && { status }),
+      ...(status !== undefined && { status: structuralOf(jsonSchemaOf(status)) }),
     },
     required,
   };

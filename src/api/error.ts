@@ -4,6 +4,7 @@ export type ErrorSource = "user" | "cloud" | "engine";
 /** Every stable error code with its meaning. docs/errors is generated from this table. */
 export const errorCodes = {
   AMBIGUOUS_OWNER: "The cloud holds resources of this cluster that the state does not know.",
+  API_SERVER: "The API server refused or failed a request.",
   BAD_STATE: "Recorded state cannot be read or does not fit together.",
   BAD_USAGE: "The command line cannot be understood.",
   CANCELLED: "The operation was interrupted before it finished.",
@@ -16,9 +17,11 @@ export const errorCodes = {
   FROZEN: "More would be deleted than is plausible, so nothing was.",
   GRAPH_CYCLE: "Resources depend on each other in a circle.",
   INVALID_INPUT: "Manifests are wrong; nothing was touched.",
+  KUBECONFIG: "No API server can be reached with the kubeconfig as it is.",
   LOCKED: "Somebody else is working on this stack.",
   NOT_CONFIRMED: "The change was not confirmed.",
   NOT_FOUND: "What was named does not exist.",
+  NOT_OWNER: "The stack is owned by somebody else: files, or another API server.",
   NOT_OURS: "A resource carries no mark of this cluster, so it is left alone.",
   NOT_REVERSIBLE: "A step cannot be taken back as far as was required, or has gone too far to be.",
   PLAN_STALE: "What a saved plan was made from has changed since.",

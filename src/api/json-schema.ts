@@ -15,6 +15,7 @@ export interface JsonSchema {
   readonly enum?: readonly Json[];
   readonly default?: Json;
   readonly pattern?: string;
+  readonly format?: string;
   readonly minimum?: number;
   readonly maximum?: number;
   readonly minLength?: number;

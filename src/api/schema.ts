@@ -129,7 +129,7 @@ const containerRuntime = closed(
   "Container runtime of the Node, e.g. containerd 2.1.4 (from the KEP; the shipped API dropped it).",
 );
 
-const machineVersions = closed(
+export const machineVersions = closed(
   {
     kubelet: semver(
       "Version of the kubelet, e.g. 1.34.2: never newer than the control plane, at most three minors older. It may be raised and lowered.",

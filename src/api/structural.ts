@@ -78,6 +78,7 @@ function membersOf(schema: JsonSchema): StructuralSchema {
 const limits = [
   "default",
   "pattern",
+  "format",
   "minimum",
   "maximum",
   "minLength",

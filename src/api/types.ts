@@ -26,6 +26,12 @@ export interface Desired {
   readonly machineDeployments: readonly MachineDeploymentObject[];
 }
 
+/** All of its objects in one list. */
+export function objectsOf(desired: Desired): AnyObject[] {
+  const { cluster, machineDeployments, machineSets, machines } = desired;
+  return [cluster, ...machineDeployments, ...machineSets, ...machines];
+}
+
 /** "<namespace>/<name>". */
 export function clusterNameOf(cluster: ClusterObject): string {
   return `${cluster.metadata.namespace}/${cluster.metadata.name}`;

@@ -14,7 +14,8 @@ export const ownAnnotationPrefix = "capstan.dev/";
 /** The annotation that asks for an update policy: the API has no field for it. */
 export const updatePolicyAnnotation = `${ownAnnotationPrefix}update-policy`;
 
-type Annotations = Readonly<Record<string, string>> | undefined;
+/** Those of one object, if it has any. */
+export type Annotations = Readonly<Record<string, string>> | undefined;
 
 /** The first policy that somebody asks for, nearest first; `preferInPlace` without any. Pure. */
 export function nearestPolicy(nearestFirst: readonly Annotations[]): UpdatePolicy {

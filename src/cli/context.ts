@@ -6,7 +6,7 @@ import { makeProviders, type Providers } from "../../providers/index.js";
 import { CapstanError } from "../api/error.js";
 import { clusterNameOf, type Desired, providerValue } from "../api/types.js";
 import { Engine, type Interruption } from "../engine/engine.js";
-import { StackLock } from "../engine/lock.js";
+import { withLockedStack } from "../engine/locked-stack.js";
 import { defaultStateDir } from "../engine/project.js";
 import { Workspace } from "../engine/workspace.js";
 import { BadInput } from "../manifest/bad-input.js";
@@ -132,20 +132,8 @@ export async function withLockedEngine<T>(
   work: (engine: Engine, workspace: Workspace) => Promise<T>,
 ): Promise<T> {
   const { workspace, pulumi } = await openWorkspace(options, context);
-  const { stateDir, clock, interruption } = context;
-  const lock = await StackLock.acquire({ stateDir, clock, ...about });
-  const engine = new Engine({
-    pulumi,
-    workspace,
-    interruption,
-    onEngine: (pid) => lock.setEngine(pid),
-  });
-  engine.unsettled = lock.wasTakenOver;
-  try {
-    await engine.releaseDeadLock(about.stack);
-    await engine.expectStack(about.stack);
-    return await work(engine, workspace);
-  } finally {
-    lock.release();
-  }
+  const { clock, interruption } = context;
+  return withLockedStack({ ...about, pulumi, workspace, interruption, clock }, (engine) =>
+    work(engine, workspace),
+  );
 }

@@ -1,5 +1,6 @@
-import { type Json, type JsonObject, sameJson } from "../api/json.js";
+import type { JsonObject } from "../api/json.js";
 import type { MachineVersions } from "../api/types.js";
+import { type DriftedField, driftedFields, driftText } from "../drift/fields.js";
 import type { Look } from "../engine/look.js";
 import type { StackState } from "../engine/state.js";
 import { keyOf, type NodeKey } from "../graph/graph.js";
@@ -12,19 +13,11 @@ import {
   cloudResources,
   type Direction,
   type RecordedResource,
-  recordedSpec,
   type TargetMachine,
 } from "../plan/target.js";
 
 /** What a resource is doing. planned: not made yet; unknown: the cloud did not answer. */
 export type ShownPhase = "ready" | "pending" | "failed" | "gone" | "planned" | "unknown";
-
-/** A field whose value in the cloud is not what is recorded. A side that lacks it leaves it out. */
-export interface DriftedField {
-  readonly path: string;
-  readonly recorded?: Json;
-  readonly seen?: Json;
-}
 
 export interface ResourceReport {
   readonly key: NodeKey;
@@ -214,7 +207,7 @@ class Reporter {
     }
     const sighting = this.look?.sightings.get(key);
     const phase = phaseOf(sighting);
-    const drift = driftOf(record, sighting);
+    const drift = driftedFields(record, sighting);
     const address = addressOf(record, sighting);
     const times = this.state.times?.get(record.urn);
     const { readySinceMs, node } = nodeOf(sighting);
@@ -256,23 +249,6 @@ function nodeOf(sighting: Sighting | undefined): Pick<Observed, "readySinceMs" |
   return sighting === undefined || sighting === "gone" ? {} : sighting;
 }
 
-/** Field by field; of a secret spec only that it drifted. */
-function driftOf(record: RecordedResource, sighting: Sighting | undefined): DriftedField[] {
-  if (sighting === undefined || sighting === "gone") return [];
-  const recorded = recordedSpec(record);
-  const seen = sighting.spec;
-  if (record.secretInputs.includes("spec")) {
-    return sameJson(recorded, seen) ? [] : [{ path: "spec", recorded: "secret", seen: "secret" }];
-  }
-  return [...new Set([...Object.keys(recorded), ...Object.keys(seen)])]
-    .filter((path) => !sameJson(recorded[path], seen[path]))
-    .map((path) => ({
-      path,
-      ...(recorded[path] !== undefined && { recorded: recorded[path] }),
-      ...(seen[path] !== undefined && { seen: seen[path] }),
-    }));
-}
-
 function addressOf(record: RecordedResource, sighting: Sighting | undefined): string | undefined {
   const status =
     sighting === undefined || sighting === "gone" ? record.outputs["status"] : sighting.status;
@@ -292,13 +268,4 @@ function reasonOf(
   if (phase === "failed") return "failed in the cloud; capstan up replaces it";
   if (phase !== "pending") return "";
   return nodeOf(sighting).node === undefined ? "boots" : "its node is not ready";
-}
-
-/** "size small -> large, tags {} -> {"a":"b"}": recorded, then seen. */
-export function driftText(drift: readonly DriftedField[]): string {
-  const shown = (value: Json | undefined) =>
-    value === undefined ? "none" : typeof value === "string" ? value : JSON.stringify(value);
-  return drift
-    .map(({ path, recorded, seen }) => `${path} ${shown(recorded)} -> ${shown(seen)}`)
-    .join(", ");
 }

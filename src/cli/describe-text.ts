@@ -1,9 +1,9 @@
 import { stringify } from "yaml";
+import { driftText } from "../drift/fields.js";
 import { splitHostName } from "../plan/hosts.js";
 import type { NodeReport } from "../provider/port.js";
 import {
   type ClusterReport,
-  driftText,
   type MachineReport,
   type ResourceReport,
   type ShownPhase,

@@ -1,5 +1,10 @@
 import type { AnyObject } from "../api/types.js";
-import { machineAnnotations, nearestPolicy, type UpdatePolicy } from "../api/update-policy.js";
+import {
+  type Annotations,
+  machineAnnotations,
+  nearestPolicy,
+  type UpdatePolicy,
+} from "../api/update-policy.js";
 import { nodeMetadataFields } from "../provider/host-spec.js";
 import type { InfrastructureProvider, Verdict } from "../provider/port.js";
 import type { ExpandedMachine } from "../sets/expand.js";
@@ -44,11 +49,22 @@ export function underPolicy(provider: VerdictGiver, policy: UpdatePolicy): Verdi
 export function policiesOf(
   objects: readonly AnyObject[],
 ): (machine: Pick<ExpandedMachine, "name" | "owner">) => UpdatePolicy {
+  const above = annotationsAbove(objects);
+  return (machine) => nearestPolicy(above(machine));
+}
+
+/**
+ * The annotations that speak about each machine, nearest to it first: of the Machine or of its template,
+ * of the set or deployment that wants it, of the Cluster. Made once for all machines of some objects. Pure.
+ */
+export function annotationsAbove(
+  objects: readonly AnyObject[],
+): (machine: Pick<ExpandedMachine, "name" | "owner">) => Annotations[] {
   const ownerOf = owningObjects(objects);
   const cluster = objects.filter((one) => one.kind === "Cluster").flatMap(machineAnnotations);
   return (machine) => {
     const own = ownerOf(machine);
-    return nearestPolicy([...(own === undefined ? [] : machineAnnotations(own)), ...cluster]);
+    return [...(own === undefined ? [] : machineAnnotations(own)), ...cluster];
   };
 }
 

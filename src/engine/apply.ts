@@ -1,4 +1,5 @@
 import { CapstanError, isCapstanError } from "../api/error.js";
+import { clearLens } from "../drift/lens.js";
 import type { Plan } from "../plan/plan.js";
 import { makePlan } from "../plan/plan.js";
 import type { Target } from "../plan/target.js";
@@ -104,11 +105,14 @@ export async function takeBack(
   };
 }
 
+/** What planning toward recorded graphs takes. */
+export type PlanningOptions = Pick<RunOptions, "provider" | "clock" | "stop" | "lens"> & Occasion;
+
 /** The plan that takes an open transaction back: to the last revision's recorded graph, or to nothing. */
 export async function planBack(
   state: StackState,
   failure: string,
-  options: Pick<RunOptions, "provider" | "clock" | "stop"> & Occasion,
+  options: PlanningOptions,
 ): Promise<Plan> {
   const { transaction, revision } = state;
   if (transaction === undefined) throw new Error("nothing was begun, nothing to take back");
@@ -123,16 +127,18 @@ export async function planBack(
 export async function planRecorded(
   target: Target,
   state: StackState,
-  options: Pick<RunOptions, "provider" | "clock" | "stop"> &
-    Occasion & { readonly direction: "forward" | "back"; readonly failure?: string },
+  options: PlanningOptions & {
+    readonly direction: "forward" | "back";
+    readonly failure?: string;
+  },
 ): Promise<Plan> {
   const { transaction } = state;
   if (transaction === undefined) throw new Error("a stack without a transaction has no past");
-  const { provider, clock, stop, by, deadlineMs, direction, failure } = options;
+  const { provider, clock, stop, by, deadlineMs, direction, failure, lens = clearLens } = options;
   const scope = { cluster: target.cluster, clusterUid: transaction.clusterUid };
   const seen = await look(provider, callContext(clock, stop), scope, state);
   return makePlan({
-    ...{ wish: { kind: "recorded", target }, provider, prior: state, ...seen },
+    ...{ wish: { kind: "recorded", target }, provider, prior: state, ...lens.see(seen, state) },
     ...{ newClusterUid: transaction.clusterUid, owner: transaction.owner },
     ...{ nowMs: clock.now(), by, deadlineMs, direction },
     ...(failure !== undefined && { failure }),

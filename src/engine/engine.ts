@@ -28,6 +28,8 @@ export interface EngineOptions {
   readonly workspace: Workspace;
   readonly interruption?: Interruption;
   onEngine?(pid: number | undefined): void;
+  /** Begins each engine run when it may; without, at once. */
+  readonly inTurn?: <T>(run: () => Promise<T>) => Promise<T>;
 }
 
 export interface PassOptions {
@@ -208,10 +210,13 @@ export class Engine {
     const { serveAttached } = await import("../dynamic/attached-server.js");
     const server = await serveAttached(session.lookup, () => session.cancelled());
     try {
-      const result = await this.run([...args, "--stack", stack], {
-        ...env,
-        PULUMI_DEBUG_PROVIDERS: server.debugProviders,
-      });
+      const { inTurn = atOnce } = this.options;
+      const result = await inTurn(() =>
+        this.run([...args, "--stack", stack], {
+          ...env,
+          PULUMI_DEBUG_PROVIDERS: server.debugProviders,
+        }),
+      );
       if (result.code === null) await this.afterDeath(stack, session);
       await prunePulumiHistory(this.options.workspace, stack);
       return result;
@@ -266,6 +271,10 @@ export class Engine {
       },
     });
   }
+}
+
+function atOnce<T>(run: () => Promise<T>): Promise<T> {
+  return run();
 }
 
 function checkpointEnv(checkpoints: PassOptions["checkpoints"]): NodeJS.ProcessEnv {

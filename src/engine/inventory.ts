@@ -1,4 +1,5 @@
 import { sameJson } from "../api/json.js";
+import { clearLens, type Lens } from "../drift/lens.js";
 import { cloudResources, type PriorState, recordedSpec } from "../plan/target.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
 import { timingOf } from "../provider/timing.js";
@@ -19,6 +20,8 @@ export interface VerifyOptions {
   readonly provider: InfrastructureProvider;
   readonly clock: Clock;
   readonly stop: AbortSignal;
+  /** Hides what is left as it is, whatever the records say; nothing without. */
+  readonly lens?: Lens;
 }
 
 /** How many listing lags a cloud may take to show what is recorded. */
@@ -35,14 +38,15 @@ export async function verifyInventory(
     transaction,
   }: { readonly cluster: string; readonly transaction: { readonly clusterUid: string } },
   state: PriorState,
-  { provider, clock, stop }: VerifyOptions,
+  { provider, clock, stop, lens = clearLens }: VerifyOptions,
 ): Promise<Inventory> {
   const { listingLagMs } = timingOf(provider);
   const scope = { cluster, clusterUid: transaction.clusterUid };
   const context = callContext(clock, stop);
   let agreedAtMs: number | undefined;
   for (let looks = 0; ; looks += 1) {
-    const { sightings, strangers } = await look(provider, context, scope, state);
+    const seen = await look(provider, context, scope, state);
+    const { sightings, strangers } = lens.see(seen, state);
     const found = compare(state, sightings, strangers);
     const nowMs = clock.now();
     agreedAtMs = found.differences.length > 0 ? undefined : (agreedAtMs ?? nowMs);

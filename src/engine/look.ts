@@ -1,26 +1,16 @@
 import { CapstanError, isCapstanError } from "../api/error.js";
 import { mapBounded } from "./bounded.js";
 import type { NodeKey } from "../graph/graph.js";
-import type { Sighting, Sightings } from "../plan/step.js";
+import type { Look, Sighting } from "../plan/step.js";
 import {
   cloudResources,
   type PriorState,
   recordedIdentity,
   type RecordedResource,
 } from "../plan/target.js";
-import type {
-  CallContext,
-  InfrastructureProvider,
-  InventoryScope,
-  Observed,
-} from "../provider/port.js";
+import type { CallContext, InfrastructureProvider, InventoryScope } from "../provider/port.js";
 
-/** What the cloud shows of one cluster. */
-export interface Look {
-  readonly sightings: Sightings;
-  /** What carries the cluster's marks but is in no record; gone ones included. */
-  readonly strangers: readonly Observed[];
-}
+export type { Look };
 
 /** As many as a cloud answers without asking to slow down. */
 const looksAtATime = 8;
@@ -35,9 +25,10 @@ export async function look(
   scope: InventoryScope,
   prior: PriorState,
 ): Promise<Look> {
-  const listed = await reading(ctx, () => provider.inventory(ctx, scope));
-  const byId = new Map(listed.map((observed) => [observed.id, observed]));
+  const listing = await reading(ctx, () => provider.inventory(ctx, scope));
+  const byId = new Map(listing.map((observed) => [observed.id, observed]));
   const recorded = cloudResources(prior);
+  const listed = recorded.filter(({ id = "" }) => byId.has(id)).length;
   const seen = await mapBounded(recorded, looksAtATime, async (resource) => {
     const listedOne = byId.get(resource.id ?? "");
     return listedOne ?? locateUnlisted(provider, ctx, resource);
@@ -48,7 +39,7 @@ export async function look(
     sightings.set(key, sighting === "gone" || sighting.phase === "gone" ? "gone" : sighting);
     byId.delete(id);
   }
-  return { sightings, strangers: [...byId.values()] };
+  return { sightings, strangers: [...byId.values()], listed };
 }
 
 async function locateUnlisted(

@@ -1,4 +1,5 @@
 import { type CapstanError, isCapstanError } from "../api/error.js";
+import { clearLens, type Lens } from "../drift/lens.js";
 import type { ResourceEvent } from "../dynamic/cloud-resource.js";
 import type { NodeKey } from "../graph/graph.js";
 import { makePlan, type Plan, type PlannedTransaction } from "../plan/plan.js";
@@ -48,8 +49,12 @@ export interface RunOptions {
   /** How long hosts may take to become ready, and deletions to take effect, milliseconds. */
   readonly timeoutMs: number;
   readonly onFailure: "rollBack" | "keep";
+  /** The lens that the plan was made through; none without. */
+  readonly lens?: Lens;
   readonly stop: AbortSignal;
   readonly report: (event: RunEvent) => void;
+  /** Told of every look at the cloud, with the records it was held against. */
+  readonly onLook?: (state: StackState, seen: Look) => void;
 }
 
 /** How a run ended that was not interrupted. */
@@ -188,11 +193,13 @@ export class Run {
     );
   }
 
-  private look(): Promise<Look> {
-    const { provider, clock, stop } = this.options;
+  private async look(): Promise<Look> {
+    const { provider, clock, stop, lens = clearLens } = this.options;
     const { cluster, transaction } = this.goal;
     const scope = { cluster, clusterUid: transaction.clusterUid };
-    return look(provider, callContext(clock, stop), scope, this.state);
+    const seen = await look(provider, callContext(clock, stop), scope, this.state);
+    this.options.onLook?.(this.state, seen);
+    return lens.see(seen, this.state);
   }
 
   private async carryOut(

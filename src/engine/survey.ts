@@ -1,13 +1,16 @@
 import { CapstanError } from "../api/error.js";
 import { clusterNameOf, type Desired, stackNameOf } from "../api/types.js";
+import { clearLens, type Lens } from "../drift/lens.js";
+import type { Tolerance } from "../drift/tolerance.js";
 import { BadInput } from "../manifest/bad-input.js";
 import type { Manifests } from "../manifest/desired.js";
 import { checkImmutable } from "../plan/immutable.js";
 import { makePlan, type Plan } from "../plan/plan.js";
-import type { PriorState } from "../plan/target.js";
+import type { PriorState, Target } from "../plan/target.js";
+import type { Wish } from "../plan/wanted.js";
 import type { CallContext, InfrastructureProvider, Observed } from "../provider/port.js";
 import { look, type Look } from "./look.js";
-import { refuseForeign, type StackState } from "./state.js";
+import { refuseForeign, refuseNonOwner, type StackState } from "./state.js";
 
 export interface SurveyInput {
   readonly desired: Desired;
@@ -27,34 +30,60 @@ export interface SurveyInput {
   readonly by: string;
   /** How long the transaction may take, milliseconds. */
   readonly deadlineMs: number;
+  /** Derived Machines that somebody deleted. */
+  readonly discarded?: readonly string[];
+  /** A recorded graph to keep to for now, instead of what the objects say. */
+  readonly instead?: Target;
+  /** What drift the plan leaves as it is; none without. */
+  readonly tolerance?: Tolerance;
+}
+
+/** A plan, the look at the cloud, and the lens through which it was made. */
+export interface Survey {
+  readonly plan: Plan;
+  readonly seen: Look;
+  /** For the run that applies the plan. */
+  readonly lens: Lens;
 }
 
 /**
  * State and cloud looked at together, and the plan that follows. Changes nothing. Throws BadInput
  * for changes that cannot be made, AMBIGUOUS_OWNER, and what `look` and `makePlan` throw.
  */
-export async function survey(input: SurveyInput): Promise<{ plan: Plan; seen: Look }> {
+export async function survey(input: SurveyInput): Promise<Survey> {
   const { desired, provider, state, context } = input;
-  refuseImmutable(desired, state, input.positionOf);
+  if (input.instead === undefined) refuseImmutable(desired, state, input.positionOf);
   refuseForeign(state, stackNameOf(desired.cluster));
+  refuseNonOwner(state, input.owner, "change");
   const cluster = clusterNameOf(desired.cluster);
   const known = state.transaction?.clusterUid;
   const scope = known === undefined ? { cluster } : { cluster, clusterUid: known };
   const seen = await look(provider, context, scope, state);
-  const plan = makePlan({
-    wish: { kind: "objects", desired },
-    provider,
-    prior: state,
-    ...seen,
-    newDigestKey: input.newDigestKey(),
-    newClusterUid: known ?? adoptedUid(input, seen.strangers) ?? input.newClusterUid(),
-    nowMs: context.clock.now(),
-    owner: input.owner,
-    direction: "forward",
-    by: input.by,
-    deadlineMs: input.deadlineMs,
-  });
-  return { plan, seen };
+  const clusterUid = known ?? adoptedUid(input, seen.strangers) ?? input.newClusterUid();
+  const digestKey = input.newDigestKey();
+  const planFor = (shown: Look) =>
+    makePlan({
+      wish: wishOf(input),
+      provider,
+      prior: state,
+      ...shown,
+      newDigestKey: digestKey,
+      newClusterUid: clusterUid,
+      nowMs: context.clock.now(),
+      owner: input.owner,
+      direction: "forward",
+      by: input.by,
+      deadlineMs: input.deadlineMs,
+    });
+  const lens = input.tolerance?.(seen, state, planFor) ?? clearLens;
+  const plan = planFor(lens.see(seen, state));
+  const { tolerated } = lens;
+  return { plan: tolerated.length === 0 ? plan : { ...plan, tolerated }, seen, lens };
+}
+
+function wishOf({ desired, discarded = [], instead }: SurveyInput): Wish {
+  if (instead !== undefined) return { kind: "recorded", target: instead };
+  return { kind: "objects", desired, discarded };
 }
 
 /** Throws BadInput naming every field that cannot change while its object lives. */

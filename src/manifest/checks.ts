@@ -1,4 +1,12 @@
 import ipaddr from "ipaddr.js";
+import {
+  driftAnnotations,
+  driftPolicies,
+  fingerprintDigits,
+  isFingerprint,
+  parseBound,
+  parseFreezeTime,
+} from "../api/drift-policy.js";
 import type { MemberPath, Violation } from "../api/diagnostic-codes.js";
 import { requirementHolds } from "../api/label-selector.js";
 import type { LabelSelector } from "../api/schema.js";
@@ -134,12 +142,13 @@ export function checkSelector(
 
 /** The annotations of an object that this project reads: known ones with values that they can have. Pure. */
 export function checkAnnotations(object: AnyObject): Violation[] {
-  const own = ownAnnotations(object.metadata.annotations, ["metadata", "annotations"]);
-  switch (object.kind) {
+  const { kind } = object;
+  const own = ownAnnotations(kind, object.metadata.annotations, ["metadata", "annotations"]);
+  switch (kind) {
     case "MachineSet":
     case "MachineDeployment": {
       const path = ["spec", "template", "metadata", "annotations"];
-      return [...own, ...ownAnnotations(object.spec.template.metadata?.annotations, path)];
+      return [...own, ...ownAnnotations(kind, object.spec.template.metadata?.annotations, path)];
     }
     case "Cluster":
     case "Machine":
@@ -148,30 +157,68 @@ export function checkAnnotations(object: AnyObject): Violation[] {
   }
 }
 
-/** What each annotation of this project may say. */
-const annotationValues: Readonly<
-  Record<string, { readonly values: readonly string[]; readonly what: string }>
-> = {
-  [updatePolicyAnnotation]: { values: updatePolicies, what: "update policy" },
-  [profileAnnotation]: { values: profiles, what: "profile of set arithmetic" },
+/** What an annotation of this project may say. */
+interface AnnotationRule {
+  readonly what: string;
+  /** The allowed values; of others the form is told. */
+  readonly values?: readonly string[];
+  fits(value: string): boolean;
+  readonly form: string;
+  /** The only kind that it is read on; absent: every kind. */
+  readonly only?: AnyObject["kind"];
+}
+
+function oneOf(what: string, values: readonly string[]): AnnotationRule {
+  const fits = (value: string) => values.includes(value);
+  return { what, values, fits, form: `one of ${values.join(", ")}` };
+}
+
+function onCluster(what: string, form: string, fits: AnnotationRule["fits"]): AnnotationRule {
+  return { what, form, fits, only: "Cluster" };
+}
+
+const isBound = (value: string) => parseBound(value) !== undefined;
+const boundForm = 'a number of machines, or a share of them such as "40%"';
+
+const annotationRules: Readonly<Record<string, AnnotationRule>> = {
+  [updatePolicyAnnotation]: oneOf("update policy", updatePolicies),
+  [profileAnnotation]: oneOf("profile of set arithmetic", profiles),
+  [driftAnnotations.policy]: oneOf("drift policy", driftPolicies),
+  [driftAnnotations.maxUnhealthy]: onCluster("bound on unhealthy machines", boundForm, isBound),
+  [driftAnnotations.maxInFlight]: onCluster("bound on corrections", boundForm, isBound),
+  [driftAnnotations.freeze]: onCluster(
+    "time to stay frozen",
+    '"never", or a time such as "90s", "30m" or "2h"',
+    (value) => parseFreezeTime(value) !== undefined,
+  ),
+  [driftAnnotations.thaw]: onCluster(
+    "fingerprint of a drift report",
+    `the ${fingerprintDigits} digits and letters that capstan drift shows`,
+    isFingerprint,
+  ),
 };
 
 function ownAnnotations(
+  kind: AnyObject["kind"],
   annotations: Readonly<Record<string, string>> | undefined,
   path: MemberPath,
 ): Violation[] {
   return Object.entries(annotations ?? {}).flatMap(([name, value]): Violation[] => {
     if (!name.startsWith(ownAnnotationPrefix)) return [];
     const at = [...path, name];
-    const known = annotationValues[name];
-    if (known === undefined) {
-      const hint = `known: ${Object.keys(annotationValues).join(", ")}`;
+    const rule = annotationRules[name];
+    if (rule === undefined) {
+      const hint = `known: ${Object.keys(annotationRules).join(", ")}`;
       return [{ code: "FIELD_UNKNOWN", path: at, summary: `unknown annotation "${name}"`, hint }];
     }
-    const { values, what } = known;
-    if (values.includes(value)) return [];
-    const near = nearest(value, values);
-    const hint = near === undefined ? `one of ${values.join(", ")}` : `did you mean ${near}?`;
+    const { what, values, form, only = kind } = rule;
+    if (only !== kind) {
+      const hint = `set it on the ${only}`;
+      return [{ code: "NOT_ALLOWED", path: at, summary: `is not read on a ${kind}`, hint }];
+    }
+    if (rule.fits(value)) return [];
+    const near = values && nearest(value, values);
+    const hint = near === undefined ? form : `did you mean ${near}?`;
     return [{ code: "NOT_ALLOWED", path: at, summary: `"${value}" is no ${what}`, hint }];
   });
 }

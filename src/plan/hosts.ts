@@ -64,13 +64,15 @@ export function decideHost(provider: InfrastructureProvider, question: HostQuest
   const { recorded, wanted, sightings, heals, preferred, policy } = question;
   const judged = judge(underPolicy(provider, policy), recorded, wanted, sightings);
   const alive = judged.filter(({ gone }) => !gone);
-  const able = alive.filter(({ verdict, failed }) => canServe(verdict) && !(failed && heals));
+  const able = alive.filter(
+    ({ verdict, unfit }) => canServe(verdict) && !(unfit !== undefined && heals),
+  );
   const serving = able.find(({ resource }) => resource.key === preferred) ?? able.at(-1);
   if (serving !== undefined) return { policy, name: serving.resource.name, ...serve(serving) };
   const made = { policy, name: nextName(provider, question) };
   const newest = alive.at(-1);
   if (newest !== undefined && canServe(newest.verdict)) {
-    return { ...made, ...supersede(newest), reason: "its host failed in the cloud" };
+    return { ...made, ...supersede(newest), reason: newest.unfit ?? "" };
   }
   if (newest !== undefined) return { ...made, ...supersede(newest) };
   const fresh = { ...made, changes: [], stale: false };

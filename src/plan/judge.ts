@@ -1,15 +1,15 @@
 import type { JsonObject } from "../api/json.js";
 import type { VerdictGiver } from "../compile/update-policy.js";
 import type { Verdict } from "../provider/port.js";
-import { changesOf, type FieldChange, hasDrifted, type Sightings } from "./step.js";
+import { changesOf, type FieldChange, hasDrifted, type Sighting, type Sightings } from "./step.js";
 import { type RecordedResource, recordedSpec } from "./target.js";
 
 /** A recorded resource held against what is wanted. */
 export interface Judged {
   readonly resource: RecordedResource;
   readonly gone: boolean;
-  /** The cloud says that it never will run. */
-  readonly failed: boolean;
+  /** Why it cannot serve on, whatever it is like: the cloud says that it never will run. */
+  readonly unfit?: string;
   readonly verdict: Verdict;
   readonly changes: readonly FieldChange[];
   /** The record differs from the cloud and has to be read again before it is changed. */
@@ -36,12 +36,18 @@ export function judge(
     return {
       resource,
       gone: sighting === "gone",
-      failed: sighting !== undefined && sighting !== "gone" && sighting.phase === "failed",
+      ...unfitness(sighting),
       verdict,
       changes: changesOf(verdict, current, wanted),
       stale: hasDrifted(sighting, record),
     };
   });
+}
+
+function unfitness(sighting: Sighting | undefined): Pick<Judged, "unfit"> {
+  if (sighting === undefined || sighting === "gone") return {};
+  if (sighting.phase === "failed") return { unfit: "its host failed in the cloud" };
+  return sighting.unfit === undefined ? {} : { unfit: sighting.unfit };
 }
 
 /** What becomes of a node when a recorded resource goes on to serve it. */

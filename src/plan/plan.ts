@@ -69,6 +69,12 @@ export interface Abandoned {
   readonly who: Identity;
 }
 
+/** A resource that is not as it is recorded, and why a plan does not touch it. */
+export interface ToleratedDrift {
+  readonly key: NodeKey;
+  readonly because: "report" | "ignore" | "frozen" | "overBudget";
+}
+
 /** The same value is printed, and applied. JSON data. */
 export interface Plan {
   readonly cluster: string;
@@ -103,6 +109,8 @@ export interface Plan {
   readonly strangers: readonly string[];
   /** Nothing to do: state, cloud and objects agree. */
   readonly empty: boolean;
+  /** What has drifted and is left as it is; absent: nothing. */
+  readonly tolerated?: readonly ToleratedDrift[];
   /** This is one stage of several: a control plane goes one minor version at a time. */
   readonly stage?: StageNote;
 }

@@ -23,11 +23,26 @@ export type Step =
     }
   | { readonly kind: "delete"; readonly key: NodeKey; readonly reason: string };
 
+/** A resource that the cloud shows, as it is to be planned with. */
+export interface Seen extends Observed {
+  /** Why a host that may well run is to be replaced; absent: it can stay. */
+  readonly unfit?: string;
+}
+
 /** What the cloud says about a recorded resource, after a complete look. */
-export type Sighting = Observed | "gone";
+export type Sighting = Seen | "gone";
 
 /** Sightings of every recorded cloud resource. Nothing unknown gets this far: it stops the plan. */
 export type Sightings = ReadonlyMap<NodeKey, Sighting>;
+
+/** What the cloud shows of one cluster. */
+export interface Look {
+  readonly sightings: Sightings;
+  /** What carries the cluster's marks but is in no record; gone ones included. */
+  readonly strangers: readonly Observed[];
+  /** How many of the recorded resources the listing itself showed; others were asked for one by one. */
+  readonly listed: number;
+}
 
 /** The paths of a verdict with their values on both sides. */
 export function changesOf(verdict: Verdict, from: JsonObject, to: JsonObject): FieldChange[] {

@@ -1,6 +1,6 @@
 import { CapstanError } from "../api/error.js";
 import type { JsonObject } from "../api/json.js";
-import { type AnyObject, type ClusterObject, type Desired } from "../api/types.js";
+import { type AnyObject, type ClusterObject, type Desired, objectsOf } from "../api/types.js";
 import { compileParts, templateJudge } from "../compile/compile.js";
 import { type GraphNode, keyOf, type ResourceGraph } from "../graph/graph.js";
 import type { InfrastructureProvider } from "../provider/port.js";
@@ -11,7 +11,12 @@ import type { Target } from "./target.js";
 
 /** Where somebody wants a cluster to go: to what objects say, or to a graph that was recorded. */
 export type Wish =
-  | { readonly kind: "objects"; readonly desired: Desired }
+  | {
+      readonly kind: "objects";
+      readonly desired: Desired;
+      /** Machines of sets that somebody deleted: they go, and their sets make others. */
+      readonly discarded?: readonly string[];
+    }
   | { readonly kind: "recorded"; readonly target: Target };
 
 /** What a wish comes to, before it is held against state and cloud. */
@@ -43,19 +48,15 @@ export function compiled(
   provider: InfrastructureProvider,
   { recorded, nowMs }: Memory,
 ): Wanted {
-  const { cluster, machineDeployments, machineSets } = desired;
+  const { cluster } = desired;
   const judge = templateJudge(provider, cluster);
   const { machines, going } = expandObjects(desired, recorded, judge, nowMs);
   refuseDuplicates(machines);
-  const objects: AnyObject[] = [
-    cluster,
-    ...machineDeployments,
-    ...machineSets,
-    ...desired.machines,
-  ];
   return {
     cluster,
-    objects: objects.sort((left, right) => inNameOrder(objectKey(left), objectKey(right))),
+    objects: objectsOf(desired).sort((left, right) =>
+      inNameOrder(objectKey(left), objectKey(right)),
+    ),
     machines,
     going: new Map(going.map(({ name, reason }) => [name, reason])),
     isFrozen: false,

@@ -82,7 +82,7 @@ function sizesOf(
 ): Map<string, number> {
   const { spec } = deployment;
   const { profile } = goFirst(deployment);
-  const standing = ours.filter(({ lacks }) => lacks !== "host");
+  const standing = ours.filter(({ lacks, discarded }) => lacks !== "host" && discarded !== true);
   const known = setNamesOf(standing);
   // A paused deployment makes no set for a template that it does not roll out.
   const names = spec.paused || known.includes(current) ? known : [...known, current];

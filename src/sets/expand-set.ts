@@ -66,9 +66,15 @@ export interface Membership {
 /** Who stays keeps its ordinal, and missing machines take the lowest free ones. Pure. */
 export function membersOf(membership: Membership): Expanded {
   const { owner, replicas, template, keepSpec } = membership;
-  const standing = membership.existing.filter(({ lacks }) => lacks !== "host");
-  const going = excessOf(standing, membership);
-  const names = new Set(going.map(({ name }) => name));
+  const standing = membership.existing.filter(
+    ({ lacks, discarded }) => lacks !== "host" && discarded !== true,
+  );
+  const discards = membership.existing.filter(
+    ({ lacks, discarded }) => lacks !== "host" && discarded === true,
+  );
+  const taken = new Set(discards.map((machine) => machine.owner?.ordinal ?? 0));
+  const excess = excessOf(standing, membership);
+  const names = new Set(excess.map(({ name }) => name));
   const kept = new Map(
     standing
       .filter(({ name }) => !names.has(name))
@@ -76,7 +82,7 @@ export function membersOf(membership: Membership): Expanded {
   );
   const ordinals = [...kept.keys()];
   for (let ordinal = 0; ordinals.length < replicas; ordinal += 1) {
-    if (!kept.has(ordinal)) ordinals.push(ordinal);
+    if (!kept.has(ordinal) && !taken.has(ordinal)) ordinals.push(ordinal);
   }
   const machines = ordinals
     .sort((left, right) => left - right)
@@ -85,7 +91,11 @@ export function membersOf(membership: Membership): Expanded {
       spec: (keepSpec ? kept.get(ordinal)?.spec : undefined) ?? template,
       owner: { ...owner, ordinal },
     }));
-  return { machines, going };
+  const discarded = discards.map(({ name }): GoingMachine => ({
+    name,
+    reason: { kind: "discarded" },
+  }));
+  return { machines, going: [...discarded, ...excess] };
 }
 
 /** Those that go; among equals the latest first, where Cluster API leaves it open. */

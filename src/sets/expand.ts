@@ -25,11 +25,13 @@ export interface MachineOwner {
 export interface RecordedMachine extends ExpandedMachine {
   /** No host of it exists, or the one that there is will never run; one that serves without. */
   readonly lacks?: "host" | "health";
+  /** Somebody deleted it: it goes, and its name stays taken until it is gone. */
+  readonly discarded?: boolean;
   /** When its host was made, milliseconds since the epoch. */
   readonly createdAtMs?: number;
 }
 
-/** A Machine that there is, that its set has one too many with, and why it is the one. */
+/** A Machine that its set gives up, and why it rather than another. */
 export interface GoingMachine {
   readonly name: string;
   readonly reason: GoReason;

@@ -121,11 +121,23 @@ describe("CustomResourceDefinitions", () => {
       .map(({ spec }) => spec.names.kind);
     assert.deepEqual(scalable, ["MachineSet", "MachineDeployment"]);
     assert.equal(byKind.get("MachineClass")?.spec.versions[0].subresources, undefined);
-    const columns = byKind.get("Machine")?.spec.versions[0].additionalPrinterColumns ?? [];
-    assert.deepEqual(
-      columns.slice(0, 3).map(({ name, priority = 0 }) => `${name} ${priority}`),
-      ["ProviderID 0", "Phase 0", "NodeName 1"],
+  });
+
+  it("shows at a glance what each object does", () => {
+    const columns = Object.fromEntries(
+      definitions.map(({ spec }) => {
+        const [{ additionalPrinterColumns }] = spec.versions;
+        const narrow = additionalPrinterColumns.filter(({ priority = 0 }) => priority === 0);
+        return [spec.names.kind, narrow.map(({ name }) => name).join(" ")];
+      }),
     );
+    assert.deepEqual(columns, {
+      Cluster: "Phase Machines Revision Transaction Message Age",
+      Machine: "Cluster Phase Node ProviderID Version Age",
+      MachineSet: "Cluster Desired Current Ready Available Version Age",
+      MachineDeployment: "Cluster Desired Current Ready Available UpToDate Version Age",
+      MachineClass: "Provider Holds Age",
+    });
   });
 
   it("has every path that scale and columns point to", () => {

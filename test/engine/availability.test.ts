@@ -33,6 +33,7 @@ function look(...hosts: Observed[]): Look {
   return {
     sightings: new Map(hosts.map((host) => [nodeKey("LocalHost", host.who.name), host])),
     strangers: [],
+    listed: 0,
   };
 }
 

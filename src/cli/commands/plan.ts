@@ -4,7 +4,7 @@ import type { Engine } from "../../engine/engine.js";
 import type { Look } from "../../engine/look.js";
 import { settleLastCalls } from "../../engine/recover.js";
 import { callContext } from "../../engine/session.js";
-import type { StackState } from "../../engine/state.js";
+import { fileOwner, type StackState } from "../../engine/state.js";
 import { survey } from "../../engine/survey.js";
 import { defaultDeadlineMs } from "../../plan/deadline.js";
 import type { Plan } from "../../plan/plan.js";
@@ -151,7 +151,7 @@ export async function surveyCluster(
     adopt: adopt === true,
     newClusterUid: () => context.newClusterUid(),
     newDigestKey: () => context.newClusterUid(),
-    owner: "files",
+    owner: fileOwner,
     by: context.by,
     deadlineMs,
   });

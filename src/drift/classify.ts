@@ -1,0 +1,222 @@
+import { digestOf } from "../api/digest.js";
+import { fingerprintDigits } from "../api/drift-policy.js";
+import { keyOf, nodeKey, type NodeKey } from "../graph/graph.js";
+import { inNameOrder } from "../plan/changes.js";
+import { isHostOf, machineKey } from "../plan/hosts.js";
+import { knownMachines } from "../plan/leaving.js";
+import { isOpen } from "../plan/plan.js";
+import type { Look, Sighting } from "../plan/step.js";
+import {
+  cloudResources,
+  type PriorState,
+  type RecordedResource,
+  recordedSpec,
+  type TargetMachine,
+} from "../plan/target.js";
+import type { InfrastructureProvider, Observed, Verdict } from "../provider/port.js";
+import { type DriftedField, driftedFields } from "./fields.js";
+
+/** How a resource is not what is recorded. */
+export type DriftClass = DriftItem["class"];
+
+export const driftClasses = ["missing", "failed", "changed", "extra", "unknown"] as const;
+
+/** What an item is about. */
+interface Subject {
+  readonly key: NodeKey;
+  readonly kind: string;
+  readonly name: string;
+  /** Whose host it is; absent for what machines share. */
+  readonly machine?: Pick<TargetMachine, "name" | "owner" | "controlPlane">;
+  /** The cloud's name for it. */
+  readonly id?: string;
+}
+
+/** One thing that cloud and records do not agree about. JSON data. */
+export type DriftItem = Subject &
+  (
+    | { readonly class: "missing" }
+    /** A host that the cloud says never will run. */
+    | { readonly class: "failed"; readonly fields: readonly DriftedField[] }
+    | {
+        readonly class: "changed";
+        readonly fields: readonly DriftedField[];
+        /** What it takes to get back, as the provider judges; never "same". */
+        readonly back: Verdict;
+      }
+    /** It carries our marks and is in no record. */
+    | {
+        readonly class: "extra";
+        readonly origin: ExtraOrigin;
+      }
+    /** The cloud could not say. */
+    | { readonly class: "unknown" }
+  );
+
+/** Where something comes from that carries our marks and is in no record. */
+export type ExtraOrigin =
+  /** An apply of this life of the cluster that broke off; nothing wants it. */
+  | "abandoned"
+  /** A second one with the identity of a recorded resource. */
+  | "twin"
+  /** Another life of a cluster of this name. */
+  | "otherLife";
+
+/** What a look at the cloud says against the records of one cluster. JSON data. */
+export interface DriftReport {
+  /** "<namespace>/<name>"; empty when nothing is recorded. */
+  readonly cluster: string;
+  /** Recorded resources that the last transaction wants and has done with. */
+  readonly recorded: number;
+  /** Machines of the control plane, and others, that have one of them. */
+  readonly members: number;
+  readonly workers: number;
+  /** How many of the recorded resources the listing showed. */
+  readonly listed: number;
+  /** In name order within each class; the classes as in `driftClasses`. */
+  readonly items: readonly DriftItem[];
+  /** Why the cloud could not be read. */
+  readonly unreadable?: string;
+  /** The same for the same findings, whenever and wherever they are made. */
+  readonly fingerprint: string;
+}
+
+/** A look, or why there is none. */
+export type Sight = Look | { readonly failed: string };
+
+/**
+ * Holds a look against the records, whatever anybody wants to do about it. Resources that a transaction
+ * has left unfinished, or is about to delete, are that transaction's business and never drift. A
+ * difference that the provider does not count as one is none. Pure.
+ */
+export function classifyDrift(
+  state: PriorState,
+  sight: Sight,
+  provider: Pick<InfrastructureProvider, "hostKind" | "verdict">,
+): DriftReport {
+  const settled = settledResources(state);
+  const subjectOf = subjects(state, provider);
+  const found =
+    "failed" in sight
+      ? settled.map((resource): DriftItem => ({ ...subjectOf(resource), class: "unknown" }))
+      : [
+          ...settled.flatMap((resource) =>
+            itemOf(resource, sight.sightings.get(resource.key), {
+              subject: subjectOf(resource),
+              provider,
+            }),
+          ),
+          ...extras(state, sight, subjectOf),
+        ];
+  const items = inReportOrder(found);
+  const listed = "failed" in sight ? 0 : sight.listed;
+  const unreadable = "failed" in sight ? { unreadable: sight.failed } : {};
+  const machines = settled.flatMap((resource) => subjectOf(resource).machine ?? []);
+  const members = machines.filter(({ controlPlane }) => controlPlane).length;
+  return {
+    cluster: state.transaction?.target.cluster ?? "",
+    recorded: settled.length,
+    ...{ members, workers: machines.length - members, listed, items, ...unreadable },
+    fingerprint: digestOf([items.map(traitsOf), listed === 0], fingerprintDigits),
+  };
+}
+
+/** How many items there are of each class. Pure. */
+export function driftCounts({ items }: DriftReport): Record<DriftClass, number> {
+  const count = (one: DriftClass) => items.filter((item) => item.class === one).length;
+  return {
+    missing: count("missing"),
+    failed: count("failed"),
+    changed: count("changed"),
+    extra: count("extra"),
+    unknown: count("unknown"),
+  };
+}
+
+/** What is recorded, done, and wanted by the last transaction. */
+function settledResources(state: PriorState): RecordedResource[] {
+  const wanted = new Set(state.transaction?.target.nodes.map(keyOf));
+  const interrupted = new Set(state.pending.map(({ key }) => key));
+  return cloudResources(state).filter(
+    ({ key, unfinished }) => wanted.has(key) && !unfinished && !interrupted.has(key),
+  );
+}
+
+type SubjectOf = (resource: Pick<RecordedResource, "kind" | "name" | "id" | "parent">) => Subject;
+
+function subjects(
+  state: PriorState,
+  { hostKind }: Pick<InfrastructureProvider, "hostKind">,
+): SubjectOf {
+  const machines = knownMachines(state);
+  const byKey = new Map([...machines.values()].map((one) => [machineKey(one.name), one]));
+  return ({ kind, name, id, parent }) => {
+    const machine =
+      parent === undefined
+        ? [...machines.values()].find((one) => kind === hostKind && isHostOf(one.name, name))
+        : byKey.get(parent);
+    return {
+      ...{ key: nodeKey(kind, name), kind, name },
+      ...(machine !== undefined && { machine: whose(machine) }),
+      ...(id !== undefined && { id }),
+    };
+  };
+}
+
+function whose({ name, owner, controlPlane }: TargetMachine): NonNullable<Subject["machine"]> {
+  return { name, controlPlane, ...(owner !== undefined && { owner }) };
+}
+
+function itemOf(
+  record: RecordedResource,
+  sighting: Sighting | undefined,
+  about: {
+    readonly subject: Subject;
+    readonly provider: Pick<InfrastructureProvider, "verdict">;
+  },
+): DriftItem[] {
+  const { subject, provider } = about;
+  if (sighting === undefined) return [];
+  if (sighting === "gone") return [{ ...subject, class: "missing" }];
+  const fields = driftedFields(record, sighting);
+  if (sighting.phase === "failed") return [{ ...subject, class: "failed", fields }];
+  if (fields.length === 0) return [];
+  const back = provider.verdict(record.kind, sighting.spec, recordedSpec(record));
+  return back.kind === "same" ? [] : [{ ...subject, class: "changed", fields, back }];
+}
+
+/** Alive, with the cluster's marks, and in no record; what is being made right now is expected. */
+function extras(state: PriorState, { strangers }: Look, subjectOf: SubjectOf): DriftItem[] {
+  const { transaction, pending } = state;
+  const known = new Set(transaction?.target.nodes.map(keyOf));
+  const originOf = (key: NodeKey, clusterUid: string): ExtraOrigin => {
+    if (clusterUid !== transaction?.clusterUid) return "otherLife";
+    return known.has(key) ? "twin" : "abandoned";
+  };
+  const expected = new Set([
+    ...pending.map(({ key }) => key),
+    ...(transaction !== undefined && isOpen(state) ? transaction.target.nodes.map(keyOf) : []),
+  ]);
+  return strangers
+    .filter(({ phase, who }) => phase !== "gone" && !expected.has(keyOf(who)))
+    .map(({ id, who }: Observed): DriftItem => ({
+      ...subjectOf({ kind: who.kind, name: who.name, id }),
+      class: "extra",
+      origin: originOf(keyOf(who), who.clusterUid),
+    }));
+}
+
+function inReportOrder(items: readonly DriftItem[]): DriftItem[] {
+  return [...items].sort(
+    (left, right) =>
+      driftClasses.indexOf(left.class) - driftClasses.indexOf(right.class) ||
+      inNameOrder(left.key, right.key) ||
+      inNameOrder(left.id ?? "", right.id ?? ""),
+  );
+}
+
+/** What tells one finding from another; nothing that changes by itself, and no secret. */
+function traitsOf(item: DriftItem): unknown[] {
+  const fields = "fields" in item ? item.fields.map(({ path, seen }) => [path, seen ?? null]) : [];
+  return [item.class, item.key, item.id ?? "", fields];
+}

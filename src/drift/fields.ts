@@ -1,0 +1,39 @@
+import { type Json, sameJson } from "../api/json.js";
+import type { Sighting } from "../plan/step.js";
+import { type RecordedResource, recordedSpec } from "../plan/target.js";
+
+/** A field whose value in the cloud is not what is recorded. A side that lacks it leaves it out. */
+export interface DriftedField {
+  readonly path: string;
+  readonly recorded?: Json;
+  readonly seen?: Json;
+}
+
+/** Field by field, in the record's order; of a secret spec only that it drifted. Pure. */
+export function driftedFields(
+  record: RecordedResource,
+  sighting: Sighting | undefined,
+): DriftedField[] {
+  if (sighting === undefined || sighting === "gone") return [];
+  const recorded = recordedSpec(record);
+  const seen = sighting.spec;
+  if (record.secretInputs.includes("spec")) {
+    return sameJson(recorded, seen) ? [] : [{ path: "spec", recorded: "secret", seen: "secret" }];
+  }
+  return [...new Set([...Object.keys(recorded), ...Object.keys(seen)])]
+    .filter((path) => !sameJson(recorded[path], seen[path]))
+    .map((path) => ({
+      path,
+      ...(recorded[path] !== undefined && { recorded: recorded[path] }),
+      ...(seen[path] !== undefined && { seen: seen[path] }),
+    }));
+}
+
+/** "size small -> large, tags {} -> {"a":"b"}": recorded, then seen. Pure. */
+export function driftText(drift: readonly DriftedField[]): string {
+  const shown = (value: Json | undefined) =>
+    value === undefined ? "none" : typeof value === "string" ? value : JSON.stringify(value);
+  return drift
+    .map(({ path, recorded, seen }) => `${path} ${shown(recorded)} -> ${shown(seen)}`)
+    .join(", ");
+}

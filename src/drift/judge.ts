@@ -1,0 +1,230 @@
+import type { DriftPolicy } from "../api/drift-policy.js";
+import { assertNever } from "../api/error.js";
+import type { AnyObject } from "../api/types.js";
+import type { UpdatePolicy } from "../api/update-policy.js";
+import { applyPolicy, policiesOf } from "../compile/update-policy.js";
+import type { DriftItem, DriftReport, ExtraOrigin } from "./classify.js";
+import { type Freeze, type FreezeMemory, implausible, type Thaw, thawedBy } from "./freeze.js";
+import { budgetsOf, type DriftBudgets, driftPoliciesOf, roomFor } from "./policy.js";
+
+/** What is to become of one finding, and why. JSON data. */
+export type DriftDecision =
+  /** The next transaction makes it as it shall be. */
+  | { readonly kind: "correct"; readonly how: Correction }
+  /** The next transaction puts a new host in its place, because its policy asks for that. */
+  | { readonly kind: "replace" }
+  | { readonly kind: "report"; readonly because: ReportCause }
+  | { readonly kind: "ignore" }
+  /** The cluster is frozen: its freeze says why. */
+  | { readonly kind: "frozen" }
+  /** A later transaction's turn: this one holds as many corrections as it may. */
+  | { readonly kind: "overBudget"; readonly of: Crew; readonly allowed: number };
+
+/** create: again, or a new host; update: in place; replace: by a new one; remove: what nobody wants. */
+export type Correction = "create" | "update" | "replace" | "remove";
+
+export type ReportCause =
+  | { readonly kind: "policy" }
+  /** It is an extra resource that no apply has left. */
+  | { readonly kind: "notAbandoned"; readonly origin: Exclude<ExtraOrigin, "abandoned"> }
+  /** There is no way back that provider and update policy allow. */
+  | { readonly kind: "unsupported"; readonly reason: string }
+  /** It failed, and is no host that another could take the place of. */
+  | { readonly kind: "noRemedy" };
+
+/** Whose budget a correction counts against. */
+export type Crew = "members" | "workers";
+
+export interface JudgedItem {
+  readonly item: DriftItem;
+  readonly policy: DriftPolicy;
+  readonly decision: DriftDecision;
+  /** When it was first seen, milliseconds since the epoch, as far as is remembered. */
+  readonly sinceMs: number;
+}
+
+/** What to remember of one cluster from one look to the next; JSON data, empty at first. */
+export interface DriftMemory {
+  /** When each finding was first seen, by "<class> <key>". */
+  readonly sinceMs: Readonly<Record<string, number>>;
+  readonly frozen?: FreezeMemory;
+}
+
+export const noMemory: DriftMemory = { sinceMs: {} };
+
+export interface JudgedDrift {
+  readonly report: DriftReport;
+  /** In the report's order. */
+  readonly items: readonly JudgedItem[];
+  readonly budgets: DriftBudgets;
+  /** Nothing is corrected. */
+  readonly freeze?: Freeze;
+  /** An implausible answer is believed, so it is corrected at one go. */
+  readonly thawed?: Thaw;
+  /** For the next look. */
+  readonly memory: DriftMemory;
+}
+
+export interface DriftRules {
+  /** The objects that say what is wanted now. */
+  readonly objects: readonly AnyObject[];
+  readonly memory: DriftMemory;
+  readonly nowMs: number;
+}
+
+/**
+ * Decides about every finding: by the policy of its object, unless the cluster is frozen, and no more
+ * at a time than the budgets allow. What runs no longer comes before what is only different. Pure.
+ */
+export function judgeDrift(report: DriftReport, rules: DriftRules): JudgedDrift {
+  const { objects, nowMs } = rules;
+  const budgets = budgetsOf(objects);
+  const driftPolicy = driftPoliciesOf(objects);
+  const updatePolicy = policiesOf(objects);
+  const cause = implausible(report, driftPolicy, budgets);
+  const since = freezeSince(report, rules);
+  const thawed = cause && thawedBy(cause, report.fingerprint, { budgets, sinceMs: since, nowMs });
+  const isFrozen = cause !== undefined && thawed === undefined;
+  const sinceMs = seenSince(report, rules);
+  const decided = report.items.map((item): JudgedItem => {
+    const policy = driftPolicy(item);
+    const decision: DriftDecision =
+      policy === "ignore"
+        ? { kind: "ignore" }
+        : isFrozen
+          ? { kind: "frozen" }
+          : decide(item, policy, updatePolicy);
+    return { item, policy, decision, sinceMs: sinceMs[memoryKey(item)] ?? nowMs };
+  });
+  return {
+    report,
+    items: thawed === undefined ? withinBudget(decided, report, budgets) : decided,
+    budgets,
+    ...(isFrozen && { freeze: freezeOf(cause, since, budgets) }),
+    ...(thawed !== undefined && { thawed }),
+    memory: {
+      sinceMs,
+      ...(cause !== undefined && {
+        frozen: { fingerprint: report.fingerprint, sinceMs: since },
+      }),
+    },
+  };
+}
+
+/** Whether anything drifted that somebody wants to know of. Pure. */
+export function hasDrift({ items }: JudgedDrift): boolean {
+  return items.some(({ decision }) => decision.kind !== "ignore");
+}
+
+/** Whether a transaction has something to correct now. Pure. */
+export function hasCorrections({ items }: JudgedDrift): boolean {
+  return items.some(({ decision: { kind } }) => kind === "correct" || kind === "replace");
+}
+
+function decide(
+  item: DriftItem,
+  policy: Exclude<DriftPolicy, "ignore">,
+  updatePolicyOf: ReturnType<typeof policiesOf>,
+): DriftDecision {
+  if (policy === "report") return { kind: "report", because: { kind: "policy" } };
+  switch (item.class) {
+    case "missing":
+      return { kind: "correct", how: "create" };
+    case "failed":
+      return item.machine === undefined
+        ? { kind: "report", because: { kind: "noRemedy" } }
+        : { kind: "correct", how: "replace" };
+    case "changed":
+      return decideChanged(item, policy, updatePolicyOf);
+    case "extra":
+      return item.origin === "abandoned"
+        ? { kind: "correct", how: "remove" }
+        : { kind: "report", because: { kind: "notAbandoned", origin: item.origin } };
+    case "unknown":
+      return { kind: "frozen" };
+    default:
+      return assertNever(item);
+  }
+}
+
+function decideChanged(
+  { machine, back }: Extract<DriftItem, { class: "changed" }>,
+  policy: "correct" | "replace",
+  updatePolicyOf: ReturnType<typeof policiesOf>,
+): DriftDecision {
+  const updatePolicy: UpdatePolicy =
+    machine === undefined ? "preferInPlace" : updatePolicyOf(machine);
+  const verdict = applyPolicy(updatePolicy, back);
+  if (machine !== undefined && policy === "replace") {
+    if (updatePolicy !== "inPlaceOnly") return { kind: "replace" };
+    const reason =
+      "update policy inPlaceOnly rules a new host out, which drift policy replace asks for";
+    return { kind: "report", because: { kind: "unsupported", reason } };
+  }
+  switch (verdict.kind) {
+    case "inPlace":
+    case "same":
+      return { kind: "correct", how: "update" };
+    case "replace":
+      return { kind: "correct", how: "replace" };
+    case "unsupported":
+      return { kind: "report", because: { kind: "unsupported", reason: verdict.reason } };
+  }
+}
+
+/** Resources that machines share, and what is only removed, are no part of any budget. */
+function withinBudget(
+  items: readonly JudgedItem[],
+  report: DriftReport,
+  budgets: DriftBudgets,
+): JudgedItem[] {
+  const room = roomFor(budgets, report);
+  const inTurn = (of: Crew) =>
+    [...items.filter((one) => crewOf(one) === of)].sort(
+      (left, right) =>
+        Number(left.item.class === "changed") - Number(right.item.class === "changed"),
+    );
+  const late = new Map<JudgedItem, Crew>(
+    (["members", "workers"] as const).flatMap((of) =>
+      inTurn(of)
+        .slice(room[of])
+        .map((one) => [one, of] as const),
+    ),
+  );
+  return items.map((one) => {
+    const of = late.get(one);
+    if (of === undefined) return one;
+    return { ...one, decision: { kind: "overBudget", of, allowed: room[of] } };
+  });
+}
+
+function crewOf({ item, decision }: JudgedItem): Crew | undefined {
+  const { machine } = item;
+  const isCorrected = decision.kind === "correct" || decision.kind === "replace";
+  if (machine === undefined || item.class === "extra" || !isCorrected) return undefined;
+  return machine.controlPlane ? "members" : "workers";
+}
+
+function freezeOf(cause: Freeze["cause"], sinceMs: number, { freeze }: DriftBudgets): Freeze {
+  const isTimed = freeze.kind === "after" && cause.kind !== "unreadable";
+  return { cause, sinceMs, ...(isTimed && { thawsAtMs: sinceMs + freeze.ms }) };
+}
+
+/** The same answer goes on from when it was first given; another one starts anew. */
+function freezeSince({ fingerprint }: DriftReport, { memory, nowMs }: DriftRules): number {
+  const { frozen } = memory;
+  return frozen?.fingerprint === fingerprint ? frozen.sinceMs : nowMs;
+}
+
+function seenSince(
+  { items }: DriftReport,
+  { memory, nowMs }: DriftRules,
+): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    items.map((item) => [memoryKey(item), memory.sinceMs[memoryKey(item)] ?? nowMs]),
+  );
+}
+
+function memoryKey(item: DriftItem): string {
+  return `${item.class} ${item.key}`;
+}

@@ -1,0 +1,120 @@
+import { type JsonObject } from "../api/json.js";
+import type { NodeKey } from "../graph/graph.js";
+import type { Plan, ToleratedDrift } from "../plan/plan.js";
+import type { Look, Seen, Sighting } from "../plan/step.js";
+import {
+  cloudResources,
+  type PriorState,
+  recordedIdentity,
+  type RecordedResource,
+  recordedSpec,
+} from "../plan/target.js";
+import type { DriftReport } from "./classify.js";
+import { driftText } from "./fields.js";
+import type { DriftDecision, JudgedDrift, JudgedItem } from "./judge.js";
+
+/** How a planner is to see the cloud. */
+export interface Lens {
+  /** Pure; the same at every look of one run. */
+  see(seen: Look, state: PriorState): Look;
+  /** What it hides; in the report's order. */
+  readonly tolerated: readonly ToleratedDrift[];
+}
+
+/** Shows everything as it is. */
+export const clearLens: Lens = { see: (seen) => seen, tolerated: [] };
+
+/**
+ * Shows what is to be corrected as it is, hosts that a policy replaces as unfit, and everything else as
+ * it is recorded, so that a plan does not touch it. What `asked` has steps for is shown as it is: a
+ * change that somebody asks for is not held back by drift. Pure.
+ */
+export function lensOf({ items }: JudgedDrift, asked?: Plan): Lens {
+  const isAsked = askedOf(asked);
+  const hidden = items.filter((one) => isTolerated(one.decision) && !isAsked(one));
+  const unfit = items.filter((one) => one.decision.kind === "replace" && !isAsked(one));
+  return lensHiding(
+    hidden.map(({ item, decision }) => ({ ...item, because: decision.kind })),
+    new Map(unfit.map(({ item }) => [item.key, unfitText(item)])),
+  );
+}
+
+/** Hides all drift, so that a plan shows what somebody asked for and nothing else. Pure. */
+export function blindLens({ items }: DriftReport): Lens {
+  return lensHiding(
+    items.map((item) => ({ ...item, because: "report" })),
+    new Map(),
+  );
+}
+
+/** Of whatever class: only what is put up with is hidden. */
+interface Hidden {
+  readonly key: NodeKey;
+  readonly class: string;
+  readonly id?: string;
+  readonly because: DriftDecision["kind"];
+}
+
+function lensHiding(hidden: readonly Hidden[], unfit: ReadonlyMap<NodeKey, string>): Lens {
+  const extras = new Set(hidden.filter((one) => one.class === "extra").map(({ id }) => id));
+  const masked = new Set(hidden.filter((one) => one.class !== "extra").map(({ key }) => key));
+  const tolerated = hidden.flatMap(({ key, because }) =>
+    because === "correct" || because === "replace" ? [] : [{ key, because }],
+  );
+  if (hidden.length === 0 && unfit.size === 0) return clearLens;
+  const see = (seen: Look, state: PriorState): Look => {
+    const records = new Map(cloudResources(state).map((record) => [record.key, record]));
+    const sightings = [...seen.sightings].map(([key, sighting]): [NodeKey, Sighting] => {
+      const record = records.get(key);
+      const reason = unfit.get(key);
+      if (record === undefined) return [key, sighting];
+      if (masked.has(key)) return [key, asRecorded(record, sighting)];
+      if (reason === undefined || sighting === "gone") return [key, sighting];
+      return [key, { ...sighting, spec: recordedSpec(record), unfit: reason }];
+    });
+    return {
+      ...seen,
+      sightings: new Map(sightings),
+      strangers: seen.strangers.filter(({ id }) => !extras.has(id)),
+    };
+  };
+  return { see, tolerated };
+}
+
+function isTolerated({ kind }: DriftDecision): boolean {
+  return kind !== "correct" && kind !== "replace";
+}
+
+/** A resource as if nothing had happened to it: it runs, and has for a while. */
+function asRecorded(record: RecordedResource, sighting: Sighting): Seen {
+  const spec = recordedSpec(record);
+  if (sighting !== "gone" && sighting.phase !== "failed") return { ...sighting, spec };
+  return {
+    id: record.id ?? "",
+    who: recordedIdentity(record),
+    phase: "ready",
+    spec,
+    status: (record.outputs["status"] ?? {}) as JsonObject,
+    readySinceMs: 0,
+  };
+}
+
+function unfitText(item: JudgedItem["item"]): string {
+  const fields = "fields" in item ? `: ${driftText(item.fields)}` : "";
+  return `it drifted${fields}; its drift policy asks for a new host`;
+}
+
+/**
+ * What a plan that sees no drift has steps for. Where it changes the control plane, members that only
+ * wait for their turn are not put off: quorum counts on them.
+ */
+function askedOf(asked: Plan | undefined): (one: JudgedItem) => boolean {
+  if (asked === undefined) return () => false;
+  const keys = new Set(asked.steps.map(({ key }) => key));
+  const members = [...asked.target.machines, ...asked.leaving].filter(
+    ({ controlPlane, host }) => controlPlane && keys.has(host),
+  );
+  return ({ item, decision }) =>
+    keys.has(item.key) ||
+    (members.length > 0 && decision.kind === "overBudget" && item.machine?.controlPlane === true);
+}

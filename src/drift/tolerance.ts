@@ -1,0 +1,37 @@
+import type { AnyObject } from "../api/types.js";
+import type { Plan } from "../plan/plan.js";
+import type { Look } from "../plan/step.js";
+import type { PriorState } from "../plan/target.js";
+import type { InfrastructureProvider } from "../provider/port.js";
+import { classifyDrift, type DriftReport } from "./classify.js";
+import { type JudgedDrift, judgeDrift, noMemory } from "./judge.js";
+import { blindLens, clearLens, type Lens, lensOf } from "./lens.js";
+
+/** Decides how the cloud is to be seen. `planFor` makes the plan of a look; it changes nothing. */
+export type Tolerance = (seen: Look, state: PriorState, planFor: (seen: Look) => Plan) => Lens;
+
+type Judging = Pick<InfrastructureProvider, "hostKind" | "verdict">;
+
+/**
+ * Leaves alone what the judgement does not correct, unless somebody asks for a change of the same
+ * resource: what a plan has steps for that sees no drift at all. Pure.
+ */
+export function tolerating(
+  provider: Judging,
+  judge: (report: DriftReport) => JudgedDrift,
+): Tolerance {
+  return (seen, state, planFor) => {
+    const report = classifyDrift(state, seen, provider);
+    const judged = judge(report);
+    if (lensOf(judged) === clearLens) return clearLens;
+    return lensOf(judged, planFor(blindLens(report).see(seen, state)));
+  };
+}
+
+/** Corrects everything but what policy says to ignore: what `capstan plan` and `capstan up` do. Pure. */
+export function ignoringByPolicy(provider: Judging, objects: readonly AnyObject[]): Tolerance {
+  return tolerating(provider, (report) => {
+    const judged = judgeDrift(report, { objects, memory: noMemory, nowMs: 0 });
+    return { ...judged, items: judged.items.filter(({ decision }) => decision.kind === "ignore") };
+  });
+}
