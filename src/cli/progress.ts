@@ -160,7 +160,7 @@ class EventLines implements Progress {
   }
 
   on(event: RunEvent): void {
-    const line = lineOf(event);
+    const line = runEventLine(event);
     if (line === undefined) return;
     const elapsed = ((this.clock.now() - this.begin) / 1000).toFixed(1).padStart(6);
     this.terminal.write(`${elapsed}s  ${line}\n`);
@@ -169,7 +169,8 @@ class EventLines implements Progress {
   end(): void {}
 }
 
-function lineOf(event: RunEvent): string | undefined {
+/** What happened, on one line; undefined for what is not worth one. Pure. */
+export function runEventLine(event: RunEvent): string | undefined {
   switch (event.kind) {
     case "pass":
       return `wave ${event.number}: ${event.reason}`;
