@@ -1,3 +1,5 @@
+import type { EnsureOptions } from "./toolchain.d.mts";
+
 /** The Pulumi release that Capstan sets up and is tested with. */
 export declare const pulumiVersion: "3.259.0";
 
@@ -11,32 +13,7 @@ export interface PulumiToolchain {
   readonly origin: "CAPSTAN_PULUMI" | "PATH" | "cache";
 }
 
-/** Why there is no usable Pulumi. The hint is the user's next action. */
-export interface ToolchainError extends Error {
-  readonly code: "TOOLCHAIN";
-  readonly hint: string;
-}
-
-/** Receives one line of text without line end. */
-export type Progress = (text: string) => void;
-
-/** Puts pulumi and its two companions into `folder`/bin, or rejects and says why it cannot. */
-export type Install = (request: {
-  readonly folder: string;
-  readonly env: NodeJS.ProcessEnv;
-  readonly progress: Progress;
-}) => Promise<void>;
-
-export interface EnsureOptions {
-  /** `process.env` when left out. */
-  readonly env?: NodeJS.ProcessEnv;
-  /** Called at every step and at least every 15 seconds while one lasts. */
-  readonly progress?: Progress;
-  /** Tried first; the official release when left out. */
-  readonly download?: Install;
-  /** Tried second; a build from Go modules when left out. */
-  readonly build?: Install;
-}
+export type { EnsureOptions, Install, Progress, ToolchainError } from "./toolchain.d.mts";
 
 export { cacheRoot } from "./cache-root.mjs";
 

@@ -1,20 +1,16 @@
 // Finds the Pulumi command line that Capstan drives, or sets it up in the user's cache folder.
 
-import {
-  accessSync,
-  constants,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { realpathSync } from "node:fs";
 import { spawnSync } from "node:child_process";
-import { basename, delimiter, dirname, join, resolve } from "node:path";
+import { delimiter, dirname, join, resolve } from "node:path";
 import { cacheRoot } from "./cache-root.mjs";
-import { buildPulumi } from "./pulumi-build.mjs";
+import {
+  findInCache,
+  isExecutableFile,
+  setUpInCache,
+  toolchainError,
+} from "./cached-toolchain.mjs";
+import { buildPulumi, minimumGo } from "./pulumi-build.mjs";
 import { downloadPulumi } from "./pulumi-download.mjs";
 import {
   cliFile,
@@ -28,19 +24,27 @@ import { compareVersions } from "./runtime.mjs";
 export { cacheRoot, pulumiVersion };
 
 /** @typedef {import("./pulumi-toolchain.d.mts").PulumiToolchain} PulumiToolchain */
-/** @typedef {import("./pulumi-toolchain.d.mts").ToolchainError} ToolchainError */
-/** @typedef {import("./pulumi-toolchain.d.mts").EnsureOptions} EnsureOptions */
-/** @typedef {import("./pulumi-toolchain.d.mts").Install} Install */
-/** @typedef {import("./pulumi-toolchain.d.mts").Progress} Progress */
+/** @typedef {import("./toolchain.d.mts").EnsureOptions} EnsureOptions */
 
 const companionFiles = [languageHostFile, dynamicProviderFile];
 const versionTimeoutMs = 10_000;
-const progressEveryMs = 15_000;
-const leftoverAgeMs = 24 * 60 * 60 * 1000;
+
+const release = {
+  name: "pulumi",
+  version: pulumiVersion,
+  files: [cliFile, ...companionFiles],
+  check: (/** @type {string} */ folder, /** @type {NodeJS.ProcessEnv} */ env) => {
+    const version = versionOf(join(folder, "bin", cliFile), env);
+    if (version !== pulumiVersion) throw new Error(`the new pulumi says version ${version}`);
+  },
+  hint:
+    `give this machine access to get.pulumi.com, or install Go ${minimumGo} or newer, ` +
+    `or set CAPSTAN_PULUMI to an installed pulumi ${pulumiVersion}`,
+};
 
 /** @type {(env: NodeJS.ProcessEnv) => PulumiToolchain | undefined} */
 export function findPulumi(env) {
-  return findNamed(env) ?? findOnPath(env) ?? findInCache(env);
+  return findNamed(env) ?? findOnPath(env) ?? findCached(env);
 }
 
 /** @type {(options?: EnsureOptions) => Promise<PulumiToolchain>} */
@@ -52,26 +56,7 @@ export async function ensurePulumi({
 } = {}) {
   const found = findPulumi(env);
   if (found) return found;
-  prepareCache(env);
-
-  const causes = [];
-  for (const [name, install] of Object.entries({ download, build })) {
-    try {
-      await installAtomically(install, env, progress);
-      const installed = findInCache(env);
-      if (installed) return installed;
-      throw new Error(`${cacheFolder(env)} was removed again`);
-    } catch (error) {
-      const { message } = /** @type {Error} */ (error);
-      progress(`no ${name}: ${message}`);
-      causes.push(`no ${name} (${message})`);
-    }
-  }
-  throw toolchainError(
-    `cannot set up pulumi ${pulumiVersion}: ${causes.join(", ")}`,
-    "give this machine access to get.pulumi.com, or install Go 1.25.11 or newer, " +
-      `or set CAPSTAN_PULUMI to an installed pulumi ${pulumiVersion}`,
-  );
+  return cached(await setUpInCache(release, { download, build }, { env, progress }));
 }
 
 /**
@@ -108,25 +93,20 @@ function findOnPath(env) {
 }
 
 /**
- * Trusts what it finds: the folder gets its name only after its content was checked.
- *
  * @param {NodeJS.ProcessEnv} env
  * @returns {PulumiToolchain | undefined}
  */
-function findInCache(env) {
-  const binDir = join(cacheFolder(env), "bin");
-  const isComplete = [cliFile, ...companionFiles].every((file) =>
-    isExecutableFile(join(binDir, file)),
-  );
-  return isComplete ? { bin: join(binDir, cliFile), binDir, origin: "cache" } : undefined;
+function findCached(env) {
+  const binDir = findInCache(release, env);
+  return binDir === undefined ? undefined : cached(binDir);
 }
 
 /**
- * @param {NodeJS.ProcessEnv} env
- * @returns {string}
+ * @param {string} binDir
+ * @returns {PulumiToolchain}
  */
-function cacheFolder(env) {
-  return join(cacheRoot(env), `pulumi-${pulumiVersion}-${process.platform}-${process.arch}`);
+function cached(binDir) {
+  return { bin: join(binDir, cliFile), binDir, origin: "cache" };
 }
 
 /**
@@ -175,81 +155,6 @@ function isFittingVersion(version) {
 }
 
 /**
- * Lets `install` fill a temporary folder beside the target and renames it into place, so that
- * whoever is killed at any point leaves nothing that looks like a toolchain.
- *
- * @param {Install} install
- * @param {NodeJS.ProcessEnv} env
- * @param {Progress} progress
- * @returns {Promise<void>}
- */
-async function installAtomically(install, env, progress) {
-  const target = cacheFolder(env);
-  const folder = mkdtempSync(`${target}.tmp-`);
-  const started = performance.now();
-  let phase = "setting up";
-  const timer = setInterval(() => {
-    progress(`${phase}: ${Math.round((performance.now() - started) / 1000)} s so far`);
-  }, progressEveryMs);
-  const announce = (/** @type {string} */ text) => progress((phase = text));
-  try {
-    await install({ folder, env, progress: announce });
-    const version = versionOf(join(folder, "bin", cliFile), env);
-    if (version !== pulumiVersion) throw new Error(`the new pulumi says version ${version}`);
-    putInPlace(folder, target, env);
-  } finally {
-    clearInterval(timer);
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-/**
- * @param {string} folder
- * @param {string} target
- * @param {NodeJS.ProcessEnv} env
- */
-function putInPlace(folder, target, env) {
-  try {
-    renameSync(folder, target);
-  } catch (error) {
-    // Another set-up was first, and its result is as good as ours.
-    if (findInCache(env)) return;
-    if (!isExistingFolder(target)) throw error;
-    // Somebody removed files from the target. It is moved, not emptied, to stay atomic.
-    const damaged = mkdtempSync(`${target}.tmp-`);
-    renameSync(target, join(damaged, "damaged"));
-    rmSync(damaged, { recursive: true, force: true });
-    renameSync(folder, target);
-  }
-}
-
-/**
- * Makes the cache folder and removes what killed set-ups left there long ago; a younger temporary
- * folder may belong to a set-up that is still running.
- *
- * @param {NodeJS.ProcessEnv} env
- */
-function prepareCache(env) {
-  const root = cacheRoot(env);
-  try {
-    mkdirSync(root, { recursive: true });
-    accessSync(root, constants.W_OK);
-  } catch (error) {
-    const { code } = /** @type {NodeJS.ErrnoException} */ (error);
-    throw toolchainError(
-      `cannot write the cache folder ${root}: ${code}`,
-      "set CAPSTAN_CACHE to a folder that you can write",
-    );
-  }
-  const marker = `${basename(cacheFolder(env))}.tmp-`;
-  for (const name of readdirSync(root).filter((entry) => entry.startsWith(marker))) {
-    const path = join(root, name);
-    const modified = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
-    if (Date.now() - modified > leftoverAgeMs) rmSync(path, { recursive: true, force: true });
-  }
-}
-
-/**
  * @param {NodeJS.ProcessEnv} env
  * @returns {string[]} absolute
  */
@@ -259,34 +164,4 @@ function pathFolders(env) {
     .split(delimiter)
     .filter((folder) => folder !== "")
     .map((folder) => resolve(folder));
-}
-
-/**
- * @param {string} path
- * @returns {boolean}
- */
-function isExecutableFile(path) {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
-}
-
-/**
- * @param {string} path
- * @returns {boolean}
- */
-function isExistingFolder(path) {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
-}
-
-/**
- * @param {string} message
- * @param {string} hint
- * @returns {ToolchainError}
- */
-function toolchainError(message, hint) {
-  return Object.assign(new Error(message), { code: /** @type {const} */ ("TOOLCHAIN"), hint });
 }

@@ -3,12 +3,14 @@
 
 import { ensureChromium } from "./chromium.mjs";
 import { findProgram, installDebianPackages } from "./debian-packages.mjs";
+import { ensureKubernetes } from "./kubernetes-toolchain.mjs";
+import { ensurePostgres } from "./postgres.mjs";
 
 /** Programs that are called like the Debian packages that have them. */
-const programs = ["tmux", "unzip"];
+const programs = ["openssl", "tmux", "unzip"];
 
 /**
- * Installs what is missing, once: repeating it costs a look at PATH.
+ * Installs what is missing, once: repeating it costs a look at PATH and at the cache.
  *
  * @param {NodeJS.ProcessEnv} env
  */
@@ -23,14 +25,19 @@ export async function installRealParts(env) {
   } catch (error) {
     progress(`cannot install ${missing.join(", ")}: ${messageOf(error)}`);
   }
-  try {
-    await ensureChromium({ env, progress });
-  } catch (error) {
-    progress(messageOf(error));
+  for (const ensure of [ensureChromium, ensurePostgres, ensureKubernetes]) {
+    try {
+      await ensure({ env, progress });
+    } catch (error) {
+      progress(messageOf(error));
+    }
   }
 }
 
 /** @param {unknown} error */
 function messageOf(error) {
-  return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof Error)) return String(error);
+  return "hint" in error && !error.message.includes(String(error.hint))
+    ? `${error.message}; ${String(error.hint)}`
+    : error.message;
 }

@@ -127,12 +127,10 @@ async function provideNode(node, announce) {
  */
 async function compile(node, announce) {
   const sources = sourceFolders.flatMap((folder) => filesIn(join(root, folder), ".ts"));
+  const declarations = readdirSync(join(root, "tools")).filter((name) => name.endsWith(".d.mts"));
   const settings = [
-    "package.json",
-    "package-lock.json",
-    "tsconfig.json",
-    "tools/cache-root.d.mts",
-    "tools/pulumi-toolchain.d.mts",
+    ...["package.json", "package-lock.json", "tsconfig.json"],
+    ...declarations.map((name) => join("tools", name)),
   ].map((name) => join(root, name));
   const digest = digestOf([...sources, ...settings]);
   const isStale = hasOutputWithoutSource(new Set(sources));

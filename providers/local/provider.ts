@@ -100,6 +100,14 @@ export class LocalProvider implements InfrastructureProvider {
     return immutableFields(rules[kind] ?? {}, spec);
   }
 
+  apiEndpoints(infrastructure: readonly Observed[]): { host: string; port: number }[] {
+    return infrastructure.flatMap(({ who, spec, status }) => {
+      const { address } = status;
+      if (who.kind !== "LocalLoadBalancer" || typeof address !== "string") return [];
+      return [{ host: address, port: Number(spec["port"]) }];
+    });
+  }
+
   async inventory(ctx: CallContext, scope: InventoryScope): Promise<readonly Observed[]> {
     return (await this.cloud.list(scope, ctx.signal)).map(observe);
   }

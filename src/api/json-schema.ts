@@ -1,4 +1,5 @@
 import type { TSchema } from "typebox";
+import type { CelRule } from "./cel.js";
 import type { Json } from "./json.js";
 
 /** The part of JSON Schema that src/api/schema.ts and the providers' schemas are written in. */
@@ -15,12 +16,15 @@ export interface JsonSchema {
   readonly enum?: readonly Json[];
   readonly default?: Json;
   readonly pattern?: string;
+  readonly format?: string;
   readonly minimum?: number;
   readonly maximum?: number;
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly minItems?: number;
   readonly maxItems?: number;
+  readonly maxProperties?: number;
+  readonly "x-kubernetes-validations"?: readonly CelRule[];
 }
 
 /** A TypeBox schema is a JSON schema with types of its own on top. */

@@ -8,6 +8,11 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Objects of the API, machines and nodes are JSON data; their types only say more. */
+export function asJson(value: object): JsonObject {
+  return value as JsonObject;
+}
+
 /**
  * The canonical text of a JSON value: keys sorted at every depth, absent members left out. Equal
  * values have equal text, whatever order their keys were written in.

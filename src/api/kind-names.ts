@@ -7,6 +7,8 @@ export interface KindNames {
   readonly singular: string;
   readonly plural: string;
   readonly shortNames: readonly string[];
+  /** `kubectl get capstan` shows the objects of all kinds. */
+  readonly categories: readonly string[];
 }
 
 export const [apiGroup = "", apiVersionName = ""] = apiVersion.split("/");
@@ -25,6 +27,7 @@ export function namesOf(kind: string): KindNames {
     listKind: `${kind}List`,
     singular,
     plural: singular.endsWith("s") ? `${singular}es` : `${singular}s`,
+    categories: ["capstan", "cluster-api"],
     shortNames: [initials.length > 1 ? initials : singular.slice(0, 2)],
   };
 }

@@ -1,6 +1,6 @@
-import { type JsonSchema, jsonSchemaOf } from "./json-schema.js";
-import { type Kind, schemas } from "./schema.js";
-import { type StructuralSchema, structuralOf } from "./structural.js";
+import { clusterNameLabel, type Kind } from "./schema.js";
+import { statuses } from "./status.js";
+import type { TSchema } from "typebox";
 
 export interface PrinterColumn {
   readonly name: string;
@@ -11,118 +11,26 @@ export interface PrinterColumn {
   readonly priority?: number;
 }
 
-/** What an API server holds of a kind beyond what users write. */
+/** What an API server holds of a kind beyond what users write, and what kubectl shows of it. */
 export interface KindStatus {
-  readonly status: StructuralSchema;
+  /** Undefined for a kind without a status. */
+  readonly status?: TSchema;
   readonly columns: readonly PrinterColumn[];
   /** `kubectl scale` works on it. */
   readonly scalable: boolean;
 }
 
-const text = (description: string): StructuralSchema => ({ type: "string", description });
-const count = (description: string): StructuralSchema => ({ type: "integer", description });
-const time = (description: string): StructuralSchema => ({
-  type: "string",
-  format: "date-time",
-  description,
-});
-const listOf = (items: StructuralSchema, description: string): StructuralSchema => ({
-  type: "array",
-  items,
-  description,
-});
-const object = (
-  properties: Readonly<Record<string, StructuralSchema>>,
-  description: string,
-  required: readonly string[] = [],
-): StructuralSchema => ({
-  type: "object",
-  description,
-  properties,
-  ...(required.length > 0 && { required }),
-});
-
-const terminal = (reasons: string) => ({
-  errorReason: text(`Why a person is needed, in one word: ${reasons}. Absent otherwise.`),
-  errorMessage: text("Why a person is needed, in full. Absent for what may heal by itself."),
-});
-
-const providerStatus: StructuralSchema = {
-  type: "object",
-  description: "The provider's own status object.",
-  "x-kubernetes-preserve-unknown-fields": true,
-};
-
-const replicaCounts = {
-  observedGeneration: count("The generation of the object that this status is about."),
-  replicas: count("How many Machines there are."),
-  readyReplicas: count("How many of them have a Node that is ready."),
-  availableReplicas: count("How many of them have been ready for minReadySeconds."),
-  labelSelector: text("The selector as text, for autoscalers."),
-};
-
-/** The kubelet's and the control plane's versions, in the shape in which they are asked for. */
-function versionsSchema(): StructuralSchema {
-  const spec: JsonSchema | undefined = jsonSchemaOf(schemas.Machine).properties?.["spec"];
-  const versions = structuralOf(spec?.properties?.["versions"] ?? { type: "object" });
-  return { ...versions, description: "Versions that run, as far as they were seen." };
-}
-
-const nodeCondition = object(
-  {
-    type: text("Type of the condition, e.g. Ready."),
-    status: text("True, False or Unknown."),
-    lastHeartbeatTime: time("When the Node last said so."),
-    lastTransitionTime: time("When the status last changed."),
-    reason: text("Why, in one word."),
-    message: text("Why, in full."),
-  },
-  "A condition of the Node.",
-  ["type", "status"],
-);
-
-const machineStatus = object(
-  {
-    phase: text("What the Machine is doing: Pending, Running, Terminating, Failed and the like."),
-    nodeRef: object(
-      {
-        apiVersion: text("Group and version of the Node."),
-        kind: text("Node."),
-        name: text("Name of the Node."),
-        uid: text("UID of the Node."),
-      },
-      "The Node that this Machine became.",
-    ),
-    lastUpdated: time("When this status last changed."),
-    versions: versionsSchema(),
-    ...terminal(
-      "InvalidConfiguration, UnsupportedChange, InsufficientResources, CreateError, UpdateError, DeleteError or JoinClusterTimeoutError",
-    ),
-    addresses: listOf(
-      object(
-        {
-          type: text("InternalIP, ExternalIP, Hostname and the like."),
-          address: text("The address."),
-        },
-        "An address of the host.",
-        ["type", "address"],
-      ),
-      "Addresses of the host.",
-    ),
-    conditions: listOf(nodeCondition, "Conditions of the Node, copied."),
-    lastOperation: object(
-      {
-        type: text("Create, Update, Delete and the like."),
-        state: text("Processing, Successful or Failed."),
-        description: text("What it does."),
-        lastUpdated: time("When it last made progress."),
-      },
-      "The last thing that was done to the host.",
-    ),
-    providerStatus,
-  },
-  "What is the case.",
-);
+const columnOf =
+  (type: "string" | "integer") =>
+  (name: string, jsonPath: string, description: string): PrinterColumn => ({
+    name,
+    type,
+    jsonPath,
+    description,
+  });
+const textColumn = columnOf("string");
+const integerColumn = columnOf("integer");
+const wide = (column: PrinterColumn): PrinterColumn => ({ ...column, priority: 1 });
 
 const age: PrinterColumn = {
   name: "Age",
@@ -131,89 +39,84 @@ const age: PrinterColumn = {
   description: "Time since the object was created.",
 };
 
-const integerColumn = (name: string, jsonPath: string, description: string): PrinterColumn => ({
-  name,
-  type: "integer",
-  jsonPath,
-  description,
-});
-const textColumn = (name: string, jsonPath: string, description: string): PrinterColumn => ({
-  name,
-  type: "string",
-  jsonPath,
-  description,
-});
+const clusterOf = textColumn(
+  "Cluster",
+  `.metadata.labels.${clusterNameLabel.replaceAll(".", "\\.")}`,
+  "The Cluster that it belongs to.",
+);
+
+const errorOf = textColumn("Error", ".status.errorReason", "Why a person is needed.");
 
 const replicaColumns = [
+  clusterOf,
   integerColumn("Desired", ".spec.replicas", "How many Machines there shall be."),
   integerColumn("Current", ".status.replicas", "How many Machines there are."),
   integerColumn("Ready", ".status.readyReplicas", "How many of them are ready."),
+  integerColumn("Available", ".status.availableReplicas", "How many are ready for long enough."),
 ];
 
-/** Status and columns by kind; a kind that is not here has none. Source: reference/cluster-api.md 1. */
-export const kindStatus: Readonly<Partial<Record<Kind, KindStatus>>> = {
+const templateColumns = [
+  textColumn("Version", ".spec.template.spec.versions.kubelet", "The kubelet that is wanted."),
+  age,
+  wide(textColumn("Selector", ".status.labelSelector", "Which Machines belong to it.")),
+];
+
+/** Status and columns by kind. */
+export const kindStatus: Readonly<Record<Kind, KindStatus>> = {
   Cluster: {
-    status: object(
-      {
-        apiEndpoints: listOf(
-          object({ host: text("Host name or address."), port: count("Port.") }, "An address.", [
-            "host",
-            "port",
-          ]),
-          "Where the API servers answer.",
-        ),
-        ...terminal(
-          "InvalidConfiguration, UnsupportedChange, CreateError, UpdateError or DeleteError",
-        ),
-        providerStatus,
-      },
-      "What is the case.",
-    ),
+    status: statuses.Cluster,
     columns: [
-      textColumn("Endpoint", ".status.apiEndpoints[0].host", "Where the API servers answer."),
-      textColumn("Error", ".status.errorReason", "Why a person is needed."),
+      textColumn("Phase", ".status.phase", "What the cluster is doing."),
+      textColumn("Machines", ".status.machines.summary", "Ready of desired."),
+      integerColumn("Revision", ".status.revision", "The last change that was committed."),
+      integerColumn("Transaction", ".status.transaction.number", "The change that is under way."),
+      textColumn("Message", ".status.message", "What is going on."),
       age,
+      wide(textColumn("Endpoint", ".status.apiEndpoints[0].host", "Where the API servers answer.")),
+      wide(textColumn("Drift since", ".status.drift.since", "Since when there has been drift.")),
+      wide(errorOf),
     ],
     scalable: false,
   },
   Machine: {
-    status: machineStatus,
+    status: statuses.Machine,
     columns: [
-      textColumn("ProviderID", ".spec.providerID", "The host, as its provider names it."),
+      clusterOf,
       textColumn("Phase", ".status.phase", "What the Machine is doing."),
-      { ...textColumn("NodeName", ".status.nodeRef.name", "The Node it became."), priority: 1 },
-      textColumn("Version", ".spec.versions.kubelet", "Version of the kubelet that is wanted."),
+      textColumn("Node", ".status.nodeRef.name", "The Node that it became."),
+      textColumn("ProviderID", ".spec.providerID", "The host, as its provider names it."),
+      textColumn("Version", ".spec.versions.kubelet", "The kubelet that is wanted."),
       age,
+      wide(
+        textColumn("Control plane", ".spec.versions.controlPlane", "Its control plane, if any."),
+      ),
+      wide(textColumn("Address", ".status.addresses[0].address", "First address of the host.")),
+      wide(textColumn("Operation", ".status.lastOperation.description", "What was done last.")),
+      wide(errorOf),
     ],
     scalable: false,
   },
   MachineSet: {
-    status: object(
-      {
-        ...replicaCounts,
-        fullyLabeledReplicas: count("How many of them carry all labels of the template."),
-        ...terminal("InvalidConfiguration"),
-      },
-      "What is the case.",
-      ["replicas"],
-    ),
-    columns: [...replicaColumns, age],
+    status: statuses.MachineSet,
+    columns: [...replicaColumns, ...templateColumns, wide(errorOf)],
     scalable: true,
   },
   MachineDeployment: {
-    status: object(
-      {
-        ...replicaCounts,
-        updatedReplicas: count("How many of them follow the present template."),
-        unavailableReplicas: count("How many are missing until all are available."),
-      },
-      "What is the case.",
-    ),
+    status: statuses.MachineDeployment,
     columns: [
       ...replicaColumns,
       integerColumn("UpToDate", ".status.updatedReplicas", "How many follow the present template."),
-      age,
+      ...templateColumns,
+      wide({ ...textColumn("Paused", ".spec.paused", "No rollout while true."), type: "boolean" }),
     ],
     scalable: true,
+  },
+  MachineClass: {
+    columns: [
+      textColumn("Provider", ".providerSpec.apiVersion", "Group and version of the provider."),
+      textColumn("Holds", ".providerSpec.kind", "Kind of the provider's object."),
+      age,
+    ],
+    scalable: false,
   },
 };

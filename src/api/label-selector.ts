@@ -12,6 +12,30 @@ export function selectorMatches(selector: LabelSelector, labels: Labels): boolea
   );
 }
 
+/**
+ * A selector as text, the way kubectl and autoscalers write it: "app=web,tier in (a,b),!old". Pure.
+ * Source: apimachinery, metav1.FormatLabelSelector.
+ */
+export function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
+  return [
+    ...Object.entries(matchLabels).map(([label, wanted]) => `${label}=${wanted}`),
+    ...matchExpressions.map(requirementText),
+  ].join(",");
+}
+
+function requirementText({ key, operator, values = [] }: Requirement): string {
+  switch (operator) {
+    case "In":
+      return `${key} in (${values.join(",")})`;
+    case "NotIn":
+      return `${key} notin (${values.join(",")})`;
+    case "Exists":
+      return key;
+    case "DoesNotExist":
+      return `!${key}`;
+  }
+}
+
 /** Whether labels meet one requirement. A label that is absent is not in any list. */
 export function requirementHolds(
   { key, operator, values = [] }: Requirement,

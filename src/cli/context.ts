@@ -6,7 +6,7 @@ import { makeProviders, type Providers } from "../../providers/index.js";
 import { CapstanError } from "../api/error.js";
 import { clusterNameOf, type Desired, providerValue } from "../api/types.js";
 import { Engine, type Interruption } from "../engine/engine.js";
-import { StackLock } from "../engine/lock.js";
+import { withLockedStack } from "../engine/locked-stack.js";
 import { defaultStateDir } from "../engine/project.js";
 import { Workspace } from "../engine/workspace.js";
 import { BadInput } from "../manifest/bad-input.js";
@@ -15,6 +15,7 @@ import { diagnosticText } from "../manifest/diagnostic.js";
 import { readSources } from "../manifest/files.js";
 import { systemClock } from "../provider/clock.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
+import { withWhereabouts } from "./suggest.js";
 import { processTerminal, type Terminal } from "./terminal.js";
 
 /** Options that every command knows. */
@@ -35,6 +36,8 @@ export interface CommandContext {
   readonly interruption: Interruption;
   /** Who asks: "<user>@<host>". */
   readonly by: string;
+  /** A text for people, with the commands that it names as they have to be typed to go on from here. */
+  readonly suggest: (text: string) => string;
   /** One JSON object on a line of its own. */
   readonly emit: (value: unknown) => void;
   newClusterUid(): string;
@@ -53,6 +56,7 @@ export function makeContext(options: GlobalOptions, interruption: Interruption):
     providers: makeProviders(stateDir, systemClock, { folder: process.cwd(), env }),
     interruption,
     by: `${userInfo().username}@${hostname()}`,
+    suggest: (text) => withWhereabouts(text, options),
     emit: (value) => terminal.write(`${JSON.stringify(value)}\n`),
     newClusterUid: randomUUID,
   };
@@ -128,20 +132,8 @@ export async function withLockedEngine<T>(
   work: (engine: Engine, workspace: Workspace) => Promise<T>,
 ): Promise<T> {
   const { workspace, pulumi } = await openWorkspace(options, context);
-  const { stateDir, clock, interruption } = context;
-  const lock = await StackLock.acquire({ stateDir, clock, ...about });
-  const engine = new Engine({
-    pulumi,
-    workspace,
-    interruption,
-    onEngine: (pid) => lock.setEngine(pid),
-  });
-  engine.unsettled = lock.wasTakenOver;
-  try {
-    await engine.releaseDeadLock(about.stack);
-    await engine.expectStack(about.stack);
-    return await work(engine, workspace);
-  } finally {
-    lock.release();
-  }
+  const { clock, interruption } = context;
+  return withLockedStack({ ...about, pulumi, workspace, interruption, clock }, (engine) =>
+    work(engine, workspace),
+  );
 }

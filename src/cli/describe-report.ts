@@ -4,10 +4,17 @@ import { type DriftedField, driftedFields, driftText } from "../drift/fields.js"
 import type { Look } from "../engine/look.js";
 import type { StackState } from "../engine/state.js";
 import { keyOf, type NodeKey } from "../graph/graph.js";
+import { type WayBack, wayBackOf } from "../plan/crossing.js";
 import { machineKey } from "../plan/hosts.js";
+import { isOpen } from "../plan/plan.js";
 import type { Sighting } from "../plan/step.js";
-import type { NodeReport, Observed } from "../provider/port.js";
-import { cloudResources, type RecordedResource, type TargetMachine } from "../plan/target.js";
+import type { InfrastructureProvider, NodeReport, Observed } from "../provider/port.js";
+import {
+  cloudResources,
+  type Direction,
+  type RecordedResource,
+  type TargetMachine,
+} from "../plan/target.js";
 
 /** What a resource is doing. planned: not made yet; unknown: the cloud did not answer. */
 export type ShownPhase = "ready" | "pending" | "failed" | "gone" | "planned" | "unknown";
@@ -55,7 +62,13 @@ export interface ClusterReport {
   readonly clusterUid?: string;
   /** Number of the last committed revision; 0 for none. */
   readonly revision: number;
-  readonly openTransaction: { readonly number: number; readonly startedAtMs: number } | null;
+  readonly openTransaction: {
+    readonly number: number;
+    readonly direction: Direction;
+    readonly startedAtMs: number;
+    /** Whether it can be taken back. */
+    readonly wayBack: WayBack;
+  } | null;
   /** Operations that a dead engine left behind, e.g. "creating LocalHost/cp-0-7ca2dcf0-1". */
   readonly interruptedOperations: readonly string[];
   readonly infrastructure: readonly ResourceReport[];
@@ -66,18 +79,23 @@ export interface ClusterReport {
   readonly cloudError?: string;
 }
 
+/** What there is to describe beside what is recorded. */
+export interface Surroundings {
+  /** Absent where nothing is recorded. */
+  readonly provider?: InfrastructureProvider;
+  /** The cloud as it is, or why it could not be looked at. */
+  readonly look?: Look | { readonly failed: string };
+}
+
 /** Holds state and cloud against each other. Without a look every phase is unknown. Pure. */
 export function describeCluster(
   stack: string,
   state: StackState,
-  look: Look | { readonly failed: string } | undefined,
+  { provider, look }: Surroundings,
 ): ClusterReport {
   const { transaction, revision, pending } = state;
-  const isOpen = transaction !== undefined && transaction.number !== revision?.number;
-  const reporter = new Reporter(
-    state,
-    look !== undefined && "sightings" in look ? look : undefined,
-  );
+  const seen = look !== undefined && "sightings" in look ? look : undefined;
+  const reporter = new Reporter(state, seen);
   const planned = new Set(transaction?.target.nodes.map(keyOf));
   return {
     stack,
@@ -87,13 +105,19 @@ export function describeCluster(
       clusterUid: transaction.clusterUid,
     }),
     revision: revision?.number ?? 0,
-    openTransaction: isOpen
-      ? { number: transaction.number, startedAtMs: transaction.startedAtMs }
-      : null,
+    openTransaction:
+      transaction === undefined || !isOpen(state)
+        ? null
+        : {
+            number: transaction.number,
+            direction: transaction.direction,
+            startedAtMs: transaction.startedAtMs,
+            wayBack: wayBackOf(provider, state, seen),
+          },
     interruptedOperations: pending.map(({ type, key }) => `${type} ${key}`),
     infrastructure: reporter.infrastructure(),
     machines: reporter.machines(),
-    strangers: look !== undefined && "strangers" in look ? strangersOf(look, planned) : [],
+    strangers: seen === undefined ? [] : strangersOf(seen, planned),
     ...(look !== undefined && "failed" in look && { cloudError: look.failed }),
   };
 }

@@ -8,11 +8,14 @@ import {
   type ResourceReport,
   type ShownPhase,
 } from "./describe-report.js";
+import type { CommandContext } from "./context.js";
 import { fit, padded, rowLines, widthOf, wrap } from "./fit.js";
+import { openTransactionText } from "./open-transaction.js";
 import { aligned, widthsOf } from "./table.js";
 import type { Colors, Terminal } from "./terminal.js";
 
-type Paper = Pick<Terminal, "colors" | "columns">;
+/** `suggest` names commands as they have to be typed; as they are without. */
+type Paper = Pick<Terminal, "colors" | "columns"> & Partial<Pick<CommandContext, "suggest">>;
 
 interface Row {
   readonly branch: string;
@@ -32,7 +35,8 @@ interface Branch {
 
 /** A cluster as a header, a tree with reasons, and what else somebody should know. */
 export function clusterText(report: ClusterReport, paper: Paper, nowMs: number): string {
-  const warnings = warningsOf(report, nowMs);
+  const { suggest = (text) => text } = paper;
+  const warnings = warningsOf(report, nowMs).map(suggest);
   return [
     ...headerLines(report),
     "",
@@ -133,7 +137,11 @@ function warningsOf(report: ClusterReport, nowMs: number): string[] {
     ...(open === null
       ? []
       : [
-          `Transaction ${open.number} is not finished, begun ${durationText(nowMs - open.startedAtMs)} ago: capstan up goes on with it, capstan rollback takes it back.`,
+          openTransactionText({
+            ...open,
+            stack: report.stack,
+            begun: `${durationText(nowMs - open.startedAtMs)} ago`,
+          }),
         ]),
     ...interruptedOperations.map((operation) => `Interrupted: ${operation}`),
     ...strangers.map((what) => `In the cloud but in no record: ${what}`),

@@ -78,7 +78,7 @@ function rootOf(command: Command): Command {
 }
 
 function report(error: unknown, context: CommandContext): void {
-  const { json, terminal } = context;
+  const { json, terminal, suggest } = context;
   if (!isCapstanError(error)) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     terminal.error(`error: this is a defect of capstan: ${text}\n`);
@@ -89,7 +89,8 @@ function report(error: unknown, context: CommandContext): void {
     else terminal.error(`${error.message}\n`);
     return;
   }
-  const { code, message, source, subject, hint, retryable } = error;
+  const { code, message, source, subject, retryable } = error;
+  const hint = error.hint === undefined ? undefined : suggest(error.hint);
   if (json) context.emit({ type: "error", code, message, source, subject, hint, retryable });
   else {
     terminal.error(`${terminal.errorColors.red("error")}: ${message}\n`);

@@ -38,9 +38,11 @@ export function exitCodeOf(error: unknown): number {
 const byCode: Partial<Record<CapstanError["code"], number>> = {
   LOCKED: exitCodes.locked,
   AMBIGUOUS_OWNER: exitCodes.locked,
+  NOT_OWNER: exitCodes.locked,
   BAD_USAGE: exitCodes.badUsage,
   NOT_CONFIRMED: exitCodes.badUsage,
   INVALID_INPUT: exitCodes.badInput,
+  KUBECONFIG: exitCodes.badInput,
   UNSUPPORTED_CHANGE: exitCodes.badInput,
   PLAN_STALE: exitCodes.planStale,
   NOT_REVERSIBLE: exitCodes.badInput,

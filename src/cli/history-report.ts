@@ -1,6 +1,7 @@
 import type { JsonObject } from "../api/json.js";
 import type { MachineVersions } from "../api/types.js";
 import type { NodeKey } from "../graph/graph.js";
+import { type WayBack, wayBackOf } from "../plan/crossing.js";
 import { targetOfRevision } from "../plan/history.js";
 import { isOpen } from "../plan/plan.js";
 import { versionRefusals } from "../plan/version-rules.js";
@@ -12,6 +13,7 @@ import type {
   Target,
   TargetMachine,
 } from "../plan/target.js";
+import type { InfrastructureProvider } from "../provider/port.js";
 
 /** What became of a transaction. */
 export type TransactionResult =
@@ -60,6 +62,8 @@ export interface HistoryReport {
   readonly cluster?: string;
   /** Number of the present revision; 0 for none. */
   readonly revision: number;
+  /** Whether the open transaction can be taken back, as far as the records tell; absent without one. */
+  readonly wayBack?: WayBack;
   /** Newest first. */
   readonly items: readonly HistoryItem[];
 }
@@ -72,8 +76,15 @@ export interface RecordedMachine {
   readonly providerSpec: JsonObject;
 }
 
-/** What is recorded about the transactions of a stack, newest first. Pure. */
-export function historyReport(stack: string, state: PriorState): HistoryReport {
+/**
+ * What is recorded about the transactions of a stack, newest first. `provider`: that of the open
+ * transaction, which knows whether its records show it past its point of no return. Pure.
+ */
+export function historyReport(
+  stack: string,
+  state: PriorState,
+  provider?: InfrastructureProvider,
+): HistoryReport {
   const { transaction, revision } = state;
   const past = endedTransactions(state);
   const open = transaction !== undefined && isOpen(state) ? [{ ...transaction, open: true }] : [];
@@ -82,6 +93,7 @@ export function historyReport(stack: string, state: PriorState): HistoryReport {
     stack,
     ...(transaction !== undefined && { cluster: transaction.target.cluster }),
     revision: revision?.number ?? 0,
+    ...(open.length > 0 && { wayBack: wayBackOf(provider, state) }),
     items: all.map((told, index) => itemOf(told, all, index, state)).toReversed(),
   };
 }

@@ -1,49 +1,49 @@
 import { stringify } from "yaml";
 import { canonicalJson } from "../api/json.js";
+import type { WayBack } from "../plan/crossing.js";
 import type { ChangeSummary } from "../plan/target.js";
+import type { CommandContext } from "./context.js";
 import { durationText, facts, momentText } from "./describe-text.js";
 import { fit, indented, leastRoom, padded, widthOf, wrap } from "./fit.js";
 import type { HistoryItem, HistoryReport, RecordedMachine } from "./history-report.js";
+import { crossedText, openTransactionText } from "./open-transaction.js";
 import { aligned, table, widthsOf } from "./table.js";
 import type { Colors, Terminal } from "./terminal.js";
 
-type Paper = Pick<Terminal, "colors" | "columns">;
+/** `suggest` names commands as they have to be typed; as they are without. */
+type Paper = Pick<Terminal, "colors" | "columns"> & Partial<Pick<CommandContext, "suggest">>;
 
 /** Transactions, newest first, with what a rollback can go to. Ends with a line end. */
 export function historyText(report: HistoryReport, paper: Paper, nowMs: number): string {
-  const { cluster, stack, revision, items } = report;
+  const { cluster, stack, revision, items, wayBack = { kind: "free" } } = report;
   if (items.length === 0) return `Cluster ${cluster ?? stack}: nothing is recorded\n`;
+  const { suggest = (text) => text } = paper;
   const head = `Cluster ${cluster ?? stack}   revision ${revision === 0 ? "none yet" : revision}`;
   const notes = items
     .filter(({ result }) => result.kind === "open")
-    .flatMap((item) => wrap(openText(item, stack), paper.columns))
+    .flatMap((item) =>
+      wrap(suggest(openTransactionText({ ...item, stack, wayBack })), paper.columns),
+    )
     .map((line) => paper.colors.yellow(line));
   return [
     fit(head, paper.columns),
     "",
-    ...listLines(items, paper, nowMs),
+    ...listLines(report, paper, nowMs),
     ...(notes.length > 0 ? ["", ...notes] : []),
     "",
   ].join("\n");
 }
 
-/** What becomes of an open transaction is up to its reader. */
-function openText({ number, direction }: HistoryItem, stack: string): string {
-  return direction === "back"
-    ? `Transaction ${number} is not finished: capstan rollback ${stack} goes on with it.`
-    : `Transaction ${number} is not finished: capstan up goes on with it, capstan rollback ${stack} takes it back.`;
-}
-
 /** One transaction in full. `machines` are absent when its target is not kept. */
 export function transactionText(
-  { stack, cluster = stack }: HistoryReport,
+  { stack, cluster = stack, wayBack }: HistoryReport,
   item: HistoryItem,
   machines: readonly RecordedMachine[] | undefined,
-  paper: Pick<Paper, "columns"> & { readonly nowMs: number },
+  paper: Omit<Paper, "colors"> & { readonly nowMs: number },
 ): string {
-  const { columns, nowMs } = paper;
+  const { columns, nowMs, suggest = (text) => text } = paper;
   const { number, by = "", startedAtMs, endedAtMs, summary } = item;
-  const failure = failureOf(item);
+  const failure = failureOf(item, wayBack);
   const took =
     startedAtMs === undefined || endedAtMs === undefined
       ? ""
@@ -57,7 +57,7 @@ export function transactionText(
       ["Begun", startedAtMs === undefined ? "" : momentText(startedAtMs, nowMs)],
       ["Ended", endedAtMs === undefined ? "" : `${momentText(endedAtMs, nowMs)}${took}`],
       ["Result", resultText(item)],
-      ["Rollback", rollbackText(item, stack)],
+      ["Rollback", suggest(rollbackText(item, stack))],
     ]).map((line) => fit(line, columns)),
     ...(failure === "" ? [] : ["Failure:", ...indented(failure.split("\n"), columns)]),
     ...(summary === undefined
@@ -72,7 +72,7 @@ const columnNames = ["number", "when", "result", "rollback", "changes", "by"] as
 type ColumnName = (typeof columnNames)[number];
 type Row = Readonly<Record<ColumnName, string>>;
 
-function listLines(items: readonly HistoryItem[], paper: Paper, nowMs: number): string[] {
+function listLines({ items, wayBack }: HistoryReport, paper: Paper, nowMs: number): string[] {
   const { colors, columns } = paper;
   const { names, rows } = rowsThatFit(items, columns, nowMs);
   const head = names.map((name) => name.toUpperCase());
@@ -80,7 +80,7 @@ function listLines(items: readonly HistoryItem[], paper: Paper, nowMs: number): 
   const widths = widthsOf(cells);
   const [first = "", ...lines] = aligned(cells, widths);
   const failureAt = lineWidth(widths);
-  const failures = items.map((item) => failureOf(item).split("\n")[0] ?? "");
+  const failures = items.map((item) => failureOf(item, wayBack).split("\n")[0] ?? "");
   const title = failures.some((failure) => failure !== "")
     ? `${padded(first, failureAt)}   FAILURE`
     : first;
@@ -204,7 +204,11 @@ function rollbackText({ reach, number }: HistoryItem, stack: string): string {
   }
 }
 
-function failureOf({ result }: HistoryItem): string {
+/** What an open transaction failed with is not recorded, but what it leaves to do is. */
+function failureOf({ result }: HistoryItem, wayBack: WayBack | undefined): string {
+  if (result.kind === "open") {
+    return wayBack?.kind === "closed" ? `only forward: ${crossedText(wayBack)}` : "";
+  }
   return result.kind === "rolledBack" || result.kind === "superseded" ? result.failure : "";
 }
 

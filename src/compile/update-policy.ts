@@ -8,6 +8,7 @@ import {
 import { nodeMetadataFields } from "../provider/host-spec.js";
 import type { InfrastructureProvider, Verdict } from "../provider/port.js";
 import type { ExpandedMachine } from "../sets/expand.js";
+import { owningObjects } from "../sets/owning-objects.js";
 
 /** What decides how a change gets to a machine: the provider, or the provider under a policy. */
 export type VerdictGiver = Pick<InfrastructureProvider, "verdict">;
@@ -42,33 +43,31 @@ export function underPolicy(provider: VerdictGiver, policy: UpdatePolicy): Verdi
 }
 
 /**
- * The policy of a machine: that of the Machine or of its template, else of the set or deployment that
- * wants it, else of the Cluster. Pure.
+ * The policy of each machine: that of the Machine or of its template, else of the set or deployment that
+ * wants it, else of the Cluster. Made once for all machines of some objects. Pure.
  */
-export function policyOf(
+export function policiesOf(
   objects: readonly AnyObject[],
-  machine: Pick<ExpandedMachine, "name" | "owner">,
-): UpdatePolicy {
-  return nearestPolicy(annotationsAbove(objects, machine));
+): (machine: OwnedMachine) => UpdatePolicy {
+  const annotationsOf = annotationsAbove(objects);
+  return (machine) => nearestPolicy(annotationsOf(machine));
 }
+
+type OwnedMachine = Pick<ExpandedMachine, "name" | "owner">;
 
 /**
  * The annotations that speak about a machine, nearest to it first: of the Machine or of its template,
- * of the set or deployment that wants it, of the Cluster. Pure.
+ * of the set or deployment that wants it, of the Cluster. Made once for all machines of some objects. Pure.
  */
 export function annotationsAbove(
   objects: readonly AnyObject[],
-  { name, owner }: Pick<ExpandedMachine, "name" | "owner">,
-): Annotations[] {
-  const [kind, wanted] =
-    owner === undefined
-      ? ["Machine", name]
-      : owner.machineDeployment === undefined
-        ? ["MachineSet", owner.machineSet]
-        : ["MachineDeployment", owner.machineDeployment];
-  const own = objects.find((one) => one.kind === kind && one.metadata.name === wanted);
-  const cluster = objects.find((one) => one.kind === "Cluster");
-  return [own, cluster].flatMap((one) => (one ? machineAnnotations(one) : []));
+): (machine: OwnedMachine) => Annotations[] {
+  const ownerOf = owningObjects(objects);
+  const cluster = objects.filter((one) => one.kind === "Cluster").flatMap(machineAnnotations);
+  return (machine) => {
+    const own = ownerOf(machine);
+    return [...(own === undefined ? [] : machineAnnotations(own)), ...cluster];
+  };
 }
 
 /**

@@ -2,10 +2,10 @@ import type { DriftPolicy } from "../api/drift-policy.js";
 import { assertNever } from "../api/error.js";
 import type { AnyObject } from "../api/types.js";
 import type { UpdatePolicy } from "../api/update-policy.js";
-import { applyPolicy, policyOf } from "../compile/update-policy.js";
+import { applyPolicy, policiesOf } from "../compile/update-policy.js";
 import type { DriftItem, DriftReport, ExtraOrigin } from "./classify.js";
 import { type Freeze, type FreezeMemory, implausible, type Thaw, thawedBy } from "./freeze.js";
-import { budgetsOf, type DriftBudgets, driftPolicyOf, roomFor } from "./policy.js";
+import { budgetsOf, type DriftBudgets, driftPoliciesOf, roomFor } from "./policy.js";
 
 /** What is to become of one finding, and why. JSON data. */
 export type DriftDecision =
@@ -79,7 +79,8 @@ export interface DriftRules {
 export function judgeDrift(report: DriftReport, rules: DriftRules): JudgedDrift {
   const { objects, nowMs } = rules;
   const budgets = budgetsOf(objects);
-  const driftPolicy = (item: DriftItem) => driftPolicyOf(objects, item);
+  const driftPolicy = driftPoliciesOf(objects);
+  const updatePolicy = policiesOf(objects);
   const cause = implausible(report, driftPolicy, budgets);
   const since = freezeSince(report, rules);
   const thawed = cause && thawedBy(cause, report.fingerprint, { budgets, sinceMs: since, nowMs });
@@ -92,7 +93,7 @@ export function judgeDrift(report: DriftReport, rules: DriftRules): JudgedDrift 
         ? { kind: "ignore" }
         : isFrozen
           ? { kind: "frozen" }
-          : decide(item, policy, objects);
+          : decide(item, policy, updatePolicy);
     return { item, policy, decision, sinceMs: sinceMs[memoryKey(item)] ?? nowMs };
   });
   return {
@@ -123,7 +124,7 @@ export function hasCorrections({ items }: JudgedDrift): boolean {
 function decide(
   item: DriftItem,
   policy: Exclude<DriftPolicy, "ignore">,
-  objects: readonly AnyObject[],
+  updatePolicyOf: ReturnType<typeof policiesOf>,
 ): DriftDecision {
   if (policy === "report") return { kind: "report", because: { kind: "policy" } };
   switch (item.class) {
@@ -134,7 +135,7 @@ function decide(
         ? { kind: "report", because: { kind: "noRemedy" } }
         : { kind: "correct", how: "replace" };
     case "changed":
-      return decideChanged(item, policy, objects);
+      return decideChanged(item, policy, updatePolicyOf);
     case "extra":
       return item.origin === "abandoned"
         ? { kind: "correct", how: "remove" }
@@ -149,10 +150,10 @@ function decide(
 function decideChanged(
   { machine, back }: Extract<DriftItem, { class: "changed" }>,
   policy: "correct" | "replace",
-  objects: readonly AnyObject[],
+  updatePolicyOf: ReturnType<typeof policiesOf>,
 ): DriftDecision {
   const updatePolicy: UpdatePolicy =
-    machine === undefined ? "preferInPlace" : policyOf(objects, machine);
+    machine === undefined ? "preferInPlace" : updatePolicyOf(machine);
   const verdict = applyPolicy(updatePolicy, back);
   if (machine !== undefined && policy === "replace") {
     if (updatePolicy !== "inPlaceOnly") return { kind: "replace" };

@@ -43,16 +43,18 @@ export function budgetsOf(objects: readonly AnyObject[]): DriftBudgets {
 }
 
 /**
- * The policy for one finding: that of its Machine or template, else of the set or deployment that wants
+ * The policy for each finding: that of its Machine or template, else of the set or deployment that wants
  * it, else of the Cluster. What machines share has the Cluster's. Pure.
  */
-export function driftPolicyOf(
+export function driftPoliciesOf(
   objects: readonly AnyObject[],
-  { machine }: Pick<DriftItem, "machine">,
-): DriftPolicy {
-  if (machine !== undefined) return nearestDriftPolicy(annotationsAbove(objects, machine));
+): (finding: Pick<DriftItem, "machine">) => DriftPolicy {
+  const annotationsOf = annotationsAbove(objects);
   const cluster = objects.find(({ kind }) => kind === "Cluster");
-  return nearestDriftPolicy([cluster?.metadata.annotations]);
+  return ({ machine }) =>
+    nearestDriftPolicy(
+      machine === undefined ? [cluster?.metadata.annotations] : annotationsOf(machine),
+    );
 }
 
 /** How many members and how many workers one transaction may correct. Pure. */

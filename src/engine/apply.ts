@@ -5,6 +5,7 @@ import { makePlan, type Plan } from "../plan/plan.js";
 import type { PriorState, Target, TransactionRecord } from "../plan/target.js";
 import { emptied } from "../plan/wanted.js";
 import { timingOf } from "../provider/timing.js";
+import { withoutWayBack } from "./failures.js";
 import type { Inventory } from "./inventory.js";
 import { look, type Look } from "./look.js";
 import { Run, type RunOptions, type RunResult } from "./run.js";
@@ -65,15 +66,6 @@ export async function applyPlan(
     if (!isCapstanError(error) || error.code !== "UNSUPPORTED_CHANGE") throw error;
     return { kind: "stopped", result: "forwardOnly", failure: withoutWayBack(failure, error) };
   }
-}
-
-function withoutWayBack(failure: CapstanError, refusal: CapstanError): CapstanError {
-  const { code, source, subject, hint } = failure;
-  return new CapstanError({
-    ...{ code, source, message: `${failure.message}\nIt cannot be taken back: ${refusal.message}` },
-    ...(subject !== undefined && { subject }),
-    ...(hint !== undefined && { hint }),
-  });
 }
 
 /** How often a rollback is planned anew, when the cloud changes under it. */

@@ -31,9 +31,23 @@ export function failedToStart(hosts: readonly NodeKey[]): CapstanError {
 export function unreadableAfter(failure: CapstanError, second: unknown): Error {
   const message = `${messageOf(second)}\nIt was read after a failure: ${failure.message}`;
   if (!isCapstanError(second)) return new Error(message, { cause: second });
-  const { code, source, subject, hint, retryable } = second;
+  return retold(second, message, failure);
+}
+
+/** What failed cannot be taken back: the failure, which tells why there is no way back too. */
+export function withoutWayBack(failure: CapstanError, refusal: CapstanError): CapstanError {
+  return retold(
+    failure,
+    `${failure.message}\nIt cannot be taken back: ${refusal.message}`,
+    refusal,
+  );
+}
+
+/** The same error with more to tell. */
+function retold(error: CapstanError, message: string, cause: CapstanError): CapstanError {
+  const { code, source, subject, hint, retryable } = error;
   return new CapstanError({
-    ...{ code, source, message, retryable, cause: failure },
+    ...{ code, source, message, retryable, cause },
     ...(subject !== undefined && { subject }),
     ...(hint !== undefined && { hint }),
   });

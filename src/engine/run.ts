@@ -53,6 +53,8 @@ export interface RunOptions {
   readonly lens?: Lens;
   readonly stop: AbortSignal;
   readonly report: (event: RunEvent) => void;
+  /** Told of every look at the cloud, with the records it was held against. */
+  readonly onLook?: (state: StackState, seen: Look) => void;
 }
 
 /** How a run ended that was not interrupted. */
@@ -196,6 +198,7 @@ export class Run {
     const { cluster, transaction } = this.goal;
     const scope = { cluster, clusterUid: transaction.clusterUid };
     const seen = await look(provider, callContext(clock, stop), scope, this.state);
+    this.options.onLook?.(this.state, seen);
     return lens.see(seen, this.state);
   }
 

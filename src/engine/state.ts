@@ -99,6 +99,31 @@ export function refuseForeign({ foreign }: StackState, stack: string): void {
   });
 }
 
+/** Throws NOT_OWNER unless nobody, or `owner`, has the stack: one owner at a time (architecture section 7). */
+export function refuseNonOwner(
+  { transaction }: Pick<StackState, "transaction">,
+  owner: string,
+  verb: string,
+): void {
+  if (transaction === undefined || transaction.owner === owner) return;
+  const { cluster } = transaction.target;
+  throw new CapstanError({
+    code: "NOT_OWNER",
+    source: "user",
+    subject: cluster,
+    message: `cannot ${verb} ${cluster}: it belongs to ${ownerText(transaction.owner)}, and this is ${ownerText(owner)}`,
+    hint: "change it there, or hand it over with capstan move; nothing was changed",
+  });
+}
+
+/** Who owns a stack, for people: manifests in files, or the objects of one API server. */
+export function ownerText(owner: string): string {
+  return owner === fileOwner ? "manifests in files" : `the API server ${owner}`;
+}
+
+/** The owner of stacks whose clusters are described in files. */
+export const fileOwner = "files";
+
 function deploymentOf(text: string, stack: string): JsonObject {
   try {
     const deployment = (JSON.parse(text) as JsonObject)["deployment"];

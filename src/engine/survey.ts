@@ -6,10 +6,11 @@ import { BadInput } from "../manifest/bad-input.js";
 import type { Manifests } from "../manifest/desired.js";
 import { checkImmutable } from "../plan/immutable.js";
 import { makePlan, type Plan } from "../plan/plan.js";
-import type { PriorState } from "../plan/target.js";
+import type { PriorState, Target } from "../plan/target.js";
+import type { Wish } from "../plan/wanted.js";
 import type { CallContext, InfrastructureProvider, Observed } from "../provider/port.js";
 import { look, type Look } from "./look.js";
-import { refuseForeign, type StackState } from "./state.js";
+import { refuseForeign, refuseNonOwner, type StackState } from "./state.js";
 
 export interface SurveyInput {
   readonly desired: Desired;
@@ -29,6 +30,10 @@ export interface SurveyInput {
   readonly by: string;
   /** How long the transaction may take, milliseconds. */
   readonly deadlineMs: number;
+  /** Derived Machines that somebody deleted. */
+  readonly discarded?: readonly string[];
+  /** A recorded graph to keep to for now, instead of what the objects say. */
+  readonly instead?: Target;
   /** What drift the plan leaves as it is; none without. */
   readonly tolerance?: Tolerance;
 }
@@ -47,8 +52,9 @@ export interface Survey {
  */
 export async function survey(input: SurveyInput): Promise<Survey> {
   const { desired, provider, state, context } = input;
-  refuseImmutable(desired, state, input.positionOf);
+  if (input.instead === undefined) refuseImmutable(desired, state, input.positionOf);
   refuseForeign(state, stackNameOf(desired.cluster));
+  refuseNonOwner(state, input.owner, "change");
   const cluster = clusterNameOf(desired.cluster);
   const known = state.transaction?.clusterUid;
   const scope = known === undefined ? { cluster } : { cluster, clusterUid: known };
@@ -57,7 +63,7 @@ export async function survey(input: SurveyInput): Promise<Survey> {
   const digestKey = input.newDigestKey();
   const planFor = (shown: Look) =>
     makePlan({
-      wish: { kind: "objects", desired },
+      wish: wishOf(input),
       provider,
       prior: state,
       ...shown,
@@ -71,6 +77,11 @@ export async function survey(input: SurveyInput): Promise<Survey> {
     });
   const lens = input.tolerance?.(seen, state, planFor) ?? clearLens;
   return { plan: withTolerated(planFor(lens.see(seen, state)), lens), seen, lens };
+}
+
+function wishOf({ desired, discarded = [], instead }: SurveyInput): Wish {
+  if (instead !== undefined) return { kind: "recorded", target: instead };
+  return { kind: "objects", desired, discarded };
 }
 
 /** Throws BadInput naming every field that cannot change while its object lives. */

@@ -64,13 +64,27 @@ export function readDesired(
     reader.diagnostics.push(...diagnostics);
     for (const document of documents) reader.readObject(document);
   }
-  const clusters = reader.assemble();
-  return {
-    clusters,
-    diagnostics: reader.diagnostics.sort(byPosition),
-    objects: reader.placed.length,
-    positionOf: (object, path) => reader.positionOf(object, path),
-  };
+  return reader.manifests();
+}
+
+/** An object that came without a text, as from an API server. */
+export interface NamedObject {
+  /** Said instead of a file, e.g. "Machine default/cp-0". */
+  readonly name: string;
+  /** Becomes the caller's no longer: older spellings are rewritten, defaults filled in. */
+  readonly value: unknown;
+}
+
+/** The same for objects that were never text: their positions name the object. Pure but for its input. */
+export function readObjects(
+  objects: readonly NamedObject[],
+  providers: readonly ProviderSpecs[],
+): Manifests {
+  const reader = new Reader(providers);
+  for (const { name, value } of objects) {
+    reader.readObject({ value, positionOf: () => ({ file: name, line: 1, column: 1 }) });
+  }
+  return reader.manifests();
 }
 
 class Reader {
@@ -86,6 +100,16 @@ class Reader {
       (one) => one.object.kind === object.kind && sameName(one.object, object),
     );
     return found?.document.positionOf(writtenPath(path, found.respellings));
+  }
+
+  manifests(): Manifests {
+    const clusters = this.assemble();
+    return {
+      clusters,
+      diagnostics: this.diagnostics.sort(byPosition),
+      objects: this.placed.length,
+      positionOf: (object, path) => this.positionOf(object, path),
+    };
   }
 
   /** One document into one object; what is wrong with it alone is reported here. */
@@ -117,7 +141,7 @@ class Reader {
   }
 
   /** Objects to their clusters; what is wrong between objects is reported here. */
-  assemble(): Desired[] {
+  private assemble(): Desired[] {
     for (const placed of this.placed) this.resolveClasses(placed);
     const members = this.placed.filter(isMember);
     const clusters = members.filter(({ object }) => object.kind === "Cluster");

@@ -2,6 +2,7 @@ import type { JsonObject } from "../api/json.js";
 import { underPolicy } from "../compile/update-policy.js";
 import { type GraphNode, keyOf, type NodeKey } from "../graph/graph.js";
 import type { InfrastructureProvider } from "../provider/port.js";
+import type { GoReason } from "../sets/deletion-order.js";
 import type { ExpandedMachine, MachineOwner } from "../sets/expand.js";
 import { type HostDecision, machineKey } from "./hosts.js";
 import type { InfrastructureDecision } from "./infrastructure.js";
@@ -51,6 +52,8 @@ export interface DecidedHost {
 }
 
 interface ChangesInput {
+  /** Why sets give up one machine rather than another, by machine. */
+  readonly going: ReadonlyMap<string, GoReason>;
   readonly hosts: readonly DecidedHost[];
   readonly prior: PriorState;
   readonly provider: InfrastructureProvider;
@@ -90,14 +93,37 @@ export function machineChanges(input: ChangesInput): MachineChange[] {
       ...(owner !== undefined && { owner }),
       kind: "delete",
       changes: [],
-      reason: isRemembered(name, input.prior)
-        ? "nothing asks for it any more"
-        : "left over from an earlier change",
+      reason: deletionReason(name, input),
       host,
     }));
   return [...kept, ...gone, ...leftOver(input, removed)].sort((left, right) =>
     inNameOrder(left.machine, right.machine),
   );
+}
+
+function deletionReason(name: string, { going, prior }: ChangesInput): string {
+  const reason = going.get(name);
+  if (reason !== undefined) return `one too many in its set; ${goText(reason)}`;
+  return isRemembered(name, prior)
+    ? "nothing asks for it any more"
+    : "left over from an earlier change";
+}
+
+function goText(reason: GoReason): string {
+  switch (reason.kind) {
+    case "marked":
+      return `marked by ${reason.annotation}`;
+    case "discarded":
+      return "somebody deleted it";
+    case "failed":
+      return "its host failed";
+    case "policy":
+      return `the ${reason.policy.toLowerCase()} goes first (deletePolicy ${reason.policy})`;
+    case "tie":
+      return reason.ties === "asGiven"
+        ? "the highest number goes first"
+        : "the first by name goes first";
+  }
 }
 
 /** The shared infrastructure's resources, wanted ones first. Pure. */

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, sameJson } from "../api/json.js";
+import { asJson, isJsonObject, type Json, type JsonObject, sameJson } from "../api/json.js";
 import type { AnyObject } from "../api/types.js";
 import { type GraphNode, isRef, keyOf } from "../graph/graph.js";
 import { inNameOrder } from "./changes.js";
@@ -137,11 +137,6 @@ function infrastructureOf({ machines, nodes }: Target): Map<string, Item> {
         { shown: node.spec, whole: asJson(node) },
       ]),
   );
-}
-
-/** Objects, machines and nodes are JSON data; their types only say more. */
-function asJson(value: object): JsonObject {
-  return value as JsonObject;
 }
 
 /**

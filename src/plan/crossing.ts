@@ -6,7 +6,15 @@ import { compileParts } from "../compile/compile.js";
 import { keyOf, nodeKey, type NodeKey } from "../graph/graph.js";
 import type { InfrastructureProvider, Observed } from "../provider/port.js";
 import type { Sightings } from "./step.js";
-import type { Crossed, PriorState, Target, TargetMachine } from "./target.js";
+import {
+  cloudResources,
+  type Crossed,
+  type PriorState,
+  recordedIdentity,
+  recordedSpec,
+  type Target,
+  type TargetMachine,
+} from "./target.js";
 import { clusterIn } from "./wanted.js";
 
 // The point of no return: an API server of a newer minor version writes objects that older ones cannot
@@ -55,6 +63,47 @@ export function crossedBy(question: CrossingQuestion): Crossed[] {
           }));
   const hosts = new Set(now.map(({ host }) => host));
   return [...before.filter(({ host }) => !hosts.has(host)), ...now];
+}
+
+/** Whether an open transaction can be taken back. */
+export type WayBack =
+  | { readonly kind: "free" }
+  /** It is past its point of no return. At least one. */
+  | { readonly kind: "closed"; readonly crossed: readonly Crossed[] }
+  /** The records do not say whether one of these has crossed, and the cloud was not asked. At least one. */
+  | { readonly kind: "unknown"; readonly crossing: readonly NodeKey[] };
+
+/**
+ * What is known of the way back of an open transaction: with a look at the cloud for certain, from the
+ * records alone only that it is closed, or that nothing can have closed it. Pure.
+ */
+export function wayBackOf(
+  provider: InfrastructureProvider | undefined,
+  prior: PriorState,
+  seen?: Pick<CrossingQuestion, "sightings" | "strangers">,
+): WayBack {
+  const { transaction, revision } = prior;
+  if (transaction === undefined || transaction.direction === "back") return { kind: "free" };
+  const question = { prior, ...(seen ?? { sightings: asRecorded(prior), strangers: [] }) };
+  const crossed =
+    provider === undefined ? (transaction.crossed ?? []) : crossedBy({ provider, ...question });
+  if (crossed.length > 0) return { kind: "closed", crossed };
+  const crossing = crossingHosts(transaction.target, revision?.target);
+  const isCertain = crossing.length === 0 || (seen !== undefined && provider !== undefined);
+  return isCertain ? { kind: "free" } : { kind: "unknown", crossing };
+}
+
+/** What the cloud would show if it were as it is recorded. */
+function asRecorded(prior: PriorState): Sightings {
+  return new Map(
+    cloudResources(prior).map((resource) => [
+      resource.key,
+      {
+        ...{ id: resource.id ?? "", who: recordedIdentity(resource), phase: "ready" },
+        ...{ spec: recordedSpec(resource), status: {} },
+      },
+    ]),
+  );
 }
 
 /** Told by the fields that carry the version; where none does, a host has by being there. */

@@ -1,5 +1,5 @@
 import ipaddr from "ipaddr.js";
-import { isJsonObject, type Json, type JsonObject } from "../api/json.js";
+import { asJson, isJsonObject, type Json, type JsonObject } from "../api/json.js";
 import type { AnyObject } from "../api/types.js";
 import { type GraphNode, isRef, keyOf, nodeKey, type NodeKey } from "../graph/graph.js";
 import {
@@ -24,8 +24,8 @@ export interface Comparison {
 /**
  * What leads from one cluster to another, apart from what cannot be the same in both: the Cluster's
  * name and namespace, names that begin with it, labels and tags that carry it, what an API server
- * writes, and generated names of sets, hosts and later generations. Things are matched by what is left
- * of their names. Pure.
+ * writes, generated names of sets, hosts and later generations, and gaps in the numbers of a set's
+ * machines. Things are matched by what is left of their names. Pure.
  */
 export function compareClusters(
   from: Target,
@@ -67,6 +67,8 @@ function neutralObjectName({ kind, metadata }: AnyObject): string {
 interface NeutralNames {
   readonly of: (name: string) => string;
   readonly machines: ReadonlyMap<string, string>;
+  /** Of machines of sets: how many members of the set come before it. */
+  readonly places: ReadonlyMap<string, number>;
   readonly keys: ReadonlyMap<NodeKey, NodeKey>;
 }
 
@@ -88,10 +90,12 @@ function neutralNames(target: Target): NeutralNames {
       ? `{cluster}${name.slice(cluster.length)}`
       : name;
   const taken = new Set<string>();
+  const places = placesOf(target.machines);
   const machines = new Map(
     target.machines.map(({ name, owner }) => {
-      const deployment = owner?.machineDeployment;
-      const wanted = deployment === undefined ? name : `${deployment}-*-${owner?.ordinal ?? 0}`;
+      const set =
+        owner?.machineDeployment === undefined ? owner?.machineSet : `${owner.machineDeployment}-*`;
+      const wanted = set === undefined ? name : `${set}-${places.get(name) ?? 0}`;
       return [name, unique(of(wanted), taken)] as const;
     }),
   );
@@ -104,7 +108,22 @@ function neutralNames(target: Target): NeutralNames {
     const [kind, ...rest] = unique(`${node.kind}/${neutral}`, taken).split("/");
     keys.set(keyOf(node), nodeKey(kind ?? node.kind, rest.join("/")));
   }
-  return { of, machines, keys };
+  return { of, machines, places, keys };
+}
+
+/** Who was taken out of the middle of a set leaves a gap, which tells nothing about the others. */
+function placesOf(machines: readonly TargetMachine[]): Map<string, number> {
+  const sizes = new Map<string, number>();
+  const inOrder = machines
+    .flatMap(({ name, owner }) => (owner === undefined ? [] : [{ name, ...owner }]))
+    .sort((left, right) => left.ordinal - right.ordinal);
+  return new Map(
+    inOrder.map(({ name, machineSet }) => {
+      const place = sizes.get(machineSet) ?? 0;
+      sizes.set(machineSet, place + 1);
+      return [name, place];
+    }),
+  );
 }
 
 /** During a rollout a deployment has machines of the same place twice: none of them may go unseen. */
@@ -117,7 +136,7 @@ function unique(name: string, taken: Set<string>): string {
 
 function neutralObject({ metadata, ...object }: AnyObject, names: NeutralNames): AnyObject {
   const { labels, annotations } = metadata;
-  const body = Object.entries(object as JsonObject).filter(([field]) => field !== "status");
+  const body = Object.entries(asJson(object)).filter(([field]) => field !== "status");
   const plain: JsonObject = {
     ...Object.fromEntries(body.map(([field, value]) => [field, neutralJson(value, names)])),
     metadata: {
@@ -134,7 +153,9 @@ function neutralMachine(machine: TargetMachine, names: NeutralNames): TargetMach
   return {
     name: names.machines.get(name) ?? name,
     spec: neutralJson(spec, names) as unknown as TargetMachine["spec"],
-    ...(owner !== undefined && { owner: neutralOwner(owner, names) }),
+    ...(owner !== undefined && {
+      owner: { ...neutralOwner(owner, names), ordinal: names.places.get(name) ?? owner.ordinal },
+    }),
     controlPlane,
     host: names.keys.get(host) ?? host,
   };

@@ -1,5 +1,8 @@
-import { type Json, sameJson } from "../api/json.js";
-import type { MachineDeploymentObject } from "../api/types.js";
+import { asJson, sameJson } from "../api/json.js";
+import { profiles } from "../api/set-profile.js";
+import type { MachineDeploymentObject, MachineSetObject } from "../api/types.js";
+import { deleteMachineAnnotation } from "../sets/deletion-order.js";
+import { goFirst } from "../sets/expand-set.js";
 import { isRollingUpdate } from "../sets/fenceposts.js";
 import type { Plan, ToleratedDrift } from "./plan.js";
 
@@ -13,9 +16,12 @@ export function planNotes(plan: Plan): string[] {
     ),
     ...plan.strangers.map((what) => `In the cloud but in no record: ${what}`),
     ...toleratedText(plan),
-    ...plan.target.objects.flatMap((object) =>
-      object.kind === "MachineDeployment" ? heldBack(object, plan) : [],
-    ),
+    ...plan.target.objects.flatMap((object) => {
+      if (object.kind === "MachineDeployment") {
+        return [...heldBack(object, plan), ...idleMarks(object, plan)];
+      }
+      return object.kind === "MachineSet" ? idleMarks(object, plan) : [];
+    }),
   ];
 }
 
@@ -56,8 +62,35 @@ function heldBack({ metadata, spec }: MachineDeploymentObject, { target }: Plan)
   return [`MachineDeployment ${metadata.name}: ${machines} not follow the template (${why}).`];
 }
 
-function asJson(value: object): Json {
-  return value as Json;
+/** Delete marks that choose nobody: a name that none of its machines has, or an annotation of another profile. */
+function idleMarks(
+  object: MachineDeploymentObject | MachineSetObject,
+  { machines }: Pick<Plan, "machines">,
+): string[] {
+  const { kind, metadata } = object;
+  const { profile, marked } = goFirst(object);
+  const members = machines.filter(({ owner }) =>
+    kind === "MachineDeployment"
+      ? owner?.machineDeployment === metadata.name
+      : owner?.machineSet === metadata.name && owner.machineDeployment === undefined,
+  );
+  const names = new Set(members.map(({ machine }) => machine));
+  const idle = [...marked].filter((name) => !names.has(name));
+  const others = profiles
+    .filter((other) => other !== profile)
+    .map((other) => deleteMachineAnnotation[other])
+    .filter((annotation) => metadata.annotations?.[annotation] !== undefined);
+  const subject = `${kind} ${metadata.name}`;
+  return [
+    ...idle.map(
+      (name) =>
+        `${subject}: ${deleteMachineAnnotation[profile]} marks ${name}, and no machine of it has that name.`,
+    ),
+    ...others.map(
+      (annotation) =>
+        `${subject}: ${annotation} marks nothing in profile ${profile}; ${deleteMachineAnnotation[profile]} does.`,
+    ),
+  ];
 }
 
 /** What becomes of an open transaction. */

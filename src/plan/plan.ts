@@ -1,6 +1,6 @@
 import { CapstanError } from "../api/error.js";
 import { clusterNameOf, isControlPlane, stackNameOf } from "../api/types.js";
-import { policyGoing, policyOf } from "../compile/update-policy.js";
+import { policiesOf, policyGoing } from "../compile/update-policy.js";
 import { type GraphNode, inDependencyOrder, keyOf, nodeKey, type NodeKey } from "../graph/graph.js";
 import type { Identity, InfrastructureProvider, Observed } from "../provider/port.js";
 import {
@@ -130,6 +130,7 @@ export function makePlan(input: PlanInput): Plan {
     sightings,
   });
   const spent = spentSoFar(input);
+  const policyOf = policiesOf(wanted.objects);
   const decided = wanted.machines.map((machine) => {
     const referenced = infrastructure.rename(wanted.hosts.get(machine.name) ?? {});
     const resolved = infrastructure.resolve(referenced);
@@ -141,7 +142,7 @@ export function makePlan(input: PlanInput): Plan {
       ...preferredHost(input, machine.name),
       sightings,
       spent,
-      policy: policyGoing(input.direction, policyOf(wanted.objects, machine)),
+      policy: policyGoing(input.direction, policyOf(machine)),
       heals: input.direction === "forward",
       ...plannedHost(input, machine.name),
     });
@@ -155,7 +156,11 @@ export function makePlan(input: PlanInput): Plan {
   });
   refuseUnsupported(infrastructure.decisions, decided);
   const target = targetOf(wanted, provider, infrastructure.decisions, decided);
-  const plan = assemble(input, target, infrastructure.decisions, decided);
+  const plan = assemble(input, target, {
+    infrastructure: infrastructure.decisions,
+    hosts: decided,
+    going: wanted.going,
+  });
   return stage === undefined ? plan : { ...plan, stage };
 }
 
@@ -198,11 +203,16 @@ function targetOf(
   };
 }
 
+/** All that was decided about what is wanted. */
+interface Decided extends Pick<Wanted, "going"> {
+  readonly infrastructure: readonly InfrastructureDecision[];
+  readonly hosts: readonly DecidedHost[];
+}
+
 function assemble(
   input: PlanInput,
   target: Target,
-  infrastructure: readonly InfrastructureDecision[],
-  hosts: readonly DecidedHost[],
+  { infrastructure, hosts, going }: Decided,
 ): Plan {
   const { prior, provider } = input;
   const digest = targetDigest(target);
@@ -222,7 +232,7 @@ function assemble(
   const shown = {
     steps,
     infrastructure: infrastructureChanges(infrastructure, doomed, provider),
-    machines: machineChanges({ hosts, prior, provider }),
+    machines: machineChanges({ hosts, prior, provider, going }),
     target,
     cluster: target.cluster,
   };

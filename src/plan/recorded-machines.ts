@@ -11,7 +11,8 @@ import { cloudResources, type TargetMachine } from "./target.js";
  * everything that is there. Pure.
  */
 export function recordedMachines(input: PlanInput): RecordedMachine[] {
-  const { prior, sightings } = input;
+  const { prior, sightings, wish } = input;
+  const discarded = new Set(wish.kind === "objects" ? wish.discarded : []);
   const hosts = hostsByMachine(input);
   const latest = prior.transaction?.target.machines ?? [];
   const names = new Set(latest.map(({ name }) => name));
@@ -27,6 +28,7 @@ export function recordedMachines(input: PlanInput): RecordedMachine[] {
     return {
       ...machine,
       ...(!isFound ? { lacks: "host" as const } : hasFailed && { lacks: "health" as const }),
+      ...(discarded.has(machine.name) && { discarded: true }),
       ...(createdAtMs !== undefined && { createdAtMs }),
     };
   });

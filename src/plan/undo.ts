@@ -1,7 +1,7 @@
 import { CapstanError } from "../api/error.js";
 import type { JsonObject } from "../api/json.js";
 import type { UpdatePolicy } from "../api/update-policy.js";
-import { policyGoing, policyOf, underPolicy } from "../compile/update-policy.js";
+import { policiesOf, policyGoing, underPolicy } from "../compile/update-policy.js";
 import { isRef, keyOf, type NodeKey } from "../graph/graph.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import { wavesOf } from "./admission/waves.js";
@@ -43,12 +43,29 @@ export interface UndoQuestion {
 
 /** One answer for each step, in their order. Pure. */
 export function undoOf(question: UndoQuestion): StepUndo[] {
-  const crossing = new Set(crossingHosts(question.target, question.from));
+  const known = {
+    ...question,
+    crossing: new Set(crossingHosts(question.target, question.from)),
+    policies: policiesBack(question),
+  };
   return question.steps.map((step) => ({
     key: step.key,
     step: step.kind,
-    ...classOf(step, question, crossing),
+    ...classOf(step, known),
   }));
+}
+
+/** The question, with what is worked out once for all of its steps. */
+interface KnownQuestion extends UndoQuestion {
+  readonly crossing: ReadonlySet<NodeKey>;
+  /** Policies that a rollback would go by, of each host of the target that it goes to. */
+  readonly policies: ReadonlyMap<NodeKey, UpdatePolicy>;
+}
+
+function policiesBack({ from, target }: UndoQuestion): Map<NodeKey, UpdatePolicy> {
+  const { objects, machines } = from ?? target;
+  const policyOf = policiesOf(objects);
+  return new Map(machines.map((machine) => [machine.host, policyOf(machine)]));
 }
 
 /** Throws NOT_REVERSIBLE naming every step that is worse than what is allowed. */
@@ -127,8 +144,8 @@ type Answer = Pick<StepUndo, "class" | "reason">;
 
 const reversible: Answer = { class: "reversible", reason: "" };
 
-function classOf(step: Step, question: UndoQuestion, crossing: ReadonlySet<NodeKey>): Answer {
-  if (step.kind !== "delete" && crossing.has(step.key)) {
+function classOf(step: Step, question: KnownQuestion): Answer {
+  if (step.kind !== "delete" && question.crossing.has(step.key)) {
     const reason = "a newer control plane cannot be taken back to an older one";
     return { class: "pointOfNoReturn", reason };
   }
@@ -143,12 +160,13 @@ function classOf(step: Step, question: UndoQuestion, crossing: ReadonlySet<NodeK
 }
 
 /** Taken back by the opposite update, if the provider can make that one in place too. */
-function undoOfUpdate(key: NodeKey, question: UndoQuestion): Answer {
+function undoOfUpdate(key: NodeKey, question: KnownQuestion): Answer {
   const { provider, target, recorded } = question;
   const record = recorded.find((one) => one.key === key);
   const node = target.nodes.find((one) => keyOf(one) === key);
   if (record === undefined || node === undefined) return reversible;
-  const judging = underPolicy(provider, policyGoing("back", policyBefore(key, question)));
+  const policy = question.policies.get(key) ?? "preferInPlace";
+  const judging = underPolicy(provider, policyGoing("back", policy));
   const back = judging.verdict(node.kind, node.spec, withRefsOf(node.spec, recordedSpec(record)));
   if (canServe(back)) return reversible;
   if (back.kind === "unsupported") return { class: "pointOfNoReturn", reason: back.reason };
@@ -156,12 +174,6 @@ function undoOfUpdate(key: NodeKey, question: UndoQuestion): Answer {
   return isMember(key, question)
     ? { class: "pointOfNoReturn", reason: `a control-plane machine would lose its data: ${why}` }
     : { class: "compensable", reason: `taken back by making a new one: ${why}` };
-}
-
-/** The policy that a rollback would go by: that of the target that it goes to. */
-function policyBefore(key: NodeKey, { from, target }: UndoQuestion): UpdatePolicy {
-  const machine = (from ?? target).machines.find(({ host }) => host === key);
-  return machine === undefined ? "preferInPlace" : policyOf((from ?? target).objects, machine);
 }
 
 /** What is there, with the Refs of what is wanted where it has them: what they stand for is not known. */

@@ -4,13 +4,19 @@ import { type AnyObject, type ClusterObject, type Desired, objectsOf } from "../
 import { compileParts, templateJudge } from "../compile/compile.js";
 import { type GraphNode, keyOf, type ResourceGraph } from "../graph/graph.js";
 import type { InfrastructureProvider } from "../provider/port.js";
-import { type ExpandedMachine, expandMachines, type RecordedMachine } from "../sets/expand.js";
+import type { GoReason } from "../sets/deletion-order.js";
+import { type ExpandedMachine, expandObjects, type RecordedMachine } from "../sets/expand.js";
 import { inNameOrder } from "./changes.js";
 import type { Target } from "./target.js";
 
 /** Where somebody wants a cluster to go: to what objects say, or to a graph that was recorded. */
 export type Wish =
-  | { readonly kind: "objects"; readonly desired: Desired }
+  | {
+      readonly kind: "objects";
+      readonly desired: Desired;
+      /** Machines of sets that somebody deleted: they go, and their sets make others. */
+      readonly discarded?: readonly string[];
+    }
   | { readonly kind: "recorded"; readonly target: Target };
 
 /** What a wish comes to, before it is held against state and cloud. */
@@ -23,6 +29,8 @@ export interface Wanted {
   readonly infrastructure: ResourceGraph;
   /** Whether its names are those of a recorded graph: one that is free is taken as it is. */
   readonly isFrozen: boolean;
+  /** Why its set gives up one machine rather than another, by machine; empty of a recorded graph. */
+  readonly going: ReadonlyMap<string, GoReason>;
   /** Inputs of each machine's host, by machine; may hold Refs to the infrastructure. */
   readonly hosts: ReadonlyMap<string, JsonObject>;
 }
@@ -41,7 +49,8 @@ export function compiled(
   { recorded, nowMs }: Memory,
 ): Wanted {
   const { cluster } = desired;
-  const machines = expandMachines(desired, recorded, templateJudge(provider, cluster), nowMs);
+  const judge = templateJudge(provider, cluster);
+  const { machines, going } = expandObjects(desired, recorded, judge, nowMs);
   refuseDuplicates(machines);
   return {
     cluster,
@@ -49,6 +58,7 @@ export function compiled(
       inNameOrder(objectKey(left), objectKey(right)),
     ),
     machines,
+    going: new Map(going.map(({ name, reason }) => [name, reason])),
     isFrozen: false,
     ...compileParts(provider, cluster, machines),
   };
@@ -61,6 +71,7 @@ export function frozen(target: Target, provider: InfrastructureProvider): Wanted
     cluster: clusterIn(target),
     objects: target.objects,
     machines: target.machines.map(({ host: _host, controlPlane: _member, ...machine }) => machine),
+    going: new Map(),
     isFrozen: true,
     infrastructure: target.nodes.filter(
       ({ type, kind }) => type === "resource" && kind !== provider.hostKind,

@@ -147,6 +147,10 @@ export interface InfrastructureProvider extends ProviderSpecs {
    * when it cannot list all of it. A provider without it cannot be swept.
    */
   owned?(ctx: CallContext): Promise<readonly Observed[]>;
+  /** Pure. Where the API servers of a cluster answer, told by its shared resources; none as long as nobody can tell. */
+  apiEndpoints?(
+    infrastructure: readonly Observed[],
+  ): readonly { readonly host: string; readonly port: number }[];
   /** Lets go of what it holds open. Called once, at the end of a command. */
   close?(): void;
 }

@@ -67,6 +67,33 @@ export function selectForDeletion<M extends DeletionCandidate>(request: Deletion
     .map(({ machine }) => machine);
 }
 
+/** What put a Machine before the others that a set could have deleted. */
+export type GoReason =
+  | { readonly kind: "marked"; readonly annotation: string }
+  /** Somebody deleted its object. */
+  | { readonly kind: "discarded" }
+  | { readonly kind: "failed" }
+  | { readonly kind: "policy"; readonly policy: Exclude<DeletePolicy, "Random"> }
+  /** Nothing but its place among equals. */
+  | { readonly kind: "tie"; readonly ties: "byName" | "asGiven" };
+
+/** Why a Machine that `selectForDeletion` has chosen goes before others. Pure. */
+export function goReasonOf(
+  machine: DeletionCandidate,
+  {
+    profile,
+    policy,
+    ties = "byName",
+  }: Pick<DeletionRequest<DeletionCandidate>, "profile" | "policy" | "ties">,
+): GoReason {
+  const annotation = deleteMachineAnnotation[profile];
+  if (machine.annotations?.[annotation] !== undefined) return { kind: "marked", annotation };
+  if (hasError(machine) || !(machine.healthy ?? machine.ready ?? true)) return { kind: "failed" };
+  return policy === undefined || policy === "Random"
+    ? { kind: "tie", ties }
+    : { kind: "policy", policy };
+}
+
 type Circumstances = Pick<DeletionRequest<DeletionCandidate>, "policy" | "nowMs">;
 
 function priorityV1alpha1(machine: DeletionCandidate, { policy, nowMs }: Circumstances): number {

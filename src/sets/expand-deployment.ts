@@ -1,4 +1,4 @@
-import type { ExpandedMachine, RecordedMachine, TemplateJudge } from "./expand.js";
+import type { Expanded, RecordedMachine, TemplateJudge } from "./expand.js";
 import { goFirst, membersOf } from "./expand-set.js";
 import { isRollingUpdate } from "./fenceposts.js";
 import { planRollout, type RolloutSet } from "./rollout.js";
@@ -17,7 +17,7 @@ export function expandDeployment(
   deployment: ResolvedMachineDeployment,
   recorded: readonly RecordedMachine[],
   { judge, nowMs }: Expansion,
-): ExpandedMachine[] {
+): Expanded {
   const { name } = deployment.metadata;
   const ours = recorded.filter(({ owner }) => owner?.machineDeployment === name);
   const current = currentSet(deployment, ours, judge);
@@ -25,7 +25,7 @@ export function expandDeployment(
   const sizes = rolls
     ? new Map([[current, deployment.spec.replicas]])
     : sizesOf(deployment, ours, current);
-  return [...sizes].flatMap(([machineSet, replicas]) => {
+  const expanded = [...sizes].map(([machineSet, replicas]) => {
     const existing = ours.filter(({ owner }) => owner?.machineSet === machineSet);
     const isOld = machineSet !== current || deployment.spec.paused;
     const template = isOld ? existing.at(-1)?.spec : undefined;
@@ -38,6 +38,10 @@ export function expandDeployment(
       goFirst: { ...goFirst(deployment), nowMs },
     });
   });
+  return {
+    machines: expanded.flatMap(({ machines }) => machines),
+    going: expanded.flatMap(({ going }) => going),
+  };
 }
 
 /** The recorded set whose machines can all follow the template (the newest such), or a new one. */
@@ -59,11 +63,14 @@ function setNamesOf(machines: readonly RecordedMachine[]): string[] {
   return [...new Set(machines.map(({ owner }) => owner?.machineSet ?? ""))];
 }
 
-/** The hash leaves out what may change in place, so an old set can have the name already. */
+/**
+ * The hash leaves out what may change in place, so an old set can have the name already. A number alone
+ * would read as one of that set's machines.
+ */
 function freshName(name: string, taken: readonly string[]): string {
   if (!taken.includes(name)) return name;
-  for (let count = 2; ; count += 1) {
-    if (!taken.includes(`${name}-${count}`)) return `${name}-${count}`;
+  for (let round = 2; ; round += 1) {
+    if (!taken.includes(`${name}-r${round}`)) return `${name}-r${round}`;
   }
 }
 
@@ -75,7 +82,7 @@ function sizesOf(
 ): Map<string, number> {
   const { spec } = deployment;
   const { profile } = goFirst(deployment);
-  const standing = ours.filter(({ lacks }) => lacks !== "host");
+  const standing = ours.filter(({ lacks, discarded }) => lacks !== "host" && discarded !== true);
   const known = setNamesOf(standing);
   // A paused deployment makes no set for a template that it does not roll out.
   const names = spec.paused || known.includes(current) ? known : [...known, current];

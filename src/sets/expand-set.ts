@@ -1,6 +1,17 @@
 import type { MachineSpec } from "../api/types.js";
-import { deleteMachineAnnotation, type DeletePolicy, selectForDeletion } from "./deletion-order.js";
-import type { ExpandedMachine, MachineOwner, RecordedMachine } from "./expand.js";
+import {
+  deleteMachineAnnotation,
+  type DeletePolicy,
+  goReasonOf,
+  selectForDeletion,
+} from "./deletion-order.js";
+import type {
+  Expanded,
+  ExpandedMachine,
+  GoingMachine,
+  MachineOwner,
+  RecordedMachine,
+} from "./expand.js";
 import { type Profile, profileOf } from "../api/set-profile.js";
 import type { ResolvedMachineSet } from "./versions.js";
 
@@ -9,7 +20,7 @@ export function expandSet(
   set: ResolvedMachineSet,
   recorded: readonly RecordedMachine[],
   nowMs: number,
-): ExpandedMachine[] {
+): Expanded {
   const { name } = set.metadata;
   return membersOf({
     owner: { machineSet: name },
@@ -53,38 +64,43 @@ export interface Membership {
 }
 
 /** Who stays keeps its ordinal, and missing machines take the lowest free ones. Pure. */
-export function membersOf(membership: Membership): ExpandedMachine[] {
+export function membersOf(membership: Membership): Expanded {
   const { owner, replicas, template, keepSpec } = membership;
-  const standing = membership.existing.filter(({ lacks }) => lacks !== "host");
-  const leaving = new Set(excessOf(standing, membership));
+  const present = membership.existing.filter(({ lacks }) => lacks !== "host");
+  const standing = present.filter(({ discarded }) => discarded !== true);
+  const discarded = present.filter((machine) => machine.discarded === true);
+  const taken = new Set(discarded.map((machine) => machine.owner?.ordinal ?? 0));
+  const going = excessOf(standing, membership);
+  const names = new Set(going.map(({ name }) => name));
   const kept = new Map(
     standing
-      .filter((machine) => !leaving.has(machine))
+      .filter(({ name }) => !names.has(name))
       .map((machine) => [machine.owner?.ordinal ?? 0, machine]),
   );
   const ordinals = [...kept.keys()];
   for (let ordinal = 0; ordinals.length < replicas; ordinal += 1) {
-    if (!kept.has(ordinal)) ordinals.push(ordinal);
+    if (!kept.has(ordinal) && !taken.has(ordinal)) ordinals.push(ordinal);
   }
-  return ordinals
+  const machines = ordinals
     .sort((left, right) => left - right)
-    .map((ordinal) => ({
+    .map((ordinal): ExpandedMachine => ({
       name: `${owner.machineSet}-${ordinal}`,
       spec: (keepSpec ? kept.get(ordinal)?.spec : undefined) ?? template,
       owner: { ...owner, ordinal },
     }));
+  const deleted = discarded.map(({ name }) => ({ name, reason: { kind: "discarded" } as const }));
+  return { machines, going: [...going, ...deleted] };
 }
 
 /** Those that go; among equals the latest first, where Cluster API leaves it open. */
 function excessOf(
   standing: readonly RecordedMachine[],
   { replicas, goFirst: { profile, policy, marked, nowMs } }: Membership,
-): RecordedMachine[] {
+): GoingMachine[] {
   const latestFirst = [...standing].sort(
     (left, right) => (right.owner?.ordinal ?? 0) - (left.owner?.ordinal ?? 0),
   );
   const candidates = latestFirst.map((machine) => ({
-    machine,
     name: machine.name,
     deleting: false,
     ready: machine.lacks === undefined,
@@ -94,9 +110,14 @@ function excessOf(
       annotations: { [deleteMachineAnnotation[profile]]: "true" },
     }),
   }));
-  return selectForDeletion({
-    ...{ profile, nowMs, machines: candidates, count: standing.length - replicas },
+  const how = {
+    profile,
     ...(policy !== undefined && { policy }),
     ...(profile === "v1alpha1" && { ties: "asGiven" as const }),
-  }).map(({ machine }) => machine);
+  };
+  const count = standing.length - replicas;
+  return selectForDeletion({ ...how, nowMs, machines: candidates, count }).map((machine) => ({
+    name: machine.name,
+    reason: goReasonOf(machine, how),
+  }));
 }

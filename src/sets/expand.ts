@@ -1,4 +1,5 @@
 import type { Desired, MachineSpec } from "../api/types.js";
+import type { GoReason } from "./deletion-order.js";
 import { expandDeployment } from "./expand-deployment.js";
 import { expandSet } from "./expand-set.js";
 import { chooseVersions, type ResolvedMachineDeployment } from "./versions.js";
@@ -24,8 +25,23 @@ export interface MachineOwner {
 export interface RecordedMachine extends ExpandedMachine {
   /** No host of it exists, or the one that there is will never run; one that serves without. */
   readonly lacks?: "host" | "health";
+  /** Somebody deleted it: it goes, and its name stays taken until it is gone. */
+  readonly discarded?: boolean;
   /** When its host was made, milliseconds since the epoch. */
   readonly createdAtMs?: number;
+}
+
+/** A Machine that there is, that its set has one too many with, and why it is the one. */
+export interface GoingMachine {
+  readonly name: string;
+  readonly reason: GoReason;
+}
+
+/** What some objects come to, beside the machines that there are. */
+export interface Expanded {
+  readonly machines: readonly ExpandedMachine[];
+  /** Of sets that have too many; what no set asks for at all is not among them. */
+  readonly going: readonly GoingMachine[];
 }
 
 /** What expansion has to ask the provider, decided by src/compile. Both pure. */
@@ -45,17 +61,27 @@ export interface TemplateJudge {
  * MachineDeployment keeps its MachineSet as long as every machine of it can follow the template in
  * place, and gets a new one otherwise. Source: reference/cluster-api.md 2.4, 2.5.
  */
-export function expandMachines(
+export function expandObjects(
   desired: Desired,
   recorded: readonly RecordedMachine[],
   judge: TemplateJudge,
   nowMs = 0,
-): ExpandedMachine[] {
+): Expanded {
   const resolved = chooseVersions(desired, recorded);
   const own = resolved.machines.map(({ metadata, spec }) => ({ name: metadata.name, spec }));
-  const ofSets = resolved.machineSets.flatMap((set) => expandSet(set, recorded, nowMs));
-  const ofDeployments = resolved.machineDeployments.flatMap((deployment) =>
-    expandDeployment(deployment, recorded, { judge, nowMs }),
-  );
-  return [...own, ...ofSets, ...ofDeployments];
+  const sets = [
+    ...resolved.machineSets.map((set) => expandSet(set, recorded, nowMs)),
+    ...resolved.machineDeployments.map((deployment) =>
+      expandDeployment(deployment, recorded, { judge, nowMs }),
+    ),
+  ];
+  return {
+    machines: [...own, ...sets.flatMap(({ machines }) => machines)],
+    going: sets.flatMap(({ going }) => going),
+  };
+}
+
+/** The machines of `expandObjects`. Pure. */
+export function expandMachines(...given: Parameters<typeof expandObjects>): ExpandedMachine[] {
+  return [...expandObjects(...given).machines];
 }

@@ -19,9 +19,10 @@ function rootOf(definition: CustomResourceDefinition | undefined): StructuralSch
 /** What a structural schema may hold. Source: Kubernetes, CustomResourceDefinition validation. */
 const allowedKeywords = new Set(
   ["type", "description", "properties", "required", "additionalProperties", "items", "enum"]
-    .concat(["default", "nullable", "format", "pattern", "minimum", "maximum", "minLength"])
+    .concat(["default", "nullable", "format", "minimum", "maximum", "minLength"])
     .concat(["maxLength", "minItems", "maxItems"])
-    .concat(["x-kubernetes-preserve-unknown-fields", "x-kubernetes-int-or-string"]),
+    .concat(["maxProperties", "x-kubernetes-preserve-unknown-fields"])
+    .concat(["x-kubernetes-int-or-string", "x-kubernetes-validations"]),
 );
 const ajv = new Ajv({ strict: false, formats: { "date-time": true } });
 
@@ -47,8 +48,9 @@ function faultsOf(schema: StructuralSchema, path: string): string[] {
   for (const name of schema.required ?? []) {
     if (schema.properties?.[name] === undefined) fault(`required ${name} is no property`);
   }
-  if (schema.pattern !== undefined && /\(\?[=!<]|\\[1-9]/.test(schema.pattern)) {
-    fault("a pattern that RE2 does not know");
+  for (const { rule, message } of schema["x-kubernetes-validations"] ?? []) {
+    if (/\(\?[=!<]|\\[1-9]/.test(rule)) fault("a pattern that RE2 does not know");
+    if (message === "" || message.includes("\n")) fault("a message that is not one line");
   }
   if (schema.default !== undefined && !ajv.compile(plain(schema))(schema.default)) {
     fault("a default that does not fit");
@@ -87,7 +89,8 @@ describe("CustomResourceDefinitions", () => {
       assert.match(metadata.annotations["api-approved.kubernetes.io"] ?? "", /^unapproved, ./);
       const [version] = spec.versions;
       assert.deepEqual([version.name, version.served, version.storage], ["v1alpha1", true, true]);
-      assert.deepEqual(rootOf(definition).properties?.["metadata"], { type: "object" });
+      const { type, properties, ...rest } = rootOf(definition).properties?.["metadata"] ?? {};
+      assert.deepEqual([type, Object.keys(properties ?? {}), rest], ["object", ["name"], {}]);
     });
     it(`${kind}: every field has words`, () => {
       const silent: string[] = [];
@@ -121,11 +124,23 @@ describe("CustomResourceDefinitions", () => {
       .map(({ spec }) => spec.names.kind);
     assert.deepEqual(scalable, ["MachineSet", "MachineDeployment"]);
     assert.equal(byKind.get("MachineClass")?.spec.versions[0].subresources, undefined);
-    const columns = byKind.get("Machine")?.spec.versions[0].additionalPrinterColumns ?? [];
-    assert.deepEqual(
-      columns.slice(0, 3).map(({ name, priority = 0 }) => `${name} ${priority}`),
-      ["ProviderID 0", "Phase 0", "NodeName 1"],
+  });
+
+  it("shows at a glance what each object does", () => {
+    const columns = Object.fromEntries(
+      definitions.map(({ spec }) => {
+        const [{ additionalPrinterColumns }] = spec.versions;
+        const narrow = additionalPrinterColumns.filter(({ priority = 0 }) => priority === 0);
+        return [spec.names.kind, narrow.map(({ name }) => name).join(" ")];
+      }),
     );
+    assert.deepEqual(columns, {
+      Cluster: "Phase Machines Revision Transaction Message Age",
+      Machine: "Cluster Phase Node ProviderID Version Age",
+      MachineSet: "Cluster Desired Current Ready Available Version Age",
+      MachineDeployment: "Cluster Desired Current Ready Available UpToDate Version Age",
+      MachineClass: "Provider Holds Age",
+    });
   });
 
   it("has every path that scale and columns point to", () => {
@@ -213,7 +228,13 @@ describe("structuralOf", () => {
           { type: "string", pattern: "^\\d+%$" },
         ],
       },
-      want: { "x-kubernetes-int-or-string": true, minimum: 0, pattern: "^\\d+%$" },
+      want: {
+        "x-kubernetes-int-or-string": true,
+        minimum: 0,
+        "x-kubernetes-validations": [
+          { rule: 'type(self) == int || self.matches("^\\\\d+%$")', message: "has the wrong form" },
+        ],
+      },
     },
     {
       name: "a text or nothing",

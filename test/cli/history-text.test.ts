@@ -9,6 +9,7 @@ import {
 } from "../../src/cli/history-report.js";
 import { revisionDifferenceText } from "../../src/cli/difference-text.js";
 import { historyText, transactionText } from "../../src/cli/history-text.js";
+import { nodeKey } from "../../src/graph/graph.js";
 import { compareTargets } from "../../src/plan/compare.js";
 import { emptyState } from "../../src/plan/target.js";
 import { assertGolden } from "../support/golden.js";
@@ -104,6 +105,34 @@ describe("history as text", () => {
   it("of a cluster that is not there yet says so", () => {
     const text = historyText(historyReport("default.prod", emptyState), plain, now);
     assert.equal(text, "Cluster default.prod: nothing is recorded\n");
+  });
+
+  it("promises no rollback past the point of no return", () => {
+    const upgraded = targetOf([
+      cluster(),
+      machine("cp-0", { controlPlane: "1.35.0" }),
+      machineDeployment("workers", 2),
+    ]);
+    const open = new RecordedHistory(start).commit({ target: first }).begin({ target: upgraded });
+    const unsure = historyText(historyReport("default.prod", open.state), plain, now);
+    assert.match(
+      unsure,
+      /^Transaction 2 is not finished: capstan up goes on with it; capstan rollback default\.prod takes it back, unless LocalHost\/cp-0-\S+ runs its newer control plane already\.$/m,
+    );
+    const { transaction } = open.state;
+    assert.ok(transaction !== undefined);
+    const crossed = [{ machine: "cp-0", host: nodeKey("Host", "cp-0-1"), version: "1.35.0" }];
+    const beyond = historyReport("default.prod", {
+      ...open.state,
+      transaction: { ...transaction, crossed },
+    });
+    const text = historyText(beyond, plain, now);
+    assert.match(text, /^2 .*open, forward .*only forward: Host\/cp-0-1 has a control plane of 1/m);
+    assert.match(
+      text,
+      /^Transaction 2 is not finished: capstan up goes on with it, and there is no way back: /m,
+    );
+    assert.doesNotMatch(text, /capstan rollback/);
   });
 
   it("says what to do about an open rollback", () => {

@@ -109,7 +109,7 @@ describe("capstan history with a real engine", function () {
     assert.match(failed.stdout, /^ {2}~ in place Machine web-0: tags \{\} -> \{"team":"a"\}$/m);
     assert.doesNotMatch(failed.stdout, /^Machines:/m);
     const kept = await sandbox.capstan(0, "history", "show", "2", "-f", sandbox.manifests);
-    assert.match(kept.stdout, /^Rollback: +capstan rollback default\.demo --to 2$/m);
+    assert.match(kept.stdout, /^Rollback: +capstan --state \S+ rollback default\.demo --to 2$/m);
     assert.match(kept.stdout, /^ {2}web-0 +worker +1\.34\.2 +LocalHost\/web-0-[0-9a-f]{8}-1$/m);
     assert.match(kept.stdout, /^ {2}cp-0, web-0:\n( {4}.*\n)* {4}diskGib: 20$/m);
   });
@@ -171,7 +171,7 @@ describe("capstan history with a real engine", function () {
     await sandbox.up(4, "--no-rollback");
     const { stdout } = await sandbox.capstan(0, "history");
     assert.match(stdout, /^6 +\S+ +open, forward /m);
-    assert.match(stdout, /^Transaction 6 is not finished: capstan up goes on with it/m);
+    assert.match(stdout, /^Transaction 6 is not finished: capstan --state \S+ up goes on with it/m);
     const difference = await sandbox.capstan(2, "history", "diff", "5", "6");
     assert.match(difference.stdout, /^ {2}- Machine web-1$/m);
   });

@@ -32,7 +32,10 @@ describe("Ctrl-C", function () {
       assert.deepEqual(tree.filter(isAlive), []);
       assert.match(stderr, /interrupted: no new steps; once more stops at once/);
       assert.match(stderr, /Transaction 1 of default\/demo stays open; what exists is recorded/);
-      assert.ok(stderr.includes(`go on with capstan up -f ${sandbox.manifests}`), stderr);
+      assert.ok(
+        stderr.includes(`go on with capstan --state ${sandbox.state} up -f ${sandbox.manifests}`),
+        stderr,
+      );
       await sandbox.assertSound(demoStack);
 
       const status = await sandbox.capstan(0, "status", demoStack);
@@ -72,7 +75,7 @@ describe("Ctrl-C", function () {
     command.signal("SIGINT");
     const { code, stderr } = await command.finished;
     assert.equal(code, interrupted, stderr);
-    assert.match(stderr, /go on with capstan up/);
+    assert.match(stderr, /go on with capstan --state \S+ up/);
     await sandbox.assertSound(demoStack);
     sandbox.write({ machines: { ...member.machines, "worker-0": { bootMs: 0 } } });
     await sandbox.capstan(0, "local", "kill", "worker-0");

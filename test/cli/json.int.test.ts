@@ -79,7 +79,7 @@ describe("--json", function () {
     const last = (await json(4, "up", "--yes", "--no-rollback", "-f", sandbox.manifests)).at(-1);
     assert.equal(last?.type, "error");
     assert.equal(last["code"], "CLOUD_FAILED");
-    assert.match(String(last["hint"]), /^go on with capstan up/);
+    assert.match(String(last["hint"]), /^go on with capstan --state \S+ up /);
   });
 
   it("tells that a change was taken back, with the numbers", async () => {

@@ -47,7 +47,7 @@ describe("plan --format", function () {
       const { stdout, stderr } = await shown(format, "--out", file);
       assert.match(stdout, begin);
       assert.doesNotMatch(stdout, /Saved:/);
-      assert.match(stderr, /^Saved: capstan up --plan /);
+      assert.match(stderr, /^Saved: capstan --state \S+ up --plan /);
     });
   }
 

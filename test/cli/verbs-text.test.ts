@@ -57,7 +57,10 @@ const report: ClusterReport = {
   provider: "sample",
   clusterUid: "5a1b",
   revision: 3,
-  openTransaction: { number: 4, startedAtMs: now - 2 * 60 * minute },
+  openTransaction: {
+    ...{ number: 4, direction: "forward", startedAtMs: now - 2 * 60 * minute },
+    wayBack: { kind: "free" },
+  },
   interruptedOperations: ["creating Host/workers-5e7-1-abcdef01-1"],
   infrastructure: [resource("Network", "network")],
   machines: [

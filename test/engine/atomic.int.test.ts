@@ -138,7 +138,7 @@ describe("an apply that fails", function () {
     const { stderr } = await sandbox.up(3);
     assert.match(stderr, /cannot delete LocalHost cp-1-\S+: local cloud: terminate failed/);
     assert.match(stderr, /Rolled back incompletely/);
-    const command = /hint: capstan (rollback \S+) tries again/.exec(stderr)?.[1];
+    const command = /hint: capstan (--state \S+ rollback \S+) tries again/.exec(stderr)?.[1];
     assert.ok(command !== undefined, stderr);
     const { stdout } = await sandbox.capstan(0, ...command.split(" "), "--yes");
     assert.match(stdout, /Rolled back: .* 6 resources recorded, 6 in the cloud/);

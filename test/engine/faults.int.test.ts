@@ -55,7 +55,7 @@ describe("an apply in a cloud that misbehaves", function () {
     assert.match(stderr, /Transaction 2 of default\/demo stays open; what exists is recorded/);
     assert.match(
       stderr,
-      /hint: go on with capstan up -f \S+, or take it back with capstan rollback default\.demo/,
+      /hint: go on with capstan --state \S+ up -f \S+, or take it back with capstan --state \S+ rollback default\.demo/,
     );
     assert.doesNotMatch(stderr, /capstan destroy/, "a running cluster is not to be taken down");
     await sandbox.assertSound(demoStack);

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import type { Desired } from "../../src/api/types.js";
-import { crossingHosts } from "../../src/plan/crossing.js";
+import { look } from "../../src/engine/look.js";
+import { callContext } from "../../src/engine/session.js";
+import { crossingHosts, wayBackOf } from "../../src/plan/crossing.js";
 import { undoText } from "../../src/plan/undo.js";
 import { failsWith } from "../support/errors.js";
 import { cluster, desiredOf, machine, type MachineShape } from "../support/manifests.js";
@@ -60,6 +62,12 @@ describe("an upgrade that was killed", () => {
     assert.equal(outcome.kind, "killed");
     return engine;
   }
+  const neverBoots: Mishap = { at: "boot", number: 0, what: "never" };
+  const lookAt = ({ clock, prior, provider }: PretendEngine) => {
+    const { clusterUid = "", target } = prior.transaction ?? {};
+    const context = callContext(clock, new AbortController().signal);
+    return look(provider, context, { cluster: target?.cluster ?? "", clusterUid }, prior);
+  };
   const machines = (crossed: readonly { machine: string; version: string }[]) =>
     crossed.map(({ machine: name, version }) => `${name} ${version}`);
 
@@ -83,6 +91,39 @@ describe("an upgrade that was killed", () => {
     });
   }
 
+  it("has no way back once the cloud shows the new version, which the records need not", async () => {
+    const engine = await killed(upgraded, "killAfter");
+    // The host runs the new version, and only the cloud knows it.
+    const unknown = wayBackOf(engine.provider, engine.prior);
+    assert.equal(unknown.kind, "unknown");
+    const found = await lookAt(engine);
+    const closed = wayBackOf(engine.provider, engine.prior, found);
+    assert.deepEqual(closed.kind === "closed" && machines(closed.crossed), ["cp 1.35.0"]);
+  });
+
+  it("has no way back by its records alone where those show the new version", async () => {
+    const engine = new PretendEngine();
+    await engine.settle(before);
+    const more = desiredOf([
+      cluster(),
+      machine("cp", { controlPlane: "1.35.0" }),
+      machine("web"),
+      machine("db"),
+    ]);
+    const outcome = await engine.up(more, [{ at: "boot", number: 0, what: "never" }]);
+    assert.match(outcomeText(outcome), /^stopped forwardOnly: /);
+    assert.equal(engine.prior.transaction?.crossed, undefined);
+    const closed = wayBackOf(engine.provider, engine.prior);
+    assert.deepEqual(closed.kind === "closed" && machines(closed.crossed), ["cp 1.35.0"]);
+  });
+
+  it("has a way back while the cloud shows the old version", async () => {
+    const engine = await killed(upgraded, "killBefore");
+    assert.equal(wayBackOf(engine.provider, engine.prior).kind, "unknown");
+    const found = await lookAt(engine);
+    assert.deepEqual(wayBackOf(engine.provider, engine.prior, found), { kind: "free" });
+  });
+
   it("cannot be followed by another wish for the old version", async () => {
     const engine = await killed(upgraded, "killLate");
     const text = outcomeText(await engine.up(elsewhere));
@@ -93,8 +134,6 @@ describe("an upgrade that was killed", () => {
     await assert.rejects(engine.plan(before), failsWith("NOT_REVERSIBLE", /Machine cp/));
     await engine.settle(upgraded);
   });
-
-  const neverBoots: Mishap = { at: "boot", number: 0, what: "never" };
 
   it("can be followed by another wish for the new one, which goes forward only, however it is killed", async () => {
     const engine = await killed(upgraded, "killAfter");

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { isSame, type TargetDifference } from "../../src/plan/compare.js";
 import { compareClusters, type Comparison } from "../../src/plan/neutral.js";
+import { keyOf } from "../../src/graph/graph.js";
 import type { Target } from "../../src/plan/target.js";
 import { type Fleet, fleets, manifestsOf } from "../support/fleet.js";
 import {
@@ -55,6 +56,31 @@ describe("two clusters compared", () => {
       metadata: { ...(object["metadata"] as Manifest), namespace: "other" },
     }));
     assert.deepEqual(compared(objects, elsewhere), []);
+  });
+
+  it("are the same where machines were taken out of the middle of sets", () => {
+    const few = [...objects.slice(0, 2), machineDeployment("web", 2), machineSet("db", 2)];
+    const many = [...objects.slice(0, 2), machineDeployment("web", 4), machineSet("db", 3)];
+    const gone = new Set(["db 0", "web 0", "web 2"]);
+    const { machines, nodes, ...rest } = targetOf(many);
+    const left = machines.filter(
+      ({ owner }) =>
+        !gone.has(`${owner?.machineDeployment ?? owner?.machineSet ?? ""} ${owner?.ordinal ?? ""}`),
+    );
+    const kept = new Set(left.flatMap(({ name, host }) => [`Machine/${name}`, host]));
+    const all = new Set(machines.flatMap(({ name, host }) => [`Machine/${name}`, host]));
+    const gaps: Target = {
+      ...rest,
+      objects: targetOf(few).objects,
+      machines: left,
+      nodes: nodes.filter((node) => !all.has(keyOf(node)) || kept.has(keyOf(node))),
+    };
+    assert.deepEqual(
+      left.flatMap(({ owner }) => (owner === undefined ? [] : [owner.ordinal])),
+      [1, 2, 1, 3],
+    );
+    assert.deepEqual(said(compareClusters(gaps, targetOf(few), usual)), []);
+    assert.deepEqual(said(compareClusters(targetOf(few), gaps, usual)), []);
   });
 
   it("with --all tell the names too, still of the same things", () => {

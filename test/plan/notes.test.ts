@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { wavesText } from "../../src/plan/admission/waves.js";
 import { planNotes } from "../../src/plan/notes.js";
-import { cluster, desiredOf, machine, machineDeployment } from "../support/manifests.js";
+import {
+  cluster,
+  desiredOf,
+  machine,
+  machineDeployment,
+  machineSet,
+} from "../support/manifests.js";
 import { PretendEngine } from "../support/pretend-engine.js";
 
 const web = (shape: object, spec: object = {}) => {
@@ -25,6 +31,27 @@ describe("what a plan says of a deployment", () => {
       "MachineDeployment web: 8 machines do not follow the template (its strategy is OnDelete).",
     ]);
     assert.deepEqual(planNotes(await planned({})), []);
+  });
+
+  it("is which of its delete marks choose nobody", async () => {
+    const engine = new PretendEngine();
+    const set = (annotations: object, replicas: number) => {
+      const plain = machineSet("db", replicas) as { metadata: object };
+      return desiredOf([cluster(), { ...plain, metadata: { ...plain.metadata, annotations } }]);
+    };
+    await engine.settle(set({}, 3));
+    const mark = (names: string) => ({ "cluster.k8s.io/delete-machine": names });
+    assert.deepEqual(planNotes(await engine.plan(set(mark("db-0"), 3))), []);
+    assert.deepEqual(planNotes(await engine.plan(set(mark("db-0 db-1"), 1))), []);
+    assert.deepEqual(planNotes(await engine.plan(set(mark("db-0, db-7"), 2))), [
+      "MachineSet db: cluster.k8s.io/delete-machine marks db-7, and no machine of it has that name.",
+    ]);
+    const modern = { "cluster.x-k8s.io/delete-machine": "db-0" };
+    assert.deepEqual(planNotes(await engine.plan(set(modern, 2))), [
+      "MachineSet db: cluster.x-k8s.io/delete-machine marks nothing in profile v1alpha1; cluster.k8s.io/delete-machine does.",
+    ]);
+    const asked = { ...modern, "capstan.dev/profile": "modern" };
+    assert.deepEqual(planNotes(await engine.plan(set(asked, 2))), []);
   });
 
   it("is how many machines are missing while a wave makes and deletes", async () => {

@@ -32,7 +32,7 @@ export const repository = fileURLToPath(new URL("../../../", import.meta.url));
 /** Where stacks are kept, if not in the state folder. */
 export interface StateBackend {
   readonly url: string;
-  /** What commands need in their environment to reach it. */
+  /** What commands need in their environment to reach it and to decrypt what it holds. */
   readonly env: Readonly<Record<string, string>>;
   /** Another one that holds what this one holds. */
   copy(): StateBackend;
@@ -150,8 +150,8 @@ export class Sandbox {
       PATH: path.filter((part) => part !== undefined).join(delimiter),
       PULUMI_BACKEND_URL: `${pathToFileURL(join(this.state, "pulumi")).href}?metadata=skip`,
       PULUMI_HOME: join(this.state, "pulumi-home"),
-      ...this.backendEnv(),
       PULUMI_CONFIG_PASSPHRASE_FILE: join(this.state, "passphrase"),
+      ...this.backendEnv(),
       PULUMI_SKIP_UPDATE_CHECK: "1",
       CAPSTAN_STATE: this.state,
     };

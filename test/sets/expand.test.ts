@@ -3,6 +3,7 @@ import { templateJudge } from "../../src/compile/compile.js";
 import {
   type ExpandedMachine,
   expandMachines,
+  expandObjects,
   type RecordedMachine,
 } from "../../src/sets/expand.js";
 import {
@@ -121,8 +122,8 @@ describe("a changed template", () => {
     const after = expand([machineDeployment("web", 2, { diskGib: 20 })], before);
     const [old] = before;
     assert.deepEqual(namesOf(after), [
-      `${old?.owner?.machineSet ?? ""}-2-0`,
-      `${old?.owner?.machineSet ?? ""}-2-1`,
+      `${old?.owner?.machineSet ?? ""}-r2-0`,
+      `${old?.owner?.machineSet ?? ""}-r2-1`,
     ]);
     assert.deepEqual(
       namesOf(expand([machineDeployment("web", 2, { diskGib: 20 })], after)),
@@ -154,6 +155,60 @@ describe("a changed template", () => {
       "web-00000000-0",
       "web-00000000-1",
     ]);
+  });
+});
+
+describe("why a machine goes", () => {
+  const three = expand([machineSet("db", 3)]);
+  const going = (spec: object, annotations: object, health: Partial<RecordedMachine> = {}) => {
+    const plain = machineSet("db", 2) as { metadata: object; spec: object };
+    const set = {
+      ...plain,
+      metadata: { ...plain.metadata, annotations },
+      spec: { ...plain.spec, ...spec },
+    };
+    const desired = desiredOf([cluster(), set]);
+    const recorded = three.map((one, index) => (index === 1 ? { ...one, ...health } : one));
+    const judge = templateJudge(localProvider(), desired.cluster);
+    return expandObjects(desired, recorded, judge).going;
+  };
+  const annotation = "cluster.k8s.io/delete-machine";
+  const modern = { "capstan.dev/profile": "modern" };
+  const cases = [
+    {
+      name: "its mark",
+      given: going({ deletePolicy: "Oldest" }, { [annotation]: "db-0" }),
+      want: [{ name: "db-0", reason: { kind: "marked", annotation } }],
+    },
+    {
+      name: "its host, which failed",
+      given: going({}, {}, { lacks: "health" }),
+      want: [{ name: "db-1", reason: { kind: "failed" } }],
+    },
+    {
+      name: "the set's policy",
+      given: going({ deletePolicy: "Newest" }, {}),
+      want: [{ name: "db-2", reason: { kind: "policy", policy: "Newest" } }],
+    },
+    {
+      name: "its number among equals",
+      given: going({ deletePolicy: "Random" }, {}),
+      want: [{ name: "db-2", reason: { kind: "tie", ties: "asGiven" } }],
+    },
+    {
+      name: "its name among equals, in profile modern",
+      given: going({}, modern),
+      want: [{ name: "db-0", reason: { kind: "tie", ties: "byName" } }],
+    },
+  ];
+  for (const { name, given, want } of cases) {
+    it(`is ${name}`, () => assert.deepEqual(given, want));
+  }
+
+  it("is nothing of the set's where nobody has to", () => {
+    const desired = desiredOf([cluster(), machineSet("db", 3)]);
+    const judge = templateJudge(localProvider(), desired.cluster);
+    assert.deepEqual(expandObjects(desired, three, judge).going, []);
   });
 });
 

@@ -51,22 +51,26 @@ async function reportOf(
   const provider = recordedProvider(stack, state, context);
   const { transaction } = state;
   if (provider === undefined || transaction === undefined) {
-    return describeCluster(stack, state, undefined);
+    return describeCluster(stack, state, {});
   }
   const call = callContext(context.clock, context.interruption.stop);
   const scope = { cluster: transaction.target.cluster, clusterUid: transaction.clusterUid };
   try {
-    return describeCluster(stack, state, await look(provider, call, scope, state));
+    return describeCluster(stack, state, {
+      provider,
+      look: await look(provider, call, scope, state),
+    });
   } catch (error) {
     // On-call needs what is recorded most when the cloud is silent.
     if (!isCapstanError(error) || error.source !== "cloud") throw error;
-    return describeCluster(stack, state, { failed: error.message });
+    return describeCluster(stack, state, { provider, look: { failed: error.message } });
   }
 }
 
-function showCluster(report: ClusterReport, { json, emit, terminal, clock }: CommandContext): void {
+function showCluster(report: ClusterReport, context: CommandContext): void {
+  const { json, emit, terminal, suggest, clock } = context;
   if (json) emit({ type: "describe", ...report });
-  else terminal.write(`${clusterText(report, terminal, clock.now())}\n`);
+  else terminal.write(`${clusterText(report, { ...terminal, suggest }, clock.now())}\n`);
 }
 
 function showMachines(

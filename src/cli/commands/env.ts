@@ -4,6 +4,7 @@ import { projectRoot } from "../../engine/project.js";
 import { type CommandContext, type GlobalOptions, withLockedEngine } from "../context.js";
 import { exitCodes } from "../exit.js";
 import { plainSettings, rememberedManifests, rememberManifests } from "../stack-settings.js";
+import { quotedWord } from "../suggest.js";
 
 export interface EnvOptions extends GlobalOptions {
   readonly file: readonly string[];
@@ -39,14 +40,9 @@ export async function envCommand(
     if (context.json) context.emit({ type: "env", stack, file, exports: exported });
     else {
       for (const [key, value] of Object.entries(exported)) {
-        context.terminal.write(`export ${key}=${quoted(value)}\n`);
+        context.terminal.write(`export ${key}=${quotedWord(value)}\n`);
       }
     }
   });
   return exitCodes.done;
-}
-
-/** For POSIX shells. */
-function quoted(value: string): string {
-  return `'${value.replaceAll("'", `'\\''`)}'`;
 }

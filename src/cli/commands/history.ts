@@ -34,12 +34,22 @@ export async function historyCommand(
   for (const stack of stacks) {
     const state = await engine.readState(stack);
     if (named.length > 0) await refuseUnrecorded(stack, state, engine);
-    const report = historyReport(stack, state);
-    const { terminal, clock } = context;
+    const report = reportOf(stack, state, context);
+    const { terminal, clock, suggest } = context;
     if (context.json) context.emit(historyDocument(report));
-    else terminal.write(`${historyText(report, terminal, clock.now())}\n`);
+    else terminal.write(`${historyText(report, { ...terminal, suggest }, clock.now())}\n`);
   }
   return exitCodes.done;
+}
+
+/** A release without the provider that made a stack tells its history all the same. */
+function reportOf(stack: string, state: StackState, { providers }: CommandContext): HistoryReport {
+  const name = state.transaction?.target.provider;
+  return historyReport(
+    stack,
+    state,
+    providers.all.find((one) => one.name === name),
+  );
 }
 
 /** capstan history show: everything that is recorded about one transaction. */
@@ -54,12 +64,12 @@ export async function historyShowCommand(
   if (item === undefined) throw unknownNumber("show", number, report);
   const target = targetOfTransaction(state, number);
   const machines = target === undefined ? undefined : recordedMachines(target);
-  const { terminal, clock } = context;
+  const { terminal, clock, suggest } = context;
   if (context.json) {
     const { stack, cluster } = report;
     context.emit({ type: "transaction", stack, cluster, ...itemDocument(item), machines });
   } else {
-    const paper = { columns: terminal.columns, nowMs: clock.now() };
+    const paper = { columns: terminal.columns, nowMs: clock.now(), suggest };
     terminal.write(transactionText(report, item, machines, paper));
   }
   return exitCodes.done;
@@ -113,7 +123,7 @@ async function oneHistory(
   }
   const state = await engine.readState(stack);
   await refuseUnrecorded(stack, state, engine);
-  return { state, report: historyReport(stack, state) };
+  return { state, report: reportOf(stack, state, context) };
 }
 
 async function refuseUnrecorded(stack: string, state: StackState, engine: Engine): Promise<void> {

@@ -39,7 +39,7 @@ export function initCommand(folder: string, options: InitOptions, context: Comma
       `Cluster default/${name} for provider ${provider.name}:`,
       ...paths.map((path) => `  ${path}`),
       "",
-      `Next: capstan plan -f ${folder}, then capstan up -f ${folder}`,
+      context.suggest(`Next: capstan plan -f ${folder}, then capstan up -f ${folder}`),
       "",
     ].join("\n"),
   );

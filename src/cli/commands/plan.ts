@@ -4,7 +4,7 @@ import { ignoringByPolicy } from "../../drift/tolerance.js";
 import type { Engine } from "../../engine/engine.js";
 import { settleLastCalls } from "../../engine/recover.js";
 import { callContext } from "../../engine/session.js";
-import type { StackState } from "../../engine/state.js";
+import { fileOwner, type StackState } from "../../engine/state.js";
 import { type Survey, survey } from "../../engine/survey.js";
 import { defaultDeadlineMs } from "../../plan/deadline.js";
 import type { Plan } from "../../plan/plan.js";
@@ -105,10 +105,10 @@ function showGone({ stack, cluster }: GoneCluster, { json, emit, terminal }: Com
 function tellSaved(
   file: string,
   show: CommandContext | undefined,
-  { json, terminal }: CommandContext,
+  { json, suggest, terminal }: CommandContext,
 ): void {
   if (json) return;
-  const text = `Saved: capstan up --plan ${file} applies this and nothing else\n`;
+  const text = suggest(`Saved: capstan up --plan ${file} applies this and nothing else\n`);
   // A document stays one.
   if (show === undefined) terminal.error(text);
   else terminal.write(text);
@@ -150,7 +150,7 @@ export async function surveyCluster(
     adopt: adopt === true,
     newClusterUid: () => context.newClusterUid(),
     newDigestKey: () => context.newClusterUid(),
-    owner: "files",
+    owner: fileOwner,
     by: context.by,
     deadlineMs,
   });

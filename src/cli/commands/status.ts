@@ -36,7 +36,7 @@ export async function statusCommand(
   const { engine } = await openEngine(options, context);
   const stacks = await stacksOf(named, options.file, engine, context);
   if (stacks.length === 0 && !context.json) {
-    context.terminal.write("No clusters yet. Next: capstan plan -f DIR\n");
+    context.terminal.write(context.suggest("No clusters yet. Next: capstan plan -f DIR\n"));
   }
   for (const stack of stacks) {
     const state = await engine.readState(stack);

@@ -56,7 +56,7 @@ export async function sweepCommand(
   else context.terminal.write(sweepText(report, context.terminal));
   if (report.share.doomed === 0) return isComplete(look) ? exitCodes.done : exitCodes.failed;
   if (options.yes !== true) {
-    if (!context.json) context.terminal.write(nextText(report, options));
+    if (!context.json) context.terminal.write(context.suggest(nextText(report, options)));
     return exitCodes.changesPending;
   }
   if (report.frozen) throw frozen(report);

@@ -188,14 +188,14 @@ function done(
   { cluster, transaction, target }: Plan,
   how: { readonly passes: number; readonly tookMs: number },
   next: FollowUp,
-  { json, emit, terminal }: CommandContext,
+  { json, emit, suggest, terminal }: CommandContext,
 ): void {
   if (json) {
     emit({ type: "result", cluster, changed: true, revision: transaction.number, ...how });
     return;
   }
   terminal.write(
-    `\n${terminal.colors.green("Done")} in ${secondsText(how.tookMs)}: revision ${transaction.number} of ${cluster}, ${target.machines.length} machines run\nNext: ${next.look}\n`,
+    `\n${terminal.colors.green("Done")} in ${secondsText(how.tookMs)}: revision ${transaction.number} of ${cluster}, ${target.machines.length} machines run\nNext: ${suggest(next.look)}\n`,
   );
 }
 

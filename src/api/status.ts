@@ -1,0 +1,264 @@
+import { type Static, type TSchema, Type } from "typebox";
+import type { JsonObject } from "./json.js";
+import { machineVersions } from "./schema.js";
+import { closed } from "./schema-parts.js";
+
+/** What a Cluster as a whole is doing, in one word. */
+export const clusterPhases = {
+  Pending: "nothing was done for it yet",
+  Provisioning: "it is made for the first time",
+  Running: "all is as it was asked for",
+  Updating: "a change is under way",
+  Correcting: "drift is being corrected",
+  RollingBack: "a failed change is being taken back",
+  Frozen: "its drift is implausible, so nothing is touched",
+  Paused: "a person paused it",
+  Deleting: "everything that it has is being deleted",
+  Failed: "a person is needed",
+} as const;
+export type ClusterPhase = keyof typeof clusterPhases;
+
+/** What a Machine is doing, in one word. Source: reference/cluster-api.md 1.2 and 2.3. */
+export const machinePhases = {
+  Pending: "no host was asked for yet",
+  Provisioning: "its host is being made or boots",
+  Provisioned: "its host runs, its Node is not there yet",
+  Running: "its Node is there and ready",
+  Updating: "it is changed in place, or by another host",
+  Terminating: "its host is drained and deleted",
+  Failed: "its host failed, or a person is needed",
+  Unknown: "the cloud does not tell",
+} as const;
+export type MachinePhase = keyof typeof machinePhases;
+
+/** Problems that do not heal by themselves. Source: reference/cluster-api.md 1.1, 1.2 and 1.4. */
+export const clusterErrors = [
+  "InvalidConfiguration",
+  "UnsupportedChange",
+  "CreateError",
+  "UpdateError",
+  "DeleteError",
+] as const;
+export const machineErrors = [
+  ...clusterErrors,
+  "InsufficientResources",
+  "JoinClusterTimeoutError",
+] as const;
+export const machineSetErrors = ["InvalidConfiguration"] as const;
+
+const text = (description: string) => Type.Optional(Type.String({ description }));
+const count = (description: string) => Type.Optional(Type.Integer({ description }));
+/** RFC 3339, e.g. 2026-05-04T10:11:12Z. */
+const time = (description: string) =>
+  Type.Optional(Type.String({ format: "date-time", description }));
+
+/** A word of a known list. Not an enum: a release must be able to read what a newer one wrote. */
+function word<W extends string>(words: readonly W[], description: string) {
+  return Type.Unsafe<W>({ type: "string", description: `${description}: ${words.join(", ")}.` });
+}
+
+function phase<W extends string>(phases: Readonly<Record<W, string>>, of: string) {
+  const meanings = Object.entries(phases).map(([name, meaning]) => `${name} (${String(meaning)})`);
+  const description = `What the ${of} is doing: ${meanings.join(", ")}.`;
+  return Type.Optional(Type.Unsafe<W>({ type: "string", description }));
+}
+
+function terminal<W extends string>(reasons: readonly W[]) {
+  const why = "Why a person is needed, in one word; absent otherwise";
+  return {
+    errorReason: Type.Optional(word(reasons, why)),
+    errorMessage: text("Why a person is needed, in full. Absent for what may heal by itself."),
+  };
+}
+
+const providerStatus = Type.Optional(
+  Type.Unsafe<JsonObject>({
+    type: "object",
+    additionalProperties: true,
+    description: "The provider's own status object.",
+  }),
+);
+
+const transactionStatus = closed(
+  {
+    number: Type.Integer({ description: "Number of the transaction." }),
+    direction: word(["forward", "back"], "Toward what was asked for, or back to the revision"),
+    phase: text("What it does now: Changing, Waiting, Committing, Verifying and the like."),
+    wave: count("The wave that is under way, from 1."),
+    waves: count("How many waves the plan has."),
+    doing: Type.Optional(
+      Type.Array(Type.String(), {
+        description: "What this wave changes, or waits for, in a few words each.",
+      }),
+    ),
+    reason: text("Why it does that now."),
+    startedAt: time("When it began."),
+    deadlineAt: time("When it is taken back unless it is done."),
+  },
+  "The transaction that is under way; absent when none is.",
+);
+
+const driftStatus = closed(
+  {
+    missing: count("Recorded resources that the cloud no longer has."),
+    changed: count("Resources that the cloud shows otherwise than recorded."),
+    failed: count("Hosts that will never run."),
+    extra: count("Resources with this cluster's marks that nobody recorded."),
+    unknown: count("Resources that could not be read."),
+    since: time("Since when there has been drift."),
+    items: Type.Optional(
+      Type.Array(Type.String(), { description: "What drifted and what is done about it." }),
+    ),
+    frozen: text("Why nothing is corrected; absent while it is."),
+  },
+  "The difference between what is recorded and what the cloud shows; absent when there is none.",
+);
+
+const machineCounts = closed(
+  {
+    desired: count("How many Machines there shall be."),
+    current: count("How many Machines there are."),
+    ready: count("How many of them run."),
+    failed: count("How many of them failed."),
+    summary: text('Ready of desired, e.g. "3/5".'),
+  },
+  "How many Machines the cluster has.",
+);
+
+const clusterStatus = closed(
+  {
+    phase: phase(clusterPhases, "cluster"),
+    message: text("What is going on, in one line."),
+    observedGeneration: count("The generation of the Cluster that this status is about."),
+    revision: count("Number of the last transaction that was committed; 0 for none."),
+    transaction: Type.Optional(transactionStatus),
+    drift: Type.Optional(driftStatus),
+    machines: Type.Optional(machineCounts),
+    apiEndpoints: Type.Optional(
+      Type.Array(
+        closed(
+          {
+            host: Type.String({ description: "Host name or address." }),
+            port: Type.Integer({ description: "Port." }),
+          },
+          "An address.",
+        ),
+        { description: "Where the API servers answer." },
+      ),
+    ),
+    ...terminal(clusterErrors),
+    providerStatus,
+  },
+  "What is the case.",
+);
+
+const nodeRef = closed(
+  {
+    apiVersion: text("Group and version of the Node."),
+    kind: text("Node."),
+    name: text("Name of the Node."),
+    uid: text("UID of the Node."),
+  },
+  "The Node that this Machine became.",
+);
+
+const nodeCondition = closed(
+  {
+    type: Type.String({ description: "Type of the condition, e.g. Ready." }),
+    status: Type.String({ description: "True, False or Unknown." }),
+    lastHeartbeatTime: time("When the Node last said so."),
+    lastTransitionTime: time("When the status last changed."),
+    reason: text("Why, in one word."),
+    message: text("Why, in full."),
+  },
+  "A condition of the Node.",
+);
+
+const address = closed(
+  {
+    type: Type.String({ description: "InternalIP, ExternalIP, Hostname and the like." }),
+    address: Type.String({ description: "The address." }),
+  },
+  "An address of the host.",
+);
+
+const lastOperation = closed(
+  {
+    type: text("Create, Update, Delete and the like."),
+    state: text("Processing, Successful or Failed."),
+    description: text("What it does."),
+    lastUpdated: time("When it last made progress."),
+  },
+  "The last thing that was done to the host.",
+);
+
+const machineStatus = closed(
+  {
+    phase: phase(machinePhases, "Machine"),
+    nodeRef: Type.Optional(nodeRef),
+    lastUpdated: time("When this status last changed."),
+    versions: Type.Optional(
+      Type.Unsafe<Static<typeof machineVersions>>({
+        ...machineVersions,
+        description: "Versions that run, as far as they were seen.",
+      }),
+    ),
+    ...terminal(machineErrors),
+    addresses: Type.Optional(Type.Array(address, { description: "Addresses of the host." })),
+    conditions: Type.Optional(
+      Type.Array(nodeCondition, { description: "Conditions of the Node, copied." }),
+    ),
+    lastOperation: Type.Optional(lastOperation),
+    providerStatus,
+  },
+  "What is the case.",
+);
+
+const replicaCounts = {
+  observedGeneration: count("The generation of the object that this status is about."),
+  readyReplicas: count("How many of the Machines have a Node that is ready."),
+  availableReplicas: count("How many of them have been ready for minReadySeconds."),
+  labelSelector: text("The selector as text, for autoscalers."),
+};
+
+const machineSetStatus = closed(
+  {
+    replicas: Type.Integer({ description: "How many Machines there are." }),
+    ...replicaCounts,
+    fullyLabeledReplicas: count("How many of them carry all labels of the template."),
+    ...terminal(machineSetErrors),
+  },
+  "What is the case.",
+);
+
+const machineDeploymentStatus = closed(
+  {
+    replicas: count("How many Machines there are."),
+    ...replicaCounts,
+    updatedReplicas: count("How many of them follow the present template."),
+    unavailableReplicas: count("How many are missing until all are available."),
+  },
+  "What is the case.",
+);
+
+/** The one source of the types and the CRDs' schemas of statuses. Source: reference/cluster-api.md 1. */
+export const statuses = {
+  Cluster: clusterStatus,
+  Machine: machineStatus,
+  MachineSet: machineSetStatus,
+  MachineDeployment: machineDeploymentStatus,
+} as const satisfies Readonly<Record<string, TSchema>>;
+
+export type ClusterStatus = Shown<Static<typeof clusterStatus>>;
+export type TransactionStatus = Shown<Static<typeof transactionStatus>>;
+export type DriftStatus = Shown<Static<typeof driftStatus>>;
+export type MachineStatus = Shown<Static<typeof machineStatus>>;
+export type MachineSetStatus = Shown<Static<typeof machineSetStatus>>;
+export type MachineDeploymentStatus = Shown<Static<typeof machineDeploymentStatus>>;
+
+/** Read-only at every depth: a status is made at once, and then shown. */
+type Shown<T> = T extends readonly (infer Item)[]
+  ? readonly Shown<Item>[]
+  : T extends object
+    ? { readonly [Member in keyof T]: Shown<T[Member]> }
+    : T;

@@ -1,0 +1,32 @@
+/** Where the clusters are that a command was told to work on. */
+export interface Whereabouts {
+  readonly state?: string;
+  readonly backend?: string;
+}
+
+/** Verbs that find other clusters with another state folder or backend. */
+const lookingVerbs = "plan|up|rollback|destroy|status|describe|history|diff|sweep|env|local";
+const namedCommand = new RegExp(`\\bcapstan (?=(?:${lookingVerbs})\\b)`, "g");
+
+/**
+ * A text for people in which the commands that it names work on the same clusters as the one that says
+ * it: what this one was given by --state and --backend, they have to be given too. Pure.
+ */
+export function withWhereabouts(text: string, { state, backend }: Whereabouts): string {
+  const options = [
+    ...(state === undefined ? [] : [`--state ${shellWord(state)}`]),
+    ...(backend === undefined ? [] : [`--backend ${shellWord(backend)}`]),
+  ];
+  if (options.length === 0) return text;
+  return text.replace(namedCommand, () => `capstan ${options.join(" ")} `);
+}
+
+/** Quoted for POSIX shells where it needs to be. Pure. */
+export function shellWord(value: string): string {
+  return /^[\w./:@%+=,-]+$/.test(value) ? value : quotedWord(value);
+}
+
+/** Quoted for POSIX shells. Pure. */
+export function quotedWord(value: string): string {
+  return `'${value.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,84 @@
+import { digestOf } from "../api/digest.js";
+import type { CallContext, InfrastructureProvider, Observed } from "../provider/port.js";
+
+/** One listing of everything that is ours in one account and region. */
+export interface Listing {
+  /** When it was asked for: what happened before is in it, as far as listings do not lag. */
+  readonly askedAtMs: number;
+  /** By "<namespace>/<name>" of the Cluster. */
+  readonly byCluster: ReadonlyMap<string, readonly Observed[]>;
+}
+
+/**
+ * A provider whose inventory is shared: all who ask at the same time get one listing of everything, begun
+ * after the first of them asked, so that nobody is told less than a listing of their own would have told.
+ * A provider that cannot list everything answers each cluster by itself.
+ */
+export class SharedListing {
+  readonly provider: InfrastructureProvider;
+  private next: Promise<Listing> | undefined;
+  private lastBegunAtMs = Number.NEGATIVE_INFINITY;
+
+  /** `minGapMs`: listings begin no closer together. */
+  constructor(
+    private readonly origin: InfrastructureProvider,
+    private readonly context: CallContext,
+    private readonly minGapMs = 100,
+  ) {
+    this.provider = origin.owned === undefined ? origin : this.shared(origin);
+  }
+
+  /** Whether everything can be listed at once. */
+  get canShare(): boolean {
+    return this.origin.owned !== undefined;
+  }
+
+  /** A listing that begins from now on. Throws what the cloud answers. */
+  async fresh(): Promise<Listing> {
+    this.next ??= this.begin();
+    return this.next;
+  }
+
+  private async begin(): Promise<Listing> {
+    const { clock, signal } = this.context;
+    const waitMs = this.lastBegunAtMs + this.minGapMs - clock.now();
+    // Whoever asks while this one waits is served by it; whoever asks once it has begun, by the next.
+    await clock.sleep(Math.max(0, waitMs), signal);
+    this.next = undefined;
+    const askedAtMs = clock.now();
+    this.lastBegunAtMs = askedAtMs;
+    const all = (await this.origin.owned?.(this.context)) ?? [];
+    const byCluster = new Map<string, Observed[]>();
+    for (const one of all) {
+      const group = byCluster.get(one.who.cluster);
+      if (group === undefined) byCluster.set(one.who.cluster, [one]);
+      else group.push(one);
+    }
+    return { askedAtMs, byCluster };
+  }
+
+  private shared(origin: InfrastructureProvider): InfrastructureProvider {
+    const inventory: InfrastructureProvider["inventory"] = async (_context, scope) => {
+      const { byCluster } = await this.fresh();
+      const own = byCluster.get(scope.cluster) ?? [];
+      return scope.clusterUid === undefined
+        ? own
+        : own.filter(({ who }) => who.clusterUid === scope.clusterUid);
+    };
+    // A provider is a class of its own making: what it is stays behind, one call is answered here.
+    return new Proxy(origin, {
+      get: (target, name): unknown => {
+        if (name === "inventory") return inventory;
+        const member: unknown = Reflect.get(target, name, target);
+        return typeof member === "function" ? (member as () => unknown).bind(target) : member;
+      },
+    });
+  }
+}
+
+/** Tells whether a cluster looks in two listings the same: order does not count, nor what is gone. Pure. */
+export function appearanceOf(observed: readonly Observed[]): string {
+  const alive = observed.filter(({ phase }) => phase !== "gone");
+  const sorted = [...alive].sort((left, right) => (left.id < right.id ? -1 : 1));
+  return digestOf(sorted, 16);
+}

@@ -1,0 +1,31 @@
+import type { Clock } from "../provider/port.js";
+import { Engine, type EngineOptions } from "./engine.js";
+import { StackLock } from "./lock.js";
+
+export interface LockedStackOptions extends Omit<EngineOptions, "onEngine"> {
+  readonly stack: string;
+  /** Shown to whoever finds the stack locked. */
+  readonly command: string;
+  readonly clock: Clock;
+}
+
+/**
+ * Runs `work` with an engine that may change the stack, under the stack's lock; what a dead holder left
+ * behind is taken over. Throws LOCKED naming a holder that may live, and what `work` throws.
+ */
+export async function withLockedStack<T>(
+  { stack, command, clock, ...options }: LockedStackOptions,
+  work: (engine: Engine) => Promise<T>,
+): Promise<T> {
+  const { stateDir } = options.workspace;
+  const lock = await StackLock.acquire({ stateDir, clock, stack, command });
+  const engine = new Engine({ ...options, onEngine: (pid) => lock.setEngine(pid) });
+  engine.unsettled = lock.wasTakenOver;
+  try {
+    await engine.releaseDeadLock(stack);
+    await engine.expectStack(stack);
+    return await work(engine);
+  } finally {
+    lock.release();
+  }
+}

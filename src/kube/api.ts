@@ -1,0 +1,137 @@
+import {
+  CoreV1Api,
+  CustomObjectsApi,
+  type KubeConfig,
+  PatchStrategy,
+} from "@kubernetes/client-node";
+import { CapstanError } from "../api/error.js";
+import { apiGroup, apiVersionName, namesOf } from "../api/kind-names.js";
+import type { Kind } from "../api/schema.js";
+import type { LiveObject } from "./live-object.js";
+import { liveName } from "./live-object.js";
+import type { ApiWrite } from "./projection.js";
+import { mayPass, saidBy, statusOf, within } from "./requests.js";
+
+/** What became of a write. */
+export type WriteResult =
+  | { readonly kind: "written"; readonly object: LiveObject }
+  /** The object is gone, or going: nothing is left to write. */
+  | { readonly kind: "gone" }
+  /** Somebody was faster: what was read is old, and what is wanted has to be decided again. */
+  | { readonly kind: "conflict" };
+
+/** Our kinds in one API server. Every call ends in bounded time. */
+export class KubeApi {
+  private readonly objects: CustomObjectsApi;
+  private readonly core: CoreV1Api;
+
+  constructor(config: KubeConfig) {
+    this.objects = config.makeApiClient(CustomObjectsApi);
+    this.core = config.makeApiClient(CoreV1Api);
+  }
+
+  /** Every object of a kind, with the version of the list. Throws API_SERVER. */
+  async list(kind: Kind): Promise<{ items: LiveObject[]; metadata: { resourceVersion: string } }> {
+    const about = {
+      group: apiGroup,
+      version: apiVersionName,
+      resourcePlural: namesOf(kind).plural,
+    };
+    const listed = (await this.call("list", kind, () =>
+      this.objects.listCustomObjectForAllNamespaces(about, within()),
+    )) as { items: LiveObject[]; metadata: { resourceVersion: string } };
+    // Items of a list do not say what they are.
+    const items = listed.items.map((item) => ({
+      ...item,
+      apiVersion: `${apiGroup}/${apiVersionName}`,
+      kind,
+    }));
+    return { items, metadata: listed.metadata };
+  }
+
+  /** Names this API server for as long as it lives. Throws API_SERVER. */
+  async identity(): Promise<string> {
+    const { metadata } = await this.call("get", "Namespace", () =>
+      this.core.readNamespace({ name: "kube-system" }, within()),
+    );
+    return metadata?.uid ?? "";
+  }
+
+  /** Carries out one write. Throws API_SERVER, retryable where trying again can help. */
+  async write(write: ApiWrite): Promise<WriteResult> {
+    try {
+      const object = (await this.send(write)) as LiveObject;
+      return object.metadata.uid === undefined ? { kind: "gone" } : { kind: "written", object };
+    } catch (error) {
+      const status = error instanceof CapstanError ? statusOf(error.cause) : 0;
+      if (status === 404) return { kind: "gone" };
+      if (status === 409) return { kind: "conflict" };
+      throw error;
+    }
+  }
+
+  private send(write: ApiWrite): Promise<unknown> {
+    switch (write.kind) {
+      case "create": {
+        const { object } = write;
+        const at = { ...placeOf(object), body: object, fieldManager };
+        return this.call("create", liveName(object), () =>
+          this.objects.createNamespacedCustomObject(at, within()),
+        );
+      }
+      case "patch": {
+        const at = { ...namedPlaceOf(write.on), body: write.patch, fieldManager };
+        return this.call("patch", liveName(write.on), () =>
+          this.objects.patchNamespacedCustomObject(at, within(PatchStrategy.MergePatch)),
+        );
+      }
+      case "status": {
+        const at = { ...namedPlaceOf(write.on), body: write.patch, fieldManager };
+        return this.call("patch", liveName(write.on), () =>
+          this.objects.patchNamespacedCustomObjectStatus(at, within(PatchStrategy.MergePatch)),
+        );
+      }
+      case "delete": {
+        const preconditions = { uid: write.on.metadata.uid };
+        const at = { ...namedPlaceOf(write.on), body: { preconditions } };
+        return this.call("delete", liveName(write.on), () =>
+          this.objects.deleteNamespacedCustomObject(at, within()),
+        );
+      }
+    }
+  }
+
+  private async call<T>(verb: string, subject: string, request: () => Promise<T>): Promise<T> {
+    try {
+      return await request();
+    } catch (error) {
+      throw refused(verb, subject, error);
+    }
+  }
+}
+
+const fieldManager = "capstan";
+
+function placeOf({ kind, metadata }: { kind: Kind; metadata: { namespace: string } }) {
+  const { plural } = namesOf(kind);
+  return { group: apiGroup, version: apiVersionName, plural, namespace: metadata.namespace };
+}
+
+function namedPlaceOf(object: LiveObject) {
+  return { ...placeOf(object), name: object.metadata.name };
+}
+
+function refused(verb: string, subject: string, error: unknown): CapstanError {
+  const status = statusOf(error);
+  return new CapstanError({
+    code: "API_SERVER",
+    source: "engine",
+    subject,
+    message: `cannot ${verb} ${subject}: ${saidBy(error)}`,
+    ...(status === 403 && {
+      hint: "give the account of this process that right (deploy/kubernetes)",
+    }),
+    retryable: mayPass(error),
+    cause: error,
+  });
+}

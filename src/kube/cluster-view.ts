@@ -1,0 +1,48 @@
+import type { ClusterPhase, ClusterStatus, DriftStatus } from "../api/status.js";
+import type { NodeKey } from "../graph/graph.js";
+import type { Sightings } from "../plan/step.js";
+import type { Direction, PriorState, Target } from "../plan/target.js";
+
+/** What the engine is about to do, or has just done. */
+export interface Doing {
+  /** "Changing", "Waiting", "Recovering", "Committing", "Verifying". */
+  readonly phase: string;
+  readonly transaction: number;
+  readonly direction: Direction;
+  /** Counts from 1; 0 before the first. */
+  readonly wave: number;
+  readonly waves: number;
+  readonly keys: readonly NodeKey[];
+  readonly reason: string;
+  readonly startedAtMs: number;
+  readonly deadlineAtMs: number;
+}
+
+/** What only a person can mend. */
+export interface Trouble {
+  readonly reason: NonNullable<ClusterStatus["errorReason"]>;
+  readonly message: string;
+}
+
+/** Everything that is shown of one cluster. Immutable; each replaces the one before. */
+export interface ClusterView {
+  readonly phase: ClusterPhase;
+  readonly records: PriorState;
+  /** Absent: the cloud was not looked at, and nothing is said about what runs. */
+  readonly sightings?: Sightings;
+  /** Of a plan whose transaction is not recorded yet. */
+  readonly planned?: Target;
+  readonly doing?: Doing;
+  readonly drift?: DriftStatus;
+  readonly trouble?: Trouble;
+  /** In the marks of everything that the cloud has of it; absent before the first transaction. */
+  readonly clusterUid?: string;
+  /** What people should know that heals by itself, e.g. why it waits. */
+  readonly message?: string;
+  /**
+   * No work is under way: what the records do not name is not coming back. Only then are objects that
+   * nothing stands behind let go.
+   */
+  readonly isSettled: boolean;
+  readonly nowMs: number;
+}

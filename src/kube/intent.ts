@@ -1,0 +1,22 @@
+import type { Desired } from "../api/types.js";
+import type { Diagnostic } from "../manifest/diagnostic.js";
+import type { Manifests } from "../manifest/desired.js";
+
+/** What is asked of one cluster now, by whatever holds its objects. */
+export type Intent = { readonly digest: string } & (
+  | { readonly kind: "absent" }
+  /** The objects are wrong: nothing is done until they change. */
+  | { readonly kind: "invalid"; readonly diagnostics: readonly Diagnostic[] }
+  | { readonly kind: "paused"; readonly reason: string }
+  /** Take everything down, then let the objects go. */
+  | { readonly kind: "remove" }
+  | {
+      readonly kind: "want";
+      readonly desired: Desired;
+      readonly positionOf: Manifests["positionOf"];
+      /** Derived Machines that somebody deleted: their sets make others. */
+      readonly discarded: readonly string[];
+      /** The cluster's UID as its object remembers it, for when the state is lost. */
+      readonly clusterUid?: string;
+    }
+);

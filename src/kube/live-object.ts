@@ -1,0 +1,81 @@
+import type { JsonObject } from "../api/json.js";
+import { clusterNameLabel, type Kind } from "../api/schema.js";
+
+/** What an API server keeps in metadata of the objects that we read. */
+export interface LiveMetadata {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly generation?: number;
+  readonly creationTimestamp?: string;
+  /** Somebody asked to delete it, and finalizers are left. */
+  readonly deletionTimestamp?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly finalizers?: readonly string[];
+  readonly ownerReferences?: readonly OwnerReference[];
+}
+
+export interface OwnerReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller?: boolean;
+  readonly blockOwnerDeletion?: boolean;
+}
+
+/** An object of ours as an API server has it: of the right shape by its CRD, but not yet validated. */
+export interface LiveObject {
+  readonly apiVersion: string;
+  readonly kind: Kind;
+  readonly metadata: LiveMetadata;
+  readonly spec?: JsonObject;
+  /** Of a MachineClass. */
+  readonly providerSpec?: JsonObject;
+  readonly status?: JsonObject;
+}
+
+/** "<namespace>/<name>" of a Cluster. */
+export type ClusterKey = string;
+
+/** "Machine default/cp-0". Unique in an API server. */
+export function liveName(object: {
+  readonly kind: string;
+  readonly metadata: Pick<LiveMetadata, "name" | "namespace">;
+}): string {
+  return `${object.kind} ${object.metadata.namespace}/${object.metadata.name}`;
+}
+
+/** The Cluster that an object is, or says that it belongs to; undefined for classes and strays. Pure. */
+export function clusterKeyOf(object: LiveObject): ClusterKey | undefined {
+  const { kind, metadata, spec } = object;
+  if (kind === "MachineClass") return undefined;
+  const { namespace, name, labels } = metadata;
+  if (kind === "Cluster") return `${namespace}/${name}`;
+  const template = spec?.["template"] as
+    { metadata?: { labels?: Readonly<Record<string, string>> } } | undefined;
+  const cluster = labels?.[clusterNameLabel] ?? template?.metadata?.labels?.[clusterNameLabel];
+  return cluster === undefined ? undefined : `${namespace}/${cluster}`;
+}
+
+/** Whether another object made it and keeps it: not a wish of a user, but what follows from one. */
+export function controllerOf({ metadata }: LiveObject): OwnerReference | undefined {
+  return metadata.ownerReferences?.find(({ controller }) => controller === true);
+}
+
+export function isDeleting({ metadata }: LiveObject): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
+
+/** Everything in an API server that has to do with one Cluster. */
+export interface LiveCluster {
+  readonly key: ClusterKey;
+  /** Absent where only members are left. */
+  readonly cluster?: LiveObject;
+  /** Machines, MachineSets and MachineDeployments: users' and derived ones. */
+  readonly members: readonly LiveObject[];
+  /** MachineClasses of the namespace. */
+  readonly classes: readonly LiveObject[];
+}

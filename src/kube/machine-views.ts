@@ -1,0 +1,96 @@
+import type { MachinePhase } from "../api/status.js";
+import { keyOf, type NodeKey } from "../graph/graph.js";
+import { knownMachines } from "../plan/leaving.js";
+import { machineKey } from "../plan/hosts.js";
+import { cloudResources, type RecordedResource, type TargetMachine } from "../plan/target.js";
+import type { Observed } from "../provider/port.js";
+import type { ClusterView } from "./cluster-view.js";
+
+/** One machine of a view: wanted, or not wanted any more while hosts of it are left. */
+export interface MachineView {
+  readonly machine: TargetMachine;
+  readonly isWanted: boolean;
+  readonly phase: MachinePhase;
+  /** Of the host that serves it, or shall. */
+  readonly hostId?: string;
+  readonly seen?: Observed;
+  /** It counts as ready: its host's node answers. */
+  readonly isReady: boolean;
+}
+
+/** Every machine that is wanted or still has a host that is not known to be gone, wanted ones first. Pure. */
+export function machinesOf(view: ClusterView): MachineView[] {
+  const { records } = view;
+  const target = view.planned ?? records.transaction?.target;
+  const wanted = target?.machines ?? [];
+  const names = new Set(wanted.map(({ name }) => name));
+  const hosts = hostsByMachine(view);
+  const known = new Map([
+    ...knownMachines(records),
+    ...wanted.map((machine) => [machine.name, machine] as const),
+  ]);
+  const leaving = [...known.values()].filter(
+    ({ name }) => !names.has(name) && (hosts.get(machineKey(name)) ?? []).length > 0,
+  );
+  return [
+    ...wanted.map((machine) => machineView(machine, true, hosts, view)),
+    ...leaving.map((machine) => machineView(machine, false, hosts, view)),
+  ];
+}
+
+function machineView(
+  machine: TargetMachine,
+  isWanted: boolean,
+  hosts: ReadonlyMap<NodeKey, readonly RecordedResource[]>,
+  { sightings }: ClusterView,
+): MachineView {
+  const own = hosts.get(machineKey(machine.name)) ?? [];
+  // Until the new host runs, the one that it follows is the Machine's.
+  const serving = own.find(({ key }) => isServing(sightings?.get(key)));
+  const host = own.find(({ key }) => key === machine.host) ?? serving;
+  const shown = isServing(host && sightings?.get(host.key)) ? host : (serving ?? host);
+  const sighting = shown === undefined ? undefined : sightings?.get(shown.key);
+  const seen = sighting === "gone" ? undefined : sighting;
+  const isReady = isWanted && isServing(sighting);
+  return {
+    ...{ machine, isWanted, isReady },
+    phase: isWanted ? phaseOf(shown, sighting) : "Terminating",
+    ...(shown?.id !== undefined && { hostId: shown.id }),
+    ...(seen !== undefined && { seen }),
+  };
+}
+
+function isServing(sighting: Observed | "gone" | undefined): boolean {
+  return sighting !== undefined && sighting !== "gone" && sighting.phase === "ready";
+}
+
+function phaseOf(
+  record: RecordedResource | undefined,
+  sighting: Observed | "gone" | undefined,
+): MachinePhase {
+  if (record === undefined) return "Pending";
+  if (sighting === undefined) return "Unknown";
+  if (sighting === "gone") return "Failed";
+  switch (sighting.phase) {
+    case "ready":
+      return "Running";
+    case "pending":
+      return sighting.node === undefined ? "Provisioning" : "Provisioned";
+    case "failed":
+    case "gone":
+      return "Failed";
+  }
+}
+
+/** Recorded hosts by machine component, without those of which a leaving machine has lost sight for good. */
+function hostsByMachine({ records, sightings }: ClusterView): Map<NodeKey, RecordedResource[]> {
+  const wanted = new Set(records.transaction?.target.nodes.map(keyOf));
+  const hosts = new Map<NodeKey, RecordedResource[]>();
+  for (const record of cloudResources(records)) {
+    const { parent, key } = record;
+    if (parent === undefined) continue;
+    if (!wanted.has(key) && sightings?.get(key) === "gone") continue;
+    hosts.set(parent, [...(hosts.get(parent) ?? []), record]);
+  }
+  return hosts;
+}

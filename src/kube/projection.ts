@@ -1,0 +1,407 @@
+import { isJsonObject, type JsonObject } from "../api/json.js";
+import { profileOf } from "../api/set-profile.js";
+import { clusterNameLabel, type Kind } from "../api/schema.js";
+import { apiVersion } from "../api/schema.js";
+import { revisionAnnotation, revisionOf, setsToForget } from "../sets/revisions.js";
+import { templateHashLabel } from "../sets/template.js";
+import { clusterUidAnnotation } from "./live-intent.js";
+import {
+  controllerOf,
+  isDeleting,
+  type LiveCluster,
+  type LiveObject,
+  type OwnerReference,
+} from "./live-object.js";
+import { machinesOf, type MachineView } from "./machine-views.js";
+import { mergePatch } from "./merge-patch.js";
+import {
+  clusterStatusOf,
+  machineDeploymentStatusOf,
+  machineSetStatusOf,
+  machineStatusOf,
+  rolloutSetOf,
+  type StatusInput,
+  timeText,
+} from "./statuses.js";
+
+/** Kept on a Cluster until nothing of it is left. Source: reference/cluster-api.md 1.1. */
+export const clusterFinalizer = "cluster.cluster.k8s.io";
+/** Kept on a Machine until its hosts are gone. Source: reference/cluster-api.md 1.2. */
+export const machineFinalizer = "machine.cluster.k8s.io";
+
+/** An object before an API server has it. */
+export interface NewObject {
+  readonly apiVersion: string;
+  readonly kind: Kind;
+  readonly metadata: JsonObject & { readonly name: string; readonly namespace: string };
+  readonly spec: JsonObject;
+}
+
+/** One write to an API server. What has to be as it was read carries its resourceVersion. */
+export type ApiWrite =
+  | { readonly kind: "create"; readonly object: NewObject }
+  | { readonly kind: "patch"; readonly on: LiveObject; readonly patch: JsonObject }
+  | { readonly kind: "status"; readonly on: LiveObject; readonly patch: JsonObject }
+  /** Of this very object: another of its name stays. */
+  | { readonly kind: "delete"; readonly on: LiveObject };
+
+/**
+ * What has to be written so that an API server shows a cluster as it is: finalizers and owners, the
+ * MachineSets and Machines that follow from users' objects, and statuses. Nothing for what is shown
+ * already. Objects that others own are never touched. Some writes need what others make: who has created
+ * something asks again. Pure.
+ */
+export function projectionOf(live: LiveCluster, input: StatusInput): ApiWrite[] {
+  const { cluster } = live;
+  if (cluster === undefined) return [];
+  const projection = new Projection(cluster, live, { ...input, machines: machinesOf(input.view) });
+  return projection.writes();
+}
+
+/** What keeps a Cluster and its users' Machines from going before their hosts do. Pure. */
+export function claimOf({ cluster, members }: LiveCluster): ApiWrite[] {
+  if (cluster === undefined) return [];
+  const machines = members.filter(({ kind }) => kind === "Machine");
+  return [
+    ...held(cluster, clusterFinalizer),
+    ...machines.flatMap((machine) => held(machine, machineFinalizer)),
+  ];
+}
+
+function held(on: LiveObject, finalizer: string): ApiWrite[] {
+  return patched(on, { metadata: { ...on.metadata, finalizers: withFinalizer(on, finalizer) } });
+}
+
+class Projection {
+  private readonly byName: ReadonlyMap<string, LiveObject>;
+  private readonly bySet: ReadonlyMap<string, readonly MachineView[]>;
+
+  constructor(
+    private readonly cluster: LiveObject,
+    { members }: LiveCluster,
+    private readonly input: StatusInput,
+  ) {
+    this.byName = new Map(
+      members.map((member) => [`${member.kind}/${member.metadata.name}`, member] as const),
+    );
+    const bySet = new Map<string, MachineView[]>();
+    for (const view of input.machines) {
+      const set = view.machine.owner?.machineSet;
+      if (set !== undefined) bySet.set(set, [...(bySet.get(set) ?? []), view]);
+    }
+    this.bySet = bySet;
+  }
+
+  writes(): ApiWrite[] {
+    return [
+      ...this.clusterWrites(),
+      ...this.ofKind("MachineDeployment").flatMap((one) => this.deploymentWrites(one)),
+      ...this.setNames().flatMap((name) => this.setWrites(name)),
+      ...(this.input.view.isSettled ? this.forgottenSets() : []),
+      ...this.input.machines.flatMap((view) => this.machineWrites(view)),
+      ...(this.input.view.isSettled ? this.leftMachines() : []),
+    ];
+  }
+
+  private clusterWrites(): ApiWrite[] {
+    const { cluster } = this;
+    const { metadata } = cluster;
+    const clusterUid = this.input.view.clusterUid;
+    const wanted = {
+      ...metadata,
+      finalizers: withFinalizer(cluster, clusterFinalizer),
+      annotations: {
+        ...metadata.annotations,
+        ...(clusterUid !== undefined && { [clusterUidAnnotation]: clusterUid }),
+      },
+    };
+    return [
+      ...patched(cluster, { metadata: wanted }),
+      ...this.status(cluster, clusterStatusOf(cluster, this.input)),
+    ];
+  }
+
+  private deploymentWrites(deployment: LiveObject): ApiWrite[] {
+    const { view } = this.input;
+    const { name } = deployment.metadata;
+    const minReadySeconds = Number(deployment.spec?.["minReadySeconds"] ?? 0);
+    const current = this.currentSet(name);
+    const names = this.setNames().filter((set) => this.deploymentOf(set) === name);
+    const sets = names.map((set) =>
+      rolloutSetOf(set, this.bySet.get(set) ?? [], {
+        ...{ isNew: set === current, minReadySeconds, nowMs: view.nowMs },
+      }),
+    );
+    const revision = current === undefined ? undefined : this.revisionIn(current);
+    const metadata = {
+      ...deployment.metadata,
+      ownerReferences: this.ownedByCluster(deployment),
+      ...(revision !== undefined && {
+        annotations: { ...deployment.metadata.annotations, [revisionAnnotation]: revision },
+      }),
+    };
+    return [
+      ...patched(deployment, { metadata }),
+      ...this.status(deployment, machineDeploymentStatusOf(deployment, sets, this.input)),
+    ];
+  }
+
+  /** The set that a deployment's machines are made in: the last that its target names. */
+  private currentSet(deployment: string): string | undefined {
+    const wanted = this.input.machines.filter(
+      ({ isWanted, machine }) => isWanted && machine.owner?.machineDeployment === deployment,
+    );
+    return wanted.at(-1)?.machine.owner?.machineSet;
+  }
+
+  private revisionIn(set: string): string | undefined {
+    return this.byName.get(`MachineSet/${set}`)?.metadata.annotations?.[revisionAnnotation];
+  }
+
+  /** Sets with machines, and those that users wrote, however few they have. */
+  private setNames(): string[] {
+    const written = this.ofKind("MachineSet").filter((set) => controllerOf(set) === undefined);
+    return [...new Set([...this.bySet.keys(), ...written.map(({ metadata }) => metadata.name)])];
+  }
+
+  private deploymentOf(set: string): string | undefined {
+    const [first] = this.bySet.get(set) ?? [];
+    if (first !== undefined) return first.machine.owner?.machineDeployment;
+    const live = this.byName.get(`MachineSet/${set}`);
+    const controller = live === undefined ? undefined : controllerOf(live);
+    return controller?.kind === "MachineDeployment" ? controller.name : undefined;
+  }
+
+  private setWrites(name: string): ApiWrite[] {
+    const live = this.byName.get(`MachineSet/${name}`);
+    const deployment = this.deploymentOf(name);
+    if (deployment === undefined) return live === undefined ? [] : this.writtenSet(live);
+    const above = this.byName.get(`MachineDeployment/${deployment}`);
+    if (above === undefined || isDeleting(above)) return live === undefined ? [] : this.shownSet(live);
+    const derived = this.derivedSet(name, above, live);
+    if (live === undefined) return [{ kind: "create", object: derived }];
+    if (isDeleting(live) || controllerOf(live)?.uid !== above.metadata.uid) return [];
+    const { metadata, spec } = derived;
+    const labels = { ...live.metadata.labels, ...(metadata["labels"] as JsonObject) };
+    const annotations = { ...live.metadata.annotations, ...(metadata["annotations"] as JsonObject) };
+    return [
+      ...patched(live, {
+        metadata: { ...live.metadata, labels, annotations },
+        spec: { ...live.spec, replicas: spec["replicas"] ?? 0 },
+      }),
+      ...this.shownSet(live),
+    ];
+  }
+
+  private writtenSet(set: LiveObject): ApiWrite[] {
+    const metadata = { ...set.metadata, ownerReferences: this.ownedByCluster(set) };
+    return [...patched(set, { metadata }), ...this.shownSet(set)];
+  }
+
+  private shownSet(set: LiveObject): ApiWrite[] {
+    const members = this.bySet.get(set.metadata.name) ?? [];
+    return this.status(set, machineSetStatusOf(set, members, this.input));
+  }
+
+  private derivedSet(
+    name: string,
+    { metadata, spec = {} }: LiveObject,
+    live: LiveObject | undefined,
+  ): NewObject {
+    const members = this.bySet.get(name) ?? [];
+    const hash = { [templateHashLabel]: name.slice(metadata.name.length + 1) };
+    const selector = (spec["selector"] ?? {}) as JsonObject;
+    const template = (spec["template"] ?? {}) as JsonObject;
+    const templateMetadata = (template["metadata"] ?? {}) as JsonObject;
+    const labels = this.labelled({ ...(templateMetadata["labels"] as JsonObject), ...hash });
+    const old = this.ofKind("MachineSet").filter(
+      (set) => controllerOf(set)?.uid === metadata.uid && set.metadata.name !== name,
+    );
+    const marks =
+      name === this.currentSet(metadata.name)
+        ? revisionOf(live?.metadata ?? {}, old.map((set) => set.metadata))
+        : undefined;
+    return {
+      apiVersion,
+      kind: "MachineSet",
+      metadata: {
+        ...{ name, namespace: metadata.namespace, labels },
+        ...(marks !== undefined && {
+          annotations: { [revisionAnnotation]: String(marks.revision) },
+        }),
+        ownerReferences: [controlledBy("MachineDeployment", metadata)],
+      },
+      spec: {
+        replicas: members.filter(({ isWanted }) => isWanted).length,
+        minReadySeconds: spec["minReadySeconds"] ?? 0,
+        selector: {
+          ...selector,
+          matchLabels: { ...(selector["matchLabels"] as JsonObject | undefined), ...hash },
+        },
+        template: {
+          metadata: { ...templateMetadata, labels },
+          spec: (members[0]?.machine.spec ?? template["spec"] ?? {}) as JsonObject,
+        },
+      },
+    };
+  }
+
+  /** Empty sets of deployments, as many as history does not keep. */
+  private forgottenSets(): ApiWrite[] {
+    return this.ofKind("MachineDeployment").flatMap((deployment) => {
+      const { uid, name } = deployment.metadata;
+      const current = this.currentSet(name);
+      const old = this.ofKind("MachineSet").filter(
+        (set) => controllerOf(set)?.uid === uid && set.metadata.name !== current,
+      );
+      const limit = Number(deployment.spec?.["revisionHistoryLimit"] ?? 1);
+      const cleanable = old.map((set) => {
+        const members = this.bySet.get(set.metadata.name) ?? [];
+        const createdAtMs = Date.parse(set.metadata.creationTimestamp ?? "");
+        return {
+          name: set.metadata.name,
+          ...(!Number.isNaN(createdAtMs) && { createdAtMs }),
+          replicas: members.length,
+          existing: members.length,
+          deleting: isDeleting(set),
+          observed: true,
+        };
+      });
+      const going = new Set(setsToForget(cleanable, limit, profileOf(deployment)));
+      return old.flatMap((on): ApiWrite[] => {
+        if (going.has(on.metadata.name)) return [{ kind: "delete", on }];
+        return this.bySet.has(on.metadata.name) || isDeleting(on) ? [] : this.emptiedSet(on);
+      });
+    });
+  }
+
+  private emptiedSet(set: LiveObject): ApiWrite[] {
+    return [...patched(set, { spec: { ...set.spec, replicas: 0 } }), ...this.shownSet(set)];
+  }
+
+  private machineWrites(view: MachineView): ApiWrite[] {
+    const { name, owner } = view.machine;
+    const live = this.byName.get(`Machine/${name}`);
+    if (live === undefined) {
+      const above = owner === undefined ? undefined : this.byName.get(`MachineSet/${owner.machineSet}`);
+      // Its set is made first; what a user wrote and took away is nobody's to make again.
+      if (above === undefined || isDeleting(above) || !view.isWanted) return [];
+      return [{ kind: "create", object: this.derivedMachine(view, above) }];
+    }
+    const { metadata, spec = {} } = live;
+    const isDerived = controllerOf(live) !== undefined;
+    const wantedSpec = isDerived ? view.machine.spec : { ...spec, versions: versionsIn(spec, view) };
+    const providerID = view.seen?.status["providerId"] ?? spec["providerID"];
+    return [
+      ...patched(live, {
+        metadata: {
+          ...metadata,
+          finalizers: withFinalizer(live, machineFinalizer),
+          ...(!isDerived && { ownerReferences: this.ownedByCluster(live) }),
+        },
+        spec: { ...wantedSpec, ...(providerID !== undefined && { providerID }) } as JsonObject,
+      }),
+      ...this.machineStatus(live, view),
+    ];
+  }
+
+  private derivedMachine({ machine }: MachineView, { metadata, spec = {} }: LiveObject): NewObject {
+    const template = (spec["template"] ?? {}) as JsonObject;
+    const { labels = {}, annotations } = (template["metadata"] ?? {}) as {
+      labels?: JsonObject;
+      annotations?: JsonObject;
+    };
+    return {
+      apiVersion,
+      kind: "Machine",
+      metadata: {
+        ...{ name: machine.name, namespace: metadata.namespace },
+        labels: this.labelled(labels),
+        ...(annotations !== undefined && { annotations }),
+        finalizers: [machineFinalizer],
+        ownerReferences: [controlledBy("MachineSet", metadata)],
+      },
+      spec: machine.spec as unknown as JsonObject,
+    };
+  }
+
+  private machineStatus(live: LiveObject, view: MachineView): ApiWrite[] {
+    const status = machineStatusOf(live, view, this.input);
+    const { lastUpdated: _last, ...shown } = live.status ?? {};
+    if (mergePatch(shown, status as unknown as JsonObject) === undefined) return [];
+    return this.status(live, { ...status, lastUpdated: timeText(this.input.view.nowMs) });
+  }
+
+  private leftMachines(): ApiWrite[] {
+    return this.ofKind("Machine").flatMap((machine) => this.leftMachine(machine));
+  }
+
+  /** A Machine that nothing has a host of: let go if somebody deletes it, deleted if a set made it. */
+  private leftMachine(live: LiveObject): ApiWrite[] {
+    const { name } = live.metadata;
+    if (this.input.machines.some(({ machine }) => machine.name === name)) return [];
+    const writes: ApiWrite[] = [];
+    if (isDeleting(live)) return this.released(live);
+    if (controllerOf(live) !== undefined) writes.push(...this.released(live), { kind: "delete", on: live });
+    return writes;
+  }
+
+  private released(live: LiveObject): ApiWrite[] {
+    const finalizers = live.metadata.finalizers?.filter((one) => one !== machineFinalizer);
+    return patched(live, { metadata: { ...live.metadata, finalizers } });
+  }
+
+  private status(on: LiveObject, status: object): ApiWrite[] {
+    const patch = mergePatch(on.status ?? {}, status as Record<string, unknown>);
+    return patch === undefined ? [] : [{ kind: "status", on, patch: { status: patch } }];
+  }
+
+  private labelled(labels: JsonObject): JsonObject {
+    return { ...labels, [clusterNameLabel]: this.cluster.metadata.name };
+  }
+
+  /** Deleting the Cluster takes its objects along; it controls none of them. */
+  private ownedByCluster({ metadata }: LiveObject): readonly OwnerReference[] {
+    const owners = metadata.ownerReferences ?? [];
+    const { uid, name } = this.cluster.metadata;
+    if (owners.some((owner) => owner.uid === uid)) return owners;
+    const others = owners.filter(({ kind }) => kind !== "Cluster");
+    return [...others, { apiVersion, kind: "Cluster", name, uid }];
+  }
+
+  private ofKind(kind: Kind): LiveObject[] {
+    return [...this.byName.values()].filter((member) => member.kind === kind);
+  }
+}
+
+function controlledBy(kind: Kind, { name, uid }: LiveObject["metadata"]): JsonObject {
+  return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true };
+}
+
+/** The versions that a user left out are written back. Source: reference/cluster-api.md 1.2. */
+function versionsIn(spec: JsonObject, { machine }: MachineView): JsonObject {
+  const written = spec["versions"];
+  return { ...machine.spec.versions, ...(isJsonObject(written) && written) } as JsonObject;
+}
+
+/** Its finalizers and ours; an API server takes no new ones for what is being deleted. */
+function withFinalizer(on: LiveObject, finalizer: string): readonly string[] | undefined {
+  const { finalizers = [] } = on.metadata;
+  if (isDeleting(on) || finalizers.includes(finalizer)) return on.metadata.finalizers;
+  return [...finalizers, finalizer];
+}
+
+/** The write that brings metadata and spec to what is wanted, bound to what was read. */
+function patched(
+  on: LiveObject,
+  wanted: { readonly metadata?: object; readonly spec?: object },
+): ApiWrite[] {
+  const { metadata, spec = {} } = on;
+  const patch = mergePatch(
+    { metadata, spec },
+    { metadata: wanted.metadata ?? metadata, spec: wanted.spec ?? spec },
+  );
+  if (patch === undefined) return [];
+  const bound = { ...(patch["metadata"] as JsonObject), resourceVersion: metadata.resourceVersion };
+  return [{ kind: "patch", on, patch: { ...patch, metadata: bound } }];
+}

@@ -1,0 +1,34 @@
+import type {
+  AnyObject,
+  MachineDeploymentObject,
+  MachineObject,
+  MachineSetObject,
+} from "../api/types.js";
+import type { ExpandedMachine } from "./expand.js";
+
+/** What a user wrote that a machine comes from. */
+export type OwningObject = MachineObject | MachineSetObject | MachineDeploymentObject;
+
+/** Finds what a user wrote for a machine; undefined for one that these objects do not want. */
+export type OwnerLookup = (
+  machine: Pick<ExpandedMachine, "name" | "owner">,
+) => OwningObject | undefined;
+
+/**
+ * For each machine of some objects the Machine, or the MachineDeployment above its set, or else its
+ * MachineSet. Indexes the objects once, so make it once for all machines. Pure.
+ */
+export function owningObjects(objects: readonly AnyObject[]): OwnerLookup {
+  const known = new Map<string, OwningObject>();
+  for (const object of objects) {
+    if (object.kind === "Cluster" || object.kind === "MachineClass") continue;
+    known.set(`${object.kind} ${object.metadata.name}`, object);
+  }
+  return ({ name, owner }) => {
+    if (owner === undefined) return known.get(`Machine ${name}`);
+    const { machineSet, machineDeployment } = owner;
+    return machineDeployment === undefined
+      ? known.get(`MachineSet ${machineSet}`)
+      : known.get(`MachineDeployment ${machineDeployment}`);
+  };
+}

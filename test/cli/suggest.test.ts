@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { withWhereabouts } from "../../src/cli/suggest.js";
+
+describe("commands that a text names", () => {
+  const hint = "go on with capstan up -f demo, or take it back with capstan rollback default.demo";
+  const cases = [
+    { name: "are as they are without --state and --backend", given: {}, text: hint, want: hint },
+    {
+      name: "work on the same state",
+      given: { state: "/tmp/x" },
+      text: hint,
+      want: "go on with capstan --state /tmp/x up -f demo, or take it back with capstan --state /tmp/x rollback default.demo",
+    },
+    {
+      name: "work on the same backend, quoted for a shell",
+      given: { state: "it's here", backend: "s3://a?region=b&x=$1" },
+      text: "Next: capstan status -f demo",
+      want: "Next: capstan --state 'it'\\''s here' --backend 's3://a?region=b&x=$1' status -f demo",
+    },
+    {
+      name: "need neither where they look at no cluster",
+      given: { state: "/tmp/x" },
+      text: "capstan explain cluster, capstan init demo, capstan upgrades nothing",
+      want: "capstan explain cluster, capstan init demo, capstan upgrades nothing",
+    },
+  ];
+  for (const { name, given, text, want } of cases) {
+    it(name, () => assert.equal(withWhereabouts(text, given), want));
+  }
+});

@@ -1,0 +1,255 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import {
+  downloadKubernetes,
+  ensureKubernetes,
+  etcdVersion,
+  findKubernetes,
+  type Install,
+  kubernetesVersion,
+  type ToolchainError,
+} from "#kubernetes";
+import { scratchFolder } from "../support/scratch.js";
+
+const targetName = `kubernetes-${kubernetesVersion}-${process.platform}-${process.arch}`;
+const programs: Readonly<Record<string, string>> = {
+  etcd: `etcd Version: ${etcdVersion}`,
+  "kube-apiserver": `Kubernetes v${kubernetesVersion}`,
+  "kube-controller-manager": `Kubernetes v${kubernetesVersion}`,
+  kubectl: `Client Version: v${kubernetesVersion}`,
+};
+
+function scriptThatPrints(text: string): string {
+  return `#!/bin/sh\necho '${text}'\n`;
+}
+
+/** Makes a folder with programs that print their versions as the real ones do. */
+function writePrograms(folder: string, others: Readonly<Record<string, string>> = {}): string {
+  mkdirSync(folder, { recursive: true });
+  for (const [name, version] of Object.entries({ ...programs, ...others })) {
+    writeFileSync(join(folder, name), scriptThatPrints(version));
+    chmodSync(join(folder, name), 0o755);
+  }
+  return folder;
+}
+
+function isToolchainError(error: unknown): error is ToolchainError {
+  return error instanceof Error && "code" in error && error.code === "TOOLCHAIN";
+}
+
+const refuse =
+  (cause: string): Install =>
+  () =>
+    Promise.reject(new Error(cause));
+
+describe("the control plane of the tests", () => {
+  const scratch = scratchFolder();
+  let env: NodeJS.ProcessEnv;
+  let cache: string;
+  beforeEach(() => {
+    cache = join(scratch.path, "cache");
+    env = { CAPSTAN_CACHE: cache, PATH: join(scratch.path, "empty") };
+  });
+
+  const writeCache = () => writePrograms(join(cache, targetName, "bin"));
+  const install: Install = ({ folder }) => {
+    writePrograms(join(folder, "bin"));
+    return Promise.resolve();
+  };
+
+  it("is found where it is named, before the cache, and nowhere else", () => {
+    assert.equal(
+      findKubernetes({ ...env, PATH: writePrograms(join(scratch.path, "a")) }),
+      undefined,
+    );
+    assert.deepEqual(findKubernetes(env), undefined);
+    const cached = writeCache();
+    assert.deepEqual(findKubernetes(env), { binDir: cached, origin: "cache" });
+    const named = writePrograms(join(scratch.path, "named"));
+    assert.deepEqual(findKubernetes({ ...env, CAPSTAN_KUBERNETES: named }), {
+      ...{ binDir: named, origin: "CAPSTAN_KUBERNETES" },
+    });
+  });
+
+  it("is not another one when a program is missing where it is named", async () => {
+    writeCache();
+    const named = writePrograms(join(scratch.path, "named"));
+    rmSync(join(named, "kubectl"));
+    const full = { ...env, CAPSTAN_KUBERNETES: named };
+    const isExpected = (error: unknown) =>
+      isToolchainError(error) &&
+      error.message === `cannot use CAPSTAN_KUBERNETES ${named}: there is no kubectl` &&
+      error.hint.endsWith("or unset it");
+    assert.throws(() => findKubernetes(full), isExpected);
+    await assert.rejects(ensureKubernetes({ env: full }), isExpected);
+  });
+
+  it("is not complete in the cache without each program", () => {
+    for (const name of Object.keys(programs)) {
+      rmSync(join(writeCache(), name));
+      assert.equal(findKubernetes(env), undefined, name);
+    }
+  });
+
+  it("is set up once, by the first way that works", async () => {
+    const lines: string[] = [];
+    const progress = (text: string) => void lines.push(text);
+    const ways = { download: refuse("no network"), build: install };
+    const first = await ensureKubernetes({ env, progress, ...ways });
+    assert.deepEqual(first, { binDir: join(cache, targetName, "bin"), origin: "cache" });
+    assert.deepEqual(lines, ["no download: no network"]);
+    const again = { download: refuse("asked"), build: refuse("asked") };
+    assert.deepEqual(await ensureKubernetes({ env, ...again }), first);
+    assert.deepEqual(readdirSync(cache), [targetName], "nothing else is left");
+  });
+
+  it("with neither network nor Go says once what to do", async () => {
+    await assert.rejects(ensureKubernetes({ env, download: refuse("no network") }), (error) => {
+      assert.ok(isToolchainError(error));
+      assert.equal(
+        error.message,
+        `cannot set up kubernetes ${kubernetesVersion}: no download (no network), no build (no Go on PATH)`,
+      );
+      assert.match(error.hint, /dl\.k8s\.io.*Go 1\.25\.0 or newer.*CAPSTAN_KUBERNETES/);
+      return true;
+    });
+    assert.deepEqual(readdirSync(cache), []);
+  });
+
+  for (const [name, said] of Object.entries(programs)) {
+    it(`is not kept with a ${name} of another version`, async () => {
+      const wrong: Install = ({ folder }) => {
+        writePrograms(join(folder, "bin"), { [name]: said.replace(/\d+$/, "99") });
+        return Promise.resolve();
+      };
+      await assert.rejects(
+        ensureKubernetes({ env, download: wrong, build: refuse("no Go") }),
+        new RegExp(`no download \\(the new ${name} says version \\d+\\.\\d+\\.99\\)`),
+      );
+      assert.equal(findKubernetes(env), undefined);
+    });
+  }
+
+  it("builds each program once, with its version, for this machine alone", async () => {
+    const bin = join(scratch.path, "go-bin");
+    mkdirSync(bin);
+    const calls = join(scratch.path, "calls");
+    // Pretends to be Go: notes how it was called, and "builds" a program that says its version.
+    writeFileSync(
+      join(bin, "go"),
+      `#!/bin/sh
+if [ "$1" = version ]; then echo go version go1.26.8 linux/amd64; exit; fi
+echo "$CGO_ENABLED/$GOTOOLCHAIN/$GOFLAGS $*" >> '${calls}'
+for last; do [ "$before" = -o ] && out=$last; before=$last; done
+case $out in */) out=$out$(basename "$last");; esac
+case $last in
+  *etcd*) said='etcd Version: ${etcdVersion}';;
+  *) said='Kubernetes v${kubernetesVersion}';;
+esac
+printf '#!/bin/sh\\necho "%s"\\n' "$said" > "$out"
+chmod +x "$out"
+`,
+    );
+    chmodSync(join(bin, "go"), 0o755);
+    const full = { ...env, PATH: `${bin}:/usr/bin:/bin`, GOFLAGS: "-race", GOOS: "plan9" };
+    const { binDir } = await ensureKubernetes({ env: full, download: refuse("no network") });
+    assert.deepEqual(readdirSync(binDir), Object.keys(programs));
+    const lines = readFileSync(calls, "utf8").trim().split("\n");
+    assert.equal(lines.length, 4);
+    assert.ok(lines.every((line) => line.startsWith("0/local/-mod=readonly build -trimpath ")));
+    const stamped = lines.filter((line) =>
+      line.includes(`version.gitVersion=v${kubernetesVersion}`),
+    );
+    assert.equal(stamped.length, 3);
+  });
+
+  describe("from releases", () => {
+    let server: Server;
+    let files: Map<string, Buffer>;
+    const sha256 = (content: Buffer) => createHash("sha256").update(content).digest("hex");
+
+    /** What the release of etcd looks like: an archive with a folder of its name. */
+    const etcdArchive = (name: string): Buffer => {
+      const folder = join(scratch.path, "release");
+      mkdirSync(join(folder, name), { recursive: true });
+      writeFileSync(join(folder, name, "etcd"), scriptThatPrints(programs["etcd"] ?? ""));
+      chmodSync(join(folder, name, "etcd"), 0o755);
+      return spawnSync("tar", ["-czf", "-", "-C", folder, name]).stdout;
+    };
+
+    beforeEach(async () => {
+      files = new Map();
+      const arch = process.arch === "x64" ? "amd64" : process.arch;
+      for (const [name, said] of Object.entries(programs).slice(1)) {
+        const content = Buffer.from(scriptThatPrints(said));
+        const path = `/v${kubernetesVersion}/bin/linux/${arch}/${name}`;
+        files.set(path, content).set(`${path}.sha256`, Buffer.from(sha256(content)));
+      }
+      const release = `etcd-v${etcdVersion}-linux-${arch}`;
+      const archive = etcdArchive(release);
+      files.set(`/v${etcdVersion}/${release}.tar.gz`, archive);
+      const sums = `${sha256(Buffer.from("another"))}  another.zip\n${sha256(archive)}  ${release}.tar.gz\n`;
+      files.set(`/v${etcdVersion}/SHA256SUMS`, Buffer.from(sums));
+      server = createServer(({ url = "" }, response) => {
+        const content = files.get(url);
+        response.writeHead(content ? 200 : 404).end(content);
+      });
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    });
+    afterEach(() => server.close());
+
+    const ensure = () => {
+      const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const origins = { kubernetesOrigin: origin, etcdOrigin: origin };
+      return ensureKubernetes({
+        env: { ...env, PATH: process.env["PATH"] },
+        download: (request) => downloadKubernetes({ ...request, ...origins }),
+        build: refuse("not asked"),
+      });
+    };
+
+    const onLinux = process.platform === "linux";
+
+    it(onLinux ? "goes into the cache" : "is refused for other systems", async () => {
+      if (!onLinux) {
+        await assert.rejects(ensure(), /there is no release for /);
+        return;
+      }
+      const { binDir } = await ensure();
+      assert.deepEqual(readdirSync(binDir).sort(), Object.keys(programs).sort());
+      assert.deepEqual(readdirSync(join(cache, targetName)), ["bin"], "nothing else is left");
+    });
+
+    for (const name of ["kube-apiserver", "SHA256SUMS", ".tar.gz"]) {
+      it(`is refused when ${name} is not what was published`, async () => {
+        for (const [path, content] of files) {
+          if (!path.endsWith(name)) continue;
+          files.set(
+            path,
+            Buffer.from(content.toString("latin1").replace(/[0-9a-f]/g, "0"), "latin1"),
+          );
+        }
+        await assert.rejects(ensure(), /no download \(/);
+        assert.ok(!existsSync(join(cache, targetName)));
+      });
+    }
+
+    it("is refused when a file is missing there", async () => {
+      files.delete([...files.keys()].find((path) => path.endsWith("/kubectl")) ?? "");
+      await assert.rejects(ensure(), /no download \(127\.0\.0\.1:\d+ answered 404\)/);
+    });
+  });
+});

@@ -1,0 +1,46 @@
+// Sets up a control plane by building it from Go modules.
+
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { goBuild, requireGo } from "./go-build.mjs";
+import {
+  etcdFile,
+  etcdVersion,
+  kubernetesFiles,
+  kubernetesVersion,
+} from "./kubernetes-release.mjs";
+
+/** @type {string} */
+export const minimumGo = "1.25.0";
+
+const usually = new Map([
+  ["etcd", "under a minute"],
+  ["kube-apiserver", "3 to 5 minutes"],
+  ["kube-controller-manager", "a minute"],
+  ["kubectl", "under a minute"],
+]);
+
+/** @type {import("./toolchain.d.mts").Install} */
+export async function buildKubernetes({ folder, env, progress }) {
+  await requireGo(minimumGo, env);
+  const bin = join(folder, "bin");
+  mkdirSync(bin);
+  const announce = (/** @type {string} */ name, /** @type {string} */ version) =>
+    progress(`building ${name} ${version} with Go, usually ${usually.get(name)}`);
+
+  announce(etcdFile, etcdVersion);
+  const etcd = { module: "etcd", package: "go.etcd.io/etcd/server/v3" };
+  await goBuild(etcd, { file: join(bin, etcdFile) }, env);
+
+  const [major = "", minor = ""] = kubernetesVersion.split(".");
+  const variables = {
+    "k8s.io/component-base/version.gitVersion": `v${kubernetesVersion}`,
+    "k8s.io/component-base/version.gitMajor": major,
+    "k8s.io/component-base/version.gitMinor": minor,
+  };
+  for (const name of kubernetesFiles) {
+    announce(name, kubernetesVersion);
+    const path = `k8s.io/kubernetes/cmd/${name}`;
+    await goBuild({ module: "kubernetes", package: path, variables }, { folder: bin }, env);
+  }
+}

@@ -1,0 +1,93 @@
+// Fetches files of official releases and checks them against the published checksums.
+
+import { createHash } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { run } from "./run.mjs";
+
+/** Short: a machine without network shall go on to the next way at once. */
+const answerTimeoutMs = 5_000;
+
+/**
+ * @param {string} url
+ * @returns {Promise<string>}
+ */
+export async function fetchText(url) {
+  return (await request(url)).text();
+}
+
+/**
+ * @param {string} url
+ * @param {string} file
+ * @param {string} expected sha256 in hexadecimal
+ * @throws an Error when what was saved is something else
+ */
+export async function fetchFile(url, file, expected) {
+  const actual = await save(await request(url), file);
+  if (actual !== expected) {
+    throw new Error(`checksum of ${url.split("/").at(-1)} is ${actual}, published is ${expected}`);
+  }
+}
+
+/**
+ * @param {string} list lines of `<sha256>  <file>`
+ * @param {string} name
+ * @returns {string} sha256 in hexadecimal
+ */
+export function publishedChecksum(list, name) {
+  for (const line of list.split("\n")) {
+    const [checksum, listed] = line.trim().split(/\s+\*?/);
+    if (checksum && listed === name) return checksum.toLowerCase();
+  }
+  throw new Error(`the published checksums do not list ${name}`);
+}
+
+/**
+ * @param {string} archive
+ * @param {string} folder
+ */
+export async function unpack(archive, folder) {
+  const { code, output } = await run("tar", ["-xf", archive, "-C", folder]);
+  if (code !== 0) throw new Error(`tar ended with ${code}: ${output.trim()}`);
+}
+
+/**
+ * The time limit holds until the answer starts; after that fetch itself ends a stalled body.
+ *
+ * @param {string} url
+ * @returns {Promise<Response>}
+ */
+async function request(url) {
+  const { host } = new URL(url);
+  const waiting = new AbortController();
+  const timer = setTimeout(() => waiting.abort(), answerTimeoutMs);
+  try {
+    const response = await fetch(url, { signal: waiting.signal });
+    if (!response.ok) throw new Error(`${host} answered ${response.status}`);
+    return response;
+  } catch (error) {
+    if (waiting.signal.aborted) {
+      throw new Error(`no answer from ${host} in ${answerTimeoutMs / 1000} s`, { cause: error });
+    }
+    // fetch hides the reason, such as ENOTFOUND, in the cause.
+    const { cause } = /** @type {Error & { cause?: { code?: string } }} */ (error);
+    throw cause?.code ? new Error(`${host}: ${cause.code}`, { cause: error }) : error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * @param {Response} response
+ * @param {string} file
+ * @returns {Promise<string>} sha256 of what was saved, in hexadecimal
+ */
+async function save(response, file) {
+  if (!response.body) throw new Error(`${response.url} is empty`);
+  const hash = createHash("sha256");
+  const body = Readable.fromWeb(/** @type {any} */ (response.body));
+  body.on("data", (chunk) => hash.update(chunk));
+  await pipeline(body, createWriteStream(file));
+  return hash.digest("hex");
+}
