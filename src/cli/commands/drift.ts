@@ -47,14 +47,17 @@ export async function driftCommand(
   const { json, emit, terminal } = context;
   const isText = options.format === undefined || options.format === "text";
   if (stacks.length === 0 && isText && !json) {
-    terminal.write("No clusters yet. Next: capstan plan -f DIR\n");
+    terminal.write(context.suggest("No clusters yet. Next: capstan plan -f DIR\n"));
   }
   const clusters: DriftedCluster[] = [];
   for (const stack of stacks) {
     const drifted = await driftOf(stack, wanted.get(stack), engine, context);
-    clusters.push(drifted);
     if (json) emit({ type: "drift", ...clusterDriftDocument(drifted) });
-    else if (isText) terminal.write(`${clusterDriftText(drifted, terminal)}\n`);
+    else if (isText) {
+      const between = clusters.length === 0 ? "" : "\n";
+      terminal.write(`${between}${clusterDriftText(drifted, terminal)}`);
+    }
+    clusters.push(drifted);
   }
   const run: DriftRun = { release: packageVersion(), clusters };
   if (options.format === "json") {
