@@ -1,4 +1,4 @@
-import type { ClusterSource } from "../kube/cluster-source.js";
+import type { ClusterSource } from "../source/cluster-source.js";
 import type { CallContext, InfrastructureProvider } from "../provider/port.js";
 import { patrol } from "./patrol.js";
 import type { KeyedQueue } from "./queue.js";
@@ -94,4 +94,3 @@ export class Controller {
     if (provider !== undefined && !source.isShown(key, view, provider)) queue.add(key);
   }
 }
-
