@@ -84,6 +84,8 @@ describe("drift with a real engine", function () {
     assert.deepEqual(lines(await drift(0)), ["changed b inPlace ignore"]);
     const tagsOf = (name: string) => sandbox.hostOf(`${name}-`).spec["tags"];
     assert.deepEqual([tagsOf("a"), tagsOf("b")], [{}, { by: "hand" }]);
+    const described = await sandbox.capstan(0, "describe", "machine/b");
+    assert.match(described.stdout.replace(/\s+/g, " "), /drifted: tags .*; ignored by policy/);
     assert.equal((await sandbox.plan(0)).code, 0, "what is ignored is no change that is pending");
   });
 
