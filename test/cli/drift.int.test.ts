@@ -136,5 +136,8 @@ describe("drift with a real engine", function () {
     assert.equal((JSON.parse(stdout) as { kind: string }).kind, "DriftReport");
     await sandbox.capstan(64, "drift", "--format", "json", "--json");
     await sandbox.capstan(1, "drift", "default.nobody");
+    sandbox.write({ name: "new", machines });
+    const { stderr } = await sandbox.capstan(0, "drift", "-f", sandbox.manifests);
+    assert.match(stderr, /^default\.new is not made yet; capstan .*up makes it$/m);
   });
 });
