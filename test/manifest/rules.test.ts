@@ -227,6 +227,49 @@ const cases: readonly Case[] = [
     ],
   },
   {
+    name: "annotations on drift that cannot be read, or that nobody reads there",
+    texts: [
+      changed(
+        cluster,
+        "name: prod",
+        `name: prod, annotations: { ${[
+          "capstan.dev/drift-policy: replce",
+          "capstan.dev/drift-max-unhealthy: 140%",
+          "capstan.dev/drift-freeze: soon",
+          "capstan.dev/drift-thaw: yes please",
+          "capstan.dev/drift-max-in-flight: '0'",
+        ].join(", ")} }`,
+      ),
+      changed(
+        machine,
+        "name: m,",
+        "name: m, annotations: { capstan.dev/drift-policy: ignore, capstan.dev/drift-max-in-flight: 10% },",
+      ),
+    ],
+    want: [
+      [
+        "NOT_ALLOWED",
+        'f.yaml:3:40: error: Cluster default/prod: metadata.annotations.capstan.dev/drift-policy: "replce" is no drift policy\n  hint: did you mean replace?',
+      ],
+      [
+        "NOT_ALLOWED",
+        'f.yaml:3:74: error: Cluster default/prod: metadata.annotations.capstan.dev/drift-max-unhealthy: "140%" is no bound on unhealthy machines\n  hint: a number of machines, or a share of them such as "40%"',
+      ],
+      [
+        "NOT_ALLOWED",
+        'f.yaml:3:113: error: Cluster default/prod: metadata.annotations.capstan.dev/drift-freeze: "soon" is no time to stay frozen\n  hint: "never", or a time such as "90s", "30m" or "2h"',
+      ],
+      [
+        "NOT_ALLOWED",
+        'f.yaml:3:145: error: Cluster default/prod: metadata.annotations.capstan.dev/drift-thaw: "yes please" is no fingerprint of a drift report\n  hint: the 12 digits and letters that capstan drift shows',
+      ],
+      [
+        "NOT_ALLOWED",
+        "f.yaml:14:71: error: Machine default/m: metadata.annotations.capstan.dev/drift-max-in-flight: is not read on a Machine\n  hint: set it on the Cluster",
+      ],
+    ],
+  },
+  {
     name: "an annotation of ours that nobody knows",
     texts: [
       changed(
