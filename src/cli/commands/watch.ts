@@ -145,4 +145,3 @@ async function untilAnswered<T>(ask: () => Promise<T>, context: CommandContext):
 async function untilSynced(cache: ObjectCache, context: CommandContext): Promise<void> {
   while (!cache.isSynced) await context.clock.sleep(100, context.interruption.stop);
 }
-
