@@ -30,6 +30,8 @@ export interface SurveyInput {
   readonly by: string;
   /** How long the transaction may take, milliseconds. */
   readonly deadlineMs: number;
+  /** Stages of an upgrade that the same command has brought about; none without. */
+  readonly stagesBefore?: number;
   /** Derived Machines that somebody deleted. */
   readonly discarded?: readonly string[];
   /** A recorded graph to keep to for now, instead of what the objects say. */
@@ -74,6 +76,7 @@ export async function survey(input: SurveyInput): Promise<Survey> {
       direction: "forward",
       by: input.by,
       deadlineMs: input.deadlineMs,
+      stagesBefore: input.stagesBefore ?? 0,
     });
   const lens = input.tolerance?.(seen, state, planFor) ?? clearLens;
   return { plan: withTolerated(planFor(lens.see(seen, state)), lens), seen, lens };

@@ -107,10 +107,14 @@ function openText({ transaction, open }: Plan): string {
 /** A chain of upgrades is several plans: this one, and those that follow its commit. None for a single plan. Pure. */
 export function stageLines({ stage }: Plan): string[] {
   if (stage === undefined) return [];
-  const { reason, later } = stage;
+  const { number, count, reason, later } = stage;
   return [
-    `Stage 1 of ${later.length + 1}: ${reason}`,
-    ...later.map((next) => `  then: ${next.reason}`),
+    `Stage ${number} of ${count}: ${reason}`,
+    ...later.map((next, index) => {
+      const units = next.changes.map(({ unit }) => unit).join(", ");
+      const what = units === "" ? "" : ` (${units})`;
+      return `  then stage ${number + 1 + index}: ${next.reason}${what}`;
+    }),
   ];
 }
 

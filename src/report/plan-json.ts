@@ -45,9 +45,10 @@ export function clusterDocument({ plan, waves }: PlannedCluster): ClusterPlanDoc
   };
 }
 
-function stageDocument({ reason, later }: StageNote): NonNullable<ClusterPlanDocument["stage"]> {
+function stageDocument(stage: StageNote): NonNullable<ClusterPlanDocument["stage"]> {
+  const { number, count, reason, later } = stage;
   return {
-    reason,
+    ...{ number, count, reason },
     later: later.map(({ reason: why, changes }) => ({
       reason: why,
       changes: changes.map(({ unit, from, to }) => ({ unit, from: { ...from }, to: { ...to } })),

@@ -144,6 +144,8 @@ const versionChange = closed(
 
 const stage = closed(
   {
+    number: count("Counts from 1; stages that the same up has brought about come before it."),
+    count: count("Of all stages, those before it included."),
     reason: text("Why this stage is one of its own."),
     later: list(
       closed(
@@ -156,7 +158,7 @@ const stage = closed(
       "What comes after the commit of this one, each a plan of its own.",
     ),
   },
-  "This is the first stage of several: a control plane goes one minor version at a time.",
+  "This is one stage of several: a control plane goes one minor version at a time.",
 );
 
 const direction = stringEnum(["forward", "back"], {

@@ -118,6 +118,8 @@ function tellSaved(
 export interface ClusterOf {
   readonly desired: Desired;
   readonly manifests: Manifests;
+  /** Stages of an upgrade that this command has brought about; none without. */
+  readonly stagesBefore?: number;
 }
 
 /** A plan with all that it was made from. */
@@ -127,7 +129,7 @@ export interface Surveyed extends Survey {
 
 /** Reads state and cloud of one cluster and plans. */
 export async function surveyCluster(
-  { desired, manifests }: ClusterOf,
+  { desired, manifests, stagesBefore = 0 }: ClusterOf,
   engine: Engine,
   {
     adopt,
@@ -153,6 +155,7 @@ export async function surveyCluster(
     owner: fileOwner,
     by: context.by,
     deadlineMs,
+    stagesBefore,
   });
   refuseBeyond(plan, worst);
   return { plan, state, seen, lens };

@@ -7,6 +7,7 @@ import type { Engine } from "../../engine/engine.js";
 import type { StackState } from "../../engine/state.js";
 import type { Workspace } from "../../engine/workspace.js";
 import type { Manifests } from "../../manifest/desired.js";
+import { stageLines } from "../../plan/notes.js";
 import type { Plan } from "../../plan/plan.js";
 import { type Binding, bindingOf } from "../../plan/saved.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
@@ -55,8 +56,10 @@ export async function upCommand(given: UpOptions, context: CommandContext): Prom
     await withLockedEngine(options, context, { stack, command }, async (locked, prepared) => {
       const tools = { engine: locked, workspace: prepared, ...(check !== undefined && { check }) };
       let left: number;
+      let stagesBefore = 0;
       do {
-        left = await upCluster({ desired, manifests }, options, context, tools);
+        left = await upCluster({ desired, manifests, stagesBefore }, options, context, tools);
+        stagesBefore += 1;
         // A saved plan is of one stage: nobody has seen the next.
       } while (left > 0 && check === undefined);
       if (left > 0 && !context.json) {
@@ -111,6 +114,8 @@ async function upCluster(
   if (json) context.emit(planLine(plan));
   else if (!terminal.live || plan.empty || options.yes !== true) {
     terminal.write(`${planText(plan, terminal)}\n`);
+  } else if (plan.stage !== undefined) {
+    terminal.write(`${stageLines(plan).join("\n")}\n\n`);
   }
   if (plan.empty) {
     if (json) context.emit({ type: "result", cluster: plan.cluster, changed: false });
