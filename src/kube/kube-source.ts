@@ -1,9 +1,9 @@
-import type { ClusterSource } from "./cluster-source.js";
+import type { ClusterSource } from "../source/cluster-source.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import type { KubeApi } from "./api.js";
-import type { ClusterView } from "./cluster-view.js";
-import type { Intent } from "./intent.js";
+import type { ClusterView } from "../source/cluster-view.js";
+import type { Intent } from "../source/intent.js";
 import { intentOf } from "./live-intent.js";
 import { type ClusterKey, type LiveObject, liveName } from "./live-object.js";
 import type { ObjectCache } from "./object-cache.js";
