@@ -87,14 +87,14 @@ const cases: readonly Case[] = [
       ],
     ],
   },
-  ...["010.0.0.0/8", "10.0.0.0/08", "::ffff:10.0.0.0/104"].map((range) => ({
+  ...["010.0.0.0/8", "10.0.0.0/08", "::ffff:10.0.0.0/104"].map((range): Case => ({
     name: `an address range that an API server does not read: ${range}`,
     texts: [changed(cluster, "192.168.0.0/16", `"${range}"`)],
     want: [
       [
         "BAD_FORMAT",
         `f.yaml:7:26: error: Cluster default/prod: spec.clusterNetwork.pods.cidrBlocks.0: "${range}" is no address range\n  hint: an address and a prefix length, e.g. 10.96.0.0/12`,
-      ] as const,
+      ],
     ],
   })),
   {
