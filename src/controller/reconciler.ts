@@ -88,6 +88,7 @@ export class Reconciler {
       switch (intent.kind) {
         case "absent":
           this.memories.delete(key);
+          witness(key, { kind: "forgotten" });
           return done;
         case "invalid":
           throw new CapstanError({
@@ -275,14 +276,11 @@ class Pursuit {
     const found = await this.survey(state, drift);
     const judged = drift.judged();
     memory.drift = judged?.memory ?? memory.drift;
-    if (
-      judged !== undefined &&
-      hasDrift(judged) &&
-      judged.report.fingerprint !== memory.toldDrift
-    ) {
-      witness(key, { kind: "drift", drift: judged });
+    if (judged !== undefined) {
+      const fingerprint = hasDrift(judged) ? judged.report.fingerprint : undefined;
+      if (fingerprint !== memory.toldDrift) witness(key, { kind: "drift", drift: judged });
+      memory.toldDrift = fingerprint;
     }
-    memory.toldDrift = judged?.report.fingerprint;
     if (found.plan.empty) return this.settle(state, found.seen, drift);
     return this.apply(state, found, drift);
   }
