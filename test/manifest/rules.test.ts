@@ -87,6 +87,21 @@ const cases: readonly Case[] = [
       ],
     ],
   },
+  ...["010.0.0.0/8", "10.0.0.0/08", "::ffff:10.0.0.0/104"].map((range): Case => ({
+    name: `an address range that an API server does not read: ${range}`,
+    texts: [changed(cluster, "192.168.0.0/16", `"${range}"`)],
+    want: [
+      [
+        "BAD_FORMAT",
+        `f.yaml:7:26: error: Cluster default/prod: spec.clusterNetwork.pods.cidrBlocks.0: "${range}" is no address range\n  hint: an address and a prefix length, e.g. 10.96.0.0/12`,
+      ],
+    ],
+  })),
+  {
+    name: "an address range that begins with a zero, in hexadecimal",
+    texts: [changed(cluster, "192.168.0.0/16", '"0064:ff9b::/96"')],
+    want: [],
+  },
   {
     name: "a kubelet newer than the control plane",
     texts: [cluster, member, changed(machine, "1.34.2", "1.35.0")],
