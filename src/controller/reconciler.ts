@@ -115,6 +115,8 @@ export class Reconciler {
   private async outcomeOf(key: string, error: unknown, memory: Memory): Promise<WorkOutcome> {
     const { witness, stop } = this.options;
     if (!isCapstanError(error)) throw error;
+    // Another leads by now, or may: what is to be done is theirs to do.
+    if (error.code === "NOT_LEADER") return done;
     if (error.code === "CANCELLED") {
       return stop.aborted ? done : { kind: "retryAfter", ms: 0 };
     }

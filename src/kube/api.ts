@@ -7,6 +7,7 @@ import {
 import { CapstanError } from "../api/error.js";
 import { apiGroup, apiVersionName, namesOf } from "../api/kind-names.js";
 import type { Kind } from "../api/schema.js";
+import { Turns } from "../provider/turns.js";
 import type { LiveObject } from "./live-object.js";
 import { liveName } from "./live-object.js";
 import type { ApiWrite } from "./projection.js";
@@ -20,10 +21,17 @@ export type WriteResult =
   /** Somebody was faster: what was read is old, and what is wanted has to be decided again. */
   | { readonly kind: "conflict" };
 
+/**
+ * However many clusters there are: an API server serves requests no faster for being asked more at once,
+ * and who leads has to be heard among them.
+ */
+const requestsAtATime = 8;
+
 /** Our kinds in one API server. Every call ends in bounded time. */
 export class KubeApi {
   private readonly objects: CustomObjectsApi;
   private readonly core: CoreV1Api;
+  private readonly turns = new Turns(requestsAtATime);
 
   constructor(config: KubeConfig) {
     this.objects = config.makeApiClient(CustomObjectsApi);
@@ -103,7 +111,7 @@ export class KubeApi {
 
   private async call<T>(verb: string, subject: string, request: () => Promise<T>): Promise<T> {
     try {
-      return await request();
+      return await this.turns.take(request);
     } catch (error) {
       throw refused(verb, subject, error);
     }

@@ -28,7 +28,8 @@ const shownItems = 12;
 /** A Cluster's status. Pure. */
 export function clusterStatusOf(cluster: LiveObject, input: StatusInput): ClusterStatus {
   const { view, provider, machines } = input;
-  const { records, doing, drift, trouble, message } = view;
+  const { records, doing, drift, trouble } = view;
+  const message = view.message ?? doingText(doing);
   const infrastructure = seenInfrastructure(view);
   const endpoints = provider.apiEndpoints?.(infrastructure) ?? [];
   const wanted = machines.filter(({ isWanted }) => isWanted);
@@ -58,6 +59,13 @@ export function clusterStatusOf(cluster: LiveObject, input: StatusInput): Cluste
     ...(endpoints.length > 0 && { apiEndpoints: endpoints }),
     ...(trouble !== undefined && { errorReason: trouble.reason, errorMessage: trouble.message }),
   };
+}
+
+/** "wave 2 of 3: the control plane runs, workers follow". */
+function doingText(doing: ClusterView["doing"]): string | undefined {
+  if (doing === undefined) return undefined;
+  const { wave, waves, reason } = doing;
+  return wave === 0 ? reason : `wave ${wave} of ${waves}: ${reason}`;
 }
 
 function shortened(keys: readonly NodeKey[]): string[] {

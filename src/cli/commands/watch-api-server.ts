@@ -20,6 +20,7 @@ import { KubeApi } from "../../kube/api.js";
 import { connect, serverOf } from "../../kube/connection.js";
 import { eventsInApiServer } from "../../kube/event-store.js";
 import { EventRecorder } from "../../kube/events.js";
+import { keepConnections } from "../../kube/kept-connections.js";
 import { KubeSource } from "../../kube/kube-source.js";
 import { Leadership, type LeaseNews, type Term } from "../../kube/lease.js";
 import { leaseClock } from "../../kube/lease-clock.js";
@@ -39,7 +40,7 @@ export async function watchApiServer(
   context: CommandContext,
 ): Promise<number> {
   const { env } = context;
-  const config = connect({ ...options, env });
+  const config = keepConnections(connect({ ...options, env }));
   const replica = new Replica(options, context, config);
   const served =
     options.metricsAddress === undefined
