@@ -9,7 +9,7 @@ import { KubeSource } from "../../kube/kube-source.js";
 import { Leadership, type Term } from "../../kube/lease.js";
 import { leaseClock } from "../../kube/lease-clock.js";
 import { defaultLeaseTiming } from "../../kube/lease-steps.js";
-import { leaseInApiServer } from "../../kube/lease-store.js";
+import { leaseInApiServer, leaseName } from "../../kube/lease-store.js";
 import { ObjectCache } from "../../kube/object-cache.js";
 import { Controller } from "../../controller/controller.js";
 import { KeyedQueue } from "../../controller/queue.js";
@@ -32,8 +32,6 @@ export interface WatchOptions extends GlobalOptions, ConnectionFlags {
   /** Namespace of the Lease. */
   readonly leaseNamespace: string;
 }
-
-const leaseName = "capstan-controller";
 
 /** capstan watch: keeps clusters as their objects want them, until it is stopped. */
 export async function watchCommand(
