@@ -36,6 +36,7 @@ export function doingAfter(event: RunEvent, before: Doing): Doing {
     case "committed":
       return { ...before, phase: "Committing", keys: [], reason: "what is superseded is deleted" };
     case "resource":
+    case "proving":
       return before;
   }
 }
