@@ -82,7 +82,9 @@ describe("deploy/Dockerfile", () => {
   });
 
   it("holds no secret, and nothing of whoever builds it", () => {
-    assert.ok(!all.some(({ name, value }) => name === "ENV" && /PASS|SECRET|TOKEN|KEY/.test(value)));
+    assert.ok(
+      !all.some(({ name, value }) => name === "ENV" && /PASS|SECRET|TOKEN|KEY/.test(value)),
+    );
     for (const path of [".git", "**/.capstan", "**/node_modules", "dist"]) {
       assert.ok(ignored.includes(path), path);
     }

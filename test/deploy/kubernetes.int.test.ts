@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { AuthorizationV1Api } from "@kubernetes/client-node";
 import { eventsInApiServer } from "../../src/kube/event-store.js";
+import type { Happening } from "../../src/kube/events.js";
 import { leaseInApiServer, leaseName } from "../../src/kube/lease-store.js";
 import { ApiServer, type ApiUser } from "../support/api-server.js";
-import { deploymentSpec, manifestFolder, manifestsIn } from "./manifests.js";
+import { deploymentSpec, manifestFolder, manifestsIn, root } from "./manifests.js";
 
 const namespace = "capstan-system";
 const account = `system:serviceaccount:${namespace}:capstan`;
@@ -44,7 +45,10 @@ const granted: readonly (readonly [Thing, readonly string[]])[] = [
   [ours("machinedeployments", "finalizers"), ["update"]],
   [ours("machinesets", "finalizers"), ["update"]],
   [ours("machines", "finalizers"), ["update"]],
-  [{ group: "events.k8s.io", resource: "events", namespace: "default" }, ["get", "create", "patch"]],
+  [
+    { group: "events.k8s.io", resource: "events", namespace: "default" },
+    ["get", "create", "patch"],
+  ],
   [{ resource: "namespaces", name: "kube-system" }, ["get"]],
   [lease(namespace), ["create"]],
   [lease(namespace, leaseName), ["get", "create", "patch"]],
@@ -86,7 +90,11 @@ describe("deploy/kubernetes in an API server", function () {
 
   before(async () => {
     server = await ApiServer.start();
-    const { code, stderr } = await server.kubectl("apply", "-f", join(manifestFolder, "namespace.yaml"));
+    const { code, stderr } = await server.kubectl(
+      "apply",
+      "-f",
+      join(manifestFolder, "namespace.yaml"),
+    );
     assert.equal(code, 0, stderr);
   });
   after(() => server.stop());
@@ -127,7 +135,23 @@ describe("deploy/kubernetes in an API server", function () {
     assert.match(await dryRun(fileOf(misspelled)), /refused: .*unknown field "spec.minAvailible"/);
   });
 
-  it("takes all of it together from kustomize, with and without monitoring", async () => {
+  it("can be changed by an overlay as docs/operations.md shows it, and monitored", async () => {
+    const page = readFileSync(join(root, "docs", "operations.md"), "utf8");
+    const [, shown = ""] = /# my-overlay\/kustomization\.yaml\n((?: {4}.*\n)+)/.exec(page) ?? [];
+    const overlay = `${shown.replaceAll(/^ {4}/gm, "")}components: [../deploy/kubernetes/monitoring]\n`;
+    mkdirSync(join(server.folder, "my-overlay"));
+    cpSync(join(root, "deploy"), join(server.folder, "deploy"), { recursive: true });
+    writeFileSync(join(server.folder, "my-overlay", "kustomization.yaml"), overlay);
+    const { code, stdout, stderr } = await server.kubectl(
+      ...["kustomize", join(server.folder, "my-overlay")],
+    );
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /image: registry\.example\.com\/capstan:0\.1\.0/);
+    assert.match(stdout, /backend: postgres:\/\/capstan@db\.example\.com/);
+    assert.match(stdout, /kind: ServiceMonitor/);
+  });
+
+  it("takes all of it together from kustomize", async () => {
     const { code, stdout, stderr } = await server.kubectl(
       ...["apply", "-k", manifestFolder, "--dry-run=server", "--validate=strict"],
     );
@@ -181,7 +205,8 @@ describe("deploy/kubernetes in an API server", function () {
       for (const thing of nothing) {
         const allowed = await verbsAllowed(thing);
         // Creating a Lease cannot be limited to one of a name.
-        const expected = thing.resource === "leases" && thing.namespace === namespace ? ["create"] : [];
+        const expected =
+          thing.resource === "leases" && thing.namespace === namespace ? ["create"] : [];
         assert.deepEqual(allowed, expected, nameOf(thing));
       }
     });
@@ -208,9 +233,9 @@ describe("deploy/kubernetes in an API server", function () {
         ...{ apiVersion: "cluster.k8s.io/v1alpha1", kind: "Cluster", namespace: "default" },
         ...{ name: "prod", uid: "1" },
       };
-      const happening = {
+      const happening: Happening = {
         ...{ regarding, type: "Normal", reason: "Created", action: "Create", note: "made" },
-      } as const;
+      };
       assert.equal(await events.create("prod.1", happening, Date.now()), true);
       assert.equal((await events.find("prod.1", regarding))?.count, 1);
       const series = { count: 2, lastObservedMs: Date.now() };

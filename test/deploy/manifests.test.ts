@@ -104,11 +104,16 @@ describe("deploy/kubernetes", () => {
   it("writes into volumes only", () => {
     const mounts = new Map(container.volumeMounts.map(({ name, mountPath }) => [mountPath, name]));
     assert.equal(container.securityContext["readOnlyRootFilesystem"], true);
-    const state = container.args.find((arg) => arg.startsWith("--state="))?.slice("--state=".length);
+    const state = container.args
+      .find((arg) => arg.startsWith("--state="))
+      ?.slice("--state=".length);
     assert.ok(mounts.has(state ?? ""), state);
     for (const name of ["HOME", "PULUMI_HOME", "CAPSTAN_CACHE"]) {
       const value = container.env?.find((variable) => variable.name === name)?.value ?? "";
-      assert.ok([...mounts.keys()].some((path) => value.startsWith(path)), name);
+      assert.ok(
+        [...mounts.keys()].some((path) => value.startsWith(path)),
+        name,
+      );
     }
     const volumes = template.spec.volumes.map(({ name }) => name);
     for (const name of mounts.values()) assert.ok(volumes.includes(name), name);
