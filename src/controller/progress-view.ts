@@ -1,5 +1,5 @@
 import type { RunEvent } from "../engine/run.js";
-import type { ClusterView, Doing } from "../kube/cluster-view.js";
+import type { ClusterView, Doing } from "../source/cluster-view.js";
 import { wavesOf } from "../plan/admission/waves.js";
 import type { Plan } from "../plan/plan.js";
 import type { ClusterPhase } from "../api/status.js";

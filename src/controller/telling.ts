@@ -1,5 +1,5 @@
 import { driftCounts } from "../drift/classify.js";
-import { hasCorrections, type JudgedDrift } from "../drift/judge.js";
+import { hasCorrections, hasDrift, type JudgedDrift } from "../drift/judge.js";
 import type { ApplyResult } from "../engine/apply.js";
 import type { RunEvent } from "../engine/run.js";
 import type { Plan } from "../plan/plan.js";
@@ -37,6 +37,8 @@ export function toldOf(happening: Happening): Told | undefined {
       return normal(`deletes ${happening.resources} resources`, "Destroying", "Destroy");
     case "destroyed":
       return normal(`${happening.deleted} resources deleted, none left`, "Destroyed", "Destroy");
+    case "forgotten":
+      return told("debug", "no object speaks of it any more", {});
     case "paused":
       return told("info", "paused; nothing is changed", {});
     case "refused":
@@ -131,6 +133,7 @@ function endedTold(result: ApplyResult, plan: Plan, tookMs: number): Told {
 
 /** The whole picture is in the Cluster's status; here is how much, and what first. */
 function driftTold(drift: JudgedDrift): Told {
+  if (!hasDrift(drift)) return normal("cloud and records agree again", "DriftGone", "None");
   const counts = Object.entries(driftCounts(drift.report)).filter(([, count]) => count > 0);
   const what = counts.map(([name, count]) => `${count} ${name}`).join(", ");
   const [first] = drift.items;

@@ -1,5 +1,6 @@
 import { driftCounts } from "../drift/classify.js";
 import type { EventRecorder, Regarding } from "../kube/events.js";
+import type { ClusterSource } from "../source/cluster-source.js";
 import type { Log } from "./log.js";
 import type { Metrics, TransactionResult } from "./metrics.js";
 import { toldOf } from "./telling.js";
@@ -39,6 +40,9 @@ export function metricsWitness(metrics: Metrics): Witness {
         metrics.transactionEnded("destroy", "succeeded");
         metrics.forget(key);
         break;
+      case "forgotten":
+        metrics.forget(key);
+        break;
       case "drift":
         metrics.drift(key, driftCounts(happening.drift.report));
         break;
@@ -59,6 +63,22 @@ function transactionOf({
     case "stopped":
       return ["back", result.result === "incomplete" ? "incomplete" : "failed"];
   }
+}
+
+/** A source that also counts in which phase the clusters are that it shows. */
+export function countingPhases(source: ClusterSource, metrics: Metrics): ClusterSource {
+  return {
+    owner: source.owner,
+    keys: () => source.keys(),
+    intentOf: (key, isDecision) => source.intentOf(key, isDecision),
+    claim: (key) => source.claim(key),
+    show: (key, view, provider) => {
+      metrics.phase(key, view.phase);
+      return source.show(key, view, provider);
+    },
+    isShown: (key, view, provider) => source.isShown(key, view, provider),
+    release: (key) => source.release(key),
+  };
 }
 
 /** Tells all of them. */
