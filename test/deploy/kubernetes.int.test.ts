@@ -33,7 +33,7 @@ const lease = (where: string, name?: string): Thing => ({
 /** Everything that the controller may do. What is not here it must not be able to do. */
 const granted: readonly (readonly [Thing, readonly string[]])[] = [
   [ours("clusters"), [...reads, "update", "patch"]],
-  [ours("machinedeployments"), [...reads, "update", "patch"]],
+  [ours("machinedeployments"), [...reads, "update", "patch", "delete"]],
   [ours("machinesets"), [...reads, "create", "update", "patch", "delete"]],
   [ours("machines"), [...reads, "create", "update", "patch", "delete"]],
   [ours("machineclasses"), reads],

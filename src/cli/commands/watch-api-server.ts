@@ -4,6 +4,7 @@ import type { KubeConfig } from "@kubernetes/client-node";
 import { isCapstanError, messageOf } from "../../api/error.js";
 import type { Controller } from "../../controller/controller.js";
 import { countedProvider } from "../../controller/counted-provider.js";
+import { fencedProvider } from "../../controller/fenced-provider.js";
 import { Health } from "../../controller/health.js";
 import { createLog, type Log } from "../../controller/log.js";
 import { Metrics } from "../../controller/metrics.js";
@@ -158,7 +159,10 @@ class Replica implements Operations {
         eventWitness(this.events, (key) => source.regarding(key)),
       ]),
       providers: context.providers.all.map((provider) =>
-        countedProvider(provider, (call) => metrics.cloudCalled(call)),
+        fencedProvider(
+          countedProvider(provider, (call) => metrics.cloudCalled(call)),
+          () => term.assertLeader(),
+        ),
       ),
       duringPass: (run) => metrics.duringPass(run),
       queueObserver: metrics.queue,
@@ -166,13 +170,15 @@ class Replica implements Operations {
     metrics.watchQueue(() => queue.state());
     this.health.watchQueue(() => (this.controller === controller ? queue.state() : undefined));
     this.controller = controller;
-    await controller
-      .run(AbortSignal.any([context.interruption.stop, term.lost]))
-      .finally(() => (this.controller = undefined));
+    await controller.run(AbortSignal.any([context.interruption.stop, term.lost])).finally(() => {
+      this.controller = undefined;
+      // What ended late has shown clusters again.
+      metrics.leads(false);
+    });
   }
 
   private tellLease(news: LeaseNews): void {
-    this.counts.leads(news.kind === "leading");
+    if (news.kind !== "trouble") this.counts.leads(news.kind === "leading");
     switch (news.kind) {
       case "leading":
         return this.log.info("leads", { leader: this.me });
