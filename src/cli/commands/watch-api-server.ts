@@ -8,6 +8,7 @@ import { fencedProvider } from "../../controller/fenced-provider.js";
 import { Health } from "../../controller/health.js";
 import { createLog, type Log } from "../../controller/log.js";
 import { Metrics } from "../../controller/metrics.js";
+import { scrubber } from "../../controller/secrets.js";
 import { type Operations, serveOperations } from "../../controller/serve.js";
 import {
   allWitnesses,
@@ -82,7 +83,7 @@ class Replica implements Operations {
     this.health = new Health(clock);
     this.health.waitFor("objects");
     this.events = new EventRecorder({
-      ...{ store: eventsInApiServer(config, this.me), clock },
+      ...{ store: eventsInApiServer(config, this.me), clock, scrub: scrubber(env) },
       dropped: (count) => this.counts.eventsDropped(count),
       trouble: (error) => this.log.debug(`an Event was not told: ${messageOf(error)}`),
     });
