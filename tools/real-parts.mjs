@@ -4,6 +4,7 @@
 import { ensureChromium } from "./chromium.mjs";
 import { findProgram, installDebianPackages } from "./debian-packages.mjs";
 import { ensureKubernetes } from "./kubernetes-toolchain.mjs";
+import { ensurePostgres } from "./postgres.mjs";
 
 /** Programs that are called like the Debian packages that have them. */
 const programs = ["openssl", "tmux", "unzip"];
@@ -24,7 +25,7 @@ export async function installRealParts(env) {
   } catch (error) {
     progress(`cannot install ${missing.join(", ")}: ${messageOf(error)}`);
   }
-  for (const ensure of [ensureChromium, ensureKubernetes]) {
+  for (const ensure of [ensureChromium, ensurePostgres, ensureKubernetes]) {
     try {
       await ensure({ env, progress });
     } catch (error) {

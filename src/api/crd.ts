@@ -1,8 +1,10 @@
+import { fixedFieldRules } from "./fixed-fields.js";
 import { jsonSchemaOf } from "./json-schema.js";
 import { apiGroup, apiVersionName, kinds, namesOf } from "./kind-names.js";
 import { kindStatus, type PrinterColumn } from "./kind-status.js";
 import { type Kind, schemas } from "./schema.js";
-import { type StructuralSchema, structuralOf } from "./structural.js";
+import { ownAnnotationPrefix } from "./update-policy.js";
+import { type StructuralSchema, structuralOf, unruled } from "./structural.js";
 
 /** A CustomResourceDefinition of apiextensions.k8s.io/v1, as plain data. */
 export interface CustomResourceDefinition {
@@ -44,6 +46,15 @@ const approval = {
   "api-approved.kubernetes.io": "unapproved, Capstan serves an early API of Cluster API",
 };
 
+/**
+ * Counts the shapes that these definitions have had; a test tells when it has to be raised. By it a
+ * release sees that an API server holds the definitions of a newer one.
+ */
+export const definitionsVersion = 1;
+export const definitionsVersionAnnotation = `${ownAnnotationPrefix}definitions-version`;
+
+const annotations = { ...approval, [definitionsVersionAnnotation]: String(definitionsVersion) };
+
 const scalePaths = {
   specReplicasPath: ".spec.replicas",
   statusReplicasPath: ".status.replicas",
@@ -61,7 +72,7 @@ function crdOf(kind: Kind): CustomResourceDefinition {
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
-    metadata: { name: `${names.plural}.${apiGroup}`, annotations: approval },
+    metadata: { name: `${names.plural}.${apiGroup}`, annotations },
     spec: {
       group: apiGroup,
       names,
@@ -85,20 +96,28 @@ function crdOf(kind: Kind): CustomResourceDefinition {
 /** The object as users write it, but metadata belongs to the API server and status to us. */
 function rootSchema(kind: Kind): StructuralSchema {
   const root = structuralOf(jsonSchemaOf(schemas[kind]));
-  const { apiVersion, kind: kindMember, metadata: _, status: __, ...body } = root.properties ?? {};
+  const { apiVersion, kind: kindMember, metadata, status: _, ...body } = root.properties ?? {};
   const { status } = kindStatus[kind];
   const required = (root.required ?? []).filter((name) => name in body);
+  const fixed = fixedFieldRules(kind);
   return {
     ...root,
     properties: {
       apiVersion: { type: "string", ...described(apiVersion) },
       kind: { type: "string", ...described(kindMember) },
-      metadata: { type: "object" },
+      metadata: { type: "object", ...nameOf(metadata) },
       ...body,
-      ...(status !== undefined && { status: structuralOf(jsonSchemaOf(status)) }),
+      ...(status !== undefined && { status: unruled(structuralOf(jsonSchemaOf(status))) }),
     },
     required,
+    ...(fixed.length > 0 && { "x-kubernetes-validations": fixed }),
   };
+}
+
+/** Of its own metadata a definition may judge the name alone. */
+function nameOf(metadata: StructuralSchema | undefined): StructuralSchema {
+  const name = metadata?.properties?.["name"];
+  return name === undefined ? {} : { properties: { name } };
 }
 
 function described(schema: StructuralSchema | undefined) {

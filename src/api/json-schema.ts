@@ -1,4 +1,5 @@
 import type { TSchema } from "typebox";
+import type { CelRule } from "./cel.js";
 import type { Json } from "./json.js";
 
 /** The part of JSON Schema that src/api/schema.ts and the providers' schemas are written in. */
@@ -22,6 +23,8 @@ export interface JsonSchema {
   readonly maxLength?: number;
   readonly minItems?: number;
   readonly maxItems?: number;
+  readonly maxProperties?: number;
+  readonly "x-kubernetes-validations"?: readonly CelRule[];
 }
 
 /** A TypeBox schema is a JSON schema with types of its own on top. */

@@ -1,6 +1,17 @@
 import { type Static, type TSchema, Type } from "typebox";
 import {
+  deploymentRules,
+  machineSpecRules,
+  networkRules,
+  providerSpecRules,
+  selectorRules,
+  setRules,
+  versionsRules,
+} from "./rules.js";
+import {
   closed,
+  labelMap,
+  maxLabelLength,
   semver,
   stringEnum,
   stringMap,
@@ -62,7 +73,7 @@ const objectMeta = closed(
 
 const templateMeta = closed(
   {
-    labels: Type.Optional(stringMap("Labels of each Machine; the selector must match them.")),
+    labels: Type.Optional(labelMap("Labels of each Machine; the selector must match them.")),
     annotations: Type.Optional(stringMap("Annotations of each Machine.")),
   },
   "Labels and annotations of each Machine that is made from the template.",
@@ -119,6 +130,7 @@ const providerSpec = closed(
     ),
   },
   "The provider's part: either value or valueFrom, never both.",
+  providerSpecRules,
 );
 
 const containerRuntime = closed(
@@ -142,6 +154,7 @@ export const machineVersions = closed(
     containerRuntime: Type.Optional(containerRuntime),
   },
   "Versions to install. Left out, they are chosen when the Machine is first planned (the control plane's, else this release's default), recorded, and kept.",
+  versionsRules,
 );
 
 const configMapReference = closed(
@@ -171,6 +184,7 @@ const machineSpec = closed(
     roles: Type.Optional(
       Type.Array(stringEnum(["Master", "Node"]), {
         minItems: 1,
+        maxItems: 2,
         description:
           "Roles (from the KEP). Master makes the Machine a control-plane member, as versions.controlPlane does.",
       }),
@@ -186,6 +200,7 @@ const machineSpec = closed(
     ),
   },
   "What is wanted of the Machine.",
+  machineSpecRules,
 );
 
 const machineTemplate = closed(
@@ -195,12 +210,19 @@ const machineTemplate = closed(
 
 const requirement = closed(
   {
-    key: Type.String({ minLength: 1, description: "Label that the requirement is about." }),
+    key: Type.String({
+      minLength: 1,
+      maxLength: 317,
+      description: "Label that the requirement is about.",
+    }),
     operator: stringEnum(["In", "NotIn", "Exists", "DoesNotExist"], {
       description: "How the label is compared.",
     }),
     values: Type.Optional(
-      Type.Array(Type.String(), { description: "Values for In and NotIn; none for the others." }),
+      Type.Array(Type.String({ maxLength: maxLabelLength }), {
+        maxItems: 32,
+        description: "Values for In and NotIn; none for the others.",
+      }),
     ),
   },
   "One requirement on labels.",
@@ -208,12 +230,16 @@ const requirement = closed(
 
 const selector = closed(
   {
-    matchLabels: Type.Optional(stringMap("Labels that a Machine of this set carries.")),
+    matchLabels: Type.Optional(labelMap("Labels that a Machine of this set carries.")),
     matchExpressions: Type.Optional(
-      Type.Array(requirement, { description: "Requirements that all have to hold." }),
+      Type.Array(requirement, {
+        maxItems: 16,
+        description: "Requirements that all have to hold.",
+      }),
     ),
   },
   "Which Machines belong to the set. It must match the template's labels and cannot change later.",
+  selectorRules,
 );
 
 const replicas = Type.Integer({
@@ -253,6 +279,7 @@ const addressBlocks = (whose: string) =>
     {
       cidrBlocks: Type.Array(cidr, {
         minItems: 1,
+        maxItems: 8,
         description: `Address ranges of ${whose}, e.g. [10.96.0.0/12]. Services and Pods must not overlap.`,
       }),
     },
@@ -279,6 +306,7 @@ export const schemas = {
               }),
             },
             "Networks of the cluster. They cannot change while the cluster lives.",
+            networkRules,
           ),
           providerSpec,
         },
@@ -303,6 +331,7 @@ export const schemas = {
           template: machineTemplate,
         },
         "What is wanted of the set.",
+        setRules,
       ),
     },
     "A number of equal Machines. A changed template is for new Machines only.",
@@ -358,6 +387,7 @@ export const schemas = {
           }),
         },
         "What is wanted of the deployment.",
+        deploymentRules,
       ),
     },
     "Equal Machines that follow their template: in place where the provider can, else by new ones.",

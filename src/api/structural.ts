@@ -1,3 +1,4 @@
+import { type CelRule, celText } from "./cel.js";
 import type { Json } from "./json.js";
 import {
   allowedValuesOf,
@@ -20,15 +21,16 @@ export interface StructuralSchema {
   readonly default?: Json;
   readonly nullable?: boolean;
   readonly format?: string;
-  readonly pattern?: string;
   readonly minimum?: number;
   readonly maximum?: number;
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly minItems?: number;
   readonly maxItems?: number;
+  readonly maxProperties?: number;
   readonly "x-kubernetes-preserve-unknown-fields"?: true;
   readonly "x-kubernetes-int-or-string"?: true;
+  readonly "x-kubernetes-validations"?: readonly CelRule[];
 }
 
 /**
@@ -41,7 +43,8 @@ export function structuralOf(schema: JsonSchema): StructuralSchema {
   const allowed = allowedValuesOf(schema);
   const about = schema.description === undefined ? {} : { description: schema.description };
   if (types.length > 1 && isIntOrString(types)) {
-    return { ...about, ...limitsOf(schema), "x-kubernetes-int-or-string": true };
+    const rules = rulesOf(schema);
+    return { ...about, ...limitsOf(schema), "x-kubernetes-int-or-string": true, ...rules };
   }
   const [type] = types;
   if (type === undefined || types.length > 1) {
@@ -55,7 +58,46 @@ export function structuralOf(schema: JsonSchema): StructuralSchema {
     ...(isNullable(schema) && { nullable: true }),
     ...(type === "object" && membersOf(schema)),
     ...(type === "array" && { items: structuralOf(schema.items ?? {}) }),
+    ...rulesOf(schema),
   };
+}
+
+/** Without rules at any depth: for what is told, and must be told even where it is not as it should be. */
+export function unruled(schema: StructuralSchema): StructuralSchema {
+  const {
+    "x-kubernetes-validations": _,
+    properties,
+    items,
+    additionalProperties,
+    ...rest
+  } = schema;
+  return {
+    ...rest,
+    ...(properties !== undefined && {
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, member]) => [name, unruled(member)]),
+      ),
+    }),
+    ...(items !== undefined && { items: unruled(items) }),
+    ...(additionalProperties !== undefined && {
+      additionalProperties: unruled(additionalProperties),
+    }),
+  };
+}
+
+/**
+ * Forms are rules too: to a pattern an API server answers with nothing but the pattern. What has rules of
+ * its own is judged by those.
+ */
+function rulesOf(schema: JsonSchema): Pick<StructuralSchema, "x-kubernetes-validations"> {
+  const own = schema["x-kubernetes-validations"];
+  if (own !== undefined) return { "x-kubernetes-validations": own };
+  const [pattern] = [schema, ...(schema.anyOf ?? [])].flatMap((one) => one.pattern ?? []);
+  if (pattern === undefined) return {};
+  const matches = `self.matches(${celText(pattern)})`;
+  const about = schema.description === undefined ? "" : `: ${schema.description}`;
+  const rule = schema.anyOf === undefined ? matches : `type(self) == int || ${matches}`;
+  return { "x-kubernetes-validations": [{ rule, message: `has the wrong form${about}` }] };
 }
 
 function membersOf(schema: JsonSchema): StructuralSchema {
@@ -77,7 +119,6 @@ function membersOf(schema: JsonSchema): StructuralSchema {
 
 const limits = [
   "default",
-  "pattern",
   "format",
   "minimum",
   "maximum",
@@ -85,6 +126,7 @@ const limits = [
   "maxLength",
   "minItems",
   "maxItems",
+  "maxProperties",
 ] as const satisfies readonly (keyof JsonSchema)[];
 
 /** Of a union, the bounds of its branches: each applies to values of its own type only. */

@@ -41,7 +41,9 @@ export function clusterNameOf(cluster: ClusterObject): string {
 export const maxStackNameLength = 100;
 
 /** One stack per Cluster: "<namespace>.<name>", cut and hashed where that is too long for Pulumi. */
-export function stackNameOf(cluster: ClusterObject): string {
+export function stackNameOf(cluster: {
+  readonly metadata: Pick<ClusterObject["metadata"], "namespace" | "name">;
+}): string {
   const full = `${cluster.metadata.namespace}.${cluster.metadata.name}`;
   if (full.length <= maxStackNameLength) return full;
   const hash = digestOf(full, 8);

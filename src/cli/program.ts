@@ -2,6 +2,7 @@ import { Argument, Command } from "commander";
 import { does } from "./execute.js";
 import { exitCodes } from "./exit.js";
 import { packageVersion } from "./version.js";
+import { addApiServerVerbs, addWatchVerb } from "./verbs/api-server.js";
 import { addChangingVerbs, addLookingVerbs } from "./verbs/clusters.js";
 import { addLocalVerbs } from "./verbs/local.js";
 import { addManifestVerbs } from "./verbs/manifests.js";
@@ -34,6 +35,9 @@ export function makeProgram({ silent = false } = {}): Command {
   addSweepVerb(program);
   program.commandsGroup("Look at clusters:");
   addLookingVerbs(program);
+  program.commandsGroup("In an API server:");
+  addApiServerVerbs(program);
+  addWatchVerb(program);
   program.commandsGroup("More:");
   addLocalVerbs(program.command("local").description("play with the simulated cloud"));
   addOwnVerbs(program);

@@ -41,6 +41,8 @@ export interface QueueState {
   readonly failing: number;
   /** Since when the key at the head has been ready. */
   readonly oldestReadyAtMs: number | undefined;
+  /** Since when the key that is worked on longest has been. */
+  readonly oldestWorkAtMs: number | undefined;
   /** When a key was last taken or handed back; at first when the queue was made. */
   readonly lastMoveAtMs: number;
 }
@@ -187,6 +189,7 @@ export class KeyedQueue {
       working: this.working.size,
       failing: this.failures.size,
       oldestReadyAtMs: this.ready.values().next().value,
+      oldestWorkAtMs: this.working.values().next().value,
       lastMoveAtMs: this.lastMoveAtMs,
     };
   }

@@ -6,7 +6,7 @@ import { RecordResource } from "../dynamic/record-resource.js";
 import type { PassProgram } from "../transaction/registration.js";
 import { emptyState } from "../plan/target.js";
 import { emptyCheckpoint } from "./new-stack.js";
-import { projectName } from "./project.js";
+import { projectName, withoutPasswords } from "./project.js";
 import { prunePulumiHistory } from "./pulumi-history.js";
 import { type PulumiResult, runPulumi } from "./pulumi.js";
 import { locksToldOf, type PulumiLock, readPulumiLocks } from "./pulumi-locks.js";
@@ -95,7 +95,8 @@ export class Engine {
     const args = ["stack", "export", "--show-secrets", "--stack", stack];
     const result = await this.run(args);
     if (result.code === 0) return parseExport(result.stdout, stack);
-    const where = this.options.workspace.checkpointFile(stack) ?? this.options.workspace.backendUrl;
+    const { workspace } = this.options;
+    const where = workspace.checkpointFile(stack) ?? withoutPasswords(workspace.backendUrl);
     throw new CapstanError({
       code: "BAD_STATE",
       source: "engine",
@@ -294,9 +295,10 @@ export function engineFailed(what: string, result: PulumiResult): CapstanError {
   });
 }
 
-/** The end of what an engine printed, without its progress lines. */
+/** The end of what an engine printed, without its progress lines and the backend's password. */
 function lastWords({ code, stdout, stderr }: PulumiResult): string {
-  const said = `${stdout}\n${stderr}`.split("\n").map((line) => line.trim());
+  const lines = withoutPasswords(`${stdout}\n${stderr}`).split("\n");
+  const said = lines.map((line) => line.trim());
   const errors = said.filter((line) => /^error: /.test(line)).map((line) => line.slice(7));
   if (errors.length > 0) return [...new Set(errors)].join("; ");
   const last = said.filter((line) => line !== "").slice(-3);

@@ -30,3 +30,10 @@ export function fileBackendRoot(backendUrl: string): string | undefined {
   if (!backendUrl.startsWith("file:///")) return undefined;
   return decodeURIComponent(new URL(backendUrl.replace(/\?.*$/, "")).pathname);
 }
+
+/** A text with URLs in it as people may see it: what stands for a password is left out. Pure. */
+export function withoutPasswords(text: string): string {
+  return text
+    .replace(/(:\/\/[^\s/?#@:]*:)[^\s/?#@]*@/g, "$1***@")
+    .replace(/([?&]password=)[^\s&"]*/g, "$1***");
+}

@@ -69,11 +69,7 @@ export class KubeSource implements ClusterSource {
    * Shows a cluster as it is, and nothing that is shown already. Throws API_SERVER; what was not written
    * is decided anew the next time.
    */
-  async show(
-    key: ClusterKey,
-    view: ClusterView,
-    provider: InfrastructureProvider,
-  ): Promise<void> {
+  async show(key: ClusterKey, view: ClusterView, provider: InfrastructureProvider): Promise<void> {
     for (let round = 0; round < mostRounds; round += 1) {
       const writes = this.missing(key, view, provider);
       if (writes.length === 0) return;

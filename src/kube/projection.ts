@@ -69,9 +69,7 @@ export function claimOf({ cluster, members }: LiveCluster): ApiWrite[] {
 }
 
 function held(on: LiveObject, finalizer: string): ApiWrite[] {
-  if (isDeleting(on)) return [];
-  const finalizers = withOne(on.metadata.finalizers, finalizer, true);
-  return patched(on, { metadata: { ...on.metadata, finalizers } });
+  return patched(on, { metadata: { ...on.metadata, finalizers: withFinalizer(on, finalizer) } });
 }
 
 class Projection {
@@ -111,7 +109,7 @@ class Projection {
     const clusterUid = this.input.view.clusterUid;
     const wanted = {
       ...metadata,
-      finalizers: withOne(metadata.finalizers, clusterFinalizer, !isDeleting(cluster)),
+      finalizers: withFinalizer(cluster, clusterFinalizer),
       annotations: {
         ...metadata.annotations,
         ...(clusterUid !== undefined && { [clusterUidAnnotation]: clusterUid }),
@@ -179,13 +177,17 @@ class Projection {
     const deployment = this.deploymentOf(name);
     if (deployment === undefined) return live === undefined ? [] : this.writtenSet(live);
     const above = this.byName.get(`MachineDeployment/${deployment}`);
-    if (above === undefined || isDeleting(above)) return live === undefined ? [] : this.shownSet(live);
+    if (above === undefined || isDeleting(above))
+      return live === undefined ? [] : this.shownSet(live);
     const derived = this.derivedSet(name, above, live);
     if (live === undefined) return [{ kind: "create", object: derived }];
     if (isDeleting(live) || controllerOf(live)?.uid !== above.metadata.uid) return [];
     const { metadata, spec } = derived;
     const labels = { ...live.metadata.labels, ...(metadata["labels"] as JsonObject) };
-    const annotations = { ...live.metadata.annotations, ...(metadata["annotations"] as JsonObject) };
+    const annotations = {
+      ...live.metadata.annotations,
+      ...(metadata["annotations"] as JsonObject),
+    };
     return [
       ...patched(live, {
         metadata: { ...live.metadata, labels, annotations },
@@ -221,7 +223,10 @@ class Projection {
     );
     const marks =
       name === this.currentSet(metadata.name)
-        ? revisionOf(live?.metadata ?? {}, old.map((set) => set.metadata))
+        ? revisionOf(
+            live?.metadata ?? {},
+            old.map((set) => set.metadata),
+          )
         : undefined;
     return {
       apiVersion,
@@ -285,20 +290,23 @@ class Projection {
     const { name, owner } = view.machine;
     const live = this.byName.get(`Machine/${name}`);
     if (live === undefined) {
-      const above = owner === undefined ? undefined : this.byName.get(`MachineSet/${owner.machineSet}`);
+      const above =
+        owner === undefined ? undefined : this.byName.get(`MachineSet/${owner.machineSet}`);
       // Its set is made first; what a user wrote and took away is nobody's to make again.
       if (above === undefined || isDeleting(above) || !view.isWanted) return [];
       return [{ kind: "create", object: this.derivedMachine(view, above) }];
     }
     const { metadata, spec = {} } = live;
     const isDerived = controllerOf(live) !== undefined;
-    const wantedSpec = isDerived ? view.machine.spec : { ...spec, versions: versionsIn(spec, view) };
+    const wantedSpec = isDerived
+      ? view.machine.spec
+      : { ...spec, versions: versionsIn(spec, view) };
     const providerID = view.seen?.status["providerId"] ?? spec["providerID"];
     return [
       ...patched(live, {
         metadata: {
           ...metadata,
-          finalizers: withOne(metadata.finalizers, machineFinalizer, !isDeleting(live)),
+          finalizers: withFinalizer(live, machineFinalizer),
           ...(!isDerived && { ownerReferences: this.ownedByCluster(live) }),
         },
         spec: { ...wantedSpec, ...(providerID !== undefined && { providerID }) } as JsonObject,
@@ -344,12 +352,13 @@ class Projection {
     if (this.input.machines.some(({ machine }) => machine.name === name)) return [];
     const writes: ApiWrite[] = [];
     if (isDeleting(live)) return this.released(live);
-    if (controllerOf(live) !== undefined) writes.push(...this.released(live), { kind: "delete", on: live });
+    if (controllerOf(live) !== undefined)
+      writes.push(...this.released(live), { kind: "delete", on: live });
     return writes;
   }
 
   private released(live: LiveObject): ApiWrite[] {
-    const finalizers = withOne(live.metadata.finalizers, machineFinalizer, false);
+    const finalizers = live.metadata.finalizers?.filter((one) => one !== machineFinalizer);
     return patched(live, { metadata: { ...live.metadata, finalizers } });
   }
 
@@ -386,14 +395,11 @@ function versionsIn(spec: JsonObject, { machine }: MachineView): JsonObject {
   return { ...machine.spec.versions, ...(isJsonObject(written) && written) } as JsonObject;
 }
 
-function withOne(
-  list: readonly string[] | undefined,
-  item: string,
-  isWanted: boolean,
-): readonly string[] | undefined {
-  const has = list?.includes(item) === true;
-  if (has === isWanted) return list;
-  return isWanted ? [...(list ?? []), item] : list?.filter((one) => one !== item);
+/** Its finalizers and ours; an API server takes no new ones for what is being deleted. */
+function withFinalizer(on: LiveObject, finalizer: string): readonly string[] | undefined {
+  const { finalizers = [] } = on.metadata;
+  if (isDeleting(on) || finalizers.includes(finalizer)) return on.metadata.finalizers;
+  return [...finalizers, finalizer];
 }
 
 /** The write that brings metadata and spec to what is wanted, bound to what was read. */

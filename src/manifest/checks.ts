@@ -9,6 +9,7 @@ import {
 } from "../api/drift-policy.js";
 import type { MemberPath, Violation } from "../api/diagnostic-codes.js";
 import { requirementHolds } from "../api/label-selector.js";
+import { ruleWords } from "../api/rules.js";
 import type { LabelSelector } from "../api/schema.js";
 import type { AnyObject, ClusterObject, Desired, WrittenMachineSpec } from "../api/types.js";
 import {
@@ -38,8 +39,8 @@ export function checkCluster({ spec }: ClusterObject): Violation[] {
   );
   return ranges.flatMap(({ text, path, range }, index): Violation[] => {
     if (range === undefined) {
-      const hint = "an address and a prefix length, e.g. 10.96.0.0/12";
-      return [{ code: "BAD_FORMAT", path, summary: `"${text}" is no address range`, hint }];
+      const { summary, hint } = ruleWords.badRange;
+      return [{ code: "BAD_FORMAT", path, summary: `"${text}" ${summary}`, hint }];
     }
     const earlier = ranges.slice(0, index).find((one) => overlap(one.range, range));
     if (earlier === undefined) return [];
@@ -48,7 +49,7 @@ export function checkCluster({ spec }: ClusterObject): Violation[] {
         code: "CIDR_OVERLAP",
         path,
         summary: `${text} overlaps ${earlier.text} (${earlier.path.slice(2, 3).join("")})`,
-        hint: "Services and Pods need ranges of their own",
+        hint: ruleWords.overlap.hint,
       },
     ];
   });
@@ -58,14 +59,7 @@ export function checkCluster({ spec }: ClusterObject): Violation[] {
 export function checkMachineSpec({ spec, path }: PlacedSpec): Violation[] {
   const master = spec.roles?.includes("Master");
   if (spec.roles !== undefined && spec.versions?.controlPlane !== undefined && master === false) {
-    return [
-      {
-        code: "ROLE_MISMATCH",
-        path: [...path, "roles"],
-        summary: "lacks Master although versions.controlPlane is set",
-        hint: "add Master to roles, or take versions.controlPlane away",
-      },
-    ];
+    return [{ code: "ROLE_MISMATCH", path: [...path, "roles"], ...ruleWords.noMaster }];
   }
   return [];
 }
@@ -82,8 +76,7 @@ export function checkProviderSpec(
     {
       code: "PROVIDER_SPEC",
       path: both ? [...path, "valueFrom"] : path,
-      summary: both ? "both value and valueFrom are set" : "neither value nor valueFrom is set",
-      hint: "the provider's object stands in value, or valueFrom names a MachineClass",
+      ...(both ? ruleWords.bothProviderSpecs : ruleWords.noProviderSpec),
     },
   ];
 }
@@ -101,7 +94,7 @@ export function checkProgressDeadline({
     {
       code: "NOT_ALLOWED",
       path: ["spec", "progressDeadlineSeconds"],
-      summary: `${progressDeadlineSeconds} is over before any machine has been ready for minReadySeconds (${minReadySeconds})`,
+      summary: `${progressDeadlineSeconds} ${ruleWords.deadline.summary} (${minReadySeconds})`,
       hint: `more than ${minReadySeconds}, or 0 for no limit`,
     },
   ];
@@ -115,15 +108,14 @@ export function checkSelector(
   const { matchLabels = {}, matchExpressions = [] } = selector;
   const path = ["spec", "selector"];
   if (Object.keys(matchLabels).length === 0 && matchExpressions.length === 0) {
-    const hint = "name labels that the template carries";
-    return [{ code: "SELECTOR", path, summary: "is empty and would match nothing", hint }];
+    return [{ code: "SELECTOR", path, ...ruleWords.emptySelector }];
   }
   const byLabel = Object.entries(matchLabels)
     .filter(([label, wanted]) => labels[label] !== wanted)
     .map(([label, wanted]): Violation => ({
       code: "SELECTOR",
       path: [...path, "matchLabels", label],
-      summary: "does not match the template's labels",
+      summary: ruleWords.mismatch.summary,
       hint: `add ${label}: ${wanted} to spec.template.metadata.labels`,
     }));
   const byExpression = matchExpressions.flatMap((requirement, index): Violation[] => {
@@ -132,7 +124,7 @@ export function checkSelector(
       {
         code: "SELECTOR",
         path: [...path, "matchExpressions", index],
-        summary: "does not match the template's labels",
+        summary: ruleWords.mismatch.summary,
         hint: `spec.template.metadata.labels must satisfy ${requirement.key} ${requirement.operator} ${(requirement.values ?? []).join(", ")}`.trim(),
       },
     ];
@@ -238,7 +230,7 @@ export function checkSkew({ spec, path }: PlacedSpec, oldest: string | undefined
       path: [...path, "versions", "kubelet"],
       summary: skew.summary,
       detail: skew.rule,
-      hint: skew.kind === "newer" ? "raise the control plane first" : "raise the kubelet first",
+      hint: (skew.kind === "newer" ? ruleWords.kubeletNewer : ruleWords.kubeletTooOld).hint,
     },
   ];
 }

@@ -1,5 +1,7 @@
 import type { MemberPath, Violation } from "../api/diagnostic-codes.js";
+import { fixedFields } from "../api/fixed-fields.js";
 import { isJsonObject, sameJson } from "../api/json.js";
+import { ruleWords } from "../api/rules.js";
 import type { AnyObject, ClusterMember, Desired, WrittenMachineSpec } from "../api/types.js";
 import type { Target } from "./target.js";
 
@@ -8,20 +10,6 @@ export interface ObjectViolation {
   readonly object: ClusterMember;
   readonly violation: Violation;
 }
-
-/** Fields of each kind that cannot change while the object lives, and what to do instead. */
-const fixedFields: Record<ClusterMember["kind"], readonly { path: MemberPath; hint: string }[]> = {
-  Cluster: [
-    { path: ["spec", "clusterNetwork"], hint: "make a new Cluster with the other networks" },
-    {
-      path: ["spec", "providerSpec", "value", "apiVersion"],
-      hint: "make a new Cluster on the other provider",
-    },
-  ],
-  Machine: [],
-  MachineSet: [{ path: ["spec", "selector"], hint: "make a new MachineSet" }],
-  MachineDeployment: [{ path: ["spec", "selector"], hint: "make a new MachineDeployment" }],
-};
 
 /** What differs from the recorded objects although it cannot. Every one at once. Pure. */
 export function checkImmutable(desired: Desired, recorded: Target | undefined): ObjectViolation[] {
@@ -62,7 +50,7 @@ function roleChange(object: ClusterMember, before: AnyObject): Violation[] {
       code: "IMMUTABLE",
       path: [...spec.path, spec.spec.versions === undefined ? "roles" : "versions"],
       summary: `cannot become a ${role} while the ${object.kind} lives`,
-      hint: "make a new one under another name, then delete this one",
+      hint: ruleWords.newRole.hint,
     },
   ];
 }

@@ -19,9 +19,10 @@ function rootOf(definition: CustomResourceDefinition | undefined): StructuralSch
 /** What a structural schema may hold. Source: Kubernetes, CustomResourceDefinition validation. */
 const allowedKeywords = new Set(
   ["type", "description", "properties", "required", "additionalProperties", "items", "enum"]
-    .concat(["default", "nullable", "format", "pattern", "minimum", "maximum", "minLength"])
+    .concat(["default", "nullable", "format", "minimum", "maximum", "minLength"])
     .concat(["maxLength", "minItems", "maxItems"])
-    .concat(["x-kubernetes-preserve-unknown-fields", "x-kubernetes-int-or-string"]),
+    .concat(["maxProperties", "x-kubernetes-preserve-unknown-fields"])
+    .concat(["x-kubernetes-int-or-string", "x-kubernetes-validations"]),
 );
 const ajv = new Ajv({ strict: false, formats: { "date-time": true } });
 
@@ -47,8 +48,9 @@ function faultsOf(schema: StructuralSchema, path: string): string[] {
   for (const name of schema.required ?? []) {
     if (schema.properties?.[name] === undefined) fault(`required ${name} is no property`);
   }
-  if (schema.pattern !== undefined && /\(\?[=!<]|\\[1-9]/.test(schema.pattern)) {
-    fault("a pattern that RE2 does not know");
+  for (const { rule, message } of schema["x-kubernetes-validations"] ?? []) {
+    if (/\(\?[=!<]|\\[1-9]/.test(rule)) fault("a pattern that RE2 does not know");
+    if (message === "" || message.includes("\n")) fault("a message that is not one line");
   }
   if (schema.default !== undefined && !ajv.compile(plain(schema))(schema.default)) {
     fault("a default that does not fit");
@@ -87,7 +89,8 @@ describe("CustomResourceDefinitions", () => {
       assert.match(metadata.annotations["api-approved.kubernetes.io"] ?? "", /^unapproved, ./);
       const [version] = spec.versions;
       assert.deepEqual([version.name, version.served, version.storage], ["v1alpha1", true, true]);
-      assert.deepEqual(rootOf(definition).properties?.["metadata"], { type: "object" });
+      const { type, properties, ...rest } = rootOf(definition).properties?.["metadata"] ?? {};
+      assert.deepEqual([type, Object.keys(properties ?? {}), rest], ["object", ["name"], {}]);
     });
     it(`${kind}: every field has words`, () => {
       const silent: string[] = [];
@@ -225,7 +228,13 @@ describe("structuralOf", () => {
           { type: "string", pattern: "^\\d+%$" },
         ],
       },
-      want: { "x-kubernetes-int-or-string": true, minimum: 0, pattern: "^\\d+%$" },
+      want: {
+        "x-kubernetes-int-or-string": true,
+        minimum: 0,
+        "x-kubernetes-validations": [
+          { rule: 'type(self) == int || self.matches("^\\\\d+%$")', message: "has the wrong form" },
+        ],
+      },
     },
     {
       name: "a text or nothing",

@@ -32,7 +32,7 @@ export const repository = fileURLToPath(new URL("../../../", import.meta.url));
 /** Where stacks are kept, if not in the state folder. */
 export interface StateBackend {
   readonly url: string;
-  /** What commands need in their environment to reach it. */
+  /** What commands need in their environment to reach it and to decrypt what it holds. */
   readonly env: Readonly<Record<string, string>>;
   /** Another one that holds what this one holds. */
   copy(): StateBackend;
@@ -42,6 +42,8 @@ export interface SandboxOptions {
   /** The folder of the command line that is run, built; the repository unless given. */
   readonly installation?: string;
   readonly backend?: StateBackend;
+  /** More of the environment of commands. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A cluster to be written, an example by name, or a folder of manifests. */
@@ -104,12 +106,12 @@ export class Sandbox {
 
   /** Starts the command line and does not wait. */
   start(...args: string[]): Command {
-    const { installation = repository, backend } = this.options;
+    const { installation = repository, backend, env } = this.options;
     const cli = join(installation, "dist", "src", "cli", "main.js");
     const where = ["--state", this.state, ...(backend ? ["--backend", backend.url] : [])];
     return this.launch(process.execPath, [cli, ...where, ...args], {
       cwd: this.folder,
-      env: { ...cleanEnv(), ...this.backendEnv() },
+      env: { ...cleanEnv(), ...this.backendEnv(), ...env },
     });
   }
 
@@ -150,8 +152,8 @@ export class Sandbox {
       PATH: path.filter((part) => part !== undefined).join(delimiter),
       PULUMI_BACKEND_URL: `${pathToFileURL(join(this.state, "pulumi")).href}?metadata=skip`,
       PULUMI_HOME: join(this.state, "pulumi-home"),
-      ...this.backendEnv(),
       PULUMI_CONFIG_PASSPHRASE_FILE: join(this.state, "passphrase"),
+      ...this.backendEnv(),
       PULUMI_SKIP_UPDATE_CHECK: "1",
       CAPSTAN_STATE: this.state,
     };

@@ -14,6 +14,12 @@ for pid in $pids; do kill -KILL "$pid"; done 2>/dev/null
 [ -z "$pids" ] || sleep 1
 rm -rf "$1"`;
 
+/** The account that a server runs under, if not the test's own. */
+export interface RunAs {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
 /**
  * Real servers that a test starts, kills and starts again, in a folder of their own. However the
  * test's process ends, they end with it.
@@ -37,11 +43,11 @@ export class Servers {
   }
 
   /** Starts a program under its file's name. Its output goes to a log that `assertRuns` shows. */
-  start(name: string, program: string, args: readonly string[], env = process.env): void {
+  start(name: string, program: string, args: readonly string[], as: RunAs = {}): void {
     const log = openSync(this.logFile(name), "a");
     // A group of its own: Ctrl-C is for the tests, which then end it.
     const child = spawn(program, args, {
-      ...{ cwd: this.folder, env, detached: true },
+      ...{ ...as, cwd: this.folder, detached: true },
       stdio: ["ignore", log, log],
     });
     closeSync(log);

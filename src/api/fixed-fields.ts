@@ -1,0 +1,49 @@
+import type { CelRule } from "./cel.js";
+import type { MemberPath } from "./diagnostic-codes.js";
+import { type JsonSchema, jsonSchemaOf } from "./json-schema.js";
+import { type Kind, schemas } from "./schema.js";
+
+/** A field that cannot change while its object lives, and what to do instead. */
+export interface FixedField {
+  readonly path: readonly string[];
+  readonly hint: string;
+}
+
+export const fixedFields: Readonly<Record<Kind, readonly FixedField[]>> = {
+  Cluster: [
+    { path: ["spec", "clusterNetwork"], hint: "make a new Cluster with the other networks" },
+    {
+      path: ["spec", "providerSpec", "value", "apiVersion"],
+      hint: "make a new Cluster on the other provider",
+    },
+  ],
+  Machine: [],
+  MachineSet: [{ path: ["spec", "selector"], hint: "make a new MachineSet" }],
+  MachineDeployment: [{ path: ["spec", "selector"], hint: "make a new MachineDeployment" }],
+  MachineClass: [],
+};
+
+/** The same for an API server, as rules at the root of the kind's schema. Pure. */
+export function fixedFieldRules(kind: Kind): CelRule[] {
+  return fixedFields[kind].map(({ path, hint }) => {
+    const field = path.join(".");
+    const unset = optionalPrefixes(jsonSchemaOf(schemas[kind]), path).flatMap((prefix) =>
+      ["self", "oldSelf"].map((object) => `!has(${object}.${prefix})`),
+    );
+    return {
+      rule: [...unset, `self.${field} == oldSelf.${field}`].join(" || "),
+      message: `cannot change while the ${kind} lives; ${hint}`,
+      fieldPath: `.${field}`,
+    };
+  });
+}
+
+/** Every part of the path that an object may leave out, from the root: "spec.providerSpec.value". */
+function optionalPrefixes(root: JsonSchema, path: MemberPath): string[] {
+  let schema: JsonSchema | undefined = root;
+  return path.flatMap((part, depth) => {
+    const isOptional = schema?.required?.includes(String(part)) !== true;
+    schema = schema?.properties?.[part];
+    return isOptional ? [path.slice(0, depth + 1).join(".")] : [];
+  });
+}

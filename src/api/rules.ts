@@ -1,0 +1,167 @@
+import { type CelRule, oneLine, type RuleWords } from "./cel.js";
+
+/** The words of rules that the CLI (src/manifest/checks.ts) and an API server both know. */
+export const ruleWords = {
+  bothProviderSpecs: {
+    summary: "both value and valueFrom are set",
+    hint: "the provider's object stands in value, or valueFrom names a MachineClass",
+  },
+  noProviderSpec: {
+    summary: "neither value nor valueFrom is set",
+    hint: "the provider's object stands in value, or valueFrom names a MachineClass",
+  },
+  noMaster: {
+    summary: "lacks Master although versions.controlPlane is set",
+    hint: "add Master to roles, or take versions.controlPlane away",
+  },
+  emptySelector: {
+    summary: "is empty and would match nothing",
+    hint: "name labels that the template carries",
+  },
+  badRange: {
+    summary: "is no address range",
+    hint: "an address and a prefix length, e.g. 10.96.0.0/12",
+  },
+  overlap: {
+    summary: "overlaps another range of the cluster",
+    hint: "Services and Pods need ranges of their own",
+  },
+  mismatch: {
+    summary: "does not match the template's labels",
+    hint: "spec.template.metadata.labels must satisfy it",
+  },
+  newRole: {
+    summary: "a Machine cannot change between worker and control-plane member",
+    hint: "make a new one under another name, then delete this one",
+  },
+  deadline: {
+    summary: "is over before any machine has been ready for minReadySeconds",
+    hint: "more than minReadySeconds, or 0 for no limit",
+  },
+  kubeletNewer: {
+    summary: "is newer than the control plane",
+    hint: "raise the control plane first",
+  },
+  kubeletTooOld: {
+    summary: "is too old for the control plane",
+    hint: "raise the kubelet first",
+  },
+} as const satisfies Readonly<Record<string, RuleWords>>;
+
+/** What a schema's options carry to the CRD; ajv and TypeBox pass over it. */
+export interface RuleOptions {
+  readonly "x-kubernetes-validations": readonly CelRule[];
+}
+
+/** Options of a schema to which these rules apply, where an API server checks it. */
+export function checkedBy(...rules: readonly CelRule[]): RuleOptions {
+  return { "x-kubernetes-validations": rules };
+}
+
+function ruleOf(rule: string, words: RuleWords, fieldPath?: string): CelRule {
+  return { rule, message: oneLine(words), ...(fieldPath !== undefined && { fieldPath }) };
+}
+
+export const providerSpecRules = checkedBy(
+  ruleOf("!has(self.value) || !has(self.valueFrom)", ruleWords.bothProviderSpecs, ".valueFrom"),
+  ruleOf("has(self.value) || has(self.valueFrom)", ruleWords.noProviderSpec),
+);
+
+const runsControlPlane = (spec: string) =>
+  `(has(${spec}.versions) && has(${spec}.versions.controlPlane) || has(${spec}.roles) && 'Master' in ${spec}.roles)`;
+
+/** As src/plan/immutable.ts: a manifest that says nothing of the role leaves it as it is. */
+export const machineSpecRules = checkedBy(
+  ruleOf(
+    "!has(self.roles) || !has(self.versions) || !has(self.versions.controlPlane) || 'Master' in self.roles",
+    ruleWords.noMaster,
+    ".roles",
+  ),
+  ruleOf(
+    `!has(self.roles) && !has(self.versions) || ${runsControlPlane("self")} == ${runsControlPlane("oldSelf")}`,
+    ruleWords.newRole,
+  ),
+);
+
+/** A semantic version as [major, minor] in CEL; the leading v may be left out. */
+const partOf = (version: string, part: number) =>
+  `int(self.${version}.replace('v', '').split('.')[${part}])`;
+const areVersions = "[self.kubelet, self.controlPlane].all(v, v.matches('^v?[0-9]+[.][0-9]+[.]'))";
+
+/** As src/api/versions.ts, between a kubelet and the control plane of the same machine. */
+export const versionsRules = checkedBy(
+  ruleOf(
+    `!has(self.controlPlane) || !${areVersions} || ${partOf("kubelet", 1)} <= ${partOf("controlPlane", 1)}`,
+    ruleWords.kubeletNewer,
+    ".kubelet",
+  ),
+  ruleOf(
+    `!has(self.controlPlane) || !${areVersions} || ${partOf("controlPlane", 1)} - ${partOf("kubelet", 1)} <= (${partOf("controlPlane", 1)} >= 28 ? 3 : 2)`,
+    ruleWords.kubeletTooOld,
+    ".kubelet",
+  ),
+);
+
+export const selectorRules = checkedBy(
+  ruleOf(
+    "has(self.matchLabels) && self.matchLabels.size() > 0 || has(self.matchExpressions) && self.matchExpressions.size() > 0",
+    ruleWords.emptySelector,
+  ),
+);
+
+const wantedLabels = "self.selector.matchLabels";
+const templateLabels = "self.template.metadata.labels";
+const hasLabels = "has(self.template.metadata) && has(self.template.metadata.labels)";
+const carries = (key: string) =>
+  `(${hasLabels} && ${key} in ${templateLabels} && ${templateLabels}[${key}] == ${wantedLabels}[${key}])`;
+const hasKey = `(${hasLabels} && r.key in ${templateLabels})`;
+const isAmongValues = `has(r.values) && ${templateLabels}[r.key] in r.values`;
+
+/** As `checkSelector`: a set must own the Machines that it makes. */
+const selectorMatchRules: readonly CelRule[] = [
+  ruleOf(
+    `!has(${wantedLabels}) || ${wantedLabels}.all(k, ${carries("k")})`,
+    ruleWords.mismatch,
+    ".selector.matchLabels",
+  ),
+  ruleOf(
+    `!has(self.selector.matchExpressions) || self.selector.matchExpressions.all(r, ` +
+      `r.operator == 'In' ? ${hasKey} && ${isAmongValues} : ` +
+      `r.operator == 'NotIn' ? !${hasKey} || !(${isAmongValues}) : ` +
+      `r.operator == 'Exists' ? ${hasKey} : !${hasKey})`,
+    ruleWords.mismatch,
+    ".selector.matchExpressions",
+  ),
+];
+
+export const setRules = checkedBy(...selectorMatchRules);
+
+export const deploymentRules = checkedBy(
+  ...selectorMatchRules,
+  ruleOf(
+    "self.progressDeadlineSeconds == 0 || self.progressDeadlineSeconds > self.minReadySeconds",
+    ruleWords.deadline,
+    ".progressDeadlineSeconds",
+  ),
+);
+
+export const rangeRules = checkedBy(ruleOf("isCIDR(self)", ruleWords.badRange));
+
+const overlaps = (left: string, right: string) =>
+  `isCIDR(${left}) && isCIDR(${right}) && (cidr(${left}).containsCIDR(${right}) || cidr(${right}).containsCIDR(${left}))`;
+
+/** As `checkCluster`: no address may mean two things. */
+export const networkRules = checkedBy(
+  ruleOf(
+    `!self.pods.cidrBlocks.exists(p, self.services.cidrBlocks.exists(s, ${overlaps("p", "s")}))`,
+    ruleWords.overlap,
+    ".pods.cidrBlocks",
+  ),
+  ...["services", "pods"].map((network) =>
+    ruleOf(
+      `self.${network}.cidrBlocks.all(a, self.${network}.cidrBlocks.exists_one(b, isCIDR(a) && isCIDR(b) && (${overlaps("a", "b")})) || !isCIDR(a))`,
+      ruleWords.overlap,
+      `.${network}.cidrBlocks`,
+    ),
+  ),
+);

@@ -1,0 +1,49 @@
+import type { Command } from "commander";
+import type { InstallCommandOptions } from "../commands/install.js";
+import { does } from "../execute.js";
+import type { WatchOptions } from "../commands/watch.js";
+import { wholeNumber, withDeadline, withExamples, withFiles, withTimeout } from "./options.js";
+
+/** The verbs that talk to an API server. */
+export function addApiServerVerbs(program: Command): void {
+  const install = withConnection(program.command("install"))
+    .description("make the kinds known to an API server, and wait until it serves them")
+    .option("--dry-run", "let the API server say what would change")
+    .option("--force", "replace definitions of a newer release, and fields that others manage");
+  withExamples(install, [
+    ["capstan install", "into the current context; again at any time"],
+    ["capstan install --context prod --dry-run", "what would change there"],
+  ]);
+  does<InstallCommandOptions>(install, async ({ options, context }) => {
+    const { installCommand } = await import("../commands/install.js");
+    return installCommand(options, context);
+  });
+}
+
+/** capstan watch: the loop. */
+export function addWatchVerb(program: Command): void {
+  const watch = withDeadline(withTimeout(withConnection(withFiles(program.command("watch")))))
+    .description("keep clusters as their objects want them, for ever")
+    .option("--period <seconds>", "between two looks for drift", wholeNumber, 30)
+    .option("--engines <count>", "engines at the same time", wholeNumber, 2)
+    .option("--concurrency <count>", "clusters at the same time", wholeNumber, 500)
+    .option("--lease-namespace <name>", "where replicas agree on who leads", "default");
+  withExamples(watch, [
+    ["capstan watch", "the objects in the current context's API server"],
+    ["capstan watch -f clusters --period 30", "the manifests in a folder"],
+  ]);
+  does<WatchOptions>(watch, async ({ options, context }) => {
+    const { watchCommand } = await import("../commands/watch.js");
+    return watchCommand(options, context);
+  });
+}
+
+/** --kubeconfig and --context, which every verb that talks to an API server has. */
+export function withConnection(command: Command): Command {
+  return command
+    .option(
+      "--kubeconfig <file>",
+      "how to reach the API server (default: KUBECONFIG, ~/.kube/config, or the pod's account)",
+    )
+    .option("--context <name>", "a context of the kubeconfig (default: its current one)");
+}

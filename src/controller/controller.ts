@@ -1,0 +1,96 @@
+import type { ClusterSource } from "../kube/cluster-source.js";
+import type { CallContext, InfrastructureProvider } from "../provider/port.js";
+import { patrol } from "./patrol.js";
+import type { KeyedQueue } from "./queue.js";
+import { Reconciler, type ReconcilerOptions } from "./reconciler.js";
+import { SharedListing } from "./shared-listing.js";
+
+export interface ControllerOptions extends Omit<ReconcilerOptions, "providers" | "stop"> {
+  readonly providers: readonly InfrastructureProvider[];
+  readonly queue: KeyedQueue;
+  /** Clusters worked on at the same time: mostly they wait for hosts. */
+  readonly concurrency: number;
+  /** Milliseconds between two looks for drift. */
+  readonly periodMs: number;
+  readonly random: () => number;
+  readonly onListingFailure: (provider: string, error: unknown) => void;
+}
+
+/** Changes come in bursts: what is asked for is read once they have settled. */
+const burstMs = 200;
+
+/** The watch loop over every cluster of one source, while it leads. */
+export class Controller {
+  private readonly reconciler: Reconciler;
+  private readonly listings: readonly SharedListing[];
+  private readonly changed = new Set<string>();
+  private readonly stopping = new AbortController();
+
+  constructor(private readonly options: ControllerOptions) {
+    const { clock } = options;
+    const stop = this.stopping.signal;
+    const context: CallContext = { clock, signal: stop, assertEngineAlive: () => {} };
+    this.listings = options.providers.map((provider) => new SharedListing(provider, context));
+    const providers = this.listings.map(({ provider }) => provider);
+    this.reconciler = new Reconciler({ ...options, providers, stop });
+  }
+
+  /**
+   * Works until the signal; then begins nothing more, and resolves when what was under way has come to a
+   * place from which it goes on later.
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    const { queue, source, concurrency, clock, periodMs, random } = this.options;
+    const stop = () => this.stopping.abort(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    for (const key of source.keys()) queue.add(key);
+    await Promise.all([
+      queue.work(concurrency, signal, (key) => this.reconciler.reconcile(key)),
+      ...this.listings.map((listing) =>
+        patrol(
+          {
+            ...{ listing, clock, periodMs, random },
+            remembered: () => this.reconciler.remembered(),
+            onChange: (key) => queue.add(key),
+            onFailure: (error) => this.options.onListingFailure(listing.provider.name, error),
+          },
+          signal,
+        ),
+      ),
+    ]);
+  }
+
+  /** Something about a cluster's objects is new to its source. */
+  onChange(key: string): void {
+    if (this.changed.size === 0) void this.readSoon();
+    this.changed.add(key);
+  }
+
+  private async readSoon(): Promise<void> {
+    try {
+      await this.options.clock.sleep(burstMs, this.stopping.signal);
+    } catch {
+      return;
+    }
+    const keys = [...this.changed];
+    this.changed.clear();
+    for (const key of keys) this.read(key);
+  }
+
+  private read(key: string): void {
+    const { source, queue } = this.options;
+    const memory = this.reconciler.memoryOf(key);
+    if (source.intentOf(key).digest !== memory.digest) {
+      this.reconciler.supersede(key);
+      queue.addChanged(key);
+      return;
+    }
+    const { view } = memory;
+    if (memory.running !== undefined || view === undefined) return;
+    const provider = this.listings.find(
+      (one) => one.provider.name === view.records.transaction?.target.provider,
+    )?.provider;
+    // Somebody else has written over what is shown.
+    if (provider !== undefined && !source.isShown(key, view, provider)) queue.add(key);
+  }
+}

@@ -1,0 +1,61 @@
+import { isCapstanError } from "../api/error.js";
+import type { ClusterView } from "../kube/cluster-view.js";
+import type { Clock } from "../provider/port.js";
+
+/** Between two pictures of one cluster: people read no faster, and API servers have others to serve. */
+const gapMs = 500;
+
+/**
+ * Shows a cluster while work on it goes on: the newest picture counts, and nobody waits for its showing.
+ * An API server that does not answer holds no work up; the last picture is shown by who asks for it.
+ */
+export class Display {
+  private newest: ClusterView | undefined;
+  private showing: Promise<void> | undefined;
+  private failure: unknown;
+
+  constructor(
+    private readonly show: (view: ClusterView) => Promise<void>,
+    private readonly clock: Clock,
+  ) {}
+
+  offer(view: ClusterView): void {
+    this.newest = view;
+    this.showing ??= this.work();
+  }
+
+  /** Shows the newest picture. Throws what showing it failed with. */
+  async settle(view: ClusterView): Promise<void> {
+    this.newest = undefined;
+    await this.showing;
+    await this.show(view);
+  }
+
+  /** Shows nothing more from now on; resolves when what is being shown is. */
+  async quiet(): Promise<void> {
+    this.newest = undefined;
+    await this.showing;
+  }
+
+  /** The last failure of showing, which has stopped nothing; forgotten when told. */
+  takeFailure(): unknown {
+    const { failure } = this;
+    this.failure = undefined;
+    return failure;
+  }
+
+  private async work(): Promise<void> {
+    while (this.newest !== undefined) {
+      const view = this.newest;
+      this.newest = undefined;
+      try {
+        await this.show(view);
+      } catch (error) {
+        if (!isCapstanError(error)) throw error;
+        this.failure = error;
+      }
+      await this.clock.sleep(gapMs);
+    }
+    this.showing = undefined;
+  }
+}

@@ -1,0 +1,59 @@
+import type { Clock } from "../provider/port.js";
+import type { Memory } from "./memory.js";
+import { appearanceOf, type SharedListing } from "./shared-listing.js";
+
+export interface PatrolOptions {
+  readonly listing: SharedListing;
+  readonly clock: Clock;
+  /** Milliseconds between two looks, give or take a tenth. */
+  readonly periodMs: number;
+  /** From 0 to below 1, as Math.random. */
+  readonly random: () => number;
+  readonly remembered: () => ReadonlyMap<string, Memory>;
+  /** A cluster looks otherwise than it did when nothing was left to do. */
+  readonly onChange: (key: string) => void;
+  /** A listing failed: nothing is known, so nothing has changed. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/**
+ * Looks for drift: one listing of everything, held against how each settled cluster looked when nothing
+ * was left to do. Until the signal; never throws for what a cloud answers.
+ */
+export async function patrol(options: PatrolOptions, signal: AbortSignal): Promise<void> {
+  const { clock, periodMs, random } = options;
+  while (!signal.aborted) {
+    try {
+      await clock.sleep(periodMs * (0.9 + 0.2 * random()), signal);
+    } catch {
+      return;
+    }
+    await inspect(options).catch((error: unknown) => {
+      if (!signal.aborted) options.onFailure(error);
+    });
+  }
+}
+
+async function inspect({ listing, remembered, onChange }: PatrolOptions): Promise<void> {
+  const { name } = listing.provider;
+  const settled = [...remembered()].filter(
+    ([, memory]) =>
+      memory.settled !== undefined && memory.view?.records.transaction?.target.provider === name,
+  );
+  if (settled.length === 0) return;
+  if (!listing.canShare) {
+    for (const [key] of settled) onChange(key);
+    return;
+  }
+  const before = new Map(settled.map(([key, memory]) => [key, memory.settled]));
+  const { byCluster } = await listing.fresh();
+  for (const [key, memory] of settled) {
+    // Work that went on meanwhile has looked for itself.
+    if (memory.settled === undefined || memory.settled !== before.get(key)) continue;
+    const clusterUid = memory.view?.clusterUid;
+    const own = (byCluster.get(key) ?? []).filter(
+      ({ who }) => clusterUid === undefined || who.clusterUid === clusterUid,
+    );
+    if (appearanceOf(own) !== memory.settled.appearance) onChange(key);
+  }
+}

@@ -1,0 +1,56 @@
+import type { RunEvent } from "../engine/run.js";
+import type { ClusterView, Doing } from "../kube/cluster-view.js";
+import { wavesOf } from "../plan/admission/waves.js";
+import type { Plan } from "../plan/plan.js";
+import type { ClusterPhase } from "../api/status.js";
+
+/** What a plan is about to do, before its first wave. Pure. */
+export function doingAtFirst(plan: Plan): Doing {
+  const { number, direction, startedAtMs, deadlineAtMs } = plan.transaction;
+  const [first] = wavesOf(plan);
+  return {
+    ...{ phase: "Beginning", transaction: number, direction, wave: 0, waves: wavesOf(plan).length },
+    keys: first?.keys ?? [],
+    reason: first?.reason ?? "only what is recorded changes",
+    ...{ startedAtMs, deadlineAtMs },
+  };
+}
+
+/** What is done after something happened. Pure. */
+export function doingAfter(event: RunEvent, before: Doing): Doing {
+  switch (event.kind) {
+    case "pass":
+      return {
+        ...before,
+        ...{ phase: "Changing", wave: event.number, keys: event.keys, reason: event.reason },
+        waves: Math.max(before.waves, event.number),
+      };
+    case "waiting":
+      return { ...before, phase: "Waiting", keys: event.keys, reason: event.reason };
+    case "ready":
+      return { ...before, keys: before.keys.filter((key) => key !== event.key) };
+    case "proving": {
+      const reason = `what is ready has to stay so for ${event.minReadyMs / 1000} s (minReadySeconds)`;
+      return { ...before, phase: "Waiting", reason };
+    }
+    case "recovering":
+      return { ...before, phase: "Recovering", reason: event.reason };
+    case "rollingBack":
+      return { ...doingAtFirst(event.plan), phase: "RollingBack", reason: event.reason };
+    case "committed":
+      return { ...before, phase: "Committing", keys: [], reason: "what is superseded is deleted" };
+    case "resource":
+      return before;
+  }
+}
+
+/** The word for a cluster that a plan changes. Pure. */
+export function phaseDuring(
+  doing: Doing,
+  view: Pick<ClusterView, "records">,
+  isDrift: boolean,
+): ClusterPhase {
+  if (doing.direction === "back") return "RollingBack";
+  if (view.records.revision === undefined) return "Provisioning";
+  return isDrift ? "Correcting" : "Updating";
+}

@@ -1,0 +1,26 @@
+import type { CapstanError } from "../api/error.js";
+import type { Trouble } from "../kube/cluster-view.js";
+
+/**
+ * What only a person can mend, in Cluster API's words; undefined for what may heal by itself. Pure.
+ * Source: reference/cluster-api.md 1.1.
+ */
+export function troubleOf(error: CapstanError): Trouble | undefined {
+  const { message, hint } = error;
+  const told = hint === undefined ? message : `${message}; ${hint}`;
+  switch (error.code) {
+    case "INVALID_INPUT":
+    case "NOT_OWNER":
+      return { reason: "InvalidConfiguration", message: told };
+    case "UNSUPPORTED_CHANGE":
+    case "NOT_REVERSIBLE":
+      return { reason: "UnsupportedChange", message: told };
+    case "AMBIGUOUS_OWNER":
+      return { reason: "CreateError", message: told };
+    case "BAD_STATE":
+    case "SCHEMA_NEWER":
+      return { reason: "UpdateError", message: told };
+    default:
+      return undefined;
+  }
+}

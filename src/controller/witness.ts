@@ -1,0 +1,27 @@
+import type { CapstanError } from "../api/error.js";
+import type { JudgedDrift } from "../drift/judge.js";
+import type { ApplyResult } from "../engine/apply.js";
+import type { RunEvent } from "../engine/run.js";
+import type { Plan } from "../plan/plan.js";
+
+/** What happens to clusters, for logs, Events and metrics. */
+export type Happening =
+  | { readonly kind: "planned"; readonly plan: Plan }
+  | { readonly kind: "run"; readonly event: RunEvent; readonly plan: Plan }
+  | {
+      readonly kind: "ended";
+      readonly result: ApplyResult;
+      readonly plan: Plan;
+      readonly tookMs: number;
+    }
+  /** Its objects have changed meanwhile, or the process ends: planned anew by whoever comes next. */
+  | { readonly kind: "broken off"; readonly plan: Plan; readonly reason: string }
+  | { readonly kind: "drift"; readonly drift: JudgedDrift }
+  | { readonly kind: "destroying"; readonly resources: number }
+  | { readonly kind: "destroyed"; readonly deleted: number }
+  | { readonly kind: "refused"; readonly error: CapstanError }
+  | { readonly kind: "failed"; readonly error: CapstanError }
+  | { readonly kind: "paused"; readonly reason: string };
+
+/** Is told; must not throw and must not wait. */
+export type Witness = (key: string, happening: Happening) => void;

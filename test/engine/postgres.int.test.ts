@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type ClusterWish, demoStack } from "../scenario/manifests.js";
+import { Sandbox } from "../scenario/sandbox.js";
+import { Postgres } from "../support/postgres.js";
+import { scratchFolder } from "../support/scratch.js";
+
+const pair: ClusterWish = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
+const three: ClusterWish = { machines: { ...pair.machines, "worker-1": {} } };
+
+describe("two machines on one PostgreSQL", function () {
+  this.timeout(120_000);
+  const scratch = scratchFolder();
+  let postgres: Postgres;
+  let here: Sandbox;
+  let there: Sandbox;
+
+  /** What each machine has of its own: manifests and a state folder. They share all the rest. */
+  const machine = (passphraseFile: string, url = postgres.url): Promise<Sandbox> => {
+    const env = { ...postgres.env, PULUMI_CONFIG_PASSPHRASE_FILE: passphraseFile };
+    const backend = { url, env, copy: () => backend };
+    return Sandbox.make(pair, { backend });
+  };
+
+  const passphraseFile = (name: string): string => {
+    const file = join(scratch.path, name);
+    writeFileSync(file, `${name}, a passphrase for tests\n`);
+    return file;
+  };
+
+  /** One cloud for both, as a cloud is. */
+  const shareCloud = (other: Sandbox): void => {
+    mkdirSync(other.state);
+    symlinkSync(here.cloudFile, other.cloudFile);
+  };
+
+  beforeEach(async () => {
+    postgres = await Postgres.start();
+    const file = passphraseFile("shared");
+    here = await machine(file);
+    there = await machine(file);
+    shareCloud(there);
+  });
+  afterEach(async () => {
+    await Promise.all([here.close(), there.close()]);
+    await postgres.stop();
+  });
+
+  it("work on one stack in turns", async () => {
+    await here.up();
+    const { stdout } = await there.capstan(0, "status", demoStack);
+    assert.match(stdout, /revision 1[^]*worker-0 +ready/);
+    await there.plan(0);
+    there.write(three);
+    await there.plan(2);
+    await there.up();
+    await here.plan(2);
+    here.write(three);
+    await here.plan(0);
+    const after = here.ledgerEnd();
+    await here.up();
+    assert.deepEqual(here.mutations(after), []);
+    await here.assertSound(demoStack);
+    await there.capstan(0, "destroy", "--yes", demoStack);
+    assert.deepEqual(here.alive(), []);
+    await here.plan(2);
+  });
+
+  it("keep out of each other's passes, and go on after each other's death", async () => {
+    await here.up();
+    here.write(three);
+    there.write(three);
+    const hanging = await here.startHanging({
+      ...{ call: "create", mode: "hangAfter", name: "worker-1" },
+    });
+    const before = here.ledgerEnd();
+    const { stderr } = await there.up(5);
+    assert.match(stderr, /it is locked by .* a Pulumi engine, since /);
+    assert.deepEqual(here.mutations(before), []);
+    await there.plan(2);
+    await hanging.killTree();
+    await there.up();
+    await there.assertSound(demoStack);
+    assert.equal(here.hostOf("worker-1").state, "running");
+    await here.plan(0);
+  });
+
+  it("need the same passphrase, and say so without the password", async () => {
+    await here.up();
+    const stranger = await machine(passphraseFile("another"), postgres.urlWithPassword);
+    try {
+      shareCloud(stranger);
+      const before = here.ledgerEnd();
+      for (const args of [["status"], ["up", "--yes", "-f", stranger.manifests]]) {
+        const { stdout, stderr } = await stranger.capstan(1, ...args);
+        assert.match(stderr, /cannot read the state .* in postgres:\/\/owner:\*\*\*@127/);
+        assert.match(stderr, /incorrect passphrase/);
+        assert.ok(!`${stdout}${stderr}`.includes(postgres.password));
+      }
+      assert.deepEqual(here.mutations(before), []);
+    } finally {
+      await stranger.close();
+    }
+  });
+
+  it("say what is wrong with the server, without the password", async () => {
+    await postgres.stop();
+    const stranger = await machine(passphraseFile("shared"), postgres.urlWithPassword);
+    try {
+      const { stdout, stderr } = await stranger.plan(1);
+      assert.match(stderr, /postgres:\/\/owner:\*\*\*@127.*connection refused/);
+      assert.ok(!`${stdout}${stderr}`.includes(postgres.password));
+    } finally {
+      await stranger.close();
+    }
+  });
+});

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { findPostgres } from "#postgres";
+import { until } from "../scenario/until.js";
+import { freePorts } from "./free-ports.js";
+import { type RunAs, Servers } from "./servers.js";
+
+/** A real PostgreSQL on loopback, in a folder of its own, with a password made for it. */
+export class Postgres {
+  private constructor(
+    private readonly servers: Servers,
+    readonly password: string,
+    private readonly port: number,
+  ) {}
+
+  /** A running one with the empty database `postgres`; takes about two seconds. */
+  static async start(): Promise<Postgres> {
+    const binDir = findPostgres(process.env);
+    assert.ok(binDir !== undefined, "no PostgreSQL: run npm test, or install postgresql");
+    const [port = 0] = await freePorts(1);
+    const servers = new Servers("postgres");
+    try {
+      const postgres = new Postgres(servers, randomBytes(16).toString("hex"), port);
+      await postgres.startIn(binDir);
+      return postgres;
+    } catch (error) {
+      await servers.endAll();
+      throw error;
+    }
+  }
+
+  /** Its URL as Pulumi's backend takes it, without the password, which is in the file of `env`. */
+  get url(): string {
+    return `postgres://owner@${this.address}?sslmode=disable`;
+  }
+
+  /** The same with the password in it. */
+  get urlWithPassword(): string {
+    return this.url.replace("@", `:${this.password}@`);
+  }
+
+  /** What programs need in their environment to be let in by `url`. */
+  get env(): { readonly PGPASSFILE: string } {
+    return { PGPASSFILE: join(this.servers.folder, "pgpass") };
+  }
+
+  /** Ends it and removes its data. */
+  stop(): Promise<void> {
+    return this.servers.endAll();
+  }
+
+  private get address(): string {
+    return `127.0.0.1:${this.port}/postgres`;
+  }
+
+  private async startIn(binDir: string): Promise<void> {
+    const { folder } = this.servers;
+    const entry = `127.0.0.1:${this.port}:postgres:owner:${this.password}\n`;
+    writeFileSync(this.env.PGPASSFILE, entry, { mode: 0o600 });
+    const as = unprivileged();
+    const data = join(folder, "data");
+    const password = join(folder, "password");
+    writeFileSync(password, this.password, { mode: 0o600 });
+    mkdirSync(data, { mode: 0o700 });
+    if (as.uid !== undefined && as.gid !== undefined) {
+      chmodSync(folder, 0o711);
+      for (const path of [data, password]) chownSync(path, as.uid, as.gid);
+    }
+    execFileSync(
+      join(binDir, "initdb"),
+      [
+        ...["-D", data, "-U", "owner", `--pwfile=${password}`, "--no-sync"],
+        ...["--auth=scram-sha-256", "--encoding=UTF8", "--no-locale"],
+      ],
+      { ...as, cwd: data, stdio: "pipe" },
+    );
+    // Nothing but loopback, no socket in a folder that others share, no care for power failures.
+    const settings = ["listen_addresses=127.0.0.1", `port=${this.port}`, "fsync=off"];
+    const args = [...settings, "unix_socket_directories="].flatMap((one) => ["-c", one]);
+    this.servers.start("postgres", join(binDir, "postgres"), ["-D", data, ...args], as);
+    await until("PostgreSQL takes connections", () => {
+      this.servers.pidOf("postgres");
+      return this.servers.lastLines("postgres").includes("ready to accept connections");
+    });
+  }
+}
+
+/** PostgreSQL refuses to run as root: there it takes an account that may do nothing else. */
+function unprivileged(): RunAs {
+  if (process.getuid?.() !== 0) return {};
+  const idOf = (option: string) =>
+    Number(execFileSync("id", [option, "postgres"], { encoding: "utf8" }).trim());
+  return { uid: idOf("-u"), gid: idOf("-g") };
+}
