@@ -1,6 +1,6 @@
 import { CapstanError } from "../api/error.js";
 import { clusterNameOf, type Desired, stackNameOf } from "../api/types.js";
-import { clearLens, type Lens } from "../drift/lens.js";
+import { clearLens, type Lens, withTolerated } from "../drift/lens.js";
 import type { Tolerance } from "../drift/tolerance.js";
 import { BadInput } from "../manifest/bad-input.js";
 import type { Manifests } from "../manifest/desired.js";
@@ -79,9 +79,7 @@ export async function survey(input: SurveyInput): Promise<Survey> {
       stagesBefore: input.stagesBefore ?? 0,
     });
   const lens = input.tolerance?.(seen, state, planFor) ?? clearLens;
-  const plan = planFor(lens.see(seen, state));
-  const { tolerated } = lens;
-  return { plan: tolerated.length === 0 ? plan : { ...plan, tolerated }, seen, lens };
+  return { plan: withTolerated(planFor(lens.see(seen, state)), lens), seen, lens };
 }
 
 function wishOf({ desired, discarded = [], instead }: SurveyInput): Wish {

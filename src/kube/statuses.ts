@@ -91,7 +91,7 @@ export function machineStatusOf(
     ...(seen?.node !== undefined && {
       nodeRef: { apiVersion: "v1", kind: "Node", name: seen.who.name },
     }),
-    ...("kubelet" in versions && { versions: versions as MachineStatus["versions"] & object }),
+    ...("kubelet" in versions && { versions }),
     ...(typeof address === "string" && { addresses: [{ type: "InternalIP", address }] }),
     ...(operation !== undefined && { lastOperation: operation }),
     ...(seen !== undefined && {

@@ -37,6 +37,7 @@ export function clusterDocument({ plan, waves }: PlannedCluster): ClusterPlanDoc
     stale: [...plan.stale],
     abandoned: plan.abandoned.map(({ id, who }) => ({ id, who })),
     strangers: [...plan.strangers],
+    ...(plan.tolerated !== undefined && { tolerated: [...plan.tolerated] }),
     targetDigest: plan.targetDigest,
     resources: target.nodes
       .filter(({ type }) => type === "resource")

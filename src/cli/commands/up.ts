@@ -1,5 +1,6 @@
 import { isCapstanError } from "../../api/error.js";
 import { stackNameOf } from "../../api/types.js";
+import type { Lens } from "../../drift/lens.js";
 import { type ApplyResult, applyPlan } from "../../engine/apply.js";
 import { noteCluster } from "../../engine/cluster-registry.js";
 import type { Engine } from "../../engine/engine.js";
@@ -108,7 +109,7 @@ async function upCluster(
   const { terminal, json } = context;
   const deadlineMs = options.deadline * 1_000;
   const found = await surveyCluster(cluster, engine, { ...options, deadlineMs }, context);
-  const { plan, state } = found;
+  const { plan, state, lens } = found;
   check?.one(bindingOf(found));
   if (json) context.emit(planLine(plan));
   else if (!terminal.live || plan.empty || options.yes !== true) {
@@ -128,7 +129,8 @@ async function upCluster(
     ...{ clusterUid: plan.transaction.clusterUid, cluster: plan.cluster, stack: plan.stack },
     ...{ provider: provider.name, backend: workspace.backendKey, notedAtMs: context.clock.now() },
   });
-  await carryOut(plan, state, { engine, provider, options, next: upNext(options, plan) }, context);
+  const next = upNext(options, plan);
+  await carryOut(plan, state, { engine, provider, lens, options, next }, context);
   return plan.stage?.later.length ?? 0;
 }
 
@@ -136,6 +138,8 @@ async function upCluster(
 export interface Means {
   readonly engine: Engine;
   readonly provider: InfrastructureProvider;
+  /** Through which the plan was made. */
+  readonly lens: Lens;
   readonly options: Pick<UpOptions, "timeout" | "deadline" | "rollback">;
   readonly next: FollowUp;
 }
@@ -144,7 +148,7 @@ export interface Means {
 export async function carryOut(
   plan: Plan,
   state: StackState,
-  { engine, provider, options, next }: Means,
+  { engine, provider, lens, options, next }: Means,
   context: CommandContext,
 ): Promise<void> {
   const { clock } = context;
@@ -153,7 +157,7 @@ export async function carryOut(
   let result: ApplyResult;
   try {
     result = await applyPlan(plan, state, {
-      ...{ engine, provider, clock, by: context.by },
+      ...{ engine, provider, lens, clock, by: context.by },
       timeoutMs: options.timeout * 1_000,
       deadlineMs: options.deadline * 1_000,
       onFailure: options.rollback ? "rollBack" : "keep",
