@@ -173,7 +173,7 @@ class EventLines implements Progress {
   }
 
   on(event: RunEvent): void {
-    const line = lineOf(event);
+    const line = runEventLine(event);
     if (line === undefined) return;
     const elapsed = ((this.clock.now() - this.begin) / 1000).toFixed(1).padStart(6);
     this.terminal.write(`${elapsed}s  ${line}\n`);
@@ -187,7 +187,8 @@ function provingText({ minReadyMs }: { readonly minReadyMs: number }): string {
   return `and counts after ${minReadyMs / 1000} s of that (minReadySeconds)`;
 }
 
-function lineOf(event: RunEvent): string | undefined {
+/** What happened, on one line; undefined for what is not worth one. Pure. */
+export function runEventLine(event: RunEvent): string | undefined {
   switch (event.kind) {
     case "pass":
       return `wave ${event.number}: ${event.reason}`;

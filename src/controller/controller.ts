@@ -1,4 +1,4 @@
-import type { ClusterSource } from "../kube/cluster-source.js";
+import type { ClusterSource } from "../source/cluster-source.js";
 import type { CallContext, InfrastructureProvider } from "../provider/port.js";
 import { patrol } from "./patrol.js";
 import type { KeyedQueue } from "./queue.js";

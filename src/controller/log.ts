@@ -1,10 +1,10 @@
 import { pino, type DestinationStream, type Logger } from "pino";
 import pc from "picocolors";
 import { isCapstanError, messageOf } from "../api/error.js";
+import type { LogLevel } from "./log-levels.js";
 import { isSecretName, scrubber } from "./secrets.js";
 
-export const logLevels = ["debug", "info", "warn", "error"] as const;
-export type LogLevel = (typeof logLevels)[number];
+export type { LogLevel };
 
 /** What a line may say about where it belongs. Field names are stable; docs/operations.md lists them. */
 export interface LogFields {

@@ -10,8 +10,8 @@ import { settleLastCalls } from "../engine/recover.js";
 import { callContext } from "../engine/session.js";
 import { refuseNonOwner, type StackState } from "../engine/state.js";
 import { type Survey, survey } from "../engine/survey.js";
-import type { ClusterView, Doing } from "../kube/cluster-view.js";
-import type { Intent } from "../kube/intent.js";
+import type { ClusterView, Doing } from "../source/cluster-view.js";
+import type { Intent } from "../source/intent.js";
 import { diagnosticText } from "../manifest/diagnostic.js";
 import type { Plan } from "../plan/plan.js";
 import { cloudResources, emptyState } from "../plan/target.js";
@@ -22,7 +22,7 @@ import { heldAfter, type Memory, newMemory } from "./memory.js";
 import { doingAfter, doingAtFirst, phaseDuring } from "./progress-view.js";
 import type { WorkOutcome } from "./queue.js";
 import { appearanceOf } from "./shared-listing.js";
-import type { ClusterSource } from "../kube/cluster-source.js";
+import type { ClusterSource } from "../source/cluster-source.js";
 import { troubleOf } from "./trouble.js";
 import type { Witness } from "./witness.js";
 
@@ -88,6 +88,7 @@ export class Reconciler {
       switch (intent.kind) {
         case "absent":
           this.memories.delete(key);
+          witness(key, { kind: "forgotten" });
           return done;
         case "invalid":
           throw new CapstanError({
@@ -275,14 +276,11 @@ class Pursuit {
     const found = await this.survey(state, drift);
     const judged = drift.judged();
     memory.drift = judged?.memory ?? memory.drift;
-    if (
-      judged !== undefined &&
-      hasDrift(judged) &&
-      judged.report.fingerprint !== memory.toldDrift
-    ) {
-      witness(key, { kind: "drift", drift: judged });
+    if (judged !== undefined) {
+      const fingerprint = hasDrift(judged) ? judged.report.fingerprint : undefined;
+      if (fingerprint !== memory.toldDrift) witness(key, { kind: "drift", drift: judged });
+      memory.toldDrift = fingerprint;
     }
-    memory.toldDrift = judged?.report.fingerprint;
     if (found.plan.empty) return this.settle(state, found.seen, drift);
     return this.apply(state, found, drift);
   }

@@ -2,7 +2,7 @@ import { digestOf } from "../api/digest.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import { ownAnnotationPrefix } from "../api/update-policy.js";
 import { type NamedObject, readObjects } from "../manifest/desired.js";
-import type { Intent } from "./intent.js";
+import type { Intent } from "../source/intent.js";
 import {
   controllerOf,
   isDeleting,
