@@ -28,14 +28,13 @@ const shownItems = 12;
 /** A Cluster's status. Pure. */
 export function clusterStatusOf(cluster: LiveObject, input: StatusInput): ClusterStatus {
   const { view, provider, machines } = input;
-  const { records, doing, drift, trouble, message } = view;
+  const { records, doing, drift } = view;
   const infrastructure = seenInfrastructure(view);
   const endpoints = provider.apiEndpoints?.(infrastructure) ?? [];
   const wanted = machines.filter(({ isWanted }) => isWanted);
   const ready = wanted.filter(({ isReady }) => isReady).length;
   return {
-    phase: view.phase,
-    ...(message !== undefined && { message }),
+    ...wordsIn(view),
     ...generation(input.generationOf(cluster)),
     revision: records.revision?.number ?? 0,
     ...(doing !== undefined && {
@@ -56,6 +55,18 @@ export function clusterStatusOf(cluster: LiveObject, input: StatusInput): Cluste
       summary: `${ready}/${wanted.length}`,
     },
     ...(endpoints.length > 0 && { apiEndpoints: endpoints }),
+  };
+}
+
+/** What a status says of a cluster in words. Pure. */
+export function wordsIn({
+  phase,
+  message,
+  trouble,
+}: ClusterView): Pick<ClusterStatus, "phase" | "message" | "errorReason" | "errorMessage"> {
+  return {
+    phase,
+    ...(message !== undefined && { message }),
     ...(trouble !== undefined && { errorReason: trouble.reason, errorMessage: trouble.message }),
   };
 }
@@ -91,7 +102,7 @@ export function machineStatusOf(
     ...(seen?.node !== undefined && {
       nodeRef: { apiVersion: "v1", kind: "Node", name: seen.who.name },
     }),
-    ...("kubelet" in versions && { versions: versions as MachineStatus["versions"] & object }),
+    ...("kubelet" in versions && { versions }),
     ...(typeof address === "string" && { addresses: [{ type: "InternalIP", address }] }),
     ...(operation !== undefined && { lastOperation: operation }),
     ...(seen !== undefined && {
@@ -123,7 +134,11 @@ function lastOperationOf(
     return { ...known, state, lastUpdated: timeText(nowMs) };
   }
   const type =
-    phase === "Terminating" ? "Delete" : hostId === undefined ? "Create" : (known?.type ?? "Update");
+    phase === "Terminating"
+      ? "Delete"
+      : hostId === undefined
+        ? "Create"
+        : (known?.type ?? "Update");
   const operation = { type, state: "Processing", description: doing.reason };
   const isSame =
     known?.type === type && known.state === "Processing" && known.description === doing.reason;
@@ -141,7 +156,8 @@ export function machineSetStatusOf(
     replicas: members.length,
     fullyLabeledReplicas: members.length,
     readyReplicas: members.filter(({ isReady }) => isReady).length,
-    availableReplicas: members.filter((one) => isAvailable(one, minReadySeconds, view.nowMs)).length,
+    availableReplicas: members.filter((one) => isAvailable(one, minReadySeconds, view.nowMs))
+      .length,
     ...generation(generationOf(set)),
     labelSelector: selectorText(set),
   };
