@@ -41,7 +41,11 @@ export function doingAfter(event: RunEvent, before: Doing): Doing {
 }
 
 /** The word for a cluster that a plan changes. Pure. */
-export function phaseDuring(doing: Doing, view: Pick<ClusterView, "records">, isDrift: boolean): ClusterPhase {
+export function phaseDuring(
+  doing: Doing,
+  view: Pick<ClusterView, "records">,
+  isDrift: boolean,
+): ClusterPhase {
   if (doing.direction === "back") return "RollingBack";
   if (view.records.revision === undefined) return "Provisioning";
   return isDrift ? "Correcting" : "Updating";
