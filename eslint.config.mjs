@@ -15,7 +15,7 @@ const layers = [
   ["plan", "transaction", "drift"],
   ["report"],
   ["sweep"],
-  ["engine", "dynamic", "workload", "kube", "bootstrap"],
+  ["engine", "dynamic", "workload", "source", "kube", "bootstrap"],
   ["controller", "inline", "cli"],
 ];
 

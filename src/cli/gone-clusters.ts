@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { type Desired, stackNameOf } from "../api/types.js";
 import type { Engine } from "../engine/engine.js";
+import { fileOwner } from "../engine/state.js";
 import type { Workspace } from "../engine/workspace.js";
 import { BadInput } from "../manifest/bad-input.js";
 
@@ -29,7 +30,9 @@ export async function findGoneClusters(
   const gone: GoneCluster[] = [];
   for (const stack of candidates) {
     const { transaction } = await engine.readState(stack);
-    if (transaction !== undefined) gone.push({ stack, cluster: transaction.target.cluster });
+    // One that an API server has taken over is not missing here.
+    if (transaction?.owner !== fileOwner) continue;
+    gone.push({ stack, cluster: transaction.target.cluster });
   }
   return gone;
 }

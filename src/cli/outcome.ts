@@ -18,7 +18,7 @@ export interface FollowUp {
 /** Shows how a run goes: as JSON lines, or in the way that suits the terminal. */
 export function followRun(plan: Plan, context: CommandContext): Progress {
   const { json, terminal, clock, emit } = context;
-  if (json) return { on: (event) => emit(eventDocument(event)), end: () => {} };
+  if (json) return { on: (event) => emit(runEventDocument(event)), end: () => {} };
   let progress = makeProgress(plan, terminal, clock);
   return {
     on: (event) => {
@@ -32,7 +32,8 @@ export function followRun(plan: Plan, context: CommandContext): Progress {
   };
 }
 
-function eventDocument(event: RunEvent) {
+/** What happened, for programs. Pure. */
+export function runEventDocument(event: RunEvent) {
   if (event.kind === "resource") return { type: "event", event: "resource", ...event.event };
   const { kind, ...rest } = event;
   if (event.kind !== "rollingBack") return { type: "event", event: kind, ...rest };

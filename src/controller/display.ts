@@ -1,5 +1,5 @@
 import { isCapstanError } from "../api/error.js";
-import type { ClusterView } from "../kube/cluster-view.js";
+import type { ClusterView } from "../source/cluster-view.js";
 import type { Clock } from "../provider/port.js";
 
 /** Between two pictures of one cluster: people read no faster, and API servers have others to serve. */

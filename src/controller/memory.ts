@@ -1,6 +1,6 @@
 import { type DriftMemory, noMemory } from "../drift/judge.js";
 import type { Dispute } from "./dispute.js";
-import type { ClusterView } from "../kube/cluster-view.js";
+import type { ClusterView } from "../source/cluster-view.js";
 
 /** What was asked for and could not be had, so that it is not tried at once again. */
 export interface Held {

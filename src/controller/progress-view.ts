@@ -1,5 +1,5 @@
 import type { RunEvent } from "../engine/run.js";
-import type { ClusterView, Doing } from "../kube/cluster-view.js";
+import type { ClusterView, Doing } from "../source/cluster-view.js";
 import { wavesOf } from "../plan/admission/waves.js";
 import type { Plan } from "../plan/plan.js";
 import type { ClusterPhase } from "../api/status.js";
@@ -36,6 +36,7 @@ export function doingAfter(event: RunEvent, before: Doing): Doing {
     case "committed":
       return { ...before, phase: "Committing", keys: [], reason: "what is superseded is deleted" };
     case "resource":
+    case "proving":
       return before;
   }
 }

@@ -6,7 +6,7 @@ import { look, type Look } from "../engine/look.js";
 import { callContext } from "../engine/session.js";
 import type { StackState } from "../engine/state.js";
 import { type Survey, survey } from "../engine/survey.js";
-import type { ClusterView, Doing } from "../kube/cluster-view.js";
+import type { ClusterView, Doing } from "../source/cluster-view.js";
 import type { Plan } from "../plan/plan.js";
 import type { InfrastructureProvider, Observed } from "../provider/port.js";
 import { Display } from "./display.js";
@@ -54,14 +54,11 @@ export class Pursuit {
     const found = await this.survey(state, drift);
     const judged = drift.judged();
     memory.drift = judged?.memory ?? memory.drift;
-    if (
-      judged !== undefined &&
-      hasDrift(judged) &&
-      judged.report.fingerprint !== memory.toldDrift
-    ) {
-      witness(key, { kind: "drift", drift: judged });
+    if (judged !== undefined) {
+      const fingerprint = hasDrift(judged) ? judged.report.fingerprint : undefined;
+      if (fingerprint !== memory.toldDrift) witness(key, { kind: "drift", drift: judged });
+      memory.toldDrift = fingerprint;
     }
-    memory.toldDrift = judged?.report.fingerprint;
     if (found.plan.empty) return this.settle(state, found.seen, drift);
     return this.apply(state, found, drift);
   }

@@ -1,6 +1,6 @@
 import type { Engine, StackEngine } from "../engine/engine.js";
-import type { ClusterSource } from "../kube/cluster-source.js";
-import type { Intent } from "../kube/intent.js";
+import type { ClusterSource } from "../source/cluster-source.js";
+import type { Intent } from "../source/intent.js";
 import type { Plan } from "../plan/plan.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
 import type { Witness } from "./witness.js";

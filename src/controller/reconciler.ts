@@ -5,8 +5,8 @@ import { look } from "../engine/look.js";
 import { settleLastCalls } from "../engine/recover.js";
 import { callContext } from "../engine/session.js";
 import { refuseNonOwner, type StackState } from "../engine/state.js";
-import type { ClusterView } from "../kube/cluster-view.js";
-import type { Intent } from "../kube/intent.js";
+import type { ClusterView } from "../source/cluster-view.js";
+import type { Intent } from "../source/intent.js";
 import { diagnosticText } from "../manifest/diagnostic.js";
 import { cloudResources, emptyState } from "../plan/target.js";
 import type { InfrastructureProvider } from "../provider/port.js";
@@ -63,6 +63,7 @@ export class Reconciler {
       switch (intent.kind) {
         case "absent":
           this.memories.delete(key);
+          witness(key, { kind: "forgotten" });
           return done;
         case "invalid":
           throw new CapstanError({

@@ -1,5 +1,5 @@
 import type { CapstanError } from "../api/error.js";
-import type { Trouble } from "../kube/cluster-view.js";
+import type { Trouble } from "../source/cluster-view.js";
 
 /**
  * What only a person can mend, in Cluster API's words; undefined for what may heal by itself. Pure.

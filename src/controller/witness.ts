@@ -21,7 +21,9 @@ export type Happening =
   | { readonly kind: "destroyed"; readonly deleted: number }
   | { readonly kind: "refused"; readonly error: CapstanError }
   | { readonly kind: "failed"; readonly error: CapstanError }
-  | { readonly kind: "paused"; readonly reason: string };
+  | { readonly kind: "paused"; readonly reason: string }
+  /** Nobody speaks of it any more. */
+  | { readonly kind: "forgotten" };
 
 /** Is told; must not throw and must not wait. */
 export type Witness = (key: string, happening: Happening) => void;

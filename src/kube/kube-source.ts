@@ -1,10 +1,10 @@
 import { CapstanError } from "../api/error.js";
-import type { ClusterSource } from "./cluster-source.js";
+import type { ClusterSource } from "../source/cluster-source.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import type { KubeApi, WriteResult } from "./api.js";
-import type { ClusterView } from "./cluster-view.js";
-import type { Intent } from "./intent.js";
+import type { ClusterView } from "../source/cluster-view.js";
+import type { Intent } from "../source/intent.js";
 import { intentOf } from "./live-intent.js";
 import { type ClusterKey, type LiveObject, liveName } from "./live-object.js";
 import type { ObjectCache } from "./object-cache.js";
@@ -12,6 +12,7 @@ import type { ApiWrite } from "./api-write.js";
 import { claimOf } from "./claim.js";
 import { projectionOf } from "./projection.js";
 import { releaseOf } from "./release.js";
+import type { Regarding } from "./events.js";
 import { mapBounded } from "../engine/bounded.js";
 
 export interface SourceOptions {
@@ -56,9 +57,13 @@ export class KubeSource implements ClusterSource {
     return intentOf(live, this.options.providers);
   }
 
-  /** The Cluster, for Events. */
-  clusterObject(key: ClusterKey): LiveObject | undefined {
-    return this.options.cache.clusterOf(key).cluster;
+  /** The Cluster as Events are about it; undefined for one that is gone. */
+  regarding(key: ClusterKey): Regarding | undefined {
+    const { cluster } = this.options.cache.clusterOf(key);
+    if (cluster === undefined) return undefined;
+    const { apiVersion, kind, metadata } = cluster;
+    const { namespace, name, uid } = metadata;
+    return { apiVersion, kind, namespace, name, uid };
   }
 
   async claim(key: ClusterKey): Promise<void> {

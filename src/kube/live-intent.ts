@@ -3,7 +3,7 @@ import type { ProviderSpecs } from "../api/provider-specs.js";
 import { ownAnnotationPrefix } from "../api/update-policy.js";
 import { type NamedObject, readObjects } from "../manifest/desired.js";
 import { revisionAnnotation, revisionHistoryAnnotation } from "../sets/revisions.js";
-import type { Intent } from "./intent.js";
+import type { Intent } from "../source/intent.js";
 import {
   controllerOf,
   isDeleting,

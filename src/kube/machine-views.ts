@@ -4,7 +4,7 @@ import { knownMachines } from "../plan/leaving.js";
 import { machineKey } from "../plan/hosts.js";
 import { cloudResources, type RecordedResource, type TargetMachine } from "../plan/target.js";
 import type { Observed } from "../provider/port.js";
-import type { ClusterView } from "./cluster-view.js";
+import type { ClusterView } from "../source/cluster-view.js";
 
 /** One machine of a view: wanted, or not wanted any more while hosts of it are left. */
 export interface MachineView {

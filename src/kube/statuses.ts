@@ -10,7 +10,7 @@ import { cloudResources } from "../plan/target.js";
 import type { InfrastructureProvider, Observed } from "../provider/port.js";
 import { availabilityOf, deploymentStatusOf } from "../sets/status.js";
 import type { RolloutSet } from "../sets/rollout.js";
-import type { ClusterView } from "./cluster-view.js";
+import type { ClusterView } from "../source/cluster-view.js";
 import type { LiveObject } from "./live-object.js";
 import type { MachineView } from "./machine-views.js";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { ClusterView } from "../../src/kube/cluster-view.js";
+import type { ClusterView } from "../../src/source/cluster-view.js";
 import { KubeSource } from "../../src/kube/kube-source.js";
 import type { LiveObject } from "../../src/kube/live-object.js";
 import { viewOf } from "../support/cluster-views.js";

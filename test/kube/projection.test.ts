@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { emptyState } from "../../src/plan/target.js";
-import type { ClusterView } from "../../src/kube/cluster-view.js";
+import type { ClusterView } from "../../src/source/cluster-view.js";
 import { isForeign, type LiveCluster, type LiveObject } from "../../src/kube/live-object.js";
 import { type ApiWrite, clusterFinalizer, machineFinalizer } from "../../src/kube/api-write.js";
 import { claimOf } from "../../src/kube/claim.js";

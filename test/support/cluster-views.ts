@@ -1,6 +1,6 @@
 import { look } from "../../src/engine/look.js";
 import { callContext } from "../../src/engine/session.js";
-import type { ClusterView } from "../../src/kube/cluster-view.js";
+import type { ClusterView } from "../../src/source/cluster-view.js";
 import { testCluster } from "./manifests.js";
 import type { PretendEngine } from "./pretend-engine.js";
 

@@ -1,7 +1,8 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { InstallCommandOptions } from "../commands/install.js";
+import { logLevels } from "../../controller/log-levels.js";
 import { does } from "../execute.js";
-import type { WatchOptions } from "../commands/watch.js";
+import type { WatchOptions } from "../commands/watch-controller.js";
 import { wholeNumber, withDeadline, withExamples, withFiles, withTimeout } from "./options.js";
 
 /** The verbs that talk to an API server. */
@@ -24,17 +25,27 @@ export function addApiServerVerbs(program: Command): void {
 export function addWatchVerb(program: Command): void {
   const watch = withDeadline(withTimeout(withConnection(withFiles(program.command("watch")))))
     .description("keep clusters as their objects want them, for ever")
+    .option("--prune", "with -f: delete clusters that these manifests no longer hold")
     .option("--period <seconds>", "between two looks for drift", wholeNumber, 30)
     .option("--engines <count>", "engines at the same time", wholeNumber, 2)
     .option("--concurrency <count>", "clusters at the same time", wholeNumber, 500)
-    .option("--lease-namespace <name>", "where replicas agree on who leads", "default");
+    .option("--lease-namespace <name>", "where replicas agree on who leads", "default")
+    .option("--metrics-address <address>", "serve /metrics, /healthz and /readyz there, e.g. :8080")
+    .option("--cluster-metrics", "also series for each cluster")
+    .addOption(
+      new Option("--log-level <level>", "what is worth a line").choices(logLevels).default("info"),
+    );
   withExamples(watch, [
     ["capstan watch", "the objects in the current context's API server"],
     ["capstan watch -f clusters --period 30", "the manifests in a folder"],
   ]);
   does<WatchOptions>(watch, async ({ options, context }) => {
-    const { watchCommand } = await import("../commands/watch.js");
-    return watchCommand(options, context);
+    if (options.file.length > 0) {
+      const { watchFiles } = await import("../commands/watch-files.js");
+      return watchFiles(options, context);
+    }
+    const { watchApiServer } = await import("../commands/watch-api-server.js");
+    return watchApiServer(options, context);
   });
 }
 

@@ -1,0 +1,115 @@
+import { resolve } from "node:path";
+import { CapstanError } from "../../api/error.js";
+import { stackNameOf } from "../../api/types.js";
+import type { Controller } from "../../controller/controller.js";
+import { Engine } from "../../engine/engine.js";
+import { diagnosticText } from "../../manifest/diagnostic.js";
+import { readSources } from "../../manifest/files.js";
+import { followFiles } from "../../source/file-follower.js";
+import { type FileNews, FileSource } from "../../source/file-source.js";
+import { type CommandContext, openWorkspace } from "../context.js";
+import { exitCodes } from "../exit.js";
+import { findGoneClusters } from "../gone-clusters.js";
+import { rememberManifests } from "../stack-settings.js";
+import { tellHappenings, tellLine } from "../watch-lines.js";
+import { makeController, type WatchOptions } from "./watch-controller.js";
+
+/** capstan watch -f: keeps clusters as their manifests want them, until it is stopped. Needs no API server. */
+export async function watchFiles(options: WatchOptions, context: CommandContext): Promise<number> {
+  refuseStandardInput(options.file);
+  const { clock, interruption, providers } = context;
+  const opened = await openWorkspace(options, context);
+  const { workspace } = opened;
+  // Of any process before: what these manifests once held may be in them no more.
+  const known = await findGoneClusters(
+    [],
+    options.file,
+    new Engine({ ...opened, interruption }),
+    workspace,
+  );
+  const source = new FileSource({
+    ...{ providers: providers.all, prune: options.prune === true },
+    read: () => readSources(options.file),
+    known: known.map(({ cluster }) => cluster),
+    remember: (key) => rememberManifests(workspace, stackOf(key), options.file),
+    onChange: (key) => controller.onChange(key),
+    tell: (news) => tellNews(news, context),
+  });
+  const { controller }: { controller: Controller } = makeController(options, context, {
+    ...{ source, opened, witness: tellHappenings(context) },
+  });
+  tellBegin(options.file, context);
+  const periodMs = options.period * 1_000;
+  const ended = new AbortController();
+  const signal = AbortSignal.any([interruption.stop, ended.signal]);
+  await Promise.all([
+    controller.run(signal).finally(() => ended.abort()),
+    followFiles(source, { paths: options.file, clock, periodMs }, signal),
+  ]);
+  return exitCodes.done;
+}
+
+function stackOf(key: string): string {
+  const [namespace = "", name = ""] = key.split("/");
+  return stackNameOf({ metadata: { namespace, name } });
+}
+
+function refuseStandardInput(files: readonly string[]): void {
+  if (!files.includes("-")) return;
+  throw new CapstanError({
+    code: "BAD_USAGE",
+    source: "user",
+    message: "cannot watch standard input: it is read once",
+    hint: "name files, folders or patterns with -f",
+  });
+}
+
+function tellBegin(files: readonly string[], context: CommandContext): void {
+  const paths = files.map((file) => resolve(file));
+  if (context.json) context.emit({ type: "event", event: "watching", files: paths });
+  else tellLine(context, `watching ${paths.join(", ")}`);
+}
+
+function tellNews(news: FileNews, context: CommandContext): void {
+  if (context.json) context.emit(newsDocument(news));
+  else for (const line of newsLines(news)) tellLine(context, line);
+}
+
+/** Pure. */
+function newsLines(news: FileNews): string[] {
+  switch (news.kind) {
+    case "read":
+      return [`read ${news.objects} objects of ${news.clusters} clusters`];
+    case "wrong":
+      return [...news.diagnostics.flatMap(linesOf), "everything stays as it was read before"];
+    case "warnings":
+      return news.diagnostics.flatMap(linesOf);
+    case "unreadable":
+      return [...news.message.split("\n"), "everything stays as it was read before"];
+    case "gone":
+      return [
+        news.isPruned
+          ? `${news.cluster}: is in these manifests no more, and is taken down (--prune)`
+          : `${news.cluster}: is in these manifests no more, and is left alone; --prune takes it down`,
+      ];
+  }
+}
+
+function linesOf(diagnostic: Parameters<typeof diagnosticText>[0]): string[] {
+  return diagnosticText(diagnostic).split("\n");
+}
+
+function newsDocument(news: FileNews) {
+  switch (news.kind) {
+    case "wrong":
+      return { type: "error", code: "INVALID_INPUT", diagnostics: news.diagnostics };
+    case "unreadable":
+      return { type: "error", code: "INVALID_INPUT", message: news.message };
+    case "warnings":
+      return { type: "warning", diagnostics: news.diagnostics };
+    case "read":
+      return { type: "event", event: "read", clusters: news.clusters, objects: news.objects };
+    case "gone":
+      return { type: "event", event: "gone", cluster: news.cluster, pruned: news.isPruned };
+  }
+}

@@ -1,0 +1,129 @@
+import { driftStatusOf } from "../controller/drift-watch.js";
+import type { Happening, Witness } from "../controller/witness.js";
+import type { ApplyResult } from "../engine/apply.js";
+import { planSummary } from "../plan/tree.js";
+import type { CommandContext } from "./context.js";
+import { planLine } from "./commands/plan.js";
+import { runEventDocument, secondsText } from "./outcome.js";
+import { runEventLine } from "./progress.js";
+
+/**
+ * Tells what happens to clusters: a line each, with its time, or a JSON line. What a cluster is refused
+ * for is told once, until something else happens to it: it is looked at again every few minutes.
+ */
+export function tellHappenings(context: CommandContext): Witness {
+  const refused = new Map<string, string>();
+  return (key, happening) => {
+    const isRefusal = happening.kind === "refused";
+    if (isRefusal && refused.get(key) === happening.error.message) return;
+    if (isRefusal) refused.set(key, happening.error.message);
+    else refused.delete(key);
+    if (context.json) {
+      const document = happeningDocument(key, happening);
+      if (document !== undefined) context.emit(document);
+      return;
+    }
+    for (const line of happeningLines(happening, context)) tellLine(context, `${key}: ${line}`);
+  };
+}
+
+/** One line with the time of day. */
+export function tellLine({ terminal, clock }: CommandContext, text: string): void {
+  const time = new Date(clock.now()).toISOString().slice(11, 19);
+  terminal.write(`${time}  ${text}\n`);
+}
+
+/** What happened, for people. Pure but for the words of commands. */
+export function happeningLines(
+  happening: Happening,
+  { suggest }: Pick<CommandContext, "suggest">,
+): string[] {
+  switch (happening.kind) {
+    case "planned":
+      return [planSummary(happening.plan)];
+    case "run":
+      return [runEventLine(happening.event)].filter((line) => line !== undefined);
+    case "ended":
+      return endedText(happening).split("\n");
+    case "broken off":
+      return [`broken off: ${happening.reason}`];
+    case "drift":
+      return (driftStatusOf(happening.drift)?.items ?? []).map((item) => `drift: ${item}`);
+    case "destroying":
+      return [`destroying ${happening.resources} resources`];
+    case "destroyed":
+      return [`destroyed: ${happening.deleted} resources deleted`];
+    case "refused":
+    case "failed": {
+      const { message, hint } = happening.error;
+      const next = hint === undefined ? [] : [`hint: ${suggest(hint)}`];
+      return [...`${happening.kind}: ${message}`.split("\n"), ...next];
+    }
+    case "paused":
+      return [`paused: ${happening.reason}`];
+    case "forgotten":
+      return [];
+  }
+}
+
+function endedText({ result, plan, tookMs }: Extract<Happening, { kind: "ended" }>): string {
+  if (result.kind !== "done") return failedText(result);
+  const { transaction, target } = plan;
+  return `done in ${secondsText(tookMs)}: revision ${transaction.number}, ${target.machines.length} machines run`;
+}
+
+function failedText(result: Exclude<ApplyResult, { kind: "done" }>): string {
+  const { message } = result.failure;
+  if (result.kind === "stopped") return `${result.result}: ${message}`;
+  const where = result.toNothing ? "to nothing" : `as revision ${result.number}`;
+  return `rolled back ${where}: ${message}`;
+}
+
+/** The same for programs; undefined for what is not worth a line. Pure. */
+export function happeningDocument(cluster: string, happening: Happening): object | undefined {
+  switch (happening.kind) {
+    case "planned":
+      return planLine(happening.plan);
+    case "run":
+      return { ...runEventDocument(happening.event), cluster };
+    case "ended":
+      return { type: "result", cluster, ...endedFacts(happening) };
+    case "drift": {
+      const drift = driftStatusOf(happening.drift);
+      return drift === undefined ? undefined : { type: "drift", cluster, ...drift };
+    }
+    case "refused":
+    case "failed": {
+      const { code, message, source, hint, retryable } = happening.error;
+      return { type: "error", cluster, code, message, source, hint, retryable };
+    }
+    case "broken off":
+    case "paused":
+      return { type: "event", event: happening.kind, cluster, reason: happening.reason };
+    case "forgotten":
+      return undefined;
+    case "destroying":
+    case "destroyed": {
+      const { kind, ...counts } = happening;
+      return { type: "event", event: kind, cluster, ...counts };
+    }
+  }
+}
+
+function endedFacts({ result, plan, tookMs }: Extract<Happening, { kind: "ended" }>) {
+  switch (result.kind) {
+    case "done": {
+      const { passes } = result;
+      return { changed: true, revision: plan.transaction.number, passes, tookMs };
+    }
+    case "rolledBack": {
+      const { number, toNothing, inventory, failure } = result;
+      const what = { outcome: result.kind, number, toNothing, inventory };
+      return { changed: false, ...what, message: failure.message, tookMs };
+    }
+    case "stopped": {
+      const { result: outcome, failure } = result;
+      return { changed: outcome !== "untouched", outcome, message: failure.message, tookMs };
+    }
+  }
+}

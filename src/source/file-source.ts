@@ -1,0 +1,166 @@
+import { digestOf } from "../api/digest.js";
+import { isCapstanError } from "../api/error.js";
+import type { ProviderSpecs } from "../api/provider-specs.js";
+import { clusterNameOf } from "../api/types.js";
+import { fileOwner } from "../engine/state.js";
+import { type Manifests, readDesired } from "../manifest/desired.js";
+import type { Diagnostic } from "../manifest/diagnostic.js";
+import type { SourceText } from "../manifest/parse.js";
+import type { ClusterSource } from "./cluster-source.js";
+import type { Intent } from "./intent.js";
+
+/** What people should know about the manifests. Each is told once, until something else is true. */
+export type FileNews =
+  /** Everything is kept as it was read before. */
+  | { readonly kind: "wrong"; readonly diagnostics: readonly Diagnostic[] }
+  /** What is not known is not gone: everything is kept as it was read before. */
+  | { readonly kind: "unreadable"; readonly message: string }
+  | { readonly kind: "warnings"; readonly diagnostics: readonly Diagnostic[] }
+  /** Read as a whole, without an error. */
+  | { readonly kind: "read"; readonly clusters: number; readonly objects: number }
+  | { readonly kind: "gone"; readonly cluster: string; readonly isPruned: boolean };
+
+export interface FileSourceOptions {
+  /** Every text as it is now. Throws INVALID_INPUT when one of them cannot be read. */
+  readonly read: () => readonly SourceText[];
+  readonly providers: readonly ProviderSpecs[];
+  /** Clusters that are in the manifests no more are taken down. */
+  readonly prune: boolean;
+  /** "<namespace>/<name>" of clusters that an earlier process made from the same manifests. */
+  readonly known: readonly string[];
+  /** Notes that a cluster is made from these manifests, for processes to come. */
+  readonly remember: (key: string) => void;
+  readonly onChange: (key: string) => void;
+  readonly tell: (news: FileNews) => void;
+}
+
+/** Of one look at the manifests. */
+export type Refreshed =
+  /** They are as they were. */
+  | "same"
+  /** They have changed, and may be in the middle of being written: to be read again in a moment. */
+  | "unsettled"
+  /** They have changed, and what they say counts from now on. */
+  | "accepted"
+  | "unreadable";
+
+const gone: Intent = { kind: "absent", digest: "absent" };
+const pruned: Intent = { kind: "remove", digest: "remove" };
+
+/**
+ * Clusters as manifests in files. A change counts once two reads in a row have shown the same, since a
+ * text that is half written may well be right and ask for less. What is wrong or cannot be read changes
+ * nothing: what was read last as a whole stays wanted.
+ */
+export class FileSource implements ClusterSource {
+  readonly owner = fileOwner;
+  private readonly intents = new Map<string, Intent>();
+  /** Clusters that are ours, in the manifests or not any more. */
+  private readonly ours: Set<string>;
+  private readonly toldGone = new Set<string>();
+  private accepted: string | undefined;
+  private candidate: string | undefined;
+  private toldUnreadable: string | undefined;
+
+  constructor(private readonly options: FileSourceOptions) {
+    this.ours = new Set(options.known);
+  }
+
+  /** Looks at the manifests. Never throws for what they hold. */
+  refresh(): Refreshed {
+    const texts = this.read();
+    if (texts === undefined) return "unreadable";
+    const digest = digestOf(texts, 32);
+    if (digest === this.accepted) {
+      this.candidate = undefined;
+      return "same";
+    }
+    if (digest !== this.candidate) {
+      this.candidate = digest;
+      return "unsettled";
+    }
+    this.accepted = digest;
+    this.candidate = undefined;
+    this.accept(readDesired(texts, this.options.providers));
+    return "accepted";
+  }
+
+  keys(): string[] {
+    return [...this.intents.keys()];
+  }
+
+  intentOf(key: string): Intent {
+    return this.intents.get(key) ?? gone;
+  }
+
+  async claim(key: string): Promise<void> {
+    this.ours.add(key);
+    this.options.remember(key);
+  }
+
+  /** Whoever looks at files sees what is asked for; how it is, `capstan status` tells. */
+  async show(): Promise<void> {}
+
+  isShown(): boolean {
+    return true;
+  }
+
+  async release(key: string): Promise<void> {
+    this.ours.delete(key);
+    this.toldGone.delete(key);
+    this.intents.delete(key);
+  }
+
+  private read(): readonly SourceText[] | undefined {
+    const { tell } = this.options;
+    try {
+      const texts = this.options.read();
+      // Who was told that they cannot be read is told when they can.
+      if (this.toldUnreadable !== undefined) this.accepted = undefined;
+      this.toldUnreadable = undefined;
+      return texts;
+    } catch (error) {
+      if (!isCapstanError(error)) throw error;
+      const { message } = error;
+      this.candidate = undefined;
+      if (message !== this.toldUnreadable) tell({ kind: "unreadable", message });
+      this.toldUnreadable = message;
+      return undefined;
+    }
+  }
+
+  private accept({ clusters, diagnostics, objects, positionOf }: Manifests): void {
+    const { tell, onChange } = this.options;
+    if (diagnostics.some(({ severity }) => severity === "error")) {
+      tell({ kind: "wrong", diagnostics });
+      return;
+    }
+    if (diagnostics.length > 0) tell({ kind: "warnings", diagnostics });
+    tell({ kind: "read", clusters: clusters.length, objects });
+    const wanted = new Map(
+      clusters.map((desired): [string, Intent] => [
+        clusterNameOf(desired.cluster),
+        {
+          ...{ kind: "want", desired, positionOf, discarded: [] },
+          digest: digestOf(desired, 16),
+        },
+      ]),
+    );
+    for (const key of wanted.keys()) this.toldGone.delete(key);
+    const missing = [...new Set([...this.ours, ...this.intents.keys()])].filter(
+      (key) => !wanted.has(key),
+    );
+    this.intents.clear();
+    for (const [key, intent] of wanted) this.intents.set(key, intent);
+    for (const key of missing) this.miss(key);
+    for (const key of [...wanted.keys(), ...missing]) onChange(key);
+  }
+
+  private miss(cluster: string): void {
+    const { prune, tell } = this.options;
+    if (prune) this.intents.set(cluster, pruned);
+    if (this.toldGone.has(cluster)) return;
+    this.toldGone.add(cluster);
+    tell({ kind: "gone", cluster, isPruned: prune });
+  }
+}
