@@ -120,7 +120,7 @@ export class PretendApiServer {
         return written(this.change(known, merged));
       }
       case "status": {
-        const status = merge((known.status ?? {}), write.patch["status"] as Body);
+        const status = merge(known.status ?? {}, write.patch["status"] as Body);
         return written(this.change(known, { ...known, status: status as JsonObject }));
       }
       case "delete": {
