@@ -130,11 +130,13 @@ export async function planRecorded(
   options: PlanningOptions & {
     readonly direction: "forward" | "back";
     readonly failure?: string;
+    readonly handOverTo?: string;
   },
 ): Promise<Plan> {
   const { transaction } = state;
   if (transaction === undefined) throw new Error("a stack without a transaction has no past");
-  const { provider, clock, stop, by, deadlineMs, direction, failure, lens = clearLens } = options;
+  const { provider, clock, stop, by, deadlineMs, direction, lens = clearLens } = options;
+  const { failure, handOverTo } = options;
   const scope = { cluster: target.cluster, clusterUid: transaction.clusterUid };
   const seen = await look(provider, callContext(clock, stop), scope, state);
   return makePlan({
@@ -142,6 +144,7 @@ export async function planRecorded(
     ...{ newClusterUid: transaction.clusterUid, owner: transaction.owner },
     ...{ nowMs: clock.now(), by, deadlineMs, direction },
     ...(failure !== undefined && { failure }),
+    ...(handOverTo !== undefined && { handOverTo }),
   });
 }
 

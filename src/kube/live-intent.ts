@@ -1,7 +1,7 @@
 import { digestOf } from "../api/digest.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import { ownAnnotationPrefix } from "../api/update-policy.js";
-import { type NamedObject, readObjects } from "../manifest/desired.js";
+import { type Manifests, type NamedObject, readObjects } from "../manifest/desired.js";
 import type { Intent } from "../source/intent.js";
 import { controllerOf, isDeleting, type LiveCluster, type LiveObject, liveName } from "./live-object.js";
 
@@ -19,17 +19,14 @@ const foreignAnnotations = /^(kubectl\.kubernetes\.io|deployment\.kubernetes\.io
  * being deleted, are no wishes; a derived Machine that is being deleted is one to be replaced. Pure.
  */
 export function intentOf(live: LiveCluster, providers: readonly ProviderSpecs[]): Intent {
-  const { cluster, members, classes } = live;
+  const { cluster, members } = live;
   if (cluster === undefined) return { kind: "absent", digest: "absent" };
-  const written = members.filter(
-    (member) => controllerOf(member) === undefined && !isDeleting(member),
-  );
   const discarded = members
     .filter((member) => member.kind === "Machine" && isDeleting(member))
     .filter((member) => controllerOf(member) !== undefined)
     .map(({ metadata }) => metadata.name)
     .sort();
-  const wishes = [cluster, ...written.sort(byName), ...[...classes].sort(byName)].map(wishOf);
+  const wishes = wishesIn(cluster, live);
   if (isDeleting(cluster)) return { kind: "remove", digest: "remove" };
   const paused = cluster.metadata.annotations?.[pausedAnnotation];
   if (paused !== undefined) return { kind: "paused", reason: paused, digest: `paused ${paused}` };
@@ -45,6 +42,28 @@ export function intentOf(live: LiveCluster, providers: readonly ProviderSpecs[])
     digest: digestOf([desired, discarded], 16),
     ...(clusterUid !== undefined && { clusterUid }),
   };
+}
+
+/** What a cluster's objects ask for, paused or not; undefined without a Cluster. Pure. */
+export function wishOfPaused(
+  { cluster, ...rest }: LiveCluster,
+  providers: readonly ProviderSpecs[],
+): Manifests | undefined {
+  if (cluster === undefined) return undefined;
+  const { [pausedAnnotation]: _paused, ...annotations } = cluster.metadata.annotations ?? {};
+  const unpaused = { ...cluster, metadata: { ...cluster.metadata, annotations } };
+  return readObjects(wishesIn(unpaused, rest), providers);
+}
+
+/** The Cluster, what users wrote of it, and the classes that it may name. */
+function wishesIn(
+  cluster: LiveObject,
+  { members, classes }: Pick<LiveCluster, "members" | "classes">,
+): NamedObject[] {
+  const written = members.filter(
+    (member) => controllerOf(member) === undefined && !isDeleting(member),
+  );
+  return [cluster, ...written.sort(byName), ...[...classes].sort(byName)].map(wishOf);
 }
 
 /** The object as its user wrote it, as far as anybody can tell. */

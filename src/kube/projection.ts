@@ -392,7 +392,7 @@ function withFinalizer(on: LiveObject, finalizer: string): readonly string[] | u
 }
 
 /** The write that brings metadata and spec to what is wanted, bound to what was read. */
-function patched(
+export function patched(
   on: LiveObject,
   wanted: { readonly metadata?: object; readonly spec?: object },
 ): ApiWrite[] {

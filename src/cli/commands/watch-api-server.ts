@@ -4,6 +4,7 @@ import { isCapstanError, messageOf } from "../../api/error.js";
 import { connect, serverOf } from "../../kube/connection.js";
 import { KubeApi } from "../../kube/api.js";
 import { KubeSource } from "../../kube/kube-source.js";
+import { controllerLease } from "../../kube/leader-sight.js";
 import { Leadership } from "../../kube/lease.js";
 import { leaseClock } from "../../kube/lease-clock.js";
 import { defaultLeaseTiming } from "../../kube/lease-steps.js";
@@ -14,8 +15,6 @@ import type { Witness } from "../../controller/witness.js";
 import { type CommandContext, openWorkspace } from "../context.js";
 import { exitCodes } from "../exit.js";
 import { makeController, type WatchOptions } from "./watch-controller.js";
-
-const leaseName = "capstan-controller";
 
 /** capstan watch: keeps the clusters of an API server as their objects want them, until it is stopped. */
 export async function watchApiServer(
@@ -39,7 +38,7 @@ export async function watchApiServer(
     const source = new KubeSource({ api, cache, providers: context.providers.all, owner });
     const me = `${hostname()}_${process.pid}_${randomBytes(4).toString("hex")}`;
     const leadership = new Leadership({
-      store: leaseInApiServer(config, { namespace: options.leaseNamespace, name: leaseName }),
+      store: leaseInApiServer(config, { namespace: options.leaseNamespace, name: controllerLease }),
       ...{ me, clock: leaseClock(), timing: defaultLeaseTiming },
       tell: (news) => context.terminal.error(`lease: ${news.kind}\n`),
       overrun: () => process.exit(exitCodes.failed),
