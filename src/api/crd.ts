@@ -4,7 +4,7 @@ import { apiGroup, apiVersionName, kinds, namesOf } from "./kind-names.js";
 import { kindStatus, type PrinterColumn } from "./kind-status.js";
 import { type Kind, schemas } from "./schema.js";
 import { ownAnnotationPrefix } from "./update-policy.js";
-import { type StructuralSchema, structuralOf, unruled } from "./structural.js";
+import { type StructuralSchema, structuralOf } from "./structural.js";
 
 /** A CustomResourceDefinition of apiextensions.k8s.io/v1, as plain data. */
 export interface CustomResourceDefinition {
@@ -107,7 +107,7 @@ function rootSchema(kind: Kind): StructuralSchema {
       kind: { type: "string", ...described(kindMember) },
       metadata: { type: "object", ...nameOf(metadata) },
       ...body,
-      ...(status !== undefined && { status: unruled(structuralOf(jsonSchemaOf(status))) }),
+      ...(status !== undefined && { status: structuralOf(jsonSchemaOf(status)) }),
     },
     required,
     ...(fixed.length > 0 && { "x-kubernetes-validations": fixed }),

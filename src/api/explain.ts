@@ -207,12 +207,14 @@ function boundsOf({
   maxLength,
   minItems,
   maxItems,
+  maxProperties,
 }: JsonSchema): string {
   const limits = [
     between(minimum, maximum, ""),
     // "Not empty" goes without saying where a value has to be written.
     between(minLength === 1 ? undefined : minLength, maxLength, " characters"),
     between(minItems, maxItems, " items"),
+    between(undefined, maxProperties, " entries"),
   ];
   return limits.filter((limit) => limit !== "").join(", ");
 }

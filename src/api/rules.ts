@@ -83,20 +83,18 @@ export const machineSpecRules = checkedBy(
   ),
 );
 
-/** A semantic version as [major, minor] in CEL; the leading v may be left out. */
-const partOf = (version: string, part: number) =>
-  `int(self.${version}.replace('v', '').split('.')[${part}])`;
+const minorOf = (version: string) => `int(self.${version}.split('.')[1])`;
 const areVersions = "[self.kubelet, self.controlPlane].all(v, v.matches('^v?[0-9]+[.][0-9]+[.]'))";
 
 /** As src/api/versions.ts, between a kubelet and the control plane of the same machine. */
 export const versionsRules = checkedBy(
   ruleOf(
-    `!has(self.controlPlane) || !${areVersions} || ${partOf("kubelet", 1)} <= ${partOf("controlPlane", 1)}`,
+    `!has(self.controlPlane) || !${areVersions} || ${minorOf("kubelet")} <= ${minorOf("controlPlane")}`,
     ruleWords.kubeletNewer,
     ".kubelet",
   ),
   ruleOf(
-    `!has(self.controlPlane) || !${areVersions} || ${partOf("controlPlane", 1)} - ${partOf("kubelet", 1)} <= (${partOf("controlPlane", 1)} >= 28 ? 3 : 2)`,
+    `!has(self.controlPlane) || !${areVersions} || ${minorOf("controlPlane")} - ${minorOf("kubelet")} <= (${minorOf("controlPlane")} >= 28 ? 3 : 2)`,
     ruleWords.kubeletTooOld,
     ".kubelet",
   ),
@@ -159,7 +157,7 @@ export const networkRules = checkedBy(
   ),
   ...["services", "pods"].map((network) =>
     ruleOf(
-      `self.${network}.cidrBlocks.all(a, self.${network}.cidrBlocks.exists_one(b, isCIDR(a) && isCIDR(b) && (${overlaps("a", "b")})) || !isCIDR(a))`,
+      `self.${network}.cidrBlocks.all(a, !isCIDR(a) || self.${network}.cidrBlocks.exists_one(b, ${overlaps("a", "b")}))`,
       ruleWords.overlap,
       `.${network}.cidrBlocks`,
     ),

@@ -51,25 +51,38 @@ const serverFields = {
   ),
 };
 
-const objectMeta = closed(
-  {
-    name: Type.String({
-      pattern: dnsLabel,
-      maxLength: 63,
-      description: "Name, unique for its kind in the namespace. It cannot change later.",
-    }),
-    namespace: Type.String({
-      pattern: dnsLabel,
-      maxLength: 63,
-      default: "default",
-      description: "Namespace. It cannot change later.",
-    }),
-    labels,
-    annotations,
-    ...serverFields,
-  },
-  "Name, namespace, labels and annotations.",
-);
+/**
+ * A Machine's name becomes a host name. That of a set's is "<set>-<number>", and a set of a deployment
+ * is called "<deployment>-<hash>", perhaps with a number: both have to leave room for that.
+ */
+const longestNames = {
+  Cluster: 63,
+  Machine: 63,
+  MachineSet: 57,
+  MachineDeployment: 45,
+  MachineClass: 63,
+} as const;
+
+const objectMeta = (longestName: number) =>
+  closed(
+    {
+      name: Type.String({
+        pattern: dnsLabel,
+        maxLength: longestName,
+        description: `Name, unique for its kind in the namespace, of up to ${longestName} lower-case letters, digits and dashes. It cannot change later.`,
+      }),
+      namespace: Type.String({
+        pattern: dnsLabel,
+        maxLength: 63,
+        default: "default",
+        description: "Namespace. It cannot change later.",
+      }),
+      labels,
+      annotations,
+      ...serverFields,
+    },
+    "Name, namespace, labels and annotations.",
+  );
 
 const templateMeta = closed(
   {
@@ -141,7 +154,7 @@ const containerRuntime = closed(
   "Container runtime of the Node, e.g. containerd 2.1.4 (from the KEP; the shipped API dropped it).",
 );
 
-export const machineVersions = closed(
+const machineVersions = closed(
   {
     kubelet: semver(
       "Version of the kubelet, e.g. 1.34.2: never newer than the control plane, at most three minors older. It may be raised and lowered.",
@@ -255,7 +268,7 @@ const minReadySeconds = Type.Integer({
   description: "Seconds that a Node has to be ready before its Machine counts as available.",
 });
 
-function kindOf<K extends string, P extends Record<string, TSchema>>(
+function kindOf<K extends keyof typeof longestNames, P extends Record<string, TSchema>>(
   kind: K,
   body: P,
   description: string,
@@ -264,7 +277,7 @@ function kindOf<K extends string, P extends Record<string, TSchema>>(
     {
       apiVersion: Type.Literal(apiVersion, { description: "Group and version of the object." }),
       kind: Type.Literal(kind, { description: "Kind of the object." }),
-      metadata: objectMeta,
+      metadata: objectMeta(longestNames[kind]),
       ...body,
       status: Type.Optional(
         Type.Unknown({ description: "What is the case. Written by Capstan; ignored in files." }),

@@ -1,6 +1,5 @@
 import { type Static, type TSchema, Type } from "typebox";
 import type { JsonObject } from "./json.js";
-import { machineVersions } from "./schema.js";
 import { closed } from "./schema-parts.js";
 
 /** What a Cluster as a whole is doing, in one word. */
@@ -182,6 +181,21 @@ const address = closed(
   "An address of the host.",
 );
 
+/** In the shape in which versions are asked for, but whatever they are: a status is never refused. */
+const versionsSeen = closed(
+  {
+    kubelet: text("Version of the kubelet."),
+    controlPlane: text("Version of the control plane."),
+    containerRuntime: Type.Optional(
+      closed(
+        { name: text("Name of the runtime."), version: text("Version of the runtime.") },
+        "Container runtime of the Node.",
+      ),
+    ),
+  },
+  "Versions that run, as far as they were seen.",
+);
+
 const lastOperation = closed(
   {
     type: text("Create, Update, Delete and the like."),
@@ -197,12 +211,7 @@ const machineStatus = closed(
     phase: phase(machinePhases, "Machine"),
     nodeRef: Type.Optional(nodeRef),
     lastUpdated: time("When this status last changed."),
-    versions: Type.Optional(
-      Type.Unsafe<Static<typeof machineVersions>>({
-        ...machineVersions,
-        description: "Versions that run, as far as they were seen.",
-      }),
-    ),
+    versions: Type.Optional(versionsSeen),
     ...terminal(machineErrors),
     addresses: Type.Optional(Type.Array(address, { description: "Addresses of the host." })),
     conditions: Type.Optional(

@@ -62,29 +62,6 @@ export function structuralOf(schema: JsonSchema): StructuralSchema {
   };
 }
 
-/** Without rules at any depth: for what is told, and must be told even where it is not as it should be. */
-export function unruled(schema: StructuralSchema): StructuralSchema {
-  const {
-    "x-kubernetes-validations": _,
-    properties,
-    items,
-    additionalProperties,
-    ...rest
-  } = schema;
-  return {
-    ...rest,
-    ...(properties !== undefined && {
-      properties: Object.fromEntries(
-        Object.entries(properties).map(([name, member]) => [name, unruled(member)]),
-      ),
-    }),
-    ...(items !== undefined && { items: unruled(items) }),
-    ...(additionalProperties !== undefined && {
-      additionalProperties: unruled(additionalProperties),
-    }),
-  };
-}
-
 /**
  * Forms are rules too: to a pattern an API server answers with nothing but the pattern. What has rules of
  * its own is judged by those.

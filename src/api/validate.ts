@@ -57,14 +57,15 @@ function violationOf(error: ErrorObject): Violation {
     }
     case "anyOf": {
       const options = alternativesOf(error.schema);
-      const summary = `${shown} is not ${options ?? "of an accepted form"}`;
-      return { code: "NOT_ALLOWED", path, summary };
+      if (options !== undefined) {
+        return { code: "NOT_ALLOWED", path, summary: `${shown} is not ${options}` };
+      }
+      const summary = `${shown} is not of an accepted form`;
+      return { code: "NOT_ALLOWED", path, summary, ...formHint(error) };
     }
     case "pattern": {
-      const description: unknown = error.parentSchema?.["description"];
       const summary = `${shown} has the wrong form`;
-      const hint = typeof description === "string" ? { hint: description } : {};
-      return { code: "BAD_FORMAT", path, summary, ...hint };
+      return { code: "BAD_FORMAT", path, summary, ...formHint(error) };
     }
     case "type": {
       const summary = `${shown} must be of type ${String(error.params["type"])}`;
@@ -77,6 +78,12 @@ function violationOf(error: ErrorObject): Violation {
         summary: `${shown} ${error.message ?? "is not allowed"}`,
       };
   }
+}
+
+/** A field's description says what form its value has. */
+function formHint({ parentSchema }: ErrorObject): Pick<Violation, "hint"> {
+  const description: unknown = parentSchema?.["description"];
+  return typeof description === "string" ? { hint: description } : {};
 }
 
 /** A value as it appears in a message: enough to recognise it. */

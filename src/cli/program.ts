@@ -49,7 +49,7 @@ export function makeProgram({ silent = false } = {}): Command {
 const exitCodeText = `Exit codes:
   0    done, or nothing to do
   1    failed; nothing was changed, or everything was taken back
-  2    plan: changes are pending; diff, history diff: they differ; sweep: something was found
+  2    plan: changes are pending; drift: there is some; diff, history diff: they differ; sweep: something was found
   3    taken back, destroyed or swept incompletely: says what is left and what goes on
   4    failed with what exists kept and recorded
   5    somebody else works on the stack, or owns what the cloud holds

@@ -27,6 +27,7 @@ export function makeProgress(plan: Plan, terminal: Terminal, clock: Clock): Prog
 type RowState =
   | { readonly kind: "running"; readonly since: number; readonly what: string }
   | { readonly kind: "booting"; readonly since: number }
+  | { readonly kind: "proving"; readonly since: number; readonly minReadyMs: number }
   | { readonly kind: "done"; readonly tookMs: number }
   | { readonly kind: "failed"; readonly message: string };
 
@@ -68,6 +69,11 @@ class LiveTree implements Progress {
           this.states.set(key, { kind: "booting", since: this.startOf(key, now) });
         }
         break;
+      case "proving": {
+        const { key, readySinceMs: since, minReadyMs } = event;
+        this.states.set(key, { kind: "proving", since, minReadyMs });
+        break;
+      }
       case "ready":
         this.states.set(event.key, { kind: "done", tookMs: now - this.startOf(event.key, now) });
         break;
@@ -134,13 +140,20 @@ class LiveTree implements Progress {
   /** How far it is, in the verb's place: that is what must not be cut on a narrow terminal. */
   private describe(state: RowState, { kind }: TreeLine): { verb: string; detail?: string } {
     const [symbol = ""] = verbOf(kind).split(" ");
-    const verb = (what: string, ms: number) =>
-      `${kind === "same" ? "" : `${symbol} `}${what} ${(ms / 1000).toFixed(1)}s`;
+    const mark = kind === "same" ? "" : `${symbol} `;
+    const verb = (what: string, ms: number) => `${mark}${what} ${(ms / 1000).toFixed(1)}s`;
     switch (state.kind) {
       case "running":
         return { verb: verb(state.what, this.clock.now() - state.since) };
       case "booting":
         return { verb: verb("booting", this.clock.now() - state.since) };
+      case "proving": {
+        // The cloud's clock may be ahead of this one.
+        const forMs = Math.max(0, this.clock.now() - state.since);
+        const seconds = Math.floor(Math.min(forMs, state.minReadyMs) / 1000);
+        const proof = `${mark}ready ${seconds}/${state.minReadyMs / 1000}s`;
+        return { verb: proof, detail: provingText(state) };
+      }
       case "done":
         return { verb: verb("done", state.tookMs) };
       case "failed":
@@ -169,6 +182,11 @@ class EventLines implements Progress {
   end(): void {}
 }
 
+/** Without it a host that has long booted seems to boot on. */
+function provingText({ minReadyMs }: { readonly minReadyMs: number }): string {
+  return `and counts after ${minReadyMs / 1000} s of that (minReadySeconds)`;
+}
+
 /** What happened, on one line; undefined for what is not worth one. Pure. */
 export function runEventLine(event: RunEvent): string | undefined {
   switch (event.kind) {
@@ -176,6 +194,8 @@ export function runEventLine(event: RunEvent): string | undefined {
       return `wave ${event.number}: ${event.reason}`;
     case "waiting":
       return `waiting for ${event.keys.length === 1 ? "1 host" : `${event.keys.length} hosts`}: ${event.reason}`;
+    case "proving":
+      return `${event.key} is ready, ${provingText(event)}`;
     case "ready":
       return `${event.key} runs`;
     case "resource": {

@@ -3,7 +3,8 @@ import { planNotes, revisionText, stageLines } from "../plan/notes.js";
 import type { Plan } from "../plan/plan.js";
 import { planSummary, planTree, type TreeLine, verbOf } from "../plan/tree.js";
 import { undoText } from "../plan/undo.js";
-import { padded, rowLines, widthOf } from "./fit.js";
+import { fit, padded, rowLines, widthOf } from "./fit.js";
+import { waveLines } from "./wave-text.js";
 
 export type Colors = ReturnType<typeof pc.createColors>;
 
@@ -54,6 +55,7 @@ export function planText(
     "",
     ...planNotes(plan).map((note) => colors.yellow(note)),
     planSummary(plan),
+    ...waveLines(plan).map((line) => colors.dim(fit(`  ${line}`, columns))),
     ...stageLines(plan),
     ...undo.map((line) => (plan.crossings.length > 0 ? colors.yellow(line) : line)),
     "",

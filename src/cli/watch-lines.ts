@@ -61,6 +61,8 @@ export function happeningLines(
     }
     case "paused":
       return [`paused: ${happening.reason}`];
+    case "forgotten":
+      return [];
   }
 }
 
@@ -98,6 +100,8 @@ export function happeningDocument(cluster: string, happening: Happening): object
     case "broken off":
     case "paused":
       return { type: "event", event: happening.kind, cluster, reason: happening.reason };
+    case "forgotten":
+      return undefined;
     case "destroying":
     case "destroyed": {
       const { kind, ...counts } = happening;

@@ -48,20 +48,18 @@ export function underPolicy(provider: VerdictGiver, policy: UpdatePolicy): Verdi
  */
 export function policiesOf(
   objects: readonly AnyObject[],
-): (machine: OwnedMachine) => UpdatePolicy {
-  const annotationsOf = annotationsAbove(objects);
-  return (machine) => nearestPolicy(annotationsOf(machine));
+): (machine: Pick<ExpandedMachine, "name" | "owner">) => UpdatePolicy {
+  const above = annotationsAbove(objects);
+  return (machine) => nearestPolicy(above(machine));
 }
 
-type OwnedMachine = Pick<ExpandedMachine, "name" | "owner">;
-
 /**
- * The annotations that speak about a machine, nearest to it first: of the Machine or of its template,
+ * The annotations that speak about each machine, nearest to it first: of the Machine or of its template,
  * of the set or deployment that wants it, of the Cluster. Made once for all machines of some objects. Pure.
  */
 export function annotationsAbove(
   objects: readonly AnyObject[],
-): (machine: OwnedMachine) => Annotations[] {
+): (machine: Pick<ExpandedMachine, "name" | "owner">) => Annotations[] {
   const ownerOf = owningObjects(objects);
   const cluster = objects.filter((one) => one.kind === "Cluster").flatMap(machineAnnotations);
   return (machine) => {

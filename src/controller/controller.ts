@@ -94,4 +94,3 @@ export class Controller {
     if (provider !== undefined && !source.isShown(key, view, provider)) queue.add(key);
   }
 }
-

@@ -36,12 +36,17 @@ export function doingAfter(event: RunEvent, before: Doing): Doing {
     case "committed":
       return { ...before, phase: "Committing", keys: [], reason: "what is superseded is deleted" };
     case "resource":
+    case "proving":
       return before;
   }
 }
 
 /** The word for a cluster that a plan changes. Pure. */
-export function phaseDuring(doing: Doing, view: Pick<ClusterView, "records">, isDrift: boolean): ClusterPhase {
+export function phaseDuring(
+  doing: Doing,
+  view: Pick<ClusterView, "records">,
+  isDrift: boolean,
+): ClusterPhase {
   if (doing.direction === "back") return "RollingBack";
   if (view.records.revision === undefined) return "Provisioning";
   return isDrift ? "Correcting" : "Updating";

@@ -88,6 +88,7 @@ export class Reconciler {
       switch (intent.kind) {
         case "absent":
           this.memories.delete(key);
+          witness(key, { kind: "forgotten" });
           return done;
         case "invalid":
           throw new CapstanError({
@@ -148,7 +149,9 @@ export class Reconciler {
         const signal = AbortSignal.any([stop, running.signal]);
         await settleLastCalls(engine, provider, { clock, signal });
         const state = await engine.readState(stack);
-        return new Pursuit(this.options, { key, intent, memory, provider, engine, signal }).go(state);
+        return new Pursuit(this.options, { key, intent, memory, provider, engine, signal }).go(
+          state,
+        );
       });
     } finally {
       memory.running = undefined;
@@ -171,8 +174,12 @@ export class Reconciler {
   private async showAsItIs(key: string, about: Partial<ClusterView>): Promise<void> {
     const { source, clock, providers } = this.options;
     const memory = this.memoryOf(key);
-    const { doing: _ended, trouble: _old, message: _said, ...known } =
-      memory.view ?? { phase: "Pending" as const, records: emptyState, nowMs: 0 };
+    const {
+      doing: _ended,
+      trouble: _old,
+      message: _said,
+      ...known
+    } = memory.view ?? { phase: "Pending" as const, records: emptyState, nowMs: 0 };
     const [first] = providers;
     const provider =
       providers.find(({ name }) => name === known.records.transaction?.target.provider) ?? first;
@@ -269,10 +276,11 @@ class Pursuit {
     const found = await this.survey(state, drift);
     const judged = drift.judged();
     memory.drift = judged?.memory ?? memory.drift;
-    if (judged !== undefined && hasDrift(judged) && judged.report.fingerprint !== memory.toldDrift) {
-      witness(key, { kind: "drift", drift: judged });
+    if (judged !== undefined) {
+      const fingerprint = hasDrift(judged) ? judged.report.fingerprint : undefined;
+      if (fingerprint !== memory.toldDrift) witness(key, { kind: "drift", drift: judged });
+      memory.toldDrift = fingerprint;
     }
-    memory.toldDrift = judged?.report.fingerprint;
     if (found.plan.empty) return this.settle(state, found.seen, drift);
     return this.apply(state, found, drift);
   }
@@ -426,7 +434,9 @@ class Pursuit {
     const isRecorded = state.transaction?.number === planned?.transaction.number;
     return {
       ...{ records: state, sightings, isSettled, nowMs: clock.now() },
-      phase: phase ?? (doing === undefined ? "Running" : phaseDuring(doing, { records: state }, isDrift)),
+      phase:
+        phase ??
+        (doing === undefined ? "Running" : phaseDuring(doing, { records: state }, isDrift)),
       ...(planned !== undefined && !isRecorded && { planned: planned.target }),
       ...(doing !== undefined && { doing }),
       ...(driftStatus !== undefined && { drift: driftStatus }),

@@ -8,7 +8,12 @@ import type { Plan } from "../plan/plan.js";
 export type Happening =
   | { readonly kind: "planned"; readonly plan: Plan }
   | { readonly kind: "run"; readonly event: RunEvent; readonly plan: Plan }
-  | { readonly kind: "ended"; readonly result: ApplyResult; readonly plan: Plan; readonly tookMs: number }
+  | {
+      readonly kind: "ended";
+      readonly result: ApplyResult;
+      readonly plan: Plan;
+      readonly tookMs: number;
+    }
   /** Its objects have changed meanwhile, or the process ends: planned anew by whoever comes next. */
   | { readonly kind: "broken off"; readonly plan: Plan; readonly reason: string }
   | { readonly kind: "drift"; readonly drift: JudgedDrift }
@@ -16,7 +21,9 @@ export type Happening =
   | { readonly kind: "destroyed"; readonly deleted: number }
   | { readonly kind: "refused"; readonly error: CapstanError }
   | { readonly kind: "failed"; readonly error: CapstanError }
-  | { readonly kind: "paused"; readonly reason: string };
+  | { readonly kind: "paused"; readonly reason: string }
+  /** Nobody speaks of it any more. */
+  | { readonly kind: "forgotten" };
 
 /** Is told; must not throw and must not wait. */
 export type Witness = (key: string, happening: Happening) => void;

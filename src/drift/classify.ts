@@ -1,6 +1,8 @@
 import { digestOf } from "../api/digest.js";
 import { fingerprintDigits } from "../api/drift-policy.js";
-import { keyOf, nodeKey, type NodeKey } from "../graph/graph.js";
+import { type Json, type JsonObject } from "../api/json.js";
+import { holdsUnknown, unknownValue } from "../api/unknown.js";
+import { keyOf, nodeKey, type NodeKey, type Ref, resolveRefs } from "../graph/graph.js";
 import { inNameOrder } from "../plan/changes.js";
 import { isHostOf, machineKey } from "../plan/hosts.js";
 import { knownMachines } from "../plan/leaving.js";
@@ -96,6 +98,7 @@ export function classifyDrift(
 ): DriftReport {
   const settled = settledResources(state);
   const subjectOf = subjects(state, provider);
+  const wantedOf = wantedSpecs(state);
   const found =
     "failed" in sight
       ? settled.map((resource): DriftItem => ({ ...subjectOf(resource), class: "unknown" }))
@@ -103,6 +106,7 @@ export function classifyDrift(
           ...settled.flatMap((resource) =>
             itemOf(resource, sight.sightings.get(resource.key), {
               subject: subjectOf(resource),
+              wanted: wantedOf(resource),
               provider,
             }),
           ),
@@ -172,17 +176,41 @@ function itemOf(
   sighting: Sighting | undefined,
   about: {
     readonly subject: Subject;
+    readonly wanted: JsonObject;
     readonly provider: Pick<InfrastructureProvider, "verdict">;
   },
 ): DriftItem[] {
   const { subject, provider } = about;
   if (sighting === undefined) return [];
   if (sighting === "gone") return [{ ...subject, class: "missing" }];
-  const fields = driftedFields(record, sighting);
-  if (sighting.phase === "failed") return [{ ...subject, class: "failed", fields }];
-  if (fields.length === 0) return [];
-  const back = provider.verdict(record.kind, sighting.spec, recordedSpec(record));
-  return back.kind === "same" ? [] : [{ ...subject, class: "changed", fields, back }];
+  const drifted = driftedFields(record, sighting);
+  if (sighting.phase === "failed") return [{ ...subject, class: "failed", fields: drifted }];
+  const back = provider.verdict(record.kind, sighting.spec, about.wanted);
+  if (back.kind === "same") return [];
+  // A record that was read again before anything was corrected shows the drift itself.
+  const wanted = { ...record, outputs: { ...record.outputs, spec: about.wanted } };
+  const fields = drifted.length > 0 ? drifted : driftedFields(wanted, sighting);
+  return [{ ...subject, class: "changed", fields, back }];
+}
+
+/**
+ * What a recorded resource is to be like. While nothing is open that is what was committed, with what its
+ * Refs stand for; else, and where that cannot be told, what is recorded.
+ */
+function wantedSpecs(state: PriorState): (record: RecordedResource) => JsonObject {
+  if (state.transaction === undefined || isOpen(state)) return recordedSpec;
+  const nodes = new Map(state.transaction.target.nodes.map((node) => [keyOf(node), node]));
+  const records = new Map(cloudResources(state).map((record) => [record.key, record]));
+  const outputOf = ({ $ref, output }: Ref): Json => {
+    const record = records.get($ref);
+    const status = (record?.outputs["status"] ?? {}) as JsonObject;
+    return (output === "id" ? record?.id : status[output]) ?? unknownValue;
+  };
+  return (record) => {
+    const node = nodes.get(record.key);
+    const wanted = node === undefined ? {} : resolveRefs(node.spec, outputOf);
+    return node === undefined || holdsUnknown(wanted) ? recordedSpec(record) : wanted;
+  };
 }
 
 /** Alive, with the cluster's marks, and in no record; what is being made right now is expected. */

@@ -39,6 +39,11 @@ export function lensOf({ items }: JudgedDrift, asked?: Plan): Lens {
   );
 }
 
+/** A plan that was made through a lens, with what the lens hides. Pure. */
+export function withTolerated(plan: Plan, { tolerated }: Lens): Plan {
+  return tolerated.length === 0 ? plan : { ...plan, tolerated };
+}
+
 /** Hides all drift, so that a plan shows what somebody asked for and nothing else. Pure. */
 export function blindLens({ items }: DriftReport): Lens {
   return lensHiding(
@@ -117,16 +122,21 @@ function unfitText(item: JudgedItem["item"]): string {
 }
 
 /**
- * What a plan that sees no drift has steps for. Where it changes the control plane, members that only
- * wait for their turn are not put off: quorum counts on them.
+ * What a plan that sees no drift has steps for, and what would stand in the way of these: where it
+ * changes the control plane, members that only wait for their turn, as quorum counts on them; where
+ * something that machines share goes, what an apply that broke off has left on it.
  */
 function askedOf(asked: Plan | undefined): (one: JudgedItem) => boolean {
   if (asked === undefined) return () => false;
   const keys = new Set(asked.steps.map(({ key }) => key));
-  const members = [...asked.target.machines, ...asked.leaving].filter(
+  const changesMembers = [...asked.target.machines, ...asked.leaving].some(
     ({ controlPlane, host }) => controlPlane && keys.has(host),
+  );
+  const takesAway = asked.infrastructure.some(
+    ({ kind }) => kind === "replace" || kind === "delete",
   );
   return ({ item, decision }) =>
     keys.has(item.key) ||
-    (members.length > 0 && decision.kind === "overBudget" && item.machine?.controlPlane === true);
+    (takesAway && item.class === "extra") ||
+    (changesMembers && decision.kind === "overBudget" && item.machine?.controlPlane === true);
 }

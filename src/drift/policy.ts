@@ -44,17 +44,15 @@ export function budgetsOf(objects: readonly AnyObject[]): DriftBudgets {
 
 /**
  * The policy for each finding: that of its Machine or template, else of the set or deployment that wants
- * it, else of the Cluster. What machines share has the Cluster's. Pure.
+ * it, else of the Cluster. What machines share has the Cluster's. Made once for all findings. Pure.
  */
 export function driftPoliciesOf(
   objects: readonly AnyObject[],
-): (finding: Pick<DriftItem, "machine">) => DriftPolicy {
-  const annotationsOf = annotationsAbove(objects);
+): (item: Pick<DriftItem, "machine">) => DriftPolicy {
+  const above = annotationsAbove(objects);
   const cluster = objects.find(({ kind }) => kind === "Cluster");
   return ({ machine }) =>
-    nearestDriftPolicy(
-      machine === undefined ? [cluster?.metadata.annotations] : annotationsOf(machine),
-    );
+    nearestDriftPolicy(machine === undefined ? [cluster?.metadata.annotations] : above(machine));
 }
 
 /** How many members and how many workers one transaction may correct. Pure. */

@@ -1,13 +1,13 @@
 import { CapstanError, isCapstanError } from "../api/error.js";
-import { clearLens } from "../drift/lens.js";
-import type { Plan } from "../plan/plan.js";
-import { makePlan } from "../plan/plan.js";
-import type { Target } from "../plan/target.js";
+import { clearLens, type Lens, withTolerated } from "../drift/lens.js";
+import type { Tolerance } from "../drift/tolerance.js";
+import { makePlan, type Plan } from "../plan/plan.js";
+import type { PriorState, Target, TransactionRecord } from "../plan/target.js";
 import { emptied } from "../plan/wanted.js";
 import { timingOf } from "../provider/timing.js";
 import { withoutWayBack } from "./failures.js";
 import type { Inventory } from "./inventory.js";
-import { look } from "./look.js";
+import { look, type Look } from "./look.js";
 import { Run, type RunOptions, type RunResult } from "./run.js";
 import { callContext } from "./session.js";
 import type { StackState } from "./state.js";
@@ -114,38 +114,73 @@ export async function planBack(
   failure: string,
   options: PlanningOptions,
 ): Promise<Plan> {
-  const { transaction, revision } = state;
+  return planRecorded(targetBack(state), state, { ...options, direction: "back", failure });
+}
+
+/** Where the way back of an open transaction leads: to the last revision, or to nothing. */
+export function targetBack({ transaction, revision }: PriorState): Target {
   if (transaction === undefined) throw new Error("nothing was begun, nothing to take back");
-  return planRecorded(revision?.target ?? emptied(transaction.target), state, {
-    ...options,
-    direction: "back",
-    failure,
-  });
+  return revision?.target ?? emptied(transaction.target);
+}
+
+/** How a graph that was recorded is planned for. */
+export interface RecordedPlanning extends PlanningOptions {
+  readonly direction: "forward" | "back";
+  readonly failure?: string;
+  /** Who is to own the stack from this transaction on; absent: who owns it. */
+  readonly handOverTo?: string;
 }
 
 /** A plan toward a graph that was recorded. Looks at the cloud. */
 export async function planRecorded(
   target: Target,
   state: StackState,
-  options: PlanningOptions & {
-    readonly direction: "forward" | "back";
-    readonly failure?: string;
-    readonly handOverTo?: string;
-  },
+  options: RecordedPlanning,
 ): Promise<Plan> {
-  const { transaction } = state;
-  if (transaction === undefined) throw new Error("a stack without a transaction has no past");
-  const { provider, clock, stop, by, deadlineMs, direction, lens = clearLens } = options;
-  const { failure, handOverTo } = options;
-  const scope = { cluster: target.cluster, clusterUid: transaction.clusterUid };
-  const seen = await look(provider, callContext(clock, stop), scope, state);
+  const { lens = clearLens } = options;
+  const seen = await lookToward(target, state, options);
+  const plan = planOf(lens.see(seen, state), target, state, options);
+  return withTolerated(plan, lens);
+}
+
+/** The lens through which a recorded graph is planned for and run toward. Looks at the cloud. */
+export async function lensToward(
+  target: Target,
+  state: StackState,
+  options: RecordedPlanning,
+  tolerance: Tolerance,
+): Promise<Lens> {
+  const seen = await lookToward(target, state, options);
+  return tolerance(seen, state, (shown) => planOf(shown, target, state, options));
+}
+
+function lookToward(
+  target: Target,
+  state: StackState,
+  { provider, clock, stop }: PlanningOptions,
+): Promise<Look> {
+  const { clusterUid } = transactionIn(state);
+  return look(provider, callContext(clock, stop), { cluster: target.cluster, clusterUid }, state);
+}
+
+function planOf(
+  seen: Look,
+  target: Target,
+  state: StackState,
+  { provider, clock, by, deadlineMs, direction, failure, handOverTo }: RecordedPlanning,
+): Plan {
+  const { clusterUid, owner } = transactionIn(state);
   return makePlan({
-    ...{ wish: { kind: "recorded", target }, provider, prior: state, ...lens.see(seen, state) },
-    ...{ newClusterUid: transaction.clusterUid, owner: transaction.owner },
-    ...{ nowMs: clock.now(), by, deadlineMs, direction },
+    ...{ wish: { kind: "recorded", target }, provider, prior: state, ...seen },
+    ...{ newClusterUid: clusterUid, owner, nowMs: clock.now(), by, deadlineMs, direction },
     ...(failure !== undefined && { failure }),
     ...(handOverTo !== undefined && { handOverTo }),
   });
+}
+
+function transactionIn({ transaction }: PriorState): TransactionRecord {
+  if (transaction === undefined) throw new Error("a stack without a transaction has no past");
+  return transaction;
 }
 
 /** What the last action failed with, or what the decision to stop says. */

@@ -4,6 +4,18 @@ import { minReadyMsOf } from "../plan/owner.js";
 import type { Observed } from "../provider/port.js";
 import type { Look } from "./look.js";
 
+/** A host that runs, and what it has to show before it counts. */
+export interface Proof {
+  readonly key: NodeKey;
+  /** Milliseconds since the epoch; of a host that has nothing to show, now. */
+  readonly readySinceMs: number;
+  readonly minReadyMs: number;
+}
+
+function serves({ readySinceMs, minReadyMs }: Proof, nowMs: number): boolean {
+  return minReadyMs === 0 || readySinceMs + minReadyMs < nowMs;
+}
+
 /**
  * Which hosts serve: ready, and for as long as their set's minReadySeconds ask. Where a cloud does not
  * say since when, it counts from the first look that showed it.
@@ -17,16 +29,27 @@ export class Availability {
   }
 
   /** Recorded or not. */
-  among({ sightings, strangers }: Look, nowMs: number): ReadonlySet<NodeKey> {
+  among(look: Look, nowMs: number): ReadonlySet<NodeKey> {
+    const running = this.running(look, nowMs);
+    return new Set(running.filter((host) => serves(host, nowMs)).map(({ key }) => key));
+  }
+
+  /** Those that run, but not for long enough yet. */
+  proving(look: Look, nowMs: number): Proof[] {
+    return this.running(look, nowMs).filter((host) => !serves(host, nowMs));
+  }
+
+  private running({ sightings, strangers }: Look, nowMs: number): Proof[] {
     const running = [...sightings.values(), ...strangers].filter(
       (one): one is Observed => one !== "gone" && one.phase === "ready",
     );
     this.forgetAllBut(running);
-    const serving = running.filter((host) => {
-      const waitMs = this.minReadyMs.get(nodeKey(host.who.kind, host.who.name)) ?? 0;
-      return waitMs === 0 || this.readySinceMs(host, nowMs) + waitMs < nowMs;
+    return running.map((host) => {
+      const key = nodeKey(host.who.kind, host.who.name);
+      const minReadyMs = this.minReadyMs.get(key) ?? 0;
+      const readySinceMs = minReadyMs === 0 ? nowMs : this.readySinceMs(host, nowMs);
+      return { key, minReadyMs, readySinceMs };
     });
-    return new Set(serving.map(({ who }) => nodeKey(who.kind, who.name)));
   }
 
   private readySinceMs({ id, readySinceMs }: Observed, nowMs: number): number {

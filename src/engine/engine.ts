@@ -28,6 +28,11 @@ export interface EngineOptions {
   readonly workspace: Workspace;
   readonly interruption?: Interruption;
   onEngine?(pid: number | undefined): void;
+  /**
+   * Milliseconds since the epoch since when only this process may work on its stacks, as a lease says
+   * (rule 5.7): who has locked one before, on whatever machine, has ended.
+   */
+  readonly aloneSinceMs?: number;
   /** Begins each engine run when it may; without, at once. */
   readonly inTurn?: <T>(run: () => Promise<T>) => Promise<T>;
 }
@@ -185,11 +190,17 @@ export class Engine {
   async releaseDeadLock(stack: string): Promise<void> {
     const locks = await this.locksOn(stack);
     if (locks.length === 0) return;
-    const living = locks.find(({ liveness }) => liveness !== "dead");
+    const living = locks.find((lock) => !this.hasEnded(lock));
     if (living !== undefined) throw lockedByPulumi(stack, living);
     this.options.workspace.dropDamagedMetadata(stack);
     this.unsettled = true;
     await this.mustRun(["cancel", "--yes", "--stack", stack], `cannot unlock ${stack}`);
+  }
+
+  private hasEnded({ liveness, since }: PulumiLock): boolean {
+    const { aloneSinceMs } = this.options;
+    if (liveness !== "unknown" || aloneSinceMs === undefined) return liveness === "dead";
+    return Date.parse(since) < aloneSinceMs;
   }
 
   /** Locks in a bucket are found by running into them: an engine reads Transaction again. */

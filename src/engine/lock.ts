@@ -23,6 +23,8 @@ export interface LockRequest {
   /** Shown to whoever finds the lock. */
   readonly command: string;
   readonly clock: Clock;
+  /** See EngineOptions.aloneSinceMs. */
+  readonly aloneSinceMs?: number | undefined;
 }
 
 /**
@@ -42,7 +44,8 @@ export class StackLock {
    * Takes the lock; that of a holder that is provably dead is taken over, its engine killed first.
    * Throws LOCKED naming the holder, BAD_STATE when the lock file is damaged.
    */
-  static async acquire({ stateDir, stack, command, clock }: LockRequest): Promise<StackLock> {
+  static async acquire(request: LockRequest): Promise<StackLock> {
+    const { stateDir, stack, command, clock } = request;
     const database = openLocks(lockFile(stateDir), stateDir);
     const own = identify(process.pid);
     if (own === undefined) throw new Error("a running process has an identity");
@@ -54,7 +57,7 @@ export class StackLock {
         .prepare("INSERT OR IGNORE INTO locks (stack, holder) VALUES (?, ?)")
         .run(stack, text);
       if (inserted.changes === 0) {
-        await takeOver(database, { stack, stateDir }, { text, clock });
+        await takeOver(database, request, text);
       }
       return new StackLock(database, stack, holder, inserted.changes === 0);
     } catch (error) {
@@ -169,15 +172,19 @@ function isIdentity(value: Json | undefined): boolean {
 
 async function takeOver(
   database: DatabaseSync,
-  { stack, stateDir }: LockPlace,
-  { text, clock }: { readonly text: string; readonly clock: Clock },
+  { stack, stateDir, clock, aloneSinceMs }: LockRequest,
+  text: string,
 ): Promise<void> {
   const found = recordedHolder(database, { stack, stateDir });
   if (found !== undefined) {
-    const liveness = livenessOf(found.holder.process);
-    if (liveness === "unknown") throw lockedFarAway(stack, found.holder, lockFile(stateDir));
-    if (liveness === "alive") throw lockedBy(stack, found.holder);
-    await endEngine(stack, found.holder, clock);
+    const { holder } = found;
+    const liveness = livenessOf(holder.process);
+    const isOver = aloneSinceMs !== undefined && Date.parse(holder.since) < aloneSinceMs;
+    if (liveness === "unknown" && !isOver) {
+      throw lockedFarAway(stack, holder, lockFile(stateDir));
+    }
+    if (liveness === "alive") throw lockedBy(stack, holder);
+    await endEngine(stack, holder, clock);
   }
   const { changes } =
     found === undefined

@@ -18,7 +18,8 @@ export async function withLockedStack<T>(
   work: (engine: Engine) => Promise<T>,
 ): Promise<T> {
   const { stateDir } = options.workspace;
-  const lock = await StackLock.acquire({ stateDir, clock, stack, command });
+  const { aloneSinceMs } = options;
+  const lock = await StackLock.acquire({ stateDir, clock, stack, command, aloneSinceMs });
   const engine = new Engine({ ...options, onEngine: (pid) => lock.setEngine(pid) });
   engine.unsettled = lock.wasTakenOver;
   try {

@@ -30,6 +30,13 @@ export type RunEvent =
       readonly reason: string;
     }
   | { readonly kind: "waiting"; readonly keys: readonly NodeKey[]; readonly reason: string }
+  /** It runs, and counts once it has done so for longer than its set's minReadySeconds. */
+  | {
+      readonly kind: "proving";
+      readonly key: NodeKey;
+      readonly readySinceMs: number;
+      readonly minReadyMs: number;
+    }
   | { readonly kind: "ready"; readonly key: NodeKey }
   | { readonly kind: "resource"; readonly event: ResourceEvent }
   | { readonly kind: "recovering"; readonly reason: string }
@@ -222,10 +229,9 @@ export class Run {
         report({ ...action, kind: "waiting" });
         return this.waitUntilAvailable(action.keys);
       case "commit":
-        return this.commit(plan, action.deletions);
+        return this.commit(plan, action);
       case "clear":
-        this.passes += 1;
-        report({ ...action, kind: "pass", number: this.passes, keys: action.deletions });
+        this.announce(action.deletions, action.reason);
         this.check(
           await engine.destroy(plan.stack, this.session(), checkpointsFor(action.deletions.length)),
           "cannot clear",
@@ -256,15 +262,23 @@ export class Run {
     { keys, deletions, reason }: Extract<Action, { kind: "change" }>,
   ): Promise<void> {
     const all = [...keys, ...deletions];
-    this.passes += 1;
-    this.options.report({ kind: "pass", number: this.passes, keys: all, reason });
+    this.announce(all, reason);
     const admitted = { admitted: new Set(keys), deletions: new Set(deletions) };
     await this.pass(plan, { kind: "change", ...admitted }, all.length);
     for (const key of keys) this.done.add(key);
   }
 
-  private async commit(plan: Plan, deletions: readonly NodeKey[]): Promise<void> {
-    if (deletions.length > 0) this.passes += 1;
+  /** Every pass that changes something in the cloud is a wave, as the plan counts them. */
+  private announce(keys: readonly NodeKey[], reason: string): void {
+    this.passes += 1;
+    this.options.report({ kind: "pass", number: this.passes, keys, reason });
+  }
+
+  private async commit(
+    plan: Plan,
+    { deletions, reason }: Extract<Action, { kind: "commit" }>,
+  ): Promise<void> {
+    if (deletions.length > 0) this.announce(deletions, reason);
     await this.pass(plan, {
       kind: "commit",
       admitted: new Set(),
@@ -310,6 +324,7 @@ export class Run {
       deadlineAtMs: this.goal.transaction.deadlineAtMs,
     });
     const told = new Set<NodeKey>();
+    const proving = new Set<NodeKey>();
     for (let pollMs = firstPollMs; ; pollMs = Math.min(pollMs * 1.5, longestPollMs)) {
       await clock.sleep(pollMs, stop);
       const seen = await this.look();
@@ -318,6 +333,11 @@ export class Run {
         const sighting = seen.sightings.get(key);
         return sighting === undefined || sighting === "gone" ? "gone" : sighting.phase;
       };
+      for (const proof of this.availability.proving(seen, clock.now())) {
+        if (!keys.includes(proof.key) || proving.has(proof.key)) continue;
+        proving.add(proof.key);
+        report({ kind: "proving", ...proof });
+      }
       for (const key of keys.filter((one) => available.has(one) && !told.has(one))) {
         told.add(key);
         patience.progressed(key, clock.now());

@@ -1,6 +1,6 @@
 import { CapstanError } from "../api/error.js";
 import { clusterNameOf, type Desired, stackNameOf } from "../api/types.js";
-import { clearLens, type Lens } from "../drift/lens.js";
+import { clearLens, type Lens, withTolerated } from "../drift/lens.js";
 import type { Tolerance } from "../drift/tolerance.js";
 import { BadInput } from "../manifest/bad-input.js";
 import type { Manifests } from "../manifest/desired.js";
@@ -30,6 +30,8 @@ export interface SurveyInput {
   readonly by: string;
   /** How long the transaction may take, milliseconds. */
   readonly deadlineMs: number;
+  /** Stages of an upgrade that the same command has brought about; none without. */
+  readonly stagesBefore?: number;
   /** Derived Machines that somebody deleted. */
   readonly discarded?: readonly string[];
   /** A recorded graph to keep to for now, instead of what the objects say. */
@@ -74,11 +76,10 @@ export async function survey(input: SurveyInput): Promise<Survey> {
       direction: "forward",
       by: input.by,
       deadlineMs: input.deadlineMs,
+      stagesBefore: input.stagesBefore ?? 0,
     });
   const lens = input.tolerance?.(seen, state, planFor) ?? clearLens;
-  const plan = planFor(lens.see(seen, state));
-  const { tolerated } = lens;
-  return { plan: tolerated.length === 0 ? plan : { ...plan, tolerated }, seen, lens };
+  return { plan: withTolerated(planFor(lens.see(seen, state)), lens), seen, lens };
 }
 
 function wishOf({ desired, discarded = [], instead }: SurveyInput): Wish {

@@ -5,9 +5,10 @@ import { relative, resolve } from "node:path";
 import { Config, getStack, log, type Output, RunError } from "@pulumi/pulumi";
 import { makeProviders } from "../../providers/index.js";
 import { CapstanError, isCapstanError } from "../api/error.js";
-import { type Desired, providerValue, stackNameOf } from "../api/types.js";
+import { type Desired, objectsOf, providerValue, stackNameOf } from "../api/types.js";
+import { ignoringByPolicy } from "../drift/tolerance.js";
 import { encodePayload } from "../engine/codec.js";
-import { look } from "../engine/look.js";
+import { look, type Look } from "../engine/look.js";
 import { ambientStateDir, projectRoot } from "../engine/project.js";
 import { callContext } from "../engine/session.js";
 import { parseExport, type StackState } from "../engine/state.js";
@@ -120,20 +121,21 @@ async function planInline(
     { desired, adopt: false },
     clusterUid === undefined ? seen.strangers : [],
   );
-  const plan = makePlan({
-    wish: { kind: "objects", desired },
-    provider,
-    prior: state,
-    sightings,
-    strangers: seen.strangers,
-    newDigestKey: randomUUID(),
-    newClusterUid: clusterUid ?? adopted ?? randomUUID(),
-    nowMs: systemClock.now(),
-    owner: fileOwner,
-    direction: "forward",
-    by: `${userInfo().username}@${hostname()}`,
-    deadlineMs: defaultDeadlineMs,
-  });
+  const newClusterUid = clusterUid ?? adopted ?? randomUUID();
+  const newDigestKey = randomUUID();
+  const planFor = (shown: Look) =>
+    makePlan({
+      ...{ wish: { kind: "objects", desired }, provider, prior: state, ...shown },
+      ...{ newClusterUid, newDigestKey },
+      nowMs: systemClock.now(),
+      owner: fileOwner,
+      direction: "forward",
+      by: `${userInfo().username}@${hostname()}`,
+      deadlineMs: defaultDeadlineMs,
+    });
+  const asRecorded = { ...seen, sightings };
+  const lens = ignoringByPolicy(provider, objectsOf(desired))(asRecorded, state, planFor);
+  const plan = planFor(lens.see(asRecorded, state));
   refuseInline(plan, state, plan.stale);
   return plan;
 }

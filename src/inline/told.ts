@@ -16,8 +16,8 @@ export function inlineNotes(plan: Plan): string[] {
       object.kind === "MachineDeployment" ? crowdingOf(object, plan) : [],
     ),
     ...stage.map(
-      ({ reason, later }) =>
-        `This is stage 1 of ${later.length + 1}: ${reason}; the same command again goes on`,
+      ({ number, count, reason }) =>
+        `This is stage ${number} of ${count}: ${reason}; the same command again goes on`,
     ),
   ];
 }

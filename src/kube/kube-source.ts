@@ -9,6 +9,7 @@ import { type ClusterKey, type LiveObject, liveName } from "./live-object.js";
 import type { ObjectCache } from "./object-cache.js";
 import { type ApiWrite, claimOf, projectionOf } from "./projection.js";
 import { releaseOf } from "./release.js";
+import type { Regarding } from "./events.js";
 import { mapBounded } from "../engine/bounded.js";
 
 export interface SourceOptions {
@@ -52,9 +53,13 @@ export class KubeSource implements ClusterSource {
     return intentOf(live, this.options.providers);
   }
 
-  /** The Cluster, for Events. */
-  clusterObject(key: ClusterKey): LiveObject | undefined {
-    return this.options.cache.clusterOf(key).cluster;
+  /** The Cluster as Events are about it; undefined for one that is gone. */
+  regarding(key: ClusterKey): Regarding | undefined {
+    const { cluster } = this.options.cache.clusterOf(key);
+    if (cluster === undefined) return undefined;
+    const { apiVersion, kind, metadata } = cluster;
+    const { namespace, name, uid } = metadata;
+    return { apiVersion, kind, namespace, name, uid };
   }
 
   async claim(key: ClusterKey): Promise<void> {
@@ -69,11 +74,7 @@ export class KubeSource implements ClusterSource {
    * Shows a cluster as it is, and nothing that is shown already. Throws API_SERVER; what was not written
    * is decided anew the next time.
    */
-  async show(
-    key: ClusterKey,
-    view: ClusterView,
-    provider: InfrastructureProvider,
-  ): Promise<void> {
+  async show(key: ClusterKey, view: ClusterView, provider: InfrastructureProvider): Promise<void> {
     for (let round = 0; round < mostRounds; round += 1) {
       const writes = this.missing(key, view, provider);
       if (writes.length === 0) return;

@@ -97,7 +97,7 @@ export class Leadership {
    * Contends until the signal, and calls `lead` for each term. `lead` returns after everything that it
    * ran has ended: soon after the signal or after the term is lost. The lease is renewed until then,
    * and released after a graceful end. Resolves after the signal, or when `lead` returned by itself;
-   * rejects with what `lead` throws.
+   * rejects with what `lead` throws, unless the term was lost.
    */
   async run(signal: AbortSignal, lead: (term: Term) => Promise<void>): Promise<void> {
     while (!signal.aborted) {
@@ -138,7 +138,11 @@ export class Leadership {
     this.tell({ kind: "leading", transitions: this.view?.record?.transitions ?? 0 });
     const holding = this.hold(lost, ended.signal);
     try {
-      await lead({ lost: lost.signal, assertLeader: () => this.assertLeader(lost.signal) });
+      await lead({ lost: lost.signal, assertLeader: () => this.assertLeader(lost) });
+    } catch (error) {
+      // Work that was refused or torn off because of the loss has ended as it should.
+      if (!lost.signal.aborted) throw error;
+      if (error !== lost.signal.reason) this.tell({ kind: "trouble", error });
     } finally {
       ended.abort();
       await holding;
@@ -148,21 +152,23 @@ export class Leadership {
     return lost.signal.aborted;
   }
 
-  private assertLeader(lost: AbortSignal): void {
-    if (lost.aborted) throw lost.reason as Error;
-    if (!this.leads()) throw notLeader(this.options.me, "the lease was not renewed in time");
+  private assertLeader(lost: AbortController): void {
+    if (!this.leads()) this.lose(lost, "the lease was not renewed in time");
+    lost.signal.throwIfAborted();
+  }
+
+  private lose(lost: AbortController, reason: string): void {
+    if (lost.signal.aborted) return;
+    this.tell({ kind: "lost", reason });
+    lost.abort(notLeader(this.options.me, reason));
   }
 
   private async hold(lost: AbortController, ended: AbortSignal): Promise<void> {
-    const { clock, timing, me } = this.options;
+    const { clock, timing } = this.options;
     while (!ended.aborted) {
       const step = this.next();
-      if (step.kind === "lose") {
-        this.tell({ kind: "lost", reason: step.reason });
-        lost.abort(notLeader(me, step.reason));
-        await this.awaitEnd(ended);
-        return;
-      }
+      if (step.kind === "lose") this.lose(lost, step.reason);
+      if (lost.signal.aborted) return this.awaitEnd(ended);
       let pauseMs = step.kind === "wait" ? step.ms : 0;
       try {
         const isWritten = await this.write(step, ended, this.untilDeadlineMs(timing.callTimeoutMs));
@@ -233,6 +239,8 @@ export class Leadership {
     };
     const record = await this.within(limitMs, signal, send);
     if (record === undefined) return false;
+    // A write that changed nothing is one that nobody has seen.
+    if (record.version === this.view?.record?.version) return false;
     this.saw(record);
     this.heldSinceMs = sentAtMs;
     return true;
@@ -271,15 +279,17 @@ export class Leadership {
     signal: AbortSignal,
     send: (call: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
+    signal.throwIfAborted();
     const over = new AbortController();
-    const limit = this.options.clock
-      .sleep(limitMs, AbortSignal.any([over.signal, signal]))
-      .then((): never => {
-        throw new Error(`the API server has not answered for ${limitMs / 1000} s`);
-      });
+    const leave = () => over.abort(signal.reason);
+    signal.addEventListener("abort", leave, { once: true });
+    const limit = this.options.clock.sleep(limitMs, over.signal).then((): never => {
+      throw new Error(`the API server has not answered for ${limitMs / 1000} s`);
+    });
     try {
       return await Promise.race([send(over.signal), limit]);
     } finally {
+      signal.removeEventListener("abort", leave);
       over.abort(new Error("the call has ended"));
     }
   }

@@ -3,7 +3,13 @@ import type { ProviderSpecs } from "../api/provider-specs.js";
 import { ownAnnotationPrefix } from "../api/update-policy.js";
 import { type Manifests, type NamedObject, readObjects } from "../manifest/desired.js";
 import type { Intent } from "../source/intent.js";
-import { controllerOf, isDeleting, type LiveCluster, type LiveObject, liveName } from "./live-object.js";
+import {
+  controllerOf,
+  isDeleting,
+  type LiveCluster,
+  type LiveObject,
+  liveName,
+} from "./live-object.js";
 
 /** On a Cluster: whatever its value, nothing of the cluster is changed while it is there. */
 export const pausedAnnotation = `${ownAnnotationPrefix}paused`;

@@ -92,11 +92,7 @@ export class ObjectCache {
       restartMs = firstRestartMs;
       return listed as unknown as { items: KubernetesObject[] };
     };
-    const informer = makeInformer<KubernetesObject>(
-      this.options.config,
-      path,
-      list as never,
-    );
+    const informer = makeInformer<KubernetesObject>(this.options.config, path, list as never);
     const put = (object: KubernetesObject) =>
       this.put({ ...(object as unknown as LiveObject), apiVersion, kind });
     informer.on("add", put);

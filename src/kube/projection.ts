@@ -177,13 +177,17 @@ class Projection {
     const deployment = this.deploymentOf(name);
     if (deployment === undefined) return live === undefined ? [] : this.writtenSet(live);
     const above = this.byName.get(`MachineDeployment/${deployment}`);
-    if (above === undefined || isDeleting(above)) return live === undefined ? [] : this.shownSet(live);
+    if (above === undefined || isDeleting(above))
+      return live === undefined ? [] : this.shownSet(live);
     const derived = this.derivedSet(name, above, live);
     if (live === undefined) return [{ kind: "create", object: derived }];
     if (isDeleting(live) || controllerOf(live)?.uid !== above.metadata.uid) return [];
     const { metadata, spec } = derived;
     const labels = { ...live.metadata.labels, ...(metadata["labels"] as JsonObject) };
-    const annotations = { ...live.metadata.annotations, ...(metadata["annotations"] as JsonObject) };
+    const annotations = {
+      ...live.metadata.annotations,
+      ...(metadata["annotations"] as JsonObject),
+    };
     return [
       ...patched(live, {
         metadata: { ...live.metadata, labels, annotations },
@@ -219,7 +223,10 @@ class Projection {
     );
     const marks =
       name === this.currentSet(metadata.name)
-        ? revisionOf(live?.metadata ?? {}, old.map((set) => set.metadata))
+        ? revisionOf(
+            live?.metadata ?? {},
+            old.map((set) => set.metadata),
+          )
         : undefined;
     return {
       apiVersion,
@@ -283,14 +290,17 @@ class Projection {
     const { name, owner } = view.machine;
     const live = this.byName.get(`Machine/${name}`);
     if (live === undefined) {
-      const above = owner === undefined ? undefined : this.byName.get(`MachineSet/${owner.machineSet}`);
+      const above =
+        owner === undefined ? undefined : this.byName.get(`MachineSet/${owner.machineSet}`);
       // Its set is made first; what a user wrote and took away is nobody's to make again.
       if (above === undefined || isDeleting(above) || !view.isWanted) return [];
       return [{ kind: "create", object: this.derivedMachine(view, above) }];
     }
     const { metadata, spec = {} } = live;
     const isDerived = controllerOf(live) !== undefined;
-    const wantedSpec = isDerived ? view.machine.spec : { ...spec, versions: versionsIn(spec, view) };
+    const wantedSpec = isDerived
+      ? view.machine.spec
+      : { ...spec, versions: versionsIn(spec, view) };
     const providerID = view.seen?.status["providerId"] ?? spec["providerID"];
     return [
       ...patched(live, {
@@ -342,7 +352,8 @@ class Projection {
     if (this.input.machines.some(({ machine }) => machine.name === name)) return [];
     const writes: ApiWrite[] = [];
     if (isDeleting(live)) return this.released(live);
-    if (controllerOf(live) !== undefined) writes.push(...this.released(live), { kind: "delete", on: live });
+    if (controllerOf(live) !== undefined)
+      writes.push(...this.released(live), { kind: "delete", on: live });
     return writes;
   }
 

@@ -22,6 +22,9 @@ export function releaseOf({ cluster, members }: LiveCluster): ApiWrite[] {
 function withoutFinalizer(on: LiveObject, finalizer: string): ApiWrite[] {
   const { finalizers = [], resourceVersion } = on.metadata;
   if (!finalizers.includes(finalizer)) return [];
-  const patch = mergePatch({ finalizers }, { finalizers: finalizers.filter((one) => one !== finalizer) });
+  const patch = mergePatch(
+    { finalizers },
+    { finalizers: finalizers.filter((one) => one !== finalizer) },
+  );
   return [{ kind: "patch", on, patch: { metadata: { ...patch, resourceVersion } } }];
 }

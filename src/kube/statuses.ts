@@ -91,7 +91,7 @@ export function machineStatusOf(
     ...(seen?.node !== undefined && {
       nodeRef: { apiVersion: "v1", kind: "Node", name: seen.who.name },
     }),
-    ...("kubelet" in versions && { versions: versions as MachineStatus["versions"] & object }),
+    ...("kubelet" in versions && { versions }),
     ...(typeof address === "string" && { addresses: [{ type: "InternalIP", address }] }),
     ...(operation !== undefined && { lastOperation: operation }),
     ...(seen !== undefined && {
@@ -123,7 +123,11 @@ function lastOperationOf(
     return { ...known, state, lastUpdated: timeText(nowMs) };
   }
   const type =
-    phase === "Terminating" ? "Delete" : hostId === undefined ? "Create" : (known?.type ?? "Update");
+    phase === "Terminating"
+      ? "Delete"
+      : hostId === undefined
+        ? "Create"
+        : (known?.type ?? "Update");
   const operation = { type, state: "Processing", description: doing.reason };
   const isSame =
     known?.type === type && known.state === "Processing" && known.description === doing.reason;
@@ -141,7 +145,8 @@ export function machineSetStatusOf(
     replicas: members.length,
     fullyLabeledReplicas: members.length,
     readyReplicas: members.filter(({ isReady }) => isReady).length,
-    availableReplicas: members.filter((one) => isAvailable(one, minReadySeconds, view.nowMs)).length,
+    availableReplicas: members.filter((one) => isAvailable(one, minReadySeconds, view.nowMs))
+      .length,
     ...generation(generationOf(set)),
     labelSelector: selectorText(set),
   };

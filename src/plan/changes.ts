@@ -103,7 +103,7 @@ export function machineChanges(input: ChangesInput): MachineChange[] {
 
 function deletionReason(name: string, { going, prior }: ChangesInput): string {
   const reason = going.get(name);
-  if (reason !== undefined) return `one too many in its set; ${goText(reason)}`;
+  if (reason !== undefined) return goText(reason);
   return isRemembered(name, prior)
     ? "nothing asks for it any more"
     : "left over from an earlier change";
@@ -111,18 +111,18 @@ function deletionReason(name: string, { going, prior }: ChangesInput): string {
 
 function goText(reason: GoReason): string {
   switch (reason.kind) {
-    case "marked":
-      return `marked by ${reason.annotation}`;
     case "discarded":
       return "somebody deleted it";
+    case "marked":
+      return `one too many in its set; marked by ${reason.annotation}`;
     case "failed":
-      return "its host failed";
+      return "one too many in its set; its host failed";
     case "policy":
-      return `the ${reason.policy.toLowerCase()} goes first (deletePolicy ${reason.policy})`;
+      return `one too many in its set; the ${reason.policy.toLowerCase()} goes first (deletePolicy ${reason.policy})`;
     case "tie":
       return reason.ties === "asGiven"
-        ? "the highest number goes first"
-        : "the first by name goes first";
+        ? "one too many in its set; the highest number goes first"
+        : "one too many in its set; the first by name goes first";
   }
 }
 

@@ -4,7 +4,7 @@ import type { MachineDeploymentObject, MachineSetObject } from "../api/types.js"
 import { deleteMachineAnnotation } from "../sets/deletion-order.js";
 import { goFirst } from "../sets/expand-set.js";
 import { isRollingUpdate } from "../sets/fenceposts.js";
-import type { Plan } from "./plan.js";
+import type { Plan, ToleratedDrift } from "./plan.js";
 
 /** What else people should know before they agree, a sentence each: unfinished work, leftovers, strangers. Pure. */
 export function planNotes(plan: Plan): string[] {
@@ -15,6 +15,7 @@ export function planNotes(plan: Plan): string[] {
         `Left by an apply that broke off, to be deleted: ${who.kind} ${who.name} (${id})`,
     ),
     ...plan.strangers.map((what) => `In the cloud but in no record: ${what}`),
+    ...toleratedText(plan),
     ...plan.target.objects.flatMap((object) => {
       if (object.kind === "MachineDeployment") {
         return [...heldBack(object, plan), ...idleMarks(object, plan)];
@@ -23,6 +24,27 @@ export function planNotes(plan: Plan): string[] {
     }),
   ];
 }
+
+const tolerances: Record<ToleratedDrift["because"], string> = {
+  ignore: "drifted, ignored by policy",
+  report: "drifted, only reported by policy",
+  frozen: "drifted, not believed",
+  overBudget: "drifted, corrected later",
+};
+
+/** "1 drifted, ignored by policy: LocalHost/web-7ca2dcf0-1". */
+function toleratedText({ tolerated = [] }: Plan): string[] {
+  const reasons = [...new Set(tolerated.map(({ because }) => because))];
+  return reasons.map((reason) => {
+    const keys = tolerated.filter(({ because }) => because === reason).map(({ key }) => key);
+    const more = keys.length > mostNamed ? `, ... (${keys.length - mostNamed} more)` : "";
+    const named = keys.slice(0, mostNamed).join(", ");
+    return `${keys.length} ${tolerances[reason]}: ${named}${more}`;
+  });
+}
+
+/** So many are named of what is not touched. */
+const mostNamed = 5;
 
 /** A template that is not brought about now, and on how many machines. */
 function heldBack({ metadata, spec }: MachineDeploymentObject, { target }: Plan): string[] {
@@ -85,10 +107,14 @@ function openText({ transaction, open }: Plan): string {
 /** A chain of upgrades is several plans: this one, and those that follow its commit. None for a single plan. Pure. */
 export function stageLines({ stage }: Plan): string[] {
   if (stage === undefined) return [];
-  const { reason, later } = stage;
+  const { number, count, reason, later } = stage;
   return [
-    `Stage 1 of ${later.length + 1}: ${reason}`,
-    ...later.map((next) => `  then: ${next.reason}`),
+    `Stage ${number} of ${count}: ${reason}`,
+    ...later.map((next, index) => {
+      const units = next.changes.map(({ unit }) => unit).join(", ");
+      const what = units === "" ? "" : ` (${units})`;
+      return `  then stage ${number + 1 + index}: ${next.reason}${what}`;
+    }),
   ];
 }
 

@@ -57,6 +57,8 @@ export interface PlanInput {
   readonly deadlineMs: number;
   /** Random text, for a cluster without a transaction. */
   readonly newDigestKey?: string;
+  /** Stages of an upgrade that the same command has brought about; none without. */
+  readonly stagesBefore?: number;
   /** Why the last transaction was not finished, for history. */
   readonly failure?: string;
   /** Who is to own the stack from this transaction on; absent: who owns it. */

@@ -1,15 +1,19 @@
 import { recordedMachines } from "./recorded-machines.js";
 import type { PlanInput } from "./plan.js";
 import { planUpgrade } from "./stage-objects.js";
-import type { Stage } from "./upgrade.js";
+import { lastStageReason, type Stage } from "./upgrade.js";
 import { refuseVersions, versionRefusals } from "./version-rules.js";
 import { compiled, frozen, type Wanted } from "./wanted.js";
 
 /** Where a plan stands in a chain of upgrades over several minor versions. */
 export interface StageNote {
+  /** Counts from 1; stages that the same `up` has brought about come before it. */
+  readonly number: number;
+  /** Of all stages, those before it included. */
+  readonly count: number;
   /** Why this stage is one of its own. */
   readonly reason: string;
-  /** What comes after its commit, each a plan of its own. At least one. */
+  /** What comes after its commit, each a plan of its own; none of the last stage. */
   readonly later: readonly Stage[];
 }
 
@@ -18,7 +22,7 @@ export interface StageNote {
  * never taken apart. Pure. Throws UNSUPPORTED_CHANGE for versions that no stages lead to.
  */
 export function stagedWish(input: PlanInput): { wanted: Wanted; stage?: StageNote } {
-  const { wish, provider, prior, direction, nowMs } = input;
+  const { wish, provider, prior, direction, nowMs, stagesBefore = 0 } = input;
   const running = direction === "forward" ? (prior.revision?.target.machines ?? []) : [];
   if (wish.kind === "recorded") {
     if (running.length > 0) refuseVersions(versionRefusals(running, wish.target.machines));
@@ -33,9 +37,14 @@ export function stagedWish(input: PlanInput): { wanted: Wanted; stage?: StageNot
     return { wanted };
   }
   const [first, ...later] = upgrade.stages;
-  if (first === undefined || later.length === 0) return { wanted };
+  if (first === undefined || stagesBefore + later.length === 0) return { wanted };
   return {
-    wanted: compiled(first.desired, provider, memory),
-    stage: { reason: first.stage.reason, later: later.map(({ stage }) => stage) },
+    wanted: later.length === 0 ? wanted : compiled(first.desired, provider, memory),
+    stage: {
+      number: stagesBefore + 1,
+      count: stagesBefore + upgrade.stages.length,
+      reason: first.stage.reason === "" ? lastStageReason : first.stage.reason,
+      later: later.map(({ stage }) => stage),
+    },
   };
 }

@@ -6,6 +6,7 @@ import { wavesText } from "./admission/waves.js";
 import type { ChangeKind, MachineChange } from "./changes.js";
 import type { Plan } from "./plan.js";
 import { boundedLines } from "./history.js";
+import type { StageNote } from "./staged.js";
 import type { FieldChange, Step } from "./step.js";
 import type { ChangeSummary } from "./target.js";
 
@@ -69,10 +70,16 @@ export function planTree(plan: Shown): TreeLine[] {
 export function planSummary(plan: Plan): string {
   if (plan.empty) return "No changes: objects, state and cloud agree.";
   const counts = planCounts(plan);
-  if (counts !== "") return `Plan: ${counts}; ${wavesText(plan)}`;
+  const head = plan.stage === undefined ? "Plan" : `Plan: ${stageText(plan.stage)}`;
+  if (counts !== "") return `${head}: ${counts}; ${wavesText(plan)}`;
   return plan.resumes
-    ? "Plan: nothing to change; an earlier transaction is to be committed"
-    : "Plan: no resource changes; the objects are recorded";
+    ? `${head}: nothing to change; an earlier transaction is to be committed`
+    : `${head}: no resource changes; the objects are recorded`;
+}
+
+/** Counts and waves are those of this stage: what later ones come to is planned when they begin. */
+function stageText({ number, count }: StageNote): string {
+  return `stage ${number} of ${count}`;
 }
 
 /** "2 to create, 1 to delete"; empty when no resource changes. Pure. */

@@ -30,6 +30,9 @@ export interface Stage {
   readonly reason: string;
 }
 
+/** Why the last stage of several is one. */
+export const lastStageReason = "all that is asked for";
+
 /** What changes its versions together, by unit. */
 type Units = ReadonlyMap<string, MachineVersions>;
 
@@ -72,7 +75,7 @@ export function stagesOf(
     now = followed;
     stages.push({ changes, versions: Object.fromEntries(now), reason });
   }
-  const reason = stages.length === 0 ? "" : "all that is asked for";
+  const reason = stages.length === 0 ? "" : lastStageReason;
   return [...stages, { changes: changesBetween(now, wanted), reason }];
 }
 

@@ -37,6 +37,7 @@ export function clusterDocument({ plan, waves }: PlannedCluster): ClusterPlanDoc
     stale: [...plan.stale],
     abandoned: plan.abandoned.map(({ id, who }) => ({ id, who })),
     strangers: [...plan.strangers],
+    ...(plan.tolerated !== undefined && { tolerated: [...plan.tolerated] }),
     targetDigest: plan.targetDigest,
     resources: target.nodes
       .filter(({ type }) => type === "resource")
@@ -44,9 +45,10 @@ export function clusterDocument({ plan, waves }: PlannedCluster): ClusterPlanDoc
   };
 }
 
-function stageDocument({ reason, later }: StageNote): NonNullable<ClusterPlanDocument["stage"]> {
+function stageDocument(stage: StageNote): NonNullable<ClusterPlanDocument["stage"]> {
+  const { number, count, reason, later } = stage;
   return {
-    reason,
+    ...{ number, count, reason },
     later: later.map(({ reason: why, changes }) => ({
       reason: why,
       changes: changes.map(({ unit, from, to }) => ({ unit, from: { ...from }, to: { ...to } })),

@@ -1,6 +1,7 @@
 import { type Static, type TSchema, Type } from "typebox";
 import { closed, stringEnum } from "../api/schema-parts.js";
 import type { NodeKey } from "../graph/graph.js";
+import { publishedSchema } from "./published-schema.js";
 
 /** Raised when a reader of the document could break; what is only added leaves it. */
 export const planSchemaVersion = 1;
@@ -143,6 +144,8 @@ const versionChange = closed(
 
 const stage = closed(
   {
+    number: count("Counts from 1; stages that the same up has brought about come before it."),
+    count: count("Of all stages, those before it included."),
     reason: text("Why this stage is one of its own."),
     later: list(
       closed(
@@ -155,7 +158,7 @@ const stage = closed(
       "What comes after the commit of this one, each a plan of its own.",
     ),
   },
-  "This is the first stage of several: a control plane goes one minor version at a time.",
+  "This is one stage of several: a control plane goes one minor version at a time.",
 );
 
 const direction = stringEnum(["forward", "back"], {
@@ -211,6 +214,21 @@ const clusterPlan = closed(
     stage: Type.Optional(stage),
     abandoned: list(abandoned, "Leftovers of this cluster."),
     strangers: list(Type.String(), "What else carries the cluster's marks and nobody knows."),
+    tolerated: Type.Optional(
+      list(
+        closed(
+          {
+            key,
+            because: stringEnum(["report", "ignore", "frozen", "overBudget"], {
+              description:
+                "Its drift policy; or that the cluster's answer is not believed, or that others go first.",
+            }),
+          },
+          "A resource that has drifted and is left as it is.",
+        ),
+        "Drift that the plan does not touch.",
+      ),
+    ),
     targetDigest: text("The same for two plans that lead to the same."),
     resources: list(resource, "Everything that there will be."),
   },
@@ -249,23 +267,8 @@ export const planDocumentSchema = closed(
 export type ClusterPlanDocument = Static<typeof clusterPlan>;
 export type PlanDocument = Static<typeof planDocumentSchema>;
 
-/**
- * The published schema. Fields that a later release adds are let through, so that readers can check
- * what they get with the schema that they were written for. Pure.
- */
+/** The published schema. Pure. */
 export function publishedPlanSchema(): object {
-  return {
-    $schema: "http://json-schema.org/draft-07/schema#",
-    $id: "plan-v1.schema.json",
-    title: "Plan of Capstan, version 1",
-    ...(opened(planDocumentSchema) as object),
-  };
-}
-
-/** A copy in which objects may have fields that are not named. */
-function opened(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(opened);
-  if (typeof schema !== "object" || schema === null) return schema;
-  const entries = Object.entries(schema).filter(([name]) => name !== "additionalProperties");
-  return Object.fromEntries(entries.map(([name, value]) => [name, opened(value)]));
+  const about = { id: "plan-v1.schema.json", title: "Plan of Capstan, version 1" };
+  return publishedSchema(planDocumentSchema, about);
 }

@@ -69,6 +69,8 @@ export function selectForDeletion<M extends DeletionCandidate>(request: Deletion
 
 /** What put a Machine before the others that a set could have deleted. */
 export type GoReason =
+  /** Somebody deleted it: another takes its place. */
+  | { readonly kind: "discarded" }
   | { readonly kind: "marked"; readonly annotation: string }
   /** Somebody deleted its object. */
   | { readonly kind: "discarded" }

@@ -66,12 +66,15 @@ export interface Membership {
 /** Who stays keeps its ordinal, and missing machines take the lowest free ones. Pure. */
 export function membersOf(membership: Membership): Expanded {
   const { owner, replicas, template, keepSpec } = membership;
-  const present = membership.existing.filter(({ lacks }) => lacks !== "host");
-  const standing = present.filter(({ discarded }) => discarded !== true);
-  const discarded = present.filter((machine) => machine.discarded === true);
-  const taken = new Set(discarded.map((machine) => machine.owner?.ordinal ?? 0));
-  const going = excessOf(standing, membership);
-  const names = new Set(going.map(({ name }) => name));
+  const standing = membership.existing.filter(
+    ({ lacks, discarded }) => lacks !== "host" && discarded !== true,
+  );
+  const discards = membership.existing.filter(
+    ({ lacks, discarded }) => lacks !== "host" && discarded === true,
+  );
+  const taken = new Set(discards.map((machine) => machine.owner?.ordinal ?? 0));
+  const excess = excessOf(standing, membership);
+  const names = new Set(excess.map(({ name }) => name));
   const kept = new Map(
     standing
       .filter(({ name }) => !names.has(name))
@@ -88,8 +91,11 @@ export function membersOf(membership: Membership): Expanded {
       spec: (keepSpec ? kept.get(ordinal)?.spec : undefined) ?? template,
       owner: { ...owner, ordinal },
     }));
-  const deleted = discarded.map(({ name }) => ({ name, reason: { kind: "discarded" } as const }));
-  return { machines, going: [...going, ...deleted] };
+  const discarded = discards.map(({ name }): GoingMachine => ({
+    name,
+    reason: { kind: "discarded" },
+  }));
+  return { machines, going: [...discarded, ...excess] };
 }
 
 /** Those that go; among equals the latest first, where Cluster API leaves it open. */

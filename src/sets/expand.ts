@@ -31,7 +31,7 @@ export interface RecordedMachine extends ExpandedMachine {
   readonly createdAtMs?: number;
 }
 
-/** A Machine that there is, that its set has one too many with, and why it is the one. */
+/** A Machine that its set gives up, and why it rather than another. */
 export interface GoingMachine {
   readonly name: string;
   readonly reason: GoReason;

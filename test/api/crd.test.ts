@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
 import { Ajv } from "ajv";
 import { parseAllDocuments, stringify } from "yaml";
-import { type CustomResourceDefinition, customResourceDefinitions } from "../../src/api/crd.js";
+import {
+  type CustomResourceDefinition,
+  customResourceDefinitions,
+  definitionsVersion,
+} from "../../src/api/crd.js";
 import { jsonSchemaOf } from "../../src/api/json-schema.js";
 import { schemas } from "../../src/api/schema.js";
 import { type StructuralSchema, structuralOf } from "../../src/api/structural.js";
+import { assertGolden } from "../support/golden.js";
 import { cluster, machine, machineDeployment, machineSet } from "../support/manifests.js";
 
 const definitions = customResourceDefinitions();
@@ -69,6 +74,25 @@ function faultsOf(schema: StructuralSchema, path: string): string[] {
 /** For ajv: int-or-string is no keyword of JSON Schema. */
 function plain(schema: StructuralSchema): object {
   return schema["x-kubernetes-int-or-string"] ? { type: ["integer", "string"] } : schema;
+}
+
+/** Everything of a schema but its descriptions, one member a line. */
+function outlineOf(schema: StructuralSchema, path: string): string[] {
+  const { description: _, properties, items, additionalProperties, ...rest } = schema;
+  const { "x-kubernetes-validations": rules = [], ...facts } = rest;
+  const inner: [string, StructuralSchema | undefined][] = [
+    ...Object.entries(properties ?? {}).map(([name, one]): [string, StructuralSchema] => [
+      path === " " ? ` ${name}` : `${path}.${name}`,
+      one,
+    ]),
+    [`${path}.*`, additionalProperties],
+    [`${path}[]`, items],
+  ];
+  return [
+    `${path} ${JSON.stringify(facts)}`,
+    ...rules.map(({ rule, message }) => `  ${rule}  # ${message}`),
+    ...inner.flatMap(([at, one]) => (one === undefined ? [] : outlineOf(one, at))),
+  ];
 }
 
 describe("CustomResourceDefinitions", () => {
@@ -177,6 +201,41 @@ describe("CustomResourceDefinitions", () => {
     }
     const check = ajv.compile(rootOf(byKind.get("Machine")));
     assert.equal(check({ ...machine("cp-0"), spec: { versions: { kubelet: "one" } } }), false);
+  });
+
+  it("has the shape of its version; who changes it raises definitionsVersion once a release has it", () => {
+    const lines = definitions.flatMap((definition) => [
+      "",
+      `${definition.spec.names.kind}`,
+      ...outlineOf(rootOf(definition), " "),
+    ]);
+    assertGolden("definitions", [`version ${definitionsVersion}`, ...lines, ""].join("\n"));
+  });
+
+  it("says of every fixed field that it cannot change, by its kind", () => {
+    const rules = definitions.map((definition) => [
+      definition.spec.names.kind,
+      ...(rootOf(definition)["x-kubernetes-validations"] ?? []).map(({ rule }) => rule),
+    ]);
+    const value = "spec.providerSpec.value";
+    assert.deepEqual(rules, [
+      [
+        "Cluster",
+        "self.spec.clusterNetwork == oldSelf.spec.clusterNetwork",
+        `!has(self.${value}) || !has(oldSelf.${value}) || self.${value}.apiVersion == oldSelf.${value}.apiVersion`,
+      ],
+      ["Machine"],
+      ["MachineSet", "self.spec.selector == oldSelf.spec.selector"],
+      ["MachineDeployment", "self.spec.selector == oldSelf.spec.selector"],
+      ["MachineClass"],
+    ]);
+  });
+
+  it("refuses no status for what it tells", () => {
+    for (const definition of definitions) {
+      const text = JSON.stringify(rootOf(definition).properties?.["status"] ?? {});
+      assert.doesNotMatch(text, /x-kubernetes-validations|"enum"|"maxLength"/);
+    }
   });
 
   it("keeps a provider's object whole", () => {

@@ -32,10 +32,24 @@ describe("an upgrade over three minor versions", function () {
       stdout,
       /Stage 1 of 3: control plane 1\.31\.4 -> 1\.32\.\d+ .*one minor version at a time/,
     );
-    assert.match(stdout, / then: control plane 1\.32\.\d+ -> 1\.33\.\d+ /);
-    assert.match(stdout, / then: all that is asked for/);
+    assert.match(stdout, /^Plan: stage 1 of 3: 1 to update in place; 1 wave/m);
+    assert.match(
+      stdout,
+      / then stage 2: control plane 1\.32\.\d+ -> 1\.33\.\d+ .*\(Machine cp-0\)\n/,
+    );
+    assert.match(stdout, / then stage 3: all that is asked for \(Machine cp-0, .*\)\n/);
     const begin = sandbox.ledgerEnd();
-    await sandbox.up();
+    const applied = await sandbox.up();
+    assert.deepEqual(applied.stdout.match(/^Plan: stage \d of \d/gm), [
+      "Plan: stage 1 of 3",
+      "Plan: stage 2 of 3",
+      "Plan: stage 3 of 3",
+    ]);
+    assert.deepEqual(applied.stdout.match(/^Stage \d of \d: .{9}/gm), [
+      "Stage 1 of 3: control p",
+      "Stage 2 of 3: control p",
+      "Stage 3 of 3: all that ",
+    ]);
     assert.deepEqual(
       sandbox.mutations(begin).map(({ call, name }) => `${call} ${(name ?? "").slice(0, 4)}`),
       ["update cp-0", "update cp-0", "update cp-0", "update db-0"],

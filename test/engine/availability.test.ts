@@ -54,6 +54,17 @@ describe("which hosts serve", () => {
     assert.deepEqual(among(new Availability(target), 9_000, since(3_999)), [ofSet]);
   });
 
+  it("knows which run and have yet to show that they go on", () => {
+    const availability = new Availability(target);
+    const seen = look(observed(ofSet, "ready", 4_000), observed(own, "ready", 4_000));
+    const key = nodeKey("LocalHost", ofSet);
+    assert.deepEqual(availability.proving(seen, 8_000), [
+      { key, readySinceMs: 4_000, minReadyMs: 5_000 },
+    ]);
+    assert.deepEqual(availability.proving(seen, 9_001), []);
+    assert.deepEqual(availability.proving(look(observed(ofSet, "pending")), 8_000), []);
+  });
+
   it("counts from the first look where the cloud does not say, and anew after a fall", () => {
     const availability = new Availability(target);
     const ready = observed(ofSet, "ready");

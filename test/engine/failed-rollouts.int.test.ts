@@ -113,6 +113,31 @@ describe("a version that never joins, whose pieces are kept", function () {
     });
   }
 
+  it("shows old hosts beside the new ones that are stuck", async () => {
+    const { stdout } = await sandbox.capstan(0, "status", demoStack);
+    const rows = stdout.split("\n").filter((line) => line.startsWith("web-"));
+    assert.ok(
+      rows.some((row) => /^web-\S+ +ready, to go +\S/.test(row)),
+      stdout,
+    );
+    assert.ok(
+      rows.some((row) => /^web-\S+ +(pending|failed|ready) +\S/.test(row)),
+      stdout,
+    );
+    const status = JSON.parse((await sandbox.capstan(0, "status", demoStack, "--json")).stdout) as {
+      machines: { host: string; leaving?: true }[];
+    };
+    const alive = sandbox.alive().filter(({ kind }) => kind === "LocalHost");
+    assert.deepEqual(
+      status.machines
+        .map(({ host }) => host)
+        .filter((host) => host !== "")
+        .sort(),
+      alive.map(({ id }) => id).sort(),
+    );
+    assert.ok(status.machines.some(({ leaving }) => leaving === true));
+  });
+
   it("is taken back by capstan rollback", async () => {
     await sandbox.capstan(0, "rollback", "--yes", demoStack);
     sandbox.write(workers(good));

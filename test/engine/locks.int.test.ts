@@ -1,4 +1,9 @@
 import assert from "node:assert/strict";
+import { ensurePulumi } from "#toolchain";
+import { withLockedStack } from "../../src/engine/locked-stack.js";
+import { Workspace } from "../../src/engine/workspace.js";
+import { systemClock } from "../../src/provider/clock.js";
+import { failsWith } from "../support/errors.js";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
@@ -54,6 +59,25 @@ describe("the locks on a stack", function () {
     assert.deepEqual(sandbox.mutations(before), []);
     await sandbox.plan(2);
     await sandbox.capstan(0, "status", demoStack);
+  });
+
+  it("of another machine keep everybody out but who is alone by a lease", async () => {
+    const { binDir, bin } = await ensurePulumi();
+    const workspace = new Workspace({
+      ...{ stateDir: sandbox.state, pulumiBinDir: binDir, env: process.env },
+    });
+    const since = new Date(Date.now() - 60_000);
+    const asks = async (aloneSinceMs?: number) => {
+      const about = { stack: demoStack, command: "test", clock: systemClock };
+      const tools = { pulumi: bin, workspace, ...(aloneSinceMs !== undefined && { aloneSinceMs }) };
+      return withLockedStack({ ...about, ...tools }, ({ unsettled }) => Promise.resolve(unsettled));
+    };
+    writePulumiLock({ pid: 1, host: "another-machine", since });
+    await assert.rejects(asks(), failsWith("LOCKED"));
+    await assert.rejects(asks(since.getTime() - 1_000), failsWith("LOCKED"));
+    // What that machine last asked for may still happen.
+    assert.equal(await asks(since.getTime() + 1_000), true);
+    assert.deepEqual(readdirSync(locksFolder()), []);
   });
 
   it("keep out a plain pulumi while a pass runs", async () => {

@@ -198,7 +198,7 @@ describe("what is wrong in one object", () => {
       name: "a name of the wrong form",
       given: changed(machine, "cp-0", "CP_0"),
       want: [
-        '18:3: error: Machine default/CP_0: metadata.name: "CP_0" has the wrong form [Name, unique for its kind in the namespace. It cannot change later.]',
+        '18:3: error: Machine default/CP_0: metadata.name: "CP_0" has the wrong form [Name, unique for its kind in the namespace, of up to 63 lower-case letters, digits and dashes. It cannot change later.]',
       ],
     },
     {

@@ -13,6 +13,7 @@ export interface MachineWish {
   readonly tags?: Record<string, string>;
   readonly kubelet?: string;
   readonly controlPlane?: boolean;
+  readonly annotations?: Record<string, string>;
 }
 
 /** A MachineDeployment; its fields as a user writes them. */
@@ -74,11 +75,12 @@ function clusterObject(name: string, { annotations, machineQuota, networkCidr }:
   };
 }
 
-function machineObject(name: string, cluster: string, wish: MachineWish) {
+function machineObject(name: string, cluster: string, { annotations, ...wish }: MachineWish) {
+  const labels = { "cluster.k8s.io/cluster-name": cluster };
   return {
     apiVersion: clusterApi,
     kind: "Machine",
-    metadata: { name, labels: { "cluster.k8s.io/cluster-name": cluster } },
+    metadata: { name, labels, ...(annotations && { annotations }) },
     spec: machineSpec(wish),
   };
 }

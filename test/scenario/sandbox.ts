@@ -42,6 +42,8 @@ export interface SandboxOptions {
   /** The folder of the command line that is run, built; the repository unless given. */
   readonly installation?: string;
   readonly backend?: StateBackend;
+  /** More of the environment of commands. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A cluster to be written, an example by name, or a folder of manifests. */
@@ -104,12 +106,12 @@ export class Sandbox {
 
   /** Starts the command line and does not wait. */
   start(...args: string[]): Command {
-    const { installation = repository, backend } = this.options;
+    const { installation = repository, backend, env } = this.options;
     const cli = join(installation, "dist", "src", "cli", "main.js");
     const where = ["--state", this.state, ...(backend ? ["--backend", backend.url] : [])];
     return this.launch(process.execPath, [cli, ...where, ...args], {
       cwd: this.folder,
-      env: { ...cleanEnv(), ...this.backendEnv() },
+      env: { ...cleanEnv(), ...this.backendEnv(), ...env },
     });
   }
 

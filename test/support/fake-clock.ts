@@ -27,9 +27,14 @@ export class FakeClock implements Clock {
     signal?.throwIfAborted();
     this.slept.push(ms);
     if (this.mode === "self") return this.advance(ms);
-    await new Promise<void>((wake, reject) => {
+    await new Promise<void>((resolve, reject) => {
+      const leave = () => reject(signal?.reason as Error);
+      const wake = () => {
+        signal?.removeEventListener("abort", leave);
+        resolve();
+      };
       this.sleepers.push({ untilMs: this.nowMs + ms, wake });
-      signal?.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+      signal?.addEventListener("abort", leave, { once: true });
     });
   }
 

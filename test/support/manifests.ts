@@ -94,11 +94,16 @@ export function machineDeployment(
 
 /** The object with an update policy of its own. */
 export function asking(policy: string, manifest: Manifest): Manifest {
+  return annotated({ [updatePolicyAnnotation]: policy }, manifest);
+}
+
+/** The object with annotations, and no others. */
+export function annotated(
+  annotations: Readonly<Record<string, string>>,
+  manifest: Manifest,
+): Manifest {
   const metadata = manifest["metadata"] as Manifest;
-  return {
-    ...manifest,
-    metadata: { ...metadata, annotations: { [updatePolicyAnnotation]: policy } },
-  };
+  return { ...manifest, metadata: { ...metadata, annotations } };
 }
 
 /** Pure parts only: the cloud behind it is never opened. */

@@ -12,6 +12,10 @@ import { encodePayload } from "../../src/engine/codec.js";
 import type { StackEngine } from "../../src/engine/engine.js";
 import { settleLastCalls } from "../../src/engine/recover.js";
 import type { RunEvent, RunOptions } from "../../src/engine/run.js";
+import { type Sight } from "../../src/drift/classify.js";
+import type { Lens } from "../../src/drift/lens.js";
+import type { Tolerance } from "../../src/drift/tolerance.js";
+import { look } from "../../src/engine/look.js";
 import { callContext } from "../../src/engine/session.js";
 import type { StackState } from "../../src/engine/state.js";
 import { survey } from "../../src/engine/survey.js";
@@ -46,6 +50,8 @@ export interface EngineSetup {
   readonly tell?: (event: RunEvent) => void;
   /** Take over what a lost state has left. */
   readonly adopt?: boolean;
+  /** What drift `plan` and `up` leave as it is; none without. */
+  readonly tolerance?: (desired: Desired, provider: InfrastructureProvider) => Tolerance;
   /** Makes a command's means worse than they are. */
   readonly sabotage?: (means: Means) => Means;
 }
@@ -78,6 +84,8 @@ export class PretendEngine {
   /** The process of the last command: how far it got. */
   lastProcess = new CommandProcess();
   private unsettled = false;
+  /** Through which each plan was made, for whoever applies it. */
+  private readonly lenses = new WeakMap<Plan, Lens>();
   /** How many calls there had been when the last rollback began. */
   callsAtRollback = 0;
 
@@ -106,6 +114,20 @@ export class PretendEngine {
   /** What `capstan plan` makes of the present state and cloud. Changes nothing. */
   plan(desired: Desired): Promise<Plan> {
     return this.surveyed(desired, new CommandProcess(), this.provider);
+  }
+
+  /** What a look at the cloud shows now, or why it shows nothing. */
+  async sight(mishaps: readonly Mishap[] = []): Promise<Sight> {
+    const process = new CommandProcess(mishaps);
+    const context = callContext(process.clock(this.clock), process.stop.signal);
+    const clusterUid = this.prior.transaction?.clusterUid ?? "";
+    const scope = { cluster: `default/${testCluster}`, clusterUid };
+    try {
+      return await look(this.cloud.providerFor(process), context, scope, this.prior);
+    } catch (error) {
+      if (!isCapstanError(error)) throw error;
+      return { failed: error.message };
+    }
   }
 
   /** `capstan up`: plans and applies in one process. */
@@ -186,7 +208,8 @@ export class PretendEngine {
     this.show(plan);
     if (plan.empty) return { kind: "done", passes: 0 };
     const state = await options.engine.readState(plan.stack);
-    return applyPlan(plan, state, options);
+    const lens = this.lenses.get(plan);
+    return applyPlan(plan, state, { ...options, ...(lens !== undefined && { lens }) });
   }
 
   /** Whoever asked has seen this plan: what is done from now on is held against it. */
@@ -231,7 +254,9 @@ export class PretendEngine {
     provider: InfrastructureProvider,
   ): Promise<Plan> {
     const state: StackState = { ...this.prior, foreign: [] };
-    const { plan } = await survey({
+    const tolerance = this.setup.tolerance?.(desired, provider);
+    const { plan, lens } = await survey({
+      ...(tolerance !== undefined && { tolerance }),
       ...{ desired, provider, state, owner: "files", adopt: this.setup.adopt === true },
       positionOf: () => undefined,
       newDigestKey: () => "key",
@@ -239,6 +264,7 @@ export class PretendEngine {
       newClusterUid: () => `uid-${this.cloud.watch.uids.size + 1}`,
       ...occasion,
     });
+    this.lenses.set(plan, lens);
     return plan;
   }
 

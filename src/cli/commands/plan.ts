@@ -1,11 +1,11 @@
 import { CapstanError } from "../../api/error.js";
-import { stackNameOf, type Desired } from "../../api/types.js";
+import { type Desired, objectsOf, stackNameOf } from "../../api/types.js";
+import { ignoringByPolicy } from "../../drift/tolerance.js";
 import type { Engine } from "../../engine/engine.js";
-import type { Look } from "../../engine/look.js";
 import { settleLastCalls } from "../../engine/recover.js";
 import { callContext } from "../../engine/session.js";
 import type { StackState } from "../../engine/state.js";
-import { survey } from "../../engine/survey.js";
+import { type Survey, survey } from "../../engine/survey.js";
 import { defaultDeadlineMs } from "../../plan/deadline.js";
 import { fileOwner } from "../../plan/hand-over.js";
 import type { Plan } from "../../plan/plan.js";
@@ -119,18 +119,18 @@ function tellSaved(
 export interface ClusterOf {
   readonly desired: Desired;
   readonly manifests: Manifests;
+  /** Stages of an upgrade that this command has brought about; none without. */
+  readonly stagesBefore?: number;
 }
 
 /** A plan with all that it was made from. */
-export interface Surveyed {
-  readonly plan: Plan;
+export interface Surveyed extends Survey {
   readonly state: StackState;
-  readonly seen: Look;
 }
 
 /** Reads state and cloud of one cluster and plans. */
 export async function surveyCluster(
-  { desired, manifests }: ClusterOf,
+  { desired, manifests, stagesBefore = 0 }: ClusterOf,
   engine: Engine,
   {
     adopt,
@@ -143,8 +143,9 @@ export async function surveyCluster(
   const calls = callContext(context.clock, context.interruption.stop);
   await settleLastCalls(engine, provider, calls);
   const state = await engine.readState(stackNameOf(desired.cluster));
-  const { plan, seen } = await survey({
+  const { plan, seen, lens } = await survey({
     desired,
+    tolerance: ignoringByPolicy(provider, objectsOf(desired)),
     positionOf: (object, path) => manifests.positionOf(object, path),
     provider,
     state,
@@ -155,9 +156,10 @@ export async function surveyCluster(
     owner: fileOwner,
     by: context.by,
     deadlineMs,
+    stagesBefore,
   });
   refuseBeyond(plan, worst);
-  return { plan, state, seen };
+  return { plan, state, seen, lens };
 }
 
 /** The plan for machines, as every verb prints it with --json. */

@@ -1,5 +1,14 @@
 import { CapstanError, isCapstanError } from "../../api/error.js";
-import { type ApplyResult, planBack, planRecorded, takeBack } from "../../engine/apply.js";
+import { clearLens } from "../../drift/lens.js";
+import { ignoringByPolicy } from "../../drift/tolerance.js";
+import {
+  type ApplyResult,
+  lensToward,
+  planBack,
+  planRecorded,
+  takeBack,
+  targetBack,
+} from "../../engine/apply.js";
 import type { Engine } from "../../engine/engine.js";
 import { settleLastCalls } from "../../engine/recover.js";
 import { callContext } from "../../engine/session.js";
@@ -59,6 +68,7 @@ class Rollback {
   private readonly options: RollbackOptions;
   private readonly context: CommandContext;
   private readonly next: FollowUp;
+  private lens = clearLens;
 
   constructor(
     private readonly stack: string,
@@ -97,6 +107,7 @@ class Rollback {
 
   private async takeOpenBack(provider: InfrastructureProvider): Promise<void> {
     await this.refuseCrossed(provider);
+    await this.focus(targetBack(this.state), provider, "back");
     const plan = await planBack(this.state, "a user asked for it", this.planning(provider));
     await this.finish(plan, provider);
   }
@@ -154,17 +165,33 @@ class Rollback {
     if (plan.empty) return;
     const { engine, options, state, next } = this;
     const how = { ...options, rollback: true };
-    await carryOut(plan, state, { engine, provider, options: how, next }, this.context);
+    const { lens } = this;
+    await carryOut(plan, state, { engine, provider, lens, options: how, next }, this.context);
   }
 
-  private planTo(target: Target, provider: InfrastructureProvider, direction: "forward" | "back") {
+  private async planTo(
+    target: Target,
+    provider: InfrastructureProvider,
+    direction: Plan["transaction"]["direction"],
+  ): Promise<Plan> {
+    await this.focus(target, provider, direction);
     return planRecorded(target, this.state, { ...this.planning(provider), direction });
+  }
+
+  private async focus(
+    target: Target,
+    provider: InfrastructureProvider,
+    direction: Plan["transaction"]["direction"],
+  ): Promise<void> {
+    const how = { ...this.planning(provider), direction };
+    const tolerance = ignoringByPolicy(provider, target.objects);
+    this.lens = await lensToward(target, this.state, how, tolerance);
   }
 
   private planning(provider: InfrastructureProvider) {
     const { clock, by, interruption } = this.context;
     const deadlineMs = this.options.deadline * 1_000;
-    return { provider, clock, by, deadlineMs, stop: interruption.stop };
+    return { provider, clock, by, deadlineMs, stop: interruption.stop, lens: this.lens };
   }
 
   /** Throws NOT_REVERSIBLE when the open transaction has gone beyond its point of no return. */

@@ -2,7 +2,10 @@ import type { MachineVersions } from "../../api/types.js";
 import { callContext } from "../../engine/session.js";
 import { look } from "../../engine/look.js";
 import type { StackState } from "../../engine/state.js";
-import { cloudResources, type PriorState } from "../../plan/target.js";
+import { inNameOrder } from "../../plan/changes.js";
+import { knownMachines, leavingHosts } from "../../plan/leaving.js";
+import type { Sighting } from "../../plan/step.js";
+import { cloudResources, type PriorState, type RecordedResource } from "../../plan/target.js";
 import type { NodeReport } from "../../provider/port.js";
 import { type CommandContext, type GlobalOptions, openEngine } from "../context.js";
 import { exitCodes } from "../exit.js";
@@ -25,6 +28,8 @@ interface MachineStatus {
   /** What runs, as the node says, in the shape of a Machine's status.versions. */
   readonly versions?: MachineVersions;
   readonly osImage?: string;
+  /** Nothing asks for this host any more: it goes when others serve. */
+  readonly leaving?: true;
 }
 
 /** capstan status: what is recorded and what the cloud shows. Changes nothing. */
@@ -59,23 +64,36 @@ async function machinesOf(
   const { cluster } = transaction.target;
   const scope = { cluster, clusterUid: transaction.clusterUid };
   const { sightings } = await look(provider, call, scope, state);
-  return transaction.target.machines.map(({ name, host, spec }) => {
-    const record = cloudResources(state).find(({ key }) => key === host);
-    const seen = sightings.get(host);
-    const observed = seen === "gone" ? undefined : seen;
-    const address = observed?.status["address"];
-    return {
-      machine: name,
-      phase:
-        record === undefined ? "planned" : seen === "gone" ? "gone" : (seen?.phase ?? "unknown"),
-      host: record?.id ?? "",
-      address: typeof address === "string" ? address : "",
-      kubelet: spec.versions.kubelet,
-      ready: observed?.phase === "ready",
-      ...(observed?.readySinceMs !== undefined && { readySinceMs: observed.readySinceMs }),
-      ...(observed?.node !== undefined && saidBy(observed.node)),
-    };
-  });
+  const records = new Map(cloudResources(state).map((record) => [record.key, record]));
+  const wanted = transaction.target.machines.map(({ name, host, spec }) => ({
+    machine: name,
+    kubelet: spec.versions.kubelet,
+    ...hostStatus(records.get(host), sightings.get(host)),
+  }));
+  const known = knownMachines(state);
+  const doomed = new Set(records.keys());
+  for (const { host } of transaction.target.machines) doomed.delete(host);
+  const leaving = leavingHosts({ prior: state, sightings }, doomed, transaction.target);
+  const old = leaving.map(({ machine, host }) => ({
+    machine,
+    kubelet: known.get(machine)?.spec.versions.kubelet ?? "",
+    ...hostStatus(records.get(host), sightings.get(host)),
+    leaving: true as const,
+  }));
+  return [...wanted, ...old].sort((left, right) => inNameOrder(left.machine, right.machine));
+}
+
+function hostStatus(record: RecordedResource | undefined, seen: Sighting | undefined) {
+  const observed = seen === "gone" ? undefined : seen;
+  const address = observed?.status["address"];
+  return {
+    phase: record === undefined ? "planned" : seen === "gone" ? "gone" : (seen?.phase ?? "unknown"),
+    host: record?.id ?? "",
+    address: typeof address === "string" ? address : "",
+    ready: observed?.phase === "ready",
+    ...(observed?.readySinceMs !== undefined && { readySinceMs: observed.readySinceMs }),
+    ...(observed?.node !== undefined && saidBy(observed.node)),
+  };
 }
 
 function saidBy({ osImage, ...versions }: NodeReport): Pick<MachineStatus, "versions" | "osImage"> {
@@ -104,7 +122,7 @@ function statusText(
   const head = `Cluster ${state.transaction?.target.cluster ?? stack}   revision ${revision}`;
   const open = openTransaction === null ? "" : `   transaction ${openTransaction} is not finished`;
   const rows = machines.map((one) => [
-    ...[one.machine, one.phase, one.host, one.address],
+    ...[one.machine, phaseText(one), one.host, one.address],
     kubeletText(one),
   ]);
   const notes = interruptedOperations.map((operation) => `interrupted: ${operation}\n`).join("");
@@ -112,8 +130,13 @@ function statusText(
   return `${head}${open}\n\n${table(names, rows, columns)}${notes}`;
 }
 
+function phaseText({ phase, leaving }: MachineStatus): string {
+  return leaving === undefined ? phase : `${phase}, to go`;
+}
+
 /** "1.34.2", or "1.33.6, wants 1.34.2" where something else runs than is wanted. */
-function kubeletText({ kubelet, versions }: MachineStatus): string {
+function kubeletText({ kubelet, versions, leaving }: MachineStatus): string {
+  if (leaving !== undefined) return versions?.kubelet ?? kubelet;
   return versions === undefined || versions.kubelet === kubelet
     ? kubelet
     : `${versions.kubelet}, wants ${kubelet}`;

@@ -1,11 +1,13 @@
 import { isCapstanError } from "../../api/error.js";
 import { stackNameOf } from "../../api/types.js";
+import type { Lens } from "../../drift/lens.js";
 import { type ApplyResult, applyPlan } from "../../engine/apply.js";
 import { noteCluster } from "../../engine/cluster-registry.js";
 import type { Engine } from "../../engine/engine.js";
 import type { StackState } from "../../engine/state.js";
 import type { Workspace } from "../../engine/workspace.js";
 import type { Manifests } from "../../manifest/desired.js";
+import { stageLines } from "../../plan/notes.js";
 import type { Plan } from "../../plan/plan.js";
 import { type Binding, bindingOf } from "../../plan/saved.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
@@ -54,8 +56,10 @@ export async function upCommand(given: UpOptions, context: CommandContext): Prom
     await withLockedEngine(options, context, { stack, command }, async (locked, prepared) => {
       const tools = { engine: locked, workspace: prepared, ...(check !== undefined && { check }) };
       let left: number;
+      let stagesBefore = 0;
       do {
-        left = await upCluster({ desired, manifests }, options, context, tools);
+        left = await upCluster({ desired, manifests, stagesBefore }, options, context, tools);
+        stagesBefore += 1;
         // A saved plan is of one stage: nobody has seen the next.
       } while (left > 0 && check === undefined);
       if (left > 0 && !context.json) {
@@ -105,11 +109,13 @@ async function upCluster(
   const { terminal, json } = context;
   const deadlineMs = options.deadline * 1_000;
   const found = await surveyCluster(cluster, engine, { ...options, deadlineMs }, context);
-  const { plan, state } = found;
+  const { plan, state, lens } = found;
   check?.one(bindingOf(found));
   if (json) context.emit(planLine(plan));
   else if (!terminal.live || plan.empty || options.yes !== true) {
     terminal.write(`${planText(plan, terminal)}\n`);
+  } else if (plan.stage !== undefined) {
+    terminal.write(`${stageLines(plan).join("\n")}\n\n`);
   }
   if (plan.empty) {
     if (json) context.emit({ type: "result", cluster: plan.cluster, changed: false });
@@ -123,7 +129,8 @@ async function upCluster(
     ...{ clusterUid: plan.transaction.clusterUid, cluster: plan.cluster, stack: plan.stack },
     ...{ provider: provider.name, backend: workspace.backendKey, notedAtMs: context.clock.now() },
   });
-  await carryOut(plan, state, { engine, provider, options, next: upNext(options, plan) }, context);
+  const next = upNext(options, plan);
+  await carryOut(plan, state, { engine, provider, lens, options, next }, context);
   return plan.stage?.later.length ?? 0;
 }
 
@@ -131,6 +138,8 @@ async function upCluster(
 export interface Means {
   readonly engine: Engine;
   readonly provider: InfrastructureProvider;
+  /** Through which the plan was made. */
+  readonly lens: Lens;
   readonly options: Pick<UpOptions, "timeout" | "deadline" | "rollback">;
   readonly next: FollowUp;
 }
@@ -139,7 +148,7 @@ export interface Means {
 export async function carryOut(
   plan: Plan,
   state: StackState,
-  { engine, provider, options, next }: Means,
+  { engine, provider, lens, options, next }: Means,
   context: CommandContext,
 ): Promise<void> {
   const { clock } = context;
@@ -148,7 +157,7 @@ export async function carryOut(
   let result: ApplyResult;
   try {
     result = await applyPlan(plan, state, {
-      ...{ engine, provider, clock, by: context.by },
+      ...{ engine, provider, lens, clock, by: context.by },
       timeoutMs: options.timeout * 1_000,
       deadlineMs: options.deadline * 1_000,
       onFailure: options.rollback ? "rollBack" : "keep",

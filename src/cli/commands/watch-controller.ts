@@ -1,12 +1,14 @@
 import { messageOf } from "../../api/error.js";
 import { Controller } from "../../controller/controller.js";
-import { KeyedQueue } from "../../controller/queue.js";
+import type { LogLevel } from "../../controller/log.js";
+import { KeyedQueue, type QueueObserver } from "../../controller/queue.js";
 import { Turns } from "../../controller/turns.js";
 import type { Witness } from "../../controller/witness.js";
 import { noteCluster } from "../../engine/cluster-registry.js";
 import { withLockedStack } from "../../engine/locked-stack.js";
 import type { Workspace } from "../../engine/workspace.js";
 import type { ClusterSource } from "../../source/cluster-source.js";
+import type { InfrastructureProvider } from "../../provider/port.js";
 import type { CommandContext, GlobalOptions } from "../context.js";
 import type { ConnectionFlags } from "./install.js";
 
@@ -25,6 +27,11 @@ export interface WatchOptions extends GlobalOptions, ConnectionFlags {
   readonly deadline: number;
   /** Namespace of the Lease. */
   readonly leaseNamespace: string;
+  /** Where metrics and probes are served; nowhere without. */
+  readonly metricsAddress?: string;
+  /** Also series for each cluster. */
+  readonly clusterMetrics?: boolean;
+  readonly logLevel: LogLevel;
 }
 
 /** What a source of clusters brings along. */
@@ -34,23 +41,33 @@ export interface Watched {
   readonly opened: { readonly workspace: Workspace; readonly pulumi: string };
   /** Of one who leads others: what ends it at once, and throws when it leads no more. */
   readonly term?: { readonly lost: AbortSignal; assertLeader(): void };
+  /** The providers as they are to be called; those of the command without. */
+  readonly providers?: readonly InfrastructureProvider[];
+  /** Around each engine run. */
+  readonly duringPass?: <T>(run: () => Promise<T>) => Promise<T>;
+  readonly queueObserver?: QueueObserver;
 }
 
 /** The controller of one source: everything about it that does not depend on where clusters are described. */
 export function makeController(
   options: WatchOptions,
   context: CommandContext,
-  { source, witness, opened, term }: Watched,
-): Controller {
+  watched: Watched,
+): { readonly controller: Controller; readonly queue: KeyedQueue } {
+  const { source, witness, opened, term, providers = context.providers.all } = watched;
+  const { duringPass = <T>(run: () => Promise<T>) => run(), queueObserver: observer } = watched;
   const { clock, by, interruption, stateDir } = context;
   const { workspace, pulumi } = opened;
   const turns = new Turns(options.engines);
   const kill =
     term === undefined ? interruption.kill : AbortSignal.any([interruption.kill, term.lost]);
-  const queue = new KeyedQueue({ clock, random: Math.random });
-  return new Controller({
-    ...{ source, queue, clock, by, witness, random: Math.random },
-    providers: context.providers.all,
+  const aloneSinceMs = clock.now();
+  const queue = new KeyedQueue({
+    ...{ clock, random: Math.random },
+    ...(observer !== undefined && { observer }),
+  });
+  const controller = new Controller({
+    ...{ source, queue, clock, by, witness, random: Math.random, providers },
     concurrency: options.concurrency,
     periodMs: options.period * 1_000,
     timeoutMs: options.timeout * 1_000,
@@ -62,10 +79,11 @@ export function makeController(
         {
           ...{ stack, command: "capstan watch", clock, pulumi, workspace },
           interruption: { stop: interruption.stop, kill },
+          ...(term !== undefined && { aloneSinceMs }),
           inTurn: (run) =>
             turns.take(() => {
               term?.assertLeader();
-              return run();
+              return duringPass(run);
             }),
         },
         work,
@@ -77,4 +95,5 @@ export function makeController(
       }),
     newClusterUid: () => context.newClusterUid(),
   });
+  return { controller, queue };
 }

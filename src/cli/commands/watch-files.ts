@@ -35,7 +35,7 @@ export async function watchFiles(options: WatchOptions, context: CommandContext)
     onChange: (key) => controller.onChange(key),
     tell: (news) => tellNews(news, context),
   });
-  const controller: Controller = makeController(options, context, {
+  const { controller }: { controller: Controller } = makeController(options, context, {
     ...{ source, opened, witness: tellHappenings(context) },
   });
   tellBegin(options.file, context);

@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import type { InstallCommandOptions } from "../commands/install.js";
 import type { MoveOptions } from "../commands/move.js";
+import { logLevels } from "../../controller/log-levels.js";
 import { does } from "../execute.js";
 import type { WatchOptions } from "../commands/watch-controller.js";
 import { wholeNumber, withDeadline, withExamples, withFiles, withTimeout } from "./options.js";
@@ -29,7 +30,12 @@ export function addWatchVerb(program: Command): void {
     .option("--period <seconds>", "between two looks for drift", wholeNumber, 30)
     .option("--engines <count>", "engines at the same time", wholeNumber, 2)
     .option("--concurrency <count>", "clusters at the same time", wholeNumber, 500)
-    .option("--lease-namespace <name>", "where replicas agree on who leads", "default");
+    .option("--lease-namespace <name>", "where replicas agree on who leads", "default")
+    .option("--metrics-address <address>", "serve /metrics, /healthz and /readyz there, e.g. :8080")
+    .option("--cluster-metrics", "also series for each cluster")
+    .addOption(
+      new Option("--log-level <level>", "what is worth a line").choices(logLevels).default("info"),
+    );
   withExamples(watch, [
     ["capstan watch", "the objects in the current context's API server"],
     ["capstan watch -f clusters --period 30", "the manifests in a folder"],

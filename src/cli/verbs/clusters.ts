@@ -2,13 +2,14 @@ import { Argument, type Command, Option } from "commander";
 import type { DescribeOptions } from "../commands/describe.js";
 import type { DestroyOptions } from "../commands/destroy.js";
 import type { DiffOptions } from "../commands/diff.js";
+import type { DriftOptions } from "../commands/drift.js";
 import type { EnvOptions } from "../commands/env.js";
 import type { HistoryOptions } from "../commands/history.js";
 import type { PlanOptions } from "../commands/plan.js";
 import type { RollbackOptions } from "../commands/rollback.js";
 import type { StatusOptions } from "../commands/status.js";
 import type { UpOptions } from "../commands/up.js";
-import { diffFormats, planFormats } from "../../report/format-names.js";
+import { diffFormats, driftFormats, planFormats } from "../../report/format-names.js";
 import { does } from "../execute.js";
 import {
   wholeNumber,
@@ -112,6 +113,7 @@ export function addLookingVerbs(program: Command): void {
     return describeCommand(named, options, context);
   });
 
+  addDrift(program);
   addHistory(program);
   addDiff(program);
 
@@ -124,6 +126,26 @@ export function addLookingVerbs(program: Command): void {
   does<EnvOptions>(env, async ({ options, context }, stack: string) => {
     const { envCommand } = await import("../commands/env.js");
     return envCommand(stack, options, context);
+  });
+}
+
+function addDrift(program: Command): void {
+  const drift = withFiles(program.command("drift [stack...]"))
+    .addOption(
+      new Option("--format <format>", "as text unless given; docs/drift.md tells them").choices(
+        driftFormats,
+      ),
+    )
+    .description("show what is no longer as recorded; exit 0: nothing, 2: drift");
+  withExamples(drift, [
+    ["capstan drift", "every cluster in the state folder"],
+    ["capstan drift default/prod", "by the policies that were applied"],
+    ["capstan drift -f clusters/prod", "by the policies of these manifests"],
+    ["capstan drift --format markdown", "as an issue or a job's summary"],
+  ]);
+  does<DriftOptions>(drift, async ({ options, context }, stacks: string[]) => {
+    const { driftCommand } = await import("../commands/drift.js");
+    return driftCommand(stacks, options, context);
   });
 }
 

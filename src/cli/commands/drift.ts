@@ -1,0 +1,123 @@
+import { CapstanError, isCapstanError } from "../../api/error.js";
+import { type Desired, objectsOf, stackNameOf } from "../../api/types.js";
+import { classifyDrift, type Sight } from "../../drift/classify.js";
+import { judgeDrift, noMemory } from "../../drift/judge.js";
+import type { Engine } from "../../engine/engine.js";
+import { look } from "../../engine/look.js";
+import { callContext } from "../../engine/session.js";
+import { isOpen } from "../../plan/plan.js";
+import type { PriorState, TransactionRecord } from "../../plan/target.js";
+import type { InfrastructureProvider } from "../../provider/port.js";
+import { clusterDriftDocument, driftDocument } from "../../report/drift-json.js";
+import { driftMarkdown } from "../../report/drift-markdown.js";
+import {
+  anyDrift,
+  anyUnreadable,
+  type DriftedCluster,
+  type DriftRun,
+} from "../../report/drift-report.js";
+import type { DriftFormat } from "../../report/format-names.js";
+import { type CommandContext, type GlobalOptions, loadManifests, openEngine } from "../context.js";
+import { clusterDriftText } from "../drift-text.js";
+import { exitCodes } from "../exit.js";
+import { packageVersion } from "../version.js";
+import { nothingRecorded, recordedProvider, stacksOf } from "./stacks.js";
+
+export interface DriftOptions extends GlobalOptions {
+  readonly file: readonly string[];
+  readonly format?: DriftFormat;
+}
+
+/**
+ * capstan drift: what the cloud shows against what is recorded, and what the watch loop would do about
+ * it. Changes nothing. Exit 0: nothing, or only what is to be ignored; 2: drift; 1: a cloud could not be
+ * read.
+ */
+export async function driftCommand(
+  named: readonly string[],
+  options: DriftOptions,
+  context: CommandContext,
+): Promise<number> {
+  refuseTwoFormats(options, context);
+  const { engine } = await openEngine(options, context);
+  const wanted = wantedIn(options, context);
+  const asked = named.length > 0 || wanted.size === 0;
+  const others = asked ? await stacksOf(named, [], engine, context) : [];
+  const stacks = [...new Set([...others, ...wanted.keys()])];
+  const { json, emit, terminal } = context;
+  const isText = options.format === undefined || options.format === "text";
+  if (stacks.length === 0 && isText && !json) {
+    terminal.write("No clusters yet. Next: capstan plan -f DIR\n");
+  }
+  const clusters: DriftedCluster[] = [];
+  for (const stack of stacks) {
+    const drifted = await driftOf(stack, wanted.get(stack), engine, context);
+    clusters.push(drifted);
+    if (json) emit({ type: "drift", ...clusterDriftDocument(drifted) });
+    else if (isText) terminal.write(`${clusterDriftText(drifted, terminal)}\n`);
+  }
+  const run: DriftRun = { release: packageVersion(), clusters };
+  if (options.format === "json") {
+    terminal.write(`${JSON.stringify(driftDocument(run), null, 2)}\n`);
+  }
+  if (options.format === "markdown") terminal.write(driftMarkdown(run));
+  if (anyUnreadable(run)) return exitCodes.failed;
+  return anyDrift(run) ? exitCodes.changesPending : exitCodes.done;
+}
+
+function refuseTwoFormats({ format }: DriftOptions, { json }: CommandContext): void {
+  if (!json || format === undefined) return;
+  throw new CapstanError({
+    code: "BAD_USAGE",
+    source: "user",
+    message: `cannot report drift in two formats: --json and --format ${format}`,
+    hint: "--json prints a line for each cluster, --format json one document",
+  });
+}
+
+/** The policies of manifests count where they are named; those that were applied otherwise. */
+function wantedIn({ file }: DriftOptions, context: CommandContext): Map<string, Desired> {
+  const clusters = file.length === 0 ? [] : loadManifests(file, context).clusters;
+  return new Map(clusters.map((desired) => [stackNameOf(desired.cluster), desired]));
+}
+
+/** Throws NOT_FOUND for a stack that nothing is recorded of: it cannot drift. */
+async function driftOf(
+  stack: string,
+  desired: Desired | undefined,
+  engine: Engine,
+  context: CommandContext,
+): Promise<DriftedCluster> {
+  const state = await engine.readState(stack);
+  const provider = recordedProvider(stack, state, context);
+  const { transaction, revision } = state;
+  if (provider === undefined || transaction === undefined) {
+    throw await nothingRecorded("look for drift in", stack, engine);
+  }
+  const sight = await sightOf(state, transaction, provider, context);
+  const judged = judgeDrift(classifyDrift(state, sight, provider), {
+    objects: desired === undefined ? transaction.target.objects : objectsOf(desired),
+    memory: noMemory,
+    nowMs: context.clock.now(),
+  });
+  return {
+    ...{ cluster: transaction.target.cluster, stack, provider: provider.name, judged },
+    revision: revision?.number ?? 0,
+    ...(isOpen(state) && { openTransaction: transaction.number }),
+  };
+}
+
+async function sightOf(
+  state: PriorState,
+  { target, clusterUid }: TransactionRecord,
+  provider: InfrastructureProvider,
+  context: CommandContext,
+): Promise<Sight> {
+  const call = callContext(context.clock, context.interruption.stop);
+  try {
+    return await look(provider, call, { cluster: target.cluster, clusterUid }, state);
+  } catch (error) {
+    if (!isCapstanError(error) || error.source !== "cloud") throw error;
+    return { failed: error.message };
+  }
+}

@@ -1,0 +1,89 @@
+import type { Clock } from "../provider/port.js";
+import type { QueueState } from "./queue.js";
+
+export interface HealthLimits {
+  /** Nothing has moved for so long although clusters wait: no pass takes that long. */
+  readonly stuckAfterMs: number;
+  /** One piece of work takes so long: it hangs. */
+  readonly longestWorkMs: number;
+  /** The API server has answered nothing for so long. */
+  readonly unreachableAfterMs: number;
+}
+
+export const defaultHealthLimits: HealthLimits = {
+  stuckAfterMs: 15 * 60_000,
+  longestWorkMs: 60 * 60_000,
+  unreachableAfterMs: 60_000,
+};
+
+/**
+ * What the probes of a pod are told. Alive means that a restart would not help: an API server that is
+ * away, a broken cluster, or not being the leader are no reasons for one. Ready means that it knows
+ * the objects it would work on. Answers are lists of what is wrong, without anything from outside.
+ */
+export class Health {
+  private readonly waitedFor = new Set<string>();
+  private failingSinceMs: number | undefined;
+  private queueState: (() => QueueState | undefined) | undefined;
+
+  constructor(
+    private readonly clock: Pick<Clock, "now">,
+    private readonly limits: HealthLimits = defaultHealthLimits,
+  ) {}
+
+  /** Not ready before `synced` was told the same. */
+  waitFor(what: string): void {
+    this.waitedFor.add(what);
+  }
+
+  synced(what: string): void {
+    this.waitedFor.delete(what);
+  }
+
+  /** The API server answered, be it with an error. */
+  reached(): void {
+    this.failingSinceMs = undefined;
+  }
+
+  /** The API server did not answer. */
+  missed(): void {
+    this.failingSinceMs ??= this.clock.now();
+  }
+
+  /** From now on the queue is watched; while nobody works on it, `state` is to answer undefined. */
+  watchQueue(state: () => QueueState | undefined): void {
+    this.queueState = state;
+  }
+
+  /** Why the process had better be started anew; empty when it is well. */
+  whyNotAlive(): string[] {
+    const state = this.queueState?.();
+    if (state === undefined) return [];
+    const nowMs = this.clock.now();
+    const { stuckAfterMs, longestWorkMs } = this.limits;
+    const waitsMs = nowMs - Math.max(state.oldestReadyAtMs ?? nowMs, state.lastMoveAtMs);
+    const worksMs = nowMs - (state.oldestWorkAtMs ?? nowMs);
+    return [
+      ...(waitsMs > stuckAfterMs
+        ? [`the queue has not moved for ${seconds(waitsMs)} although ${state.ready} clusters wait`]
+        : []),
+      ...(worksMs > longestWorkMs ? [`one reconcile has taken ${seconds(worksMs)} so far`] : []),
+    ];
+  }
+
+  /** Why it could not take over now; empty when it could. */
+  whyNotReady(): string[] {
+    const awayMs = this.clock.now() - (this.failingSinceMs ?? this.clock.now());
+    return [
+      ...[...this.waitedFor].map((what) => `${what} not in sync`),
+      ...(awayMs > this.limits.unreachableAfterMs
+        ? [`the API server has not answered for ${seconds(awayMs)}`]
+        : []),
+      ...this.whyNotAlive(),
+    ];
+  }
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 1000)} s`;
+}

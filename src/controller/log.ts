@@ -1,0 +1,136 @@
+import { pino, type DestinationStream, type Logger } from "pino";
+import pc from "picocolors";
+import { isCapstanError, messageOf } from "../api/error.js";
+import type { LogLevel } from "./log-levels.js";
+import { isSecretName, scrubber } from "./secrets.js";
+
+export type { LogLevel };
+
+/** What a line may say about where it belongs. Field names are stable; docs/operations.md lists them. */
+export interface LogFields {
+  /** "<namespace>/<name>". */
+  readonly cluster?: string;
+  readonly stack?: string;
+  /** Number of the transaction. */
+  readonly transaction?: number;
+  /** Number of the revision. */
+  readonly revision?: number;
+  /** Which pass of the transaction. */
+  readonly pass?: number;
+  /** Who leads. */
+  readonly leader?: string;
+}
+
+export type LogDetail = LogFields &
+  Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
+/** Structured log lines. */
+export interface Log {
+  debug(message: string, detail?: LogDetail): void;
+  info(message: string, detail?: LogDetail): void;
+  warn(message: string, detail?: LogDetail, error?: unknown): void;
+  error(message: string, detail?: LogDetail, error?: unknown): void;
+  /** The same log with these fields in every line. */
+  with(fields: LogFields): Log;
+}
+
+export interface LogOptions {
+  readonly level: LogLevel;
+  /** Text for people instead of JSON lines. */
+  readonly pretty?: boolean;
+  readonly colors?: boolean;
+  /** Its secrets never reach a line. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  write(line: string): void;
+}
+
+/** How deep causes of errors are told. */
+const deepestCause = 4;
+
+/** A log that writes one JSON line, or one line of text, at a time. */
+export function createLog(options: LogOptions): Log {
+  const scrub = scrubber(options.env);
+  const colors = pc.createColors(options.colors ?? false);
+  const stream: DestinationStream = {
+    write: (line) => {
+      const clean = JSON.parse(line, (name, value: unknown) => {
+        if (typeof value !== "string") return value;
+        return isSecretName(name) ? "[redacted]" : scrub(value);
+      }) as Line;
+      const text = options.pretty === true ? prettyText(clean, colors) : JSON.stringify(clean);
+      options.write(`${text}\n`);
+    },
+  };
+  const logger = pino(
+    {
+      level: options.level,
+      base: null,
+      messageKey: "message",
+      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+      formatters: { level: (level) => ({ level }) },
+    },
+    stream,
+  );
+  return logOn(logger);
+}
+
+function logOn(logger: Logger): Log {
+  const line =
+    (level: LogLevel) =>
+    (message: string, detail: LogDetail = {}, error?: unknown) =>
+      logger[level](
+        { ...detail, ...(error !== undefined && { error: errorFields(error) }) },
+        message,
+      );
+  return {
+    debug: line("debug"),
+    info: line("info"),
+    warn: line("warn"),
+    error: line("error"),
+    with: (fields) => logOn(logger.child(fields)),
+  };
+}
+
+/**
+ * What a line says about an error: chosen fields, never whatever the error carries, since errors of
+ * child processes carry their environment. Pure.
+ */
+export function errorFields(error: unknown, depth = 0): Readonly<Record<string, unknown>> {
+  const cause = error instanceof Error && depth < deepestCause ? error.cause : undefined;
+  return {
+    ...(isCapstanError(error) && {
+      ...{ code: error.code, source: error.source, retryable: error.retryable },
+      ...(error.subject !== undefined && { subject: error.subject }),
+      ...(error.hint !== undefined && { hint: error.hint }),
+    }),
+    ...(!isCapstanError(error) && error instanceof Error && { type: error.name }),
+    message: messageOf(error),
+    ...(cause !== undefined && { cause: errorFields(cause, depth + 1) }),
+  };
+}
+
+interface Line {
+  readonly level: string;
+  readonly time: string;
+  readonly message: string;
+  readonly cluster?: string;
+  readonly error?: { readonly message: string; readonly hint?: string };
+}
+
+function prettyText(line: Line, colors: ReturnType<typeof pc.createColors>): string {
+  const { level, time, message, cluster, error, ...rest } = line;
+  const paint =
+    { warn: colors.yellow, error: colors.red, debug: colors.dim }[level] ??
+    ((text: string) => text);
+  const fields = Object.entries(rest).map(([name, value]) => `${name}=${String(value)}`);
+  const words = [
+    colors.dim(time.slice(11, 19)),
+    ...(level === "info" ? [] : [paint(level)]),
+    ...(cluster === undefined ? [] : [colors.cyan(cluster)]),
+    paint(message),
+    ...(error === undefined ? [] : [paint(`- ${error.message}`)]),
+    ...(error?.hint === undefined ? [] : [`(${error.hint})`]),
+    colors.dim(fields.join(" ")),
+  ];
+  return words.filter((word) => word !== "").join(" ");
+}

@@ -1,0 +1,89 @@
+import { driftCounts } from "../drift/classify.js";
+import type { EventRecorder, Regarding } from "../kube/events.js";
+import type { ClusterSource } from "../source/cluster-source.js";
+import type { Log } from "./log.js";
+import type { Metrics, TransactionResult } from "./metrics.js";
+import { toldOf } from "./telling.js";
+import type { Happening, Witness } from "./witness.js";
+
+/** One line in the log for what happened, where that is worth one. */
+export function logWitness(log: Log): Witness {
+  return (key, happening) => {
+    const told = toldOf(happening);
+    if (told === undefined) return;
+    const { level, message, detail } = told;
+    log[level](message, { cluster: key, ...detail });
+  };
+}
+
+/** Events of the Cluster that something happened to; of a Cluster that is gone there are none. */
+export function eventWitness(
+  recorder: EventRecorder,
+  regarding: (key: string) => Regarding | undefined,
+): Witness {
+  return (key, happening) => {
+    const told = toldOf(happening);
+    const object = regarding(key);
+    if (told?.event === undefined || object === undefined) return;
+    recorder.record({ ...told.event, regarding: object, note: told.message });
+  };
+}
+
+/** Counts what happened. */
+export function metricsWitness(metrics: Metrics): Witness {
+  return (key, happening) => {
+    switch (happening.kind) {
+      case "ended":
+        metrics.transactionEnded(...transactionOf(happening));
+        break;
+      case "destroyed":
+        metrics.transactionEnded("destroy", "succeeded");
+        metrics.forget(key);
+        break;
+      case "forgotten":
+        metrics.forget(key);
+        break;
+      case "drift":
+        metrics.drift(key, driftCounts(happening.drift.report));
+        break;
+      default:
+        break;
+    }
+  };
+}
+
+function transactionOf({
+  result,
+}: Extract<Happening, { kind: "ended" }>): ["forward" | "back", TransactionResult] {
+  switch (result.kind) {
+    case "done":
+      return ["forward", "succeeded"];
+    case "rolledBack":
+      return ["back", "succeeded"];
+    case "stopped":
+      return ["back", result.result === "incomplete" ? "incomplete" : "failed"];
+  }
+}
+
+/** A source that also counts in which phase the clusters are that it shows. */
+export function countingPhases(source: ClusterSource, metrics: Metrics): ClusterSource {
+  return {
+    owner: source.owner,
+    keys: () => source.keys(),
+    intentOf: (key, isDecision) => source.intentOf(key, isDecision),
+    claim: (key) => source.claim(key),
+    show: (key, view, provider) => {
+      metrics.phase(key, view.phase);
+      return source.show(key, view, provider);
+    },
+    isShown: (key, view, provider) => source.isShown(key, view, provider),
+    release: (key) => source.release(key),
+  };
+}
+
+/** Tells all of them. */
+export function allWitnesses(witnesses: readonly Witness[]): Witness {
+  return (key, happening) => {
+    for (const witness of witnesses) witness(key, happening);
+  };
+}

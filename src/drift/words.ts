@@ -1,0 +1,137 @@
+import { driftAnnotations } from "../api/drift-policy.js";
+import { assertNever } from "../api/error.js";
+import type { DriftItem, ExtraOrigin } from "./classify.js";
+import { driftText } from "./fields.js";
+import type { FreezeCause } from "./freeze.js";
+import type { DriftDecision, JudgedDrift, JudgedItem, ReportCause } from "./judge.js";
+
+// Drift in words: for people, events and documents alike. Pure.
+
+/** "Machine web-0", "LocalNetwork network". */
+export function subjectText({ machine, kind, name }: DriftItem): string {
+  return machine === undefined ? `${kind} ${name}` : `Machine ${machine.name}`;
+}
+
+/** The fields that differ, recorded first; empty where there are none to tell. */
+export function fieldsText(item: DriftItem): string {
+  return "fields" in item ? driftText(item.fields) : "";
+}
+
+/** What the watch loop would do about it, and why. */
+export function decisionText({ item, decision }: JudgedItem): string {
+  switch (decision.kind) {
+    case "correct":
+      return correctionText(item, decision);
+    case "replace":
+      return "a new host takes its place (policy replace)";
+    case "report":
+      return `only reported: ${causeText(decision.because)}`;
+    case "ignore":
+      return "ignored (policy ignore)";
+    case "frozen":
+      return "left alone: the cluster is frozen";
+    case "overBudget":
+      return turnText(decision);
+    default:
+      return assertNever(decision);
+  }
+}
+
+function correctionText(
+  item: DriftItem,
+  { how }: Extract<DriftDecision, { kind: "correct" }>,
+): string {
+  switch (how) {
+    case "create":
+      return item.machine === undefined ? "it is made again" : "a new host takes its place";
+    case "update":
+      return "it is changed back in place";
+    case "replace": {
+      const one = item.machine === undefined ? "a new one" : "a new host";
+      const reason = "back" in item && item.back.kind === "replace" ? ` (${item.back.reason})` : "";
+      return `${one} takes its place${reason}`;
+    }
+    case "remove":
+      return "it is removed: an apply that broke off has left it";
+  }
+}
+
+const origins: Record<Exclude<ExtraOrigin, "abandoned">, string> = {
+  twin: "it carries the identity of a recorded resource",
+  otherLife: "it belongs to another life of the cluster",
+};
+
+function causeText(cause: ReportCause): string {
+  switch (cause.kind) {
+    case "policy":
+      return "policy report";
+    case "notAbandoned":
+      return origins[cause.origin];
+    case "unsupported":
+      return cause.reason;
+    case "noRemedy":
+      return "it failed, and nothing else can take its place";
+  }
+}
+
+function turnText({ of, allowed }: Extract<DriftDecision, { kind: "overBudget" }>): string {
+  if (allowed === 0) return `left alone: ${driftAnnotations.maxInFlight} allows none`;
+  const who = of === "members" ? "control-plane machine" : allowed === 1 ? "worker" : "workers";
+  return `later: ${allowed} ${who} at a time`;
+}
+
+/** Why an answer of the cloud is not believed. */
+export function freezeText(cause: FreezeCause): string {
+  switch (cause.kind) {
+    case "unreadable":
+      return `the cloud could not be read: ${cause.reason}`;
+    case "allGone":
+      return `all ${cause.resources} resources are gone at once`;
+    case "noneListed":
+      return `the listing shows none of ${cause.resources} resources, and yet some of them exist`;
+    case "tooManyUnhealthy": {
+      const { unhealthy, machines, allowed } = cause;
+      return `${unhealthy} of ${machines} machines are gone or failed, and ${allowed} may be`;
+    }
+  }
+}
+
+/** What ends a freeze; nothing for what is not frozen. `timeOf` writes a time. */
+export function thawText(
+  { freeze, report }: JudgedDrift,
+  timeOf: (ms: number) => string,
+): string[] {
+  if (freeze === undefined) return [];
+  if (freeze.cause.kind === "unreadable") return ["it ends when the cloud can be read again"];
+  const later =
+    freeze.thawsAtMs === undefined ? "" : `, or if it is the same at ${timeOf(freeze.thawsAtMs)}`;
+  return [
+    `it ends with another answer${later}; if this one is true, annotate the Cluster: ${driftAnnotations.thaw}: ${report.fingerprint}`,
+  ];
+}
+
+/** "2 missing, 1 changed"; empty for nothing. */
+export function countsOfDrift({ items }: Pick<JudgedDrift, "items">): string {
+  return counted(items.map(({ item }) => item.class));
+}
+
+const outcomes: Record<DriftDecision["kind"], string> = {
+  correct: "to be corrected",
+  replace: "to be corrected",
+  report: "only reported",
+  ignore: "ignored",
+  frozen: "frozen",
+  overBudget: "later",
+};
+
+/** "1 to be corrected, 2 later". */
+export function outcomesOfDrift({ items }: Pick<JudgedDrift, "items">): string {
+  return counted(items.map(({ decision }) => outcomes[decision.kind]));
+}
+
+/** In the order in which they come first. */
+function counted(words: readonly string[]): string {
+  return [...new Set(words)]
+    .map((word) => `${words.filter((one) => one === word).length} ${word}`)
+    .join(", ");
+}

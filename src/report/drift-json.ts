@@ -1,0 +1,58 @@
+import { driftCounts } from "../drift/classify.js";
+import { hasDrift, type JudgedItem } from "../drift/judge.js";
+import { decisionText, freezeText } from "../drift/words.js";
+import { anyDrift, type DriftedCluster, type DriftRun } from "./drift-report.js";
+import {
+  type ClusterDriftDocument,
+  type DriftDocument,
+  driftSchemaVersion,
+} from "./drift-schema.js";
+
+/** The drift of one cluster for machines. Pure. */
+export function clusterDriftDocument(drifted: DriftedCluster): ClusterDriftDocument {
+  const { judged, cluster, stack, provider, revision, openTransaction } = drifted;
+  const { report, freeze, thawed, items } = judged;
+  const { fingerprint, recorded, listed } = report;
+  return {
+    ...{ cluster, stack, provider, revision },
+    ...(openTransaction !== undefined && { openTransaction }),
+    drift: hasDrift(judged),
+    ...{ fingerprint, recorded, listed, counts: driftCounts(report) },
+    ...(freeze !== undefined && {
+      freeze: {
+        cause: freeze.cause.kind,
+        reason: freezeText(freeze.cause),
+        ...(freeze.thawsAtMs !== undefined && { thawsAtMs: freeze.thawsAtMs }),
+      },
+    }),
+    ...(thawed !== undefined && { thawed }),
+    items: items.map(itemDocument),
+  };
+}
+
+/** One run as one document, as docs/schemas/drift-v1.schema.json describes it. Pure. */
+export function driftDocument(run: DriftRun): DriftDocument {
+  return {
+    schemaVersion: driftSchemaVersion,
+    kind: "DriftReport",
+    release: run.release,
+    drift: anyDrift(run),
+    clusters: run.clusters.map(clusterDriftDocument),
+  };
+}
+
+function itemDocument(one: JudgedItem): ClusterDriftDocument["items"][number] {
+  const { item, policy, decision } = one;
+  const { class: found, key, kind, name, machine, id } = item;
+  return {
+    ...{ class: found, key, kind, name },
+    ...(machine !== undefined && { machine: machine.name, controlPlane: machine.controlPlane }),
+    ...(id !== undefined && { id }),
+    fields: "fields" in item ? item.fields.map((field) => ({ ...field })) : [],
+    ...("back" in item && item.back.kind !== "same" && { back: item.back.kind }),
+    ...("origin" in item && { origin: item.origin }),
+    ...{ policy, decision: decision.kind },
+    ...(decision.kind === "correct" && { how: decision.how }),
+    reason: decisionText(one),
+  };
+}

@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { driftAnnotations } from "../../src/api/drift-policy.js";
+import type { ClusterDriftDocument } from "../../src/report/drift-schema.js";
+import { copyForEachTest } from "../scenario/copy-for-each-test.js";
+import { demoStack, type ClusterWish } from "../scenario/manifests.js";
+import type { Sandbox } from "../scenario/sandbox.js";
+
+const { policy, maxUnhealthy, maxInFlight, thaw } = driftAnnotations;
+const machines: ClusterWish["machines"] = { "cp-0": { controlPlane: true }, a: {}, b: {}, c: {} };
+
+describe("drift with a real engine", function () {
+  this.timeout(120_000);
+  let sandbox: Sandbox;
+
+  copyForEachTest({ machines }, (copy) => {
+    sandbox = copy;
+  });
+
+  type Annotations = Record<string, string>;
+  /** The manifests with annotations of the Cluster and of Machines, and no others. */
+  const annotate = (annotations: Annotations, of: Record<string, Annotations> = {}) => {
+    const entries = Object.entries(machines).map(([name, wish]) => {
+      const own = of[name];
+      return [name, own === undefined ? wish : { ...wish, annotations: own }] as const;
+    });
+    sandbox.write({ annotations, machines: Object.fromEntries(entries) });
+  };
+  const drift = async (code: number): Promise<ClusterDriftDocument> => {
+    const { stdout } = await sandbox.capstan(code, "drift", "-f", sandbox.manifests, "--json");
+    return JSON.parse(stdout) as ClusterDriftDocument;
+  };
+  /** "missing a correct create". */
+  const lines = ({ items }: ClusterDriftDocument): string[] =>
+    items.map(({ class: found, machine, kind, back, decision, how }) =>
+      [found, machine ?? kind, back, decision, how].filter(Boolean).join(" "),
+    );
+  const kill = (name: string) => sandbox.capstan(0, "local", "kill", name);
+  const set = (name: string, ...fields: string[]) =>
+    sandbox.capstan(0, "local", "set", name, ...fields);
+
+  it("none: exit 0, and the cloud was only read", async () => {
+    const end = sandbox.ledgerEnd();
+    const { stdout } = await sandbox.capstan(0, "drift");
+    assert.match(
+      stdout,
+      /^Cluster default\/demo .*\n\nNo drift: \d+ resources are as they are rec/,
+    );
+    assert.deepEqual(sandbox.mutations(end), []);
+  });
+
+  it("missing, changed in place and by a new host: told, and corrected by up until there is none", async () => {
+    annotate({ [maxInFlight]: "100%" });
+    await kill("a");
+    await set("b", 'tags={"by":"hand"}');
+    await set("c", "size=large");
+    const found = await drift(2);
+    assert.deepEqual(lines(found), [
+      "missing a correct create",
+      "changed b inPlace correct update",
+      "changed c replace correct replace",
+    ]);
+    assert.deepEqual(found.items[2]?.fields, [{ path: "size", recorded: "small", seen: "large" }]);
+    await sandbox.up();
+    assert.deepEqual([(await drift(0)).items, (await sandbox.plan(0)).code], [[], 0]);
+    await sandbox.assertSound(demoStack);
+  });
+
+  it("under each policy: report and ignore are no drift to correct, ignore is none to tell", async () => {
+    annotate(
+      {},
+      { a: { [policy]: "report" }, b: { [policy]: "ignore" }, c: { [policy]: "replace" } },
+    );
+    await sandbox.up();
+    for (const name of ["a", "b", "c"]) await set(name, 'tags={"by":"hand"}');
+    const found = await drift(2);
+    assert.deepEqual(lines(found), [
+      "changed a inPlace report",
+      "changed b inPlace ignore",
+      "changed c inPlace replace",
+    ]);
+    const { stdout } = await sandbox.plan(2);
+    assert.match(stdout, /^1 drifted, ignored by policy: LocalHost\/b-/m);
+    await sandbox.up();
+    assert.deepEqual(lines(await drift(0)), ["changed b inPlace ignore"]);
+    const tagsOf = (name: string) => sandbox.hostOf(`${name}-`).spec["tags"];
+    assert.deepEqual([tagsOf("a"), tagsOf("b")], [{}, { by: "hand" }]);
+    assert.equal((await sandbox.plan(0)).code, 0, "what is ignored is no change that is pending");
+  });
+
+  it("a rollback leaves alone what is to be ignored, and is complete all the same", async () => {
+    annotate({}, { b: { [policy]: "ignore" } });
+    await sandbox.up();
+    await kill("b");
+    await sandbox.fault("create", "fail", "--name", "a-");
+    await set("a", "size=large");
+    const { stderr } = await sandbox.up(1);
+    assert.match(stderr, /rolled back|taken back/i);
+    assert.deepEqual(lines(await drift(0)), ["missing b ignore"], "a is as the revision has it");
+  });
+
+  it("no more at a time than the budget", async () => {
+    annotate({ [maxUnhealthy]: "100%", [maxInFlight]: "1" });
+    await kill("a");
+    await kill("b");
+    assert.deepEqual(lines(await drift(2)), ["missing a correct create", "missing b overBudget"]);
+  });
+
+  it("too many at once: frozen, until somebody approves just that", async () => {
+    await kill("a");
+    await kill("b");
+    const found = await drift(2);
+    assert.equal(found.freeze?.cause, "tooManyUnhealthy");
+    assert.deepEqual(lines(found), ["missing a frozen", "missing b frozen"]);
+    annotate({ [thaw]: found.fingerprint });
+    const approved = await drift(2);
+    assert.deepEqual([approved.freeze, approved.thawed], [undefined, "person"]);
+    assert.deepEqual(lines(approved), ["missing a correct create", "missing b correct create"]);
+    await kill("c");
+    assert.equal((await drift(2)).thawed, undefined, "another answer is another question");
+  });
+
+  it("a cloud that does not answer: nothing is known, exit 1", async () => {
+    await sandbox.fault("list", "fail", "--times", "100");
+    const found = await drift(1);
+    assert.equal(found.freeze?.cause, "unreadable");
+    assert.equal(found.counts.unknown, found.recorded);
+  });
+
+  it("several clusters as one document, in Markdown or JSON; two formats are refused", async () => {
+    await kill("a");
+    const markdown = await sandbox.capstan(2, "drift", demoStack, "--format", "markdown");
+    assert.match(markdown.stdout, /^<!-- capstan-drift -->\n\n## Capstan drift: 1 missing\n/);
+    const { stdout } = await sandbox.capstan(2, "drift", "--format", "json");
+    assert.equal((JSON.parse(stdout) as { kind: string }).kind, "DriftReport");
+    await sandbox.capstan(64, "drift", "--format", "json", "--json");
+    await sandbox.capstan(1, "drift", "default.nobody");
+  });
+});

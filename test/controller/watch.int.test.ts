@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import type { Command } from "../scenario/command.js";
+import type { ClusterWish } from "../scenario/manifests.js";
+import { until } from "../scenario/until.js";
+import { type ShownObject, WatchRig } from "../scenario/watch-rig.js";
+import { isWrite } from "../support/api-server.js";
+
+const quickstart = { example: "quickstart" };
+
+describe("capstan watch on an API server", function () {
+  this.timeout(180_000);
+  let rig: WatchRig;
+  afterEach(() => rig.stop());
+
+  const providerIds = async (): Promise<string[]> =>
+    (await rig.all("machines")).map(hostIdOf).sort();
+
+  /** Some hosts are there, and many are not. */
+  const untilHalfWay = async (): Promise<void> => {
+    await until("a wave is shown", async () => {
+      const { status } = await rig.get("cluster", "demo");
+      return Number((status?.["transaction"] as { wave?: number } | undefined)?.wave) > 1;
+    });
+    await until("hosts are being made", () => rig.hostsAlive().length >= 3);
+  };
+
+  it("makes, scales and frees what kubectl asks for, and shows it truly", async () => {
+    rig = await WatchRig.start(quickstart);
+    await rig.watchLeading();
+    await rig.applyManifests();
+    await rig.untilRunning("quickstart", 3);
+    assert.deepEqual(await providerIds(), rig.hostsAlive());
+    for (const machine of await rig.all("machines")) {
+      assert.equal(machine.status?.["phase"], "Running");
+      assert.deepEqual(machine.metadata.finalizers, ["machine.cluster.k8s.io"]);
+      assert.match(
+        String((machine.status?.["nodeRef"] as { name?: string }).name),
+        /^(cp|workers)/,
+      );
+    }
+    assert.match(await rig.kubectl("get", "ma"), /cp-0 +quickstart +Running/);
+
+    await rig.kubectl("scale", "md", "workers", "--replicas=4");
+    await rig.untilRunning("quickstart", 5);
+    assert.deepEqual(await providerIds(), rig.hostsAlive());
+    const { status } = await rig.get("md", "workers");
+    assert.equal(status?.["availableReplicas"], 4);
+    assert.equal(status["observedGeneration"], 2);
+
+    const deleted = rig.kubectl("delete", "cluster", "quickstart");
+    await until("the Cluster is being deleted", async () => {
+      const [cluster] = await rig.all("clusters");
+      if (cluster === undefined) return true;
+      const isFree = rig.sandbox.alive().length === 0;
+      assert.ok(isFree || cluster.metadata.finalizers?.length === 1, "it went before its hosts");
+      return isFree;
+    });
+    await deleted;
+    assert.deepEqual(rig.sandbox.alive(), []);
+    assert.deepEqual(await rig.all("clusters,machines,machinesets,machinedeployments"), []);
+  });
+
+  it("finds a dead host within a period, replaces it, and says so", async () => {
+    rig = await WatchRig.start(quickstart);
+    await rig.watchLeading();
+    await rig.applyManifests();
+    await rig.untilRunning("quickstart", 3);
+    const [machine] = (await rig.all("machines")).filter(({ metadata }) =>
+      metadata.name.startsWith("workers"),
+    );
+    const dead = hostIdOf(machine as ShownObject);
+    await rig.sandbox.capstan(0, "local", "kill", dead);
+    await until("another host runs", async () => {
+      const now = await rig.get("machine", machine?.metadata.name ?? "");
+      return now.status?.["phase"] === "Running" && hostIdOf(now) !== dead;
+    });
+    await rig.untilRunning("quickstart", 3);
+    assert.deepEqual(await providerIds(), rig.hostsAlive());
+  });
+
+  it("only reports a dead host where policy says so", async () => {
+    rig = await WatchRig.start(quickstart);
+    await rig.watchLeading();
+    await rig.applyManifests();
+    await rig.kubectl("annotate", "cluster", "quickstart", "capstan.dev/drift-policy=report");
+    await rig.untilRunning("quickstart", 3);
+    const { id } = rig.sandbox.hostOf("workers-af5f5222-0");
+    const runs = rig.pulumi.runs().length;
+    await rig.sandbox.capstan(0, "local", "kill", id);
+    const cluster = await until("the drift is shown", async () => {
+      const shown = await rig.get("cluster", "quickstart");
+      return shown.status?.["drift"] === undefined ? undefined : shown;
+    });
+    assert.deepEqual((cluster.status?.["drift"] as { missing?: number }).missing, 1);
+    assert.equal(rig.hostsAlive().length, 2);
+    assert.equal(rig.pulumi.runs().length, runs);
+  });
+
+  it("does nothing for what is as it shall be: no engine, no write, no call but the listing", async () => {
+    rig = await WatchRig.start(quickstart, { auditLog: true });
+    const idle = () => ({
+      engines: rig.pulumi.runs().length,
+      writes: rig.server.auditEvents().filter((event) => isWrite(event) && isOurs(event)).length,
+      calls: rig.sandbox.ledger().filter(({ call }) => call !== "list").length,
+    });
+    const lists = () => rig.sandbox.ledger().filter(({ call }) => call === "list").length;
+    const isOurs = ({ objectRef }: { objectRef?: { resource?: string } }) =>
+      objectRef?.resource !== "leases";
+    const before = idle();
+    await rig.watchLeading();
+    await rig.applyManifests();
+    await rig.untilRunning("quickstart", 3);
+    // Each counter moves when something is to do: only then it proves something by standing still.
+    const after = idle();
+    assert.ok(after.engines > before.engines && after.calls > before.calls);
+    assert.ok(after.writes > before.writes);
+    // What follows the last change, such as showing it, comes to rest first.
+    const still = await untilStill(idle);
+    const listed = lists();
+    await until("ten periods have passed", () => lists() >= listed + 10);
+    assert.deepEqual(idle(), still);
+  });
+
+  it("goes on with the other replica where the leader was killed", async () => {
+    rig = await WatchRig.start(twelve);
+    const first = await rig.watchLeading();
+    const second = rig.watch();
+    await rig.applyManifests();
+    await untilHalfWay();
+    await first.killTree();
+    assert.equal(second.hasEnded, false, second.said);
+    await rig.untilRunning("demo", 12, 90_000);
+    assert.match(second.said, /leading/);
+    assert.deepEqual(await providerIds(), rig.hostsAlive());
+    await rig.sandbox.assertSound("default.demo");
+    await assertEnds(second);
+  });
+
+  it("loses nothing while the API server is dead for 40 seconds in the middle of work", async () => {
+    rig = await WatchRig.start(twelve);
+    // One whose lease outlasts the outage: what is tried here is the work, not the election.
+    const watcher = await rig.watchLeading();
+    await rig.applyManifests();
+    await untilHalfWay();
+    await rig.server.kill();
+    await new Promise((resolve) => setTimeout(resolve, 40_000));
+    await rig.server.restart();
+    assert.equal(watcher.hasEnded, false, watcher.said);
+    await rig.untilRunning("demo", 12, 90_000);
+    assert.deepEqual(await providerIds(), rig.hostsAlive());
+    await rig.sandbox.assertSound("default.demo");
+  });
+});
+
+/** Boots slowly enough to be interrupted. */
+const twelve: ClusterWish = {
+  machines: { "cp-0": { controlPlane: true, bootMs: 500 } },
+  deployments: { workers: { replicas: 11, template: { bootMs: 2_000 } } },
+};
+
+function hostIdOf({ status }: ShownObject): string {
+  return String((status?.["providerStatus"] as { id?: string } | undefined)?.id);
+}
+
+/** The counts, once they have stood still for two seconds. */
+async function untilStill<T>(read: () => T): Promise<T> {
+  let last = JSON.stringify(read());
+  let sinceMs = Date.now();
+  return until("it comes to rest", () => {
+    const now = JSON.stringify(read());
+    if (now !== last) [last, sinceMs] = [now, Date.now()];
+    return Date.now() - sinceMs > 2_000 ? read() : undefined;
+  });
+}
+
+async function assertEnds(command: Command): Promise<void> {
+  command.signal("SIGTERM");
+  const { code } = await command.finished;
+  assert.equal(code, 0, command.said);
+}

@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import type { JsonObject } from "../../src/api/json.js";
+import { driftAnnotations, type DriftPolicy } from "../../src/api/drift-policy.js";
+import type { Desired } from "../../src/api/types.js";
+import { hasCorrections } from "../../src/drift/judge.js";
+import type { Plan } from "../../src/plan/plan.js";
+import { type Fleet, fleets, manifestsOf } from "../support/fleet.js";
+import { assertAsyncLaw } from "../support/laws.js";
+import { annotated, desiredOf } from "../support/manifests.js";
+import { outcomeText, PretendEngine } from "../support/pretend-engine.js";
+import { byPolicy, judged, reportOn } from "./drifting.js";
+
+/** What happens behind everybody's back to whatever is there. */
+type Accident =
+  | { readonly kind: "dies"; readonly pick: number }
+  | { readonly kind: "drifts"; readonly pick: number; readonly fields: JsonObject }
+  | { readonly kind: "extra"; readonly pick: number };
+
+const pick = fc.nat({ max: 30 });
+const accidents: fc.Arbitrary<readonly Accident[]> = fc.array(
+  fc.oneof(
+    fc.record({ kind: fc.constant("dies" as const), pick }),
+    fc.record({
+      kind: fc.constant("drifts" as const),
+      pick,
+      fields: fc.constantFrom<JsonObject[]>(
+        { tags: { by: "hand" } },
+        { size: "large" },
+        { diskGib: 99 },
+        { taints: [{ key: "x", effect: "NoSchedule" }] },
+      ),
+    }),
+    fc.record({ kind: fc.constant("extra" as const), pick }),
+  ),
+  { minLength: 1, maxLength: 5 },
+);
+
+/** To hosts alone: where what they share is made anew, they follow it whatever has become of them. */
+function strike(engine: PretendEngine, all: readonly Accident[]): void {
+  for (const accident of all) {
+    const hosts = engine.hosts();
+    const host = hosts[accident.pick % Math.max(hosts.length, 1)];
+    if (host === undefined) continue;
+    if (accident.kind === "dies") engine.cloud.kill(host.id);
+    else if (accident.kind === "drifts") engine.cloud.drift(host.id, accident.fields);
+    else engine.cloud.plant({ ...host.who, name: "old-0123abcd-9", token: "nobody's" }, host.spec);
+  }
+}
+
+/** What a cluster's annotations ask for, on all its machines. */
+function wanted(
+  fleet: Fleet,
+  policy: DriftPolicy,
+  more: Readonly<Record<string, string>> = {},
+): Desired {
+  const [cluster = {}, ...others] = manifestsOf(fleet);
+  return desiredOf([annotated({ [driftAnnotations.policy]: policy, ...more }, cluster), ...others]);
+}
+
+async function running(desired: Desired): Promise<PretendEngine> {
+  const engine = new PretendEngine(byPolicy);
+  await engine.settle(desired);
+  return engine;
+}
+
+/** A plan without what it says about drift. */
+function intent({ tolerated: _tolerated, ...plan }: Plan): Omit<Plan, "tolerated"> {
+  return plan;
+}
+
+const tolerant = fc.constantFrom<DriftPolicy[]>("report", "ignore");
+const lenient = {
+  [driftAnnotations.maxUnhealthy]: "100%",
+  [driftAnnotations.maxInFlight]: "30%",
+};
+
+describe("laws of drift", () => {
+  it("under report or ignore, a plan from a drifted cloud is the plan from the undrifted one", async () => {
+    const property = fc.asyncProperty(
+      fc.tuple(fleets, accidents, tolerant),
+      async ([fleet, all, policy]) => {
+        const desired = wanted(fleet, policy, lenient);
+        const engine = await running(desired);
+        const before = await engine.plan(desired);
+        const now = engine.clock.now();
+        strike(engine, all);
+        const after = await engine.plan(desired);
+        assert.deepEqual(intent(after), intent(before), String(now));
+        assert.equal(after.empty, true);
+      },
+    );
+    await assertAsyncLaw(property, 60);
+  });
+
+  it("what a plan tolerates is left untouched by its apply, whatever else is asked for", async () => {
+    const property = fc.asyncProperty(
+      fc.tuple(fleets, fleets, accidents, tolerant),
+      async ([before, after, all, policy]) => {
+        const engine = await running(wanted(before, policy, lenient));
+        strike(engine, all);
+        const plan = await engine.plan(wanted(after, policy, lenient));
+        const calls = engine.calls.length;
+        const outcome = await engine.apply(plan);
+        const left = new Set(plan.tolerated?.map(({ key }) => key));
+        const touched = engine.calls.slice(calls).filter(({ key }) => left.has(key));
+        assert.deepEqual(touched, []);
+        assert.deepEqual(engine.cloud.watch.violations, []);
+        assert.equal(outcome.kind, "done", outcomeText(outcome));
+      },
+    );
+    await assertAsyncLaw(property, 100);
+  });
+
+  it("under correct or replace, turn after turn comes to an end: no drift, records and cloud the same", async () => {
+    const property = fc.asyncProperty(
+      fc.tuple(fleets, accidents, fc.constantFrom<DriftPolicy[]>("correct", "replace")),
+      async ([fleet, all, policy]) => {
+        const desired = wanted(fleet, policy, lenient);
+        const engine = await running(desired);
+        strike(engine, all);
+        for (let turn = 0; ; turn += 1) {
+          const found = judged(await reportOn(engine), desired);
+          if (found.freeze?.cause.kind === "allGone") return;
+          if (!hasCorrections(found)) {
+            assert.deepEqual(
+              found.items.map(({ item }) => item.key),
+              [],
+            );
+            break;
+          }
+          assert.ok(turn < 10, "it comes to an end");
+          const outcome = await engine.up(desired);
+          assert.equal(outcome.kind, "done", outcomeText(outcome));
+        }
+        assert.deepEqual(engine.cloud.watch.violations, []);
+        assert.equal((await engine.plan(desired)).empty, true);
+      },
+    );
+    await assertAsyncLaw(property, 100);
+  });
+
+  it("law 6: of a cloud that does not answer nothing is concluded and nothing is done", async () => {
+    const property = fc.asyncProperty(fc.tuple(fleets, accidents), async ([fleet, all]) => {
+      const desired = wanted(fleet, "correct", lenient);
+      const engine = await running(desired);
+      strike(engine, all);
+      const failing = { at: "look", number: 0, what: "failForGood" } as const;
+      const found = judged(await reportOn(engine, [failing]), desired);
+      assert.equal(hasCorrections(found), false);
+      assert.ok(found.items.every(({ item }) => item.class === "unknown"));
+      const calls = engine.calls.length;
+      assert.equal((await engine.up(desired, [failing])).kind, "broke");
+      assert.equal(engine.calls.length, calls);
+    });
+    await assertAsyncLaw(property, 40);
+  });
+});

@@ -1,0 +1,99 @@
+import type { JsonObject } from "../../src/api/json.js";
+import { driftAnnotations } from "../../src/api/drift-policy.js";
+import { objectsOf, type Desired } from "../../src/api/types.js";
+import { classifyDrift, type DriftReport } from "../../src/drift/classify.js";
+import { type DriftMemory, type JudgedDrift, judgeDrift, noMemory } from "../../src/drift/judge.js";
+import { tolerating } from "../../src/drift/tolerance.js";
+import type { Observed } from "../../src/provider/port.js";
+import { annotated, cluster, desiredOf, machine, type Manifest } from "../support/manifests.js";
+import type { Mishap } from "../support/mishaps.js";
+import { type EngineSetup, PretendEngine } from "../support/pretend-engine.js";
+
+// A cluster that somebody changes behind everybody's back, and what is made of it.
+
+const { policy } = driftAnnotations;
+
+/** Asks for a drift policy, and for budgets where they are given. */
+export function drifts(
+  asked: string,
+  manifest: Manifest,
+  more: Readonly<Record<string, string>> = {},
+): Manifest {
+  return annotated({ [policy]: asked, ...more }, manifest);
+}
+
+/** One member, and workers "a", "b", "c" that everything here happens to. */
+export function wish(...changed: readonly Manifest[]): Desired {
+  const usual = [
+    cluster(),
+    machine("cp", { controlPlane: "1.34.2" }),
+    ...["a", "b", "c"].map((name) => machine(name)),
+  ];
+  const named = new Map([...usual, ...changed].map((one) => [nameOf(one), one]));
+  return desiredOf([...named.values()]);
+}
+
+function nameOf(manifest: Manifest): string {
+  return `${String(manifest["kind"])}/${String((manifest["metadata"] as Manifest)["name"])}`;
+}
+
+/** The policies of the loop: the whole of them, without a memory. */
+export const byPolicy: EngineSetup = {
+  tolerance: (desired, provider) =>
+    tolerating(provider, (report) =>
+      judgeDrift(report, { objects: objectsOf(desired), memory: noMemory, nowMs: 0 }),
+    ),
+};
+
+/** An engine that has brought about what is wanted. */
+export async function running(
+  desired: Desired,
+  setup: EngineSetup = byPolicy,
+): Promise<PretendEngine> {
+  const engine = new PretendEngine(setup);
+  await engine.settle(desired);
+  return engine;
+}
+
+/** The living host of a machine. */
+export function hostOf(engine: PretendEngine, name: string): Observed {
+  const host = engine.hosts().find(({ who }) => who.name.startsWith(`${name}-`));
+  if (host === undefined) throw new Error(`${name} has no host`);
+  return host;
+}
+
+export function kill(engine: PretendEngine, ...names: readonly string[]): void {
+  for (const name of names) engine.cloud.kill(hostOf(engine, name).id);
+}
+
+export function change(engine: PretendEngine, name: string, fields: JsonObject): void {
+  engine.cloud.drift(hostOf(engine, name).id, fields);
+}
+
+export async function reportOn(
+  engine: PretendEngine,
+  mishaps: readonly Mishap[] = [],
+): Promise<DriftReport> {
+  return classifyDrift(engine.prior, await engine.sight(mishaps), engine.provider);
+}
+
+export interface Occasion {
+  readonly memory?: DriftMemory;
+  readonly nowMs?: number;
+}
+
+export function judged(
+  report: DriftReport,
+  desired: Desired,
+  { memory = noMemory, nowMs = 0 }: Occasion = {},
+): JudgedDrift {
+  return judgeDrift(report, { objects: objectsOf(desired), memory, nowMs });
+}
+
+/** "missing a: correct create": machine, or kind of what machines share. */
+export function lines({ items }: JudgedDrift): string[] {
+  return items.map(({ item, decision }) => {
+    const how = "how" in decision ? ` ${decision.how}` : "";
+    return `${item.class} ${item.machine?.name ?? item.kind}: ${decision.kind}${how}`;
+  });
+}

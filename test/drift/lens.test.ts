@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { driftAnnotations } from "../../src/api/drift-policy.js";
+import { objectsOf } from "../../src/api/types.js";
+import { ignoringByPolicy } from "../../src/drift/tolerance.js";
+import type { Plan } from "../../src/plan/plan.js";
+import { annotated, cluster, machine, machineSet } from "../support/manifests.js";
+import { type EngineSetup, outcomeText, type PretendEngine } from "../support/pretend-engine.js";
+import { change, drifts, hostOf, kill, reportOn, running, wish } from "./drifting.js";
+
+const byHand = { tags: { by: "hand" } };
+const { maxUnhealthy, maxInFlight } = driftAnnotations;
+
+/** "create a": kind of step, and whose host it is about. */
+function steps({ steps: all }: Plan): string[] {
+  return all.map(
+    ({ kind, key }) => `${kind} ${key.replace(/^LocalHost\/|-[0-9a-f]{8}-/g, " ").trim()}`,
+  );
+}
+
+async function upDone(engine: PretendEngine, desired: ReturnType<typeof wish>): Promise<void> {
+  const outcome = await engine.up(desired);
+  assert.equal(outcome.kind, "done", outcomeText(outcome));
+  assert.deepEqual(engine.cloud.watch.violations, []);
+}
+
+describe("a plan that tolerates drift", () => {
+  it("has no step for what is only reported, and says what it leaves", async () => {
+    const desired = wish(drifts("report", machine("a")));
+    const engine = await running(desired);
+    kill(engine, "a");
+    const plan = await engine.plan(desired);
+    assert.deepEqual([plan.empty, plan.stale, plan.tolerated?.length], [true, [], 1]);
+    assert.equal(plan.tolerated?.[0]?.because, "report");
+  });
+
+  it("replaces what a policy replaces: a new host beside one that serves until then", async () => {
+    const desired = wish(drifts("replace", machine("a")));
+    const engine = await running(desired);
+    const before = hostOf(engine, "a");
+    change(engine, "a", byHand);
+    const plan = await engine.plan(desired);
+    assert.deepEqual(steps(plan), ["create a 2", "delete a 1"]);
+    assert.equal(
+      plan.machines.find(({ machine: name }) => name === "a")?.reason,
+      'it drifted: tags {} -> {"by":"hand"}; its drift policy asks for a new host',
+    );
+    await upDone(engine, desired);
+    assert.notEqual(hostOf(engine, "a").id, before.id);
+    assert.deepEqual((await reportOn(engine)).items, []);
+  });
+
+  it("keeps the old host, as it is, when its replacement fails", async () => {
+    const desired = wish(drifts("replace", machine("a")));
+    const engine = await running(desired);
+    change(engine, "a", byHand);
+    const { id } = hostOf(engine, "a");
+    const outcome = await engine.up(desired, [{ at: "boot", number: 0, what: "fails" }]);
+    assert.equal(outcome.kind, "rolledBack", outcomeText(outcome));
+    assert.deepEqual([hostOf(engine, "a").id, hostOf(engine, "a").spec["tags"]], [id, byHand.tags]);
+    assert.deepEqual(engine.cloud.watch.violations, []);
+  });
+
+  it("is carried out although what it leaves is gone: nobody waits for that", async () => {
+    const desired = wish(drifts("report", machine("a")));
+    const engine = await running(desired);
+    kill(engine, "a");
+    change(engine, "b", byHand);
+    await upDone(engine, desired);
+    assert.deepEqual(hostOf(engine, "b").spec["tags"], {});
+    assert.deepEqual(
+      (await reportOn(engine)).items.map((item) => item.class),
+      ["missing"],
+    );
+  });
+
+  it("is taken back beside what it leaves, and that is no difference to the records", async () => {
+    const desired = wish(drifts("report", machine("a")));
+    const engine = await running(desired);
+    change(engine, "a", byHand);
+    const more = wish(drifts("report", machine("a")), machine("d"));
+    const outcome = await engine.up(more, [{ at: "boot", number: 0, what: "fails" }]);
+    assert.equal(outcome.kind, "rolledBack", outcomeText(outcome));
+    assert.deepEqual(hostOf(engine, "a").spec["tags"], byHand.tags);
+  });
+
+  it("gives way to a change that somebody asks for on the same machine", async () => {
+    const engine = await running(wish(drifts("ignore", machine("a"))));
+    kill(engine, "a");
+    const desired = wish(drifts("ignore", machine("a", { tags: { team: "x" } })));
+    const plan = await engine.plan(desired);
+    assert.deepEqual([steps(plan), plan.tolerated], [["create a 2", "delete a 1"], undefined]);
+    await upDone(engine, desired);
+  });
+
+  it("touches nothing of a frozen cluster", async () => {
+    const engine = await running(wish());
+    for (const { id } of engine.alive()) engine.cloud.kill(id);
+    const plan = await engine.plan(wish());
+    assert.deepEqual([plan.empty, plan.tolerated?.length], [true, 6]);
+  });
+
+  it("corrects in turns: the second half when the first is done", async () => {
+    const asks = annotated({ [maxUnhealthy]: "100%", [maxInFlight]: "2" }, cluster());
+    const desired = wish(asks, machineSet("set", 3));
+    const engine = await running(desired);
+    kill(engine, "set-0", "set-1", "set-2", "a");
+    assert.deepEqual(steps(await engine.plan(desired)).length, 4);
+    await upDone(engine, desired);
+    assert.equal((await reportOn(engine)).items.length, 2);
+    await upDone(engine, desired);
+    assert.deepEqual((await reportOn(engine)).items, []);
+  });
+
+  it("does not put members off where it changes another member: quorum counts on them", async () => {
+    const members = (size: string) =>
+      ["cp", "cp-1", "cp-2"].map((name) =>
+        machine(name, { controlPlane: "1.34.2", ...(name === "cp" && { tags: { size } }) }),
+      );
+    const asks = annotated({ [maxUnhealthy]: "100%" }, cluster());
+    const engine = await running(wish(asks, ...members("s")));
+    kill(engine, "cp-1", "cp-2");
+    const waiting = await engine.plan(wish(asks, ...members("s")));
+    assert.deepEqual(waiting.tolerated?.length, 1);
+    const asked = await engine.plan(wish(asks, ...members("m")));
+    assert.equal(asked.tolerated, undefined);
+  });
+
+  it("hides what an apply has left only where a policy says so", async () => {
+    const plant = (engine: PretendEngine) =>
+      engine.cloud.plant({ ...hostOf(engine, "a").who, name: "old-0123abcd-1", token: "t" }, {});
+    const kept = wish(drifts("report", cluster()));
+    const engine = await running(kept);
+    plant(engine);
+    assert.deepEqual((await engine.plan(kept)).abandoned, []);
+    const other = await running(wish());
+    plant(other);
+    assert.equal((await other.plan(wish())).abandoned.length, 1);
+  });
+});
+
+describe("capstan plan and up", () => {
+  const ignoring: EngineSetup = {
+    tolerance: (desired, provider) => ignoringByPolicy(provider, objectsOf(desired)),
+  };
+
+  it("correct everything, also what the loop would only report or put off", async () => {
+    const desired = wish(drifts("report", machine("a")), drifts("report", machine("b")));
+    const engine = await running(desired, ignoring);
+    kill(engine, "a", "b", "c");
+    const plan = await engine.plan(desired);
+    assert.deepEqual([plan.steps.length, plan.tolerated], [6, undefined]);
+    await upDone(engine, desired);
+    assert.deepEqual((await reportOn(engine)).items, []);
+  });
+
+  it("leave alone what is to be ignored", async () => {
+    const desired = wish(drifts("ignore", machine("a")));
+    const engine = await running(desired, ignoring);
+    change(engine, "a", byHand);
+    const plan = await engine.plan(desired);
+    assert.deepEqual(
+      [plan.empty, plan.tolerated?.map(({ because }) => because)],
+      [true, ["ignore"]],
+    );
+  });
+});
+
+describe("without a tolerance", () => {
+  it("everything is seen as it is", async () => {
+    const desired = wish(drifts("ignore", machine("a")));
+    const engine = await running(desired, {});
+    kill(engine, "a");
+    assert.deepEqual(steps(await engine.plan(desired)), ["create a 2", "delete a 1"]);
+  });
+});

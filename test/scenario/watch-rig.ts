@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ApiServer, type ApiServerOptions } from "../support/api-server.js";
+import type { Command } from "./command.js";
+import { CountedPulumi } from "./counted-pulumi.js";
+import { Sandbox, type SandboxSource } from "./sandbox.js";
+import { until } from "./until.js";
+
+/** An object as kubectl prints it. */
+export interface ShownObject {
+  readonly metadata: {
+    readonly name: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly deletionTimestamp?: string;
+    readonly finalizers?: readonly string[];
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly spec: Readonly<Record<string, unknown>>;
+  readonly status?: Readonly<Record<string, unknown>>;
+}
+
+/** A real API server with our kinds, a local cloud, and controllers as processes. */
+export class WatchRig {
+  private constructor(
+    readonly server: ApiServer,
+    readonly sandbox: Sandbox,
+    readonly pulumi: CountedPulumi,
+    private readonly folder: string,
+  ) {}
+
+  static async start(source: SandboxSource, options: ApiServerOptions = {}): Promise<WatchRig> {
+    const folder = mkdtempSync(join(tmpdir(), "capstan-watch-"));
+    const server = await ApiServer.start({ controllers: true, ...options });
+    const pulumi = await CountedPulumi.in(folder);
+    const env = { KUBECONFIG: server.kubeconfig, CAPSTAN_PULUMI: pulumi.program };
+    const sandbox = await Sandbox.make(source, { env });
+    await sandbox.capstan(0, "install");
+    return new WatchRig(server, sandbox, pulumi, folder);
+  }
+
+  async stop(): Promise<void> {
+    await this.sandbox.close();
+    await this.server.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** A controller that looks for drift every second unless told otherwise. */
+  watch(...args: string[]): Command {
+    return this.sandbox.start("watch", "--period", "1", ...args);
+  }
+
+  /** One that leads by the time this resolves. */
+  async watchLeading(...args: string[]): Promise<Command> {
+    const command = this.watch(...args);
+    await until("the controller leads", () => {
+      assert.equal(command.hasEnded, false, command.said);
+      return /leading/.test(command.said);
+    });
+    return command;
+  }
+
+  /** Runs kubectl; fails unless it succeeds. */
+  async kubectl(...args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.server.kubectl(...args);
+    assert.equal(code, 0, `kubectl ${args.join(" ")}\n${stderr}`);
+    return stdout;
+  }
+
+  applyManifests(): Promise<string> {
+    return this.kubectl("apply", "-f", this.sandbox.manifests);
+  }
+
+  async all(kind: string): Promise<ShownObject[]> {
+    const text = await this.kubectl("get", kind, "-A", "-o", "json");
+    return (JSON.parse(text) as { items: ShownObject[] }).items;
+  }
+
+  async get(kind: string, name: string): Promise<ShownObject> {
+    return JSON.parse(await this.kubectl("get", kind, name, "-o", "json")) as ShownObject;
+  }
+
+  /** Until the Cluster says that so many Machines run, and that nothing is under way. */
+  async untilRunning(name: string, machines: number, deadlineMs = 60_000): Promise<ShownObject> {
+    return until(
+      `${machines} Machines of ${name} run`,
+      async () => {
+        const cluster = await this.get("cluster", name);
+        const { phase, machines: counts, transaction } = cluster.status ?? {};
+        const isDone = phase === "Running" && transaction === undefined;
+        const { summary } = (counts ?? {}) as { summary?: string };
+        return isDone && summary === `${machines}/${machines}` ? cluster : undefined;
+      },
+      deadlineMs,
+    );
+  }
+
+  /** Hosts that run in the cloud, by the name of their Machine's provider id. */
+  hostsAlive(): string[] {
+    return this.sandbox
+      .alive()
+      .filter(({ kind }) => kind === "LocalHost")
+      .map(({ id }) => id)
+      .sort();
+  }
+}
