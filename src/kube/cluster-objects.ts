@@ -26,6 +26,7 @@ export interface ClusterObjectsOptions {
 }
 
 const pollMs = 200;
+const longestPauseMs = 5_000;
 /** Kinds leave one after the other, each in two steps; more is somebody who holds on. */
 const mostDepartures = 50;
 
@@ -39,7 +40,7 @@ export class ClusterObjects {
     const [namespace] = key.split("/");
     const all: LiveObject[] = [];
     for (const kind of kinds) {
-      all.push(...(await api.list(kind).catch((error: unknown) => refuseUnknownKind(error))).items);
+      all.push(...(await this.answered(() => api.list(kind))).items);
     }
     const own = all.filter((one) => clusterKeyOf(one) === key);
     const cluster = own.find(({ kind }) => kind === "Cluster");
@@ -98,12 +99,31 @@ export class ClusterObjects {
     throw this.refused("others hold on to objects by finalizers of their own");
   }
 
+  /** Asked again for a while where that can help: an API server that has just learnt of a kind is not ready. */
+  private async answered<T>(ask: () => Promise<T>): Promise<T> {
+    const { clock, stop } = this.options;
+    for (let pauseMs = pollMs; ; pauseMs *= 2) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (!(error instanceof CapstanError) || !error.retryable || pauseMs > longestPauseMs) {
+          return refuseUnknownKind(error);
+        }
+        await clock.sleep(pauseMs, stop);
+      }
+    }
+  }
+
   private async carryOut(write: ApiWrite): Promise<void> {
     const result = await this.options.api.write(write);
     if (result.kind === "written") return;
-    if (write.kind === "create" && result.kind === "gone") {
-      const { namespace } = write.object.metadata;
-      throw this.refused(`the API server has no namespace ${namespace}`);
+    if (write.kind === "create") {
+      const { kind, metadata } = write.object;
+      throw this.refused(
+        result.kind === "gone"
+          ? `the API server has no namespace ${metadata.namespace}`
+          : `the API server holds ${kind} ${metadata.name}, which is not of this cluster`,
+      );
     }
     throw this.changed("somebody else has changed its objects meanwhile");
   }
