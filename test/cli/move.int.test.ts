@@ -112,7 +112,7 @@ describe("capstan move", function () {
       ["default.killed", "--to", "files", "--out", out],
     ];
     const watcher = watch();
-    await until("the controller leads", () => /leading/.test(watcher.said));
+    await until("the controller leads", () => /\bleads\b/.test(watcher.said));
     for (const [when, pass, code] of kills) {
       pulumi.killAt(when, pass);
       await killed(...away);
