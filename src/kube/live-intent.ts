@@ -2,6 +2,7 @@ import { digestOf } from "../api/digest.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import { ownAnnotationPrefix } from "../api/update-policy.js";
 import { type Manifests, type NamedObject, readObjects } from "../manifest/desired.js";
+import { revisionAnnotation, revisionHistoryAnnotation } from "../sets/revisions.js";
 import type { Intent } from "../source/intent.js";
 import {
   controllerOf,
@@ -17,8 +18,9 @@ export const pausedAnnotation = `${ownAnnotationPrefix}paused`;
 /** On a Cluster: its UID in the cloud's marks, written by us before the first call. */
 export const clusterUidAnnotation = `${ownAnnotationPrefix}cluster-uid`;
 
-/** What tools write about their own work: a change of it is no change of the wish. */
-const foreignAnnotations = /^(kubectl\.kubernetes\.io|deployment\.kubernetes\.io)\//;
+/** What tools and we ourselves write about the work: a change of it is no change of the wish. */
+const noWishes = /^(kubectl\.kubernetes\.io|deployment\.kubernetes\.io)\//;
+const ownNotes = [clusterUidAnnotation, revisionAnnotation, revisionHistoryAnnotation];
 
 /**
  * What the objects of one Cluster ask for. Objects that others of them have made, and objects that are
@@ -77,7 +79,7 @@ function wishOf(object: LiveObject): NamedObject {
   const { apiVersion, kind, metadata, spec, providerSpec } = object;
   const { name, namespace, labels, annotations = {} } = metadata;
   const own = Object.entries(annotations).filter(
-    ([key]) => !foreignAnnotations.test(key) && key !== clusterUidAnnotation,
+    ([key]) => !noWishes.test(key) && !ownNotes.includes(key),
   );
   const value = {
     apiVersion,

@@ -247,8 +247,13 @@ export function oldestControlPlane(desired: Desired): string | undefined {
 
 type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
+/** As an API server reads them: no octal numbers, and no IPv4 addresses in the clothes of IPv6. */
 function rangeOf(text: string): Range | undefined {
-  return ipaddr.isValidCIDR(text) ? ipaddr.parseCIDR(text) : undefined;
+  const octal = text.includes(":") ? /[./]0\d/ : /(^|[./])0\d/;
+  if (octal.test(text) || !ipaddr.isValidCIDR(text)) return undefined;
+  const [address, prefix] = ipaddr.parseCIDR(text);
+  const isMapped = address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress();
+  return isMapped ? undefined : [address, prefix];
 }
 
 /** Two ranges overlap when the wider one holds the other's first address. */
