@@ -20,8 +20,11 @@ export interface SurveyInput {
   readonly provider: InfrastructureProvider;
   readonly state: StackState;
   readonly context: CallContext;
-  /** Take over what the cloud holds of this cluster although the state knows nothing of it. */
-  readonly adopt: boolean;
+  /**
+   * Take over what the cloud holds of this cluster although the state knows nothing of it; given as
+   * the UID that it has, nothing of another one.
+   */
+  readonly adopt: boolean | string;
   /** Mints a cluster UID; called once, for a cluster without state. */
   newClusterUid(): string;
   /** Random text; called once, used for a cluster without state. */
@@ -121,7 +124,7 @@ export function adoptedUid(
   const uids = [...new Set(alive.map(({ who }) => who.clusterUid))];
   const [only] = uids;
   if (only === undefined) return undefined;
-  if (input.adopt && uids.length === 1) return only;
+  if (uids.length === 1 && [true, only].includes(input.adopt)) return only;
   const cluster = clusterNameOf(input.desired.cluster);
   throw new CapstanError({
     code: "AMBIGUOUS_OWNER",

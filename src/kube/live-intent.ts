@@ -1,7 +1,7 @@
 import { digestOf } from "../api/digest.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import { ownAnnotationPrefix } from "../api/update-policy.js";
-import { type NamedObject, readObjects } from "../manifest/desired.js";
+import { type Manifests, type NamedObject, readObjects } from "../manifest/desired.js";
 import { revisionAnnotation, revisionHistoryAnnotation } from "../sets/revisions.js";
 import type { Intent } from "../source/intent.js";
 import {
@@ -12,47 +12,68 @@ import {
   liveName,
 } from "./live-object.js";
 
-/** On a Cluster: whatever its value, nothing of the cluster is changed while it is there. */
+/** On a Cluster: whatever its value, nothing of the cluster is changed or deleted while it is there. */
 export const pausedAnnotation = `${ownAnnotationPrefix}paused`;
 
 /** On a Cluster: its UID in the cloud's marks, written by us before the first call. */
 export const clusterUidAnnotation = `${ownAnnotationPrefix}cluster-uid`;
 
-/** What tools and we ourselves write about the work: a change of it is no change of the wish. */
-const noWishes = /^(kubectl\.kubernetes\.io|deployment\.kubernetes\.io)\//;
-const ownNotes = [clusterUidAnnotation, revisionAnnotation, revisionHistoryAnnotation];
+/** What tools write about their own work: a change of it is no change of the wish. */
+const foreignAnnotations = /^(kubectl\.kubernetes\.io|deployment\.kubernetes\.io)\//;
+/** What we write ourselves. */
+const writtenAnnotations = [clusterUidAnnotation, revisionAnnotation, revisionHistoryAnnotation];
 
 /**
  * What the objects of one Cluster ask for. Objects that others of them have made, and objects that are
  * being deleted, are no wishes; a derived Machine that is being deleted is one to be replaced. Pure.
  */
 export function intentOf(live: LiveCluster, providers: readonly ProviderSpecs[]): Intent {
-  const { cluster, members, classes } = live;
+  const { cluster, members } = live;
   if (cluster === undefined) return { kind: "absent", digest: "absent" };
-  const written = members.filter(
-    (member) => controllerOf(member) === undefined && !isDeleting(member),
-  );
+  const paused = cluster.metadata.annotations?.[pausedAnnotation];
+  if (paused !== undefined) return { kind: "paused", reason: paused, digest: `paused ${paused}` };
+  const clusterUid = cluster.metadata.annotations?.[clusterUidAnnotation];
+  const uid = clusterUid === undefined ? {} : { clusterUid };
+  if (isDeleting(cluster)) return { kind: "remove", digest: "remove", ...uid };
   const discarded = members
     .filter((member) => member.kind === "Machine" && isDeleting(member))
     .filter((member) => controllerOf(member) !== undefined)
     .map(({ metadata }) => metadata.name)
     .sort();
-  const wishes = [cluster, ...written.sort(byName), ...[...classes].sort(byName)].map(wishOf);
-  if (isDeleting(cluster)) return { kind: "remove", digest: "remove" };
-  const paused = cluster.metadata.annotations?.[pausedAnnotation];
-  if (paused !== undefined) return { kind: "paused", reason: paused, digest: `paused ${paused}` };
+  const wishes = wishesIn(cluster, live);
   const { clusters, diagnostics, positionOf } = readObjects(wishes, providers);
   const errors = diagnostics.filter(({ severity }) => severity === "error");
   const [desired] = clusters;
   if (errors.length > 0 || desired === undefined) {
     return { kind: "invalid", diagnostics: errors, digest: digestOf(errors, 16) };
   }
-  const clusterUid = cluster.metadata.annotations?.[clusterUidAnnotation];
   return {
     ...{ kind: "want", desired, positionOf, discarded },
     digest: digestOf([desired, discarded], 16),
-    ...(clusterUid !== undefined && { clusterUid }),
+    ...uid,
   };
+}
+
+/** What a cluster's objects ask for, paused or not; undefined without a Cluster. Pure. */
+export function wishOfPaused(
+  { cluster, ...rest }: LiveCluster,
+  providers: readonly ProviderSpecs[],
+): Manifests | undefined {
+  if (cluster === undefined) return undefined;
+  const { [pausedAnnotation]: _paused, ...annotations } = cluster.metadata.annotations ?? {};
+  const unpaused = { ...cluster, metadata: { ...cluster.metadata, annotations } };
+  return readObjects(wishesIn(unpaused, rest), providers);
+}
+
+/** The Cluster, what users wrote of it, and the classes that it may name. */
+function wishesIn(
+  cluster: LiveObject,
+  { members, classes }: Pick<LiveCluster, "members" | "classes">,
+): NamedObject[] {
+  const written = members.filter(
+    (member) => controllerOf(member) === undefined && !isDeleting(member),
+  );
+  return [cluster, ...written.sort(byName), ...[...classes].sort(byName)].map(wishOf);
 }
 
 /** The object as its user wrote it, as far as anybody can tell. */
@@ -60,7 +81,7 @@ function wishOf(object: LiveObject): NamedObject {
   const { apiVersion, kind, metadata, spec, providerSpec } = object;
   const { name, namespace, labels, annotations = {} } = metadata;
   const own = Object.entries(annotations).filter(
-    ([key]) => !noWishes.test(key) && !ownNotes.includes(key),
+    ([key]) => !foreignAnnotations.test(key) && !writtenAnnotations.includes(key),
   );
   const value = {
     apiVersion,
