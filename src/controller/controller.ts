@@ -1,8 +1,9 @@
-import type { ClusterSource } from "../source/cluster-source.js";
 import type { CallContext, InfrastructureProvider } from "../provider/port.js";
+import { disputeAfter } from "./dispute.js";
 import { patrol } from "./patrol.js";
-import type { KeyedQueue } from "./queue.js";
-import { Reconciler, type ReconcilerOptions } from "./reconciler.js";
+import type { KeyedQueue, WorkOutcome } from "./queue.js";
+import { Reconciler } from "./reconciler.js";
+import type { ReconcilerOptions } from "./reconciler-options.js";
 import { SharedListing } from "./shared-listing.js";
 
 export interface ControllerOptions extends Omit<ReconcilerOptions, "providers" | "stop"> {
@@ -42,10 +43,11 @@ export class Controller {
   async run(signal: AbortSignal): Promise<void> {
     const { queue, source, concurrency, clock, periodMs, random } = this.options;
     const stop = () => this.stopping.abort(signal.reason);
+    if (signal.aborted) stop();
     signal.addEventListener("abort", stop, { once: true });
     for (const key of source.keys()) queue.add(key);
     await Promise.all([
-      queue.work(concurrency, signal, (key) => this.reconciler.reconcile(key)),
+      queue.work(concurrency, signal, (key) => this.work(key)),
       ...this.listings.map((listing) =>
         patrol(
           {
@@ -58,6 +60,15 @@ export class Controller {
         ),
       ),
     ]);
+  }
+
+  private async work(key: string): Promise<WorkOutcome> {
+    try {
+      return await this.reconciler.reconcile(key);
+    } finally {
+      // What has changed meanwhile, and what could not be shown, is not told of again.
+      if (this.reconciler.remembered().has(key)) this.onChange(key);
+    }
   }
 
   /** Something about a cluster's objects is new to its source. */
@@ -74,11 +85,18 @@ export class Controller {
     }
     const keys = [...this.changed];
     this.changed.clear();
-    for (const key of keys) this.read(key);
+    for (const key of keys) {
+      try {
+        this.read(key);
+      } catch {
+        // Whoever works on it meets the same, and it is told and put off there.
+        this.options.queue.add(key);
+      }
+    }
   }
 
   private read(key: string): void {
-    const { source, queue } = this.options;
+    const { source, queue, clock } = this.options;
     const memory = this.reconciler.memoryOf(key);
     if (source.intentOf(key).digest !== memory.digest) {
       this.reconciler.supersede(key);
@@ -90,7 +108,13 @@ export class Controller {
     const provider = this.listings.find(
       (one) => one.provider.name === view.records.transaction?.target.provider,
     )?.provider;
-    // Somebody else has written over what is shown.
-    if (provider !== undefined && !source.isShown(key, view, provider)) queue.add(key);
+    if (provider === undefined || source.isShown(key, view, provider)) return;
+    // Somebody else has written over what is shown, perhaps somebody who does so each time.
+    const nowMs = clock.now();
+    if (memory.dispute !== undefined && nowMs < memory.dispute.againAtMs) return;
+    memory.dispute = disputeAfter(memory.dispute, nowMs);
+    const waitMs = memory.dispute.againAtMs - nowMs;
+    if (waitMs === 0) queue.add(key);
+    else queue.addAfter(key, waitMs);
   }
 }

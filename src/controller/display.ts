@@ -12,7 +12,7 @@ const gapMs = 500;
 export class Display {
   private newest: ClusterView | undefined;
   private showing: Promise<void> | undefined;
-  private failure: unknown;
+  private bug: { readonly error: unknown } | undefined;
 
   constructor(
     private readonly show: (view: ClusterView) => Promise<void>,
@@ -21,13 +21,14 @@ export class Display {
 
   offer(view: ClusterView): void {
     this.newest = view;
-    this.showing ??= this.work();
+    this.showing ??= this.work().catch((error: unknown) => {
+      this.bug = { error };
+    });
   }
 
   /** Shows the newest picture. Throws what showing it failed with. */
   async settle(view: ClusterView): Promise<void> {
-    this.newest = undefined;
-    await this.showing;
+    await this.quiet();
     await this.show(view);
   }
 
@@ -35,13 +36,7 @@ export class Display {
   async quiet(): Promise<void> {
     this.newest = undefined;
     await this.showing;
-  }
-
-  /** The last failure of showing, which has stopped nothing; forgotten when told. */
-  takeFailure(): unknown {
-    const { failure } = this;
-    this.failure = undefined;
-    return failure;
+    if (this.bug !== undefined) throw this.bug.error;
   }
 
   private async work(): Promise<void> {
@@ -51,8 +46,8 @@ export class Display {
       try {
         await this.show(view);
       } catch (error) {
+        // An API server that is away stops nothing; it is told of by who asks for the last picture.
         if (!isCapstanError(error)) throw error;
-        this.failure = error;
       }
       await this.clock.sleep(gapMs);
     }

@@ -1,4 +1,5 @@
 import { type DriftMemory, noMemory } from "../drift/judge.js";
+import type { Dispute } from "./dispute.js";
 import type { ClusterView } from "../source/cluster-view.js";
 
 /** What was asked for and could not be had, so that it is not tried at once again. */
@@ -8,6 +9,16 @@ export interface Held {
   readonly failures: number;
   readonly untilMs: number;
   readonly message: string;
+  /** Meanwhile the last revision is kept running; without, nothing is done. */
+  readonly isTakenBack: boolean;
+}
+
+/** Nothing was left to do when this was asked for, and the cloud looked like this. */
+export interface Settled {
+  readonly digest: string;
+  readonly appearance: string;
+  /** Then something is due, although everything looks the same. */
+  readonly untilMs?: number;
 }
 
 /** What the controller remembers of one cluster. All of it can be found out again: a restart forgets it. */
@@ -18,9 +29,10 @@ export interface Memory {
   running: AbortController | undefined;
   /** The last picture of it. */
   view: ClusterView | undefined;
-  /** Nothing was left to do when the cloud looked like this, and this was asked for. */
-  settled: { readonly digest: string; readonly appearance: string } | undefined;
+  settled: Settled | undefined;
   held: Held | undefined;
+  /** With whoever writes over what is shown. */
+  dispute: Dispute | undefined;
   drift: DriftMemory;
   /** Fingerprint of the drift that was last told of. */
   toldDrift: string | undefined;
@@ -29,7 +41,7 @@ export interface Memory {
 export function newMemory(): Memory {
   return {
     ...{ digest: undefined, running: undefined, view: undefined, settled: undefined },
-    ...{ held: undefined, drift: noMemory, toldDrift: undefined },
+    ...{ held: undefined, dispute: undefined, drift: noMemory, toldDrift: undefined },
   };
 }
 
@@ -39,11 +51,10 @@ const longestHoldMs = 30 * 60_000;
 /** Puts off what failed: each time for twice as long, as long as the same is asked for. Pure. */
 export function heldAfter(
   before: Held | undefined,
-  digest: string,
-  message: string,
+  failed: Pick<Held, "digest" | "message" | "isTakenBack">,
   nowMs: number,
 ): Held {
-  const failures = before?.digest === digest ? before.failures + 1 : 1;
+  const failures = before?.digest === failed.digest ? before.failures + 1 : 1;
   const holdMs = Math.min(firstHoldMs * 2 ** (failures - 1), longestHoldMs);
-  return { digest, failures, untilMs: nowMs + holdMs, message };
+  return { ...failed, failures, untilMs: nowMs + holdMs };
 }

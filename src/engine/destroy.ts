@@ -2,14 +2,14 @@ import { CapstanError } from "../api/error.js";
 import type { ResourceEvent } from "../dynamic/cloud-resource.js";
 import { cloudResources, condemnedResources, emptyState } from "../plan/target.js";
 import type { Clock, InfrastructureProvider, Observed } from "../provider/port.js";
-import { type Engine, engineFailed } from "./engine.js";
+import { engineFailed, type StackEngine } from "./engine.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
 import { resolvePendingCreates, settleLastCalls } from "./recover.js";
 import { callContext, type StepwiseOptions, stepwiseSession } from "./session.js";
 import { refuseForeign, type StackState } from "./state.js";
 
 export interface DestroyOptions {
-  readonly engine: Engine;
+  readonly engine: StackEngine;
   readonly provider: InfrastructureProvider;
   readonly clock: Clock;
   readonly timeoutMs: number;

@@ -10,6 +10,7 @@ import type { PriorState, Target } from "../plan/target.js";
 import type { Wish } from "../plan/wanted.js";
 import type { CallContext, InfrastructureProvider, Observed } from "../provider/port.js";
 import { look, type Look } from "./look.js";
+import { withPlaces } from "./placed-refusal.js";
 import { refuseForeign, refuseNonOwner, type StackState } from "./state.js";
 
 export interface SurveyInput {
@@ -19,8 +20,11 @@ export interface SurveyInput {
   readonly provider: InfrastructureProvider;
   readonly state: StackState;
   readonly context: CallContext;
-  /** Take over what the cloud holds of this cluster although the state knows nothing of it. */
-  readonly adopt: boolean;
+  /**
+   * Take over what the cloud holds of this cluster although the state knows nothing of it; given as
+   * the UID that it has, nothing of another one.
+   */
+  readonly adopt: boolean | string;
   /** Mints a cluster UID; called once, for a cluster without state. */
   newClusterUid(): string;
   /** Random text; called once, used for a cluster without state. */
@@ -64,20 +68,22 @@ export async function survey(input: SurveyInput): Promise<Survey> {
   const clusterUid = known ?? adoptedUid(input, seen.strangers) ?? input.newClusterUid();
   const digestKey = input.newDigestKey();
   const planFor = (shown: Look) =>
-    makePlan({
-      wish: wishOf(input),
-      provider,
-      prior: state,
-      ...shown,
-      newDigestKey: digestKey,
-      newClusterUid: clusterUid,
-      nowMs: context.clock.now(),
-      owner: input.owner,
-      direction: "forward",
-      by: input.by,
-      deadlineMs: input.deadlineMs,
-      stagesBefore: input.stagesBefore ?? 0,
-    });
+    withPlaces(desired, input.positionOf, () =>
+      makePlan({
+        wish: wishOf(input),
+        provider,
+        prior: state,
+        ...shown,
+        newDigestKey: digestKey,
+        newClusterUid: clusterUid,
+        nowMs: context.clock.now(),
+        owner: input.owner,
+        direction: "forward",
+        by: input.by,
+        deadlineMs: input.deadlineMs,
+        stagesBefore: input.stagesBefore ?? 0,
+      }),
+    );
   const lens = input.tolerance?.(seen, state, planFor) ?? clearLens;
   return { plan: withTolerated(planFor(lens.see(seen, state)), lens), seen, lens };
 }
@@ -118,7 +124,7 @@ export function adoptedUid(
   const uids = [...new Set(alive.map(({ who }) => who.clusterUid))];
   const [only] = uids;
   if (only === undefined) return undefined;
-  if (input.adopt && uids.length === 1) return only;
+  if (uids.length === 1 && [true, only].includes(input.adopt)) return only;
   const cluster = clusterNameOf(input.desired.cluster);
   throw new CapstanError({
     code: "AMBIGUOUS_OWNER",

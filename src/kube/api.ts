@@ -4,12 +4,13 @@ import {
   type KubeConfig,
   PatchStrategy,
 } from "@kubernetes/client-node";
-import { CapstanError } from "../api/error.js";
+import type { ApiWrite } from "./api-write.js";
+import { CapstanError, isCapstanError } from "../api/error.js";
 import { apiGroup, apiVersionName, namesOf } from "../api/kind-names.js";
 import type { Kind } from "../api/schema.js";
+import { Turns } from "../provider/turns.js";
 import type { LiveObject } from "./live-object.js";
 import { liveName } from "./live-object.js";
-import type { ApiWrite } from "./projection.js";
 import { mayPass, saidBy, statusOf, within } from "./requests.js";
 
 /** What became of a write. */
@@ -20,10 +21,23 @@ export type WriteResult =
   /** Somebody was faster: what was read is old, and what is wanted has to be decided again. */
   | { readonly kind: "conflict" };
 
+/**
+ * However many clusters there are: an API server serves requests no faster for being asked more at once,
+ * and who leads has to be heard among them.
+ */
+const requestsAtATime = 8;
+
+/** What an object is called, whether an API server has it or not. */
+export interface NamedLive {
+  readonly kind: Kind;
+  readonly metadata: { readonly name: string; readonly namespace: string };
+}
+
 /** Our kinds in one API server. Every call ends in bounded time. */
 export class KubeApi {
   private readonly objects: CustomObjectsApi;
   private readonly core: CoreV1Api;
+  private readonly turns = new Turns(requestsAtATime);
 
   constructor(config: KubeConfig) {
     this.objects = config.makeApiClient(CustomObjectsApi);
@@ -49,6 +63,21 @@ export class KubeApi {
     return { items, metadata: listed.metadata };
   }
 
+  /** An object as it is now; undefined when there is none of that name. Throws API_SERVER. */
+  async read(named: NamedLive): Promise<LiveObject | undefined> {
+    const at = { ...placeOf(named), name: named.metadata.name };
+    try {
+      return await this.call(
+        "get",
+        liveName(named),
+        () => this.objects.getNamespacedCustomObject(at, within()) as Promise<LiveObject>,
+      );
+    } catch (error) {
+      if (isCapstanError(error) && statusOf(error.cause) === 404) return undefined;
+      throw error;
+    }
+  }
+
   /** Names this API server for as long as it lives. Throws API_SERVER. */
   async identity(): Promise<string> {
     const { metadata } = await this.call("get", "Namespace", () =>
@@ -60,10 +89,12 @@ export class KubeApi {
   /** Carries out one write. Throws API_SERVER, retryable where trying again can help. */
   async write(write: ApiWrite): Promise<WriteResult> {
     try {
-      const object = (await this.send(write)) as LiveObject;
-      return object.metadata.uid === undefined ? { kind: "gone" } : { kind: "written", object };
+      const answer = await this.send(write);
+      // Of what was deleted at once an API server answers that it was, and no object.
+      const isObject = (answer as { metadata: { uid?: string } }).metadata.uid !== undefined;
+      return isObject ? { kind: "written", object: answer as LiveObject } : { kind: "gone" };
     } catch (error) {
-      const status = error instanceof CapstanError ? statusOf(error.cause) : 0;
+      const status = isCapstanError(error) ? statusOf(error.cause) : 0;
       if (status === 404) return { kind: "gone" };
       if (status === 409) return { kind: "conflict" };
       throw error;
@@ -103,7 +134,7 @@ export class KubeApi {
 
   private async call<T>(verb: string, subject: string, request: () => Promise<T>): Promise<T> {
     try {
-      return await request();
+      return await this.turns.take(request);
     } catch (error) {
       throw refused(verb, subject, error);
     }
@@ -112,7 +143,7 @@ export class KubeApi {
 
 const fieldManager = "capstan";
 
-function placeOf({ kind, metadata }: { kind: Kind; metadata: { namespace: string } }) {
+function placeOf({ kind, metadata }: NamedLive) {
   const { plural } = namesOf(kind);
   return { group: apiGroup, version: apiVersionName, plural, namespace: metadata.namespace };
 }

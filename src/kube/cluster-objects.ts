@@ -13,7 +13,7 @@ import {
   pausing,
   strangersAmong,
 } from "./move-objects.js";
-import type { ApiWrite } from "./projection.js";
+import type { ApiWrite } from "./api-write.js";
 import { statusOf } from "./requests.js";
 
 export interface ClusterObjectsOptions {

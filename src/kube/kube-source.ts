@@ -1,19 +1,22 @@
+import { CapstanError } from "../api/error.js";
 import type { ClusterSource } from "../source/cluster-source.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import type { InfrastructureProvider } from "../provider/port.js";
-import type { KubeApi } from "./api.js";
+import type { KubeApi, WriteResult } from "./api.js";
 import type { ClusterView } from "../source/cluster-view.js";
 import type { Intent } from "../source/intent.js";
 import { intentOf } from "./live-intent.js";
 import { type ClusterKey, type LiveObject, liveName } from "./live-object.js";
 import type { ObjectCache } from "./object-cache.js";
-import { type ApiWrite, claimOf, projectionOf } from "./projection.js";
+import type { ApiWrite } from "./api-write.js";
+import { claimOf } from "./claim.js";
+import { projectionOf } from "./projection.js";
 import { releaseOf } from "./release.js";
 import type { Regarding } from "./events.js";
 import { mapBounded } from "../engine/bounded.js";
 
 export interface SourceOptions {
-  readonly api: Pick<KubeApi, "write">;
+  readonly api: Pick<KubeApi, "write" | "read">;
   readonly cache: ObjectCache;
   readonly providers: readonly ProviderSpecs[];
   /** Names the API server, as the owner of stacks. */
@@ -43,8 +46,9 @@ export class KubeSource implements ClusterSource {
   /** What is asked of a cluster now. `isDecision`: what follows is shown as of this generation. */
   intentOf(key: ClusterKey, isDecision = false): Intent {
     const live = this.options.cache.clusterOf(key);
-    if (isDecision) {
-      const all = [...(live.cluster === undefined ? [] : [live.cluster]), ...live.members];
+    if (live.cluster === undefined) this.generations.delete(key);
+    else if (isDecision) {
+      const all = [live.cluster, ...live.members];
       this.generations.set(
         key,
         new Map(all.map((one) => [liveName(one), one.metadata.generation ?? 0])),
@@ -63,24 +67,16 @@ export class KubeSource implements ClusterSource {
   }
 
   async claim(key: ClusterKey): Promise<void> {
-    for (let round = 0; round < mostRounds; round += 1) {
-      const writes = claimOf(this.options.cache.clusterOf(key));
-      if (writes.length === 0) return;
-      await this.carryOut(writes);
-    }
+    const isDone = await this.writeAll(() => claimOf(this.options.cache.clusterOf(key)));
+    if (!isDone) throw overtaken("claim", key);
   }
 
   /**
    * Shows a cluster as it is, and nothing that is shown already. Throws API_SERVER; what was not written
-   * is decided anew the next time.
+   * is decided anew the next time, and `isShown` says whether that is needed.
    */
   async show(key: ClusterKey, view: ClusterView, provider: InfrastructureProvider): Promise<void> {
-    for (let round = 0; round < mostRounds; round += 1) {
-      const writes = this.missing(key, view, provider);
-      if (writes.length === 0) return;
-      // Who wrote in between is told of by a watch, and that brings the cluster here again.
-      if ((await this.carryOut(writes)) === "conflict") return;
-    }
+    await this.writeAll(() => this.missing(key, view, provider));
   }
 
   isShown(key: ClusterKey, view: ClusterView, provider: InfrastructureProvider): boolean {
@@ -101,25 +97,43 @@ export class KubeSource implements ClusterSource {
 
   /** Lets go of a cluster of which nothing is left: its members first, the Cluster last. */
   async release(key: ClusterKey): Promise<void> {
-    for (let round = 0; round < mostRounds; round += 1) {
-      const writes = releaseOf(this.options.cache.clusterOf(key));
-      if (writes.length === 0) return;
-      await this.carryOut(writes);
-    }
+    const isDone = await this.writeAll(() => releaseOf(this.options.cache.clusterOf(key)));
+    if (!isDone) throw overtaken("let go of", key);
   }
 
-  private async carryOut(writes: readonly ApiWrite[]): Promise<"done" | "conflict"> {
+  /** Writes what is missing until nothing is; false when there is no end to it for now. */
+  private async writeAll(missing: () => readonly ApiWrite[]): Promise<boolean> {
+    for (let round = 0; round < mostRounds; round += 1) {
+      const writes = missing();
+      if (writes.length === 0) return true;
+      await mapBounded(writes, writesAtATime, (write) => this.carryOut(write));
+    }
+    return missing().length === 0;
+  }
+
+  /** One write, after which the cache knows what the API server holds now. */
+  private async carryOut(write: ApiWrite): Promise<void> {
     const { api, cache } = this.options;
-    const results = await mapBounded(writes, writesAtATime, async (write) => {
-      const result = await api.write(write);
-      if (result.kind === "written") cache.accept({ ...result.object, kind: kindOf(write) });
-      if (result.kind === "gone" && write.kind !== "create") cache.drop(write.on);
-      return result.kind;
-    });
-    return results.includes("conflict") ? "conflict" : "done";
+    const on = write.kind === "create" ? write.object : write.on;
+    const result = await api.write(write);
+    // Somebody was faster: what they wrote is what has to be written over.
+    const object = result.kind === "conflict" ? await api.read(on) : written(result);
+    if (object !== undefined) cache.accept({ ...object, kind: on.kind });
+    else if (write.kind !== "create") cache.drop(write.on);
   }
 }
 
-function kindOf(write: ApiWrite): LiveObject["kind"] {
-  return write.kind === "create" ? write.object.kind : write.on.kind;
+function written(result: WriteResult): LiveObject | undefined {
+  return result.kind === "written" ? result.object : undefined;
+}
+
+function overtaken(verb: string, key: ClusterKey): CapstanError {
+  return new CapstanError({
+    code: "API_SERVER",
+    source: "engine",
+    subject: key,
+    message: `cannot ${verb} Cluster ${key}: its objects are changed faster than they can be written`,
+    hint: "it is tried again",
+    retryable: true,
+  });
 }

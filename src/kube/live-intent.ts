@@ -12,15 +12,16 @@ import {
   liveName,
 } from "./live-object.js";
 
-/** On a Cluster: whatever its value, nothing of the cluster is changed while it is there. */
+/** On a Cluster: whatever its value, nothing of the cluster is changed or deleted while it is there. */
 export const pausedAnnotation = `${ownAnnotationPrefix}paused`;
 
 /** On a Cluster: its UID in the cloud's marks, written by us before the first call. */
 export const clusterUidAnnotation = `${ownAnnotationPrefix}cluster-uid`;
 
-/** What tools and we ourselves write about the work: a change of it is no change of the wish. */
-const noWishes = /^(kubectl\.kubernetes\.io|deployment\.kubernetes\.io)\//;
-const ownNotes = [clusterUidAnnotation, revisionAnnotation, revisionHistoryAnnotation];
+/** What tools write about their own work: a change of it is no change of the wish. */
+const foreignAnnotations = /^(kubectl\.kubernetes\.io|deployment\.kubernetes\.io)\//;
+/** What we write ourselves. */
+const writtenAnnotations = [clusterUidAnnotation, revisionAnnotation, revisionHistoryAnnotation];
 
 /**
  * What the objects of one Cluster ask for. Objects that others of them have made, and objects that are
@@ -29,26 +30,27 @@ const ownNotes = [clusterUidAnnotation, revisionAnnotation, revisionHistoryAnnot
 export function intentOf(live: LiveCluster, providers: readonly ProviderSpecs[]): Intent {
   const { cluster, members } = live;
   if (cluster === undefined) return { kind: "absent", digest: "absent" };
+  const paused = cluster.metadata.annotations?.[pausedAnnotation];
+  if (paused !== undefined) return { kind: "paused", reason: paused, digest: `paused ${paused}` };
+  const clusterUid = cluster.metadata.annotations?.[clusterUidAnnotation];
+  const uid = clusterUid === undefined ? {} : { clusterUid };
+  if (isDeleting(cluster)) return { kind: "remove", digest: "remove", ...uid };
   const discarded = members
     .filter((member) => member.kind === "Machine" && isDeleting(member))
     .filter((member) => controllerOf(member) !== undefined)
     .map(({ metadata }) => metadata.name)
     .sort();
   const wishes = wishesIn(cluster, live);
-  if (isDeleting(cluster)) return { kind: "remove", digest: "remove" };
-  const paused = cluster.metadata.annotations?.[pausedAnnotation];
-  if (paused !== undefined) return { kind: "paused", reason: paused, digest: `paused ${paused}` };
   const { clusters, diagnostics, positionOf } = readObjects(wishes, providers);
   const errors = diagnostics.filter(({ severity }) => severity === "error");
   const [desired] = clusters;
   if (errors.length > 0 || desired === undefined) {
     return { kind: "invalid", diagnostics: errors, digest: digestOf(errors, 16) };
   }
-  const clusterUid = cluster.metadata.annotations?.[clusterUidAnnotation];
   return {
     ...{ kind: "want", desired, positionOf, discarded },
     digest: digestOf([desired, discarded], 16),
-    ...(clusterUid !== undefined && { clusterUid }),
+    ...uid,
   };
 }
 
@@ -79,7 +81,7 @@ function wishOf(object: LiveObject): NamedObject {
   const { apiVersion, kind, metadata, spec, providerSpec } = object;
   const { name, namespace, labels, annotations = {} } = metadata;
   const own = Object.entries(annotations).filter(
-    ([key]) => !noWishes.test(key) && !ownNotes.includes(key),
+    ([key]) => !foreignAnnotations.test(key) && !writtenAnnotations.includes(key),
   );
   const value = {
     apiVersion,

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../api/json.js";
-import { clusterNameLabel, type Kind } from "../api/schema.js";
+import { apiVersion, clusterNameLabel, type Kind } from "../api/schema.js";
 
 /** What an API server keeps in metadata of the objects that we read. */
 export interface LiveMetadata {
@@ -63,6 +63,14 @@ export function clusterKeyOf(object: LiveObject): ClusterKey | undefined {
 /** Whether another object made it and keeps it: not a wish of a user, but what follows from one. */
 export function controllerOf({ metadata }: LiveObject): OwnerReference | undefined {
   return metadata.ownerReferences?.find(({ controller }) => controller === true);
+}
+
+/** Whether something else than we keeps it: its makers alone change it or let it go. */
+export function isForeign(object: LiveObject): boolean {
+  const controller = controllerOf(object);
+  if (controller === undefined || object.kind === "Cluster") return false;
+  const isSet = controller.kind === "MachineSet" || controller.kind === "MachineDeployment";
+  return !isSet || controller.apiVersion !== apiVersion;
 }
 
 export function isDeleting({ metadata }: LiveObject): boolean {

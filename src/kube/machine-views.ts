@@ -22,7 +22,7 @@ export interface MachineView {
 export function machinesOf(view: ClusterView): MachineView[] {
   const { records } = view;
   const target = view.planned ?? records.transaction?.target;
-  const wanted = target?.machines ?? [];
+  const wanted = view.phase === "Deleting" ? [] : (target?.machines ?? []);
   const names = new Set(wanted.map(({ name }) => name));
   const hosts = hostsByMachine(view);
   const known = new Map([

@@ -8,7 +8,7 @@ import {
   machineFinalizer,
   type NewObject,
   patched,
-} from "./projection.js";
+} from "./api-write.js";
 
 // What `capstan move` does to the objects of one cluster. Pure.
 

@@ -1,4 +1,5 @@
-import { type KubeConfig, type KubernetesObject, makeInformer } from "@kubernetes/client-node";
+import { setTimeout as wait } from "node:timers/promises";
+import { type KubeConfig, type KubernetesObject, ListWatch } from "@kubernetes/client-node";
 import { apiGroup, apiVersionName, kinds, namesOf } from "../api/kind-names.js";
 import { apiVersion, type Kind } from "../api/schema.js";
 import type { KubeApi } from "./api.js";
@@ -9,6 +10,7 @@ import {
   type LiveObject,
   liveName,
 } from "./live-object.js";
+import { SteadyWatch } from "./steady-watch.js";
 
 export interface CacheOptions {
   readonly config: KubeConfig;
@@ -21,8 +23,13 @@ export interface CacheOptions {
   readonly random: () => number;
 }
 
+type Versioned = Pick<LiveObject["metadata"], "resourceVersion">;
+type Listed = Awaited<ReturnType<KubeApi["list"]>>;
+
 const firstRestartMs = 500;
 const longestRestartMs = 15_000;
+/** Objects that are known to be gone for good: late news of more than these does not come. */
+const mostBuried = 10_000;
 
 /**
  * What an API server holds of our kinds, as far as its watches have told, and what we have written
@@ -33,7 +40,10 @@ export class ObjectCache {
   private readonly objects = new Map<string, LiveObject>();
   private readonly byCluster = new Map<ClusterKey, Map<string, LiveObject>>();
   private readonly classes = new Map<string, Map<string, LiveObject>>();
-  private readonly informers = new Map<Kind, ReturnType<typeof makeInformer<KubernetesObject>>>();
+  /** UIDs of objects that are gone: what is still told of them is old. */
+  private readonly buried = new Set<string>();
+  private readonly informers = new Map<Kind, ListWatch<KubernetesObject>>();
+  private readonly watches = new Set<SteadyWatch>();
   private readonly synced = new Set<Kind>();
   private readonly timers = new Set<NodeJS.Timeout>();
   private stopped = false;
@@ -52,6 +62,7 @@ export class ObjectCache {
   stop(): void {
     this.stopped = true;
     for (const timer of this.timers) clearTimeout(timer);
+    for (const watch of this.watches) watch.shut();
     for (const informer of this.informers.values()) void informer.stop();
   }
 
@@ -74,7 +85,10 @@ export class ObjectCache {
 
   /** What a write of ours was answered: the watch will tell the same, or newer, in a while. */
   accept(object: LiveObject): void {
-    this.put({ ...object, apiVersion });
+    const { deletionTimestamp, finalizers = [] } = object.metadata;
+    // The answer to a patch that takes the last finalizer away is the object as it went.
+    if (deletionTimestamp !== undefined && finalizers.length === 0) this.remove(object);
+    else this.put({ ...object, apiVersion });
   }
 
   /** An object that is gone by our own doing, or by somebody's of whom no watch has told yet. */
@@ -87,12 +101,17 @@ export class ObjectCache {
     let restartMs = firstRestartMs;
     const list = async () => {
       const listed = await this.options.api.list(kind);
-      this.forgetMissing(kind, listed.items);
-      this.synced.add(kind);
-      restartMs = firstRestartMs;
+      if (!this.stopped) this.forgetMissing(kind, listed);
       return listed as unknown as { items: KubernetesObject[] };
     };
-    const informer = makeInformer<KubernetesObject>(this.options.config, path, list as never);
+    const watch = new SteadyWatch(this.options.config, () => {
+      restartMs = firstRestartMs;
+      this.synced.add(kind);
+    });
+    const informer = new ListWatch<KubernetesObject>(
+      ...([path, watch, list as never, false, undefined, undefined] as const),
+      { delayFn: (ms) => wait(ms, undefined, { ref: false }) },
+    );
     const put = (object: KubernetesObject) =>
       this.put({ ...(object as unknown as LiveObject), apiVersion, kind });
     informer.on("add", put);
@@ -109,6 +128,7 @@ export class ObjectCache {
       this.later(pauseMs, () => void informer.start());
     });
     this.informers.set(kind, informer);
+    this.watches.add(watch);
     void informer.start();
   }
 
@@ -121,31 +141,45 @@ export class ObjectCache {
   }
 
   /** What was deleted while nobody watched. */
-  private forgetMissing(kind: Kind, items: readonly LiveObject[]): void {
+  private forgetMissing(kind: Kind, { items, metadata }: Listed): void {
     const listed = new Set(items.map(liveName));
     for (const [name, object] of this.objects) {
-      if (object.kind === kind && !listed.has(name)) this.remove(object);
+      if (object.kind !== kind || listed.has(name)) continue;
+      // What we have made since the list was made is missing in it, too.
+      if (!isNewer(object.metadata, metadata)) this.remove(object);
     }
   }
 
   private put(object: LiveObject): void {
+    const { uid } = object.metadata;
     const name = liveName(object);
     const known = this.objects.get(name);
-    if (known !== undefined && isNewer(known, object)) return;
-    if (known?.metadata.resourceVersion === object.metadata.resourceVersion) return;
+    if (this.buried.has(uid)) return;
+    if (known !== undefined && !isNewer(object.metadata, known.metadata)) return;
     if (known !== undefined) this.unlink(known);
     this.objects.set(name, object);
     this.link(object);
+    if (known !== undefined && clusterKeyOf(known) !== clusterKeyOf(object)) this.tell(known);
     this.tell(object);
   }
 
   private remove(object: LiveObject): void {
     const name = liveName(object);
     const known = this.objects.get(name);
+    this.bury(object.metadata.uid);
     if (known === undefined || known.metadata.uid !== object.metadata.uid) return;
     this.objects.delete(name);
     this.unlink(known);
     this.tell(known);
+  }
+
+  private bury(uid: string): void {
+    this.buried.add(uid);
+    if (this.buried.size <= mostBuried) return;
+    for (const oldest of this.buried) {
+      this.buried.delete(oldest);
+      return;
+    }
   }
 
   private link(object: LiveObject): void {
@@ -171,10 +205,12 @@ export class ObjectCache {
   }
 }
 
-/** Versions of one API server's objects count upwards, so that older news can be told from newer. */
-function isNewer(left: LiveObject, right: LiveObject): boolean {
-  if (left.metadata.uid !== right.metadata.uid) return false;
-  return BigInt(left.metadata.resourceVersion) > BigInt(right.metadata.resourceVersion);
+/**
+ * Versions of one API server's objects count upwards, also from one object of a name to the next, so
+ * that older news can be told from newer.
+ */
+function isNewer(left: Versioned, right: Versioned): boolean {
+  return BigInt(left.resourceVersion) > BigInt(right.resourceVersion);
 }
 
 function add(index: Map<string, Map<string, LiveObject>>, key: string, object: LiveObject): void {

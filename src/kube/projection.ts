@@ -1,19 +1,27 @@
 import { isJsonObject, type JsonObject } from "../api/json.js";
 import { profileOf } from "../api/set-profile.js";
-import { clusterNameLabel, type Kind } from "../api/schema.js";
-import { apiVersion } from "../api/schema.js";
+import { apiVersion, clusterNameLabel, type Kind } from "../api/schema.js";
 import { revisionAnnotation, revisionOf, setsToForget } from "../sets/revisions.js";
 import { templateHashLabel } from "../sets/template.js";
+import {
+  type ApiWrite,
+  clusterFinalizer,
+  machineFinalizer,
+  type NewObject,
+  patched,
+  statusPatch,
+  withFinalizer,
+} from "./api-write.js";
 import { clusterUidAnnotation } from "./live-intent.js";
 import {
   controllerOf,
   isDeleting,
+  isForeign,
   type LiveCluster,
   type LiveObject,
   type OwnerReference,
 } from "./live-object.js";
 import { machinesOf, type MachineView } from "./machine-views.js";
-import { mergePatch } from "./merge-patch.js";
 import {
   clusterStatusOf,
   machineDeploymentStatusOf,
@@ -22,28 +30,8 @@ import {
   rolloutSetOf,
   type StatusInput,
   timeText,
+  wordsIn,
 } from "./statuses.js";
-
-/** Kept on a Cluster until nothing of it is left. Source: reference/cluster-api.md 1.1. */
-export const clusterFinalizer = "cluster.cluster.k8s.io";
-/** Kept on a Machine until its hosts are gone. Source: reference/cluster-api.md 1.2. */
-export const machineFinalizer = "machine.cluster.k8s.io";
-
-/** An object before an API server has it. */
-export interface NewObject {
-  readonly apiVersion: string;
-  readonly kind: Kind;
-  readonly metadata: JsonObject & { readonly name: string; readonly namespace: string };
-  readonly spec: JsonObject;
-}
-
-/** One write to an API server. What has to be as it was read carries its resourceVersion. */
-export type ApiWrite =
-  | { readonly kind: "create"; readonly object: NewObject }
-  | { readonly kind: "patch"; readonly on: LiveObject; readonly patch: JsonObject }
-  | { readonly kind: "status"; readonly on: LiveObject; readonly patch: JsonObject }
-  /** Of this very object: another of its name stays. */
-  | { readonly kind: "delete"; readonly on: LiveObject };
 
 /**
  * What has to be written so that an API server shows a cluster as it is: finalizers and owners, the
@@ -54,22 +42,23 @@ export type ApiWrite =
 export function projectionOf(live: LiveCluster, input: StatusInput): ApiWrite[] {
   const { cluster } = live;
   if (cluster === undefined) return [];
+  if (input.view.isBlind === true) return wordsOf(cluster, input);
   const projection = new Projection(cluster, live, { ...input, machines: machinesOf(input.view) });
-  return projection.writes();
+  return projection.writes().filter((write) =>
+    // What goes with its Cluster is not made again, and another controller's is left to it.
+    write.kind === "create" ? !isDeleting(cluster) : !isForeign(write.on),
+  );
 }
 
-/** What keeps a Cluster and its users' Machines from going before their hosts do. Pure. */
-export function claimOf({ cluster, members }: LiveCluster): ApiWrite[] {
-  if (cluster === undefined) return [];
-  const machines = members.filter(({ kind }) => kind === "Machine");
-  return [
-    ...held(cluster, clusterFinalizer),
-    ...machines.flatMap((machine) => held(machine, machineFinalizer)),
-  ];
-}
-
-function held(on: LiveObject, finalizer: string): ApiWrite[] {
-  return patched(on, { metadata: { ...on.metadata, finalizers: withFinalizer(on, finalizer) } });
+/** What can be said of a cluster at which nobody has looked: everything else stays as it was shown. */
+function wordsOf(on: LiveObject, { view, generationOf }: StatusInput): ApiWrite[] {
+  const { message: _said, errorReason: _reason, errorMessage: _error, ...shown } = on.status ?? {};
+  const observedGeneration = generationOf(on);
+  return statusPatch(on, {
+    ...shown,
+    ...(observedGeneration !== undefined && { observedGeneration }),
+    ...wordsIn(view),
+  });
 }
 
 class Projection {
@@ -117,7 +106,7 @@ class Projection {
     };
     return [
       ...patched(cluster, { metadata: wanted }),
-      ...this.status(cluster, clusterStatusOf(cluster, this.input)),
+      ...statusPatch(cluster, clusterStatusOf(cluster, this.input)),
     ];
   }
 
@@ -142,7 +131,7 @@ class Projection {
     };
     return [
       ...patched(deployment, { metadata }),
-      ...this.status(deployment, machineDeploymentStatusOf(deployment, sets, this.input)),
+      ...statusPatch(deployment, machineDeploymentStatusOf(deployment, sets, this.input)),
     ];
   }
 
@@ -204,7 +193,7 @@ class Projection {
 
   private shownSet(set: LiveObject): ApiWrite[] {
     const members = this.bySet.get(set.metadata.name) ?? [];
-    return this.status(set, machineSetStatusOf(set, members, this.input));
+    return statusPatch(set, machineSetStatusOf(set, members, this.input));
   }
 
   private derivedSet(
@@ -309,7 +298,7 @@ class Projection {
           finalizers: withFinalizer(live, machineFinalizer),
           ...(!isDerived && { ownerReferences: this.ownedByCluster(live) }),
         },
-        spec: { ...wantedSpec, ...(providerID !== undefined && { providerID }) } as JsonObject,
+        spec: { ...wantedSpec, ...(providerID !== undefined && { providerID }) },
       }),
       ...this.machineStatus(live, view),
     ];
@@ -331,15 +320,15 @@ class Projection {
         finalizers: [machineFinalizer],
         ownerReferences: [controlledBy("MachineSet", metadata)],
       },
-      spec: machine.spec as unknown as JsonObject,
+      spec: machine.spec,
     };
   }
 
   private machineStatus(live: LiveObject, view: MachineView): ApiWrite[] {
     const status = machineStatusOf(live, view, this.input);
     const { lastUpdated: _last, ...shown } = live.status ?? {};
-    if (mergePatch(shown, status as unknown as JsonObject) === undefined) return [];
-    return this.status(live, { ...status, lastUpdated: timeText(this.input.view.nowMs) });
+    if (statusPatch({ ...live, status: shown }, status).length === 0) return [];
+    return statusPatch(live, { ...status, lastUpdated: timeText(this.input.view.nowMs) });
   }
 
   private leftMachines(): ApiWrite[] {
@@ -350,21 +339,16 @@ class Projection {
   private leftMachine(live: LiveObject): ApiWrite[] {
     const { name } = live.metadata;
     if (this.input.machines.some(({ machine }) => machine.name === name)) return [];
-    const writes: ApiWrite[] = [];
-    if (isDeleting(live)) return this.released(live);
-    if (controllerOf(live) !== undefined)
-      writes.push(...this.released(live), { kind: "delete", on: live });
-    return writes;
+    const isDerived = controllerOf(live) !== undefined;
+    if (!isDerived && !isDeleting(live)) return [];
+    // Freed first: while it is being deleted, a derived Machine is one that its set has to replace.
+    const freed = this.released(live);
+    return freed.length > 0 || isDeleting(live) ? freed : [{ kind: "delete", on: live }];
   }
 
   private released(live: LiveObject): ApiWrite[] {
     const finalizers = live.metadata.finalizers?.filter((one) => one !== machineFinalizer);
     return patched(live, { metadata: { ...live.metadata, finalizers } });
-  }
-
-  private status(on: LiveObject, status: object): ApiWrite[] {
-    const patch = mergePatch(on.status ?? {}, status as Record<string, unknown>);
-    return patch === undefined ? [] : [{ kind: "status", on, patch: { status: patch } }];
   }
 
   private labelled(labels: JsonObject): JsonObject {
@@ -392,27 +376,5 @@ function controlledBy(kind: Kind, { name, uid }: LiveObject["metadata"]): JsonOb
 /** The versions that a user left out are written back. Source: reference/cluster-api.md 1.2. */
 function versionsIn(spec: JsonObject, { machine }: MachineView): JsonObject {
   const written = spec["versions"];
-  return { ...machine.spec.versions, ...(isJsonObject(written) && written) } as JsonObject;
-}
-
-/** Its finalizers and ours; an API server takes no new ones for what is being deleted. */
-function withFinalizer(on: LiveObject, finalizer: string): readonly string[] | undefined {
-  const { finalizers = [] } = on.metadata;
-  if (isDeleting(on) || finalizers.includes(finalizer)) return on.metadata.finalizers;
-  return [...finalizers, finalizer];
-}
-
-/** The write that brings metadata and spec to what is wanted, bound to what was read. */
-export function patched(
-  on: LiveObject,
-  wanted: { readonly metadata?: object; readonly spec?: object },
-): ApiWrite[] {
-  const { metadata, spec = {} } = on;
-  const patch = mergePatch(
-    { metadata, spec },
-    { metadata: wanted.metadata ?? metadata, spec: wanted.spec ?? spec },
-  );
-  if (patch === undefined) return [];
-  const bound = { ...(patch["metadata"] as JsonObject), resourceVersion: metadata.resourceVersion };
-  return [{ kind: "patch", on, patch: { ...patch, metadata: bound } }];
+  return { ...machine.spec.versions, ...(isJsonObject(written) && written) };
 }

@@ -1,22 +1,22 @@
-import { isDeleting, type LiveCluster, type LiveObject } from "./live-object.js";
+import { isDeleting, isForeign, type LiveCluster, type LiveObject } from "./live-object.js";
 import { mergePatch } from "./merge-patch.js";
-import { type ApiWrite, clusterFinalizer, machineFinalizer } from "./projection.js";
+import { type ApiWrite, clusterFinalizer, machineFinalizer } from "./api-write.js";
 
 /**
  * The next writes that let the objects of a cluster go of which nothing is left in the cloud: its members
- * are deleted and let go first, deployments before the sets and Machines that they would make anew, and the
- * Cluster itself when there is no more of them. Pure.
+ * are deleted, deployments before the sets and Machines that they would make anew, then let go, and the
+ * Cluster itself when there is no more to do about them. Nothing for a Cluster that nobody has deleted.
+ * Objects that others control are left to them. Pure.
  */
 export function releaseOf({ cluster, members }: LiveCluster): ApiWrite[] {
-  if (cluster === undefined) return [];
-  const makers = members.filter(({ kind }) => kind === "MachineDeployment");
-  const doomed = [...makers, ...members.filter((one) => !makers.includes(one))];
-  const writes = doomed.flatMap((member): ApiWrite[] => {
-    const free = withoutFinalizer(member, machineFinalizer);
-    return isDeleting(member) ? free : [...free, { kind: "delete", on: member }];
-  });
-  if (writes.length > 0) return writes;
-  return withoutFinalizer(cluster, clusterFinalizer);
+  if (cluster === undefined || !isDeleting(cluster)) return [];
+  const own = members.filter((member) => !isForeign(member));
+  const makers = own.filter(({ kind }) => kind === "MachineDeployment");
+  const doomed = [...makers, ...own.filter((one) => !makers.includes(one))];
+  const writes = doomed.flatMap((on): ApiWrite[] =>
+    isDeleting(on) ? withoutFinalizer(on, machineFinalizer) : [{ kind: "delete", on }],
+  );
+  return writes.length > 0 ? writes : withoutFinalizer(cluster, clusterFinalizer);
 }
 
 function withoutFinalizer(on: LiveObject, finalizer: string): ApiWrite[] {

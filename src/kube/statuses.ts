@@ -28,14 +28,13 @@ const shownItems = 12;
 /** A Cluster's status. Pure. */
 export function clusterStatusOf(cluster: LiveObject, input: StatusInput): ClusterStatus {
   const { view, provider, machines } = input;
-  const { records, doing, drift, trouble, message } = view;
+  const { records, doing, drift } = view;
   const infrastructure = seenInfrastructure(view);
   const endpoints = provider.apiEndpoints?.(infrastructure) ?? [];
   const wanted = machines.filter(({ isWanted }) => isWanted);
   const ready = wanted.filter(({ isReady }) => isReady).length;
   return {
-    phase: view.phase,
-    ...(message !== undefined && { message }),
+    ...wordsIn(view),
     ...generation(input.generationOf(cluster)),
     revision: records.revision?.number ?? 0,
     ...(doing !== undefined && {
@@ -56,8 +55,28 @@ export function clusterStatusOf(cluster: LiveObject, input: StatusInput): Cluste
       summary: `${ready}/${wanted.length}`,
     },
     ...(endpoints.length > 0 && { apiEndpoints: endpoints }),
+  };
+}
+
+/** What a status says of a cluster in words. Pure. */
+export function wordsIn({
+  phase,
+  doing,
+  message = doingText(doing),
+  trouble,
+}: ClusterView): Pick<ClusterStatus, "phase" | "message" | "errorReason" | "errorMessage"> {
+  return {
+    phase,
+    ...(message !== undefined && { message }),
     ...(trouble !== undefined && { errorReason: trouble.reason, errorMessage: trouble.message }),
   };
+}
+
+/** "wave 2 of 3: the control plane runs, workers follow". */
+function doingText(doing: ClusterView["doing"]): string | undefined {
+  if (doing === undefined) return undefined;
+  const { wave, waves, reason } = doing;
+  return wave === 0 ? reason : `wave ${wave} of ${waves}: ${reason}`;
 }
 
 function shortened(keys: readonly NodeKey[]): string[] {

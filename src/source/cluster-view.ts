@@ -28,6 +28,11 @@ export interface Trouble {
 export interface ClusterView {
   readonly phase: ClusterPhase;
   readonly records: PriorState;
+  /**
+   * Nobody has looked yet: the records are none, and mean nothing. What is shown stays as it is, but
+   * for phase, message and trouble.
+   */
+  readonly isBlind?: boolean;
   /** Absent: the cloud was not looked at, and nothing is said about what runs. */
   readonly sightings?: Sightings;
   /** Of a plan whose transaction is not recorded yet. */

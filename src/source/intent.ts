@@ -9,7 +9,11 @@ export type Intent = { readonly digest: string } & (
   | { readonly kind: "invalid"; readonly diagnostics: readonly Diagnostic[] }
   | { readonly kind: "paused"; readonly reason: string }
   /** Take everything down, then let the objects go. */
-  | { readonly kind: "remove" }
+  | {
+      readonly kind: "remove";
+      /** As its object remembers it: of what the cloud may hold although the state is lost. */
+      readonly clusterUid?: string;
+    }
   | {
       readonly kind: "want";
       readonly desired: Desired;

@@ -9,7 +9,7 @@ import {
   strangersAmong,
   withoutClasses,
 } from "../../src/kube/move-objects.js";
-import type { ApiWrite } from "../../src/kube/projection.js";
+import type { ApiWrite } from "../../src/kube/api-write.js";
 import { cluster, desiredOf, machine, machineDeployment } from "../support/manifests.js";
 
 const key = "default/prod";

@@ -176,7 +176,7 @@ const cases: readonly Case[] = [
     want: [
       [
         "CLASS_UNKNOWN",
-        "f.yaml:18:34: error: Machine default/m: spec.providerSpec.valueFrom.machineClass.name: there is no MachineClass default/big in these manifests",
+        "f.yaml:18:34: error: Machine default/m: spec.providerSpec.valueFrom.machineClass.name: there is no MachineClass default/big in these manifests\n  hint: add a MachineClass object",
       ],
     ],
   },
@@ -334,6 +334,48 @@ const cases: readonly Case[] = [
       [
         "SELECTOR",
         "f.yaml:16:34: error: MachineSet default/s: spec.selector.matchExpressions.0: does not match the template's labels\n  hint: spec.template.metadata.labels must satisfy set NotIn s",
+      ],
+    ],
+  },
+  {
+    name: "hosts whose network overlaps that of Pods",
+    texts: [
+      changed(
+        cluster,
+        "kind: LocalClusterProviderSpec }",
+        "kind: LocalClusterProviderSpec, networkCidr: 192.168.4.0/24 }",
+      ),
+    ],
+    want: [
+      [
+        "CIDR_OVERLAP",
+        "f.yaml:10:86: error: Cluster default/prod: spec.providerSpec.value.networkCidr: 192.168.4.0/24 overlaps 192.168.0.0/16 (pods)\n  hint: hosts, Services and Pods need ranges of their own",
+      ],
+    ],
+  },
+  {
+    name: "a field under its older and its present name",
+    texts: [
+      changed(
+        cluster,
+        "serviceDomain: cluster.local",
+        "serviceDomain: cluster.local\n    dnsDomain: other.local",
+      ),
+    ],
+    want: [
+      [
+        "FIELD_UNKNOWN",
+        "f.yaml:9:5: error: Cluster default/prod: spec.clusterNetwork.dnsDomain: older spelling of serviceDomain, which is there too\n  hint: write one of them",
+      ],
+    ],
+  },
+  {
+    name: "a class by a slip of its name",
+    texts: [cluster, changed(machineClass, "name: big", "name: bigg"), fromClass],
+    want: [
+      [
+        "CLASS_UNKNOWN",
+        "f.yaml:23:34: error: Machine default/m: spec.providerSpec.valueFrom.machineClass.name: there is no MachineClass default/big in these manifests\n  hint: did you mean bigg?",
       ],
     ],
   },

@@ -212,8 +212,17 @@ export class PretendEngine {
     return applyPlan(plan, state, { ...options, ...(lens !== undefined && { lens }) });
   }
 
+  /** What the process of a command works with. */
+  meansOf(process: CommandProcess): Means {
+    const { checkpoint, cloud } = this;
+    return {
+      provider: cloud.providerFor(process),
+      engine: new PretendPulumi(checkpoint, cloud, process, this.unsettled),
+    };
+  }
+
   /** Whoever asked has seen this plan: what is done from now on is held against it. */
-  private show(plan: Plan): void {
+  show(plan: Plan): void {
     this.cloud.watch.show(plan);
     this.cloud.rollouts.begin(plan, this.alive());
   }
@@ -225,12 +234,9 @@ export class PretendEngine {
   ): Promise<Outcome> {
     const process = new CommandProcess(mishaps);
     this.lastProcess = process;
-    const { checkpoint, cloud, setup } = this;
+    const { cloud, setup } = this;
     cloud.watch.beginCommand(this.prior);
-    const means: Means = {
-      provider: cloud.providerFor(process),
-      engine: new PretendPulumi(checkpoint, cloud, process, this.unsettled),
-    };
+    const means = this.meansOf(process);
     const ended = work(process, setup.sabotage?.(means) ?? means).catch(
       (error: unknown): Outcome => {
         if (!isCapstanError(error)) throw error;

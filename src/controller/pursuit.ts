@@ -1,0 +1,263 @@
+import { isCapstanError, messageOf } from "../api/error.js";
+import { sameJson } from "../api/json.js";
+import { hasDrift } from "../drift/judge.js";
+import { applyPlan, type ApplyResult } from "../engine/apply.js";
+import { look, type Look } from "../engine/look.js";
+import { callContext } from "../engine/session.js";
+import type { StackState } from "../engine/state.js";
+import { type Survey, survey } from "../engine/survey.js";
+import type { ClusterView, Doing } from "../source/cluster-view.js";
+import type { Plan } from "../plan/plan.js";
+import type { InfrastructureProvider, Observed } from "../provider/port.js";
+import { Display } from "./display.js";
+import { type DriftWatch, driftStatusOf, watchDrift } from "./drift-watch.js";
+import { type Held, heldAfter, type Memory } from "./memory.js";
+import { doingAfter, doingAtFirst, phaseDuring } from "./progress-view.js";
+import type { WorkOutcome } from "./queue.js";
+import type { ReconcilerOptions, Want, WorkEngine } from "./reconciler-options.js";
+import { appearanceOf } from "./shared-listing.js";
+
+/** What one work on a cluster is done with. */
+export interface Occasion {
+  readonly key: string;
+  readonly intent: Want;
+  readonly memory: Memory;
+  readonly provider: InfrastructureProvider;
+  readonly engine: WorkEngine;
+  /** Stops it between two waves. */
+  readonly signal: AbortSignal;
+}
+
+/** One look, one plan, one transaction at most: toward what is wanted, under the stack's lock. */
+export class Pursuit {
+  private readonly display: Display;
+  private doing: Doing | undefined;
+  /** What failed a moment ago, and is not tried again yet. */
+  private readonly held: Held | undefined;
+
+  constructor(
+    private readonly options: ReconcilerOptions,
+    private readonly occasion: Occasion,
+  ) {
+    const { key, provider, memory } = occasion;
+    const { held } = memory;
+    this.held = held !== undefined && options.clock.now() < held.untilMs ? held : undefined;
+    this.display = new Display((view) => options.source.show(key, view, provider), options.clock);
+  }
+
+  async go(state: StackState): Promise<WorkOutcome> {
+    const { witness, clock } = this.options;
+    const { key, memory, provider, intent } = this.occasion;
+    const drift = watchDrift(provider, intent.desired, {
+      ...{ memory: memory.drift, nowMs: clock.now() },
+    });
+    const found = await this.survey(state, drift);
+    const judged = drift.judged();
+    memory.drift = judged?.memory ?? memory.drift;
+    if (judged !== undefined) {
+      const fingerprint = hasDrift(judged) ? judged.report.fingerprint : undefined;
+      if (fingerprint !== memory.toldDrift) witness(key, { kind: "drift", drift: judged });
+      memory.toldDrift = fingerprint;
+    }
+    if (found.plan.empty) return this.settle(state, found.seen, drift);
+    return this.apply(state, found, drift);
+  }
+
+  private survey(state: StackState, drift: DriftWatch): Promise<Survey> {
+    const { clock, by, deadlineMs, source } = this.options;
+    const { intent, provider, signal } = this.occasion;
+    const revision = state.revision?.target;
+    return survey({
+      ...{ desired: intent.desired, positionOf: intent.positionOf, provider, state },
+      context: callContext(clock, signal),
+      discarded: intent.discarded,
+      // What failed a moment ago is not tried again yet, but what runs is kept running.
+      ...(this.held !== undefined && revision !== undefined && { instead: revision }),
+      adopt: intent.clusterUid ?? false,
+      tolerance: drift.tolerance,
+      newClusterUid: () => this.options.newClusterUid(),
+      newDigestKey: () => this.options.newClusterUid(),
+      ...{ owner: source.owner, by, deadlineMs },
+    });
+  }
+
+  /** Nothing is to do: that is remembered, and shown. */
+  private async settle(state: StackState, seen: Look, drift: DriftWatch): Promise<WorkOutcome> {
+    const { memory, intent } = this.occasion;
+    const { held } = this;
+    const frozen = drift.judged()?.freeze;
+    const view = this.view(state, seen, {
+      phase: frozen === undefined ? "Running" : "Frozen",
+      isSettled: true,
+      ...(held !== undefined && { message: held.message }),
+      drift,
+    });
+    memory.view = view;
+    memory.held = held;
+    await this.display.settle(view);
+    const ends = [held?.untilMs, frozen?.thawsAtMs].filter((ms) => ms !== undefined);
+    const untilMs = ends.length === 0 ? undefined : Math.min(...ends);
+    memory.settled = {
+      ...{ digest: intent.digest, appearance: appearanceOf(everything(seen)) },
+      ...(untilMs !== undefined && { untilMs }),
+    };
+    if (untilMs === undefined) return { kind: "done" };
+    return { kind: "retryAfter", ms: untilMs - this.options.clock.now() };
+  }
+
+  private async apply(state: StackState, found: Survey, drift: DriftWatch): Promise<WorkOutcome> {
+    const { options, occasion } = this;
+    const { clock, witness, by, deadlineMs, timeoutMs } = options;
+    const { key, memory, provider, engine, signal } = occasion;
+    const { plan, seen, lens } = found;
+    memory.settled = undefined;
+    this.doing = doingAtFirst(plan);
+    const isDrift = sameJson(plan.target.objects, state.revision?.target.objects);
+    // What is derived from the objects is there, and cannot go without us, before anything is made.
+    const viewOf = (records: StackState, shown: Look) =>
+      this.view(records, shown, { isDrift, planned: plan, isSettled: false, drift });
+    memory.view = viewOf(state, seen);
+    await this.display.settle(memory.view);
+    // Written back to by us, or changed by their users meanwhile: what they say now is planned anew.
+    if (options.source.intentOf(key).digest !== occasion.intent.digest) {
+      return { kind: "retryAfter", ms: 0 };
+    }
+    witness(key, { kind: "planned", plan });
+    await engine.ensureStack(plan.stack, state);
+    options.noteCluster(plan, provider);
+    const begunAtMs = clock.now();
+    let last = { state, seen };
+    const offer = () => {
+      memory.view = viewOf(last.state, last.seen);
+      this.display.offer(memory.view);
+    };
+    let result: ApplyResult;
+    try {
+      result = await applyPlan(plan, state, {
+        ...{ engine, provider, clock, by, deadlineMs, timeoutMs, lens, stop: signal },
+        onFailure: "rollBack",
+        report: (event) => {
+          if (this.doing !== undefined) this.doing = doingAfter(event, this.doing);
+          witness(key, { kind: "run", event, plan });
+          if (event.kind !== "resource") offer();
+        },
+        onLook: (now, look) => {
+          last = { state: now, seen: look };
+          offer();
+        },
+      });
+    } catch (error) {
+      if (isCapstanError(error) && error.code === "CANCELLED") {
+        witness(key, { kind: "broken off", plan, reason: messageOf(error) });
+      }
+      throw error;
+    } finally {
+      this.doing = undefined;
+      await this.display.quiet();
+    }
+    witness(key, { kind: "ended", result, plan, tookMs: clock.now() - begunAtMs });
+    return this.after(result, plan, drift);
+  }
+
+  /** What comes after a transaction that ended, one way or the other. */
+  private async after(result: ApplyResult, plan: Plan, drift: DriftWatch): Promise<WorkOutcome> {
+    const { clock } = this.options;
+    const { memory, engine, provider, intent, signal } = this.occasion;
+    const state = await engine.readState(plan.stack);
+    const scope = { cluster: plan.cluster, clusterUid: plan.transaction.clusterUid };
+    const seen = await look(provider, callContext(clock, signal), scope, state);
+    if (result.kind === "done") {
+      memory.held = this.held;
+      // A further stage, or drift beyond this transaction's budget: the next look tells.
+      const more = plan.stage !== undefined || (drift.judged()?.items.length ?? 0) > 0;
+      memory.drift = drift.judged()?.memory ?? memory.drift;
+      if (more || this.held !== undefined) {
+        memory.view = this.view(state, seen, { phase: "Running", isSettled: true });
+        await this.display.settle(memory.view);
+        return { kind: "retryAfter", ms: 0 };
+      }
+      return this.settle(state, seen, watchNothing);
+    }
+    const held = heldAfter(
+      memory.held,
+      { digest: intent.digest, message: heldText(result), isTakenBack: isTakenBack(result) },
+      clock.now(),
+    );
+    memory.held = held;
+    memory.view = this.view(state, seen, {
+      phase: result.kind === "rolledBack" ? (result.toNothing ? "Pending" : "Running") : "Failed",
+      isSettled: result.kind === "rolledBack",
+      message: held.message,
+      ...(result.kind === "stopped" && {
+        trouble: { reason: "UpdateError" as const, message: held.message },
+      }),
+    });
+    await this.display.settle(memory.view);
+    return { kind: "retryAfter", ms: held.untilMs - clock.now() };
+  }
+
+  private view(
+    state: StackState,
+    { sightings }: Look,
+    about: Pick<ClusterView, "isSettled"> &
+      Partial<Pick<ClusterView, "phase" | "message" | "trouble">> & {
+        readonly planned?: Plan;
+        readonly isDrift?: boolean;
+        readonly drift?: DriftWatch;
+      },
+  ): ClusterView {
+    const { clock } = this.options;
+    const { doing } = this;
+    const { planned, isDrift = false, drift, phase, message, trouble, isSettled } = about;
+    const clusterUid = state.transaction?.clusterUid ?? planned?.transaction.clusterUid;
+    const driftStatus = driftStatusOf(drift?.judged());
+    const isRecorded = state.transaction?.number === planned?.transaction.number;
+    return {
+      ...{ records: state, sightings, isSettled, nowMs: clock.now() },
+      phase:
+        phase ??
+        (doing === undefined ? "Running" : phaseDuring(doing, { records: state }, isDrift)),
+      ...(planned !== undefined && !isRecorded && { planned: planned.target }),
+      ...(doing !== undefined && { doing }),
+      ...(driftStatus !== undefined && { drift: driftStatus }),
+      ...(clusterUid !== undefined && { clusterUid }),
+      ...(message !== undefined && { message }),
+      ...(trouble !== undefined && { trouble }),
+    };
+  }
+}
+
+const watchNothing: DriftWatch = {
+  tolerance: () => {
+    throw new Error("nothing is looked at any more");
+  },
+  judged: () => undefined,
+};
+
+/** Everything that a listing of the cluster shows. */
+function everything({ sightings, strangers }: Look): Observed[] {
+  return [...[...sightings.values()].filter((one) => one !== "gone"), ...strangers];
+}
+
+function heldText(result: Exclude<ApplyResult, { kind: "done" }>): string {
+  const { failure } = result;
+  switch (result.kind) {
+    case "rolledBack":
+      return `taken back as revision ${result.number}: ${failure.message}`;
+    case "stopped":
+      return `${stoppedText[result.result]}: ${failure.message}`;
+  }
+}
+
+/** Whether the last revision can be kept to meanwhile: not beyond a point of no return. */
+function isTakenBack(result: Exclude<ApplyResult, { kind: "done" }>): boolean {
+  return result.kind === "rolledBack" || !["forwardOnly", "kept"].includes(result.result);
+}
+
+const stoppedText = {
+  untouched: "nothing was changed",
+  kept: "what exists is kept",
+  forwardOnly: "past its point of no return, so there is only forward",
+  owing: "committed, but not all that it supersedes is deleted",
+  incomplete: "rolled back incompletely",
+} as const;

@@ -1,0 +1,32 @@
+import type { Engine, StackEngine } from "../engine/engine.js";
+import type { ClusterSource } from "../source/cluster-source.js";
+import type { Intent } from "../source/intent.js";
+import type { Plan } from "../plan/plan.js";
+import type { Clock, InfrastructureProvider } from "../provider/port.js";
+import type { Witness } from "./witness.js";
+
+/** What is asked of a cluster that shall be there. */
+export type Want = Extract<Intent, { kind: "want" }>;
+
+/** What work on one stack needs of an engine. */
+export type WorkEngine = StackEngine & Pick<Engine, "ensureStack">;
+
+export interface ReconcilerOptions {
+  readonly source: ClusterSource;
+  /** Their inventories are shared by all clusters. */
+  readonly providers: readonly InfrastructureProvider[];
+  readonly clock: Clock;
+  /** "<user>@<host>", for history. */
+  readonly by: string;
+  /** How long hosts may take to become ready, and a whole transaction, milliseconds. */
+  readonly timeoutMs: number;
+  readonly deadlineMs: number;
+  /** Nothing new is begun from then on, and what waits stops waiting. */
+  readonly stop: AbortSignal;
+  readonly witness: Witness;
+  /** Runs work on a stack under its lock. */
+  readonly withStack: <T>(stack: string, work: (engine: WorkEngine) => Promise<T>) => Promise<T>;
+  /** Notes a cluster UID before the first call to its cloud. */
+  readonly noteCluster: (plan: Plan, provider: InfrastructureProvider) => void;
+  newClusterUid(): string;
+}

@@ -1,0 +1,61 @@
+import type { JsonObject } from "../api/json.js";
+import type { Kind } from "../api/schema.js";
+import { isDeleting, type LiveObject } from "./live-object.js";
+import { mergePatch } from "./merge-patch.js";
+
+/** Kept on a Cluster until nothing of it is left. Source: reference/cluster-api.md 1.1. */
+export const clusterFinalizer = "cluster.cluster.k8s.io";
+/** Kept on a Machine until its hosts are gone. Source: reference/cluster-api.md 1.2. */
+export const machineFinalizer = "machine.cluster.k8s.io";
+
+/** An object before an API server has it. */
+export interface NewObject {
+  readonly apiVersion: string;
+  readonly kind: Kind;
+  readonly metadata: JsonObject & { readonly name: string; readonly namespace: string };
+  readonly spec: JsonObject;
+}
+
+/** One write to an API server. What has to be as it was read carries its resourceVersion. */
+export type ApiWrite =
+  | { readonly kind: "create"; readonly object: NewObject }
+  | { readonly kind: "patch"; readonly on: LiveObject; readonly patch: JsonObject }
+  | { readonly kind: "status"; readonly on: LiveObject; readonly patch: JsonObject }
+  /** Of this very object: another of its name stays. */
+  | { readonly kind: "delete"; readonly on: LiveObject };
+
+/** Its finalizers and that one; an API server takes no new ones for what is being deleted. Pure. */
+export function withFinalizer(on: LiveObject, finalizer: string): readonly string[] | undefined {
+  const { finalizers = [] } = on.metadata;
+  if (isDeleting(on) || finalizers.includes(finalizer)) return on.metadata.finalizers;
+  return [...finalizers, finalizer];
+}
+
+/** Metadata as API servers store it: without lists and maps that are empty. */
+function stored(metadata: object): Record<string, unknown> {
+  const entries = Object.entries(metadata).filter(
+    ([, value]) => typeof value !== "object" || Object.keys(value as object).length > 0,
+  );
+  return Object.fromEntries(entries);
+}
+
+/** The write that brings metadata and spec to what is wanted, bound to what was read; none when they are. Pure. */
+export function patched(
+  on: LiveObject,
+  wanted: { readonly metadata?: object; readonly spec?: object },
+): ApiWrite[] {
+  const { metadata, spec = {} } = on;
+  const patch = mergePatch(
+    { metadata: stored(metadata), spec },
+    { metadata: stored(wanted.metadata ?? metadata), spec: wanted.spec ?? spec },
+  );
+  if (patch === undefined) return [];
+  const bound = { ...(patch["metadata"] as JsonObject), resourceVersion: metadata.resourceVersion };
+  return [{ kind: "patch", on, patch: { ...patch, metadata: bound } }];
+}
+
+/** The write that makes an object's status this one, without what is not in it; none when it is. Pure. */
+export function statusPatch(on: LiveObject, status: object): ApiWrite[] {
+  const patch = mergePatch(on.status ?? {}, status as Record<string, unknown>);
+  return patch === undefined ? [] : [{ kind: "status", on, patch: { status: patch } }];
+}

@@ -1,0 +1,47 @@
+import { type KubeConfig, Watch } from "@kubernetes/client-node";
+
+/**
+ * A watch as the library's informers use it, which tells of every failure instead of throwing it where
+ * nobody listens, and opens nothing any more once it is shut.
+ */
+export class SteadyWatch extends Watch {
+  private isShut = false;
+
+  /** `onOpen`: an API server has taken the watch on. */
+  constructor(
+    config: KubeConfig,
+    private readonly onOpen: () => void,
+  ) {
+    super(config);
+  }
+
+  /** Watches that are open stay so: who opened them ends them. */
+  shut(): void {
+    this.isShut = true;
+  }
+
+  override async watch(...request: Parameters<Watch["watch"]>): ReturnType<Watch["watch"]> {
+    if (this.isShut) return new AbortController();
+    const [path, params, callback, done] = request;
+    const state = { isOver: false };
+    const end = (error: unknown) => {
+      if (!state.isOver) done(error);
+      state.isOver = true;
+    };
+    try {
+      // Resolves when the API server has answered, one way or the other.
+      const controller = await super.watch(path, params, callback, end);
+      if (!state.isOver) this.opened(controller);
+      return controller;
+    } catch (error) {
+      // E.g. credentials that cannot be read for now.
+      end(error);
+      return new AbortController();
+    }
+  }
+
+  private opened(controller: AbortController): void {
+    if (this.isShut) controller.abort();
+    else this.onOpen();
+  }
+}

@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { intentOf } from "../../src/kube/live-intent.js";
+import type { LiveCluster, LiveObject } from "../../src/kube/live-object.js";
+import { controlledBy, deleted, live, liveCluster } from "../support/live-objects.js";
+import { localProvider, machine, machineDeployment, machineSet } from "../support/manifests.js";
+
+const providers = [localProvider()];
+const paused = { annotations: { "capstan.dev/paused": "while we move" } };
+const derived = { ownerReferences: controlledBy("MachineSet", "set") };
+
+function digest(cluster: LiveCluster): string {
+  return intentOf(cluster, providers).digest;
+}
+
+describe("intentOf", () => {
+  for (const { name, given, want } of [
+    {
+      name: "is absent without a Cluster",
+      given: { key: "default/prod", members: [live(machine("a"))], classes: [] },
+      want: "absent",
+    },
+    { name: "is what is wanted", given: liveCluster([live(machine("a"))]), want: "want" },
+    {
+      name: "is to remove what is being deleted",
+      given: liveCluster([], { metadata: deleted }),
+      want: "remove",
+    },
+    {
+      name: "is to remove it even when it is wrong",
+      given: liveCluster([], { metadata: deleted, spec: { nonsense: 1 } }),
+      want: "remove",
+    },
+    {
+      name: "is wrong when an object is",
+      given: liveCluster([live(machine("a"), { spec: {} })]),
+      want: "invalid",
+    },
+    {
+      name: "is to do nothing while it is paused",
+      given: liveCluster([], { metadata: paused }),
+      want: "paused",
+    },
+    {
+      name: "is to do nothing about a deletion, either, while it is paused",
+      given: liveCluster([], { metadata: { ...paused, ...deleted } }),
+      want: "paused",
+    },
+  ]) {
+    it(name, () => assert.equal(intentOf(given, providers).kind, want));
+  }
+
+  it("is of what users wrote and keep", () => {
+    const intent = intentOf(
+      liveCluster([
+        live(machine("kept")),
+        live(machine("going"), { metadata: deleted }),
+        live(machine("derived"), { metadata: derived }),
+        live(machine("discarded"), { metadata: { ...derived, ...deleted } }),
+        live(machineSet("set", 1)),
+      ]),
+      providers,
+    );
+    assert.ok(intent.kind === "want");
+    assert.deepEqual(
+      intent.desired.machines.map(({ metadata }) => metadata.name),
+      ["kept"],
+    );
+    assert.deepEqual(intent.discarded, ["discarded"]);
+  });
+
+  describe("stays the same", () => {
+    const objects = [machine("a"), machineSet("set", 1), machineDeployment("web", 1)];
+    const before = digest(liveCluster(objects.map((one) => live(one))));
+    for (const { name, about } of [
+      { name: "in another order", about: undefined },
+      { name: "with another status", about: { status: { phase: "Running" } } },
+      { name: "with finalizers", about: { metadata: { finalizers: ["machine.cluster.k8s.io"] } } },
+      {
+        name: "with versions of its own",
+        about: { metadata: { resourceVersion: "99", generation: 4 } },
+      },
+      {
+        name: "with the marks of kubectl and ours",
+        about: {
+          metadata: {
+            annotations: {
+              "kubectl.kubernetes.io/last-applied-configuration": "{}",
+              "capstan.dev/cluster-uid": "uid-1",
+              "machinedeployment.clusters.k8s.io/revision": "3",
+              "machinedeployment.clusters.k8s.io/revision-history": "1",
+            },
+          },
+        },
+      },
+    ]) {
+      it(name, () => {
+        const members = objects.map((one) => live(one, about)).reverse();
+        assert.equal(digest(liveCluster(members, about)), before);
+      });
+    }
+  });
+
+  describe("is another one", () => {
+    const before = digest(liveCluster([live(machine("a"))]));
+    const cases: { name: string; given: LiveCluster }[] = [
+      { name: "with another spec", given: liveCluster([live(machine("a", { size: "large" }))]) },
+      { name: "with another object", given: liveCluster([live(machine("b"))]) },
+      {
+        name: "with a policy",
+        given: liveCluster([live(machine("a"))], {
+          metadata: { annotations: { "capstan.dev/update-policy": "inPlace" } },
+        }),
+      },
+      {
+        name: "when somebody deletes a derived Machine",
+        given: liveCluster([
+          live(machine("a")),
+          live(machine("d"), { metadata: { ...derived, ...deleted } }),
+        ]),
+      },
+    ];
+    for (const { name, given } of cases) {
+      it(name, () => assert.notEqual(digest(given), before));
+    }
+  });
+
+  it("leaves the objects as they are", () => {
+    const given: LiveObject = Object.freeze(live(machine("a")));
+    const text = JSON.stringify(given);
+    intentOf(liveCluster([given]), providers);
+    assert.equal(JSON.stringify(given), text);
+  });
+
+  it("remembers the UID that a lost state would not know", () => {
+    const about = { metadata: { annotations: { "capstan.dev/cluster-uid": "uid-1" } } };
+    const wanted = intentOf(liveCluster([], about), providers);
+    const going = intentOf(
+      liveCluster([], { metadata: { ...about.metadata, ...deleted } }),
+      providers,
+    );
+    assert.equal(wanted.kind === "want" && wanted.clusterUid, "uid-1");
+    assert.equal(going.kind === "remove" && going.clusterUid, "uid-1");
+  });
+});

@@ -1,0 +1,24 @@
+import { look } from "../../src/engine/look.js";
+import { callContext } from "../../src/engine/session.js";
+import type { ClusterView } from "../../src/source/cluster-view.js";
+import { testCluster } from "./manifests.js";
+import type { PretendEngine } from "./pretend-engine.js";
+
+/** How a cluster is shown whose engine has come to rest, but for what `about` says. */
+export async function viewOf(
+  { prior, provider, clock }: PretendEngine,
+  about: Partial<ClusterView> = {},
+): Promise<ClusterView> {
+  const clusterUid = prior.transaction?.clusterUid;
+  const scope = {
+    cluster: `default/${testCluster}`,
+    ...(clusterUid !== undefined && { clusterUid }),
+  };
+  const context = callContext(clock, new AbortController().signal);
+  const { sightings } = await look(provider, context, scope, prior);
+  return {
+    ...{ phase: "Running", records: prior, sightings, isSettled: true, nowMs: clock.now() },
+    ...(clusterUid !== undefined && { clusterUid }),
+    ...about,
+  };
+}

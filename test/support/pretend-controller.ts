@@ -1,0 +1,114 @@
+import { setImmediate as turn } from "node:timers/promises";
+import type { Memory } from "../../src/controller/memory.js";
+import type { WorkOutcome } from "../../src/controller/queue.js";
+import { Reconciler } from "../../src/controller/reconciler.js";
+import type { WorkEngine } from "../../src/controller/reconciler-options.js";
+import type { Happening } from "../../src/controller/witness.js";
+import { KubeSource } from "../../src/kube/kube-source.js";
+import { testCluster } from "./manifests.js";
+import { CommandProcess, type Mishap } from "./mishaps.js";
+import { PretendApiServer } from "./pretend-api-server.js";
+import { PretendEngine } from "./pretend-engine.js";
+
+const key = `default/${testCluster}`;
+
+/** A reconciler on an API server, an engine and a cloud in memory, for the one cluster of the tests. */
+export class PretendController {
+  readonly server = new PretendApiServer((changed) => this.onChange(changed));
+  readonly world: PretendEngine;
+  readonly source: KubeSource;
+  readonly stop = new AbortController();
+  readonly happenings: Happening[] = [];
+  /** Told of everything that happens, while it happens. */
+  onHappening: (happening: Happening) => void = () => {};
+  /** Called when work on the stack has its lock, before anything else. */
+  onLock: () => void = () => {};
+  /** How often work was done under the stack's lock. */
+  locked = 0;
+  private reconciler: Reconciler;
+  private process = new CommandProcess();
+
+  constructor(world = new PretendEngine()) {
+    this.world = world;
+    const { cache } = this.server;
+    const providers = [world.provider];
+    this.source = new KubeSource({ ...{ api: this.server, cache, providers }, owner: "kube" });
+    this.reconciler = this.begin();
+  }
+
+  get memory(): Memory {
+    return this.reconciler.memoryOf(key);
+  }
+
+  /** Clusters of which anything is remembered. */
+  get remembered(): string[] {
+    return [...this.reconciler.remembered().keys()];
+  }
+
+  /** Whatever goes wrong from now on does so in this order, counted from now. */
+  meet(...mishaps: readonly Mishap[]): void {
+    this.process = new CommandProcess(mishaps);
+    const known = this.reconciler.remembered();
+    this.reconciler = this.begin(known.get(key));
+  }
+
+  /** A new process: nothing is remembered. */
+  restart(): void {
+    this.process = new CommandProcess();
+    this.reconciler = this.begin();
+  }
+
+  reconcile(): Promise<WorkOutcome> {
+    return this.reconciler.reconcile(key);
+  }
+
+  /** Reconciles until nothing is to be done at once. */
+  async settle(): Promise<WorkOutcome> {
+    for (let round = 0; round < 10; round += 1) {
+      const outcome = await this.reconcile();
+      await turn();
+      if (outcome.kind !== "retryAfter" || outcome.ms > 0) return outcome;
+    }
+    throw new Error("it never comes to rest");
+  }
+
+  count(kind: Happening["kind"]): number {
+    return this.happenings.filter((one) => one.kind === kind).length;
+  }
+
+  /** What the controller does once a burst of changes is over. */
+  private onChange(changed: string): void {
+    const known = this.reconciler.remembered().get(changed);
+    if (known === undefined) return;
+    if (this.source.intentOf(changed).digest !== known.digest) this.reconciler.supersede(changed);
+  }
+
+  private begin(memory?: Memory): Reconciler {
+    const { world, source } = this;
+    const { provider, engine } = world.meansOf(this.process);
+    const ensureStack = () => Promise.resolve();
+    const workEngine = Object.assign(engine, { ensureStack }) as WorkEngine;
+    const reconciler = new Reconciler({
+      ...{ source, providers: [provider], clock: world.clock, by: "controller@host" },
+      ...{ timeoutMs: 4_000, deadlineMs: 3_600_000, stop: this.stop.signal },
+      witness: (_key, happening) => this.witness(happening),
+      withStack: async (_stack, work) => {
+        this.locked += 1;
+        this.onLock();
+        return work(workEngine);
+      },
+      noteCluster: () => {},
+      newClusterUid: () => `uid-${world.cloud.watch.uids.size + 1}`,
+    });
+    if (memory !== undefined) Object.assign(reconciler.memoryOf(key), memory);
+    return reconciler;
+  }
+
+  private witness(happening: Happening): void {
+    this.happenings.push(happening);
+    if (happening.kind === "planned") this.world.show(happening.plan);
+    if (happening.kind === "run" && "plan" in happening.event)
+      this.world.show(happening.event.plan);
+    this.onHappening(happening);
+  }
+}
