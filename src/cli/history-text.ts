@@ -217,11 +217,14 @@ function changesText(summary: ChangeSummary, { result }: HistoryItem): string {
   const committed = result.kind === "committed";
   // What changes no resource may change something else, such as the owner.
   const nothing = summary.lines[0] ?? "none";
-  return listed([
-    [summary.create, committed ? " created" : " to create"],
-    [summary.update, committed ? " updated" : " to update"],
-    [summary.delete, committed ? " deleted" : " to delete"],
-  ], nothing);
+  return listed(
+    [
+      [summary.create, committed ? " created" : " to create"],
+      [summary.update, committed ? " updated" : " to update"],
+      [summary.delete, committed ? " deleted" : " to delete"],
+    ],
+    nothing,
+  );
 }
 
 /** "+2 ~1 -1", in the signs of a plan. */

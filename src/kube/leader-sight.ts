@@ -3,9 +3,6 @@ import type { LeaseClock } from "./lease-clock.js";
 import type { LeaseStore } from "./lease.js";
 import { saidBy } from "./requests.js";
 
-/** The Lease of controllers. */
-export const controllerLease = "capstan-controller";
-
 /** Whether a controller leads, as it looks to who does not contend: held, and renewed in time. */
 export class LeaderSight {
   private seen: { readonly version: string; readonly atMs: number } | undefined;

@@ -64,7 +64,7 @@ describe("capstan watch -f", function () {
 
     const [dead] = hosts("web");
     await sandbox.capstan(0, "local", "kill", dead?.id ?? "");
-    at = await said(/default\/demo: drift: LocalHost\/web-.* missing: to be corrected/, at);
+    at = await said(/default\/demo: drift: .*web-.* missing/, at);
     await said(/revision 3, 4 machines run/, at);
     assert.equal(hosts("web").length, 3);
     await sandbox.assertSound(demoStack);
@@ -137,8 +137,9 @@ describe("capstan watch -f", function () {
     await end();
   });
 
-  it("refuses standard input", async () => {
+  it("refuses standard input, and metrics that it would not serve", async () => {
     const { stderr } = await sandbox.capstan(64, "watch", "-f", "-");
     assert.match(stderr, /cannot watch standard input/);
+    await sandbox.capstan(64, "watch", "-f", sandbox.manifests, "--metrics-address", ":0");
   });
 });

@@ -21,7 +21,9 @@ const live = (kind: LiveObject["kind"], name: string, more: object = {}): LiveOb
   metadata: { name, namespace: "default", uid: `${kind}-${name}`, resourceVersion: "1", ...more },
 });
 const derived = {
-  ownerReferences: [{ apiVersion: "v1", kind: "MachineSet", name: "x", uid: "x", controller: true }],
+  ownerReferences: [
+    { apiVersion: "v1", kind: "MachineSet", name: "x", uid: "x", controller: true },
+  ],
 };
 const deleting = { deletionTimestamp: "2026-01-01T00:00:00Z" };
 const textOf = (write: ApiWrite): string =>
@@ -111,13 +113,15 @@ describe("objects that move", () => {
       name: "others' finalizers stay",
       given: {
         ...everything,
-        members: [
-          live("Machine", "cp-0", { finalizers: ["somebody.else/holds"], ...deleting }),
-        ],
+        members: [live("Machine", "cp-0", { finalizers: ["somebody.else/holds"], ...deleting })],
       },
       want: [],
     },
-    { name: "the Cluster last", given: { ...everything, members: [] }, want: ["delete Cluster prod"] },
+    {
+      name: "the Cluster last",
+      given: { ...everything, members: [] },
+      want: ["delete Cluster prod"],
+    },
     { name: "nothing of nothing", given: nothing, want: [] },
   ];
   for (const { name, given, want } of departures) {

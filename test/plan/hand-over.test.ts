@@ -5,7 +5,6 @@ import { fileOwner, handOverSummary, isHandOver, ownerText } from "../../src/pla
 import { makePlan, type PlanInput } from "../../src/plan/plan.js";
 import type { PriorState, Target, TransactionRecord } from "../../src/plan/target.js";
 import { canHandOver } from "../../src/engine/hand-over.js";
-import type { StackState } from "../../src/engine/state.js";
 import { desiredOf, localProvider } from "../support/manifests.js";
 import { PretendEngine } from "../support/pretend-engine.js";
 import { quickstart } from "../support/sample-plans.js";
@@ -48,7 +47,12 @@ describe("changing the owner of a stack", () => {
 
   it("goes on under its number after it broke off", () => {
     const number = (prior.transaction?.number ?? 0) + 1;
-    const begun = after({ number, owner: server, summary: handOverSummary(server), deadlineAtMs: 9_000 });
+    const begun = after({
+      number,
+      owner: server,
+      summary: handOverSummary(server),
+      deadlineAtMs: 9_000,
+    });
     assert.equal(planned(begun).transaction.number, number);
     assert.equal(planned(begun, { nowMs: 10_000 }).transaction.number, number + 1);
     assert.equal(planned(begun, { nowMs: 10_000 }).transaction.owner, server);
@@ -94,7 +98,13 @@ describe("changing the owner of a stack", () => {
       given: () => ({
         ...prior,
         pending: [
-          { type: "updating", urn: "u", key: nodeKey("LocalHost", "a"), kind: "LocalHost", inputs: {} },
+          {
+            type: "updating",
+            urn: "u",
+            key: nodeKey("LocalHost", "a"),
+            kind: "LocalHost",
+            inputs: {},
+          },
         ],
       }),
       want: false,
@@ -102,7 +112,7 @@ describe("changing the owner of a stack", () => {
   ];
   for (const { name, given, want } of standings) {
     it(`${want ? "can" : "cannot"} happen: ${name}`, () => {
-      assert.equal(canHandOver({ ...given(), foreign: [] } as StackState), want);
+      assert.equal(canHandOver({ ...given(), foreign: [] }), want);
     });
   }
 

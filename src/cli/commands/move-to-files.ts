@@ -7,8 +7,8 @@ import type { Engine } from "../../engine/engine.js";
 import { canHandOver, handOver, refuseUnfinished } from "../../engine/hand-over.js";
 import { refuseNonOwner, type StackState } from "../../engine/state.js";
 import { leaseClock } from "../../kube/lease-clock.js";
-import { leaseInApiServer } from "../../kube/lease-store.js";
-import { controllerLease, LeaderSight } from "../../kube/leader-sight.js";
+import { leaseInApiServer, leaseName } from "../../kube/lease-store.js";
+import { LeaderSight } from "../../kube/leader-sight.js";
 import { wishOfPaused } from "../../kube/live-intent.js";
 import type { LiveCluster } from "../../kube/live-object.js";
 import { isMoving, withoutClasses } from "../../kube/move-objects.js";
@@ -35,7 +35,7 @@ export class MoveToFiles {
   ) {
     const { context, options, config } = move;
     this.deadlineAtMs = context.clock.now() + options.timeout * 1_000;
-    const where = { namespace: options.leaseNamespace, name: controllerLease };
+    const where = { namespace: options.leaseNamespace, name: leaseName };
     this.leader = new LeaderSight(leaseInApiServer(config, where), leaseClock());
   }
 

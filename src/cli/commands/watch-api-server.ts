@@ -24,7 +24,6 @@ import { eventsInApiServer } from "../../kube/event-store.js";
 import { EventRecorder } from "../../kube/events.js";
 import { keepConnections } from "../../kube/kept-connections.js";
 import { KubeSource } from "../../kube/kube-source.js";
-import { controllerLease } from "../../kube/leader-sight.js";
 import { Leadership, type LeaseNews, type Term } from "../../kube/lease.js";
 import { leaseClock } from "../../kube/lease-clock.js";
 import { defaultLeaseTiming } from "../../kube/lease-steps.js";
@@ -143,7 +142,7 @@ class Replica implements Operations {
   private leadership(): Leadership {
     const { leaseNamespace: namespace } = this.options;
     return new Leadership({
-      store: leaseInApiServer(this.config, { namespace, name: controllerLease }),
+      store: leaseInApiServer(this.config, { namespace, name: leaseName }),
       ...{ me: this.me, clock: leaseClock(), timing: defaultLeaseTiming },
       tell: (news) => this.tellLease(news),
       // Engines live in process groups of their own and see that we are gone.
