@@ -61,7 +61,11 @@ const rules: Readonly<Record<string, FieldRules>> = {
 export class LocalProvider implements InfrastructureProvider {
   readonly name = "local";
   readonly apiVersion = localApiVersion;
-  readonly clusterSpec = { kind: "LocalClusterProviderSpec", schema: localClusterSpec };
+  readonly clusterSpec = {
+    kind: "LocalClusterProviderSpec",
+    schema: localClusterSpec,
+    networks: ["networkCidr"],
+  };
   readonly machineSpec = { kind: "LocalMachineProviderSpec", schema: localMachineSpec };
   readonly hostKind = "LocalHost";
   // A call is one SQLite transaction of the caller's own process: it dies with it.

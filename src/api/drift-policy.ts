@@ -21,8 +21,11 @@ export const driftAnnotations = {
 /** The first policy that somebody asks for, nearest first; `correct` without any. Pure. */
 export function nearestDriftPolicy(nearestFirst: readonly Annotations[]): DriftPolicy {
   const asked = nearestFirst.map((annotations) => annotations?.[driftAnnotations.policy]);
-  const nearest = asked.find((value) => value !== undefined);
-  return driftPolicies.find((policy) => policy === nearest) ?? "correct";
+  return asked.find((value) => isDriftPolicy(value)) ?? "correct";
+}
+
+function isDriftPolicy(value: unknown): value is DriftPolicy {
+  return driftPolicies.some((policy) => policy === value);
 }
 
 /** A number of machines, or a share of them. */

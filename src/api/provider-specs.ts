@@ -5,6 +5,11 @@ export interface ProviderSpecs {
   readonly name: string;
   /** apiVersion of the provider's objects, e.g. "local.capstan.dev/v1alpha1". */
   readonly apiVersion: string;
-  readonly clusterSpec: { readonly kind: string; readonly schema: TSchema };
+  readonly clusterSpec: {
+    readonly kind: string;
+    readonly schema: TSchema;
+    /** Fields with an address range of the hosts' networks: none may overlap Services or Pods. */
+    readonly networks?: readonly string[];
+  };
   readonly machineSpec: { readonly kind: string; readonly schema: TSchema };
 }

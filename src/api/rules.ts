@@ -83,8 +83,11 @@ export const machineSpecRules = checkedBy(
   ),
 );
 
-const minorOf = (version: string) => `int(self.${version}.split('.')[1])`;
-const areVersions = "[self.kubelet, self.controlPlane].all(v, v.matches('^v?[0-9]+[.][0-9]+[.]'))";
+/** Major and minor as one number, as `minorOf` of src/api/versions.ts has them. */
+const minorOf = (version: string) =>
+  `(int(self.${version}.replace('v', '').split('.')[0]) * 1000 + int(self.${version}.split('.')[1]))`;
+const areVersions =
+  "[self.kubelet, self.controlPlane].all(v, v.matches('^v?[0-9]{1,3}[.][0-9]{1,3}[.]'))";
 
 /** As src/api/versions.ts, between a kubelet and the control plane of the same machine. */
 export const versionsRules = checkedBy(
@@ -94,7 +97,7 @@ export const versionsRules = checkedBy(
     ".kubelet",
   ),
   ruleOf(
-    `!has(self.controlPlane) || !${areVersions} || ${minorOf("controlPlane")} - ${minorOf("kubelet")} <= (${minorOf("controlPlane")} >= 28 ? 3 : 2)`,
+    `!has(self.controlPlane) || !${areVersions} || ${minorOf("controlPlane")} - ${minorOf("kubelet")} <= (${minorOf("controlPlane")} >= 1028 ? 3 : 2)`,
     ruleWords.kubeletTooOld,
     ".kubelet",
   ),

@@ -59,7 +59,7 @@ const longestNames = {
   Cluster: 63,
   Machine: 63,
   MachineSet: 57,
-  MachineDeployment: 45,
+  MachineDeployment: 44,
   MachineClass: 63,
 } as const;
 

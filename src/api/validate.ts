@@ -92,9 +92,20 @@ function shorten(value: unknown): string {
   return text.length <= 60 ? text : `${text.slice(0, 57)}...`;
 }
 
+/** What the KEP and the first tags called fields: read where the new name is absent. */
+const olderNames: ReadonlyMap<string, string> = new Map([
+  ["dnsDomain", "serviceDomain"],
+  ["providerConfig", "providerSpec"],
+]);
+
 function unknownField(path: Violation["path"], error: ErrorObject): Violation {
   const field = String(error.params["additionalProperty"]);
   const known = Object.keys((error.parentSchema?.["properties"] ?? {}) as object);
+  const newer = olderNames.get(field);
+  if (newer !== undefined && known.includes(newer)) {
+    const summary = `older spelling of ${newer}, which is there too`;
+    return { code: "FIELD_UNKNOWN", path: [...path, field], summary, hint: "write one of them" };
+  }
   const near = nearest(field, known);
   return {
     code: "FIELD_UNKNOWN",

@@ -12,6 +12,8 @@ export interface WordSources {
   stacks(): readonly string[];
   /** Of the one stack that is meant, newest first; none where it could be several. */
   transactions(named: readonly string[]): Promise<readonly NumberedTransaction[]>;
+  /** Contexts of the kubeconfig that is meant. */
+  contexts(): Promise<readonly string[]>;
   /** Continuations of "KIND.FIELD.fi". */
   explainWords(begun: string): readonly string[];
 }
@@ -91,7 +93,8 @@ async function optionValues(
 ): Promise<Completions> {
   if (argChoices !== undefined) return { words: argChoices, files: false };
   if (long === "--to") return keptNumbers(operands, sources);
-  return long === "--file" || long === "--state" ? files : nothing;
+  if (long === "--context") return { words: await sources.contexts(), files: false };
+  return ["--file", "--state", "--kubeconfig"].includes(long ?? "") ? files : nothing;
 }
 
 async function operandWords(

@@ -1,6 +1,8 @@
 import type { JsonObject } from "../api/json.js";
 import type { MachineVersions } from "../api/types.js";
+import { classifyDrift } from "../drift/classify.js";
 import { type DriftedField, driftedFields, driftText } from "../drift/fields.js";
+import { judgeDrift, noMemory } from "../drift/judge.js";
 import type { Look } from "../engine/look.js";
 import type { StackState } from "../engine/state.js";
 import { keyOf, type NodeKey } from "../graph/graph.js";
@@ -95,7 +97,7 @@ export function describeCluster(
 ): ClusterReport {
   const { transaction, revision, pending } = state;
   const seen = look !== undefined && "sightings" in look ? look : undefined;
-  const reporter = new Reporter(state, seen);
+  const reporter = new Reporter(state, seen, ignoredDrift(state, seen, provider));
   const planned = new Set(transaction?.target.nodes.map(keyOf));
   return {
     stack,
@@ -122,6 +124,21 @@ export function describeCluster(
   };
 }
 
+/** What has drifted and is to be ignored: no verb corrects it. */
+function ignoredDrift(
+  state: StackState,
+  seen: Look | undefined,
+  provider: InfrastructureProvider | undefined,
+): ReadonlySet<NodeKey> {
+  if (seen === undefined || provider === undefined) return new Set();
+  const objects = state.transaction?.target.objects ?? [];
+  const report = classifyDrift(state, seen, provider);
+  const { items } = judgeDrift(report, { objects, memory: noMemory, nowMs: 0 });
+  return new Set(
+    items.filter(({ decision }) => decision.kind === "ignore").map(({ item }) => item.key),
+  );
+}
+
 function strangersOf({ strangers }: Look, planned: ReadonlySet<NodeKey>): string[] {
   return strangers
     .filter(({ phase, who }) => phase !== "gone" && !planned.has(keyOf(who)))
@@ -134,6 +151,7 @@ class Reporter {
   constructor(
     private readonly state: StackState,
     private readonly look: Look | undefined,
+    private readonly ignored: ReadonlySet<NodeKey>,
   ) {
     this.recorded = cloudResources(state);
   }
@@ -220,7 +238,9 @@ class Reporter {
       ...(readySinceMs !== undefined && { readySinceMs }),
       ...(node !== undefined && { node }),
       drift,
-      reason: this.interruption(key) ?? reasonOf(record, sighting, drift),
+      reason:
+        this.interruption(key) ??
+        reasonOf(record, sighting, { drift, isIgnored: this.ignored.has(key) }),
     };
   }
 
@@ -259,13 +279,15 @@ function addressOf(record: RecordedResource, sighting: Sighting | undefined): st
 function reasonOf(
   record: RecordedResource,
   sighting: Sighting | undefined,
-  drift: readonly DriftedField[],
+  about: { readonly drift: readonly DriftedField[]; readonly isIgnored: boolean },
 ): string {
+  const { drift, isIgnored } = about;
   const phase = phaseOf(sighting);
-  if (phase === "gone") return "is gone from the cloud; capstan up makes another";
+  const next = (what: string) => (isIgnored ? "ignored by policy" : `capstan up ${what}`);
+  if (phase === "gone") return `is gone from the cloud; ${next("makes another")}`;
   if (record.unfinished) return "its last change did not finish; capstan up goes on with it";
-  if (drift.length > 0) return `drifted: ${driftText(drift)}; capstan up corrects it`;
-  if (phase === "failed") return "failed in the cloud; capstan up replaces it";
+  if (drift.length > 0) return `drifted: ${driftText(drift)}; ${next("corrects it")}`;
+  if (phase === "failed") return `failed in the cloud; ${next("replaces it")}`;
   if (phase !== "pending") return "";
   return nodeOf(sighting).node === undefined ? "boots" : "its node is not ready";
 }

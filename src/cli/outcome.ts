@@ -61,6 +61,8 @@ export function failureOf(result: Failed, plan: Plan, next: FollowUp): CommandFa
     plan.fromRevision === 0
       ? `go on with ${next.again}, take it back with ${next.takeBack}, or take everything down with ${next.takeDown}`
       : `go on with ${next.again}, or take it back with ${next.takeBack}`;
+  // Whoever it is goes on with it: there is nothing to choose.
+  if (failure.code === "LOCKED") return new CommandFailure(exitCodes.locked, failure);
   if (result.kind === "open") {
     const interrupted = failure.code === "CANCELLED";
     return told(interrupted ? exitCodes.interrupted : exitCodes.piecesKept, open, choices);

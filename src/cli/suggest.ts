@@ -1,3 +1,5 @@
+import { withoutPasswords } from "../engine/project.js";
+
 /** Where the clusters are that a command was told to work on. */
 export interface Whereabouts {
   readonly state?: string;
@@ -10,12 +12,13 @@ const namedCommand = new RegExp(`\\bcapstan (?=(?:${lookingVerbs})\\b)`, "g");
 
 /**
  * A text for people in which the commands that it names work on the same clusters as the one that says
- * it: what this one was given by --state and --backend, they have to be given too. Pure.
+ * it: what this one was given by --state and --backend, they have to be given too. A
+ * password in the backend's URL is left out. Pure.
  */
 export function withWhereabouts(text: string, { state, backend }: Whereabouts): string {
   const options = [
     ...(state === undefined ? [] : [`--state ${shellWord(state)}`]),
-    ...(backend === undefined ? [] : [`--backend ${shellWord(backend)}`]),
+    ...(backend === undefined ? [] : [`--backend ${shellWord(withoutPasswords(backend))}`]),
   ];
   if (options.length === 0) return text;
   return text.replace(namedCommand, () => `capstan ${options.join(" ")} `);

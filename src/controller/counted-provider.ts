@@ -1,10 +1,6 @@
 import { isCapstanError } from "../api/error.js";
-import type {
-  CallContext,
-  InfrastructureProvider,
-  Presence,
-  ResourceHandler,
-} from "../provider/port.js";
+import type { InfrastructureProvider, Presence } from "../provider/port.js";
+import { aroundCalls } from "./provider-calls.js";
 
 export type CloudOutcome = "ok" | "unknown" | "gone" | "throttled" | "cancelled" | "failed";
 
@@ -17,60 +13,25 @@ export interface CloudCall {
   readonly tookMs: number;
 }
 
-type Tell = (call: CloudCall) => void;
-
-const handlerCalls = ["locate", "create", "update", "remove"];
-const listings = ["inventory", "owned"];
-
-/**
- * The same provider, telling of every call to its cloud how it ended. What the provider lacks the
- * result lacks too, and its methods see the provider itself as `this`.
- */
+/** The same provider, telling of every call to its cloud how it ended. */
 export function countedProvider(
   provider: InfrastructureProvider,
-  tell: Tell,
+  tell: (call: CloudCall) => void,
 ): InfrastructureProvider {
-  const count = { provider: provider.name, tell };
-  const handlers = new Map(
-    [...provider.handlers].map(([kind, handler]): [string, ResourceHandler] => [
-      kind,
-      withCounted(handler, handlerCalls, count),
-    ]),
-  );
-  const counted = withCounted(provider, listings, count);
-  return new Proxy(counted, {
-    get: (target, key) =>
-      key === "handlers" ? handlers : (Reflect.get(target, key, target) as unknown),
-  });
-}
-
-function withCounted<Target extends object>(
-  target: Target,
-  calls: readonly string[],
-  count: { readonly provider: string; readonly tell: Tell },
-): Target {
-  return new Proxy(target, {
-    get: (_, key) => {
-      const member = Reflect.get(target, key, target) as unknown;
-      if (typeof member !== "function") return member;
-      if (typeof key !== "string" || !calls.includes(key)) {
-        return (...args: unknown[]) => Reflect.apply(member, target, args) as unknown;
-      }
-      return async (ctx: CallContext, ...args: unknown[]) => {
-        const startedMs = performance.now();
-        const tell = (outcome: CloudOutcome) => {
-          count.tell({ ...count, call: key, outcome, tookMs: performance.now() - startedMs });
-        };
-        try {
-          const answer: unknown = await Reflect.apply(member, target, [ctx, ...args]);
-          tell(key === "locate" ? outcomeOfLook(answer as Presence) : "ok");
-          return answer;
-        } catch (error) {
-          tell(ctx.signal.aborted ? "cancelled" : outcomeOf(error));
-          throw error;
-        }
-      };
-    },
+  return aroundCalls(provider, async ({ name, context }, make) => {
+    const startedMs = performance.now();
+    const ended = (outcome: CloudOutcome) => {
+      const tookMs = performance.now() - startedMs;
+      tell({ provider: provider.name, call: name, outcome, tookMs });
+    };
+    try {
+      const answer = await make();
+      ended(name === "locate" ? outcomeOfLook(answer as Presence) : "ok");
+      return answer;
+    } catch (error) {
+      ended(context.signal.aborted ? "cancelled" : outcomeOf(error));
+      throw error;
+    }
   });
 }
 

@@ -65,8 +65,13 @@ export class Metrics {
     this.queueState = state;
   }
 
+  /** One who does not lead knows of no cluster and no queue: the leader's are not counted twice. */
   leads(isLeader: boolean): void {
     this.metrics.leader.set(isLeader ? 1 : 0);
+    if (isLeader) return;
+    for (const cluster of [...this.phases.owners(), ...this.drifted.owners()]) this.forget(cluster);
+    this.queueState = undefined;
+    this.metrics.queueDepth.reset();
   }
 
   leadershipLost(): void {

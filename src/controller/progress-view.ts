@@ -29,6 +29,10 @@ export function doingAfter(event: RunEvent, before: Doing): Doing {
       return { ...before, phase: "Waiting", keys: event.keys, reason: event.reason };
     case "ready":
       return { ...before, keys: before.keys.filter((key) => key !== event.key) };
+    case "proving": {
+      const reason = `what is ready has to stay so for ${event.minReadyMs / 1000} s (minReadySeconds)`;
+      return { ...before, phase: "Waiting", reason };
+    }
     case "recovering":
       return { ...before, phase: "Recovering", reason: event.reason };
     case "rollingBack":

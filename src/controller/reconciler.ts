@@ -91,6 +91,8 @@ export class Reconciler {
     const { witness, stop } = this.options;
     if (stop.aborted) return done;
     if (!isCapstanError(error)) throw error;
+    // Another leads by now, or may: what is to be done is theirs to do.
+    if (error.code === "NOT_LEADER") return done;
     if (error.code === "CANCELLED") return { kind: "retryAfter", ms: 0 };
     memory.settled = undefined;
     const trouble = troubleOf(error);

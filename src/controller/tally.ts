@@ -22,6 +22,10 @@ export class Tally {
     this.byOwner.delete(owner);
   }
 
+  owners(): readonly string[] {
+    return [...this.byOwner.keys()];
+  }
+
   /** Of one owner, with 0 for the labels that it lacks. */
   of(owner: string): Counts {
     return this.filled([this.byOwner.get(owner) ?? {}]);

@@ -213,17 +213,21 @@ function wantedSpecs(state: PriorState): (record: RecordedResource) => JsonObjec
   };
 }
 
-/** Alive, with the cluster's marks, and in no record; what is being made right now is expected. */
+/**
+ * Alive, with the cluster's marks, and in no record; what is being made right now is expected. Without a
+ * record nothing can be told from what a lost state has left.
+ */
 function extras(state: PriorState, { strangers }: Look, subjectOf: SubjectOf): DriftItem[] {
   const { transaction, pending } = state;
-  const known = new Set(transaction?.target.nodes.map(keyOf));
+  if (transaction === undefined) return [];
+  const known = new Set(transaction.target.nodes.map(keyOf));
   const originOf = (key: NodeKey, clusterUid: string): ExtraOrigin => {
-    if (clusterUid !== transaction?.clusterUid) return "otherLife";
+    if (clusterUid !== transaction.clusterUid) return "otherLife";
     return known.has(key) ? "twin" : "abandoned";
   };
   const expected = new Set([
     ...pending.map(({ key }) => key),
-    ...(transaction !== undefined && isOpen(state) ? transaction.target.nodes.map(keyOf) : []),
+    ...(isOpen(state) ? transaction.target.nodes.map(keyOf) : []),
   ]);
   return strangers
     .filter(({ phase, who }) => phase !== "gone" && !expected.has(keyOf(who)))

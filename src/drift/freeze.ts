@@ -46,7 +46,8 @@ export function implausible(
   if (recorded >= fewest) {
     const missing = items.filter((item) => item.class === "missing").length;
     if (missing === recorded) return { kind: "allGone", resources: recorded };
-    if (listed === 0) return { kind: "noneListed", resources: recorded };
+    // New resources may not be listed yet: that alone is no reason to worry anybody.
+    if (listed === 0 && items.length > 0) return { kind: "noneListed", resources: recorded };
   }
   const machines = report.members + report.workers;
   const allowed = boundOf(maxUnhealthy, machines);

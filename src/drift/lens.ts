@@ -101,6 +101,7 @@ function asRecorded(record: RecordedResource, sighting: Sighting): Seen {
     spec,
     status: (record.outputs["status"] ?? {}) as JsonObject,
     readySinceMs: 0,
+    lacks: "health",
   };
 }
 

@@ -67,6 +67,8 @@ export class Engine {
   /** The stack was taken over from somebody dead whose last calls may still take effect. */
   unsettled = false;
 
+  /** When the state that was last read of a stack had been written, until an engine runs on it. */
+  private readonly lastRead = new Map<string, string>();
   private readonly keys: StackKeys;
   private readonly checkpoints: CheckpointReader;
 
@@ -96,10 +98,10 @@ export class Engine {
     // Also where Pulumi is not needed to read the state: the next pass would stumble over it.
     this.options.workspace.dropDamagedMetadata(stack);
     const deployment = await this.checkpoints.read(stack);
-    if (deployment !== undefined) return stateOf(deployment, stack);
+    if (deployment !== undefined) return this.remember(stateOf(deployment, stack), stack);
     const args = ["stack", "export", "--show-secrets", "--stack", stack];
     const result = await this.run(args);
-    if (result.code === 0) return parseExport(result.stdout, stack);
+    if (result.code === 0) return this.remember(parseExport(result.stdout, stack), stack);
     const { workspace } = this.options;
     const where = workspace.checkpointFile(stack) ?? withoutPasswords(workspace.backendUrl);
     throw new CapstanError({
@@ -109,6 +111,25 @@ export class Engine {
       message: `cannot read the state of ${stack} in ${where}: ${lastWords(result)}`,
       hint: "it was left as it is; restore it from a backup, or check backend and passphrase",
     });
+  }
+
+  private remember(state: StackState, stack: string): StackState {
+    if (state.writtenAt !== undefined) this.lastRead.set(stack, state.writtenAt);
+    return state;
+  }
+
+  /**
+   * Throws LOCKED when somebody else has written a stack since it was last read here: what was decided
+   * from that reading is void. Our own lock sees to it on one machine; a shared backend has Pulumi's
+   * only, which is nobody's between two runs.
+   */
+  private async expectUnwritten(stack: string): Promise<void> {
+    const read = this.lastRead.get(stack);
+    this.lastRead.delete(stack);
+    if (read === undefined || !this.options.workspace.isShared) return;
+    const { writtenAt } = await this.readState(stack);
+    this.lastRead.delete(stack);
+    if (writtenAt !== read) throw writtenMeanwhile(stack);
   }
 
   /** Begins what `ensureStack` needs for a stack that is missing, for whoever will call it. */
@@ -191,7 +212,7 @@ export class Engine {
     const locks = await this.locksOn(stack);
     if (locks.length === 0) return;
     const living = locks.find((lock) => !this.hasEnded(lock));
-    if (living !== undefined) throw lockedByPulumi(stack, living);
+    if (living !== undefined) throw lockedByPulumi(`cannot change ${stack}`, living);
     this.options.workspace.dropDamagedMetadata(stack);
     this.unsettled = true;
     await this.mustRun(["cancel", "--yes", "--stack", stack], `cannot unlock ${stack}`);
@@ -219,6 +240,7 @@ export class Engine {
     stack: string,
     session: HandlerSession,
   ): Promise<PulumiResult> {
+    await this.expectUnwritten(stack);
     const { serveAttached } = await import("../dynamic/attached-server.js");
     const server = await serveAttached(session.lookup, () => session.cancelled());
     try {
@@ -297,8 +319,10 @@ function transactionUrn(stack: string): string {
   return `urn:pulumi:${stack}::${projectName}::${typeTokenOf("Transaction")}::transaction`;
 }
 
-/** ENGINE_FAILED with the last lines that the engine printed. */
+/** ENGINE_FAILED with the last lines that the engine printed; LOCKED when somebody's lock refused it. */
 export function engineFailed(what: string, result: PulumiResult): CapstanError {
+  const [lock] = locksToldOf(`${result.stdout}\n${result.stderr}`);
+  if (lock !== undefined) return lockedByPulumi(what, lock);
   return new CapstanError({
     code: "ENGINE_FAILED",
     source: "engine",
@@ -316,13 +340,23 @@ function lastWords({ code, stdout, stderr }: PulumiResult): string {
   return last.length > 0 ? last.join("; ") : `Pulumi ended with ${code ?? "a signal"}`;
 }
 
-function lockedByPulumi(stack: string, lock: PulumiLock): CapstanError {
+function lockedByPulumi(what: string, lock: PulumiLock): CapstanError {
+  return new CapstanError({
+    code: "LOCKED",
+    source: "user",
+    message: `${what}: it is locked by ${lock.user}@${lock.host} (pid ${lock.pid}, a Pulumi engine, since ${lock.since})`,
+    hint: "wait until it has ended; if that machine is lost for good, run pulumi cancel",
+    retryable: true,
+  });
+}
+
+function writtenMeanwhile(stack: string): CapstanError {
   return new CapstanError({
     code: "LOCKED",
     source: "user",
     subject: stack,
-    message: `cannot change ${stack}: it is locked by ${lock.user}@${lock.host} (pid ${lock.pid}, a Pulumi engine, since ${lock.since})`,
-    hint: "wait until it has ended; if that machine is lost for good, run pulumi cancel",
+    message: `cannot change ${stack}: somebody else has changed it since this command looked at it`,
+    hint: "wait until they have ended; the same command then goes on from what is there",
     retryable: true,
   });
 }

@@ -81,8 +81,9 @@ const longestPollMs = 1_000;
 
 /**
  * Drives a plan to its end: looks, lets `step` decide, does it, looks again. All that decides is in
- * src/transaction; here it is carried out. Throws CANCELLED when interrupted, and UNKNOWN_PRESENCE or
- * what else a look failed with; everything that exists by then is recorded.
+ * src/transaction; here it is carried out. Throws CANCELLED when interrupted, LOCKED when
+ * somebody else works on the stack, and UNKNOWN_PRESENCE or what else a look failed with; everything that
+ * exists by then is recorded.
  */
 export class Run {
   private readonly events: ResourceEvent[] = [];
@@ -142,7 +143,8 @@ export class Run {
   /** What failed is read from the records before anything is decided about it. */
   private async fail(error: unknown): Promise<void> {
     this.options.stop.throwIfAborted();
-    if (!isCapstanError(error)) throw error;
+    // Somebody else is at it: their work is not ours to take back.
+    if (!isCapstanError(error) || error.code === "LOCKED") throw error;
     this.failure = error;
     try {
       this.state = await this.options.engine.readState(this.goal.stack);

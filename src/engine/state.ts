@@ -44,6 +44,8 @@ export interface StackState extends PriorState {
   readonly foreign: readonly string[];
   /** The salt of the passphrase secrets provider, if that is what encrypts the stack. */
   readonly salt?: string;
+  /** When Pulumi wrote it, as it says: another text after each write. */
+  readonly writtenAt?: string;
   /** By URN; nothing for records of Pulumi releases that kept no times. */
   readonly times?: ReadonlyMap<string, RecordTimes>;
 }
@@ -73,6 +75,7 @@ export function stateOf(deployment: JsonObject, stack: string): StackState {
   const transaction = transactionOf(resources, stack);
   const revision = revisionOf(resources, stack);
   const salt = saltOf(deployment);
+  const writtenAt = writtenAtOf(deployment);
   return {
     resources,
     pending: operations.map(({ type, resource }) => pendingOf(type, resource)),
@@ -80,6 +83,7 @@ export function stateOf(deployment: JsonObject, stack: string): StackState {
     ...(revision !== undefined && { revision }),
     foreign,
     ...(salt !== undefined && { salt }),
+    ...(writtenAt !== undefined && { writtenAt }),
     times: new Map(exported.flatMap((resource) => timesOf(resource))),
   };
 }
@@ -241,6 +245,11 @@ function plain(value: Json): Json {
 
 function withoutProvider(properties: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(properties).filter(([key]) => key !== providerProperty));
+}
+
+function writtenAtOf({ manifest }: JsonObject): string | undefined {
+  const time = isJsonObject(manifest) ? manifest["time"] : undefined;
+  return typeof time === "string" ? time : undefined;
 }
 
 function saltOf(deployment: JsonObject): string | undefined {

@@ -10,6 +10,7 @@ import type { PriorState, Target } from "../plan/target.js";
 import type { Wish } from "../plan/wanted.js";
 import type { CallContext, InfrastructureProvider, Observed } from "../provider/port.js";
 import { look, type Look } from "./look.js";
+import { withPlaces } from "./placed-refusal.js";
 import { refuseForeign, refuseNonOwner, type StackState } from "./state.js";
 
 export interface SurveyInput {
@@ -67,20 +68,22 @@ export async function survey(input: SurveyInput): Promise<Survey> {
   const clusterUid = known ?? adoptedUid(input, seen.strangers) ?? input.newClusterUid();
   const digestKey = input.newDigestKey();
   const planFor = (shown: Look) =>
-    makePlan({
-      wish: wishOf(input),
-      provider,
-      prior: state,
-      ...shown,
-      newDigestKey: digestKey,
-      newClusterUid: clusterUid,
-      nowMs: context.clock.now(),
-      owner: input.owner,
-      direction: "forward",
-      by: input.by,
-      deadlineMs: input.deadlineMs,
-      stagesBefore: input.stagesBefore ?? 0,
-    });
+    withPlaces(desired, input.positionOf, () =>
+      makePlan({
+        wish: wishOf(input),
+        provider,
+        prior: state,
+        ...shown,
+        newDigestKey: digestKey,
+        newClusterUid: clusterUid,
+        nowMs: context.clock.now(),
+        owner: input.owner,
+        direction: "forward",
+        by: input.by,
+        deadlineMs: input.deadlineMs,
+        stagesBefore: input.stagesBefore ?? 0,
+      }),
+    );
   const lens = input.tolerance?.(seen, state, planFor) ?? clearLens;
   return { plan: withTolerated(planFor(lens.see(seen, state)), lens), seen, lens };
 }

@@ -54,6 +54,11 @@ export class Workspace {
     return this.ownBackend ? "own" : digestOf(this.backendUrl, 32);
   }
 
+  /** Whether commands on other machines may work on the same stacks. */
+  get isShared(): boolean {
+    return !this.ownBackend;
+  }
+
   /** Makes the folders, the project file and, without a passphrase of the user's, the key file. */
   prepare(): void {
     mkdirSync(this.stateDir, { recursive: true, mode: 0o700 });

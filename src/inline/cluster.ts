@@ -7,6 +7,7 @@ import { makeProviders } from "../../providers/index.js";
 import { CapstanError, isCapstanError } from "../api/error.js";
 import { type Desired, objectsOf, providerValue, stackNameOf } from "../api/types.js";
 import { ignoringByPolicy } from "../drift/tolerance.js";
+import { withPlaces } from "../engine/placed-refusal.js";
 import { encodePayload } from "../engine/codec.js";
 import { look, type Look } from "../engine/look.js";
 import { ambientStateDir, projectRoot } from "../engine/project.js";
@@ -74,7 +75,7 @@ async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs>
     if (provider === undefined) throw new Error("validation has seen the provider");
     const state = parseExport(await exportStack(getStack(), root), getStack());
     refuseImmutable(desired, state, positionOf);
-    const plan = await planInline(desired, provider, state);
+    const plan = await planInline({ desired, positionOf }, provider, state);
     for (const note of inlineNotes(plan)) await log.info(note);
     const program = programOf(
       plan,
@@ -99,7 +100,7 @@ async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs>
 
 /** Plans from the records: what else the cloud shows is drift, for `pulumi refresh` to take in. */
 async function planInline(
-  desired: Desired,
+  { desired, positionOf }: ReturnType<typeof readOne>,
   provider: InfrastructureProvider,
   state: StackState,
 ): Promise<Plan> {
@@ -123,15 +124,17 @@ async function planInline(
   const newClusterUid = clusterUid ?? adopted ?? randomUUID();
   const newDigestKey = randomUUID();
   const planFor = (shown: Look) =>
-    makePlan({
-      ...{ wish: { kind: "objects", desired }, provider, prior: state, ...shown },
-      ...{ newClusterUid, newDigestKey },
-      nowMs: systemClock.now(),
-      owner: "files",
-      direction: "forward",
-      by: `${userInfo().username}@${hostname()}`,
-      deadlineMs: defaultDeadlineMs,
-    });
+    withPlaces(desired, positionOf, () =>
+      makePlan({
+        ...{ wish: { kind: "objects", desired }, provider, prior: state, ...shown },
+        ...{ newClusterUid, newDigestKey },
+        nowMs: systemClock.now(),
+        owner: "files",
+        direction: "forward",
+        by: `${userInfo().username}@${hostname()}`,
+        deadlineMs: defaultDeadlineMs,
+      }),
+    );
   const asRecorded = { ...seen, sightings };
   const lens = ignoringByPolicy(provider, objectsOf(desired))(asRecorded, state, planFor);
   const plan = planFor(lens.see(asRecorded, state));

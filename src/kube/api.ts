@@ -8,6 +8,7 @@ import type { ApiWrite } from "./api-write.js";
 import { CapstanError, isCapstanError } from "../api/error.js";
 import { apiGroup, apiVersionName, namesOf } from "../api/kind-names.js";
 import type { Kind } from "../api/schema.js";
+import { Turns } from "../provider/turns.js";
 import type { LiveObject } from "./live-object.js";
 import { liveName } from "./live-object.js";
 import { mayPass, saidBy, statusOf, within } from "./requests.js";
@@ -20,6 +21,12 @@ export type WriteResult =
   /** Somebody was faster: what was read is old, and what is wanted has to be decided again. */
   | { readonly kind: "conflict" };
 
+/**
+ * However many clusters there are: an API server serves requests no faster for being asked more at once,
+ * and who leads has to be heard among them.
+ */
+const requestsAtATime = 8;
+
 /** What an object is called, whether an API server has it or not. */
 export interface NamedLive {
   readonly kind: Kind;
@@ -30,6 +37,7 @@ export interface NamedLive {
 export class KubeApi {
   private readonly objects: CustomObjectsApi;
   private readonly core: CoreV1Api;
+  private readonly turns = new Turns(requestsAtATime);
 
   constructor(config: KubeConfig) {
     this.objects = config.makeApiClient(CustomObjectsApi);
@@ -126,7 +134,7 @@ export class KubeApi {
 
   private async call<T>(verb: string, subject: string, request: () => Promise<T>): Promise<T> {
     try {
-      return await request();
+      return await this.turns.take(request);
     } catch (error) {
       throw refused(verb, subject, error);
     }

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { type Cluster, type Context, KubeConfig, type User } from "@kubernetes/client-node";
-import { CapstanError, messageOf } from "../api/error.js";
+import { CapstanError, isCapstanError, messageOf } from "../api/error.js";
 
 /** Where a pod finds the identity that Kubernetes gave it. */
 const serviceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -44,6 +44,17 @@ export function connect(options: ConnectionOptions): KubeConfig {
 export function serverOf(config: KubeConfig): string {
   const server = config.getCurrentCluster()?.server ?? "the API server";
   return `${server} (context ${config.getCurrentContext()})`;
+}
+
+/** The contexts that `connect` could use; none where it would find no files, or none that can be read. */
+export function contextNames(options: ConnectionOptions): string[] {
+  try {
+    const contexts = loadAll(configFiles(options)).getContexts();
+    return contexts.map(({ name }) => name);
+  } catch (error) {
+    if (isCapstanError(error)) return [];
+    throw error;
+  }
 }
 
 /** The files to read, first one first. Of KUBECONFIG's list those that do not exist are left out, as kubectl does. */

@@ -39,6 +39,8 @@ export interface EventRecorderOptions {
   readonly capacity?: number;
   /** A series is told of at most so often. */
   readonly patchEveryMs?: number;
+  /** Takes secrets out of notes: whoever may read Events may not read them. */
+  readonly scrub?: (note: string) => string;
   readonly dropped?: (count: number) => void;
   /** The server refused an Event or does not answer. */
   readonly trouble?: (error: unknown, happening: Happening) => void;
@@ -77,8 +79,9 @@ export class EventRecorder {
 
   constructor(private readonly options: EventRecorderOptions) {}
 
-  record(happening: Happening): void {
-    const { clock, capacity = defaultCapacity } = this.options;
+  record(told: Happening): void {
+    const { clock, capacity = defaultCapacity, scrub = (note: string) => note } = this.options;
+    const happening = { ...told, note: scrub(told.note) };
     const nowMs = clock.now();
     this.forgetOld(nowMs);
     const name = eventName(happening, nowMs);

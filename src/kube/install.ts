@@ -172,7 +172,8 @@ class Installer {
         });
       }
       if (deadline.aborted) throw notEstablished(name);
-      await pause(pollMs, undefined, { signal: this.options.signal });
+      const { signal } = this.options;
+      await pause(pollMs, undefined, { signal }).catch(() => signal.throwIfAborted());
     }
   }
 

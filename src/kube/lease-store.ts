@@ -7,6 +7,9 @@ const group = "coordination.k8s.io";
 const version = "v1";
 const plural = "leases";
 
+/** The Lease that the replicas of a controller contend for; deploy/kubernetes grants it by name. */
+export const leaseName = "capstan-controller";
+
 interface LeaseObject {
   readonly metadata: { readonly resourceVersion: string };
   readonly spec?: {

@@ -61,7 +61,8 @@ export function clusterStatusOf(cluster: LiveObject, input: StatusInput): Cluste
 /** What a status says of a cluster in words. Pure. */
 export function wordsIn({
   phase,
-  message,
+  doing,
+  message = doingText(doing),
   trouble,
 }: ClusterView): Pick<ClusterStatus, "phase" | "message" | "errorReason" | "errorMessage"> {
   return {
@@ -69,6 +70,13 @@ export function wordsIn({
     ...(message !== undefined && { message }),
     ...(trouble !== undefined && { errorReason: trouble.reason, errorMessage: trouble.message }),
   };
+}
+
+/** "wave 2 of 3: the control plane runs, workers follow". */
+function doingText(doing: ClusterView["doing"]): string | undefined {
+  if (doing === undefined) return undefined;
+  const { wave, waves, reason } = doing;
+  return wave === 0 ? reason : `wave ${wave} of ${waves}: ${reason}`;
 }
 
 function shortened(keys: readonly NodeKey[]): string[] {

@@ -28,15 +28,37 @@ export interface PlacedSpec {
   readonly path: MemberPath;
 }
 
-/** What is wrong with a Cluster beyond its schema: address ranges. Pure. */
-export function checkCluster({ spec }: ClusterObject): Violation[] {
-  const ranges = (["services", "pods"] as const).flatMap((network) =>
-    spec.clusterNetwork[network].cidrBlocks.map((text, index) => ({
-      text,
-      path: ["spec", "clusterNetwork", network, "cidrBlocks", index] as MemberPath,
-      range: rangeOf(text),
-    })),
+/** An address range of a Cluster. */
+interface PlacedRange {
+  readonly text: string;
+  readonly path: MemberPath;
+  /** What it is for: "services". */
+  readonly use: string;
+  /** Undefined for a text that is none. */
+  readonly range: Range | undefined;
+}
+
+/**
+ * What is wrong with a Cluster beyond its schema: address ranges. `networks`: the fields of its provider's
+ * object that hold ranges of the hosts' networks. Pure.
+ */
+export function checkCluster(
+  { spec }: ClusterObject,
+  networks: readonly string[] = [],
+): Violation[] {
+  const own = (["services", "pods"] as const).flatMap((use) =>
+    spec.clusterNetwork[use].cidrBlocks.map((text, index): PlacedRange => {
+      const path = ["spec", "clusterNetwork", use, "cidrBlocks", index];
+      return { text, path, use, range: rangeOf(text) };
+    }),
   );
+  const ofHosts = networks.flatMap((field): PlacedRange[] => {
+    const text = (spec.providerSpec.value as Record<string, unknown> | undefined)?.[field];
+    if (typeof text !== "string") return [];
+    const path = ["spec", "providerSpec", "value", field];
+    return [{ text, path, use: field, range: rangeOf(text) }];
+  });
+  const ranges = [...own, ...ofHosts];
   return ranges.flatMap(({ text, path, range }, index): Violation[] => {
     if (range === undefined) {
       const { summary, hint } = ruleWords.badRange;
@@ -48,8 +70,10 @@ export function checkCluster({ spec }: ClusterObject): Violation[] {
       {
         code: "CIDR_OVERLAP",
         path,
-        summary: `${text} overlaps ${earlier.text} (${earlier.path.slice(2, 3).join("")})`,
-        hint: ruleWords.overlap.hint,
+        summary: `${text} overlaps ${earlier.text} (${earlier.use})`,
+        hint: ofHosts.some((one) => one.path === path)
+          ? "hosts, Services and Pods need ranges of their own"
+          : ruleWords.overlap.hint,
       },
     ];
   });
@@ -247,8 +271,13 @@ export function oldestControlPlane(desired: Desired): string | undefined {
 
 type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
+/** As an API server reads them: no octal numbers, and no IPv4 addresses in the clothes of IPv6. */
 function rangeOf(text: string): Range | undefined {
-  return ipaddr.isValidCIDR(text) ? ipaddr.parseCIDR(text) : undefined;
+  const octal = text.includes(":") ? /[./]0\d/ : /(^|[./])0\d/;
+  if (octal.test(text) || !ipaddr.isValidCIDR(text)) return undefined;
+  const [address, prefix] = ipaddr.parseCIDR(text);
+  const isMapped = address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress();
+  return isMapped ? undefined : [address, prefix];
 }
 
 /** Two ranges overlap when the wider one holds the other's first address. */

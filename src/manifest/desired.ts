@@ -12,6 +12,7 @@ import {
 import {
   type AnyObject,
   type ClusterMember,
+  type ClusterObject,
   type Desired,
   maxStackNameLength,
   stackNameOf,
@@ -183,13 +184,18 @@ class Reader {
       ...specs.flatMap(({ path, spec }) => checkProviderSpec(spec, path)),
       ...this.checkValues(placed),
       ...checkAnnotations(object),
-      ...(object.kind === "Cluster" ? checkCluster(object) : []),
+      ...(object.kind === "Cluster" ? checkCluster(object, this.networksOf(object)) : []),
       ...machineSpecsIn(object).flatMap(checkMachineSpec),
       ...(object.kind === "MachineDeployment" ? checkProgressDeadline(object.spec) : []),
       ...(object.kind === "MachineSet" || object.kind === "MachineDeployment"
         ? checkSelector(object.spec.selector, object.spec.template.metadata?.labels ?? {})
         : []),
     ];
+  }
+
+  private networksOf({ spec }: ClusterObject): readonly string[] | undefined {
+    const apiVersion = spec.providerSpec.value?.apiVersion;
+    return this.providers.find((one) => one.apiVersion === apiVersion)?.clusterSpec.networks;
   }
 
   /** The provider's objects in one object, whether or not the rest of it is right. */
@@ -232,8 +238,10 @@ class Reader {
           one.object.metadata.namespace === object.metadata.namespace,
       );
       if (found?.object.kind !== "MachineClass") {
-        const summary = `there is no MachineClass ${object.metadata.namespace}/${name} in these manifests`;
-        this.report(placed, { code: "CLASS_UNKNOWN", path: named, summary });
+        const { namespace } = object.metadata;
+        const summary = `there is no MachineClass ${namespace}/${name} in these manifests`;
+        const hint = this.classHint(name, namespace);
+        this.report(placed, { code: "CLASS_UNKNOWN", path: named, summary, hint });
         continue;
       }
       spec.value = structuredClone(found.object.providerSpec);
@@ -242,6 +250,16 @@ class Reader {
         this.report(placed, { code, path: named, summary: `${summary} (in MachineClass ${name})` });
       }
     }
+  }
+
+  private classHint(name: string, namespace: string): string {
+    const names = this.placed
+      .filter(({ object }) => object.kind === "MachineClass")
+      .filter(({ object }) => object.metadata.namespace === namespace)
+      .map(({ object }) => object.metadata.name);
+    const near = nearest(name, names);
+    if (near !== undefined) return `did you mean ${near}?`;
+    return names.length === 0 ? "add a MachineClass object" : `classes here: ${names.join(", ")}`;
   }
 
   private checkOwner(member: Placed<ClusterMember>, clusters: readonly Placed[]): void {

@@ -31,11 +31,34 @@ export function checkImmutable(desired: Desired, recorded: Target | undefined): 
 
 function fixedChanges(object: ClusterMember, before: AnyObject): Violation[] {
   return fixedFields[object.kind].flatMap(({ path, hint }): Violation[] => {
-    const [from, to] = [at(before, path), at(object, path)];
-    if (sameJson(from, to)) return [];
-    const summary = `cannot change from ${JSON.stringify(from)} while the ${object.kind} lives`;
-    return [{ code: "IMMUTABLE", path, summary, hint }];
+    const changes = changedMembers(at(before, path), at(object, path), path);
+    return changes.map(({ path: changed, from, to }) => ({
+      code: "IMMUTABLE",
+      path: changed,
+      summary: `cannot change from ${shown(from)} to ${shown(to)} while the ${object.kind} lives`,
+      hint,
+    }));
   });
+}
+
+interface ChangedMember {
+  readonly path: MemberPath;
+  readonly from: unknown;
+  readonly to: unknown;
+}
+
+/** What differs, as deep as both sides have it; lists are compared as a whole. */
+function changedMembers(from: unknown, to: unknown, path: MemberPath): ChangedMember[] {
+  if (sameJson(from, to)) return [];
+  if (!isJsonObject(from) || !isJsonObject(to)) return [{ path, from, to }];
+  const names = Object.keys({ ...from, ...to });
+  const isShared = names.every((name) => name in from && name in to);
+  if (!isShared) return [{ path, from, to }];
+  return names.flatMap((name) => changedMembers(from[name], to[name], [...path, name]));
+}
+
+function shown(value: unknown): string {
+  return value === undefined ? "none" : JSON.stringify(value);
 }
 
 /** A host is built for its role: a worker does not become a control-plane member, nor the reverse. */

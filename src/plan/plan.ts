@@ -1,4 +1,3 @@
-import { CapstanError } from "../api/error.js";
 import { clusterNameOf, isControlPlane, stackNameOf } from "../api/types.js";
 import { policiesOf, policyGoing } from "../compile/update-policy.js";
 import { type GraphNode, inDependencyOrder, keyOf, nodeKey, type NodeKey } from "../graph/graph.js";
@@ -11,11 +10,13 @@ import {
   type MachineChange,
   machineChanges,
 } from "./changes.js";
+import { memberOfHostField } from "../provider/host-spec.js";
 import { crossedBy, crossingHosts, refuseTakingBack } from "./crossing.js";
 import { entryOf } from "./history.js";
 import { decideHost, type HostDecision, machineKey, spendIncarnations } from "./hosts.js";
 import { type InfrastructureDecision, planInfrastructure } from "./infrastructure.js";
 import { knownMachines, type LeavingHost, leavingHosts } from "./leaving.js";
+import { type Refusal, RefusedChange } from "./refused-change.js";
 import type { Sightings, Step } from "./step.js";
 import {
   type ChangeSummary,
@@ -415,19 +416,17 @@ function refuseUnsupported(
   infrastructure: readonly InfrastructureDecision[],
   hosts: readonly DecidedHost[],
 ): void {
-  const problems = [
+  const refusals: Refusal[] = [
     ...infrastructure
       .filter(({ kind }) => kind === "unsupported")
-      .map(({ node, reason }) => `cannot change ${node.kind} ${node.name}: ${reason}`),
+      .map(({ node, reason }) => ({ subject: `${node.kind} ${node.name}`, reason })),
     ...hosts
       .filter(({ decision }) => decision.kind === "unsupported")
-      .map(({ machine, decision }) => `cannot change Machine ${machine.name}: ${decision.reason}`),
+      .map(({ machine, decision: { reason, changes } }) => ({
+        ...{ subject: `Machine ${machine.name}`, reason, machine },
+        member: memberOfHostField(changes[0]?.path ?? ""),
+      })),
   ];
-  if (problems.length === 0) return;
-  throw new CapstanError({
-    code: "UNSUPPORTED_CHANGE",
-    source: "user",
-    message: problems.join("\n"),
-    hint: "take the change back, or delete and recreate the object",
-  });
+  if (refusals.length === 0) return;
+  throw new RefusedChange(refusals, "take the change back, or delete and recreate the object");
 }

@@ -3,6 +3,7 @@ import type { RecordedMachine } from "../sets/expand.js";
 import { machineKey } from "./hosts.js";
 import { knownMachines } from "./leaving.js";
 import type { PlanInput } from "./plan.js";
+import type { Sighting } from "./step.js";
 import { cloudResources, type TargetMachine } from "./target.js";
 
 /**
@@ -23,15 +24,20 @@ export function recordedMachines(input: PlanInput): RecordedMachine[] {
     const alive = hosts.get(machineKey(machine.name)) ?? [];
     const seen = alive.map((key) => sightings.get(key)).find((one) => one !== undefined);
     const isFound = alive.length > 0 || isUnrecorded(machine, input);
-    const hasFailed = seen !== undefined && seen !== "gone" && seen.phase === "failed";
     const createdAtMs = seen === "gone" ? undefined : seen?.createdAtMs;
     return {
       ...machine,
-      ...(!isFound ? { lacks: "host" as const } : hasFailed && { lacks: "health" as const }),
+      ...(isFound ? lackOf(seen) : { lacks: "host" as const }),
       ...(discarded.has(machine.name) && { discarded: true }),
       ...(createdAtMs !== undefined && { createdAtMs }),
     };
   });
+}
+
+function lackOf(seen: Sighting | undefined): Pick<RecordedMachine, "lacks"> {
+  if (seen === undefined || seen === "gone") return {};
+  const lacks = seen.phase === "failed" ? "health" : seen.lacks;
+  return lacks === undefined ? {} : { lacks };
 }
 
 /** Recorded hosts that are not gone, by the component that they belong to. */

@@ -1,8 +1,8 @@
 import semver from "semver";
-import { CapstanError } from "../api/error.js";
 import type { MachineVersions } from "../api/types.js";
 import { minorOf, newestVersion, oldestVersion, skewOf } from "../api/versions.js";
-import type { ExpandedMachine } from "../sets/expand.js";
+import type { ExpandedMachine, MachineOwner } from "../sets/expand.js";
+import { RefusedChange } from "./refused-change.js";
 
 /** A machine with its versions, as it is recorded or as it is wanted. */
 export type VersionedMachine = Pick<ExpandedMachine, "name" | "owner"> & {
@@ -21,6 +21,7 @@ export interface VersionRefusal {
     | "kubeletNewer"
     | "kubeletTooOld";
   readonly machine: string;
+  readonly owner?: MachineOwner;
   readonly reason: string;
 }
 
@@ -39,14 +40,15 @@ export function versionRefusals(
 export function refuseVersions(refusals: readonly VersionRefusal[]): void {
   if (refusals.length === 0) return;
   const hints = [...new Set(refusals.map(({ kind }) => remedies[kind]))];
-  throw new CapstanError({
-    code: "UNSUPPORTED_CHANGE",
-    source: "user",
-    message: refusals
-      .map(({ machine, reason }) => `cannot change Machine ${machine}: ${reason}`)
-      .join("\n"),
-    hint: `nothing was touched; ${hints.join("; ")}`,
-  });
+  throw new RefusedChange(
+    refusals.map(({ kind, machine, owner, reason }) => ({
+      subject: `Machine ${machine}`,
+      reason,
+      machine: { name: machine, ...(owner !== undefined && { owner }) },
+      member: ["versions", kind.startsWith("kubelet") ? "kubelet" : "controlPlane"],
+    })),
+    `nothing was touched; ${hints.join("; ")}`,
+  );
 }
 
 /** The next action, for each refusal. */
@@ -72,11 +74,11 @@ function controlPlaneRefusals(
   const [oldest, newest] = [oldestVersion, newestVersion].map((of) => of(controlPlanesOf(from)));
   const goal = newestVersion(controlPlanesOf(to));
   const staysOne = to.some(({ name }) => recorded.get(name) !== undefined);
-  return to.flatMap(({ name, spec }): VersionRefusal[] => {
+  return to.flatMap(({ name, owner, spec }): VersionRefusal[] => {
     const own = spec.versions.controlPlane;
     if (own === undefined || goal === undefined) return [];
     const refusal = (kind: VersionRefusal["kind"], why: string): VersionRefusal[] => [
-      { kind, machine: name, reason: `control plane ${own} ${why}` },
+      { kind, ...machineIn({ name, owner }), reason: `control plane ${own} ${why}` },
     ];
     // The cluster's newest API server has written what an older one cannot read, whichever it was.
     const least = minorsFrom(goal, newest) > 0 ? newest : (recorded.get(name) ?? oldest);
@@ -96,17 +98,27 @@ function controlPlaneRefusals(
   });
 }
 
+function machineIn({
+  name,
+  owner,
+}: {
+  readonly name: string;
+  readonly owner: MachineOwner | undefined;
+}): Pick<VersionRefusal, "machine" | "owner"> {
+  return { machine: name, ...(owner !== undefined && { owner }) };
+}
+
 /** A member's kubelet talks to the API server beside it, a worker's to any. */
 function kubeletRefusals(to: readonly VersionedMachine[]): VersionRefusal[] {
   const all = controlPlanesOf(to);
   const ends = [oldestVersion(all), newestVersion(all)].flatMap((version) => version ?? []);
-  return to.flatMap(({ name, spec }): VersionRefusal[] => {
+  return to.flatMap(({ name, owner, spec }): VersionRefusal[] => {
     const { kubelet, controlPlane } = spec.versions;
     const against = controlPlane === undefined ? ends : [controlPlane];
     const [skew] = against.flatMap((one) => skewOf(kubelet, one) ?? []);
     if (skew === undefined) return [];
     const kind = skew.kind === "newer" ? "kubeletNewer" : "kubeletTooOld";
-    return [{ kind, machine: name, reason: skew.summary }];
+    return [{ kind, ...machineIn({ name, owner }), reason: skew.summary }];
   });
 }
 

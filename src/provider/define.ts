@@ -17,7 +17,12 @@ import type {
   ResourceHandler,
 } from "./port.js";
 import type { CloudTiming } from "./timing.js";
-import { fieldsOf, type SpecDefinition, specSchema } from "./spec-schema.js";
+import {
+  fieldsOf,
+  type ClusterSpecDefinition,
+  type SpecDefinition,
+  specSchema,
+} from "./spec-schema.js";
 
 /** The calls of a cloud on its machines: those of a handler, and a listing. */
 export interface MachineCalls extends ResourceHandler {
@@ -38,7 +43,7 @@ export interface ProviderDefinition {
   /** providerSpec.value of Machines. */
   readonly machineSpec: SpecDefinition;
   /** providerSpec.value of the Cluster. Without it: an object without fields, named like machineSpec. */
-  readonly clusterSpec?: SpecDefinition;
+  readonly clusterSpec?: ClusterSpecDefinition;
   /** Kind of a machine's host in the graph. "FolderHost" for a "FolderMachineProviderSpec". */
   readonly hostKind?: string;
   /** What changes in place, by field of the host's spec. Without it every change needs a new host. */
@@ -74,7 +79,7 @@ export function defineProvider(definition: ProviderDefinition): InfrastructurePr
     apiVersion,
     hostKind,
     ...(definition.timing !== undefined && { timing: definition.timing }),
-    clusterSpec: { kind: clusterSpec.kind, schema: specSchema(apiVersion, clusterSpec) },
+    clusterSpec: { ...clusterSpec, schema: specSchema(apiVersion, clusterSpec) },
     machineSpec: { kind: definition.machineSpec.kind, schema },
     handlers: new Map([[hostKind, machine]]),
     compile: (_cluster, clusterValue, machines) => ({

@@ -1,4 +1,5 @@
 import type { TSchema } from "typebox";
+import type { MemberPath } from "../api/diagnostic-codes.js";
 import type { Json, JsonObject } from "../api/json.js";
 import type { MachineToCompile } from "./port.js";
 import { fieldsOf } from "./spec-schema.js";
@@ -38,6 +39,25 @@ export function hostSpecOf(machine: MachineToCompile, schema: TSchema): JsonObje
     nodeAnnotations: spec.metadata?.annotations,
     taints: spec.taints,
   });
+}
+
+/** Where a machine's spec says what `hostSpecOf` puts into a field: ["versions", "kubelet"]. Pure. */
+export function memberOfHostField(field: string): MemberPath {
+  switch (field) {
+    case "kubelet":
+    case "controlPlane":
+    case "containerRuntime":
+      return ["versions", field];
+    case "nodeLabels":
+      return ["metadata", "labels"];
+    case "nodeAnnotations":
+      return ["metadata", "annotations"];
+    case "configSource":
+    case "taints":
+      return [field];
+    default:
+      return ["providerSpec", "value", field];
+  }
 }
 
 /** Without the members that are undefined, as JSON would have it. */

@@ -34,5 +34,5 @@ export type {
   ResourceHandler,
   Verdict,
 } from "./port.js";
-export { type SpecDefinition } from "./spec-schema.js";
+export { type ClusterSpecDefinition, type SpecDefinition } from "./spec-schema.js";
 export { type CloudTiming, defaultTiming } from "./timing.js";

@@ -12,6 +12,12 @@ export interface SpecDefinition {
   readonly schema: TSchema;
 }
 
+/** What a provider calls its own object of a Cluster. */
+export interface ClusterSpecDefinition extends SpecDefinition {
+  /** Fields with an address range of the hosts' networks: none may overlap Services or Pods. */
+  readonly networks?: readonly string[];
+}
+
 interface ObjectSchema {
   readonly properties?: Readonly<Record<string, TSchema>>;
   readonly required?: readonly string[];

@@ -84,6 +84,8 @@ describe("drift with a real engine", function () {
     assert.deepEqual(lines(await drift(0)), ["changed b inPlace ignore"]);
     const tagsOf = (name: string) => sandbox.hostOf(`${name}-`).spec["tags"];
     assert.deepEqual([tagsOf("a"), tagsOf("b")], [{}, { by: "hand" }]);
+    const described = await sandbox.capstan(0, "describe", "machine/b");
+    assert.match(described.stdout.replace(/\s+/g, " "), /drifted: tags .*; ignored by policy/);
     assert.equal((await sandbox.plan(0)).code, 0, "what is ignored is no change that is pending");
   });
 
@@ -134,5 +136,8 @@ describe("drift with a real engine", function () {
     assert.equal((JSON.parse(stdout) as { kind: string }).kind, "DriftReport");
     await sandbox.capstan(64, "drift", "--format", "json", "--json");
     await sandbox.capstan(1, "drift", "default.nobody");
+    sandbox.write({ name: "new", machines });
+    const { stderr } = await sandbox.capstan(0, "drift", "-f", sandbox.manifests);
+    assert.match(stderr, /^default\.new is not made yet; capstan .*up makes it$/m);
   });
 });

@@ -18,6 +18,12 @@ describe("commands that a text names", () => {
       want: "Next: capstan --state 'it'\\''s here' --backend 's3://a?region=b&x=$1' status -f demo",
     },
     {
+      name: "leave a password to be filled in",
+      given: { backend: "postgres://owner:secret@db/states" },
+      text: "Next: capstan status -f demo",
+      want: "Next: capstan --backend 'postgres://owner:***@db/states' status -f demo",
+    },
+    {
       name: "need neither where they look at no cluster",
       given: { state: "/tmp/x" },
       text: "capstan explain cluster, capstan init demo, capstan upgrades nothing",

@@ -20,6 +20,7 @@ const sources = {
           { number: 3, kept: false },
           { number: 1, kept: true },
         ],
+  contexts: async () => ["prod", "stage"],
   explainWords: (begun: string) => [`${begun}spec.`, `${begun}metadata.`],
 };
 const program = makeProgram();
@@ -60,6 +61,8 @@ describe("completion", () => {
     { typed: ["plan", "-f", "x"], files: true },
     { typed: ["--state", ""], files: true },
     { typed: ["init", ""], files: true },
+    { typed: ["install", "--kubeconfig", ""], files: true },
+    { typed: ["install", "--context", "s"], words: ["stage"] },
     { typed: ["up", "--timeout", ""], words: [] },
     { typed: ["version", ""], words: [] },
     { typed: ["unknown", ""], words: [] },

@@ -124,6 +124,23 @@ describe("Metrics", () => {
     assert.ok(!(await metrics.text()).body.includes("default/"), "no series for a cluster");
   });
 
+  it("tells nothing of clusters and queues once it leads no more", async () => {
+    const metrics = new Metrics({ version: "1", perCluster: true });
+    const queue = new KeyedQueue({ clock: new FakeClock(0, "manual"), random: () => 0 });
+    queue.add("default/a");
+    metrics.leads(true);
+    metrics.watchQueue(() => queue.state());
+    metrics.phase("default/a", "Running");
+    metrics.drift("default/b", { missing: 1 });
+    assert.equal(await valueOf(metrics, 'capstan_queue_depth{state="ready"}'), 1);
+    metrics.leads(false);
+    assert.equal(await valueOf(metrics, "capstan_leader"), 0);
+    assert.equal(await valueOf(metrics, 'capstan_queue_depth{state="ready"}'), undefined);
+    assert.equal(await valueOf(metrics, 'capstan_clusters{phase="Running"}'), 0);
+    assert.equal(await valueOf(metrics, 'capstan_drift_resources{class="missing"}'), 0);
+    assert.ok(!(await metrics.text()).body.includes("default/"));
+  });
+
   it("has series for each cluster when they are asked for, and takes them away", async () => {
     const metrics = new Metrics({ version: "1", perCluster: true });
     metrics.phase("default/a", "Pending");

@@ -270,6 +270,7 @@ describe("an answer that is not believed", () => {
   it("a listing that shows nothing of what there is", async () => {
     const desired = wish(openly);
     const engine = await running(desired, { traits: { ...lagging } });
+    assert.equal(judged(await reportOn(engine), desired).freeze, undefined, "all of it is found");
     kill(engine, "a");
     const found = judged(await reportOn(engine), desired);
     assert.deepEqual(found.freeze?.cause, { kind: "noneListed", resources: 6 });

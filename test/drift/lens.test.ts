@@ -5,7 +5,7 @@ import { ignoringByPolicy } from "../../src/drift/tolerance.js";
 import type { Plan } from "../../src/plan/plan.js";
 import { annotated, cluster, machine, machineSet } from "../support/manifests.js";
 import { type EngineSetup, outcomeText, type PretendEngine } from "../support/pretend-engine.js";
-import { change, drifts, hostOf, kill, reportOn, running, wish } from "./drifting.js";
+import { byPolicy, change, drifts, hostOf, kill, reportOn, running, wish } from "./drifting.js";
 
 const byHand = { tags: { by: "hand" } };
 const { maxUnhealthy, maxInFlight } = driftAnnotations;
@@ -90,6 +90,25 @@ describe("a plan that tolerates drift", () => {
     const plan = await engine.plan(desired);
     assert.deepEqual([steps(plan), plan.tolerated], [["create a 2", "delete a 1"], undefined]);
     await upDone(engine, desired);
+  });
+
+  it("gives a machine up that has no host before one that has", async () => {
+    const three = (count: number) => wish(drifts("report", machineSet("set", count)));
+    const engine = await running(three(3));
+    kill(engine, "set-1");
+    assert.deepEqual(steps(await engine.plan(three(2))), ["delete set-1 1"]);
+  });
+
+  it("finds what a lost state has left, whatever the policy", async () => {
+    const desired = wish(drifts("ignore", cluster()));
+    const engine = await running(desired, { ...byPolicy, adopt: true });
+    const before = engine.hosts().map(({ id }) => id);
+    engine.tamper(() => []);
+    await upDone(engine, desired);
+    assert.deepEqual(
+      engine.hosts().map(({ id }) => id),
+      before,
+    );
   });
 
   it("touches nothing of a frozen cluster", async () => {

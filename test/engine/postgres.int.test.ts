@@ -3,6 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ClusterWish, demoStack } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
+import { until } from "../scenario/until.js";
 import { Postgres } from "../support/postgres.js";
 import { scratchFolder } from "../support/scratch.js";
 
@@ -84,6 +85,30 @@ describe("two machines on one PostgreSQL", function () {
     await there.assertSound(demoStack);
     assert.equal(here.hostOf("worker-1").state, "running");
     await here.plan(0);
+  });
+
+  it("undo nothing of each other's when both are at it between two passes", async () => {
+    const slow: ClusterWish = {
+      machines: { "cp-0": { controlPlane: true, bootMs: 6_000 }, "worker-0": {} },
+    };
+    here.write(slow);
+    there.write(slow);
+    const first = here.startUp();
+    await until("the first one waits for its host", () => /waiting for 1 host/.test(first.said));
+    const second = there.startUp();
+    const outcomes = await Promise.all([first.finished, second.finished]);
+    const text = outcomes.map(({ stdout, stderr }) => `${stdout}\n${stderr}`).join("\n");
+    assert.deepEqual(outcomes.map(({ code }) => code).sort(), [0, 5], text);
+    assert.match(text, /it is locked by|somebody else has changed it/);
+    await here.assertSound(demoStack);
+    await here.plan(0);
+    await there.plan(0);
+    const calls = here.mutations(0).map(({ call }) => call);
+    assert.deepEqual(
+      calls.filter((call) => call !== "create"),
+      [],
+      "nothing was taken back",
+    );
   });
 
   it("need the same passphrase, and say so without the password", async () => {

@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isCapstanError } from "../../src/api/error.js";
-import { connect, type ConnectionOptions, serverOf } from "../../src/kube/connection.js";
+import {
+  connect,
+  contextNames,
+  type ConnectionOptions,
+  serverOf,
+} from "../../src/kube/connection.js";
 import { failsWith } from "../support/errors.js";
 import { scratchFolder } from "../support/scratch.js";
 
@@ -164,6 +169,13 @@ describe("connect", () => {
     assert.match(refusal({ kubeconfig }), /\/gone does not exist/);
     assert.match(refusal({ env: { KUBECONFIG: kubeconfig } }), /KUBECONFIG names .*\/gone, which/);
     assert.throws(() => connect(options()), failsWith("KUBECONFIG", /no kubeconfig was found/));
+  });
+
+  it("names the contexts there are, for completion; none where nothing can be read", () => {
+    const two = write("two", kubeconfig({ contexts: ["prod", "stage"] }));
+    assert.deepEqual(contextNames(options({ kubeconfig: two })), ["prod", "stage"]);
+    assert.deepEqual(contextNames(options({ kubeconfig: write("broken", "a: [1") })), []);
+    assert.deepEqual(contextNames(options()), []);
   });
 
   it("tells nothing of what a broken file holds", () => {

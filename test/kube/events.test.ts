@@ -111,6 +111,7 @@ describe("EventRecorder", () => {
   function recorder(capacity = 100): EventRecorder {
     const made = new EventRecorder({
       ...{ store, clock, capacity, patchEveryMs: 30_000 },
+      scrub: (note) => note.replaceAll("hunter2", "[redacted]"),
       dropped: (count) => (dropped += count),
       trouble: (error) => troubles.push(String(error)),
     });
@@ -146,6 +147,12 @@ describe("EventRecorder", () => {
     await pass(60_000);
     assert.deepEqual(store.calls, ["create host web-1 is gone", "create host web-2 is gone"]);
     assert.equal(events.waiting, 0);
+  });
+
+  it("keeps secrets out of notes", async () => {
+    recorder().record(happening({ note: "the cloud refused hunter2" }));
+    await pass(2_000);
+    assert.deepEqual(Object.keys(store.counts()), ["the cloud refused [redacted]"]);
   });
 
   it("makes a series of what happens again, told of once in a while", async () => {

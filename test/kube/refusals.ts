@@ -55,7 +55,7 @@ export const refusals: readonly Refusal[] = [
     ...{ at: "metadata.name", words: "more than 63" },
   },
   ...[changed(set, ["metadata", "name"], "a".repeat(58))]
-    .concat(changed(deployment, ["metadata", "name"], "a".repeat(46)))
+    .concat(changed(deployment, ["metadata", "name"], "a".repeat(45)))
     .map((object) => ({
       name: `a name of a ${String(object["kind"])} that is too long for its Machines`,
       object,

@@ -87,6 +87,21 @@ const cases: readonly Case[] = [
       ],
     ],
   },
+  ...["010.0.0.0/8", "10.0.0.0/08", "::ffff:10.0.0.0/104"].map((range): Case => ({
+    name: `an address range that an API server does not read: ${range}`,
+    texts: [changed(cluster, "192.168.0.0/16", `"${range}"`)],
+    want: [
+      [
+        "BAD_FORMAT",
+        `f.yaml:7:26: error: Cluster default/prod: spec.clusterNetwork.pods.cidrBlocks.0: "${range}" is no address range\n  hint: an address and a prefix length, e.g. 10.96.0.0/12`,
+      ],
+    ],
+  })),
+  {
+    name: "an address range that begins with a zero, in hexadecimal",
+    texts: [changed(cluster, "192.168.0.0/16", '"0064:ff9b::/96"')],
+    want: [],
+  },
   {
     name: "a kubelet newer than the control plane",
     texts: [cluster, member, changed(machine, "1.34.2", "1.35.0")],
@@ -161,7 +176,7 @@ const cases: readonly Case[] = [
     want: [
       [
         "CLASS_UNKNOWN",
-        "f.yaml:18:34: error: Machine default/m: spec.providerSpec.valueFrom.machineClass.name: there is no MachineClass default/big in these manifests",
+        "f.yaml:18:34: error: Machine default/m: spec.providerSpec.valueFrom.machineClass.name: there is no MachineClass default/big in these manifests\n  hint: add a MachineClass object",
       ],
     ],
   },
@@ -227,6 +242,49 @@ const cases: readonly Case[] = [
     ],
   },
   {
+    name: "annotations on drift that cannot be read, or that nobody reads there",
+    texts: [
+      changed(
+        cluster,
+        "name: prod",
+        `name: prod, annotations: { ${[
+          "capstan.dev/drift-policy: replce",
+          "capstan.dev/drift-max-unhealthy: 140%",
+          "capstan.dev/drift-freeze: soon",
+          "capstan.dev/drift-thaw: yes please",
+          "capstan.dev/drift-max-in-flight: '0'",
+        ].join(", ")} }`,
+      ),
+      changed(
+        machine,
+        "name: m,",
+        "name: m, annotations: { capstan.dev/drift-policy: ignore, capstan.dev/drift-max-in-flight: 10% },",
+      ),
+    ],
+    want: [
+      [
+        "NOT_ALLOWED",
+        'f.yaml:3:40: error: Cluster default/prod: metadata.annotations.capstan.dev/drift-policy: "replce" is no drift policy\n  hint: did you mean replace?',
+      ],
+      [
+        "NOT_ALLOWED",
+        'f.yaml:3:74: error: Cluster default/prod: metadata.annotations.capstan.dev/drift-max-unhealthy: "140%" is no bound on unhealthy machines\n  hint: a number of machines, or a share of them such as "40%"',
+      ],
+      [
+        "NOT_ALLOWED",
+        'f.yaml:3:113: error: Cluster default/prod: metadata.annotations.capstan.dev/drift-freeze: "soon" is no time to stay frozen\n  hint: "never", or a time such as "90s", "30m" or "2h"',
+      ],
+      [
+        "NOT_ALLOWED",
+        'f.yaml:3:145: error: Cluster default/prod: metadata.annotations.capstan.dev/drift-thaw: "yes please" is no fingerprint of a drift report\n  hint: the 12 digits and letters that capstan drift shows',
+      ],
+      [
+        "NOT_ALLOWED",
+        "f.yaml:14:71: error: Machine default/m: metadata.annotations.capstan.dev/drift-max-in-flight: is not read on a Machine\n  hint: set it on the Cluster",
+      ],
+    ],
+  },
+  {
     name: "an annotation of ours that nobody knows",
     texts: [
       changed(
@@ -276,6 +334,48 @@ const cases: readonly Case[] = [
       [
         "SELECTOR",
         "f.yaml:16:34: error: MachineSet default/s: spec.selector.matchExpressions.0: does not match the template's labels\n  hint: spec.template.metadata.labels must satisfy set NotIn s",
+      ],
+    ],
+  },
+  {
+    name: "hosts whose network overlaps that of Pods",
+    texts: [
+      changed(
+        cluster,
+        "kind: LocalClusterProviderSpec }",
+        "kind: LocalClusterProviderSpec, networkCidr: 192.168.4.0/24 }",
+      ),
+    ],
+    want: [
+      [
+        "CIDR_OVERLAP",
+        "f.yaml:10:86: error: Cluster default/prod: spec.providerSpec.value.networkCidr: 192.168.4.0/24 overlaps 192.168.0.0/16 (pods)\n  hint: hosts, Services and Pods need ranges of their own",
+      ],
+    ],
+  },
+  {
+    name: "a field under its older and its present name",
+    texts: [
+      changed(
+        cluster,
+        "serviceDomain: cluster.local",
+        "serviceDomain: cluster.local\n    dnsDomain: other.local",
+      ),
+    ],
+    want: [
+      [
+        "FIELD_UNKNOWN",
+        "f.yaml:9:5: error: Cluster default/prod: spec.clusterNetwork.dnsDomain: older spelling of serviceDomain, which is there too\n  hint: write one of them",
+      ],
+    ],
+  },
+  {
+    name: "a class by a slip of its name",
+    texts: [cluster, changed(machineClass, "name: big", "name: bigg"), fromClass],
+    want: [
+      [
+        "CLASS_UNKNOWN",
+        "f.yaml:23:34: error: Machine default/m: spec.providerSpec.valueFrom.machineClass.name: there is no MachineClass default/big in these manifests\n  hint: did you mean bigg?",
       ],
     ],
   },

@@ -59,13 +59,13 @@ const cases = [
     name: "the networks of a cluster",
     from: "192.168.0.0/16",
     to: "172.16.0.0/16",
-    want: ["Cluster prod spec.clusterNetwork"],
+    want: ["Cluster prod spec.clusterNetwork.pods.cidrBlocks"],
   },
   {
     name: "the selector of a deployment",
     from: "{ matchLabels: { app: d } }",
     to: "{ matchLabels: { tier: x } }",
-    want: ["MachineDeployment d spec.selector"],
+    want: ["MachineDeployment d spec.selector.matchLabels"],
   },
   {
     name: "a worker that would become a control-plane member",
@@ -98,6 +98,21 @@ describe("checkImmutable", () => {
       );
     });
   }
+
+  it("tells each member that differs, from what and to what", () => {
+    const both = text
+      .replace("192.168.0.0/16", "172.16.0.0/16")
+      .replace("serviceDomain: cluster.local", "serviceDomain: prod.local");
+    assert.deepEqual(
+      checkImmutable(desiredOf(both), recorded()).map(
+        ({ violation: { path, summary } }) => `${path.join(".")} ${summary}`,
+      ),
+      [
+        'spec.clusterNetwork.pods.cidrBlocks cannot change from ["192.168.0.0/16"] to ["172.16.0.0/16"] while the Cluster lives',
+        'spec.clusterNetwork.serviceDomain cannot change from "cluster.local" to "prod.local" while the Cluster lives',
+      ],
+    );
+  });
 
   it("without a record everything is new", () => {
     assert.deepEqual(checkImmutable(desiredOf(text), undefined), []);

@@ -22,6 +22,27 @@ async function planned(after: object) {
   return engine.plan(desiredOf([cluster(), member, web({ size: "large" }, after)]));
 }
 
+describe("what a plan says of drift that it leaves", () => {
+  it("is how much, why, and the first few by name", async () => {
+    const engine = new PretendEngine();
+    const objects = [cluster(), machine("cp", { controlPlane: "1.34.2" }), machineSet("db", 6)];
+    const desired = desiredOf(objects);
+    await engine.settle(desired);
+    const plan = await engine.plan(desired);
+    const [first, ...others] = plan.target.machines.map(({ host }) => host);
+    assert.ok(first !== undefined);
+    const ignored = others.map((key) => ({ key, because: "ignore" as const }));
+    const notes = planNotes({
+      ...plan,
+      tolerated: [{ key: first, because: "frozen" }, ...ignored],
+    });
+    assert.deepEqual(notes, [
+      `1 drifted, not believed: ${first}`,
+      `6 drifted, ignored by policy: ${others.slice(0, 5).join(", ")}, ... (1 more)`,
+    ]);
+  });
+});
+
 describe("what a plan says of a deployment", () => {
   it("is how many machines do not follow a template that is held back", async () => {
     assert.deepEqual(planNotes(await planned({ paused: true })), [

@@ -71,6 +71,18 @@ describe("defineProvider", () => {
     assert.equal(validate(clusterSpec.schema, { ...cluster, any: 1 })[0]?.code, "FIELD_UNKNOWN");
   });
 
+  it("tells which fields of the cluster's object hold address ranges", () => {
+    const clusterSpec = {
+      kind: "ToyClusterProviderSpec",
+      schema: { properties: { range: { type: "string" } } },
+      networks: ["range"],
+    };
+    assert.deepEqual(defineProvider({ ...definition, clusterSpec }).clusterSpec.networks, [
+      "range",
+    ]);
+    assert.equal(defineProvider(definition).clusterSpec.networks, undefined);
+  });
+
   it("compiles a host from the machine: fields in the schema's order, then its node", () => {
     const host = hostOf(defineProvider(definition));
     assert.deepEqual(Object.entries(host), [

@@ -13,7 +13,7 @@ export async function completeCommand(
   context: CommandContext,
 ): Promise<number> {
   // Of the embedded default: asking Pulumi would take too long.
-  const stateDir = stateDirOf(typed) ?? context.stateDir;
+  const stateDir = typedValue("--state", typed) ?? context.stateDir;
   const workspace = new Workspace({ stateDir, pulumiBinDir: "", env: context.env });
   const { words, files } = await completionsOf(program, typed, {
     stacks: () => workspace.stackNames() ?? [],
@@ -22,6 +22,10 @@ export async function completeCommand(
       const { numberedTransactions } = await import("../numbered-transactions.js");
       return numberedTransactions(named, workspace);
     },
+    contexts: async () => {
+      const { contextNames } = await import("../../kube/connection.js");
+      return contextNames({ kubeconfig: typedValue("--kubeconfig", typed), env: context.env });
+    },
     explainWords: (begun) => explainWords(begun, explainableKinds(context.providers.all)),
   });
   const lines = [...words, ...(files ? [":files"] : [])];
@@ -29,9 +33,9 @@ export async function completeCommand(
   return exitCodes.done;
 }
 
-/** --state among the words that are being completed: it is not yet an option of this call. */
-function stateDirOf(typed: readonly string[]): string | undefined {
-  const at = typed.lastIndexOf("--state");
+/** A path among the words that are being completed: it is not yet an option of this call. */
+function typedValue(option: string, typed: readonly string[]): string | undefined {
+  const at = typed.lastIndexOf(option);
   const named = at < 0 ? undefined : typed[at + 1];
   return named === undefined ? undefined : resolve(named);
 }

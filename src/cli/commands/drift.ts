@@ -47,14 +47,21 @@ export async function driftCommand(
   const { json, emit, terminal } = context;
   const isText = options.format === undefined || options.format === "text";
   if (stacks.length === 0 && isText && !json) {
-    terminal.write("No clusters yet. Next: capstan plan -f DIR\n");
+    terminal.write(context.suggest("No clusters yet. Next: capstan plan -f DIR\n"));
   }
   const clusters: DriftedCluster[] = [];
   for (const stack of stacks) {
     const drifted = await driftOf(stack, wanted.get(stack), engine, context);
-    clusters.push(drifted);
+    if (drifted === undefined) {
+      terminal.error(context.suggest(`${stack} is not made yet; capstan up makes it\n`));
+      continue;
+    }
     if (json) emit({ type: "drift", ...clusterDriftDocument(drifted) });
-    else if (isText) terminal.write(`${clusterDriftText(drifted, terminal)}\n`);
+    else if (isText) {
+      const between = clusters.length === 0 ? "" : "\n";
+      terminal.write(`${between}${clusterDriftText(drifted, terminal)}`);
+    }
+    clusters.push(drifted);
   }
   const run: DriftRun = { release: packageVersion(), clusters };
   if (options.format === "json") {
@@ -81,17 +88,21 @@ function wantedIn({ file }: DriftOptions, context: CommandContext): Map<string, 
   return new Map(clusters.map((desired) => [stackNameOf(desired.cluster), desired]));
 }
 
-/** Throws NOT_FOUND for a stack that nothing is recorded of: it cannot drift. */
+/**
+ * Nothing for a cluster of manifests that was never made: it cannot drift. Throws NOT_FOUND for any other
+ * stack that nothing is recorded of.
+ */
 async function driftOf(
   stack: string,
   desired: Desired | undefined,
   engine: Engine,
   context: CommandContext,
-): Promise<DriftedCluster> {
+): Promise<DriftedCluster | undefined> {
   const state = await engine.readState(stack);
   const provider = recordedProvider(stack, state, context);
   const { transaction, revision } = state;
   if (provider === undefined || transaction === undefined) {
+    if (desired !== undefined) return undefined;
     throw await nothingRecorded("look for drift in", stack, engine);
   }
   const sight = await sightOf(state, transaction, provider, context);

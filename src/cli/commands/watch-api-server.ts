@@ -4,9 +4,11 @@ import type { KubeConfig } from "@kubernetes/client-node";
 import { isCapstanError, messageOf } from "../../api/error.js";
 import type { Controller } from "../../controller/controller.js";
 import { countedProvider } from "../../controller/counted-provider.js";
+import { fencedProvider } from "../../controller/fenced-provider.js";
 import { Health } from "../../controller/health.js";
 import { createLog, type Log } from "../../controller/log.js";
 import { Metrics } from "../../controller/metrics.js";
+import { scrubber } from "../../controller/secrets.js";
 import { type Operations, serveOperations } from "../../controller/serve.js";
 import {
   allWitnesses,
@@ -20,18 +22,17 @@ import { KubeApi } from "../../kube/api.js";
 import { connect, serverOf } from "../../kube/connection.js";
 import { eventsInApiServer } from "../../kube/event-store.js";
 import { EventRecorder } from "../../kube/events.js";
+import { keepConnections } from "../../kube/kept-connections.js";
 import { KubeSource } from "../../kube/kube-source.js";
 import { Leadership, type LeaseNews, type Term } from "../../kube/lease.js";
 import { leaseClock } from "../../kube/lease-clock.js";
 import { defaultLeaseTiming } from "../../kube/lease-steps.js";
-import { leaseInApiServer } from "../../kube/lease-store.js";
+import { leaseInApiServer, leaseName } from "../../kube/lease-store.js";
 import { ObjectCache } from "../../kube/object-cache.js";
 import { type CommandContext, openWorkspace } from "../context.js";
 import { exitCodes } from "../exit.js";
 import { packageVersion } from "../version.js";
 import { makeController, type WatchOptions } from "./watch-controller.js";
-
-const leaseName = "capstan-controller";
 
 /** capstan watch: keeps the clusters of an API server as their objects want them, until it is stopped. */
 export async function watchApiServer(
@@ -39,7 +40,7 @@ export async function watchApiServer(
   context: CommandContext,
 ): Promise<number> {
   const { env } = context;
-  const config = connect({ ...options, env });
+  const config = keepConnections(connect({ ...options, env }));
   const replica = new Replica(options, context, config);
   const served =
     options.metricsAddress === undefined
@@ -83,7 +84,7 @@ class Replica implements Operations {
     this.health = new Health(clock);
     this.health.waitFor("objects");
     this.events = new EventRecorder({
-      ...{ store: eventsInApiServer(config, this.me), clock },
+      ...{ store: eventsInApiServer(config, this.me), clock, scrub: scrubber(env) },
       dropped: (count) => this.counts.eventsDropped(count),
       trouble: (error) => this.log.debug(`an Event was not told: ${messageOf(error)}`),
     });
@@ -160,7 +161,10 @@ class Replica implements Operations {
         eventWitness(this.events, (key) => source.regarding(key)),
       ]),
       providers: context.providers.all.map((provider) =>
-        countedProvider(provider, (call) => metrics.cloudCalled(call)),
+        fencedProvider(
+          countedProvider(provider, (call) => metrics.cloudCalled(call)),
+          () => term.assertLeader(),
+        ),
       ),
       duringPass: (run) => metrics.duringPass(run),
       queueObserver: metrics.queue,
@@ -168,13 +172,15 @@ class Replica implements Operations {
     metrics.watchQueue(() => queue.state());
     this.health.watchQueue(() => (this.controller === controller ? queue.state() : undefined));
     this.controller = controller;
-    await controller
-      .run(AbortSignal.any([context.interruption.stop, term.lost]))
-      .finally(() => (this.controller = undefined));
+    await controller.run(AbortSignal.any([context.interruption.stop, term.lost])).finally(() => {
+      this.controller = undefined;
+      // What ended late has shown clusters again.
+      metrics.leads(false);
+    });
   }
 
   private tellLease(news: LeaseNews): void {
-    this.counts.leads(news.kind === "leading");
+    if (news.kind !== "trouble") this.counts.leads(news.kind === "leading");
     switch (news.kind) {
       case "leading":
         return this.log.info("leads", { leader: this.me });

@@ -2,7 +2,7 @@ import { messageOf } from "../../api/error.js";
 import { Controller } from "../../controller/controller.js";
 import type { LogLevel } from "../../controller/log.js";
 import { KeyedQueue, type QueueObserver } from "../../controller/queue.js";
-import { Turns } from "../../controller/turns.js";
+import { Turns } from "../../provider/turns.js";
 import type { Witness } from "../../controller/witness.js";
 import { noteCluster } from "../../engine/cluster-registry.js";
 import { withLockedStack } from "../../engine/locked-stack.js";

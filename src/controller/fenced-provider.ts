@@ -1,0 +1,18 @@
+import type { InfrastructureProvider } from "../provider/port.js";
+import { aroundCalls } from "./provider-calls.js";
+
+const changes = ["create", "update", "remove"];
+
+/**
+ * The same provider, which changes its cloud only while `assertLeader` does not throw: a process that
+ * was stopped in the middle of an engine run and goes on must not finish what others may have begun anew.
+ */
+export function fencedProvider(
+  provider: InfrastructureProvider,
+  assertLeader: () => void,
+): InfrastructureProvider {
+  return aroundCalls(provider, async ({ name }, make) => {
+    if (changes.includes(name)) assertLeader();
+    return make();
+  });
+}

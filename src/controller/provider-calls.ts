@@ -1,0 +1,53 @@
+import type { CallContext, InfrastructureProvider, ResourceHandler } from "../provider/port.js";
+
+/** A call to a cloud that is about to be made. */
+export interface ProviderCall {
+  /** locate, create, update, remove, inventory or owned. */
+  readonly name: string;
+  readonly context: CallContext;
+}
+
+/** Makes the call, or does not, and answers what it answers. */
+export type Around = <Answer>(call: ProviderCall, make: () => Promise<Answer>) => Promise<Answer>;
+
+const handlerCalls = ["locate", "create", "update", "remove"];
+const listings = ["inventory", "owned"];
+
+/**
+ * The same provider with something done around every call to its cloud. What the provider lacks the
+ * result lacks too, and its methods see the provider itself as `this`.
+ */
+export function aroundCalls(
+  provider: InfrastructureProvider,
+  around: Around,
+): InfrastructureProvider {
+  const handlers = new Map(
+    [...provider.handlers].map(([kind, handler]): [string, ResourceHandler] => [
+      kind,
+      withAround(handler, handlerCalls, around),
+    ]),
+  );
+  return new Proxy(withAround(provider, listings, around), {
+    get: (target, key) =>
+      key === "handlers" ? handlers : (Reflect.get(target, key, target) as unknown),
+  });
+}
+
+function withAround<Target extends object>(
+  origin: Target,
+  calls: readonly string[],
+  around: Around,
+): Target {
+  return new Proxy(origin, {
+    get: (target, key) => {
+      const member = Reflect.get(target, key, target) as unknown;
+      if (typeof member !== "function") return member;
+      const apply = (args: readonly unknown[]) => Reflect.apply(member, target, args) as unknown;
+      if (typeof key !== "string" || !calls.includes(key)) {
+        return (...args: unknown[]) => apply(args);
+      }
+      return (context: CallContext, ...args: unknown[]) =>
+        around({ name: key, context }, async () => apply([context, ...args]));
+    },
+  });
+}
