@@ -43,7 +43,14 @@ const pureFiles = [
 ];
 
 const impureImports = {
-  group: ["node:*", "@kubernetes/*", "@pulumi/*", "@grpc/*", "google-protobuf", "google-protobuf/*"],
+  group: [
+    "node:*",
+    "@kubernetes/*",
+    "@pulumi/*",
+    "@grpc/*",
+    "google-protobuf",
+    "google-protobuf/*",
+  ],
   message: "A pure folder reaches nothing outside (docs: architecture, section 2).",
 };
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
-import { Turns } from "../../src/controller/turns.js";
+import { Turns } from "../../src/provider/turns.js";
 
 describe("Turns", () => {
   it("lets no more than its limit work, in the order in which they came", async () => {
