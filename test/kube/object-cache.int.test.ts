@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { KubeConfig } from "@kubernetes/client-node";
 import { KubeApi } from "../../src/kube/api.js";
 import { installDefinitions } from "../../src/kube/install.js";
+import { keepConnections } from "../../src/kube/kept-connections.js";
 import { ObjectCache } from "../../src/kube/object-cache.js";
 import { until } from "../scenario/until.js";
 import { ApiServer } from "../support/api-server.js";
@@ -9,6 +10,13 @@ import { cluster, machine, textOf } from "../support/manifests.js";
 import { TcpRelay } from "../support/tcp-relay.js";
 
 const prod = "default/prod";
+
+async function answered(api: KubeApi): Promise<boolean> {
+  return api.list("Machine").then(
+    () => true,
+    () => false,
+  );
+}
 
 describe("ObjectCache on an API server", function () {
   this.timeout(120_000);
@@ -36,6 +44,7 @@ describe("ObjectCache on an API server", function () {
   async function follow(config: KubeConfig = server.config, silenceMs = 30_000): Promise<KubeApi> {
     told = [];
     troubles = 0;
+    keepConnections(config);
     const api = new KubeApi(config);
     cache = new ObjectCache({
       ...{ config, api, random: Math.random, silenceMs },
@@ -163,9 +172,10 @@ describe("ObjectCache on an API server", function () {
         contexts: server.config.getContexts(),
         currentContext: server.config.getCurrentContext(),
       });
-      await follow(config, 2_000);
+      const api = await follow(config, 2_000);
       assert.ok(relay.lose() > 0);
       await server.apply(textOf([machine("b")]));
+      await until("a request is answered", () => answered(api), 40_000);
       await until("it shows what came since", () => names().includes("b"), 15_000);
     } finally {
       cache.stop();
