@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import { type Desired, stackNameOf } from "../api/types.js";
 import type { Engine } from "../engine/engine.js";
-import { fileOwner } from "../engine/state.js";
 import type { Workspace } from "../engine/workspace.js";
 import { BadInput } from "../manifest/bad-input.js";
+import { fileOwner } from "../plan/hand-over.js";
 
 /** A cluster that was applied from the same manifests and is no longer in them. */
 export interface GoneCluster {

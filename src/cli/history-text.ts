@@ -215,11 +215,16 @@ function failureOf({ result }: HistoryItem, wayBack: WayBack | undefined): strin
 /** "2 created, 1 deleted", or "2 to create, 1 to delete" of what did not get to its end. */
 function changesText(summary: ChangeSummary, { result }: HistoryItem): string {
   const committed = result.kind === "committed";
-  return listed([
-    [summary.create, committed ? " created" : " to create"],
-    [summary.update, committed ? " updated" : " to update"],
-    [summary.delete, committed ? " deleted" : " to delete"],
-  ]);
+  // What changes no resource may change something else, such as the owner.
+  const nothing = summary.lines[0] ?? "none";
+  return listed(
+    [
+      [summary.create, committed ? " created" : " to create"],
+      [summary.update, committed ? " updated" : " to update"],
+      [summary.delete, committed ? " deleted" : " to delete"],
+    ],
+    nothing,
+  );
 }
 
 /** "+2 ~1 -1", in the signs of a plan. */
@@ -230,12 +235,12 @@ function shortChanges(summary: ChangeSummary): string {
     ["-", summary.delete],
   ] as const;
   const some = signs.filter(([, count]) => count > 0).map(([sign, count]) => `${sign}${count}`);
-  return some.join(" ") || "none";
+  return some.join(" ") || (summary.lines[0]?.split(" ")[0] ?? "none");
 }
 
-function listed(counts: readonly (readonly [number, string])[]): string {
+function listed(counts: readonly (readonly [number, string])[], nothing = "none"): string {
   const some = counts.filter(([count]) => count > 0).map(([count, what]) => `${count}${what}`);
-  return some.join(", ") || "none";
+  return some.join(", ") || nothing;
 }
 
 function machineLines(machines: readonly RecordedMachine[], columns: number): string[] {

@@ -2,7 +2,7 @@ import { Argument, Command } from "commander";
 import { does } from "./execute.js";
 import { exitCodes } from "./exit.js";
 import { packageVersion } from "./version.js";
-import { addApiServerVerbs, addWatchVerb } from "./verbs/api-server.js";
+import { addApiServerVerbs, addMoveVerb, addWatchVerb } from "./verbs/api-server.js";
 import { addChangingVerbs, addLookingVerbs } from "./verbs/clusters.js";
 import { addLocalVerbs } from "./verbs/local.js";
 import { addManifestVerbs } from "./verbs/manifests.js";
@@ -38,6 +38,7 @@ export function makeProgram({ silent = false } = {}): Command {
   program.commandsGroup("In an API server:");
   addApiServerVerbs(program);
   addWatchVerb(program);
+  addMoveVerb(program);
   program.commandsGroup("More:");
   addLocalVerbs(program.command("local").description("play with the simulated cloud"));
   addOwnVerbs(program);

@@ -9,13 +9,7 @@ import {
   judgeDrift,
 } from "../drift/judge.js";
 import { type Tolerance, tolerating } from "../drift/tolerance.js";
-import {
-  decisionText,
-  fieldsText,
-  freezeText,
-  subjectText,
-  thawText,
-} from "../drift/words.js";
+import { decisionText, fieldsText, freezeText, subjectText, thawText } from "../drift/words.js";
 import { timeText } from "../kube/statuses.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 

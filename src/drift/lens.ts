@@ -52,6 +52,18 @@ export function blindLens({ items }: DriftReport): Lens {
   );
 }
 
+/** Shows everything as it is recorded, and nothing else: for what changes records alone. */
+export const recordedLens: Lens = {
+  see: (seen, state) => ({
+    ...seen,
+    sightings: new Map(
+      cloudResources(state).map((record) => [record.key, asRecorded(record, "gone")]),
+    ),
+    strangers: [],
+  }),
+  tolerated: [],
+};
+
 /** Of whatever class: only what is put up with is hidden. */
 interface Hidden {
   readonly key: NodeKey;

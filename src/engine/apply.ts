@@ -127,6 +127,8 @@ export function targetBack({ transaction, revision }: PriorState): Target {
 export interface RecordedPlanning extends PlanningOptions {
   readonly direction: "forward" | "back";
   readonly failure?: string;
+  /** Who is to own the stack from this transaction on; absent: who owns it. */
+  readonly handOverTo?: string;
 }
 
 /** A plan toward a graph that was recorded. Looks at the cloud. */
@@ -165,13 +167,14 @@ function planOf(
   seen: Look,
   target: Target,
   state: StackState,
-  { provider, clock, by, deadlineMs, direction, failure }: RecordedPlanning,
+  { provider, clock, by, deadlineMs, direction, failure, handOverTo }: RecordedPlanning,
 ): Plan {
   const { clusterUid, owner } = transactionIn(state);
   return makePlan({
     ...{ wish: { kind: "recorded", target }, provider, prior: state, ...seen },
     ...{ newClusterUid: clusterUid, owner, nowMs: clock.now(), by, deadlineMs, direction },
     ...(failure !== undefined && { failure }),
+    ...(handOverTo !== undefined && { handOverTo }),
   });
 }
 

@@ -2,6 +2,7 @@ import { CapstanError, messageOf } from "../api/error.js";
 import { isJsonObject, type Json, type JsonObject } from "../api/json.js";
 import { kindOfToken, providerProperty } from "../dynamic/protocol.js";
 import { type NodeKey, nodeKey } from "../graph/graph.js";
+import { ownerText } from "../plan/hand-over.js";
 import type {
   PendingOperation,
   PriorState,
@@ -119,14 +120,6 @@ export function refuseNonOwner(
     hint: "change it there, or hand it over with capstan move; nothing was changed",
   });
 }
-
-/** Who owns a stack, for people: manifests in files, or the objects of one API server. */
-export function ownerText(owner: string): string {
-  return owner === fileOwner ? "manifests in files" : `the API server ${owner}`;
-}
-
-/** The owner of stacks whose clusters are described in files. */
-export const fileOwner = "files";
 
 function deploymentOf(text: string, stack: string): JsonObject {
   try {

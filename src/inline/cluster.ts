@@ -18,6 +18,7 @@ import { BadInput } from "../manifest/bad-input.js";
 import { type Manifests, readDesired } from "../manifest/desired.js";
 import { readSources } from "../manifest/files.js";
 import { defaultDeadlineMs } from "../plan/deadline.js";
+import { fileOwner } from "../plan/hand-over.js";
 import { makePlan, type Plan } from "../plan/plan.js";
 import type { Sighting, Sightings } from "../plan/step.js";
 import { recordedSpec } from "../plan/target.js";
@@ -129,7 +130,7 @@ async function planInline(
         ...{ wish: { kind: "objects", desired }, provider, prior: state, ...shown },
         ...{ newClusterUid, newDigestKey },
         nowMs: systemClock.now(),
-        owner: "files",
+        owner: fileOwner,
         direction: "forward",
         by: `${userInfo().username}@${hostname()}`,
         deadlineMs: defaultDeadlineMs,

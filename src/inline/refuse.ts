@@ -1,5 +1,6 @@
 import { CapstanError } from "../api/error.js";
-import type { StackState } from "../engine/state.js";
+import { refuseNonOwner, type StackState } from "../engine/state.js";
+import { fileOwner } from "../plan/hand-over.js";
 import type { Plan } from "../plan/plan.js";
 
 /**
@@ -16,9 +17,7 @@ export function refuseInline(plan: Plan, state: StackState, stale: readonly stri
       "give each cluster a stack of its own",
     );
   }
-  if (transaction !== undefined && transaction.owner !== "files") {
-    throw open(plan, `it is owned by ${transaction.owner}`, `change it there`);
-  }
+  refuseNonOwner(state, fileOwner, "change");
   if (plan.resumes) {
     const hint = `run ${command} to go on with it, or capstan rollback ${plan.stack} to take it back`;
     throw open(plan, `transaction ${transaction?.number ?? 0} is not finished`, hint);

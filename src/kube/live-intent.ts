@@ -1,7 +1,7 @@
 import { digestOf } from "../api/digest.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import { ownAnnotationPrefix } from "../api/update-policy.js";
-import { type NamedObject, readObjects } from "../manifest/desired.js";
+import { type Manifests, type NamedObject, readObjects } from "../manifest/desired.js";
 import { revisionAnnotation, revisionHistoryAnnotation } from "../sets/revisions.js";
 import type { Intent } from "../source/intent.js";
 import {
@@ -28,22 +28,19 @@ const writtenAnnotations = [clusterUidAnnotation, revisionAnnotation, revisionHi
  * being deleted, are no wishes; a derived Machine that is being deleted is one to be replaced. Pure.
  */
 export function intentOf(live: LiveCluster, providers: readonly ProviderSpecs[]): Intent {
-  const { cluster, members, classes } = live;
+  const { cluster, members } = live;
   if (cluster === undefined) return { kind: "absent", digest: "absent" };
   const paused = cluster.metadata.annotations?.[pausedAnnotation];
   if (paused !== undefined) return { kind: "paused", reason: paused, digest: `paused ${paused}` };
   const clusterUid = cluster.metadata.annotations?.[clusterUidAnnotation];
   const uid = clusterUid === undefined ? {} : { clusterUid };
   if (isDeleting(cluster)) return { kind: "remove", digest: "remove", ...uid };
-  const written = members.filter(
-    (member) => controllerOf(member) === undefined && !isDeleting(member),
-  );
   const discarded = members
     .filter((member) => member.kind === "Machine" && isDeleting(member))
     .filter((member) => controllerOf(member) !== undefined)
     .map(({ metadata }) => metadata.name)
     .sort();
-  const wishes = [cluster, ...written.sort(byName), ...[...classes].sort(byName)].map(wishOf);
+  const wishes = wishesIn(cluster, live);
   const { clusters, diagnostics, positionOf } = readObjects(wishes, providers);
   const errors = diagnostics.filter(({ severity }) => severity === "error");
   const [desired] = clusters;
@@ -55,6 +52,28 @@ export function intentOf(live: LiveCluster, providers: readonly ProviderSpecs[])
     digest: digestOf([desired, discarded], 16),
     ...uid,
   };
+}
+
+/** What a cluster's objects ask for, paused or not; undefined without a Cluster. Pure. */
+export function wishOfPaused(
+  { cluster, ...rest }: LiveCluster,
+  providers: readonly ProviderSpecs[],
+): Manifests | undefined {
+  if (cluster === undefined) return undefined;
+  const { [pausedAnnotation]: _paused, ...annotations } = cluster.metadata.annotations ?? {};
+  const unpaused = { ...cluster, metadata: { ...cluster.metadata, annotations } };
+  return readObjects(wishesIn(unpaused, rest), providers);
+}
+
+/** The Cluster, what users wrote of it, and the classes that it may name. */
+function wishesIn(
+  cluster: LiveObject,
+  { members, classes }: Pick<LiveCluster, "members" | "classes">,
+): NamedObject[] {
+  const written = members.filter(
+    (member) => controllerOf(member) === undefined && !isDeleting(member),
+  );
+  return [cluster, ...written.sort(byName), ...[...classes].sort(byName)].map(wishOf);
 }
 
 /** The object as its user wrote it, as far as anybody can tell. */

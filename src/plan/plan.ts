@@ -12,6 +12,7 @@ import {
 } from "./changes.js";
 import { memberOfHostField } from "../provider/host-spec.js";
 import { crossedBy, crossingHosts, refuseTakingBack } from "./crossing.js";
+import { handOverSummary } from "./hand-over.js";
 import { entryOf } from "./history.js";
 import { decideHost, type HostDecision, machineKey, spendIncarnations } from "./hosts.js";
 import { type InfrastructureDecision, planInfrastructure } from "./infrastructure.js";
@@ -61,6 +62,8 @@ export interface PlanInput {
   readonly stagesBefore?: number;
   /** Why the last transaction was not finished, for history. */
   readonly failure?: string;
+  /** Who is to own the stack from this transaction on; absent: who owns it. */
+  readonly handOverTo?: string;
 }
 
 /** A transaction without its target, which the plan holds beside it. */
@@ -320,7 +323,9 @@ function transactionOf(
   const { prior, nowMs, direction, by } = input;
   const last = prior.transaction;
   const open = isOpen(prior);
-  if (last !== undefined && targetDigest(last.target) === digest) {
+  const owner = input.handOverTo ?? last?.owner ?? input.owner;
+  const isHandOver = last !== undefined && last.owner !== owner;
+  if (last !== undefined && !isHandOver && targetDigest(last.target) === digest) {
     const goesOn = open
       ? last.direction === direction && nowMs <= last.deadlineAtMs
       : found.steps.every(({ kind }) => kind === "delete");
@@ -332,11 +337,11 @@ function transactionOf(
   return {
     number: (last?.number ?? 0) + 1,
     clusterUid: last?.clusterUid ?? input.newClusterUid,
-    owner: last?.owner ?? input.owner,
+    owner,
     digestKey: last?.digestKey ?? input.newDigestKey ?? "",
     ...{ direction, by, startedAtMs: nowMs, deadlineAtMs: nowMs + input.deadlineMs },
     spent: found.spent,
-    summary: found.summary(),
+    summary: isHandOver ? handOverSummary(owner) : found.summary(),
     attempts: open && last !== undefined ? [...last.attempts, endedAttempt(input, last)] : [],
     ...(found.crossed.length > 0 && { crossed: found.crossed }),
     ...(found.former.length > 0 && { former: found.former }),

@@ -72,8 +72,6 @@ export type GoReason =
   /** Somebody deleted it: another takes its place. */
   | { readonly kind: "discarded" }
   | { readonly kind: "marked"; readonly annotation: string }
-  /** Somebody deleted its object. */
-  | { readonly kind: "discarded" }
   | { readonly kind: "failed" }
   | { readonly kind: "policy"; readonly policy: Exclude<DeletePolicy, "Random"> }
   /** Nothing but its place among equals. */

@@ -2,10 +2,10 @@ import { digestOf } from "../api/digest.js";
 import { isCapstanError } from "../api/error.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import { clusterNameOf } from "../api/types.js";
-import { fileOwner } from "../engine/state.js";
 import { type Manifests, readDesired } from "../manifest/desired.js";
 import type { Diagnostic } from "../manifest/diagnostic.js";
 import type { SourceText } from "../manifest/parse.js";
+import { fileOwner } from "../plan/hand-over.js";
 import type { ClusterSource } from "./cluster-source.js";
 import type { Intent } from "./intent.js";
 

@@ -28,7 +28,7 @@ async function running(...given: readonly Manifest[]): Promise<PretendController
 }
 
 function status({ server }: PretendController): Partial<ClusterStatus> {
-  return (server.find("Cluster prod")?.status ?? {});
+  return server.find("Cluster prod")?.status ?? {};
 }
 
 function machinesIn({ server }: PretendController): string[] {

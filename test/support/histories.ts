@@ -167,6 +167,7 @@ function tellTo(trace: (line: string) => void): (event: RunEvent) => void {
         return trace(`    ${operation} ${kind}/${name} ${state} ${message}`.trimEnd());
       }
       case "waiting":
+      case "proving":
       case "ready":
         return trace(`  ${event.kind}: ${"key" in event ? event.key : event.keys.join(" ")}`);
     }

@@ -1,5 +1,7 @@
 import { isCapstanError } from "../../api/error.js";
 import { destroyCluster } from "../../engine/destroy.js";
+import { refuseNonOwner } from "../../engine/state.js";
+import { fileOwner } from "../../plan/hand-over.js";
 import { cloudResources } from "../../plan/target.js";
 import { confirm } from "../confirm.js";
 import {
@@ -43,6 +45,7 @@ export async function destroyStack(
   const command = `capstan destroy ${stack}`;
   return withLockedEngine(options, context, { stack, command }, async (engine) => {
     const state = await engine.readState(stack);
+    refuseNonOwner(state, fileOwner, "destroy");
     const provider = recordedProvider(stack, state, context);
     if (provider === undefined) {
       if (json) context.emit({ type: "result", stack, deleted: 0, left: [] });

@@ -12,8 +12,9 @@ import {
 import type { Engine } from "../../engine/engine.js";
 import { settleLastCalls } from "../../engine/recover.js";
 import { callContext } from "../../engine/session.js";
-import type { StackState } from "../../engine/state.js";
+import { refuseNonOwner, type StackState } from "../../engine/state.js";
 import { minorText } from "../../plan/crossing.js";
+import { fileOwner } from "../../plan/hand-over.js";
 import { previousRevision, targetOfRevision } from "../../plan/history.js";
 import { isOpen, type Plan } from "../../plan/plan.js";
 import type { Target } from "../../plan/target.js";
@@ -89,6 +90,7 @@ class Rollback {
     const { stack, state, context } = this;
     const provider = recordedProvider(stack, state, context);
     if (provider === undefined) throw this.refusal(`nothing is recorded`);
+    refuseNonOwner(state, fileOwner, "roll back");
     const calls = callContext(context.clock, context.interruption.stop);
     await settleLastCalls(this.engine, provider, calls);
     const { revision } = state;

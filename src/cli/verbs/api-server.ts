@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import type { InstallCommandOptions } from "../commands/install.js";
+import type { MoveOptions } from "../commands/move.js";
 import { logLevels } from "../../controller/log-levels.js";
 import { does } from "../execute.js";
 import type { WatchOptions } from "../commands/watch-controller.js";
@@ -46,6 +47,35 @@ export function addWatchVerb(program: Command): void {
     }
     const { watchApiServer } = await import("../commands/watch-api-server.js");
     return watchApiServer(options, context);
+  });
+}
+
+/** capstan move: from files to an API server, and back. */
+export function addMoveVerb(program: Command): void {
+  const move = withConnection(program.command("move"))
+    .argument("<stack...>", "whose owner changes")
+    .description(
+      "give clusters to an API server, or back to files; nothing in the cloud is touched",
+    )
+    .addOption(
+      new Option("--to <owner>", "who owns them from then on")
+        .choices(["files", "kubernetes"])
+        .makeOptionMandatory(),
+    )
+    .option("--out <folder>", "with --to files: where their manifests go")
+    .option("--force", "with --to files: write over files that are there")
+    .option("--timeout <seconds>", "how long a controller may take to rest", wholeNumber, 600)
+    .option("--lease-namespace <name>", "where replicas agree on who leads", "default");
+  withExamples(move, [
+    ["capstan move default.quickstart --to kubernetes", "its objects are in the API server then"],
+    [
+      "capstan move default.quickstart --to files --out clusters",
+      "its manifests are in clusters then",
+    ],
+  ]);
+  does<MoveOptions>(move, async ({ options, context }, stacks: string[]) => {
+    const { moveCommand } = await import("../commands/move.js");
+    return moveCommand(stacks, options, context);
   });
 }
 

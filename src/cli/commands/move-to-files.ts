@@ -1,0 +1,195 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import { CapstanError, isCapstanError } from "../../api/error.js";
+import { objectsOf } from "../../api/types.js";
+import type { Engine } from "../../engine/engine.js";
+import { canHandOver, handOver, refuseUnfinished } from "../../engine/hand-over.js";
+import { refuseNonOwner, type StackState } from "../../engine/state.js";
+import { leaseClock } from "../../kube/lease-clock.js";
+import { LeaderSight } from "../../kube/leader-sight.js";
+import { leaseInApiServer, leaseName } from "../../kube/lease-store.js";
+import { wishOfPaused } from "../../kube/live-intent.js";
+import type { LiveCluster } from "../../kube/live-object.js";
+import { isMoving, withoutClasses } from "../../kube/move-objects.js";
+import { BadInput } from "../../manifest/bad-input.js";
+import { fileOwner } from "../../plan/hand-over.js";
+import { withLockedEngine } from "../context.js";
+import { type Move, type Moved, tellStep } from "./move.js";
+
+const pollMs = 250;
+
+/**
+ * From an API server to files: once its controller is at rest the Cluster is paused; then its manifests are
+ * written, so that what cannot be written stays where it is; then the owner changes; then the objects go.
+ * Until the owner has changed the API server is in charge; from then on whoever finds the objects there, also
+ * while they are being deleted, is refused by the stack.
+ */
+export class MoveToFiles {
+  private readonly deadlineAtMs: number;
+  private readonly leader: LeaderSight;
+
+  constructor(
+    private readonly move: Move,
+    private readonly reader: Engine,
+  ) {
+    const { context, options, config } = move;
+    this.deadlineAtMs = context.clock.now() + options.timeout * 1_000;
+    const where = { namespace: options.leaseNamespace, name: leaseName };
+    this.leader = new LeaderSight(leaseInApiServer(config, where), leaseClock());
+  }
+
+  async run(state: StackState): Promise<Moved> {
+    const { move } = this;
+    const { objects, server, cluster, serverUrl } = move;
+    const live = await objects.read();
+    const isOurs = state.transaction?.owner === fileOwner;
+    if (isOurs && !isMoving(live.cluster)) {
+      const left =
+        live.cluster === undefined ? "" : `; what ${serverUrl} holds of it is left alone`;
+      return { text: `belongs to manifests in files already${left}` };
+    }
+    if (!isOurs) refuseNonOwner(state, server, "move");
+    if (live.cluster === undefined) throw this.missing();
+    // Seen before anything is changed.
+    if (!isOurs) refuseOverwriting(this.file(), this.manifests(live), move.options.force);
+    for (let attempts = 1; ; attempts += 1) {
+      const moved = await this.attempt(isOurs);
+      if (moved !== undefined) return moved;
+      if (attempts === 1) tellStep(move, `${cluster} is being worked on; that is waited for`);
+    }
+  }
+
+  /** Undefined: a controller was faster than the pause. */
+  private async attempt(isOurs: boolean): Promise<Moved | undefined> {
+    const { stack, objects, options, context } = this.move;
+    if (!isOurs) {
+      await this.untilFinished();
+      await this.untilAtRest(await objects.pause());
+    }
+    const command = `capstan move ${stack} --to files`;
+    try {
+      return await withLockedEngine(options, context, { stack, command }, (engine) =>
+        this.handOver(engine),
+      );
+    } catch (error) {
+      if (!isCapstanError(error) || error.code !== "LOCKED" || this.isOver) throw error;
+      await this.pauseBetweenLooks();
+      return undefined;
+    }
+  }
+
+  /** Under the stack's lock. */
+  private async handOver(engine: Engine): Promise<Moved | undefined> {
+    const { move } = this;
+    const { stack, objects, provider, context, options } = move;
+    const { clock, by, interruption } = context;
+    const state = await engine.readState(stack);
+    if (!canHandOver(state)) return undefined;
+    // An attempt that has changed the owner has written them before, when all its objects were there.
+    if (state.transaction?.owner !== fileOwner) {
+      write(this.file(), this.manifests(await objects.read()), options);
+      tellStep(move, `its manifests are in ${this.file()}`);
+    }
+    const stop = interruption.stop;
+    const how = { engine, provider, clock, by, stop };
+    const transaction = await handOver(stack, state, fileOwner, how);
+    await objects.depart();
+    return {
+      transaction,
+      text: `belongs to manifests in files from transaction ${transaction} on: capstan plan -f ${options.out ?? ""}`,
+    };
+  }
+
+  /** No transaction is open. What a pause of an earlier attempt holds up is let go on. */
+  private async untilFinished(): Promise<void> {
+    const { stack, objects } = this.move;
+    for (;;) {
+      const state = await this.reader.readState(stack);
+      if (canHandOver(state)) return;
+      await objects.unpause();
+      if (this.isOver || !(await this.isLed())) refuseUnfinished(stack, state);
+      await this.pauseBetweenLooks();
+    }
+  }
+
+  /** A controller, if there is one, says that it has seen the pause: it does so when its work has ended. */
+  private async untilAtRest(pause: string): Promise<void> {
+    const { cluster, objects } = this.move;
+    while (await this.isLed()) {
+      const { status } = (await objects.read()).cluster ?? {};
+      if (status?.["phase"] === "Paused" && status["message"] === pause) return;
+      if (this.isOver) {
+        await objects.unpause();
+        throw new CapstanError({
+          code: "DEADLINE",
+          source: "engine",
+          subject: cluster,
+          message: `cannot move ${cluster}: its controller does not come to rest`,
+          hint: "kubectl describe cluster shows what it does; nothing was changed",
+          retryable: true,
+        });
+      }
+      await this.pauseBetweenLooks();
+    }
+  }
+
+  private get isOver(): boolean {
+    return this.move.context.clock.now() > this.deadlineAtMs;
+  }
+
+  private isLed(): Promise<boolean> {
+    return this.leader.isLed(this.move.context.interruption.stop);
+  }
+
+  private pauseBetweenLooks(): Promise<void> {
+    const { clock, interruption } = this.move.context;
+    return clock.sleep(pollMs, interruption.stop);
+  }
+
+  private file(): string {
+    return join(this.move.options.out ?? "", `${this.move.stack}.yaml`);
+  }
+
+  /** What users have written, as it would be read from files. Throws BadInput where it is wrong. */
+  private manifests(live: LiveCluster): string {
+    const wish = wishOfPaused(live, this.move.context.providers.all);
+    const errors = (wish?.diagnostics ?? []).filter(({ severity }) => severity === "error");
+    const [desired] = wish?.clusters ?? [];
+    if (errors.length > 0 || desired === undefined) throw new BadInput(errors);
+    return objectsOf(desired)
+      .map((object) => stringify(withoutClasses(object)))
+      .join("---\n");
+  }
+
+  private missing(): CapstanError {
+    const { cluster, serverUrl, stack } = this.move;
+    return new CapstanError({
+      code: "NOT_FOUND",
+      source: "user",
+      subject: cluster,
+      message: `cannot move ${cluster}: ${serverUrl} holds no Cluster of that name, although it owns ${stack}`,
+      hint: `capstan move ${stack} --to kubernetes puts its objects there again`,
+    });
+  }
+}
+
+/** Throws BAD_USAGE for a file that says something else. */
+function refuseOverwriting(file: string, text: string, force = false): void {
+  if (force || !existsSync(file) || readFileSync(file, "utf8") === text) return;
+  throw new CapstanError({
+    code: "BAD_USAGE",
+    source: "user",
+    message: `cannot write ${file}: it exists, and says something else`,
+    hint: "name another folder with --out, or replace it with --force; nothing was changed",
+  });
+}
+
+/** Complete or not at all. */
+function write(file: string, text: string, { out = "", force }: Move["options"]): void {
+  refuseOverwriting(file, text, force);
+  mkdirSync(out, { recursive: true });
+  const fresh = `${file}.${process.pid}.tmp`;
+  writeFileSync(fresh, text, { flush: true });
+  renameSync(fresh, file);
+}

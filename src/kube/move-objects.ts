@@ -1,0 +1,124 @@
+import { isJsonObject, type Json } from "../api/json.js";
+import type { AnyObject } from "../api/types.js";
+import { pausedAnnotation } from "./live-intent.js";
+import { controllerOf, isDeleting, type LiveCluster, type LiveObject } from "./live-object.js";
+import {
+  type ApiWrite,
+  clusterFinalizer,
+  machineFinalizer,
+  type NewObject,
+  patched,
+} from "./api-write.js";
+
+// What `capstan move` does to the objects of one cluster. Pure.
+
+const movingPrefix = "capstan move ";
+
+/** The pause of one attempt to move: who paused it can be told from others, and from itself earlier. */
+export function movingMark(attempt: string): string {
+  return `${movingPrefix}${attempt}`;
+}
+
+/** Why a Cluster is paused; undefined where it is not. */
+export function pauseOf(cluster: LiveObject | undefined): string | undefined {
+  return cluster?.metadata.annotations?.[pausedAnnotation];
+}
+
+/** Whether a move has paused the Cluster, and has not come to its end. */
+export function isMoving(cluster: LiveObject | undefined): boolean {
+  return pauseOf(cluster)?.startsWith(movingPrefix) === true;
+}
+
+/** Pauses a Cluster, or goes on with it; whatever else has changed in it meanwhile. */
+export function pausing(on: LiveObject, mark: string | null): ApiWrite {
+  const annotations = { [pausedAnnotation]: mark };
+  return { kind: "patch", on, patch: { metadata: { uid: on.metadata.uid, annotations } } };
+}
+
+/**
+ * The writes, in their order, that make an API server hold the objects of a cluster: the Cluster first, and
+ * paused, so that nobody acts on what is not complete. What an earlier attempt made is brought up to date.
+ */
+export function arrivalOf(
+  objects: readonly AnyObject[],
+  { cluster, members }: LiveCluster,
+  mark: string,
+): ApiWrite[] {
+  const live = new Map(
+    [...(cluster === undefined ? [] : [cluster]), ...members].map((one) => [placeOf(one), one]),
+  );
+  const isCluster = ({ kind }: AnyObject) => kind === "Cluster";
+  const inOrder = [...objects.filter(isCluster), ...objects.filter((one) => !isCluster(one))];
+  return inOrder.flatMap((object): ApiWrite[] => {
+    const wanted = newObject(object, isCluster(object) ? { [pausedAnnotation]: mark } : {});
+    const there = live.get(placeOf(object));
+    if (there === undefined) return [{ kind: "create", object: wanted }];
+    const { metadata, spec } = wanted;
+    return patched(there, { metadata: { ...there.metadata, ...metadata }, spec });
+  });
+}
+
+/** Users' objects that say they belong to the cluster and are not among these. */
+export function strangersAmong(
+  objects: readonly AnyObject[],
+  { members }: Pick<LiveCluster, "members">,
+): LiveObject[] {
+  const known = new Set(objects.map(placeOf));
+  return members.filter((one) => controllerOf(one) === undefined && !known.has(placeOf(one)));
+}
+
+function placeOf({ kind, metadata }: Pick<LiveObject, "kind"> & { metadata: { name: string } }) {
+  return `${kind}/${metadata.name}`;
+}
+
+function newObject(object: AnyObject, more: Readonly<Record<string, string>>): NewObject {
+  const { apiVersion, kind, metadata, spec } = withoutClasses(object) as unknown as LiveObject;
+  const { name, namespace, labels, annotations } = metadata;
+  const all = { ...annotations, ...more };
+  return {
+    ...{ apiVersion, kind },
+    metadata: {
+      ...{ name, namespace },
+      ...(labels !== undefined && { labels }),
+      ...(Object.keys(all).length > 0 && { annotations: all }),
+    },
+    spec: spec ?? {},
+  };
+}
+
+/** The object with what its MachineClasses say in the place of their names. */
+export function withoutClasses<T>(object: T): T {
+  return inlined(object as Json) as T;
+}
+
+function inlined(value: Json): Json {
+  if (Array.isArray(value)) return value.map((item: Json) => inlined(item));
+  if (!isJsonObject(value)) return value;
+  const isResolved = "value" in value && "valueFrom" in value;
+  const members = Object.entries(value).filter(([key]) => !isResolved || key !== "valueFrom");
+  return Object.fromEntries(members.map(([key, member]) => [key, inlined(member)]));
+}
+
+/** From the makers to the made, so that nobody makes anew what goes. */
+const departures = ["MachineDeployment", "MachineSet", "Machine", "Cluster"] as const;
+
+/**
+ * The next writes that take a cluster's objects out of an API server although its hosts run on. First every
+ * object is deleted and then it is let go, since finalizers come back on what is not being deleted. None:
+ * nothing of it is left, or others hold what is.
+ */
+export function departureOf({ cluster, members }: LiveCluster): ApiWrite[] {
+  const all: readonly LiveObject[] = [...members, ...(cluster === undefined ? [] : [cluster])];
+  for (const kind of departures) {
+    const left = all.filter((one) => one.kind === kind);
+    if (left.length > 0) return left.flatMap(leaving);
+  }
+  return [];
+}
+
+function leaving(on: LiveObject): ApiWrite[] {
+  if (!isDeleting(on)) return [{ kind: "delete", on }];
+  const own = [clusterFinalizer, machineFinalizer];
+  const finalizers = on.metadata.finalizers?.filter((one) => !own.includes(one));
+  return patched(on, { metadata: { ...on.metadata, finalizers } });
+}
