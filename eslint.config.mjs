@@ -34,10 +34,23 @@ const pureFiles = [
   ...pureFolders.map((folder) => `src/${folder}/**/*.ts`),
   ...["parse", "desired", "diagnostic"].map((name) => `src/manifest/${name}.ts`),
   ...["provider-id", "node-readiness"].map((name) => `src/workload/${name}.ts`),
+  ...["api-write", "claim", "live-intent", "live-object", "machine-views", "merge-patch"]
+    .concat(["projection", "release", "statuses"])
+    .map((name) => `src/kube/${name}.ts`),
+  ...["backoff", "dispute", "memory", "progress-view", "trouble"].map(
+    (name) => `src/controller/${name}.ts`,
+  ),
 ];
 
 const impureImports = {
-  group: ["node:*", "@pulumi/*", "@grpc/*", "google-protobuf", "google-protobuf/*"],
+  group: [
+    "node:*",
+    "@kubernetes/*",
+    "@pulumi/*",
+    "@grpc/*",
+    "google-protobuf",
+    "google-protobuf/*",
+  ],
   message: "A pure folder reaches nothing outside (docs: architecture, section 2).",
 };
 

@@ -2,7 +2,7 @@ import type { CallContext, InfrastructureProvider } from "../provider/port.js";
 import { disputeAfter } from "./dispute.js";
 import { patrol } from "./patrol.js";
 import type { KeyedQueue, WorkOutcome } from "./queue.js";
-import { Reconciler } from "./reconciler.js";
+import { Reconciler, shownBy } from "./reconciler.js";
 import type { ReconcilerOptions } from "./reconciler-options.js";
 import { SharedListing } from "./shared-listing.js";
 
@@ -105,9 +105,10 @@ export class Controller {
     }
     const { view } = memory;
     if (memory.running !== undefined || view === undefined) return;
-    const provider = this.listings.find(
-      (one) => one.provider.name === view.records.transaction?.target.provider,
-    )?.provider;
+    const provider = shownBy(
+      view,
+      this.listings.map((one) => one.provider),
+    );
     if (provider === undefined || source.isShown(key, view, provider)) return;
     // Somebody else has written over what is shown, perhaps somebody who does so each time.
     const nowMs = clock.now();

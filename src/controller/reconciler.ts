@@ -177,9 +177,7 @@ export class Reconciler {
     const { source, clock, providers } = this.options;
     const memory = this.memoryOf(key);
     const { doing: _ended, trouble: _old, message: _said, ...known } = memory.view ?? unseen;
-    const recorded = (known.planned ?? known.records.transaction?.target)?.provider;
-    const [first] = providers;
-    const provider = providers.find(({ name }) => name === recorded) ?? first;
+    const provider = shownBy(known, providers);
     if (provider === undefined) return;
     const view = { ...known, ...about, isSettled: false, nowMs: clock.now() };
     memory.view = view;
@@ -269,6 +267,15 @@ export class Reconciler {
       ...(clusterUid !== undefined && { clusterUid }),
     };
   }
+}
+
+/** The provider by which a cluster is shown; any will do as long as nothing of it is known. Pure. */
+export function shownBy(
+  { planned, records }: Pick<ClusterView, "planned" | "records">,
+  providers: readonly InfrastructureProvider[],
+): InfrastructureProvider | undefined {
+  const recorded = (planned ?? records.transaction?.target)?.provider;
+  return recorded === undefined ? providers[0] : providers.find(({ name }) => name === recorded);
 }
 
 function broken(key: string, reason: string): CapstanError {

@@ -21,6 +21,8 @@ export interface CacheOptions {
   readonly onTrouble?: (kind: Kind, error: unknown) => void;
   /** From 0 to below 1, as Math.random. */
   readonly random: () => number;
+  /** A watch that says nothing for so long may have lost its API server, and is opened anew. */
+  readonly silenceMs?: number;
 }
 
 type Versioned = Pick<LiveObject["metadata"], "resourceVersion">;
@@ -28,6 +30,7 @@ type Listed = Awaited<ReturnType<KubeApi["list"]>>;
 
 const firstRestartMs = 500;
 const longestRestartMs = 15_000;
+const defaultSilenceMs = 30_000;
 /** Objects that are known to be gone for good: late news of more than these does not come. */
 const mostBuried = 10_000;
 
@@ -104,9 +107,12 @@ export class ObjectCache {
       if (!this.stopped) this.forgetMissing(kind, listed);
       return listed as unknown as { items: KubernetesObject[] };
     };
-    const watch = new SteadyWatch(this.options.config, () => {
-      restartMs = firstRestartMs;
-      this.synced.add(kind);
+    const watch = new SteadyWatch(this.options.config, {
+      silenceMs: this.options.silenceMs ?? defaultSilenceMs,
+      onOpen: () => {
+        restartMs = firstRestartMs;
+        this.synced.add(kind);
+      },
     });
     const informer = new ListWatch<KubernetesObject>(
       ...([path, watch, list as never, false, undefined, undefined] as const),

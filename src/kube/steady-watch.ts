@@ -1,5 +1,12 @@
 import { type KubeConfig, Watch } from "@kubernetes/client-node";
 
+export interface SteadyWatchOptions {
+  /** A watch that says nothing for so long is over: its connection may be lost without a word. */
+  readonly silenceMs: number;
+  /** An API server has taken the watch on. */
+  readonly onOpen: () => void;
+}
+
 /**
  * A watch as the library's informers use it, which tells of every failure instead of throwing it where
  * nobody listens, and opens nothing any more once it is shut.
@@ -7,12 +14,13 @@ import { type KubeConfig, Watch } from "@kubernetes/client-node";
 export class SteadyWatch extends Watch {
   private isShut = false;
 
-  /** `onOpen`: an API server has taken the watch on. */
-  constructor(
-    config: KubeConfig,
-    private readonly onOpen: () => void,
-  ) {
+  private readonly onOpen: () => void;
+
+  constructor(config: KubeConfig, { silenceMs, onOpen }: SteadyWatchOptions) {
     super(config);
+    this.onOpen = onOpen;
+    // The library keeps it to itself, and thirty seconds are what it has.
+    Object.assign(this, { requestTimeoutMs: silenceMs });
   }
 
   /** Watches that are open stay so: who opened them ends them. */

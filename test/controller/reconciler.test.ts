@@ -100,6 +100,7 @@ describe("Reconciler", () => {
     it("breaks off between two waves and goes on toward what is wanted now", async () => {
       const controller = new PretendController();
       const { server } = controller;
+      controller.hearsAtOnce = true;
       server.apply(...objects(machineSet("set", 1)));
       controller.onHappening = ({ kind, ...happening }) => {
         if (kind !== "run" || !("event" in happening) || happening.event.kind !== "pass") return;
@@ -150,6 +151,7 @@ describe("Reconciler", () => {
     it("does not work on what was withdrawn while the stack was locked", async () => {
       const controller = new PretendController();
       const { server, world } = controller;
+      controller.hearsAtOnce = true;
       server.apply(...objects());
       controller.onLock = () => {
         controller.onLock = () => {};
@@ -224,15 +226,28 @@ describe("Reconciler", () => {
       const host = controller.world.hosts().at(-1);
       assert.ok(host !== undefined);
       const { id, spec } = host;
-      cloud.drift(id, { tags: { by: "somebody" } });
+      cloud.drift(id, { size: "enormous" });
       controller.meet({ at: "call", number: 0, what: "failForGood" });
       const outcome = await controller.settle();
       assert.ok(outcome.kind === "retryAfter" && outcome.ms > 0, JSON.stringify(outcome));
-      cloud.drift(id, { tags: spec["tags"] ?? {} });
+      assert.ok(spec["size"] !== undefined);
+      cloud.drift(id, { size: spec["size"] });
       clock.advance(outcome.ms + 1);
       controller.meet();
       assert.deepEqual(await controller.settle(), { kind: "done" });
       assert.equal(controller.memory.held, undefined);
+    });
+
+    it("forgets a hold that is over once nothing is left to do", async () => {
+      const controller = await running(...objects());
+      const { memory, world } = controller;
+      const { digest } = controller.source.intentOf("default/prod");
+      const untilMs = world.clock.now() - 1;
+      memory.held = { digest, untilMs, failures: 1, message: "no quota", isTakenBack: true };
+      memory.settled = undefined;
+      assert.deepEqual(await controller.reconcile(), { kind: "done" });
+      assert.equal(memory.held, undefined);
+      assert.equal(status(controller).message, undefined);
     });
 
     it("does not begin a first creation again before its time", async () => {

@@ -23,6 +23,7 @@ export class PretendController {
   onHappening: (happening: Happening) => void = () => {};
   /** Called when work on the stack has its lock, before anything else. */
   onLock: () => void = () => {};
+  hearsAtOnce = false;
   /** How often work was done under the stack's lock. */
   locked = 0;
   private reconciler: Reconciler;
@@ -76,8 +77,9 @@ export class PretendController {
     return this.happenings.filter((one) => one.kind === kind).length;
   }
 
-  /** What the controller does once a burst of changes is over. */
+  /** What the controller does once a burst of changes is over: here never, or at once. */
   private onChange(changed: string): void {
+    if (!this.hearsAtOnce) return;
     const known = this.reconciler.remembered().get(changed);
     if (known === undefined) return;
     if (this.source.intentOf(changed).digest !== known.digest) this.reconciler.supersede(changed);

@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { troubleOf } from "../../src/controller/trouble.js";
+import { CapstanError, type ErrorCode, errorCodes } from "../../src/api/error.js";
+
+const terminal: Partial<Record<ErrorCode, string>> = {
+  INVALID_INPUT: "InvalidConfiguration",
+  NOT_OWNER: "InvalidConfiguration",
+  UNSUPPORTED_CHANGE: "UnsupportedChange",
+  NOT_REVERSIBLE: "UnsupportedChange",
+  AMBIGUOUS_OWNER: "CreateError",
+  BAD_STATE: "UpdateError",
+  SCHEMA_NEWER: "UpdateError",
+};
+
+describe("troubleOf", () => {
+  for (const code of Object.keys(errorCodes) as ErrorCode[]) {
+    const want = terminal[code];
+    it(`${want === undefined ? "expects to heal" : `calls ${want}`}: ${code}`, () => {
+      const error = new CapstanError({ code, source: "user", message: "cannot", hint: "do that" });
+      assert.deepEqual(
+        troubleOf(error),
+        want === undefined ? undefined : { reason: want, message: "cannot; do that" },
+      );
+    });
+  }
+});
