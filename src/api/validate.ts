@@ -69,7 +69,7 @@ function violationOf(error: ErrorObject): Violation {
     }
     case "type": {
       const summary = `${shown} must be of type ${String(error.params["type"])}`;
-      return { code: "WRONG_TYPE", path, summary };
+      return { code: "WRONG_TYPE", path, summary, ...typeHint(error) };
     }
     default:
       return {
@@ -84,6 +84,16 @@ function violationOf(error: ErrorObject): Violation {
 function formHint({ parentSchema }: ErrorObject): Pick<Violation, "hint"> {
   const description: unknown = parentSchema?.["description"];
   return typeof description === "string" ? { hint: description } : {};
+}
+
+/** YAML takes a bare 1 for a number: where any text may stand, quotes are what is missing. */
+function typeHint(error: ErrorObject): Pick<Violation, "hint"> {
+  const { data, params, parentSchema } = error;
+  const isBare = typeof data === "number" || typeof data === "boolean";
+  if (!isBare || params["type"] !== "string") return {};
+  return parentSchema?.["pattern"] === undefined
+    ? { hint: `write it in quotes: "${data}"` }
+    : formHint(error);
 }
 
 /** A value as it appears in a message: enough to recognise it. */

@@ -1,15 +1,17 @@
 import type { JsonObject } from "../api/json.js";
 import type { MachineVersions } from "../api/types.js";
 import type { NodeKey } from "../graph/graph.js";
-import { type WayBack, wayBackOf } from "../plan/crossing.js";
+import { takenBackBy, type WayBack, wayBackOf } from "../plan/crossing.js";
 import { targetOfRevision } from "../plan/history.js";
 import { isOpen } from "../plan/plan.js";
 import { versionRefusals } from "../plan/version-rules.js";
 import type {
   ChangeSummary,
+  Crossed,
   Direction,
   HistoryEntry,
   PriorState,
+  RevisionRecord,
   Target,
   TargetMachine,
 } from "../plan/target.js";
@@ -89,12 +91,14 @@ export function historyReport(
   const past = endedTransactions(state);
   const open = transaction !== undefined && isOpen(state) ? [{ ...transaction, open: true }] : [];
   const all: readonly Told[] = [...past, ...open].sort((left, right) => left.number - right.number);
+  const wayBack = open.length > 0 ? wayBackOf(provider, state) : undefined;
+  const ways = { revision, crossed: wayBack?.kind === "closed" ? wayBack.crossed : [] };
   return {
     stack,
     ...(transaction !== undefined && { cluster: transaction.target.cluster }),
     revision: revision?.number ?? 0,
-    ...(open.length > 0 && { wayBack: wayBackOf(provider, state) }),
-    items: all.map((told, index) => itemOf(told, all, index, state)).toReversed(),
+    ...(wayBack !== undefined && { wayBack }),
+    items: all.map((told, index) => itemOf(told, all, index, ways)).toReversed(),
   };
 }
 
@@ -132,7 +136,14 @@ function endedTransactions(state: PriorState): Told[] {
   return [...history, ...unknown, ...attempts];
 }
 
-function itemOf(told: Told, all: readonly Told[], index: number, state: PriorState): HistoryItem {
+/** What decides where a rollback can go to. */
+interface Ways {
+  readonly revision: RevisionRecord | undefined;
+  /** With what the open transaction is past its point of no return, as far as the records tell. */
+  readonly crossed: readonly Crossed[];
+}
+
+function itemOf(told: Told, all: readonly Told[], index: number, ways: Ways): HistoryItem {
   const { number, direction, by, startedAtMs, endedAtMs, summary } = told;
   const later = all.slice(index + 1);
   const result = resultOf(told, later);
@@ -141,7 +152,7 @@ function itemOf(told: Told, all: readonly Told[], index: number, state: PriorSta
     number,
     direction,
     result,
-    reach: reachOf(number, result, state),
+    reach: reachOf(number, result, ways),
     ...(direction === "back" && before !== undefined && { tookBack: before.number }),
     ...(by !== undefined && { by }),
     ...(startedAtMs !== undefined && { startedAtMs }),
@@ -167,11 +178,12 @@ function resultOf({ open, ending }: Told, later: readonly Told[]): TransactionRe
   };
 }
 
-function reachOf(number: number, { kind }: TransactionResult, { revision }: PriorState): Reach {
+function reachOf(number: number, { kind }: TransactionResult, { revision, crossed }: Ways): Reach {
   if (number === revision?.number) return "present";
   if (kind !== "committed") return "never";
   const target = targetOfRevision(revision, number);
   if (target === undefined) return "dropped";
+  if (takenBackBy(target, crossed).length > 0) return "barred";
   const refusals = versionRefusals(revision?.target.machines ?? [], target.machines);
   return refusals.length === 0 ? "kept" : "barred";
 }

@@ -7,7 +7,8 @@ export interface Whereabouts {
 }
 
 /** Verbs that find other clusters with another state folder or backend. */
-const lookingVerbs = "plan|up|rollback|destroy|status|describe|history|diff|sweep|env|local";
+const lookingVerbs =
+  "plan|up|rollback|destroy|status|describe|history|drift|diff|sweep|watch|move|env|local";
 const namedCommand = new RegExp(`\\bcapstan (?=(?:${lookingVerbs})\\b)`, "g");
 
 /**

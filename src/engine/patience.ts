@@ -33,9 +33,12 @@ export class Patience {
     if (deadline !== undefined) this.progressAtMs.set(deadline.deployment, nowMs);
   }
 
-  /** Throws DEADLINE when it has run out for any of these. */
-  check(missing: readonly NodeKey[], nowMs: number): void {
+  /** Throws DEADLINE when it has run out for any of these. `ready`: those of them that run already. */
+  check(missing: readonly NodeKey[], nowMs: number, ready: ReadonlySet<NodeKey> = new Set()): void {
     const { timeoutMs, sinceMs, deadlineAtMs } = this.limits;
+    const hosts = missing
+      .map((key) => (ready.has(key) ? `${key} (ready, but not yet for its minReadySeconds)` : key))
+      .join(", ");
     for (const key of missing) {
       const deadline = this.deadlines.get(key);
       if (deadline === undefined) continue;
@@ -47,19 +50,19 @@ export class Patience {
       });
       if (progress.kind !== "deadlineExceeded") continue;
       throw deadlineError(
-        `MachineDeployment ${deployment} has made no progress for ${seconds} s: ${missing.join(", ")}`,
+        `MachineDeployment ${deployment} has made no progress for ${seconds} s: ${hosts}`,
         "capstan status shows what they do; spec.progressDeadlineSeconds gives them longer",
       );
     }
     if (nowMs > deadlineAtMs) {
       throw deadlineError(
-        `not ready by the transaction's deadline: ${missing.join(", ")}`,
+        `not ready by the transaction's deadline: ${hosts}`,
         "capstan status shows what they do; --deadline gives the whole change longer",
       );
     }
     if (nowMs <= sinceMs + timeoutMs) return;
     throw deadlineError(
-      `not ready after ${timeoutMs / 1000} s: ${missing.join(", ")}`,
+      `not ready after ${timeoutMs / 1000} s: ${hosts}`,
       "capstan status shows what they do; --timeout gives them longer",
     );
   }

@@ -349,7 +349,8 @@ export class Run {
       if (failed.length > 0) throw failedToStart(failed);
       const missing = keys.filter((key) => !available.has(key));
       if (missing.length === 0 || keys.some((key) => phaseOf(key) === "gone")) return;
-      patience.check(missing, clock.now());
+      const ready = missing.filter((key) => phaseOf(key) === "ready");
+      patience.check(missing, clock.now(), new Set(ready));
     }
   }
 

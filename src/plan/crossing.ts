@@ -153,14 +153,19 @@ export function minorText(version: string): string {
   return version.split(".").slice(0, 2).join(".");
 }
 
-/** Throws NOT_REVERSIBLE for a target that takes back what an open transaction has crossed with. */
-export function refuseTakingBack(target: Target, crossed: readonly Crossed[]): void {
+/** With what an open transaction has crossed that a target would take back. Pure. */
+export function takenBackBy(target: Target, crossed: readonly Crossed[]): Crossed[] {
   const newest = newestMinor(target);
-  const taken = crossed.filter(({ machine, version }) => {
+  return crossed.filter(({ machine, version }) => {
     const minor = minorOf(version) ?? -Infinity;
     const same = target.machines.find(({ name }) => name === machine);
     return newest < minor || (same !== undefined && controlPlaneMinor(same) < minor);
   });
+}
+
+/** Throws NOT_REVERSIBLE for a target that takes back what an open transaction has crossed with. */
+export function refuseTakingBack(target: Target, crossed: readonly Crossed[]): void {
+  const taken = takenBackBy(target, crossed);
   if (taken.length === 0) return;
   throw new CapstanError({
     code: "NOT_REVERSIBLE",

@@ -24,14 +24,42 @@ export class RefusedChange extends CapstanError {
     super({
       code: "UNSUPPORTED_CHANGE",
       source: "user",
-      message: refusals
-        .map((refusal) => {
-          const place = placeOf(refusal);
-          const line = `cannot change ${refusal.subject}: ${refusal.reason}`;
+      message: alike(refusals)
+        .map(([first, ...others]) => {
+          const place = placeOf(first);
+          const line = `cannot change ${subjectText(first, others.length)}: ${first.reason}`;
           return place === undefined ? line : `${place}: ${line}`;
         })
         .join("\n"),
       hint: remedy,
     });
   }
+}
+
+type Group = [Refusal, ...Refusal[]];
+
+/** Machines of one set or deployment that are refused for one reason are told together. */
+function alike(refusals: readonly Refusal[]): Group[] {
+  const groups = new Map<string, Group>();
+  for (const refusal of refusals) {
+    const { subject, machine, reason } = refusal;
+    const key = JSON.stringify([setOf(machine) ?? subject, reason]);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [refusal]);
+    else group.push(refusal);
+  }
+  return [...groups.values()];
+}
+
+function subjectText({ subject, machine }: Refusal, others: number): string {
+  return others === 0 ? subject : `${subject} and ${others} more of ${setOf(machine) ?? ""}`;
+}
+
+/** "MachineDeployment web". */
+function setOf(machine: Refusal["machine"]): string | undefined {
+  if (machine?.owner === undefined) return undefined;
+  const { machineSet, machineDeployment } = machine.owner;
+  return machineDeployment === undefined
+    ? `MachineSet ${machineSet}`
+    : `MachineDeployment ${machineDeployment}`;
 }

@@ -113,12 +113,17 @@ describe("history as text", () => {
       machine("cp-0", { controlPlane: "1.35.0" }),
       machineDeployment("workers", 2),
     ]);
-    const open = new RecordedHistory(start).commit({ target: first }).begin({ target: upgraded });
+    const smaller = targetOf([cluster(), controlPlane]);
+    const open = new RecordedHistory(start)
+      .commit({ target: smaller })
+      .commit({ target: first })
+      .begin({ target: upgraded });
     const unsure = historyText(historyReport("default.prod", open.state), plain, now);
     assert.match(
       unsure,
-      /^Transaction 2 is not finished: capstan up goes on with it; capstan rollback default\.prod takes it back, unless LocalHost\/cp-0-\S+ runs its newer control plane already\.$/m,
+      /^Transaction 3 is not finished: capstan up goes on with it; capstan rollback default\.prod takes it back, unless LocalHost\/cp-0-\S+ runs its newer control plane already\.$/m,
     );
+    assert.match(unsure, /^1 .* --to 1 /m);
     const { transaction } = open.state;
     assert.ok(transaction !== undefined);
     const crossed = [{ machine: "cp-0", host: nodeKey("Host", "cp-0-1"), version: "1.35.0" }];
@@ -127,11 +132,12 @@ describe("history as text", () => {
       transaction: { ...transaction, crossed },
     });
     const text = historyText(beyond, plain, now);
-    assert.match(text, /^2 .*open, forward .*only forward: Host\/cp-0-1 has a control plane of 1/m);
+    assert.match(text, /^3 .*open, forward .*only forward: Host\/cp-0-1 has a control plane of 1/m);
     assert.match(
       text,
-      /^Transaction 2 is not finished: capstan up goes on with it, and there is no way back: /m,
+      /^Transaction 3 is not finished: capstan up goes on with it, and there is no way back: /m,
     );
+    assert.match(text, /^1 .* older versions /m);
     assert.doesNotMatch(text, /capstan rollback/);
   });
 

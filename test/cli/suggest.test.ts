@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { makeProgram } from "../../src/cli/program.js";
 import { withWhereabouts } from "../../src/cli/suggest.js";
 
 describe("commands that a text names", () => {
@@ -33,4 +34,23 @@ describe("commands that a text names", () => {
   for (const { name, given, text, want } of cases) {
     it(name, () => assert.equal(withWhereabouts(text, given), want));
   }
+
+  it("are known, but for those that look at no cluster", () => {
+    const elsewhere = [
+      "init",
+      "validate",
+      "explain",
+      "graph",
+      "crds",
+      "install",
+      "completion",
+    ].concat("version");
+    const verbs = makeProgram()
+      .commands.map((command) => command.name())
+      .filter((name) => !name.startsWith("__") && !elsewhere.includes(name));
+    for (const verb of verbs) {
+      const text = withWhereabouts(`capstan ${verb}`, { state: "x" });
+      assert.equal(text, `capstan --state x ${verb}`);
+    }
+  });
 });

@@ -130,7 +130,7 @@ describe("capstan watch on an API server", function () {
     await first.killTree();
     assert.equal(second.hasEnded, false, second.said);
     await rig.untilRunning("demo", 12, 90_000);
-    assert.match(second.said, /leading/);
+    assert.match(second.said, /"leads"/);
     assert.deepEqual(await providerIds(), rig.hostsAlive());
     await rig.sandbox.assertSound("default.demo");
     await assertEnds(second);

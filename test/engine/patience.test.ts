@@ -43,6 +43,16 @@ describe("how long hosts are waited for", () => {
     );
   });
 
+  it("tells those that are ready, and only have to stay so, from those that boot", () => {
+    const { patience, db, web } = patienceWith(0);
+    assert.throws(
+      () => patience.check([db, web[0]], 60_001, new Set([web[0]])),
+      (error: Error) =>
+        error.message ===
+        `not ready after 60 s: ${db}, ${web[0]} (ready, but not yet for its minReadySeconds)`,
+    );
+  });
+
   it("is never longer than what is left of the transaction's deadline", () => {
     const { patience, db } = patienceWith(10, 5_000);
     patience.check([db], 5_000);

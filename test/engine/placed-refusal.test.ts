@@ -96,6 +96,25 @@ describe("a change that is refused", () => {
     });
   }
 
+  it("is told once for the machines of a deployment that it is the same for", () => {
+    const refusal = (ordinal: number, reason: string): Refusal => {
+      const name = `web-1f-${ordinal}`;
+      return {
+        subject: `Machine ${name}`,
+        reason,
+        machine: { name, owner: { ...owner, ordinal } },
+      };
+    };
+    const { message } = new RefusedChange(
+      [refusal(0, "no"), refusal(1, "never"), refusal(2, "no"), refusal(3, "no")],
+      "take it back",
+    );
+    assert.deepEqual(message.split("\n"), [
+      "cannot change Machine web-1f-0 and 2 more of MachineDeployment web: no",
+      "cannot change Machine web-1f-1: never",
+    ]);
+  });
+
   it("is the only error that is told otherwise", () => {
     assert.ok(desired !== undefined);
     const cause = new Error("something else");

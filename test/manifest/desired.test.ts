@@ -167,7 +167,7 @@ describe("what is wrong in one object", () => {
       name: "a number where a text belongs",
       given: changed(machine, "kubelet: 1.34.2", "kubelet: 1.34"),
       want: [
-        "22:5: error: Machine default/cp-0: spec.versions.kubelet: 1.34 must be of type string",
+        "22:5: error: Machine default/cp-0: spec.versions.kubelet: 1.34 must be of type string [Version of the kubelet, e.g. 1.34.2: never newer than the control plane, at most three minors older. It may be raised and lowered.]",
       ],
     },
     {

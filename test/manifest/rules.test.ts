@@ -138,7 +138,7 @@ const cases: readonly Case[] = [
     want: [
       [
         "WRONG_TYPE",
-        "f.yaml:16:15: error: Machine default/m: spec.versions.kubelet: 1.34 must be of type string",
+        "f.yaml:16:15: error: Machine default/m: spec.versions.kubelet: 1.34 must be of type string\n  hint: Version of the kubelet, e.g. 1.34.2: never newer than the control plane, at most three minors older. It may be raised and lowered.",
       ],
     ],
   },
@@ -350,6 +350,16 @@ const cases: readonly Case[] = [
       [
         "CIDR_OVERLAP",
         "f.yaml:10:86: error: Cluster default/prod: spec.providerSpec.value.networkCidr: 192.168.4.0/24 overlaps 192.168.0.0/16 (pods)\n  hint: hosts, Services and Pods need ranges of their own",
+      ],
+    ],
+  },
+  {
+    name: "a label that YAML takes for a number",
+    texts: [cluster, changed(machine, "labels: {", "labels: { shard: 1,")],
+    want: [
+      [
+        "WRONG_TYPE",
+        'f.yaml:14:32: error: Machine default/m: metadata.labels.shard: 1 must be of type string\n  hint: write it in quotes: "1"',
       ],
     ],
   },

@@ -57,7 +57,7 @@ export class WatchRig {
     const command = this.watch(...args);
     await until("the controller leads", () => {
       assert.equal(command.hasEnded, false, command.said);
-      return /leading/.test(command.said);
+      return /"leads"/.test(command.said);
     });
     return command;
   }

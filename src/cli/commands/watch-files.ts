@@ -16,7 +16,7 @@ import { makeController, type WatchOptions } from "./watch-controller.js";
 
 /** capstan watch -f: keeps clusters as their manifests want them, until it is stopped. Needs no API server. */
 export async function watchFiles(options: WatchOptions, context: CommandContext): Promise<number> {
-  refuseStandardInput(options.file);
+  refuseUnfit(options);
   const { clock, interruption, providers } = context;
   const opened = await openWorkspace(options, context);
   const { workspace } = opened;
@@ -54,14 +54,21 @@ function stackOf(key: string): string {
   return stackNameOf({ metadata: { namespace, name } });
 }
 
-function refuseStandardInput(files: readonly string[]): void {
-  if (!files.includes("-")) return;
-  throw new CapstanError({
-    code: "BAD_USAGE",
-    source: "user",
-    message: "cannot watch standard input: it is read once",
-    hint: "name files, folders or patterns with -f",
+/** Throws BAD_USAGE for what makes no sense with files. */
+function refuseUnfit({ file, metricsAddress }: WatchOptions): void {
+  if (file.includes("-")) {
+    throw badUsage("cannot watch standard input: it is read once", {
+      hint: "name files, folders or patterns with -f",
+    });
+  }
+  if (metricsAddress === undefined) return;
+  throw badUsage("--metrics-address is for the objects of an API server, not for -f", {
+    hint: "--json tells everything that happens, a document a line",
   });
+}
+
+function badUsage(message: string, more: { readonly hint: string }): CapstanError {
+  return new CapstanError({ code: "BAD_USAGE", source: "user", message, ...more });
 }
 
 function tellBegin(files: readonly string[], context: CommandContext): void {

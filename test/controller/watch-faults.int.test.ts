@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { stringify } from "yaml";
+import { killAllHosts } from "../scenario/cloud-faults.js";
+import type { ClusterWish } from "../scenario/manifests.js";
+import { until } from "../scenario/until.js";
+import { WatchRig } from "../scenario/watch-rig.js";
+
+const five: ClusterWish = {
+  machines: { "cp-0": { controlPlane: true } },
+  deployments: { workers: { replicas: 4 } },
+};
+
+describe("capstan watch where something is wrong", function () {
+  this.timeout(180_000);
+  let rig: WatchRig;
+  afterEach(() => rig.stop());
+
+  const statusOf = async (name: string): Promise<Readonly<Record<string, unknown>>> =>
+    (await rig.get("cluster", name)).status ?? {};
+
+  it("touches nothing when everything is gone at once, until somebody says that it is true", async () => {
+    rig = await WatchRig.start(five);
+    await rig.watchLeading();
+    await rig.applyManifests();
+    await rig.untilRunning("demo", 5);
+    const before = rig.sandbox.ledgerEnd();
+    killAllHosts(rig.sandbox.cloudFile);
+    const frozen = await until("the cluster is frozen", async () => {
+      const { phase, drift } = await statusOf("demo");
+      const { frozen: why } = (drift ?? {}) as { frozen?: string };
+      return phase === "Frozen" ? why : undefined;
+    });
+    assert.deepEqual(
+      rig.sandbox.mutations(before).filter(({ call }) => call === "create"),
+      [],
+    );
+    const fingerprint = /drift-thaw: (\w+)/.exec(frozen)?.[1];
+    assert.ok(fingerprint !== undefined, frozen);
+    await rig.kubectl("annotate", "cl", "demo", `capstan.dev/drift-thaw=${fingerprint}`);
+    await until("there are hosts again", () => rig.hostsAlive().length === 5, 60_000);
+    await rig.untilRunning("demo", 5);
+    await rig.sandbox.assertSound("default.demo");
+  });
+
+  it("takes an edit back that fails, keeps what ran, and takes the corrected one", async () => {
+    rig = await WatchRig.start(five);
+    await rig.watchLeading("--timeout", "3");
+    await rig.applyManifests();
+    await rig.untilRunning("demo", 5);
+    const ran = rig.hostsAlive();
+    const scaleWith = (faults: object[]) =>
+      rig.kubectl(
+        ...["patch", "md", "workers", "--type=merge", "-p"],
+        JSON.stringify({
+          spec: {
+            replicas: 5,
+            template: { spec: { providerSpec: { value: { size: "large", faults } } } },
+          },
+        }),
+      );
+    await scaleWith([{ call: "create", mode: "neverBoots" }]);
+    const message = await until(
+      "it is taken back",
+      async () => {
+        const { message: said } = (await statusOf("demo")) as { message?: string };
+        return said?.startsWith("taken back") === true ? said : undefined;
+      },
+      60_000,
+    );
+    assert.match(message, /taken back as revision \d+/);
+    assert.deepEqual(rig.hostsAlive(), ran);
+    await scaleWith([]);
+    await rig.untilRunning("demo", 6);
+    await rig.sandbox.assertSound("default.demo");
+    const events = await rig.kubectl("get", "events", "--field-selector=reason=RolledBack");
+    assert.match(events, /Warning +RolledBack +cluster\/demo/);
+  });
+
+  it("is not kept from healthy clusters by a broken one, and does not try that over and over", async () => {
+    rig = await WatchRig.start(five);
+    await rig.watchLeading("--timeout", "600");
+    await rig.server.apply(clusterText("broken", [{ call: "create", mode: "neverBoots" }]));
+    await until("the broken one waits", async () => {
+      const { transaction } = await statusOf("broken");
+      return (transaction as { phase?: string } | undefined)?.phase === "Waiting";
+    });
+    await rig.applyManifests();
+    await rig.untilRunning("demo", 5);
+    const runs = rig.pulumi.runs().length;
+    const periods = () => rig.sandbox.ledger().filter(({ call }) => call === "list").length;
+    const seen = periods();
+    await until("three periods pass", () => periods() >= seen + 3);
+    assert.equal(rig.pulumi.runs().length, runs);
+    const { transaction } = await statusOf("broken");
+    assert.equal((transaction as { phase?: string } | undefined)?.phase, "Waiting");
+  });
+
+  it("says what is wrong with objects, and does nothing until they change", async () => {
+    rig = await WatchRig.start(five);
+    await rig.watchLeading();
+    await rig.server.apply(clusterText("odd", [], { image: 7 }));
+    const { errorMessage, errorReason } = await until("it is refused", async () => {
+      const status = (await statusOf("odd")) as Record<string, string>;
+      return status["phase"] === "Failed" ? status : undefined;
+    });
+    assert.equal(errorReason, "InvalidConfiguration");
+    assert.match(String(errorMessage), /Machine default\/odd-cp.*image/s);
+    assert.deepEqual(rig.sandbox.alive(), []);
+    await rig.server.apply(clusterText("odd", []));
+    await rig.untilRunning("odd", 1);
+  });
+
+  it("shows the truth again when somebody writes over it, without a fight", async () => {
+    rig = await WatchRig.start(five, { auditLog: true });
+    await rig.watchLeading();
+    await rig.applyManifests();
+    await rig.untilRunning("demo", 5);
+    const lie = JSON.stringify({ status: { phase: "Lost" } });
+    await rig.kubectl("patch", "ma", "cp-0", "--subresource=status", "--type=merge", "-p", lie);
+    await until("the truth is shown again", async () => {
+      const { status } = await rig.get("ma", "cp-0");
+      return status?.["phase"] === "Running";
+    });
+    const host = rig.sandbox.hostOf("cp-0").id;
+    assert.ok(rig.hostsAlive().includes(host));
+  });
+});
+
+/** A cluster of one machine, whose hosts meet faults. */
+function clusterText(name: string, faults: object[], more: object = {}): string {
+  const api = { apiVersion: "cluster.k8s.io/v1alpha1" };
+  const local = { apiVersion: "local.capstan.dev/v1alpha1" };
+  const network = { cidrBlocks: ["10.96.0.0/12"] };
+  return [
+    {
+      ...{ ...api, kind: "Cluster", metadata: { name } },
+      spec: {
+        clusterNetwork: {
+          services: network,
+          pods: { cidrBlocks: ["192.168.0.0/16"] },
+          serviceDomain: "cluster.local",
+        },
+        providerSpec: { value: { ...local, kind: "LocalClusterProviderSpec", bootMs: 0 } },
+      },
+    },
+    {
+      ...{ ...api, kind: "Machine" },
+      metadata: { name: `${name}-cp`, labels: { "cluster.k8s.io/cluster-name": name } },
+      spec: {
+        versions: { kubelet: "1.34.2", controlPlane: "1.34.2" },
+        providerSpec: {
+          value: { ...local, kind: "LocalMachineProviderSpec", size: "small", faults, ...more },
+        },
+      },
+    },
+  ]
+    .map((object) => stringify(object))
+    .join("---\n");
+}

@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { CapstanError } from "../../src/api/error.js";
+import { type FileNews, FileSource, type FileSourceOptions } from "../../src/source/file-source.js";
+import { cluster, localProvider, machine, textOf } from "../support/manifests.js";
+
+const stageCluster = cluster({ name: "stage" });
+const two = textOf([cluster(), machine("a"), stageCluster]);
+const one = textOf([cluster(), machine("a")]);
+
+/** Manifests in one pretended file, and everything that a source says about them. */
+class Desk {
+  text = two;
+  unreadable: string | undefined;
+  readonly news: FileNews[] = [];
+  readonly changed: string[] = [];
+  readonly remembered: string[] = [];
+  readonly source: FileSource;
+
+  constructor(more: Partial<FileSourceOptions> = {}) {
+    this.source = new FileSource({
+      read: () => {
+        if (this.unreadable === undefined) return [{ file: "all.yaml", text: this.text }];
+        const message = this.unreadable;
+        throw new CapstanError({ code: "INVALID_INPUT", source: "user", message });
+      },
+      ...{ providers: [localProvider()], prune: false, known: [] },
+      remember: (key) => this.remembered.push(key),
+      onChange: (key) => this.changed.push(key),
+      tell: (news) => this.news.push(news),
+      ...more,
+    });
+  }
+
+  /** Reads as often as it takes for a change to count. */
+  settle(): string[] {
+    this.news.length = 0;
+    this.changed.length = 0;
+    return [this.source.refresh(), this.source.refresh(), this.source.refresh()];
+  }
+
+  kinds(): string[] {
+    return this.news.map(({ kind }) => kind);
+  }
+
+  intents(...keys: readonly string[]): string[] {
+    return keys.map((key) => this.source.intentOf(key).kind);
+  }
+}
+
+const [prod, stage] = ["default/prod", "default/stage"] as const;
+
+describe("clusters in files", () => {
+  it("count once two reads in a row have shown the same", () => {
+    const desk = new Desk();
+    assert.equal(desk.source.refresh(), "unsettled");
+    assert.deepEqual(desk.source.keys(), []);
+    desk.text = one;
+    assert.equal(desk.source.refresh(), "unsettled");
+    desk.text = two;
+    assert.deepEqual(desk.settle(), ["unsettled", "accepted", "same"]);
+    assert.deepEqual(desk.source.keys(), [prod, stage]);
+    assert.deepEqual(desk.changed, [prod, stage]);
+    assert.deepEqual(desk.news, [{ kind: "read", clusters: 2, objects: 3 }]);
+  });
+
+  it("keep the digest of their intent as long as nothing of theirs changes", () => {
+    const desk = new Desk();
+    desk.settle();
+    const before = [prod, stage].map((key) => desk.source.intentOf(key).digest);
+    desk.text = textOf([cluster(), machine("a"), machine("b"), stageCluster]);
+    desk.settle();
+    const after = [prod, stage].map((key) => desk.source.intentOf(key).digest);
+    assert.notEqual(after[0], before[0]);
+    assert.equal(after[1], before[1]);
+  });
+
+  const held: readonly {
+    readonly name: string;
+    readonly spoil: (desk: Desk) => void;
+    readonly told: FileNews["kind"];
+  }[] = [
+    { name: "a text that is no YAML", spoil: (desk) => (desk.text = "a: ["), told: "wrong" },
+    {
+      name: "a text that breaks a rule",
+      spoil: (desk) => (desk.text = two.replace("192.168.0.0/16", "all")),
+      told: "wrong",
+    },
+    {
+      name: "a folder that cannot be read",
+      spoil: (desk) => (desk.unreadable = "cannot read all: EIO"),
+      told: "unreadable",
+    },
+  ];
+  for (const { name, spoil, told } of held) {
+    it(`stay as they were read before ${name}, which is told once, and again when it is mended`, () => {
+      const desk = new Desk({ prune: true });
+      desk.settle();
+      const before = [prod, stage].map((key) => desk.source.intentOf(key));
+      spoil(desk);
+      desk.settle();
+      assert.deepEqual(desk.kinds(), [told]);
+      assert.deepEqual(desk.changed, []);
+      assert.deepEqual(
+        [prod, stage].map((key) => desk.source.intentOf(key)),
+        before,
+      );
+      desk.settle();
+      assert.deepEqual(desk.kinds(), []);
+      [desk.text, desk.unreadable] = [two, undefined];
+      desk.settle();
+      assert.deepEqual(desk.kinds(), ["read"]);
+    });
+  }
+
+  it("tell file and line of what is wrong", () => {
+    const desk = new Desk();
+    desk.text = textOf([{ ...machine("a"), spec: {} }]);
+    desk.settle();
+    const [news] = desk.news;
+    assert.equal(news?.kind, "wrong");
+    const { file, line } = news.diagnostics[0]?.position ?? {};
+    assert.deepEqual([file, typeof line], ["all.yaml", "number"]);
+  });
+
+  it("are left alone when they disappear, which is told once", () => {
+    const desk = new Desk();
+    desk.settle();
+    desk.text = one;
+    desk.settle();
+    assert.deepEqual(desk.news.at(-1), { kind: "gone", cluster: stage, isPruned: false });
+    assert.deepEqual(desk.changed, [prod, stage]);
+    assert.deepEqual(desk.intents(prod, stage), ["want", "absent"]);
+    desk.text = `${one}\n# the same\n`;
+    desk.settle();
+    assert.deepEqual(desk.kinds(), ["read"]);
+  });
+
+  it("are taken down when they disappear and that was asked for, and then forgotten", async () => {
+    const desk = new Desk({ prune: true });
+    desk.settle();
+    await desk.source.claim(stage);
+    assert.deepEqual(desk.remembered, [stage]);
+    desk.text = one;
+    desk.settle();
+    assert.deepEqual(desk.intents(prod, stage), ["want", "remove"]);
+    await desk.source.release(stage);
+    assert.deepEqual(desk.intents(prod, stage), ["want", "absent"]);
+    desk.text = `${one}\n# the same\n`;
+    desk.settle();
+    assert.deepEqual(desk.kinds(), ["read"]);
+    assert.deepEqual(desk.intents(stage), ["absent"]);
+  });
+
+  it("are missed although another process has made them", () => {
+    const desk = new Desk({ prune: true, known: [stage] });
+    desk.text = one;
+    desk.settle();
+    assert.deepEqual(desk.news.at(-1), { kind: "gone", cluster: stage, isPruned: true });
+    assert.deepEqual(desk.intents(stage), ["remove"]);
+  });
+
+  it("come back as they were wanted", () => {
+    const desk = new Desk();
+    desk.settle();
+    const before = desk.source.intentOf(stage);
+    desk.text = one;
+    desk.settle();
+    desk.text = two;
+    desk.settle();
+    assert.equal(desk.source.intentOf(stage).digest, before.digest);
+    desk.text = one;
+    desk.settle();
+    assert.equal(desk.news.at(-1)?.kind, "gone");
+  });
+});
