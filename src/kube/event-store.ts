@@ -1,5 +1,5 @@
-import { CustomObjectsApi, type KubeConfig } from "@kubernetes/client-node";
-import { callUntil, microTime, patchUntil, statusOf } from "./call-options.js";
+import { CustomObjectsApi, type KubeConfig, PatchStrategy } from "@kubernetes/client-node";
+import { microTime, statusOf, until } from "./requests.js";
 import { fitNote, type Happening, type Regarding } from "./event-names.js";
 import { EventRefused, type EventStore } from "./events.js";
 
@@ -31,13 +31,13 @@ export function eventsInApiServer(config: KubeConfig, instance: string): EventSt
       const body = eventOf(name, happening, { atMs, instance });
       const at = place(happening.regarding);
       const made = await orNone(409, () =>
-        api.createNamespacedCustomObject({ ...at, body }, callUntil(limit())),
+        api.createNamespacedCustomObject({ ...at, body }, until(limit())),
       );
       return made !== undefined;
     },
     find: async (name, regarding) => {
       const found = await orNone(404, () =>
-        api.getNamespacedCustomObject({ ...place(regarding), name }, callUntil(limit())),
+        api.getNamespacedCustomObject({ ...place(regarding), name }, until(limit())),
       );
       if (found === undefined) return undefined;
       const { eventTime, series } = found as EventObject;
@@ -46,7 +46,10 @@ export function eventsInApiServer(config: KubeConfig, instance: string): EventSt
     patchSeries: async (name, regarding, { count, lastObservedMs }) => {
       const body = { series: { count, lastObservedTime: microTime(lastObservedMs) } };
       const patched = await orNone(404, () =>
-        api.patchNamespacedCustomObject({ ...place(regarding), name, body }, patchUntil(limit())),
+        api.patchNamespacedCustomObject(
+          { ...place(regarding), name, body },
+          until(limit(), PatchStrategy.MergePatch),
+        ),
       );
       return patched !== undefined;
     },
@@ -79,7 +82,7 @@ async function orNone(status: number, call: () => Promise<unknown>): Promise<unk
   try {
     return await call();
   } catch (error) {
-    const found = statusOf(error) ?? 0;
+    const found = statusOf(error);
     if (found === status) return undefined;
     // Also where the namespace is gone (404) or going (403).
     if (!refusals.includes(found)) throw error;

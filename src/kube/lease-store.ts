@@ -1,5 +1,5 @@
-import { CustomObjectsApi, type KubeConfig } from "@kubernetes/client-node";
-import { callUntil, microTime, patchUntil, statusOf } from "./call-options.js";
+import { CustomObjectsApi, type KubeConfig, PatchStrategy } from "@kubernetes/client-node";
+import { microTime, statusOf, until } from "./requests.js";
 import type { LeaseStore, LeaseWish } from "./lease.js";
 import type { LeaseRecord } from "./lease-steps.js";
 
@@ -33,10 +33,7 @@ export function leaseInApiServer(
   return {
     read: (signal) =>
       answerOr([404], async () =>
-        api.getNamespacedCustomObject(
-          { group, version, namespace, plural, name },
-          callUntil(signal),
-        ),
+        api.getNamespacedCustomObject({ group, version, namespace, plural, name }, until(signal)),
       ),
     create: (wish, signal) =>
       answerOr([409], async () =>
@@ -48,7 +45,7 @@ export function leaseInApiServer(
               spec: specOf(wish),
             },
           },
-          callUntil(signal),
+          until(signal),
         ),
       ),
     replace: (resourceVersion, wish, signal) =>
@@ -58,7 +55,7 @@ export function leaseInApiServer(
             ...{ group, version, namespace, plural, name },
             body: { metadata: { resourceVersion }, spec: specOf(wish) },
           },
-          patchUntil(signal),
+          until(signal, PatchStrategy.MergePatch),
         ),
       ),
   };
@@ -81,7 +78,7 @@ async function answerOr(
   try {
     return recordOf((await call()) as LeaseObject);
   } catch (error) {
-    if (statuses.includes(statusOf(error) ?? 0)) return undefined;
+    if (statuses.includes(statusOf(error))) return undefined;
     throw error;
   }
 }

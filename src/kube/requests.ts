@@ -1,9 +1,9 @@
 import {
   ApiException,
   type ConfigurationOptions,
+  Observable,
   type RequestContext,
   type ResponseContext,
-  setHeaderOptions,
 } from "@kubernetes/client-node";
 import { messageOf } from "../api/error.js";
 
@@ -11,16 +11,27 @@ import { messageOf } from "../api/error.js";
 const answerTimeoutMs = 15_000;
 
 /** A deadline for this one request, since the client has none of its own, and how its body is meant. */
-export function within(contentType = "application/json"): ConfigurationOptions {
-  const { middleware = [], ...rest } = setHeaderOptions("Content-Type", contentType);
-  const timed = middleware.map((one) => ({
-    pre: (context: RequestContext) => {
-      context.setSignal(AbortSignal.timeout(answerTimeoutMs));
-      return one.pre(context);
-    },
-    post: (context: ResponseContext) => one.post(context),
-  }));
-  return { ...rest, middleware: timed };
+export function within(contentType?: string): ConfigurationOptions {
+  return until(AbortSignal.timeout(answerTimeoutMs), contentType);
+}
+
+/**
+ * A request that ends when the signal aborts: the generated client has no parameter for it. A patch has
+ * to say by its content type what it is.
+ */
+export function until(signal: AbortSignal, contentType = "application/json"): ConfigurationOptions {
+  const pre = (request: RequestContext) => {
+    request.setSignal(signal);
+    request.setHeaderParam("Content-Type", contentType);
+    return new Observable(Promise.resolve(request));
+  };
+  const post = (response: ResponseContext) => new Observable(Promise.resolve(response));
+  return { middlewareMergeStrategy: "append", middleware: [{ pre, post }] };
+}
+
+/** A time as API servers want a MicroTime: with six digits, or they refuse it. */
+export function microTime(epochMs: number): string {
+  return new Date(epochMs).toISOString().replace("Z", "000Z");
 }
 
 /** HTTP status of a refused request; 0 where no answer came. */
