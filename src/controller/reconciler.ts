@@ -74,6 +74,8 @@ export class Reconciler {
           });
         case "paused":
           witness(key, { kind: "paused", reason: intent.reason });
+          // What is shown is not how it was when nothing was left to do.
+          memory.settled = undefined;
           await this.showAsItIs(key, { phase: "Paused", message: intent.reason });
           return done;
         case "remove":

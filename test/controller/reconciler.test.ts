@@ -472,6 +472,22 @@ describe("Reconciler", () => {
       });
     }
 
+    it("takes up a paused one where it was left, and says so", async () => {
+      const controller = await running(...objects(machineSet("set", 1)));
+      const before = status(controller);
+      controller.server.edit("Cluster prod", ({ metadata }) => ({
+        metadata: { ...metadata, ...paused },
+      }));
+      assert.deepEqual(await controller.reconcile(), { kind: "done" });
+      assert.equal(status(controller).phase, "Paused");
+      controller.server.edit(
+        "Cluster prod",
+        ({ metadata: { annotations: _gone, ...metadata } }) => ({ metadata }),
+      );
+      assert.deepEqual(await controller.settle(), { kind: "done" });
+      assert.deepEqual(status(controller), before);
+    });
+
     it("leaves another owner's alone and looks again in a while", async () => {
       const world = new PretendEngine();
       const controller = new PretendController(world);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { stringify } from "yaml";
+import { killAllHosts } from "../scenario/cloud-faults.js";
 import type { ClusterWish } from "../scenario/manifests.js";
 import { until } from "../scenario/until.js";
 import { WatchRig } from "../scenario/watch-rig.js";
@@ -23,7 +24,7 @@ describe("capstan watch where something is wrong", function () {
     await rig.applyManifests();
     await rig.untilRunning("demo", 5);
     const before = rig.sandbox.ledgerEnd();
-    for (const id of rig.hostsAlive()) await rig.sandbox.capstan(0, "local", "kill", id);
+    killAllHosts(rig.sandbox.cloudFile);
     const frozen = await until("the cluster is frozen", async () => {
       const { phase, drift } = await statusOf("demo");
       const { frozen: why } = (drift ?? {}) as { frozen?: string };
@@ -36,11 +37,8 @@ describe("capstan watch where something is wrong", function () {
     const fingerprint = /drift-thaw: (\w+)/.exec(frozen)?.[1];
     assert.ok(fingerprint !== undefined, frozen);
     await rig.kubectl("annotate", "cl", "demo", `capstan.dev/drift-thaw=${fingerprint}`);
-    await until("it is whole again", async () => {
-      const { phase, machines } = await statusOf("demo");
-      const isWhole = (machines as { summary?: string }).summary === "5/5";
-      return phase === "Running" && isWhole && rig.hostsAlive().length === 5;
-    });
+    await until("there are hosts again", () => rig.hostsAlive().length === 5, 60_000);
+    await rig.untilRunning("demo", 5);
     await rig.sandbox.assertSound("default.demo");
   });
 

@@ -96,6 +96,7 @@ export class PretendController {
       witness: (_key, happening) => this.witness(happening),
       withStack: async (_stack, work) => {
         this.locked += 1;
+        world.cloud.watch.beginCommand(world.prior);
         this.onLock();
         return work(workEngine);
       },

@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { type Fleet, manifestsOf, smallFleets } from "../support/fleet.js";
+import type { Mishap } from "../support/mishaps.js";
+import { PretendController } from "../support/pretend-controller.js";
+
+/** What users do, and what goes wrong while the controller works on it. */
+interface Turn {
+  readonly fleet: Fleet;
+  readonly mishaps: readonly Mishap[];
+  /** Somebody deletes the n-th Machine object, whoever made it. */
+  readonly discards?: number | undefined;
+  /** The n-th host dies behind everybody's back. */
+  readonly kills?: number | undefined;
+  /** The next turn's objects come while this one is worked on, at the n-th thing that happens. */
+  readonly overtakenAt?: number | undefined;
+  /** Edits are heard of at once and not a while later. */
+  readonly hearsAtOnce: boolean;
+  readonly isRestarted: boolean;
+}
+
+const some = (most: number) => fc.option(fc.nat({ max: most }), { nil: undefined });
+const mishaps: fc.Arbitrary<Mishap> = fc.oneof(
+  fc.record({
+    at: fc.constant("call" as const),
+    number: fc.nat({ max: 5 }),
+    what: fc.constantFrom("fail", "failForGood", "loseAnswer", "throttle"),
+  }),
+  fc.record({
+    at: fc.constant("look" as const),
+    number: fc.nat({ max: 12 }),
+    what: fc.constantFrom("unknown", "unknownForGood", "throttle", "failForGood"),
+  }),
+  fc.record({
+    at: fc.constant("boot" as const),
+    number: fc.nat({ max: 2 }),
+    what: fc.constantFrom("never", "fails", "dies"),
+  }),
+);
+const turns: fc.Arbitrary<Turn> = fc.record({
+  ...{ fleet: smallFleets, mishaps: fc.array(mishaps, { maxLength: 2 }) },
+  ...{ discards: some(4), kills: some(4), overtakenAt: some(8) },
+  ...{ hearsAtOnce: fc.boolean(), isRestarted: fc.boolean() },
+});
+
+const recheckMs = 60_000;
+
+/** Makes the users' objects those of the fleet. */
+function apply({ server }: PretendController, fleet: Fleet): void {
+  const wanted = manifestsOf(fleet);
+  const names = wanted.map(({ kind, metadata }) => nameOf(String(kind), metadata as Named));
+  for (const { kind, metadata } of server.all()) {
+    const isDerived = metadata.ownerReferences?.some(({ controller }) => controller) === true;
+    if (!isDerived && !names.includes(nameOf(kind, metadata)))
+      server.delete(nameOf(kind, metadata));
+  }
+  // Who was deleted has to go before another of that name can come.
+  const isGoing = (name: string) => server.find(name)?.metadata.deletionTimestamp !== undefined;
+  server.apply(...wanted.filter((_one, index) => !isGoing(names[index] ?? "")));
+}
+
+interface Named {
+  readonly name: string;
+}
+
+function nameOf(kind: string, { name }: Named): string {
+  return `${kind} ${name}`;
+}
+
+async function play(controller: PretendController, turn: Turn, next: Fleet): Promise<void> {
+  const { server, world } = controller;
+  if (turn.isRestarted) controller.restart();
+  controller.meet(...turn.mishaps);
+  controller.hearsAtOnce = turn.hearsAtOnce;
+  apply(controller, turn.fleet);
+  const machines = server.all().filter(({ kind }) => kind === "Machine");
+  const discarded = machines[turn.discards ?? machines.length];
+  if (discarded !== undefined) server.delete(nameOf("Machine", discarded.metadata));
+  const hosts = world.hosts();
+  const killed = hosts[turn.kills ?? hosts.length];
+  if (killed !== undefined) world.cloud.kill(killed.id);
+  let happened = 0;
+  controller.onHappening = () => {
+    if (happened++ === turn.overtakenAt) apply(controller, next);
+  };
+  await controller.settle();
+  controller.onHappening = () => {};
+}
+
+/**
+ * Nothing goes wrong any more, and time passes until nothing is left to do, or until what is asked for
+ * turns out to be something that only a person can mend, such as a downgrade.
+ */
+async function comeToRest(controller: PretendController): Promise<"done" | "refused"> {
+  controller.meet();
+  const told: string[] = [];
+  for (let round = 0; round < 40; round += 1) {
+    // Beyond a point of no return a host that never boots is waited for, until it ends.
+    controller.world.cloud.endStuck();
+    const outcome = await controller.settle();
+    told.push(JSON.stringify(outcome));
+    if (outcome.kind === "done") return "done";
+    const status = controller.server.find("Cluster prod")?.status;
+    const isRefused = status?.["errorReason"] === "UnsupportedChange" && round > 2;
+    if (isRefused) return "refused";
+    controller.world.clock.advance(outcome.kind === "failed" ? recheckMs : outcome.ms);
+  }
+  throw new Error(`it never comes to rest: ${told.slice(-4).join(" ")}`);
+}
+
+/** What runs, what is shown and what is asked for are the same. */
+function holdAgainst({ server, world }: PretendController, { machines, deployments }: Fleet): void {
+  const wanted = world.prior.revision?.target.machines ?? [];
+  assert.equal(world.hosts().length, wanted.length);
+  const shown = server.all().filter(({ kind }) => kind === "Machine");
+  assert.deepEqual(
+    shown.map(({ metadata }) => metadata.name).sort(),
+    wanted.map(({ name }) => name).sort(),
+  );
+  const replicas = Object.values(deployments).reduce((sum, one) => sum + one.replicas, 0);
+  assert.equal(wanted.length, Object.keys(machines).length + replicas);
+}
+
+describe("Reconciler, whatever happens", () => {
+  it("brings about what is asked for in the end, breaks no law, and lets everything go", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(turns, { minLength: 1, maxLength: 4 }), async (played) => {
+        const controller = new PretendController();
+        const { server, world } = controller;
+        for (const [index, turn] of played.entries()) {
+          await play(controller, turn, played[index + 1]?.fleet ?? turn.fleet);
+        }
+        const last = played.at(-1)?.fleet;
+        assert.ok(last !== undefined);
+        // Twice: names that are going are free only afterwards.
+        apply(controller, last);
+        await comeToRest(controller);
+        apply(controller, last);
+        const rest = await comeToRest(controller);
+        assert.deepEqual(world.cloud.watch.violations, []);
+        assert.deepEqual(server.trespasses(), []);
+        if (rest === "done") holdAgainst(controller, last);
+        server.delete("Cluster prod");
+        await comeToRest(controller);
+        assert.deepEqual(server.all(), []);
+        assert.deepEqual(world.alive(), []);
+      }),
+      { numRuns: 40 },
+    );
+  }).timeout(120_000);
+});
