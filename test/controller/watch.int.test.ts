@@ -62,7 +62,7 @@ describe("capstan watch on an API server", function () {
 
   it("finds a dead host within a period, replaces it, and says so", async () => {
     rig = await WatchRig.start(quickstart);
-    await rig.watchLeading();
+    const watcher = await rig.watchLeading("--metrics-address", "127.0.0.1:0");
     await rig.applyManifests();
     await rig.untilRunning("quickstart", 3);
     const [machine] = (await rig.all("machines")).filter(({ metadata }) =>
@@ -76,6 +76,12 @@ describe("capstan watch on an API server", function () {
     });
     await rig.untilRunning("quickstart", 3);
     assert.deepEqual(await providerIds(), rig.hostsAlive());
+    const told = await rig.kubectl("get", "events", "--field-selector=reason=DriftFound");
+    assert.match(told, /Warning +DriftFound +cluster\/quickstart +1 missing/);
+    const address = /metrics and probes on ([\d.:]+)/.exec(watcher.said)?.[1];
+    const metrics = await (await fetch(`http://${address}/metrics`)).text();
+    assert.match(metrics, /^capstan_drift_found_total\{class="missing"\} 1$/m);
+    assert.match(metrics, /^capstan_transactions_total\{[^}]*result="succeeded"\} 2$/m);
   });
 
   it("only reports a dead host where policy says so", async () => {
