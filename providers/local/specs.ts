@@ -61,7 +61,8 @@ export const localClusterSpec = Type.Object(
     networkCidr: Type.String({
       default: "10.0.0.0/16",
       pattern: "^(\\d{1,3}\\.){3}\\d{1,3}/\\d{1,2}$",
-      description: "Address range of the cluster's network. Changing it needs a new network.",
+      description:
+        "Address range of the cluster's network, apart from those of Services and Pods. Changing it needs a new network.",
     }),
     machineQuota: Type.Optional(
       Type.Integer({ minimum: 0, description: "How many hosts may be alive at once." }),

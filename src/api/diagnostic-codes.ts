@@ -8,6 +8,7 @@ export const diagnosticCodes = {
   DUPLICATE: "Two objects have the same kind, namespace and name.",
   FIELD_MISSING: "A field that is needed is not there.",
   FIELD_UNKNOWN: "A field that nobody knows.",
+  HOST_NETWORK: "The hosts' network shares addresses with Services or Pods.",
   IMMUTABLE: "A field changed that cannot change while the object lives.",
   NAME_CLASH: "A Machine and a set would make two Machines of one name.",
   NOT_ALLOWED: "A value is not among the allowed ones or out of range.",

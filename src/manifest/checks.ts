@@ -32,51 +32,57 @@ export interface PlacedSpec {
 interface PlacedRange {
   readonly text: string;
   readonly path: MemberPath;
-  /** What it is for: "services". */
+  /** Who has these addresses: "services". */
   readonly use: string;
   /** Undefined for a text that is none. */
   readonly range: Range | undefined;
 }
 
+/** What is wrong with a Cluster beyond its schema: address ranges. Pure. */
+export function checkCluster(cluster: ClusterObject): Violation[] {
+  const ranges = rangesOf(cluster);
+  return ranges.flatMap(({ text, path, range }, index): Violation[] => {
+    if (range === undefined) return [badRange(text, path)];
+    const earlier = ranges.slice(0, index).find((one) => overlap(one.range, range));
+    if (earlier === undefined) return [];
+    const summary = `${text} overlaps ${earlier.text} (${earlier.use})`;
+    return [{ code: "CIDR_OVERLAP", path, summary, hint: ruleWords.overlap.hint }];
+  });
+}
+
 /**
- * What is wrong with a Cluster beyond its schema: address ranges. `networks`: the fields of its provider's
- * object that hold ranges of the hosts' networks. Pure.
+ * What is wrong with the networks of a Cluster's hosts: `fields` of its provider's object hold a range
+ * each. A node that has a Pod's address cannot be reached. Pure.
  */
-export function checkCluster(
-  { spec }: ClusterObject,
-  networks: readonly string[] = [],
-): Violation[] {
-  const own = (["services", "pods"] as const).flatMap((use) =>
+export function checkHostNetworks(cluster: ClusterObject, fields: readonly string[]): Violation[] {
+  const others = rangesOf(cluster);
+  const value = cluster.spec.providerSpec.value as Record<string, unknown> | undefined;
+  return fields.flatMap((field): Violation[] => {
+    const text = value?.[field];
+    if (typeof text !== "string") return [];
+    const path = ["spec", "providerSpec", "value", field];
+    const range = rangeOf(text);
+    if (range === undefined) return [badRange(text, path)];
+    const other = others.find((one) => overlap(one.range, range));
+    if (other === undefined) return [];
+    const summary = `${text} overlaps ${other.text} (${other.use})`;
+    const hint = "hosts, Services and Pods need ranges of their own";
+    return [{ code: "HOST_NETWORK", path, summary, hint }];
+  });
+}
+
+function rangesOf({ spec }: ClusterObject): PlacedRange[] {
+  return (["services", "pods"] as const).flatMap((use) =>
     spec.clusterNetwork[use].cidrBlocks.map((text, index): PlacedRange => {
       const path = ["spec", "clusterNetwork", use, "cidrBlocks", index];
       return { text, path, use, range: rangeOf(text) };
     }),
   );
-  const ofHosts = networks.flatMap((field): PlacedRange[] => {
-    const text = (spec.providerSpec.value as Record<string, unknown> | undefined)?.[field];
-    if (typeof text !== "string") return [];
-    const path = ["spec", "providerSpec", "value", field];
-    return [{ text, path, use: field, range: rangeOf(text) }];
-  });
-  const ranges = [...own, ...ofHosts];
-  return ranges.flatMap(({ text, path, range }, index): Violation[] => {
-    if (range === undefined) {
-      const { summary, hint } = ruleWords.badRange;
-      return [{ code: "BAD_FORMAT", path, summary: `"${text}" ${summary}`, hint }];
-    }
-    const earlier = ranges.slice(0, index).find((one) => overlap(one.range, range));
-    if (earlier === undefined) return [];
-    return [
-      {
-        code: "CIDR_OVERLAP",
-        path,
-        summary: `${text} overlaps ${earlier.text} (${earlier.use})`,
-        hint: ofHosts.some((one) => one.path === path)
-          ? "hosts, Services and Pods need ranges of their own"
-          : ruleWords.overlap.hint,
-      },
-    ];
-  });
+}
+
+function badRange(text: string, path: MemberPath): Violation {
+  const { summary, hint } = ruleWords.badRange;
+  return { code: "BAD_FORMAT", path, summary: `"${text}" ${summary}`, hint };
 }
 
 /** What is wrong with one Machine's spec beyond its schema. Pure. */

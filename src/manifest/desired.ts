@@ -21,6 +21,7 @@ import { nearest, validate } from "../api/validate.js";
 import {
   checkAnnotations,
   checkCluster,
+  checkHostNetworks,
   checkMachineSpec,
   checkProviderSpec,
   checkProgressDeadline,
@@ -184,7 +185,9 @@ class Reader {
       ...specs.flatMap(({ path, spec }) => checkProviderSpec(spec, path)),
       ...this.checkValues(placed),
       ...checkAnnotations(object),
-      ...(object.kind === "Cluster" ? checkCluster(object, this.networksOf(object)) : []),
+      ...(object.kind === "Cluster"
+        ? [...checkCluster(object), ...checkHostNetworks(object, this.networksOf(object))]
+        : []),
       ...machineSpecsIn(object).flatMap(checkMachineSpec),
       ...(object.kind === "MachineDeployment" ? checkProgressDeadline(object.spec) : []),
       ...(object.kind === "MachineSet" || object.kind === "MachineDeployment"
@@ -193,9 +196,9 @@ class Reader {
     ];
   }
 
-  private networksOf({ spec }: ClusterObject): readonly string[] | undefined {
+  private networksOf({ spec }: ClusterObject): readonly string[] {
     const apiVersion = spec.providerSpec.value?.apiVersion;
-    return this.providers.find((one) => one.apiVersion === apiVersion)?.clusterSpec.networks;
+    return this.providers.find((one) => one.apiVersion === apiVersion)?.clusterSpec.networks ?? [];
   }
 
   /** The provider's objects in one object, whether or not the rest of it is right. */

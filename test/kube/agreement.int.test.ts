@@ -150,7 +150,7 @@ function tryChange(
 
 /** What only the CLI can know: other objects, and the provider's own. */
 const beyondApiServers = new Set<DiagnosticCode>([
-  ...(["CLASS_UNKNOWN", "CLUSTER_MISSING", "PROVIDER_MISMATCH"] as const),
+  ...(["CLASS_UNKNOWN", "CLUSTER_MISSING", "HOST_NETWORK", "PROVIDER_MISMATCH"] as const),
   ...(["PROVIDER_UNKNOWN", "STACK_NAME"] as const),
 ]);
 

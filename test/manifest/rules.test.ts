@@ -348,7 +348,7 @@ const cases: readonly Case[] = [
     ],
     want: [
       [
-        "CIDR_OVERLAP",
+        "HOST_NETWORK",
         "f.yaml:10:86: error: Cluster default/prod: spec.providerSpec.value.networkCidr: 192.168.4.0/24 overlaps 192.168.0.0/16 (pods)\n  hint: hosts, Services and Pods need ranges of their own",
       ],
     ],
