@@ -3,19 +3,24 @@
 
 import { writeFileSync } from "node:fs";
 import { cpus, loadavg, platform, release } from "node:os";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { compare } from "../bench/compare.mjs";
 import { capstan, plainPulumi, terraform } from "../bench/contestants.mjs";
 import { profile } from "../bench/profile.mjs";
 import { tables } from "../bench/report.mjs";
+import { ensureKubernetes } from "./kubernetes-toolchain.mjs";
 import { exitWith, run } from "./run.mjs";
 import { setup } from "./setup.mjs";
+
+const watchBench = fileURLToPath(new URL("../bench/watch.mjs", import.meta.url));
 
 const usage = `npm run bench -- [options]
   --large            500 machines as well
   --sizes <n,n,...>  these numbers of machines (default 3,10,100)
   --repetitions <r>  how often each is timed (default 3)
   --out <file>       write every measurement as JSON
+  --watch <clusters> instead: the watch loop over so many clusters of 5 machines, on a real API server
   --profile          instead: where capstan's time goes, at the last of the sizes
 `;
 
@@ -34,6 +39,7 @@ function options() {
       profile: { type: "boolean", default: false },
       repetitions: { type: "string", default: "3" },
       sizes: { type: "string" },
+      watch: { type: "string" },
     },
   });
   const sizes = wholeNumbers(values.sizes ?? (values.large ? "3,10,100,500" : "3,10,100"));
@@ -60,13 +66,20 @@ function describe({ cores, processor, system, node, loadBefore, versions }) {
 }
 
 await exitWith(async () => {
-  const { help, out, profile: isProfile, repetitions, sizes } = options();
+  const { help, out, profile: isProfile, repetitions, sizes, watch } = options();
   if (help) {
     process.stdout.write(usage);
     return 0;
   }
   const tools = await setup({ quiet: true });
   const say = (text) => process.stderr.write(`bench: ${text}\n`);
+  if (watch !== undefined) {
+    await ensureKubernetes({ progress: say });
+    const { code } = await run(tools.node, [watchBench, ...wholeNumbers(watch).map(String)], {
+      stdio: "inherit",
+    });
+    return code;
+  }
   if (isProfile) {
     process.stdout.write(await profile(tools, { machines: sizes.at(-1), repetitions, say }));
     return 0;

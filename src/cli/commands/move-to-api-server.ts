@@ -5,7 +5,7 @@ import { refuseNonOwner, type StackState } from "../../engine/state.js";
 import { isMoving } from "../../kube/move-objects.js";
 import { fileOwner } from "../../plan/hand-over.js";
 import { withLockedEngine } from "../context.js";
-import { type Move, type Moved, tellStep } from "./move.js";
+import { type Move, type Moved, tellStep } from "./moving.js";
 
 /**
  * From files to an API server: its objects first, paused; then the owner; then the pause goes. Until the

@@ -15,7 +15,7 @@ import { isMoving, withoutClasses } from "../../kube/move-objects.js";
 import { BadInput } from "../../manifest/bad-input.js";
 import { fileOwner } from "../../plan/hand-over.js";
 import { withLockedEngine } from "../context.js";
-import { type Move, type Moved, tellStep } from "./move.js";
+import { type Move, type Moved, tellStep } from "./moving.js";
 
 const pollMs = 250;
 

@@ -4,46 +4,12 @@ import type { StackState } from "../../engine/state.js";
 import { KubeApi } from "../../kube/api.js";
 import { ClusterObjects } from "../../kube/cluster-objects.js";
 import { connect, serverOf } from "../../kube/connection.js";
-import type { InfrastructureProvider } from "../../provider/port.js";
-import { type CommandContext, type GlobalOptions, openEngine } from "../context.js";
+import { type CommandContext, openEngine } from "../context.js";
 import { exitCodes } from "../exit.js";
-import type { ConnectionFlags } from "./install.js";
 import { MoveToApiServer } from "./move-to-api-server.js";
 import { MoveToFiles } from "./move-to-files.js";
+import { type Move, type Moved, type MoveOptions, tellStep } from "./moving.js";
 import { nothingRecorded, recordedProvider, refuseNothingNamed, stacksOf } from "./stacks.js";
-
-export interface MoveOptions extends GlobalOptions, ConnectionFlags {
-  readonly to: "files" | "kubernetes";
-  /** The folder for manifests. */
-  readonly out?: string;
-  /** Write over files that are there. */
-  readonly force?: boolean;
-  /** Seconds to wait for a controller. */
-  readonly timeout: number;
-  readonly leaseNamespace: string;
-}
-
-/** One stack on its way. */
-export interface Move {
-  readonly stack: string;
-  /** "<namespace>/<name>" of its Cluster. */
-  readonly cluster: string;
-  readonly provider: InfrastructureProvider;
-  readonly objects: ClusterObjects;
-  /** The API server, as the owner of stacks. */
-  readonly server: string;
-  readonly serverUrl: string;
-  readonly options: MoveOptions;
-  readonly context: CommandContext;
-  readonly config: ReturnType<typeof connect>;
-}
-
-/** What became of a move, for people and for programs. */
-export interface Moved {
-  /** Of the transaction that made it so; absent where it was so before. */
-  readonly transaction?: number;
-  readonly text: string;
-}
 
 /**
  * capstan move: gives clusters another owner, manifests in files or an API server. Nothing in the cloud is
@@ -95,11 +61,6 @@ function refuseWithoutFolder({ to, out }: MoveOptions): void {
         : "--out is where manifests go, and these go to an API server",
     hint: "e.g. capstan move default.quickstart --to files --out clusters",
   });
-}
-
-/** A step on the way, for people. */
-export function tellStep({ stack, context }: Move, text: string): void {
-  if (!context.json) context.terminal.write(`${stack}: ${text}\n`);
 }
 
 function tellMoved(move: Move, { text, transaction }: Moved): void {

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import type { InstallCommandOptions } from "../commands/install.js";
-import type { MoveOptions } from "../commands/move.js";
+import type { MoveOptions } from "../commands/moving.js";
 import { logLevels } from "../../controller/log-levels.js";
 import { does } from "../execute.js";
 import type { WatchOptions } from "../commands/watch-controller.js";
