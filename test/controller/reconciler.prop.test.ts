@@ -17,6 +17,10 @@ interface Turn {
   /** Edits are heard of at once and not a while later. */
   readonly hearsAtOnce: boolean;
   readonly isRestarted: boolean;
+  /** Its API server is away from the n-th thing that happens until the end of the turn. */
+  readonly awayAt?: number | undefined;
+  /** Somebody pauses it for a moment afterwards. */
+  readonly isPaused: boolean;
 }
 
 const some = (most: number) => fc.option(fc.nat({ max: most }), { nil: undefined });
@@ -41,6 +45,7 @@ const turns: fc.Arbitrary<Turn> = fc.record({
   ...{ fleet: smallFleets, mishaps: fc.array(mishaps, { maxLength: 2 }) },
   ...{ discards: some(4), kills: some(4), overtakenAt: some(8) },
   ...{ hearsAtOnce: fc.boolean(), isRestarted: fc.boolean() },
+  ...{ awayAt: some(16), isPaused: fc.boolean() },
 });
 
 const recheckMs = 60_000;
@@ -81,10 +86,24 @@ async function play(controller: PretendController, turn: Turn, next: Fleet): Pro
   if (killed !== undefined) world.cloud.kill(killed.id);
   let happened = 0;
   controller.onHappening = () => {
-    if (happened++ === turn.overtakenAt) apply(controller, next);
+    if (happened === turn.overtakenAt) apply(controller, next);
+    if (happened === turn.awayAt) server.isAway = true;
+    happened += 1;
   };
   await controller.settle();
   controller.onHappening = () => {};
+  server.isAway = false;
+  if (!turn.isPaused) return;
+  const annotate = (annotations: Record<string, string>) =>
+    server.edit("Cluster prod", ({ metadata }) => ({
+      metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } },
+    }));
+  annotate({ "capstan.dev/paused": "" });
+  await controller.settle();
+  server.edit("Cluster prod", ({ metadata: { annotations, ...metadata } }) => {
+    const { "capstan.dev/paused": _over, ...others } = annotations ?? {};
+    return { metadata: { ...metadata, annotations: others } };
+  });
 }
 
 /**
@@ -111,6 +130,7 @@ async function comeToRest(controller: PretendController): Promise<"done" | "refu
 /** What runs, what is shown and what is asked for are the same. */
 function holdAgainst({ server, world }: PretendController, { machines, deployments }: Fleet): void {
   const wanted = world.prior.revision?.target.machines ?? [];
+  assert.equal(server.find("Cluster prod")?.status?.["phase"], "Running");
   assert.equal(world.hosts().length, wanted.length);
   const shown = server.all().filter(({ kind }) => kind === "Machine");
   assert.deepEqual(
