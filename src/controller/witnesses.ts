@@ -1,6 +1,7 @@
 import { driftCounts } from "../drift/classify.js";
 import type { EventRecorder, Regarding } from "../kube/events.js";
 import type { ClusterSource } from "../source/cluster-source.js";
+import type { ClusterView } from "../source/cluster-view.js";
 import type { Log } from "./log.js";
 import type { Metrics, TransactionResult } from "./metrics.js";
 import { toldOf } from "./telling.js";
@@ -65,8 +66,19 @@ function transactionOf({
   }
 }
 
-/** A source that also counts in which phase the clusters are that it shows. */
-export function countingPhases(source: ClusterSource, metrics: Metrics): ClusterSource {
+/** The same source, that also counts in which phases clusters are shown, and shows no secret. */
+export function discreetSource(
+  source: ClusterSource,
+  metrics: Metrics,
+  scrub: (text: string) => string,
+): ClusterSource {
+  const discreet = (view: ClusterView): ClusterView => ({
+    ...view,
+    ...(view.message !== undefined && { message: scrub(view.message) }),
+    ...(view.trouble !== undefined && {
+      trouble: { ...view.trouble, message: scrub(view.trouble.message) },
+    }),
+  });
   return {
     owner: source.owner,
     keys: () => source.keys(),
@@ -74,9 +86,9 @@ export function countingPhases(source: ClusterSource, metrics: Metrics): Cluster
     claim: (key) => source.claim(key),
     show: (key, view, provider) => {
       metrics.phase(key, view.phase);
-      return source.show(key, view, provider);
+      return source.show(key, discreet(view), provider);
     },
-    isShown: (key, view, provider) => source.isShown(key, view, provider),
+    isShown: (key, view, provider) => source.isShown(key, discreet(view), provider),
     release: (key) => source.release(key),
   };
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type { KubeConfig } from "@kubernetes/client-node";
-import { isCapstanError, messageOf } from "../../api/error.js";
+import { CapstanError, isCapstanError, messageOf } from "../../api/error.js";
 import type { Controller } from "../../controller/controller.js";
 import { countedProvider } from "../../controller/counted-provider.js";
 import { fencedProvider } from "../../controller/fenced-provider.js";
@@ -12,7 +12,7 @@ import { scrubber } from "../../controller/secrets.js";
 import { type Operations, serveOperations } from "../../controller/serve.js";
 import {
   allWitnesses,
-  countingPhases,
+  discreetSource,
   eventWitness,
   logWitness,
   metricsWitness,
@@ -40,6 +40,7 @@ export async function watchApiServer(
   context: CommandContext,
 ): Promise<number> {
   const { env } = context;
+  refuseOwnPassphrase(options, env);
   const config = keepConnections(connect({ ...options, env }));
   const replica = new Replica(options, context, config);
   const served =
@@ -53,6 +54,22 @@ export async function watchApiServer(
     await served?.close();
   }
   return exitCodes.done;
+}
+
+/**
+ * A passphrase that is made in the state folder is gone with a pod's, and with it the state that it has
+ * encrypted in a backend that stays. Throws BAD_USAGE.
+ */
+function refuseOwnPassphrase({ backend }: WatchOptions, env: NodeJS.ProcessEnv): void {
+  const given = env["PULUMI_CONFIG_PASSPHRASE"] ?? env["PULUMI_CONFIG_PASSPHRASE_FILE"];
+  if (backend === undefined || given !== undefined) return;
+  throw new CapstanError({
+    code: "BAD_USAGE",
+    source: "user",
+    message:
+      "cannot watch with a backend and no passphrase: each replica would make one of its own",
+    hint: "set PULUMI_CONFIG_PASSPHRASE_FILE to a file that all replicas have (docs/state.md)",
+  });
 }
 
 /** One of the processes that may lead: it knows all objects, and works on them while it leads. */
@@ -154,7 +171,7 @@ class Replica implements Operations {
     const { context, options, counts: metrics, log } = this;
     const opened = await openWorkspace(options, context);
     const { controller, queue } = makeController(options, context, {
-      ...{ source: countingPhases(source, metrics), opened, term },
+      ...{ source: discreetSource(source, metrics, scrubber(context.env)), opened, term },
       witness: allWitnesses([
         logWitness(log.with({ leader: this.me })),
         metricsWitness(metrics),
