@@ -107,6 +107,9 @@ const taint = closed(
     effect: stringEnum(["NoSchedule", "PreferNoSchedule", "NoExecute"], {
       description: "What happens to pods that do not tolerate the taint.",
     }),
+    timeAdded: Type.Optional(
+      Type.String({ description: "When a Node got it. Given by an API server; ignored." }),
+    ),
   },
   "A taint of the Node.",
 );

@@ -372,7 +372,10 @@ function dropServerFields(object: AnyObject): void {
   delete metadata.finalizers;
   delete metadata.ownerReferences;
   delete object.status;
-  for (const { spec } of machineSpecsIn(object)) delete spec.providerID;
+  for (const { spec } of machineSpecsIn(object)) {
+    delete spec.providerID;
+    for (const taint of spec.taints ?? []) delete taint.timeAdded;
+  }
 }
 
 /** The Machine specs in an object: a Machine's own, or a template's. */

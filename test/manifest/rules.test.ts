@@ -452,6 +452,20 @@ describe("rules that span fields and objects", () => {
     assert.deepEqual(clusters[0]?.machines, bare?.machines);
   });
 
+  it("a taint's time is a server's word, too", () => {
+    const tainted = (more: string) =>
+      changed(
+        machine,
+        "versions:",
+        `taints: [{ key: gpu, effect: NoExecute${more} }]\n  versions:`,
+      );
+    const [bare] = read(cluster, tainted("")).clusters;
+    const served = read(cluster, tainted(", timeAdded: '2026-01-02T03:04:05Z'"));
+    assert.deepEqual(served.diagnostics, []);
+    assert.equal(bare?.machines[0]?.spec.taints?.length, 1);
+    assert.deepEqual(served.clusters[0]?.machines, bare.machines);
+  });
+
   it("a stack name that Pulumi would refuse is cut, hashed and told", () => {
     const name = "n".repeat(60);
     const long = changed(cluster, "name: prod", `name: ${name}, namespace: ${"s".repeat(60)}`);
