@@ -32,7 +32,11 @@ describe("bin/capstan.mjs", function () {
     { given: [], code: 64, stderr: /^Usage: capstan/ },
     { given: ["fly"], code: 64, stderr: /unknown command 'fly'/ },
     { given: ["up", "--fly"], code: 64, stderr: /unknown option '--fly'/ },
-    { given: ["up", "--timeout", "soon"], code: 64, stderr: /expected a whole number/ },
+    {
+      given: ["up", "--timeout", "soon"],
+      code: 64,
+      stderr: /expected seconds, or a time such as 30s/,
+    },
     { given: ["up"], code: 64, stderr: /which manifests\?/ },
     { given: ["destroy"], code: 64, stderr: /which cluster\?/ },
     { given: ["local"], code: 64, stderr: /Usage: capstan local/ },

@@ -4,7 +4,14 @@ import type { MoveOptions } from "../commands/moving.js";
 import { logLevels } from "../../controller/log-levels.js";
 import { does } from "../execute.js";
 import type { WatchOptions } from "../commands/watch-controller.js";
-import { wholeNumber, withDeadline, withExamples, withFiles, withTimeout } from "./options.js";
+import {
+  seconds,
+  wholeNumber,
+  withDeadline,
+  withExamples,
+  withFiles,
+  withTimeout,
+} from "./options.js";
 
 /** The verbs that talk to an API server. */
 export function addApiServerVerbs(program: Command): void {
@@ -27,7 +34,7 @@ export function addWatchVerb(program: Command): void {
   const watch = withDeadline(withTimeout(withConnection(withFiles(program.command("watch")))))
     .description("keep clusters as their objects want them, for ever")
     .option("--prune", "with -f: delete clusters that these manifests no longer hold")
-    .option("--period <seconds>", "between two looks for drift", wholeNumber, 30)
+    .option("--period <seconds>", "between two looks for drift, e.g. 30s", seconds, 30)
     .option("--engines <count>", "engines at the same time", wholeNumber, 2)
     .option("--concurrency <count>", "clusters at the same time", wholeNumber, 500)
     .option("--lease-namespace <name>", "where replicas agree on who leads", "default")
@@ -38,7 +45,7 @@ export function addWatchVerb(program: Command): void {
     );
   withExamples(watch, [
     ["capstan watch", "the objects in the current context's API server"],
-    ["capstan watch -f clusters --period 30", "the manifests in a folder"],
+    ["capstan watch -f clusters --period 30s", "the manifests in a folder"],
   ]);
   does<WatchOptions>(watch, async ({ options, context }) => {
     if (options.file.length > 0) {

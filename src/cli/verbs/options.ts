@@ -6,6 +6,17 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
+const secondsIn = { s: 1, m: 60, h: 3_600 } as const;
+
+/** "30", "30s", "5m", "1h": seconds. */
+export function seconds(text: string): number {
+  const [, count, unit = "s"] = /^(\d+)([smh])?$/.exec(text) ?? [];
+  if (count === undefined) {
+    throw new InvalidArgumentError("expected seconds, or a time such as 30s, 5m or 1h");
+  }
+  return Number(count) * secondsIn[unit as keyof typeof secondsIn];
+}
+
 export function share(text: string): number {
   if (!/^(0(\.\d+)?|1(\.0+)?)$/.test(text)) {
     throw new InvalidArgumentError("expected 0 to 1, e.g. 0.1");
@@ -28,7 +39,7 @@ export function withTimeout(command: Command): Command {
   return command.option(
     "--timeout <seconds>",
     "how long hosts may take to run, or to go away",
-    wholeNumber,
+    seconds,
     600,
   );
 }
@@ -37,7 +48,7 @@ export function withDeadline(command: Command): Command {
   return command.option(
     "--deadline <seconds>",
     "how long the whole change may take; then it is taken back",
-    wholeNumber,
+    seconds,
     defaultDeadlineMs / 1_000,
   );
 }
