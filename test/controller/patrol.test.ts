@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { setImmediate as turn } from "node:timers/promises";
+import { type Memory, newMemory } from "../../src/controller/memory.js";
+import { patrol } from "../../src/controller/patrol.js";
+import { appearanceOf, SharedListing } from "../../src/controller/shared-listing.js";
+import type { InfrastructureProvider, Observed } from "../../src/provider/port.js";
+import type { ClusterView } from "../../src/source/cluster-view.js";
+import { FakeClock } from "../support/fake-clock.js";
+
+const periodMs = 30_000;
+
+function resourcesOf(cluster: string, spec = {}): Observed[] {
+  return Array.from({ length: 7 }, (_, number): Observed => {
+    const name = `r${number}`;
+    const who = { cluster, clusterUid: `uid ${cluster}`, kind: "LocalHost", name, token: "" };
+    return { id: `${cluster} ${name}`, who, phase: "ready", spec, status: {} };
+  });
+}
+
+/** A cluster that had nothing left to do when it looked like this. */
+function settled(cluster: string): Memory {
+  const records = { transaction: { target: { provider: "cloud" } }, resources: [], pending: [] };
+  const view = { records, clusterUid: `uid ${cluster}` } as unknown as ClusterView;
+  const appearance = appearanceOf(resourcesOf(cluster));
+  return { ...newMemory(), view, settled: { digest: "asked", appearance } };
+}
+
+describe("a patrol over a thousand clusters", () => {
+  const keys = Array.from({ length: 1_000 }, (_, number) => `default/c${number}`);
+  const memories = new Map(keys.map((key) => [key, settled(key)]));
+
+  /** What one period of it says, and how many listings that took. */
+  const period = async (listed: () => readonly Observed[]) => {
+    const clock = new FakeClock(0, "manual");
+    const ended = new AbortController();
+    const told: string[] = [];
+    const failures: unknown[] = [];
+    let listings = 0;
+    const provider = {
+      name: "cloud",
+      owned: () => {
+        listings += 1;
+        return Promise.resolve(listed());
+      },
+    } as unknown as InfrastructureProvider;
+    const context = { clock, signal: ended.signal, assertEngineAlive: () => undefined };
+    const walking = patrol(
+      {
+        ...{ listing: new SharedListing(provider, context), clock, periodMs },
+        random: () => 0.5,
+        remembered: () => memories,
+        onChange: (key) => told.push(key),
+        onFailure: (error) => failures.push(error),
+      },
+      ended.signal,
+    );
+    for (const ms of [periodMs, 1, 1]) {
+      await clock.advance(ms);
+      await turn();
+    }
+    ended.abort();
+    await walking;
+    return { told, listings, failures: failures.length };
+  };
+
+  const all = keys.flatMap((key) => resourcesOf(key));
+
+  it("takes one listing, and leaves alone what looks as it did", async () => {
+    assert.deepEqual(await period(() => all), { told: [], listings: 1, failures: 0 });
+  });
+
+  it("tells of the one that looks otherwise, and of no other", async () => {
+    const drifted = "default/c500";
+    const others = all.filter(({ who }) => who.cluster !== drifted);
+    const listed = [...others, ...resourcesOf(drifted, { size: "large" })];
+    assert.deepEqual(await period(() => listed), { told: [drifted], listings: 1, failures: 0 });
+  });
+
+  it("tells of nothing when the cloud cannot be listed", async () => {
+    const { told, failures } = await period(() => {
+      throw new Error("the cloud does not answer");
+    });
+    assert.deepEqual([told, failures], [[], 1]);
+  });
+});
