@@ -19,7 +19,7 @@ describe("capstan watch on an API server", function () {
   const untilHalfWay = async (): Promise<void> => {
     await until("a wave is shown", async () => {
       const { status } = await rig.get("cluster", "demo");
-      return Number((status?.["transaction"] as { wave?: number } | undefined)?.wave) > 1;
+      return Number((status?.["transaction"] as { wave?: number } | undefined)?.wave) > 0;
     });
     await until("hosts are being made", () => rig.hostsAlive().length >= 3);
   };
@@ -161,7 +161,7 @@ describe("capstan watch on an API server", function () {
 /** Boots slowly enough to be interrupted. */
 const twelve: ClusterWish = {
   machines: { "cp-0": { controlPlane: true, bootMs: 500 } },
-  deployments: { workers: { replicas: 11, template: { bootMs: 2_000 } } },
+  deployments: { workers: { replicas: 11, template: { bootMs: 8_000 } } },
 };
 
 function hostIdOf({ status }: ShownObject): string {
