@@ -21,6 +21,8 @@ metadata:
   labels: { cluster.k8s.io/cluster-name: bench }
 spec:
   replicas: ${machines - 1}
+  # The others change everything at once, too; without it an update takes a wave for each machine.
+  strategy: { rollingUpdate: { maxUnavailable: 100% } }
   selector: { matchLabels: { set: workers } }
   template:
     metadata: { labels: { set: workers } }
