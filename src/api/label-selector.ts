@@ -18,7 +18,9 @@ export function selectorMatches(selector: LabelSelector, labels: Labels): boolea
  */
 export function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
   return [
-    ...Object.entries(matchLabels).map(([label, wanted]) => `${label}=${wanted}`),
+    ...Object.entries(matchLabels)
+      .map(([label, wanted]) => `${label}=${wanted}`)
+      .sort(),
     ...matchExpressions.map(requirementText),
   ].join(",");
 }

@@ -1,3 +1,5 @@
+import { selectorText } from "../api/label-selector.js";
+import type { LabelSelector } from "../api/schema.js";
 import type {
   ClusterStatus,
   MachineDeploymentStatus,
@@ -167,7 +169,7 @@ export function machineSetStatusOf(
     availableReplicas: members.filter((one) => isAvailable(one, minReadySeconds, view.nowMs))
       .length,
     ...generation(generationOf(set)),
-    labelSelector: selectorText(set),
+    labelSelector: selectorIn(set),
   };
 }
 
@@ -180,7 +182,7 @@ export function machineDeploymentStatusOf(
   return {
     ...deploymentStatusOf(sets),
     ...generation(generationOf(deployment)),
-    labelSelector: selectorText(deployment),
+    labelSelector: selectorIn(deployment),
   };
 }
 
@@ -217,23 +219,9 @@ function generation(observed: number | undefined): { observedGeneration?: number
   return observed === undefined ? {} : { observedGeneration: observed };
 }
 
-/** "app=web,tier in (a,b)": what the scale subresource tells autoscalers. */
-function selectorText({ spec }: LiveObject): string {
-  const { matchLabels = {}, matchExpressions = [] } = (spec?.["selector"] ?? {}) as {
-    matchLabels?: Readonly<Record<string, string>>;
-    matchExpressions?: readonly { key: string; operator: string; values?: readonly string[] }[];
-  };
-  const operators: Readonly<Record<string, string>> = { In: "in", NotIn: "notin" };
-  return [
-    ...Object.entries(matchLabels)
-      .map(([key, value]) => `${key}=${value}`)
-      .sort(),
-    ...matchExpressions.map(({ key, operator, values = [] }) => {
-      if (operator === "Exists") return key;
-      if (operator === "DoesNotExist") return `!${key}`;
-      return `${key} ${operators[operator] ?? operator} (${values.join(",")})`;
-    }),
-  ].join(",");
+/** What the scale subresource tells autoscalers. */
+function selectorIn({ spec }: LiveObject): string {
+  return selectorText((spec?.["selector"] ?? {}) as LabelSelector);
 }
 
 /** RFC 3339 in UTC to the second, as Kubernetes writes times. */
