@@ -16,6 +16,8 @@ export interface MachineView {
   readonly seen?: Observed;
   /** It counts as ready: its host's node answers. */
   readonly isReady: boolean;
+  /** What is done now concerns a host of it. */
+  readonly isUnderWay: boolean;
 }
 
 /** Every machine that is wanted or still has a host that is not known to be gone, wanted ones first. Pure. */
@@ -25,6 +27,11 @@ export function machinesOf(view: ClusterView): MachineView[] {
   const wanted = view.phase === "Deleting" ? [] : (target?.machines ?? []);
   const names = new Set(wanted.map(({ name }) => name));
   const hosts = hostsByMachine(view);
+  const underWay = machinesUnderWay(view);
+  const viewOf = (machine: TargetMachine, isWanted: boolean): MachineView => ({
+    ...machineView(machine, isWanted, hosts, view),
+    isUnderWay: underWay.has(machine.host) || underWay.has(machineKey(machine.name)),
+  });
   const known = new Map([
     ...knownMachines(records),
     ...wanted.map((machine) => [machine.name, machine] as const),
@@ -33,8 +40,8 @@ export function machinesOf(view: ClusterView): MachineView[] {
     ({ name }) => !names.has(name) && (hosts.get(machineKey(name)) ?? []).length > 0,
   );
   return [
-    ...wanted.map((machine) => machineView(machine, true, hosts, view)),
-    ...leaving.map((machine) => machineView(machine, false, hosts, view)),
+    ...wanted.map((machine) => viewOf(machine, true)),
+    ...leaving.map((machine) => viewOf(machine, false)),
   ];
 }
 
@@ -43,7 +50,7 @@ function machineView(
   isWanted: boolean,
   hosts: ReadonlyMap<NodeKey, readonly RecordedResource[]>,
   { sightings }: ClusterView,
-): MachineView {
+): Omit<MachineView, "isUnderWay"> {
   const own = hosts.get(machineKey(machine.name)) ?? [];
   // Until the new host runs, the one that it follows is the Machine's.
   const serving = own.find(({ key }) => isServing(sightings?.get(key)));
@@ -80,6 +87,16 @@ function phaseOf(
     case "gone":
       return "Failed";
   }
+}
+
+/** What is done now, and the machine components that recorded hosts among it belong to. */
+function machinesUnderWay({ doing, records }: ClusterView): ReadonlySet<NodeKey> {
+  const keys = new Set(doing?.keys);
+  if (keys.size === 0) return keys;
+  const parents = cloudResources(records).flatMap(({ key, parent }) =>
+    keys.has(key) && parent !== undefined ? [parent] : [],
+  );
+  return new Set([...keys, ...parents]);
 }
 
 /** Recorded hosts by machine component, without those of which a leaving machine has lost sight for good. */

@@ -7,7 +7,6 @@ import type {
   MachineStatus,
 } from "../api/status.js";
 import type { NodeKey } from "../graph/graph.js";
-import { machineKey } from "../plan/hosts.js";
 import { cloudResources } from "../plan/target.js";
 import type { InfrastructureProvider, Observed } from "../provider/port.js";
 import { availabilityOf, deploymentStatusOf } from "../sets/status.js";
@@ -127,17 +126,10 @@ export function machineStatusOf(
 
 function lastOperationOf(
   live: LiveObject,
-  { machine, phase, hostId }: MachineView,
-  { doing, records, nowMs }: ClusterView,
+  { phase, hostId, isUnderWay }: MachineView,
+  { doing, nowMs }: ClusterView,
 ): MachineStatus["lastOperation"] {
   const known = live.status?.["lastOperation"] as MachineStatus["lastOperation"];
-  const own = new Set([
-    machine.host,
-    ...cloudResources(records)
-      .filter(({ parent }) => parent === machineKey(machine.name))
-      .map(({ key }) => key),
-  ]);
-  const isUnderWay = doing?.keys.some((key) => own.has(key)) === true;
   if (doing === undefined || !isUnderWay) {
     if (known?.state !== "Processing" || doing !== undefined) return known;
     const state = phase === "Running" || phase === "Terminating" ? "Successful" : "Failed";
