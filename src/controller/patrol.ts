@@ -1,6 +1,6 @@
 import type { Clock } from "../provider/port.js";
 import type { Memory } from "./memory.js";
-import { appearanceOf, type SharedListing } from "./shared-listing.js";
+import { appearanceOf, listedOf, type SharedListing } from "./shared-listing.js";
 
 export interface PatrolOptions {
   readonly listing: SharedListing;
@@ -46,14 +46,13 @@ async function inspect({ listing, remembered, onChange }: PatrolOptions): Promis
     return;
   }
   const before = new Map(settled.map(([key, memory]) => [key, memory.settled]));
-  const { byCluster } = await listing.fresh();
+  const listed = await listing.fresh();
   for (const [key, memory] of settled) {
     // Work that went on meanwhile has looked for itself.
     if (memory.settled === undefined || memory.settled !== before.get(key)) continue;
     const clusterUid = memory.view?.clusterUid;
-    const own = (byCluster.get(key) ?? []).filter(
-      ({ who }) => clusterUid === undefined || who.clusterUid === clusterUid,
-    );
+    const scope = { cluster: key, ...(clusterUid !== undefined && { clusterUid }) };
+    const own = listedOf(listed, scope);
     if (appearanceOf(own) !== memory.settled.appearance) onChange(key);
   }
 }

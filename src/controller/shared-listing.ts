@@ -1,12 +1,21 @@
 import { digestOf } from "../api/digest.js";
-import type { CallContext, InfrastructureProvider, Observed } from "../provider/port.js";
+import type {
+  CallContext,
+  InfrastructureProvider,
+  InventoryScope,
+  Observed,
+} from "../provider/port.js";
 
-/** One listing of everything that is ours in one account and region. */
-export interface Listing {
-  /** When it was asked for: what happened before is in it, as far as listings do not lag. */
-  readonly askedAtMs: number;
-  /** By "<namespace>/<name>" of the Cluster. */
-  readonly byCluster: ReadonlyMap<string, readonly Observed[]>;
+/** One listing of everything that is ours in one account and region, by "<namespace>/<name>" of the Cluster. */
+export type Listing = ReadonlyMap<string, readonly Observed[]>;
+
+/** What a listing shows of a cluster: of one life of it, or of all without a UID. Pure. */
+export function listedOf(
+  listing: Listing,
+  { cluster, clusterUid }: InventoryScope,
+): readonly Observed[] {
+  const own = listing.get(cluster) ?? [];
+  return clusterUid === undefined ? own : own.filter(({ who }) => who.clusterUid === clusterUid);
 }
 
 /**
@@ -45,8 +54,7 @@ export class SharedListing {
     // Whoever asks while this one waits is served by it; whoever asks once it has begun, by the next.
     await clock.sleep(Math.max(0, waitMs), signal);
     this.next = undefined;
-    const askedAtMs = clock.now();
-    this.lastBegunAtMs = askedAtMs;
+    this.lastBegunAtMs = clock.now();
     const all = (await this.origin.owned?.(this.context)) ?? [];
     const byCluster = new Map<string, Observed[]>();
     for (const one of all) {
@@ -54,17 +62,12 @@ export class SharedListing {
       if (group === undefined) byCluster.set(one.who.cluster, [one]);
       else group.push(one);
     }
-    return { askedAtMs, byCluster };
+    return byCluster;
   }
 
   private shared(origin: InfrastructureProvider): InfrastructureProvider {
-    const inventory: InfrastructureProvider["inventory"] = async (_context, scope) => {
-      const { byCluster } = await this.fresh();
-      const own = byCluster.get(scope.cluster) ?? [];
-      return scope.clusterUid === undefined
-        ? own
-        : own.filter(({ who }) => who.clusterUid === scope.clusterUid);
-    };
+    const inventory: InfrastructureProvider["inventory"] = async (_context, scope) =>
+      listedOf(await this.fresh(), scope);
     // A provider is a class of its own making: what it is stays behind, one call is answered here.
     return new Proxy(origin, {
       get: (target, name): unknown => {
