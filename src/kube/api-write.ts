@@ -31,6 +31,12 @@ export function withFinalizer(on: LiveObject, finalizer: string): readonly strin
   return [...finalizers, finalizer];
 }
 
+/** The write that takes finalizers of ours away, bound to what was read; none when it has none of them. Pure. */
+export function released(on: LiveObject, own: readonly string[]): ApiWrite[] {
+  const finalizers = on.metadata.finalizers?.filter((one) => !own.includes(one));
+  return patched(on, { metadata: { ...on.metadata, finalizers } });
+}
+
 /** Metadata as API servers store it: without lists and maps that are empty. */
 function stored(metadata: object): Record<string, unknown> {
   const entries = Object.entries(metadata).filter(

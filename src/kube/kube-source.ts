@@ -90,7 +90,7 @@ export class KubeSource implements ClusterSource {
   ): ApiWrite[] {
     const known = this.generations.get(key);
     return projectionOf(this.options.cache.clusterOf(key), {
-      ...{ view, provider, machines: [] },
+      ...{ view, provider },
       generationOf: (object: LiveObject) => known?.get(liveName(object)),
     });
   }

@@ -8,6 +8,7 @@ import {
   machineFinalizer,
   type NewObject,
   patched,
+  released,
 } from "./api-write.js";
 
 // What `capstan move` does to the objects of one cluster. Pure.
@@ -118,7 +119,5 @@ export function departureOf({ cluster, members }: LiveCluster): ApiWrite[] {
 
 function leaving(on: LiveObject): ApiWrite[] {
   if (!isDeleting(on)) return [{ kind: "delete", on }];
-  const own = [clusterFinalizer, machineFinalizer];
-  const finalizers = on.metadata.finalizers?.filter((one) => !own.includes(one));
-  return patched(on, { metadata: { ...on.metadata, finalizers } });
+  return released(on, [clusterFinalizer, machineFinalizer]);
 }

@@ -9,6 +9,7 @@ import {
   machineFinalizer,
   type NewObject,
   patched,
+  released,
   statusPatch,
   withFinalizer,
 } from "./api-write.js";
@@ -33,13 +34,16 @@ import {
   wordsIn,
 } from "./statuses.js";
 
+/** What a picture is made from: the machines are in the view. */
+export type PictureInput = Omit<StatusInput, "machines">;
+
 /**
  * What has to be written so that an API server shows a cluster as it is: finalizers and owners, the
  * MachineSets and Machines that follow from users' objects, and statuses. Nothing for what is shown
  * already. Objects that others own are never touched. Some writes need what others make: who has created
  * something asks again. Pure.
  */
-export function projectionOf(live: LiveCluster, input: StatusInput): ApiWrite[] {
+export function projectionOf(live: LiveCluster, input: PictureInput): ApiWrite[] {
   const { cluster } = live;
   if (cluster === undefined) return [];
   if (input.view.isBlind === true) return wordsOf(cluster, input);
@@ -51,7 +55,7 @@ export function projectionOf(live: LiveCluster, input: StatusInput): ApiWrite[] 
 }
 
 /** What can be said of a cluster at which nobody has looked: everything else stays as it was shown. */
-function wordsOf(on: LiveObject, { view, generationOf }: StatusInput): ApiWrite[] {
+function wordsOf(on: LiveObject, { view, generationOf }: PictureInput): ApiWrite[] {
   const { message: _said, errorReason: _reason, errorMessage: _error, ...shown } = on.status ?? {};
   const observedGeneration = generationOf(on);
   return statusPatch(on, {
@@ -342,13 +346,8 @@ class Projection {
     const isDerived = controllerOf(live) !== undefined;
     if (!isDerived && !isDeleting(live)) return [];
     // Freed first: while it is being deleted, a derived Machine is one that its set has to replace.
-    const freed = this.released(live);
+    const freed = released(live, [machineFinalizer]);
     return freed.length > 0 || isDeleting(live) ? freed : [{ kind: "delete", on: live }];
-  }
-
-  private released(live: LiveObject): ApiWrite[] {
-    const finalizers = live.metadata.finalizers?.filter((one) => one !== machineFinalizer);
-    return patched(live, { metadata: { ...live.metadata, finalizers } });
   }
 
   private labelled(labels: JsonObject): JsonObject {

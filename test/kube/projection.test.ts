@@ -17,7 +17,7 @@ const unseen: ClusterView = {
 };
 
 function writesFor(given: LiveCluster, view: ClusterView): ApiWrite[] {
-  return projectionOf(given, { view, provider, machines: [], generationOf: () => 1 });
+  return projectionOf(given, { view, provider, generationOf: () => 1 });
 }
 
 function said(writes: readonly ApiWrite[]): string[] {
