@@ -1,6 +1,5 @@
-import { isDeleting, isForeign, type LiveCluster, type LiveObject } from "./live-object.js";
-import { mergePatch } from "./merge-patch.js";
-import { type ApiWrite, clusterFinalizer, machineFinalizer } from "./api-write.js";
+import { isDeleting, isForeign, type LiveCluster } from "./live-object.js";
+import { type ApiWrite, clusterFinalizer, machineFinalizer, released } from "./api-write.js";
 
 /**
  * The next writes that let the objects of a cluster go of which nothing is left in the cloud: its members
@@ -14,17 +13,7 @@ export function releaseOf({ cluster, members }: LiveCluster): ApiWrite[] {
   const makers = own.filter(({ kind }) => kind === "MachineDeployment");
   const doomed = [...makers, ...own.filter((one) => !makers.includes(one))];
   const writes = doomed.flatMap((on): ApiWrite[] =>
-    isDeleting(on) ? withoutFinalizer(on, machineFinalizer) : [{ kind: "delete", on }],
+    isDeleting(on) ? released(on, [machineFinalizer]) : [{ kind: "delete", on }],
   );
-  return writes.length > 0 ? writes : withoutFinalizer(cluster, clusterFinalizer);
-}
-
-function withoutFinalizer(on: LiveObject, finalizer: string): ApiWrite[] {
-  const { finalizers = [], resourceVersion } = on.metadata;
-  if (!finalizers.includes(finalizer)) return [];
-  const patch = mergePatch(
-    { finalizers },
-    { finalizers: finalizers.filter((one) => one !== finalizer) },
-  );
-  return [{ kind: "patch", on, patch: { metadata: { ...patch, resourceVersion } } }];
+  return writes.length > 0 ? writes : released(cluster, [clusterFinalizer]);
 }
