@@ -205,8 +205,9 @@ export function takenBackBy(
         return newest < minor || (same !== undefined && controlPlaneMinor(same) < minor);
       }
       case "data": {
-        const node = target.nodes.find((wanted) => keyOf(wanted) === one.host);
-        if (node === undefined) return true;
+        const serves = target.machines.find(({ name }) => name === one.machine)?.host ?? one.host;
+        const node = target.nodes.find((wanted) => keyOf(wanted) === serves);
+        if (node === undefined) return false;
         const now = { ...node.spec, ...one.fields };
         return provider !== undefined && !canServe(provider.verdict(node.kind, now, node.spec));
       }

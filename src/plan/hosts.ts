@@ -4,7 +4,7 @@ import { generationHash } from "../compile/compile.js";
 import { underPolicy } from "../compile/update-policy.js";
 import { type NodeKey, nodeKey } from "../graph/graph.js";
 import type { InfrastructureProvider } from "../provider/port.js";
-import { canServe, judge, leave, serve, supersede } from "./judge.js";
+import { canServe, judge, keep, serve, supersede } from "./judge.js";
 import type { FieldChange, Sightings } from "./step.js";
 import type { RecordedResource, Spent } from "./target.js";
 
@@ -68,13 +68,13 @@ export function decideHost(provider: InfrastructureProvider, question: HostQuest
   const { recorded, wanted, sightings, heals, preferred, policy } = question;
   const judged = judge(underPolicy(provider, policy), recorded, wanted, sightings);
   const alive = judged.filter(({ gone }) => !gone);
+  const kept = alive.find(({ resource: { key } }) => !question.mayReplace(key));
+  if (kept !== undefined) return { policy, name: kept.resource.name, ...keep(kept) };
   const able = alive.filter(
     ({ verdict, unfit }) => canServe(verdict) && !(unfit !== undefined && heals),
   );
   const serving = able.find(({ resource }) => resource.key === preferred) ?? able.at(-1);
   if (serving !== undefined) return { policy, name: serving.resource.name, ...serve(serving) };
-  const left = alive.find(({ resource: { key } }) => !question.mayReplace(key));
-  if (left !== undefined) return { policy, name: left.resource.name, ...leave(left) };
   const made = { policy, name: nextName(provider, question) };
   const newest = alive.at(-1);
   if (newest !== undefined && canServe(newest.verdict)) {

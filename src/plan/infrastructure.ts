@@ -12,7 +12,7 @@ import {
   resolveRefs,
 } from "../graph/graph.js";
 import type { InfrastructureProvider, Observed } from "../provider/port.js";
-import { canServe, judge, type Judged, leave, serve, supersede } from "./judge.js";
+import { canServe, judge, type Judged, keep, serve, supersede } from "./judge.js";
 import type { FieldChange, Sightings } from "./step.js";
 import type { Wanted } from "./wanted.js";
 import type { RecordedResource } from "./target.js";
@@ -139,12 +139,12 @@ function decide(
   generations: Generations,
 ): InfrastructureDecision {
   const { judged } = generations;
+  const kept = judged.find(({ gone, resource: { key } }) => !gone && !generations.mayReplace(key));
+  if (kept !== undefined) return { node: { ...node, name: kept.resource.name }, ...keep(kept) };
   const serving = judged.find(({ verdict, gone }) => !gone && canServe(verdict));
   if (serving !== undefined) {
     return { node: { ...node, name: serving.resource.name }, ...serve(serving) };
   }
-  const left = judged.find(({ gone, resource: { key } }) => !gone && !generations.mayReplace(key));
-  if (left !== undefined) return { node: { ...node, name: left.resource.name }, ...leave(left) };
   const [first] = judged;
   if (first === undefined) {
     const name = firstName(provider, node, generations);

@@ -60,8 +60,10 @@ export function serve({ resource, changes, stale }: Judged) {
   };
 }
 
-/** What becomes of a node when the recorded resource cannot follow and must not be replaced either. */
-export function leave({ stale, resource }: Judged) {
+/** What becomes of a node whose recorded resource must not be replaced: where it cannot follow it stays as it is. */
+export function keep(judged: Judged) {
+  if (canServe(judged.verdict)) return serve(judged);
+  const { stale, resource } = judged;
   return {
     ...{ kind: "same" as const, changes: [], isLeft: true as const },
     reason: "somebody else has changed it; it is left as it is",

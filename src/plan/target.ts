@@ -132,6 +132,8 @@ export type PointOfNoReturn =
   | {
       readonly kind: "data";
       readonly host: NodeKey;
+      /** Whose host it is; absent for what machines share. */
+      readonly machine?: string;
       /** The fields that it changes, with the values that they get. */
       readonly fields: JsonObject;
       readonly reason: string;

@@ -245,7 +245,9 @@ function undoOfUpdate(
   const { provider, target, recorded } = question;
   const record = recorded.find((one) => one.key === key);
   const node = target.nodes.find((one) => keyOf(one) === key);
-  if (record === undefined || node === undefined) return reversible;
+  // What the revision does not have was made since: taken back, it goes, whatever it is like.
+  const wasThere = question.from?.nodes.some((one) => keyOf(one) === key) === true;
+  if (record === undefined || node === undefined || !wasThere) return reversible;
   const policy = question.policies.get(key) ?? "preferInPlace";
   const judging = underPolicy(provider, policyGoing("back", policy));
   const back = judging.verdict(node.kind, node.spec, withRefsOf(node.spec, recordedSpec(record)));
@@ -257,7 +259,11 @@ function undoOfUpdate(
   const reason =
     back.kind === "replace" ? `a control-plane machine would lose its data: ${why}` : why;
   const fields = Object.fromEntries(changes.map(({ path, to = null }) => [path, to]));
-  return { class: "pointOfNoReturn", reason, point: { kind: "data", host: key, fields, reason } };
+  const machine = target.machines.find(({ host }) => host === key)?.name;
+  return {
+    ...{ class: "pointOfNoReturn", reason },
+    point: { kind: "data", host: key, ...(machine !== undefined && { machine }), fields, reason },
+  };
 }
 
 /** What is there, with the Refs of what is wanted where it has them: what they stand for is not known. */

@@ -93,6 +93,7 @@ export const smallFleets: fc.Arbitrary<Fleet> = fc.record({
         tags: fc.constantFrom({}, { team: "a" }),
         size: fc.constantFrom("small", "medium"),
         controlPlane: fc.constantFrom("1.34.2", "1.34.2", "1.35.0"),
+        diskGib: fc.constantFrom(20, 20, 30),
       }),
       some(["db-0"], fc.record({ diskGib: fc.constantFrom(20, 30), tags: fc.constant({}) })),
     )

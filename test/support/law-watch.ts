@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../src/api/json.js";
 import type { NodeKey } from "../../src/graph/graph.js";
+import { leadsToNothing } from "../../src/plan/admission/admit.js";
 import type { Plan } from "../../src/plan/plan.js";
 import type { PriorState } from "../../src/plan/target.js";
 import type { Identity, Observed, Presence } from "../../src/provider/port.js";
@@ -24,6 +25,8 @@ export interface CloudCall {
   readonly pass: number;
   /** What was asked for; nothing for a deletion. */
   readonly spec?: JsonObject;
+  /** It took effect after its command had died. */
+  readonly isLate?: true;
 }
 
 export type Activity = "change" | "commit" | "refresh" | "clear" | "recovery";
@@ -55,7 +58,9 @@ export class LawWatch {
   }
 
   /** Whoever asked for the command has seen this plan. */
-  show({ steps, abandoned, target, transaction, leaving }: Plan): void {
+  show(plan: Plan): void {
+    const { steps, abandoned, target, transaction, leaving } = plan;
+    if (leadsToNothing(plan)) for (const { key } of steps) this.early.add(key);
     for (const { host, controlPlane, owner } of leaving) {
       if (controlPlane || owner?.machineDeployment !== undefined) this.early.add(host);
     }

@@ -67,6 +67,7 @@ export class PretendCloud {
   private late: { readonly dueMs: number; readonly effect: () => void }[] = [];
   /** How long ago what is done right now happened. */
   private lateSinceMs = 0;
+  private isLate = false;
   private nextId = 1;
 
   constructor(
@@ -259,7 +260,8 @@ export class PretendCloud {
       const result = change();
       const isNew = this.stored.size > known;
       if (call === "create" && !isNew) return result;
-      const done = isNew ? { ...about, id: (result as Observed).id } : about;
+      const isLate = this.isLate ? { isLate: true as const } : {};
+      const done = { ...about, ...(isNew && { id: (result as Observed).id }), ...isLate };
       this.calls.push(done);
       this.rollouts.happened({ call: done, before, after: this.alive() });
       return result;
@@ -331,6 +333,7 @@ export class PretendCloud {
     this.late = this.late.filter((one) => !due.includes(one));
     for (const { dueMs, effect } of due) {
       this.lateSinceMs = this.clock.now() - dueMs;
+      this.isLate = true;
       try {
         effect();
       } catch (error) {
@@ -338,6 +341,7 @@ export class PretendCloud {
       }
     }
     this.lateSinceMs = 0;
+    this.isLate = false;
   }
 }
 

@@ -94,8 +94,10 @@ export class PretendEngine {
   private unsettled = false;
   /** Through which each plan was made, for whoever applies it. */
   private readonly lenses = new WeakMap<Plan, Lens>();
-  /** How many calls there had been when the last rollback began. */
-  callsAtRollback = 0;
+  /** How many calls there had been when the last command began to take something back; undefined: it did not. */
+  callsAtRollback: number | undefined;
+  /** Whether the last command failed on its way and took that back itself. */
+  hasFailedForward = false;
 
   constructor(private readonly setup: EngineSetup = {}) {
     const { provider = localProvider(), traits = plainWorld } = setup;
@@ -273,6 +275,8 @@ export class PretendEngine {
   ): Promise<Outcome> {
     const process = new CommandProcess(mishaps);
     this.lastProcess = process;
+    this.callsAtRollback = undefined;
+    this.hasFailedForward = false;
     const { cloud, setup } = this;
     cloud.watch.beginCommand(this.prior);
     const means = this.meansOf(process);
@@ -323,7 +327,8 @@ export class PretendEngine {
         this.setup.tell?.(event);
         if (!("plan" in event)) return;
         this.show(event.plan);
-        this.callsAtRollback = this.calls.length;
+        this.callsAtRollback ??= this.calls.length;
+        this.hasFailedForward ||= event.reason !== askedFor.message;
       },
     };
   }

@@ -1,4 +1,5 @@
 import type { NodeKey } from "../../src/graph/graph.js";
+import { leadsToNothing } from "../../src/plan/admission/admit.js";
 import type { Plan } from "../../src/plan/plan.js";
 import type { Observed } from "../../src/provider/port.js";
 import type { CloudCall } from "./law-watch.js";
@@ -40,9 +41,11 @@ export class RolloutWatch {
   private memberOfPass: Pick<CloudCall, "id" | "pass"> = { id: "", pass: 0 };
 
   /** From now on this plan is carried out. */
-  begin({ target, transaction, fromRevision, steps }: Plan, alive: readonly Observed[]): void {
+  begin(plan: Plan, alive: readonly Observed[]): void {
+    const { target, transaction, fromRevision, steps } = plan;
     this.created = new Set(steps.flatMap(({ kind, key }) => (kind === "create" ? [key] : [])));
-    this.isFirst = fromRevision === 0;
+    // Where nothing is to be left nobody is promised anything.
+    this.isFirst = fromRevision === 0 || leadsToNothing(plan);
     this.changedMembers = new Set();
     const down = alive.filter(({ phase }) => phase !== "ready").map(({ id }) => id);
     this.excused = new Set(transaction.direction === "back" ? down : []);

@@ -1,0 +1,400 @@
+import { digestOf } from "../../src/api/digest.js";
+import { isCapstanError } from "../../src/api/error.js";
+import { sameJson } from "../../src/api/json.js";
+import type { AnyObject, Desired } from "../../src/api/types.js";
+import type { NodeKey } from "../../src/graph/graph.js";
+import { wavesOf } from "../../src/plan/admission/waves.js";
+import { targetOfRevision } from "../../src/plan/history.js";
+import { rollbackOf } from "../../src/plan/rollback.js";
+import type { PriorState, Target } from "../../src/plan/target.js";
+import type { Observed } from "../../src/provider/port.js";
+import { desiredFleet, type Fleet } from "./fleet.js";
+import type { Accident, Command, History, Neighbour } from "./histories.js";
+import { testCluster } from "./manifests.js";
+import { timing } from "./pretend-cloud.js";
+import { type Outcome, outcomeText, type PretendEngine } from "./pretend-engine.js";
+import { notReached, textOf, type Wanted } from "./reached.js";
+import { minorOf, WhatWasThere } from "./what-was-there.js";
+
+/** Codes that the trouble of a history may end a command with. */
+const expectedCodes = new Set([
+  "CANCELLED",
+  "CLOUD_FAILED",
+  "CLOUD_THROTTLED",
+  "NOT_REVERSIBLE",
+  "RESOURCE_GONE",
+  "UNKNOWN_PRESENCE",
+]);
+
+type Run = Pick<Command, "verb" | "fleet" | "mishaps" | "keeps">;
+
+/** Runs commands and holds what they leave against what they say. */
+export class Life {
+  readonly breaches: string[] = [];
+  private lastWish: Fleet | undefined;
+  private before: WhatWasThere;
+  private readonly planted: Observed[] = [];
+  /** Changed behind everybody's back, by id. */
+  private readonly drifted = new Set<string>();
+  /** Where the words `rollback` first meant to go, until somebody says something else; "" for nothing. */
+  private rollbackGoal: string | undefined;
+
+  constructor(
+    private readonly engine: PretendEngine,
+    private readonly trace: (line: string) => void,
+  ) {
+    this.before = new WhatWasThere(engine);
+  }
+
+  /** Beside a machine "db-0" of ours, which it looks as much alike as it can. */
+  plant(neighbour: Neighbour): void {
+    const { cloud, provider } = this.engine;
+    const kind = provider.hostKind;
+    const [uid = "uid-1"] = cloud.watch.uids;
+    const about = {
+      unmarked: ["", ""],
+      otherCluster: ["default/other", "uid-other"],
+      otherLife: [`default/${testCluster}`, "uid-before"],
+      sameToken: ["default/other", "uid-other"],
+    }[neighbour];
+    const [cluster = "", clusterUid = ""] = about;
+    const name = neighbour === "unmarked" ? "" : "db-0-a830c4ef-1";
+    const token = digestOf([neighbour === "sameToken" ? uid : clusterUid, kind, name], 32);
+    const spec = { size: "small", tags: { of: "somebody else" } };
+    this.planted.push(cloud.plant({ cluster, clusterUid, kind, name, token }, spec));
+  }
+
+  /** Law 5, seen from those whom it protects. */
+  mustHaveLeftAlone(): void {
+    for (const planted of this.planted) {
+      if (sameJson(this.engine.cloud.get(planted.id), planted)) continue;
+      this.breaches.push(`law 5: ours only: ${planted.id} of somebody else was changed`);
+    }
+  }
+
+  happen(accident: Accident): void {
+    const { engine } = this;
+    if (accident.kind === "losesState") {
+      engine.loseState();
+      this.rollbackGoal = undefined;
+      this.before = new WhatWasThere(engine);
+      return;
+    }
+    const hosts = engine.hosts();
+    const host = hosts[accident.pick % Math.max(hosts.length, 1)];
+    if (host === undefined) return;
+    if (accident.kind === "dies") engine.cloud.kill(host.id);
+    else {
+      engine.cloud.drift(host.id, accident.fields);
+      this.drifted.add(host.id);
+    }
+  }
+
+  /** An adoption that is committed is where the way back of everything behind it leads. */
+  committed(): void {
+    if (this.engine.prior.transaction?.goal.kind === "adopt") {
+      this.before = new WhatWasThere(this.engine);
+    }
+  }
+
+  async run(command: Run): Promise<Outcome> {
+    const { engine } = this;
+    const { verb } = command;
+    // Nobody starts the next command before listings show what the last one has done.
+    engine.clock.advance(timing.listingLagMs);
+    const before = engine.prior;
+    this.remember(verb, before);
+    this.trace(`capstan ${verb}`);
+    const since = engine.calls.length;
+    const outcome = await this.start(command);
+    this.trace(`-> ${outcomeText(outcome)}`);
+    this.judge(outcome, { before, since, command });
+    if (this.before.isOver) this.before = new WhatWasThere(engine);
+    return outcome;
+  }
+
+  private start({ verb, fleet, mishaps, keeps }: Run): Promise<Outcome> {
+    const { engine } = this;
+    switch (verb) {
+      case "rollback":
+        return engine.rollback(mishaps);
+      case "destroy":
+        return engine.destroy(mishaps);
+      case "up":
+        this.lastWish = fleet;
+        return engine.up(desiredFleet(fleet), mishaps, keeps === true ? "keep" : "rollBack");
+    }
+  }
+
+  /** Law 10: what `rollback` meant when it was first typed. */
+  private remember(verb: Command["verb"], prior: PriorState): void {
+    if (verb !== "rollback") this.rollbackGoal = undefined;
+    if (verb !== "rollback" || this.rollbackGoal !== undefined) return;
+    const way = rollbackOf(prior);
+    const { revision } = prior;
+    const target =
+      way.kind === "to" ? targetOfRevision(revision, way.number) : (revision?.target ?? undefined);
+    if (way.kind !== "none") this.rollbackGoal = target === undefined ? "" : textOf(target.objects);
+  }
+
+  /** With nothing going wrong a command has to do what it is for, at once. */
+  async quietly(verb: Command["verb"], fleet: Fleet): Promise<void> {
+    const waves = verb === "up" ? await this.wavesShown(fleet) : undefined;
+    const since = this.engine.calls.length;
+    const way = rollbackOf(this.engine.prior).kind;
+    const outcome = await this.run({ verb, fleet, mishaps: [] });
+    if (verb === "destroy") return this.mustBeDone(verb, outcome);
+    if (isRefusal(outcome)) return this.afterRefusal({ verb, fleet, way, since });
+    if (this.isDowngrade(outcome, fleet) || (verb === "rollback" && isUnsupported(outcome))) {
+      return verb === "up" ? this.goOn(fleet) : undefined;
+    }
+    if (verb === "rollback") {
+      this.mustBeDone(verb, outcome, way === "takeBack" || way === "finish" ? "rolledBack" : "done");
+      return this.again();
+    }
+    this.mustBeDone(verb, outcome);
+    if (outcome.kind !== "done") return;
+    if (!(await this.engine.plan(desiredFleet(fleet))).empty) {
+      this.blame("a plan is not empty after it was applied");
+    } else if (waves !== undefined) {
+      this.mustHaveFollowed(waves, since);
+    }
+  }
+
+  private mustBeDone(verb: string, outcome: Outcome, wanted: Outcome["kind"] = "done"): void {
+    if (outcome.kind === wanted) return;
+    this.blame(`an undisturbed ${verb} ended: ${outcomeText(outcome)}`);
+  }
+
+  /** Law 10: once it is reached, the same words change nothing. */
+  private async again(): Promise<void> {
+    const { engine } = this;
+    if (engine.prior.revision === undefined) return;
+    const since = engine.calls.length;
+    const outcome = await this.run({ verb: "rollback", fleet: this.lastWish as Fleet, mishaps: [] });
+    if (outcome.kind !== "done" && outcome.kind !== "rolledBack") {
+      this.breaches.push(`law 10: rollback a second time ended: ${outcomeText(outcome)}`);
+    }
+    if (engine.calls.length > since) {
+      this.breaches.push("law 10: rollback a second time changed the cloud");
+    }
+  }
+
+  /** Only what is beyond a point of no return, or nothing to take back, may be refused, and it changes nothing. */
+  private async afterRefusal(refused: {
+    readonly verb: Command["verb"];
+    readonly fleet: Fleet;
+    readonly way: ReturnType<typeof rollbackOf>["kind"];
+    readonly since: number;
+  }): Promise<void> {
+    const { verb, fleet, way, since } = refused;
+    const { crossed, hasLostQuorum } = this.before.crossings();
+    const mayRefuse = crossed.size > 0 || hasLostQuorum || (verb === "rollback" && way === "none");
+    if (!mayRefuse) this.breaches.push(`law 11: ${verb} was refused before any point of no return`);
+    if (this.engine.calls.slice(since).some(({ isLate }) => isLate !== true)) {
+      this.breaches.push(`law 11: ${verb} was refused and has changed the cloud`);
+    }
+    if (verb === "up" || way !== "none") await this.goOn(fleet);
+  }
+
+  /**
+   * The waves of a plan from where everything serves that there is; undefined from elsewhere. Deleting
+   * the record of what is gone changes nothing in the cloud.
+   */
+  private async wavesShown(fleet: Fleet): Promise<string[] | undefined> {
+    const { engine } = this;
+    const { prior } = engine;
+    const serves = engine.alive().every(({ phase }) => phase === "ready");
+    const { crossed, hasLostQuorum } = this.before.crossings();
+    const isQuiet = serves && prior.pending.length === 0 && crossed.size === 0 && !hasLostQuorum;
+    if (!isQuiet || (prior.transaction === undefined && engine.alive().length > 0)) return undefined;
+    const plan = await engine.plan(desiredFleet(fleet)).catch((error: unknown) => {
+      const refusals = ["UNSUPPORTED_CHANGE", "NOT_REVERSIBLE"];
+      if (isCapstanError(error) && refusals.includes(error.code)) return undefined;
+      throw error;
+    });
+    if (plan === undefined || plan.transaction.goal.kind === "adopt") return undefined;
+    const isClean = plan.abandoned.length + plan.strangers.length + plan.stale.length === 0;
+    if (!isClean) return undefined;
+    const isGone = (key: NodeKey) =>
+      prior.resources.some(
+        (one) => one.key === key && engine.cloud.get(one.id ?? "")?.phase === "gone",
+      );
+    const changes = wavesOf(plan).map(({ keys }) => keys.filter((key) => !isGone(key)).toSorted());
+    return changes.filter((keys) => keys.length > 0).map((keys) => keys.join(" "));
+  }
+
+  /** Law 7 for waves: each pass that changes the cloud is the next one of the plan, whole. */
+  private mustHaveFollowed(waves: readonly string[], since: number): void {
+    const calls = this.engine.calls.slice(since);
+    const passes = [...new Set(calls.map(({ pass }) => pass))];
+    const done = passes.map((pass) =>
+      calls
+        .filter((call) => call.pass === pass)
+        .map(({ key }) => key)
+        .sort()
+        .join(" "),
+    );
+    if (done.join("\n") !== waves.join("\n")) {
+      this.breaches.push(`law 7: waves: shown ${waves.join(" | ")}, done ${done.join(" | ")}`);
+    }
+  }
+
+  /** Whether a command was refused because it wants a control plane older than the revision's. */
+  private isDowngrade(outcome: Outcome, fleet: Fleet): boolean {
+    const wanted = Object.values(fleet.machines).map(({ controlPlane }) => minorOf(controlPlane));
+    return isUnsupported(outcome) && this.before.isOlder(Math.max(...wanted));
+  }
+
+  /** Where the way back is refused there is the way forward, if anything is open. */
+  private async goOn(fleet: Fleet): Promise<void> {
+    const { engine } = this;
+    const { transaction, revision } = engine.prior;
+    if (transaction === undefined || transaction.number === revision?.number) return;
+    this.trace("on with what is open");
+    if (transaction.goal.kind === "destroy") {
+      this.mustBeDone("destroy", await this.run({ verb: "destroy", fleet, mishaps: [] }));
+      return;
+    }
+    const before = engine.prior;
+    const since = engine.calls.length;
+    const outcome = await engine.up(desiredIn(transaction.target.objects));
+    this.judge(outcome, { before, since });
+    if (outcome.kind !== "done") {
+      this.blame(`an undisturbed up toward what is open ended: ${outcomeText(outcome)}`);
+    }
+    this.before = new WhatWasThere(engine);
+  }
+
+  /** Recovery, and that nothing is left to do afterwards. */
+  async getOut({ wayOut, before, third }: History): Promise<void> {
+    this.engine.cloud.endStuck();
+    const same = this.lastWish ?? third;
+    const fleet = { same, old: before ?? third, third, rollback: same, destroy: third }[wayOut];
+    if (wayOut === "rollback" || wayOut === "destroy") await this.quietly(wayOut, fleet);
+    await this.quietly("up", fleet);
+  }
+
+  private judge(
+    outcome: Outcome,
+    about: { readonly before: PriorState; readonly since: number; readonly command?: Run },
+  ): void {
+    const { prior, callsAtRollback } = this.engine;
+    const { before, since, command } = about;
+    if (callsAtRollback !== undefined) {
+      for (const lost of this.before.lost(callsAtRollback)) this.breaches.push(`law 9: ${lost}`);
+    }
+    switch (outcome.kind) {
+      case "done":
+        if (command?.verb === "up") this.mustBe({ objects: objectsOf(command.fleet) });
+        else if (command?.verb === "destroy" && before.transaction !== undefined) {
+          this.mustBeNothing();
+        }
+        if (command?.verb === "rollback") this.mustBe({ left: this.drifted });
+        return this.mustBeWhereMeant(command);
+      case "rolledBack":
+        this.mustBeAsBefore(outcome, before, since);
+        return this.mustBeWhereMeant(command);
+      case "stopped":
+        if (outcome.result === "untouched" && !sameNumbers(prior, before)) {
+          this.blame("something was begun, and is said to be untouched");
+        }
+        return;
+      case "broke":
+        if (expectedCodes.has(outcome.error.code)) return;
+        if (command !== undefined && this.isDowngrade(outcome, command.fleet)) return;
+        if (command?.verb === "rollback" && isUnsupported(outcome)) return;
+        this.blame(`a command broke: ${outcomeText(outcome)}`);
+        return;
+      case "killed":
+        return;
+    }
+  }
+
+  /** Law 10, of a rollback that says that it has got to its end; one that failed is still to get there. */
+  private mustBeWhereMeant(command: Run | undefined): void {
+    const { prior } = this.engine;
+    const isRollback = prior.transaction?.goal.kind !== "takeBack" || prior.revision === undefined;
+    if (command?.verb !== "rollback" || this.rollbackGoal === undefined) return;
+    const reached = prior.revision === undefined ? "" : textOf(prior.revision.target.objects);
+    if (reached === this.rollbackGoal) return;
+    if (!isRollback && this.engine.hasFailedForward) return;
+    this.breaches.push("law 10: rollback led elsewhere than when it was first typed");
+  }
+
+  /** What a rollback says that it has achieved. */
+  private mustBeAsBefore(
+    { to }: Extract<Outcome, { kind: "rolledBack" }>,
+    before: PriorState,
+    since: number,
+  ): void {
+    const { engine } = this;
+    switch (to) {
+      case "revision":
+        this.mustBe({
+          ...(before.revision !== undefined && {
+            objects: textOf(before.revision.target.objects),
+            content: before.revision.target,
+          }),
+          left: this.drifted,
+        });
+        for (const key of this.before.crossings().takenBack) {
+          this.breaches.push(`law 11: ${key} was taken back from beyond its point of no return`);
+        }
+        return;
+      case "nothing":
+        return this.mustBeNothing();
+      case "unrecorded":
+        if (engine.calls.length > since) this.blame("an adoption that was taken back changed the cloud");
+        if (engine.prior.resources.length > 0) this.blame("a record is left of an adoption");
+        return;
+    }
+  }
+
+  private mustBeNothing(): void {
+    for (const { id } of this.engine.alive()) this.blame(`${id} is left, of a cluster that is gone`);
+    if (this.engine.prior.resources.length > 0) this.blame("a record is left of a cluster that is gone");
+  }
+
+  private mustBe(wanted: Wanted): void {
+    for (const wrong of notReached(this.engine, wanted)) this.blame(wrong);
+  }
+
+  private blame(what: string): void {
+    this.breaches.push(`law 3: ${what}`);
+  }
+}
+
+function desiredIn(objects: Target["objects"]): Desired {
+  const of = <K extends AnyObject["kind"]>(kind: K) =>
+    objects.filter((one): one is Extract<AnyObject, { kind: K }> => one.kind === kind);
+  const [cluster] = of("Cluster");
+  if (cluster === undefined) throw new Error("a target holds its Cluster");
+  return {
+    cluster,
+    machines: of("Machine"),
+    machineSets: of("MachineSet"),
+    machineDeployments: of("MachineDeployment"),
+  };
+}
+
+/** A command that has nothing to take back, or must not any more. */
+function isRefusal(outcome: Outcome): boolean {
+  return outcome.kind === "broke" && outcome.error.code === "NOT_REVERSIBLE";
+}
+
+function isUnsupported(outcome: Outcome): boolean {
+  return outcome.kind === "broke" && outcome.error.code === "UNSUPPORTED_CHANGE";
+}
+
+function objectsOf(fleet: Fleet): string {
+  const { cluster, machineDeployments, machineSets, machines } = desiredFleet(fleet);
+  return textOf([cluster, ...machineDeployments, ...machineSets, ...machines]);
+}
+
+function sameNumbers(left: PriorState, right: PriorState): boolean {
+  return (
+    left.transaction?.number === right.transaction?.number &&
+    left.revision?.number === right.revision?.number
+  );
+}
