@@ -212,7 +212,9 @@ function rollbackText({ reach, number }: HistoryItem, stack: string): string {
 /** What an open transaction failed with is not recorded, but what it leaves to do is. */
 function failureOf({ result }: HistoryItem, wayBack: WayBack | undefined): string {
   if (result.kind === "open") {
-    return wayBack?.kind === "closed" ? `only forward: ${wayBack.crossed.map(crossedText).join(", ")}` : "";
+    return wayBack?.kind === "closed"
+      ? `only forward: ${wayBack.crossed.map(crossedText).join(", ")}`
+      : "";
   }
   return result.kind === "rolledBack" || result.kind === "superseded" ? result.failure : "";
 }

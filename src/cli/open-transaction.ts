@@ -42,9 +42,7 @@ export function wordsOf(goal: Goal, stack: string): string {
     case "adopt":
       return "capstan up";
     case "rollback":
-      return goal.named
-        ? `capstan rollback ${stack} --to ${goal.to}`
-        : `capstan rollback ${stack}`;
+      return goal.named ? `capstan rollback ${stack} --to ${goal.to}` : `capstan rollback ${stack}`;
     case "destroy":
       return `capstan destroy ${stack}`;
     case "move":

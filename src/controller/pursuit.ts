@@ -186,7 +186,12 @@ export class Pursuit {
     );
     memory.held = held;
     memory.view = this.view(state, seen, {
-      phase: result.kind === "rolledBack" ? (result.to === "revision" ? "Running" : "Pending") : "Failed",
+      phase:
+        result.kind === "rolledBack"
+          ? result.to === "revision"
+            ? "Running"
+            : "Pending"
+          : "Failed",
       isSettled: result.kind === "rolledBack",
       message: held.message,
       ...(result.kind === "stopped" && {

@@ -40,7 +40,8 @@ export async function forgetAdoption(
       report: (event) => options.report({ kind: "resource", event }),
     });
   // What an engine was killed at giving a record is there all the same.
-  if (pendingCreates(state).length > 0) await clearPendingCreates(stack, state, { engine, session });
+  if (pendingCreates(state).length > 0)
+    await clearPendingCreates(stack, state, { engine, session });
   const result = await engine.destroy(stack, session());
   stop.throwIfAborted();
   if (result.code !== 0) throw engineFailed(`cannot forget the records of ${stack}`, result);

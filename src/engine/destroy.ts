@@ -23,7 +23,10 @@ export async function planDestroy(
   refuseForeign(state, stack);
   const { transaction } = state;
   if (transaction === undefined) throw new Error("nothing is recorded, nothing to destroy");
-  return planRecorded(emptied(transaction.target), state, { ...options, goal: { kind: "destroy" } });
+  return planRecorded(emptied(transaction.target), state, {
+    ...options,
+    goal: { kind: "destroy" },
+  });
 }
 
 /** What became of a destroy, with what two looks at the cloud say when nothing is recorded any more. */

@@ -41,7 +41,8 @@ export interface FoundCluster {
 /**
  * The graph that the cloud shows: each resource under its own name with the inputs that it has, each host
  * with a machine. A second host of one machine counts as a machine of its own, so that it is kept until a
- * plan shows that it goes. Only objects that something was found of are in it. Pure.
+ * plan shows that it goes. Only objects that something was found of are in it, and sets are as large as they
+ * were found. Pure.
  */
 export function foundTarget(cluster: FoundCluster): Target {
   const { desired, provider, found, nowMs } = cluster;
@@ -61,11 +62,10 @@ export function foundTarget(cluster: FoundCluster): Target {
       dependsOn: machine?.controlPlane === true ? [] : foundAs(after, found),
     };
   };
-  const owners = new Set(machines.flatMap(objectsBehind));
   return {
     cluster: `${desired.cluster.metadata.namespace}/${desired.cluster.metadata.name}`,
     provider: provider.name,
-    objects: wanted.objects.filter((object) => object.kind === "Cluster" || owners.has(nameOf(object))),
+    objects: foundObjects(wanted.objects, machines),
     machines,
     nodes: [
       ...found.filter(({ who }) => who.kind !== provider.hostKind).map(nodeOf),
@@ -195,18 +195,38 @@ function ownerOf(machine: string, desired: Desired): MachineOwner | undefined {
   return isSet ? { machineSet, ordinal } : undefined;
 }
 
-function objectsBehind({ name, owner }: TargetMachine): string[] {
-  if (owner === undefined) return [`Machine ${name}`];
-  const { machineDeployment, machineSet } = owner;
-  return [
-    machineDeployment === undefined
-      ? `MachineSet ${machineSet}`
-      : `MachineDeployment ${machineDeployment}`,
-  ];
+/** Objects that something was found of; sets want as many machines as there are. */
+function foundObjects(
+  objects: readonly AnyObject[],
+  machines: readonly TargetMachine[],
+): AnyObject[] {
+  const counts = new Map<string, number>();
+  for (const machine of machines) {
+    const name = objectBehind(machine);
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return objects.flatMap((object): AnyObject[] => {
+    const replicas = counts.get(`${object.kind} ${object.metadata.name}`) ?? 0;
+    switch (object.kind) {
+      case "Cluster":
+      case "MachineClass":
+        return [object];
+      case "Machine":
+        return replicas === 0 ? [] : [object];
+      case "MachineSet":
+        return replicas === 0 ? [] : [{ ...object, spec: { ...object.spec, replicas } }];
+      case "MachineDeployment":
+        return replicas === 0 ? [] : [{ ...object, spec: { ...object.spec, replicas } }];
+    }
+  });
 }
 
-function nameOf({ kind, metadata }: AnyObject): string {
-  return `${kind} ${metadata.name}`;
+function objectBehind({ name, owner }: TargetMachine): string {
+  if (owner === undefined) return `Machine ${name}`;
+  const { machineDeployment, machineSet } = owner;
+  return machineDeployment === undefined
+    ? `MachineSet ${machineSet}`
+    : `MachineDeployment ${machineDeployment}`;
 }
 
 /** What the manifests compile to in the place of a found resource: it says where values come from. */

@@ -19,7 +19,10 @@ export const maxSummaryLines = 40;
 
 /** A transaction as history tells it. */
 export function entryOf(
-  transaction: Pick<TransactionRecord, "number" | "direction" | "by" | "startedAtMs" | "summary"> & {
+  transaction: Pick<
+    TransactionRecord,
+    "number" | "direction" | "by" | "startedAtMs" | "summary"
+  > & {
     readonly goal?: Goal;
   },
   endedAtMs: number,

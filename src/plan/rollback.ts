@@ -31,9 +31,7 @@ export function rollbackOf(prior: PriorState, number?: number): Rollback {
   if (revision !== undefined && isBack) return { kind: "finish", target: revision.target };
   if (revision !== undefined && isOurs) return { kind: "reached", revision, to: goal.to };
   const previous = previousRevision(revision);
-  return previous === undefined
-    ? { kind: "none" }
-    : { kind: "to", number: previous, named: false };
+  return previous === undefined ? { kind: "none" } : { kind: "to", number: previous, named: false };
 }
 
 /** What the transaction was asked for that is, or was last, taken back; undefined in records of early releases. */

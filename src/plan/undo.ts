@@ -112,7 +112,11 @@ function policiesBack({ from, target }: UndoQuestion): Map<NodeKey, UpdatePolicy
 
 /** Throws NOT_REVERSIBLE naming every step that is worse than what is allowed. */
 export function refuseBeyond(
-  { undo, cluster, crossed }: Pick<Plan, "undo" | "cluster"> & { readonly crossed: readonly Crossed[] },
+  {
+    undo,
+    cluster,
+    crossed,
+  }: Pick<Plan, "undo" | "cluster"> & { readonly crossed: readonly Crossed[] },
   worst?: UndoClass,
 ): void {
   if (worst === undefined) return;

@@ -73,7 +73,9 @@ const step = Type.Union(
 const undo = closed(
   {
     key,
-    step: stringEnum(["adopt", "create", "update", "delete"], { description: "The kind of the step." }),
+    step: stringEnum(["adopt", "create", "update", "delete"], {
+      description: "The kind of the step.",
+    }),
     class: stringEnum(["reversible", "compensable", "pointOfNoReturn"], {
       description: "Taken back exactly; by making something new; or not at all.",
     }),

@@ -104,7 +104,10 @@ describe("the history of a stack", () => {
     const revision = state.revision && { ...state.revision, history: [] };
     const { items } = historyReport("s", { ...state, ...(revision && { revision }) });
     assert.deepEqual(items, [
-      { number: 1, direction: "forward", result: { kind: "committed" }, reach: "present" },
+      {
+        ...{ number: 1, direction: "forward", goal: { kind: "up" } },
+        ...{ result: { kind: "committed" }, reach: "present" },
+      },
     ]);
   });
 

@@ -82,7 +82,7 @@ describe("from schemaVersion 1 to 2", () => {
       kind: "current",
       record: {
         ...record,
-        goal: { kind: "up" },
+        direction: "forward",
         by: "unknown",
         digestKey: "",
         deadlineAtMs: Number.MAX_SAFE_INTEGER,
@@ -105,6 +105,26 @@ describe("from schemaVersion 1 to 2", () => {
     assert.ok(transaction !== undefined);
     assert.ok(transaction.deadlineAtMs > Date.UTC(2100, 0));
     assert.deepEqual([transaction.direction, transaction.attempts], ["forward", []]);
+  });
+});
+
+describe("from schemaVersion 2 to 3", () => {
+  const migrated = (record: JsonObject) => {
+    const result = migrate(2, record, 3);
+    assert.ok(result.kind === "current");
+    return result.record;
+  };
+
+  it("says what was asked for by the direction, and of the way back nothing", () => {
+    assert.deepEqual(migrated({ direction: "forward" }), {
+      ...{ direction: "forward", goal: { kind: "up" }, compensable: [] },
+    });
+    assert.deepEqual(migrated({ direction: "back" })["goal"], { kind: "takeBack" });
+  });
+
+  it("says by what an open transaction has crossed", () => {
+    const crossed = [{ machine: "cp", host: "LocalHost/cp-1", version: "1.35.0" }];
+    assert.deepEqual(migrated({ crossed })["crossed"], [{ kind: "version", ...crossed[0] }]);
   });
 });
 

@@ -6,7 +6,13 @@ import { versionPoints, wayBackOf } from "../../src/plan/crossing.js";
 import type { Crossed } from "../../src/plan/target.js";
 import { undoText } from "../../src/plan/undo.js";
 import { failsWith } from "../support/errors.js";
-import { cluster, desiredOf, localProvider, machine, type MachineShape } from "../support/manifests.js";
+import {
+  cluster,
+  desiredOf,
+  localProvider,
+  machine,
+  type MachineShape,
+} from "../support/manifests.js";
 import type { Mishap } from "../support/mishaps.js";
 import { outcomeText, PretendEngine } from "../support/pretend-engine.js";
 import { targetOf } from "../support/recorded-history.js";

@@ -531,23 +531,30 @@ describe("a lost state", () => {
   it("finds the cluster's hosts again by their names", async () => {
     const engine = await lost();
     const adopting = await plan(engine, ...objects);
-    assert.equal(stepsOf(adopting).at(-1), "create LocalHost/web-#-1");
-    assert.deepEqual(adopting.strangers, [], "what the target names is no stranger");
+    assert.deepEqual(stepsOf(adopting), [
+      "adopt LocalNetwork/network",
+      "adopt LocalLoadBalancer/api",
+      "adopt LocalHost/web-#-1",
+    ]);
+    const calls = engine.calls.length;
     await engine.apply(adopting);
-    assert.equal(engine.hosts().length, 1, "found, not made");
+    assert.equal(engine.calls.length, calls, "found, not made");
+    assert.ok((await plan(engine, ...objects)).empty, "it was as it is wanted");
   });
 
   it("starts above every incarnation that the cloud remembers", async () => {
     const engine = await lost();
     engine.cloud.kill(hostOf(engine, "web"));
-    assert.equal(stepsOf(await plan(engine, ...objects)).at(-1), "create LocalHost/web-#-2");
+    await engine.apply(await plan(engine, ...objects));
+    assert.deepEqual(stepsOf(await plan(engine, ...objects)), ["create LocalHost/web-#-2"]);
   });
 
-  it("names what nobody wants as a stranger", async () => {
+  it("adopts what nobody wants before it goes", async () => {
     const engine = await lost();
-    const { strangers } = await plan(engine);
-    const [stranger = ""] = strangers;
-    assert.match(stranger, /^LocalHost web-[0-9a-f]{8}-1 \(LocalHost-3\)$/);
+    const adopting = await plan(engine);
+    assert.equal(stepsOf(adopting).at(-1), "adopt LocalHost/web-#-1");
+    await engine.apply(adopting);
+    assert.deepEqual(stepsOf(await plan(engine)), ["delete LocalHost/web-#-1"]);
   });
 });
 

@@ -96,7 +96,12 @@ export const histories: fc.Arbitrary<History> = fc.record(
     before: smallFleets,
     commands: fc.array(
       fc.record({
-        verb: fc.constantFrom("up" as const, "up" as const, "rollback" as const, "destroy" as const),
+        verb: fc.constantFrom(
+          "up" as const,
+          "up" as const,
+          "rollback" as const,
+          "destroy" as const,
+        ),
         fleet: smallFleets,
         accidents: fc.oneof(
           { weight: 4, arbitrary: fc.constant([]) },

@@ -149,7 +149,11 @@ export class Life {
       return verb === "up" ? this.goOn(fleet) : undefined;
     }
     if (verb === "rollback") {
-      this.mustBeDone(verb, outcome, way === "takeBack" || way === "finish" ? "rolledBack" : "done");
+      this.mustBeDone(
+        verb,
+        outcome,
+        way === "takeBack" || way === "finish" ? "rolledBack" : "done",
+      );
       return this.again();
     }
     this.mustBeDone(verb, outcome);
@@ -171,11 +175,15 @@ export class Life {
     const { engine } = this;
     if (engine.prior.revision === undefined) return;
     const since = engine.calls.length;
-    const outcome = await this.run({ verb: "rollback", fleet: this.lastWish as Fleet, mishaps: [] });
+    const outcome = await this.run({
+      verb: "rollback",
+      fleet: this.lastWish as Fleet,
+      mishaps: [],
+    });
     if (outcome.kind !== "done" && outcome.kind !== "rolledBack") {
       this.breaches.push(`law 10: rollback a second time ended: ${outcomeText(outcome)}`);
     }
-    if (engine.calls.length > since) {
+    if (this.hasChangedSince(since)) {
       this.breaches.push("law 10: rollback a second time changed the cloud");
     }
   }
@@ -191,7 +199,7 @@ export class Life {
     const { crossed, hasLostQuorum } = this.before.crossings();
     const mayRefuse = crossed.size > 0 || hasLostQuorum || (verb === "rollback" && way === "none");
     if (!mayRefuse) this.breaches.push(`law 11: ${verb} was refused before any point of no return`);
-    if (this.engine.calls.slice(since).some(({ isLate }) => isLate !== true)) {
+    if (this.hasChangedSince(since)) {
       this.breaches.push(`law 11: ${verb} was refused and has changed the cloud`);
     }
     if (verb === "up" || way !== "none") await this.goOn(fleet);
@@ -207,7 +215,8 @@ export class Life {
     const serves = engine.alive().every(({ phase }) => phase === "ready");
     const { crossed, hasLostQuorum } = this.before.crossings();
     const isQuiet = serves && prior.pending.length === 0 && crossed.size === 0 && !hasLostQuorum;
-    if (!isQuiet || (prior.transaction === undefined && engine.alive().length > 0)) return undefined;
+    if (!isQuiet || (prior.transaction === undefined && engine.alive().length > 0))
+      return undefined;
     const plan = await engine.plan(desiredFleet(fleet)).catch((error: unknown) => {
       const refusals = ["UNSUPPORTED_CHANGE", "NOT_REVERSIBLE"];
       if (isCapstanError(error) && refusals.includes(error.code)) return undefined;
@@ -311,6 +320,11 @@ export class Life {
     }
   }
 
+  /** Whether a command has changed the cloud; what a dead one has asked for may come late. */
+  private hasChangedSince(since: number): boolean {
+    return this.engine.calls.slice(since).some(({ isLate }) => isLate !== true);
+  }
+
   /** Law 10, of a rollback that says that it has got to its end; one that failed is still to get there. */
   private mustBeWhereMeant(command: Run | undefined): void {
     const { prior } = this.engine;
@@ -345,15 +359,17 @@ export class Life {
       case "nothing":
         return this.mustBeNothing();
       case "unrecorded":
-        if (engine.calls.length > since) this.blame("an adoption that was taken back changed the cloud");
+        if (this.hasChangedSince(since)) this.blame("an adoption taken back changed the cloud");
         if (engine.prior.resources.length > 0) this.blame("a record is left of an adoption");
         return;
     }
   }
 
   private mustBeNothing(): void {
-    for (const { id } of this.engine.alive()) this.blame(`${id} is left, of a cluster that is gone`);
-    if (this.engine.prior.resources.length > 0) this.blame("a record is left of a cluster that is gone");
+    for (const { id } of this.engine.alive())
+      this.blame(`${id} is left, of a cluster that is gone`);
+    if (this.engine.prior.resources.length > 0)
+      this.blame("a record is left of a cluster that is gone");
   }
 
   private mustBe(wanted: Wanted): void {

@@ -1,3 +1,4 @@
+import { versionPoints } from "../../src/plan/crossing.js";
 import { entryOf, historyWith } from "../../src/plan/history.js";
 import {
   type ChangeSummary,
@@ -52,10 +53,12 @@ export class RecordedHistory {
   begin({ target, direction = "forward", by = "ann@laptop", summary = {}, ...rest }: Step): this {
     const { goal = { kind: direction === "back" ? "takeBack" : "up" } } = rest;
     const number = (this.transaction?.number ?? 0) + 1;
+    const pointsOfNoReturn =
+      direction === "back" ? [] : versionPoints(localProvider(), target, this.revision?.target);
     const startedAtMs = this.startMs + number * 10 * minute;
     this.transaction = {
       ...{ number, clusterUid: "5a1b", owner: "files", digestKey: "", target, spent: {} },
-      ...{ direction, goal, by, pointsOfNoReturn: [], compensable: [] },
+      ...{ direction, goal, by, pointsOfNoReturn, compensable: [] },
       ...{ startedAtMs, deadlineAtMs: startedAtMs + 60 * minute, attempts: this.attempts },
       summary: { create: 0, update: 0, delete: 0, lines: [], ...summary },
     };

@@ -35,7 +35,8 @@ export class WhatWasThere {
       minorOf(spec.versions.controlPlane),
     );
     // With a lost state the cloud is all that tells.
-    const seen = this.number > 0 ? [] : engine.hosts().map(({ spec }) => minorOf(spec["controlPlane"]));
+    const seen =
+      this.number > 0 ? [] : engine.hosts().map(({ spec }) => minorOf(spec["controlPlane"]));
     this.minor = Math.max(...minors, ...seen);
   }
 
@@ -93,7 +94,9 @@ export class WhatWasThere {
       if (!ours.some((one) => one.id === id && one.call === "update")) {
         return [`${key} was deleted, which the transaction had not changed`];
       }
-      return this.couldServe(key, id) ? [`${key} was deleted, although it could have served on`] : [];
+      return this.couldServe(key, id)
+        ? [`${key} was deleted, although it could have served on`]
+        : [];
     });
   }
 

@@ -39,7 +39,9 @@ const lawful = async (history: History, trace: (line: string) => void) =>
 function withoutDestroy(history: History): History {
   return {
     ...history,
-    commands: history.commands.map((one) => (one.verb === "destroy" ? { ...one, verb: "up" } : one)),
+    commands: history.commands.map((one) =>
+      one.verb === "destroy" ? { ...one, verb: "up" } : one,
+    ),
     wayOut: history.wayOut === "destroy" ? "same" : history.wayOut,
   };
 }
@@ -58,12 +60,10 @@ describe("success or nothing", () => {
     const neighbours = fc.subarray<Neighbour>(["unmarked", "otherCluster", "otherLife"], {
       minLength: 1,
     });
-    const beside = fc
-      .tuple(histories, neighbours)
-      .map(([history, some]): History => {
-        const beside = { before: member, ...history, neighbours: some };
-        return some.includes("otherLife") ? withoutDestroy(beside) : beside;
-      });
+    const beside = fc.tuple(histories, neighbours).map(([history, some]): History => {
+      const beside = { before: member, ...history, neighbours: some };
+      return some.includes("otherLife") ? withoutDestroy(beside) : beside;
+    });
     await assertHistoryLaw({
       law: "neighbours",
       file,

@@ -17,13 +17,7 @@ import {
   withLockedEngine,
 } from "../context.js";
 import { type CommandFailure, exitCodes } from "../exit.js";
-import {
-  type Failed,
-  failureOf,
-  inventoryText,
-  runEventDocument,
-  wayBackNow,
-} from "../outcome.js";
+import { type Failed, failureOf, inventoryText, runEventDocument, wayBackNow } from "../outcome.js";
 import { waveLines } from "../wave-text.js";
 import { planLine } from "./plan.js";
 import { recordedProvider, refuseNothingNamed, stacksOf } from "./stacks.js";

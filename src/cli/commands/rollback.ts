@@ -28,13 +28,7 @@ import {
   withLockedEngine,
 } from "../context.js";
 import { exitCodes } from "../exit.js";
-import {
-  failureOf,
-  followRun,
-  type FollowUp,
-  forgottenText,
-  inventoryText,
-} from "../outcome.js";
+import { failureOf, followRun, type FollowUp, forgottenText, inventoryText } from "../outcome.js";
 import { planText } from "../terminal.js";
 import { planLine } from "./plan.js";
 import { recordedProvider, refuseNothingNamed, stacksOf } from "./stacks.js";
@@ -141,7 +135,12 @@ class RollbackCommand {
     if (!plan.empty) return this.apply(plan, provider);
     const { context, stack } = this;
     if (context.json) {
-      context.emit({ type: "result", cluster: plan.cluster, changed: false, revision: revision.number });
+      context.emit({
+        type: "result",
+        cluster: plan.cluster,
+        changed: false,
+        revision: revision.number,
+      });
       return;
     }
     context.terminal.write(
@@ -227,7 +226,11 @@ class RollbackCommand {
     await carryOut(plan, state, { engine, provider, lens, options: how, next }, this.context);
   }
 
-  private async planTo(target: Target, provider: InfrastructureProvider, goal: Goal): Promise<Plan> {
+  private async planTo(
+    target: Target,
+    provider: InfrastructureProvider,
+    goal: Goal,
+  ): Promise<Plan> {
     await this.focus(target, provider, goal);
     return planRecorded(target, this.state, { ...this.planning(provider), goal });
   }

@@ -166,7 +166,9 @@ async function upCluster(
 
 /** Whether a plan does what another one has shown. */
 function isSamePlan(plan: Plan, shown: Plan): boolean {
-  return plan.targetDigest === shown.targetDigest && sameJson(asJson(plan.steps), asJson(shown.steps));
+  return (
+    plan.targetDigest === shown.targetDigest && sameJson(asJson(plan.steps), asJson(shown.steps))
+  );
 }
 
 /** What `carryOut` works with. */
