@@ -218,7 +218,7 @@ export class Run {
     action: Exclude<Action, { kind: "end" | "stop" | "rollBack" | "retry" }>,
     plan: Plan,
   ): Promise<void> {
-    const { engine, report } = this.options;
+    const { report } = this.options;
     switch (action.kind) {
       case "settle":
       case "refresh":

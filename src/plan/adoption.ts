@@ -1,11 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../api/json.js";
-import {
-  type AnyObject,
-  type Desired,
-  isControlPlane,
-  type MachineSpec,
-  objectsOf,
-} from "../api/types.js";
+import { type AnyObject, type Desired, isControlPlane, type MachineSpec } from "../api/types.js";
 import { policiesOf } from "../compile/update-policy.js";
 import { type GraphNode, isRef, keyOf, nodeKey, type NodeKey, type Ref } from "../graph/graph.js";
 import { machineSpecOf } from "../provider/host-spec.js";
@@ -205,20 +199,23 @@ function foundObjects(
     const name = objectBehind(machine);
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
-  return objects.flatMap((object): AnyObject[] => {
-    const replicas = counts.get(`${object.kind} ${object.metadata.name}`) ?? 0;
-    switch (object.kind) {
-      case "Cluster":
-      case "MachineClass":
-        return [object];
-      case "Machine":
-        return replicas === 0 ? [] : [object];
-      case "MachineSet":
-        return replicas === 0 ? [] : [{ ...object, spec: { ...object.spec, replicas } }];
-      case "MachineDeployment":
-        return replicas === 0 ? [] : [{ ...object, spec: { ...object.spec, replicas } }];
-    }
-  });
+  return objects.flatMap((object) =>
+    asLarge(object, counts.get(`${object.kind} ${object.metadata.name}`) ?? 0),
+  );
+}
+
+/** An object with as many machines; none without any. */
+function asLarge(object: AnyObject, replicas: number): AnyObject[] {
+  if (object.kind === "Cluster" || object.kind === "MachineClass") return [object];
+  if (replicas === 0) return [];
+  switch (object.kind) {
+    case "Machine":
+      return [object];
+    case "MachineSet":
+      return [{ ...object, spec: { ...object.spec, replicas } }];
+    case "MachineDeployment":
+      return [{ ...object, spec: { ...object.spec, replicas } }];
+  }
 }
 
 function objectBehind({ name, owner }: TargetMachine): string {
@@ -257,7 +254,8 @@ function foundAs(keys: readonly NodeKey[], found: readonly Observed[]): NodeKey[
 function withRefs(seen: Json, model: Json, found: readonly Observed[]): Json {
   if (isRef(model)) return refTo(model, seen, found) ?? seen;
   if (Array.isArray(seen) && Array.isArray(model)) {
-    return seen.map((item: Json, index) => withRefs(item, model[index] ?? null, found));
+    const models: readonly Json[] = model;
+    return seen.map((item: Json, index) => withRefs(item, models[index] ?? null, found));
   }
   if (!isJsonObject(seen) || !isJsonObject(model)) return seen;
   return Object.fromEntries(
@@ -279,7 +277,7 @@ function refTo(ref: Ref, value: Json, found: readonly Observed[]): Ref | undefin
 function withValues(model: Json, seen: Json): Json {
   if (isRef(model)) return seen;
   if (Array.isArray(model)) {
-    const values = Array.isArray(seen) ? seen : [];
+    const values: readonly Json[] = Array.isArray(seen) ? seen : [];
     return model.map((item: Json, index) => withValues(item, values[index] ?? null));
   }
   if (!isJsonObject(model)) return model;

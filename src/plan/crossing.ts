@@ -196,25 +196,32 @@ export function takenBackBy(
   crossed: readonly Crossed[],
   provider?: InfrastructureProvider,
 ): Crossed[] {
-  const newest = newestMinor(target);
-  return crossed.filter((one) => {
-    switch (one.kind) {
-      case "version": {
-        const minor = minorOf(one.version) ?? -Infinity;
-        const same = target.machines.find(({ name }) => name === one.machine);
-        return newest < minor || (same !== undefined && controlPlaneMinor(same) < minor);
-      }
-      case "data": {
-        const serves = target.machines.find(({ name }) => name === one.machine)?.host ?? one.host;
-        const node = target.nodes.find((wanted) => keyOf(wanted) === serves);
-        if (node === undefined) return false;
-        const now = { ...node.spec, ...one.fields };
-        return provider !== undefined && !canServe(provider.verdict(node.kind, now, node.spec));
-      }
-      case "quorum":
-        return target.nodes.length > 0;
+  return crossed.filter((one) => takesBack(target, one, provider));
+}
+
+function takesBack(
+  target: Target,
+  crossed: Crossed,
+  provider: InfrastructureProvider | undefined,
+): boolean {
+  switch (crossed.kind) {
+    case "version": {
+      const minor = minorOf(crossed.version) ?? -Infinity;
+      const same = target.machines.find(({ name }) => name === crossed.machine);
+      const isOlder = same !== undefined && controlPlaneMinor(same) < minor;
+      return newestMinor(target) < minor || isOlder;
     }
-  });
+    case "data": {
+      const same = target.machines.find(({ name }) => name === crossed.machine);
+      const key = same?.host ?? crossed.host;
+      const node = target.nodes.find((wanted) => keyOf(wanted) === key);
+      if (node === undefined || provider === undefined) return false;
+      const now = { ...node.spec, ...crossed.fields };
+      return !canServe(provider.verdict(node.kind, now, node.spec));
+    }
+    case "quorum":
+      return target.nodes.length > 0;
+  }
 }
 
 /** Throws NOT_REVERSIBLE for a target that takes back what an open transaction has crossed with. */

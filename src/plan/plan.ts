@@ -236,10 +236,7 @@ function assemble(
   const targetKeys = new Set(target.nodes.map(keyOf));
   const recorded = cloudResources(prior);
   const doomed = recorded.filter(({ key }) => !targetKeys.has(key));
-  const decisions = new Map<NodeKey, Decision>([
-    ...infrastructure.map((one) => [keyOf(one.node), one] as const),
-    ...hosts.map(({ decision }) => [nodeKey(provider.hostKind, decision.name), decision] as const),
-  ]);
+  const decisions = decisionsByKey(infrastructure, hosts, provider);
   const steps = [
     ...inDependencyOrder(target.nodes).flatMap((node) =>
       stepOf(keyOf(node), decisions.get(keyOf(node))),
@@ -296,6 +293,17 @@ function assemble(
     strangers,
     empty: idle && steps.length === 0 && abandoned.length === 0 && !isOwing(prior),
   };
+}
+
+function decisionsByKey(
+  infrastructure: readonly InfrastructureDecision[],
+  hosts: readonly DecidedHost[],
+  { hostKind }: InfrastructureProvider,
+): Map<NodeKey, Decision> {
+  return new Map<NodeKey, Decision>([
+    ...infrastructure.map((one) => [keyOf(one.node), one] as const),
+    ...hosts.map(({ decision }) => [nodeKey(hostKind, decision.name), decision] as const),
+  ]);
 }
 
 /** Entries to clear, or condemned records to drop: any pass does it. */
