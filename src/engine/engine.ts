@@ -3,6 +3,8 @@ import { CapstanError } from "../api/error.js";
 import type { ResourceLookup } from "../dynamic/attached-server.js";
 import { typeTokenOf } from "../dynamic/protocol.js";
 import { RecordResource } from "../dynamic/record-resource.js";
+import { systemClock } from "../provider/clock.js";
+import type { Clock } from "../provider/port.js";
 import type { PassProgram } from "../transaction/registration.js";
 import { emptyState } from "../plan/target.js";
 import { emptyCheckpoint } from "./new-stack.js";
@@ -11,6 +13,13 @@ import { prunePulumiHistory } from "./pulumi-history.js";
 import { type PulumiResult, runPulumi } from "./pulumi.js";
 import { locksToldOf, type PulumiLock, readPulumiLocks } from "./pulumi-locks.js";
 import { CheckpointReader } from "./checkpoint-reader.js";
+import {
+  beginPatienceMs,
+  lockPatienceMs,
+  type LockSight,
+  sameRecords,
+  untilUnlocked,
+} from "./lock-wait.js";
 import { StackKeys } from "./stack-keys.js";
 import { parseExport, type StackState, stateOf } from "./state.js";
 import type { Workspace } from "./workspace.js";
@@ -27,6 +36,8 @@ export interface EngineOptions {
   readonly pulumi: string;
   readonly workspace: Workspace;
   readonly interruption?: Interruption;
+  /** The machine's unless given. */
+  readonly clock?: Clock;
   onEngine?(pid: number | undefined): void;
   /**
    * Milliseconds since the epoch since when only this process may work on its stacks, as a lease says
@@ -53,6 +64,8 @@ export interface PassOptions {
 export interface HandlerSession {
   readonly lookup: ResourceLookup;
   cancelled(): void;
+  /** Told why the engine cannot begin yet. */
+  waiting?(reason: string): void;
 }
 
 /** What a run needs of an engine. */
@@ -67,8 +80,8 @@ export class Engine {
   /** The stack was taken over from somebody dead whose last calls may still take effect. */
   unsettled = false;
 
-  /** When the state that was last read of a stack had been written, until an engine runs on it. */
-  private readonly lastRead = new Map<string, string>();
+  /** The state that was last read of a stack, until an engine runs on it. */
+  private readonly lastRead = new Map<string, StackState>();
   private readonly keys: StackKeys;
   private readonly checkpoints: CheckpointReader;
 
@@ -114,22 +127,18 @@ export class Engine {
   }
 
   private remember(state: StackState, stack: string): StackState {
-    if (state.writtenAt !== undefined) this.lastRead.set(stack, state.writtenAt);
+    if (state.writtenAt !== undefined) this.lastRead.set(stack, state);
     return state;
   }
 
   /**
-   * Throws LOCKED when somebody else has written a stack since it was last read here: what was decided
-   * from that reading is void. Our own lock sees to it on one machine; a shared backend has Pulumi's
-   * only, which is nobody's between two runs.
+   * Throws LOCKED when somebody else has changed what is recorded since it was last read here: what was
+   * decided from that reading is void.
    */
-  private async expectUnwritten(stack: string): Promise<void> {
-    const read = this.lastRead.get(stack);
+  private async expectUnwritten(stack: string, read: StackState): Promise<void> {
+    const now = await this.readState(stack);
     this.lastRead.delete(stack);
-    if (read === undefined || !this.options.workspace.isShared) return;
-    const { writtenAt } = await this.readState(stack);
-    this.lastRead.delete(stack);
-    if (writtenAt !== read) throw writtenMeanwhile(stack);
+    if (!sameRecords(read, now)) throw writtenMeanwhile(stack);
   }
 
   /** Begins what `ensureStack` needs for a stack that is missing, for whoever will call it. */
@@ -188,9 +197,8 @@ export class Engine {
     session: HandlerSession,
     forget: "keepPending" | "clearPendingCreates" = "keepPending",
   ): Promise<PulumiResult> {
-    const args = ["refresh", "--yes", "--skip-preview", "--suppress-progress"];
+    const args = refreshArgs(urns);
     if (forget === "clearPendingCreates") args.push("--clear-pending-creates");
-    for (const urn of urns) args.push("--target", urn);
     return this.attached({ args }, stack, session);
   }
 
@@ -205,17 +213,40 @@ export class Engine {
   }
 
   /**
-   * Removes Pulumi's lock when whoever took it is provably dead. Throws LOCKED naming a holder that
-   * lives or of whom nothing is known.
+   * Removes Pulumi's lock when whoever took it is provably dead. A holder that lives is given a moment to
+   * end. Throws LOCKED naming one that still lives then, or of whom nothing is known.
    */
   async releaseDeadLock(stack: string): Promise<void> {
-    const locks = await this.locksOn(stack);
-    if (locks.length === 0) return;
-    const living = locks.find((lock) => !this.hasEnded(lock));
-    if (living !== undefined) throw lockedByPulumi(`cannot change ${stack}`, living);
+    const giveUpAtMs = this.clock.now() + beginPatienceMs;
+    for (;;) {
+      const locks = await this.locksOn(stack);
+      if (locks.length === 0) return;
+      const living = locks.find((lock) => !this.hasEnded(lock));
+      if (living === undefined) break;
+      const isOver = living.liveness !== "alive" || this.clock.now() > giveUpAtMs;
+      if (isOver) throw lockedByPulumi(`cannot change ${stack}`, living);
+      await untilUnlocked(this.sightOf(stack), giveUpAtMs);
+    }
     this.options.workspace.dropDamagedMetadata(stack);
     this.unsettled = true;
     await this.mustRun(["cancel", "--yes", "--stack", stack], `cannot unlock ${stack}`);
+  }
+
+  private get clock(): Clock {
+    return this.options.clock ?? systemClock;
+  }
+
+  private sightOf(stack: string): LockSight {
+    const { workspace, interruption } = this.options;
+    return {
+      clock: this.clock,
+      stop: interruption?.stop,
+      read: () =>
+        workspace.checkpointFile(stack) === undefined
+          ? undefined
+          : readPulumiLocks(workspace.backendUrl, stack),
+      hasEnded: (lock) => this.hasEnded(lock),
+    };
   }
 
   private hasEnded({ liveness, since }: PulumiLock): boolean {
@@ -231,31 +262,59 @@ export class Engine {
       return readPulumiLocks(workspace.backendUrl, stack);
     }
     const session = { lookup: () => new RecordResource("Transaction"), cancelled: () => {} };
-    const { code, stdout, stderr } = await this.refresh(stack, [transactionUrn(stack)], session);
-    return code === 0 ? [] : locksToldOf(`${stdout}\n${stderr}`);
+    const args = refreshArgs([transactionUrn(stack)]);
+    return refusingLocks(await this.attached({ args, patienceMs: 0 }, stack, session));
   }
 
-  private async attached(
-    { args, env }: { readonly args: readonly string[]; readonly env?: NodeJS.ProcessEnv },
-    stack: string,
-    session: HandlerSession,
-  ): Promise<PulumiResult> {
-    await this.expectUnwritten(stack);
+  private async attached(run: AttachedRun, stack: string, session: HandlerSession) {
     const { serveAttached } = await import("../dynamic/attached-server.js");
     const server = await serveAttached(session.lookup, () => session.cancelled());
     try {
-      const { inTurn = atOnce } = this.options;
-      const result = await inTurn(() =>
-        this.run([...args, "--stack", stack], {
-          ...env,
-          PULUMI_DEBUG_PROVIDERS: server.debugProviders,
-        }),
+      const { inTurn = atOnce, workspace } = this.options;
+      const result = await this.whenUnlocked(run, stack, session, () =>
+        inTurn(() =>
+          this.run([...run.args, "--stack", stack], {
+            ...run.env,
+            PULUMI_DEBUG_PROVIDERS: server.debugProviders,
+          }),
+        ),
       );
       if (result.code === null) await this.afterDeath(stack, session);
-      await prunePulumiHistory(this.options.workspace, stack);
+      await prunePulumiHistory(workspace, stack);
       return result;
     } finally {
       server.close();
+    }
+  }
+
+  /**
+   * A run that somebody else's lock refused has done nothing: it waits until they have ended, and begins
+   * again if the records are still those that it was decided from. Our own lock keeps other commands of
+   * this machine out, but a plain pulumi does not know it, and on a shared backend Pulumi's lock is
+   * nobody's between two runs: there the records are always looked at again. Resolves with the refusal once the
+   * time is over.
+   */
+  private async whenUnlocked(
+    { patienceMs = lockPatienceMs }: AttachedRun,
+    stack: string,
+    session: HandlerSession,
+    begin: () => Promise<PulumiResult>,
+  ): Promise<PulumiResult> {
+    const read = this.lastRead.get(stack);
+    this.lastRead.delete(stack);
+    if (read !== undefined && this.options.workspace.isShared) {
+      await this.expectUnwritten(stack, read);
+    }
+    const giveUpAtMs = this.clock.now() + patienceMs;
+    for (;;) {
+      const result = await begin();
+      const [lock] = refusingLocks(result);
+      if (lock === undefined || read === undefined || patienceMs === 0) return result;
+      session.waiting?.(`another Pulumi engine works on the stack: ${holderText(lock)}`);
+      const outcome = await untilUnlocked(this.sightOf(stack), giveUpAtMs);
+      if (outcome === "held" || this.clock.now() > giveUpAtMs) return result;
+      if (outcome === "dead") await this.releaseDeadLock(stack);
+      await this.expectUnwritten(stack, read);
     }
   }
 
@@ -307,6 +366,18 @@ export class Engine {
   }
 }
 
+interface AttachedRun {
+  readonly args: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+  /** How long it may wait for somebody else's lock, milliseconds. */
+  readonly patienceMs?: number;
+}
+
+function refreshArgs(urns: readonly string[]): string[] {
+  const targets = urns.flatMap((urn) => ["--target", urn]);
+  return ["refresh", "--yes", "--skip-preview", "--suppress-progress", ...targets];
+}
+
 function atOnce<T>(run: () => Promise<T>): Promise<T> {
   return run();
 }
@@ -321,13 +392,17 @@ function transactionUrn(stack: string): string {
 
 /** ENGINE_FAILED with the last lines that the engine printed; LOCKED when somebody's lock refused it. */
 export function engineFailed(what: string, result: PulumiResult): CapstanError {
-  const [lock] = locksToldOf(`${result.stdout}\n${result.stderr}`);
+  const [lock] = refusingLocks(result);
   if (lock !== undefined) return lockedByPulumi(what, lock);
   return new CapstanError({
     code: "ENGINE_FAILED",
     source: "engine",
     message: `${what}: ${lastWords(result)}`,
   });
+}
+
+function refusingLocks({ code, stdout, stderr }: PulumiResult): PulumiLock[] {
+  return code === 0 ? [] : locksToldOf(`${stdout}\n${stderr}`);
 }
 
 /** The end of what an engine printed, without its progress lines and the backend's password. */
@@ -344,10 +419,14 @@ function lockedByPulumi(what: string, lock: PulumiLock): CapstanError {
   return new CapstanError({
     code: "LOCKED",
     source: "user",
-    message: `${what}: it is locked by ${lock.user}@${lock.host} (pid ${lock.pid}, a Pulumi engine, since ${lock.since})`,
+    message: `${what}: it is locked by ${holderText(lock)}`,
     hint: "wait until it has ended; if that machine is lost for good, run pulumi cancel",
     retryable: true,
   });
+}
+
+function holderText({ user, host, pid, since }: PulumiLock): string {
+  return `${user}@${host} (pid ${pid}, a Pulumi engine, since ${since})`;
 }
 
 function writtenMeanwhile(stack: string): CapstanError {

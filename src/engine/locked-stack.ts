@@ -20,7 +20,7 @@ export async function withLockedStack<T>(
   const { stateDir } = options.workspace;
   const { aloneSinceMs } = options;
   const lock = await StackLock.acquire({ stateDir, clock, stack, command, aloneSinceMs });
-  const engine = new Engine({ ...options, onEngine: (pid) => lock.setEngine(pid) });
+  const engine = new Engine({ ...options, clock, onEngine: (pid) => lock.setEngine(pid) });
   engine.unsettled = lock.wasTakenOver;
   try {
     await engine.releaseDeadLock(stack);

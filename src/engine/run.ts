@@ -29,6 +29,7 @@ export type RunEvent =
       readonly keys: readonly NodeKey[];
       readonly reason: string;
     }
+  /** For hosts, or for somebody else to end: no keys. */
   | { readonly kind: "waiting"; readonly keys: readonly NodeKey[]; readonly reason: string }
   /** It runs, and counts once it has done so for longer than its set's minReadySeconds. */
   | {
@@ -373,7 +374,8 @@ export class Run {
   ) {
     const { provider, clock, timeoutMs } = this.options;
     this.events.length = 0;
-    return stepwiseSession({
+    const { report } = this.options;
+    const session = stepwiseSession({
       provider,
       clock,
       timeoutMs,
@@ -381,9 +383,13 @@ export class Run {
       ...how,
       report: (event) => {
         if (event.state === "failed") this.events.push(event);
-        this.options.report({ kind: "resource", event });
+        report({ kind: "resource", event });
       },
     });
+    return {
+      ...session,
+      waiting: (reason: string) => report({ kind: "waiting", keys: [], reason }),
+    };
   }
 
   private check(result: PulumiResult, what: string): void {

@@ -27,7 +27,7 @@ import type { InfrastructureProvider } from "../provider/port.js";
 import { programOf } from "../transaction/pass.js";
 import { revisionPayload, transactionPayload } from "../transaction/payloads.js";
 import { exportStack } from "./export.js";
-import { refuseInline } from "./refuse.js";
+import { refuseInline, refuseWhileLocked } from "./refuse.js";
 import { registerNodes } from "./register.js";
 import { inlineNotes } from "./told.js";
 
@@ -68,6 +68,7 @@ export async function cluster(options: ClusterOptions = {}): Promise<ClusterOutp
 async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs> {
   const root = projectRoot(process.cwd()) ?? process.cwd();
   const stateDir = ambientStateDir(process.env, process.cwd());
+  refuseWhileLocked(stateDir, getStack());
   const providers = makeProviders(stateDir, systemClock, { folder: root, env: process.env });
   try {
     const { desired, positionOf } = readOne(manifestPaths(options, root), root, providers.all);

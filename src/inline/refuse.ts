@@ -1,7 +1,25 @@
 import { CapstanError } from "../api/error.js";
+import { StackLock } from "../engine/lock.js";
 import { refuseNonOwner, type StackState } from "../engine/state.js";
 import { fileOwner } from "../plan/hand-over.js";
 import type { Plan } from "../plan/plan.js";
+
+/**
+ * Throws LOCKED while a command of ours works on the stack: between two of its passes Pulumi's own lock is
+ * nobody's. Asked before anything else, since the lock that this program runs under holds that command up.
+ */
+export function refuseWhileLocked(stateDir: string, stack: string): void {
+  const holder = StackLock.holderOf(stateDir, stack);
+  if (holder === undefined) return;
+  throw new CapstanError({
+    code: "LOCKED",
+    source: "user",
+    subject: stack,
+    message: `cannot change ${stack} with a plain pulumi: ${holder}`,
+    hint: "wait until that command has ended; nothing was registered",
+    retryable: true,
+  });
+}
 
 /**
  * What a plain `pulumi up` must not do, before anything is registered (architecture section 4).
