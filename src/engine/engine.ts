@@ -8,7 +8,7 @@ import type { Clock } from "../provider/port.js";
 import type { PassProgram } from "../transaction/registration.js";
 import { emptyState } from "../plan/target.js";
 import { emptyCheckpoint } from "./new-stack.js";
-import { projectName, withoutPasswords } from "./project.js";
+import { withoutPasswords } from "./project.js";
 import { prunePulumiHistory } from "./pulumi-history.js";
 import { type PulumiResult, runPulumi } from "./pulumi.js";
 import { locksToldOf, type PulumiLock, readPulumiLocks } from "./pulumi-locks.js";
@@ -104,7 +104,8 @@ export class Engine {
 
   /**
    * What is recorded about a stack; an empty state when there is no such stack. Throws BAD_STATE
-   * naming the file when it cannot be read, and SCHEMA_NEWER.
+   * naming the file when it cannot be read, SCHEMA_NEWER, and BAD_USAGE when the chosen stack of a
+   * user's project holds another cluster than the one that `stack` names.
    */
   async readState(stack: string): Promise<StackState> {
     if (!(await this.hasStack(stack))) return { ...emptyState, foreign: [] };
@@ -112,7 +113,7 @@ export class Engine {
     this.options.workspace.dropDamagedMetadata(stack);
     const deployment = await this.checkpoints.read(stack);
     if (deployment !== undefined) return this.remember(stateOf(deployment, stack), stack);
-    const args = ["stack", "export", "--show-secrets", "--stack", stack];
+    const args = ["stack", "export", "--show-secrets", ...this.named(stack)];
     const result = await this.run(args);
     if (result.code === 0) return this.remember(parseExport(result.stdout, stack), stack);
     const { workspace } = this.options;
@@ -127,6 +128,7 @@ export class Engine {
   }
 
   private remember(state: StackState, stack: string): StackState {
+    refuseOtherCluster(state, stack, this.options.workspace);
     if (state.writtenAt !== undefined) this.lastRead.set(stack, state);
     return state;
   }
@@ -151,7 +153,10 @@ export class Engine {
     const { workspace } = this.options;
     if (!(await this.hasStack(stack))) {
       if (await this.addStack(stack)) return;
-      await this.mustRun(["stack", "init", stack], `cannot make stack ${stack}`);
+      await this.mustRun(
+        ["stack", "init", this.options.workspace.stackName(stack)],
+        `cannot make stack ${stack}`,
+      );
     } else if (state.salt !== undefined && !existsSync(workspace.stackFile(stack))) {
       workspace.writeStackSettings(workspace.stackFile(stack), { encryptionsalt: state.salt });
     }
@@ -229,7 +234,7 @@ export class Engine {
     }
     this.options.workspace.dropDamagedMetadata(stack);
     this.unsettled = true;
-    await this.mustRun(["cancel", "--yes", "--stack", stack], `cannot unlock ${stack}`);
+    await this.mustRun(["cancel", "--yes", ...this.named(stack)], `cannot unlock ${stack}`);
   }
 
   private get clock(): Clock {
@@ -244,7 +249,7 @@ export class Engine {
       read: () =>
         workspace.checkpointFile(stack) === undefined
           ? undefined
-          : readPulumiLocks(workspace.backendUrl, stack),
+          : readPulumiLocks(workspace, stack),
       hasEnded: (lock) => this.hasEnded(lock),
     };
   }
@@ -259,10 +264,10 @@ export class Engine {
   private async locksOn(stack: string): Promise<PulumiLock[]> {
     const { workspace } = this.options;
     if (workspace.checkpointFile(stack) !== undefined) {
-      return readPulumiLocks(workspace.backendUrl, stack);
+      return readPulumiLocks(workspace, stack);
     }
     const session = { lookup: () => new RecordResource("Transaction"), cancelled: () => {} };
-    const args = refreshArgs([transactionUrn(stack)]);
+    const args = refreshArgs([transactionUrn(workspace, stack)]);
     return refusingLocks(await this.attached({ args, patienceMs: 0 }, stack, session));
   }
 
@@ -273,14 +278,14 @@ export class Engine {
       const { inTurn = atOnce, workspace } = this.options;
       const result = await this.whenUnlocked(run, stack, session, () =>
         inTurn(() =>
-          this.run([...run.args, "--stack", stack], {
+          this.run([...run.args, ...this.named(stack)], {
             ...run.env,
             PULUMI_DEBUG_PROVIDERS: server.debugProviders,
           }),
         ),
       );
       if (result.code === null) await this.afterDeath(stack, session);
-      await prunePulumiHistory(workspace, stack);
+      if (workspace.isOurs) await prunePulumiHistory(workspace, stack);
       return result;
     } finally {
       server.close();
@@ -326,15 +331,27 @@ export class Engine {
     await this.releaseDeadLock(stack);
   }
 
+  private named(stack: string): string[] {
+    return ["--stack", this.options.workspace.stackName(stack)];
+  }
+
+  /** The stacks that commands work on when none is named: the chosen one, or all of the project. */
+  async listStacks(): Promise<string[]> {
+    const chosen = this.options.workspace.stackName("");
+    if (chosen === "") return this.allStacks();
+    return (await this.hasStack(chosen)) ? [chosen] : [];
+  }
+
   /**
-   * The stacks of our project, in name order. Pulumi reads every state to list them and names none
+   * The stacks of the project, in name order. Pulumi reads every state to list them and names none
    * that it cannot read, so that files are listed without it.
    */
-  async listStacks(): Promise<string[]> {
-    const names = this.options.workspace.stackNames();
+  private async allStacks(): Promise<string[]> {
+    const { workspace } = this.options;
+    const names = workspace.stackNames();
     if (names !== undefined) return names;
     const listed = await this.mustRun(
-      ["stack", "ls", "--json", "--project", projectName],
+      ["stack", "ls", "--json", "--project", workspace.projectName],
       "cannot list stacks",
     );
     const stacks = JSON.parse(listed.stdout) as { name: string }[];
@@ -342,8 +359,10 @@ export class Engine {
   }
 
   private async hasStack(stack: string): Promise<boolean> {
-    const file = this.options.workspace.checkpointFile(stack);
-    return file === undefined ? (await this.listStacks()).includes(stack) : existsSync(file);
+    const { workspace } = this.options;
+    const file = workspace.checkpointFile(stack);
+    if (file !== undefined) return existsSync(file);
+    return (await this.allStacks()).includes(workspace.stackName(stack));
   }
 
   private async mustRun(args: readonly string[], what: string): Promise<PulumiResult> {
@@ -366,6 +385,22 @@ export class Engine {
   }
 }
 
+/** In a stack that was chosen every name means that stack: it has to be its own, or its cluster's. */
+function refuseOtherCluster(state: StackState, stack: string, workspace: Workspace): void {
+  const { transaction } = state;
+  const chosen = workspace.stackName(stack);
+  if (transaction === undefined || stack === chosen) return;
+  const { cluster } = transaction.target;
+  if (cluster.replace("/", ".") === stack) return;
+  throw new CapstanError({
+    code: "BAD_USAGE",
+    source: "user",
+    subject: stack,
+    message: `cannot work on ${stack}: stack ${chosen} of project ${workspace.projectName} holds ${cluster}`,
+    hint: "a stack holds one cluster: choose that of this one with --stack",
+  });
+}
+
 interface AttachedRun {
   readonly args: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
@@ -386,8 +421,9 @@ function checkpointEnv(checkpoints: PassOptions["checkpoints"]): NodeJS.ProcessE
   return checkpoints === "end" ? { PULUMI_SKIP_CHECKPOINTS: "true" } : {};
 }
 
-function transactionUrn(stack: string): string {
-  return `urn:pulumi:${stack}::${projectName}::${typeTokenOf("Transaction")}::transaction`;
+function transactionUrn(workspace: Workspace, stack: string): string {
+  const [name, project] = [workspace.stackName(stack), workspace.projectName];
+  return `urn:pulumi:${name}::${project}::${typeTokenOf("Transaction")}::transaction`;
 }
 
 /** ENGINE_FAILED with the last lines that the engine printed; LOCKED when somebody's lock refused it. */

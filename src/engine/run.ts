@@ -19,7 +19,7 @@ import type { PulumiResult } from "./pulumi.js";
 import { recover, type RecoveryTools } from "./recover.js";
 import { type Recovery, RecoveryProgress } from "./recovery-progress.js";
 import { callContext, type StepwiseOptions, stepwiseSession } from "./session.js";
-import type { StackState } from "./state.js";
+import { refuseForeign, type StackState } from "./state.js";
 
 /** Told how a run goes, for people and for logs. */
 export type RunEvent =
@@ -111,6 +111,7 @@ export class Run {
   }
 
   async toTheEnd(): Promise<RunResult> {
+    refuseForeign(this.state, this.goal.stack);
     for (;;) {
       // A turn for the signals of the process: nothing else here may wait for anything.
       await this.options.clock.sleep(0, this.options.stop);

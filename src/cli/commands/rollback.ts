@@ -12,7 +12,7 @@ import {
 import type { Engine } from "../../engine/engine.js";
 import { settleLastCalls } from "../../engine/recover.js";
 import { callContext } from "../../engine/session.js";
-import { refuseNonOwner, type StackState } from "../../engine/state.js";
+import { refuseForeign, refuseNonOwner, type StackState } from "../../engine/state.js";
 import { minorText } from "../../plan/crossing.js";
 import { fileOwner } from "../../plan/hand-over.js";
 import { previousRevision, targetOfRevision } from "../../plan/history.js";
@@ -51,7 +51,7 @@ export async function rollbackCommand(
   options: RollbackOptions,
   context: CommandContext,
 ): Promise<number> {
-  refuseNothingNamed(named, options.file);
+  refuseNothingNamed(named, options);
   const { engine } = await openEngine(options, context);
   for (const stack of await stacksOf(named, options.file, engine, context)) {
     const command = `capstan rollback ${stack}`;
@@ -90,6 +90,7 @@ class Rollback {
     const { stack, state, context } = this;
     const provider = recordedProvider(stack, state, context);
     if (provider === undefined) throw this.refusal(`nothing is recorded`);
+    refuseForeign(state, stack);
     refuseNonOwner(state, fileOwner, "roll back");
     const calls = callContext(context.clock, context.interruption.stop);
     await settleLastCalls(this.engine, provider, calls);
