@@ -1,4 +1,5 @@
 import { entryOf, historyWith } from "../plan/history.js";
+import { withObjects } from "../plan/taken-back.js";
 import type { Plan } from "../plan/plan.js";
 import type { PriorState, RevisionPayload, TransactionPayload } from "../plan/target.js";
 
@@ -10,6 +11,7 @@ export function transactionPayload({ target, transaction }: Plan): TransactionPa
     ...{ target, spent, direction, by, digestKey, deadlineAtMs, summary, attempts },
     ...(former !== undefined && { former }),
     ...(crossed !== undefined && { crossed }),
+    ...(transaction.inline === true && { inline: true as const }),
   };
 }
 
@@ -19,6 +21,6 @@ export function revisionPayload(
   { revision }: PriorState,
   nowMs: number,
 ): RevisionPayload {
-  const committed = entryOf(transaction, nowMs, { kind: "committed" });
+  const committed = withObjects(entryOf(transaction, nowMs, { kind: "committed" }), target);
   return { target, history: historyWith(revision, [...transaction.attempts, committed]) };
 }
