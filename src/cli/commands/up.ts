@@ -22,7 +22,7 @@ import {
 import { exitCodes } from "../exit.js";
 import { findGoneClusters, refuseGoneClusters, stacksIn } from "../gone-clusters.js";
 import { failureOf, followRun, type FollowUp, secondsText } from "../outcome.js";
-import { rememberManifests } from "../stack-settings.js";
+import { forgetManifests, rememberFirst, rememberManifests } from "../stack-settings.js";
 import { readSavedPlan, SavedPlanCheck } from "../saved-plan.js";
 import { planText } from "../terminal.js";
 import { destroyStack } from "./destroy.js";
@@ -123,16 +123,23 @@ async function upCluster(
   }
   await confirm(`Apply this to ${plan.cluster}?`, options.yes === true, context);
   await engine.ensureStack(plan.stack, state);
-  rememberManifests(workspace, plan.stack, options.file);
+  rememberFirst(workspace, plan.stack, options.file);
   const provider = providerOf(cluster.desired, context);
   noteCluster(context.stateDir, {
     ...{ clusterUid: plan.transaction.clusterUid, cluster: plan.cluster, stack: plan.stack },
     ...{ provider: provider.name, backend: workspace.backendKey, notedAtMs: context.clock.now() },
   });
   const next = upNext(options, plan);
-  await carryOut(plan, state, { engine, provider, lens, options, next }, context);
+  const onEnd = (end: End) => {
+    if (end === "committed") rememberManifests(workspace, plan.stack, options.file);
+    else forgetManifests(workspace, plan.stack);
+  };
+  await carryOut(plan, state, { engine, provider, lens, options, next, onEnd }, context);
   return plan.stage?.later.length ?? 0;
 }
+
+/** What became of the revision: there is the plan's, or none any more. */
+type End = "committed" | "nothing";
 
 /** What `carryOut` works with. */
 export interface Means {
@@ -142,13 +149,15 @@ export interface Means {
   readonly lens: Lens;
   readonly options: Pick<UpOptions, "timeout" | "deadline" | "rollback">;
   readonly next: FollowUp;
+  /** Told as soon as there is another revision than before, or none. */
+  readonly onEnd?: (end: End) => void;
 }
 
 /** Applies a plan and tells how it went. Throws a CommandFailure that says what is left behind. */
 export async function carryOut(
   plan: Plan,
   state: StackState,
-  { engine, provider, lens, options, next }: Means,
+  { engine, provider, lens, options, next, onEnd }: Means,
   context: CommandContext,
 ): Promise<void> {
   const { clock } = context;
@@ -162,7 +171,11 @@ export async function carryOut(
       deadlineMs: options.deadline * 1_000,
       onFailure: options.rollback ? "rollBack" : "keep",
       stop: context.interruption.stop,
-      report: (event) => progress.on(event),
+      report: (event) => {
+        const { number } = plan.transaction;
+        if (event.kind === "committed" && event.revision === number) onEnd?.("committed");
+        progress.on(event);
+      },
     });
   } catch (error) {
     throw isCapstanError(error) ? failureOf({ kind: "open", failure: error }, plan, next) : error;
@@ -170,6 +183,7 @@ export async function carryOut(
     progress.end();
   }
   const tookMs = clock.now() - begin;
+  if (result.kind === "rolledBack" && result.toNothing) onEnd?.("nothing");
   if (result.kind !== "done") {
     if (context.json) context.emit(resultDocument(result, plan));
     throw failureOf(result, plan, next);
