@@ -14,6 +14,7 @@ import type { InfrastructureProvider, NodeReport, Observed } from "../provider/p
 import {
   cloudResources,
   type Direction,
+  type Goal,
   type RecordedResource,
   type TargetMachine,
 } from "../plan/target.js";
@@ -67,6 +68,7 @@ export interface ClusterReport {
   readonly openTransaction: {
     readonly number: number;
     readonly direction: Direction;
+    readonly goal: Goal;
     readonly startedAtMs: number;
     /** Whether it can be taken back. */
     readonly wayBack: WayBack;
@@ -113,6 +115,7 @@ export function describeCluster(
         : {
             number: transaction.number,
             direction: transaction.direction,
+            goal: transaction.goal,
             startedAtMs: transaction.startedAtMs,
             wayBack: wayBackOf(provider, state, seen),
           },

@@ -15,6 +15,6 @@ export function firstTarget(desired: Desired, context: CommandContext): Target {
     newClusterUid: "",
     nowMs: 0,
     owner: "files",
-    ...{ direction: "forward", by: context.by, deadlineMs: defaultDeadlineMs },
+    ...{ goal: { kind: "up" }, by: context.by, deadlineMs: defaultDeadlineMs },
   }).target;
 }

@@ -9,6 +9,7 @@ import type {
   ChangeSummary,
   Crossed,
   Direction,
+  Goal,
   HistoryEntry,
   PriorState,
   RevisionRecord,
@@ -48,6 +49,7 @@ export type Reach =
 export interface HistoryItem {
   readonly number: number;
   readonly direction: Direction;
+  readonly goal: Goal;
   readonly result: TransactionResult;
   readonly reach: Reach;
   /** The transaction that this one took back. */
@@ -92,7 +94,7 @@ export function historyReport(
   const open = transaction !== undefined && isOpen(state) ? [{ ...transaction, open: true }] : [];
   const all: readonly Told[] = [...past, ...open].sort((left, right) => left.number - right.number);
   const wayBack = open.length > 0 ? wayBackOf(provider, state) : undefined;
-  const ways = { revision, crossed: wayBack?.kind === "closed" ? wayBack.crossed : [] };
+  const ways = { revision, provider, crossed: wayBack?.kind === "closed" ? wayBack.crossed : [] };
   return {
     stack,
     ...(transaction !== undefined && { cluster: transaction.target.cluster }),
@@ -139,6 +141,7 @@ function endedTransactions(state: PriorState): Told[] {
 /** What decides where a rollback can go to. */
 interface Ways {
   readonly revision: RevisionRecord | undefined;
+  readonly provider: InfrastructureProvider | undefined;
   /** With what the open transaction is past its point of no return, as far as the records tell. */
   readonly crossed: readonly Crossed[];
 }
@@ -151,6 +154,7 @@ function itemOf(told: Told, all: readonly Told[], index: number, ways: Ways): Hi
   return {
     number,
     direction,
+    goal: told.goal ?? { kind: direction === "back" ? "takeBack" : "up" },
     result,
     reach: reachOf(number, result, ways),
     ...(direction === "back" && before !== undefined && { tookBack: before.number }),
@@ -178,12 +182,16 @@ function resultOf({ open, ending }: Told, later: readonly Told[]): TransactionRe
   };
 }
 
-function reachOf(number: number, { kind }: TransactionResult, { revision, crossed }: Ways): Reach {
+function reachOf(
+  number: number,
+  { kind }: TransactionResult,
+  { revision, provider, crossed }: Ways,
+): Reach {
   if (number === revision?.number) return "present";
   if (kind !== "committed") return "never";
   const target = targetOfRevision(revision, number);
   if (target === undefined) return "dropped";
-  if (takenBackBy(target, crossed).length > 0) return "barred";
+  if (takenBackBy(target, crossed, provider).length > 0) return "barred";
   const refusals = versionRefusals(revision?.target.machines ?? [], target.machines);
   return refusals.length === 0 ? "kept" : "barred";
 }

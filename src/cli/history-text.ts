@@ -6,7 +6,9 @@ import type { CommandContext } from "./context.js";
 import { durationText, facts, momentText } from "./describe-text.js";
 import { fit, indented, leastRoom, padded, widthOf, wrap } from "./fit.js";
 import type { HistoryItem, HistoryReport, RecordedMachine } from "./history-report.js";
-import { crossedText, openTransactionText } from "./open-transaction.js";
+import { crossedText } from "../plan/crossing.js";
+import { goalText } from "../plan/goal.js";
+import { openTransactionText } from "./open-transaction.js";
 import { aligned, table, widthsOf } from "./table.js";
 import type { Colors, Terminal } from "./terminal.js";
 
@@ -153,11 +155,14 @@ function rowOf(item: HistoryItem, nowMs: number): Row {
   };
 }
 
-function resultText({ result, direction, tookBack }: HistoryItem): string {
+function resultText({ result, direction, goal, tookBack }: HistoryItem): string {
+  const isOther = ["adopt", "destroy", "rollback"].includes(goal.kind);
   switch (result.kind) {
     case "committed":
+      if (isOther) return `committed, ${goalText(goal)}`;
       return tookBack === undefined ? "committed" : `took ${tookBack} back`;
     case "open":
+      if (isOther) return `open, ${goalText(goal)}`;
       if (direction === "forward") return "open, forward";
       return tookBack === undefined ? "open, back" : `open, takes ${tookBack} back`;
     case "rolledBack":
@@ -168,8 +173,8 @@ function resultText({ result, direction, tookBack }: HistoryItem): string {
   }
 }
 
-function directionText({ direction, tookBack }: HistoryItem): string {
-  if (direction === "forward") return "forward";
+function directionText({ direction, goal, tookBack }: HistoryItem): string {
+  if (direction === "forward") return goal.kind === "up" ? "forward" : `forward: ${goalText(goal)}`;
   return tookBack === undefined ? "back" : `back: takes back what transaction ${tookBack} did`;
 }
 
@@ -207,7 +212,7 @@ function rollbackText({ reach, number }: HistoryItem, stack: string): string {
 /** What an open transaction failed with is not recorded, but what it leaves to do is. */
 function failureOf({ result }: HistoryItem, wayBack: WayBack | undefined): string {
   if (result.kind === "open") {
-    return wayBack?.kind === "closed" ? `only forward: ${crossedText(wayBack)}` : "";
+    return wayBack?.kind === "closed" ? `only forward: ${wayBack.crossed.map(crossedText).join(", ")}` : "";
   }
   return result.kind === "rolledBack" || result.kind === "superseded" ? result.failure : "";
 }
@@ -219,6 +224,7 @@ function changesText(summary: ChangeSummary, { result }: HistoryItem): string {
   const nothing = summary.lines[0] ?? "none";
   return listed(
     [
+      [summary.adopt ?? 0, committed ? " adopted" : " to adopt"],
       [summary.create, committed ? " created" : " to create"],
       [summary.update, committed ? " updated" : " to update"],
       [summary.delete, committed ? " deleted" : " to delete"],
@@ -230,6 +236,7 @@ function changesText(summary: ChangeSummary, { result }: HistoryItem): string {
 /** "+2 ~1 -1", in the signs of a plan. */
 function shortChanges(summary: ChangeSummary): string {
   const signs = [
+    ["=", summary.adopt ?? 0],
     ["+", summary.create],
     ["~", summary.update],
     ["-", summary.delete],

@@ -1,10 +1,12 @@
-import type { WayBack } from "../plan/crossing.js";
-import type { Direction } from "../plan/target.js";
+import { crossedText, type WayBack } from "../plan/crossing.js";
+import { goalText } from "../plan/goal.js";
+import type { Goal } from "../plan/target.js";
+import { pointText } from "../plan/undo.js";
 
 /** An open transaction as people are told of it. */
 export interface OpenTransaction {
   readonly number: number;
-  readonly direction: Direction;
+  readonly goal: Goal;
   readonly wayBack: WayBack;
   readonly stack: string;
   /** "2h ago". */
@@ -13,26 +15,60 @@ export interface OpenTransaction {
 
 /** What becomes of it is up to its reader: the sentence that names the ways on. Pure. */
 export function openTransactionText(open: OpenTransaction): string {
-  const { number, begun } = open;
+  const { number, goal, begun } = open;
+  const what = goal.kind === "up" || goal.kind === "takeBack" ? "" : ` (${goalText(goal)})`;
   const since = begun === undefined ? "" : `, begun ${begun}`;
-  return `Transaction ${number} is not finished${since}: ${waysOn(open)}.`;
+  return `Transaction ${number}${what} is not finished${since}: ${waysOn(open)}.`;
 }
 
-function waysOn({ direction, stack, wayBack }: OpenTransaction): string {
-  if (direction === "back") return `capstan rollback ${stack} goes on with it`;
-  const forward = "capstan up goes on with it";
+function waysOn({ goal, stack, wayBack }: OpenTransaction): string {
+  const forward = `${wordsOf(goal, stack)} goes on with it`;
+  const back = wordsBack(goal, stack);
+  if (back === undefined) return forward;
   switch (wayBack.kind) {
     case "free":
-      return `${forward}, capstan rollback ${stack} takes it back`;
+      return `${forward}, ${back}`;
     case "closed":
-      return `${forward}, and there is no way back: ${crossedText(wayBack)}`;
+      return `${forward}, and there is no way back: ${wayBack.crossed.map(crossedText).join(", ")}`;
     case "unknown":
-      return `${forward}; capstan rollback ${stack} takes it back, unless ${wayBack.crossing.join(" or ")} runs its newer control plane already`;
+      return `${forward}; ${back}, unless ${wayBack.points.map(pointText).join(" or ")} already`;
   }
 }
 
-/** "LocalHost/cp-0-7ca2dcf0-1 has a control plane of 1.35.0 already". Pure. */
-export function crossedText({ crossed }: Extract<WayBack, { kind: "closed" }>): string {
-  const hosts = crossed.map(({ host, version }) => `${host} has a control plane of ${version}`);
-  return `${hosts.join(", ")} already`;
+/** The command that goes on with a transaction, in the words that began it as far as records know them. Pure. */
+export function wordsOf(goal: Goal, stack: string): string {
+  switch (goal.kind) {
+    case "up":
+    case "adopt":
+      return "capstan up";
+    case "rollback":
+      return goal.named
+        ? `capstan rollback ${stack} --to ${goal.to}`
+        : `capstan rollback ${stack}`;
+    case "destroy":
+      return `capstan destroy ${stack}`;
+    case "move":
+      return "capstan move";
+    case "takeBack":
+      return `capstan rollback ${stack}`;
+  }
+}
+
+/** "capstan rollback default.a takes it back"; undefined for what leads back itself. */
+function wordsBack(goal: Goal, stack: string): string | undefined {
+  const rollback = `capstan rollback ${stack}`;
+  switch (goal.kind) {
+    case "takeBack":
+      return undefined;
+    case "adopt":
+      return `${rollback} forgets its records`;
+    case "destroy":
+      return `${rollback} brings the last revision back`;
+    case "rollback":
+      // The same words go on with it.
+      return goal.named ? `${rollback} takes it back` : undefined;
+    case "up":
+    case "move":
+      return `${rollback} takes it back`;
+  }
 }

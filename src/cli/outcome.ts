@@ -1,8 +1,13 @@
 import type { CapstanError } from "../api/error.js";
 import type { ApplyResult } from "../engine/apply.js";
 import type { Inventory } from "../engine/inventory.js";
+import type { StackEngine } from "../engine/engine.js";
 import type { RunEvent } from "../engine/run.js";
+import { crossedText, type WayBack, wayBackOf } from "../plan/crossing.js";
+import { goalText } from "../plan/goal.js";
 import type { Plan } from "../plan/plan.js";
+import { pointText } from "../plan/undo.js";
+import type { InfrastructureProvider } from "../provider/port.js";
 import type { CommandContext } from "./context.js";
 import { CommandFailure, exitCodes } from "./exit.js";
 import { makeProgress, type Progress } from "./progress.js";
@@ -11,8 +16,9 @@ import { makeProgress, type Progress } from "./progress.js";
 export interface FollowUp {
   readonly look: string;
   readonly again: string;
-  readonly takeBack: string;
-  readonly takeDown: string;
+  /** Absent where the words of `again` are all there is. */
+  readonly takeBack?: string;
+  readonly takeDown?: string;
 }
 
 /** Shows how a run goes: as JSON lines, or in the way that suits the terminal. */
@@ -41,13 +47,33 @@ export function runEventDocument(event: RunEvent) {
   return { type: "event", event: kind, transaction, reason };
 }
 
-type Failed =
+/** How a command that changes a cluster did not get to its end. */
+export type Failed =
   | Exclude<ApplyResult, { kind: "done" }>
   /** A look failed, or somebody interrupted: the transaction stays open. */
   | { readonly kind: "open"; readonly failure: CapstanError };
 
+/** Whether what is open can be taken back, as far as the records tell after a failure. Never throws. */
+export async function wayBackNow(
+  engine: StackEngine,
+  provider: InfrastructureProvider,
+  stack: string,
+): Promise<WayBack> {
+  try {
+    return wayBackOf(provider, await engine.readState(stack));
+  } catch {
+    // What cannot be read says nothing about the way back; the failure itself is what is told.
+    return { kind: "free" };
+  }
+}
+
 /** What a failed apply left behind, with the exit code that says so and what to do next. */
-export function failureOf(result: Failed, plan: Plan, next: FollowUp): CommandFailure {
+export function failureOf(
+  result: Failed,
+  plan: Plan,
+  next: FollowUp,
+  wayBack: WayBack = { kind: "free" },
+): CommandFailure {
   const { failure } = result;
   const told = (exitCode: number, what: string, hint: string | undefined) => {
     const hints = [failure.hint, hint].filter((one) => one !== undefined);
@@ -56,16 +82,16 @@ export function failureOf(result: Failed, plan: Plan, next: FollowUp): CommandFa
       ...(hints.length > 0 && { hint: hints.join("; ") }),
     });
   };
-  const open = `Transaction ${plan.transaction.number} of ${plan.cluster} stays open; what exists is recorded`;
-  const choices =
-    plan.fromRevision === 0
-      ? `go on with ${next.again}, take it back with ${next.takeBack}, or take everything down with ${next.takeDown}`
-      : `go on with ${next.again}, or take it back with ${next.takeBack}`;
+  const { goal, number } = plan.transaction;
+  const what = goal.kind === "up" ? "" : ` (${goalText(goal)})`;
+  const open = `Transaction ${number}${what} of ${plan.cluster} stays open; what exists is recorded`;
+  const choices = choicesText(plan, next, wayBack);
   // Whoever it is goes on with it: there is nothing to choose.
   if (failure.code === "LOCKED") return new CommandFailure(exitCodes.locked, failure);
   if (result.kind === "open") {
     const interrupted = failure.code === "CANCELLED";
-    return told(interrupted ? exitCodes.interrupted : exitCodes.piecesKept, open, choices);
+    const left = goal.kind === "destroy" ? exitCodes.incomplete : exitCodes.piecesKept;
+    return told(interrupted ? exitCodes.interrupted : left, open, choices);
   }
   if (result.kind === "rolledBack") {
     return told(exitCodes.failed, rolledBackText(result, plan), undefined);
@@ -88,10 +114,14 @@ export function failureOf(result: Failed, plan: Plan, next: FollowUp): CommandFa
         `${next.again} finishes it`,
       );
     case "incomplete":
+      if (goal.kind === "destroy") {
+        const left = `Destroyed incompletely: transaction ${number} of ${plan.cluster} stays open`;
+        return told(exitCodes.incomplete, left, choices);
+      }
       return told(
         exitCodes.incomplete,
         `Rolled back incompletely: ${plan.cluster} is not yet as revision ${plan.fromRevision} left it${becauseOf(result.cause)}`,
-        `${next.takeBack} tries again`,
+        `${next.takeBack ?? next.again} tries again`,
       );
   }
 }
@@ -100,14 +130,44 @@ function becauseOf(cause: CapstanError | undefined): string {
   return cause === undefined ? "" : `\nIt is rolled back because of: ${cause.message}`;
 }
 
+/** What a person may do about an open transaction. */
+function choicesText(
+  { fromRevision }: Plan,
+  { again, takeBack, takeDown }: FollowUp,
+  wayBack: WayBack,
+): string {
+  if (wayBack.kind === "closed") {
+    return `go on with ${again}; there is no way back: ${wayBack.crossed.map(crossedText).join(", ")}`;
+  }
+  const unless =
+    wayBack.kind === "free" ? "" : ` unless ${wayBack.points.map(pointText).join(" or ")} already`;
+  const choices = [
+    `go on with ${again}`,
+    ...(takeBack === undefined ? [] : [`take it back with ${takeBack}${unless}`]),
+    ...(takeDown === undefined || fromRevision > 0
+      ? []
+      : [`take everything down with ${takeDown}`]),
+  ];
+  const last = choices.at(-1) ?? "";
+  const others = choices.slice(0, -1);
+  return others.length === 0 ? last : `${others.join(", ")}, or ${last}`;
+}
+
 function rolledBackText(
-  { toNothing, inventory, number }: Extract<Failed, { kind: "rolledBack" }>,
+  result: Extract<Failed, { kind: "rolledBack" }>,
   { cluster, fromRevision }: Plan,
 ): string {
-  const where = toNothing
-    ? `nothing of ${cluster} is left`
-    : `${cluster} is as revision ${fromRevision} left it, recorded as revision ${number}`;
-  return `Rolled back: ${where}; ${inventoryText(inventory)}`;
+  if (result.to === "unrecorded") return `Rolled back: ${forgottenText(cluster, result.inventory)}`;
+  const where =
+    result.to === "nothing"
+      ? `nothing of ${cluster} is left`
+      : `${cluster} is as revision ${fromRevision} left it, recorded as revision ${result.number}`;
+  return `Rolled back: ${where}; ${inventoryText(result.inventory)}`;
+}
+
+/** What an adoption that was taken back leaves. */
+export function forgottenText(cluster: string, { alive }: Inventory): string {
+  return `nothing of ${cluster} is recorded, and its ${alive} resources in the cloud are untouched`;
 }
 
 /** "5 resources recorded, 5 in the cloud, the same in existence and content in two looks 1.0 s apart". */

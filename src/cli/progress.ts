@@ -32,6 +32,7 @@ type RowState =
   | { readonly kind: "failed"; readonly message: string };
 
 const doing = {
+  adopt: "adopting",
   create: "creating",
   update: "updating",
   delete: "deleting",

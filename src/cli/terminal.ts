@@ -102,6 +102,8 @@ export function painted(text: string, { kind }: Pick<TreeLine, "kind">, colors: 
   switch (kind) {
     case "create":
       return colors.green(text);
+    case "adopt":
+      return colors.cyan(text);
     case "update":
       return colors.yellow(text);
     case "replace":

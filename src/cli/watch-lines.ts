@@ -75,7 +75,7 @@ function endedText({ result, plan, tookMs }: Extract<Happening, { kind: "ended" 
 function failedText(result: Exclude<ApplyResult, { kind: "done" }>): string {
   const { message } = result.failure;
   if (result.kind === "stopped") return `${result.result}: ${message}`;
-  const where = result.toNothing ? "to nothing" : `as revision ${result.number}`;
+  const where = result.to === "revision" ? `as revision ${result.number}` : "to nothing";
   return `rolled back ${where}: ${message}`;
 }
 
@@ -117,8 +117,8 @@ function endedFacts({ result, plan, tookMs }: Extract<Happening, { kind: "ended"
       return { changed: true, revision: plan.transaction.number, passes, tookMs };
     }
     case "rolledBack": {
-      const { number, toNothing, inventory, failure } = result;
-      const what = { outcome: result.kind, number, toNothing, inventory };
+      const { number, to, inventory, failure } = result;
+      const what = { outcome: result.kind, number, toNothing: to !== "revision", inventory };
       return { changed: false, ...what, message: failure.message, tookMs };
     }
     case "stopped": {

@@ -168,8 +168,9 @@ export class Pursuit {
     const seen = await look(provider, callContext(clock, signal), scope, state);
     if (result.kind === "done") {
       memory.held = this.held;
-      // A further stage, or drift beyond this transaction's budget: the next look tells.
-      const more = plan.stage !== undefined || (drift.judged()?.items.length ?? 0) > 0;
+      // What comes behind an adoption, a further stage, or drift beyond this transaction's budget: the next look tells.
+      const isFirst = plan.stage !== undefined || plan.transaction.goal.kind === "adopt";
+      const more = isFirst || (drift.judged()?.items.length ?? 0) > 0;
       memory.drift = drift.judged()?.memory ?? memory.drift;
       if (more || this.held !== undefined) {
         memory.view = this.view(state, seen, { phase: "Running", isSettled: true });
@@ -185,7 +186,7 @@ export class Pursuit {
     );
     memory.held = held;
     memory.view = this.view(state, seen, {
-      phase: result.kind === "rolledBack" ? (result.toNothing ? "Pending" : "Running") : "Failed",
+      phase: result.kind === "rolledBack" ? (result.to === "revision" ? "Running" : "Pending") : "Failed",
       isSettled: result.kind === "rolledBack",
       message: held.message,
       ...(result.kind === "stopped" && {

@@ -1,6 +1,6 @@
 import { CapstanError, isCapstanError } from "../api/error.js";
 import { clusterNameOf, providerValue, stackNameOf } from "../api/types.js";
-import { destroyCluster } from "../engine/destroy.js";
+import { destroyCluster, planDestroy } from "../engine/destroy.js";
 import { look } from "../engine/look.js";
 import { settleLastCalls } from "../engine/recover.js";
 import { callContext } from "../engine/session.js";
@@ -223,7 +223,7 @@ export class Reconciler {
     key: string,
     { stack, state, engine }: { stack: string; state: StackState; engine: WorkEngine },
   ): Promise<void> {
-    const { source, clock, witness, providers, stop, timeoutMs } = this.options;
+    const { source, clock, witness, providers, stop, timeoutMs, by } = this.options;
     const recorded = state.transaction?.target.provider;
     const provider = providers.find((one) => one.name === recorded);
     if (provider === undefined) throw unknownProvider(key, recorded);
@@ -232,13 +232,15 @@ export class Reconciler {
     const display = new Display((shown) => source.show(key, shown, provider), clock);
     display.offer({ ...view, phase: "Deleting", message: "everything that it has is deleted" });
     try {
-      const { deleted, inventory } = await destroyCluster(stack, state, {
-        ...{ engine, provider, clock, timeoutMs, stop },
-        report: () => {},
+      await settleLastCalls(engine, provider, { clock, signal: stop });
+      const records = await engine.readState(stack);
+      const planning = { provider, clock, stop, by, deadlineMs: 0 };
+      const plan = await planDestroy(stack, records, planning);
+      const result = await destroyCluster(plan, records, {
+        ...{ ...planning, engine, timeoutMs, onFailure: "keep", report: () => {} },
       });
-      const { differences } = inventory;
-      if (differences.length > 0) throw leftOver(key, differences);
-      witness(key, { kind: "destroyed", deleted });
+      if (result.kind !== "done") throw leftOver(key, result.failure);
+      witness(key, { kind: "destroyed", deleted: result.deleted });
     } finally {
       await display.quiet();
     }
@@ -309,12 +311,12 @@ function lostState(key: string, alive: number): CapstanError {
   });
 }
 
-function leftOver(key: string, differences: readonly string[]): CapstanError {
+function leftOver(key: string, { message }: CapstanError): CapstanError {
   return new CapstanError({
     code: "CLOUD_FAILED",
     source: "cloud",
     subject: key,
-    message: `cannot destroy ${key}: ${differences.join("; ")}`,
+    message: `cannot destroy ${key}: ${message.replaceAll("\n", "; ")}`,
     hint: "it is tried again",
     retryable: true,
   });

@@ -116,7 +116,7 @@ function endedTold(result: ApplyResult, plan: Plan, tookMs: number): Told {
       );
     case "rolledBack":
       return warning(
-        `taken back${result.toNothing ? " to nothing" : `, recorded as revision ${result.number}`}: ${result.failure.message}`,
+        `taken back${result.to === "revision" ? `, recorded as revision ${result.number}` : " to nothing"}: ${result.failure.message}`,
         "RolledBack",
         "RollBack",
         { ...ids, revision: result.number },

@@ -23,8 +23,10 @@ export interface BridgeRuntime {
   /**
    * `stepwise`: create and update return once the cloud has accepted; who runs the passes waits.
    * `inline`: they wait until the resource is ready, at most `readyTimeoutMs`.
+   * `records`: nothing in the cloud is made, changed or deleted; create finds what is there, update takes it
+   * as it is, delete forgets the record.
    */
-  readonly mode: "stepwise" | "inline";
+  readonly mode: "stepwise" | "inline" | "records";
   readonly readyTimeoutMs: number;
   /** Ids that creations of this engine run have answered with: kept by the bridge itself. */
   readonly served?: Set<string>;
@@ -35,7 +37,7 @@ export interface BridgeRuntime {
 }
 
 export interface ResourceEvent {
-  readonly operation: "create" | "update" | "delete" | "read";
+  readonly operation: "create" | "adopt" | "update" | "delete" | "read";
   readonly state: "started" | "done" | "failed";
   readonly kind: string;
   readonly name: string;
@@ -84,11 +86,23 @@ export class CloudResource implements DynamicResource {
 
   async create(inputs: Properties) {
     const who = whoOf(inputs);
+    if (this.runtime.mode === "records") return this.adopt(who);
     return this.reported("create", who.name, async () => {
       const resource = await this.findOrCreate(who, specOf(inputs));
       this.runtime.served?.add(resource.id);
       const finished = await this.finish(resource, specOf(inputs));
       return { id: finished.id, outs: this.outputsOf(finished) };
+    });
+  }
+
+  /** As the cloud shows it. Throws RESOURCE_GONE for what is not there: an adoption makes nothing. */
+  private async adopt(who: Identity, id?: string) {
+    return this.reported("adopt", who.name, async () => {
+      const presence = await this.locate(who, id);
+      if (presence.found === "none" || isGone(presence)) throw goneError(this.kind, who, id);
+      const found = oneOf(presence, `${this.kind} ${who.name}`);
+      this.mustBeOurs(found, who, "adopt");
+      return { id: found.id, outs: this.outputsOf(found) };
     });
   }
 
@@ -102,6 +116,7 @@ export class CloudResource implements DynamicResource {
 
   async update(id: string, olds: Properties, news: Properties) {
     const who = whoOf(news);
+    if (this.runtime.mode === "records") return this.adopt(who, id);
     return this.reported("update", who.name, async () => {
       const presence = await this.locate(who, id);
       if (presence.found === "none" || isGone(presence)) throw goneError(this.kind, who, id);
@@ -114,7 +129,7 @@ export class CloudResource implements DynamicResource {
 
   async delete(id: string, props: Properties) {
     const who = whoOf(props);
-    if (this.runtime.recordedTwice?.has(id) === true) return;
+    if (this.runtime.mode === "records" || this.runtime.recordedTwice?.has(id) === true) return;
     await this.reported("delete", who.name, async () => {
       // Find-or-create gives a resource to its own successor: what serves now must not be deleted.
       if (this.runtime.served?.has(id) === true) throw replacedByItself(this.kind, who, id);
@@ -373,12 +388,12 @@ function isRetryable(error: unknown): boolean {
   return isCapstanError(error) && error.retryable;
 }
 
-function goneError(kind: string, who: Identity, id: string): CapstanError {
+function goneError(kind: string, who: Identity, id?: string): CapstanError {
   return new CapstanError({
     code: "RESOURCE_GONE",
     source: "cloud",
     subject: who.name,
-    message: `${kind} ${who.name} (${id}) is gone`,
+    message: `${kind} ${who.name}${id === undefined ? "" : ` (${id})`} is gone`,
     hint: "run capstan plan: it looks at the cloud and plans a new one",
   });
 }

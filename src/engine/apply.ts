@@ -2,9 +2,11 @@ import { CapstanError, isCapstanError } from "../api/error.js";
 import { clearLens, type Lens, withTolerated } from "../drift/lens.js";
 import type { Tolerance } from "../drift/tolerance.js";
 import { makePlan, type Plan } from "../plan/plan.js";
-import type { PriorState, Target, TransactionRecord } from "../plan/target.js";
+import { crossedBy, crossedText, onwardText } from "../plan/crossing.js";
+import type { Crossed, Goal, PriorState, Target, TransactionRecord } from "../plan/target.js";
 import { emptied } from "../plan/wanted.js";
 import { timingOf } from "../provider/timing.js";
+import { forgetAdoption, isAdopting } from "./adopt.js";
 import { withoutWayBack } from "./failures.js";
 import type { Inventory } from "./inventory.js";
 import { look, type Look } from "./look.js";
@@ -22,15 +24,23 @@ export interface Occasion {
 
 /** What became of a plan. */
 export type ApplyResult =
-  | { readonly kind: "done"; readonly passes: number }
+  | {
+      readonly kind: "done";
+      readonly passes: number;
+      /** Of a plan that leads to nothing: what two listings showed before its records went. */
+      readonly inventory?: Inventory;
+    }
   /** It failed, and everything is as it was before. */
   | {
       readonly kind: "rolledBack";
       readonly failure: CapstanError;
       /** The transaction that took it back; it committed the revision of the same number. */
       readonly number: number;
-      /** To no resource at all: there was no revision before. */
-      readonly toNothing: boolean;
+      /**
+       * Where it led: to the revision before; to no resource at all, as there was none; or to no record of
+       * resources that were there before and still are.
+       */
+      readonly to: "revision" | "nothing" | "unrecorded";
       readonly inventory: Inventory;
     }
   /** It failed, and something is as `result` says. */
@@ -54,7 +64,7 @@ export async function applyPlan(
   options: RunOptions & Occasion,
 ): Promise<ApplyResult> {
   const result = await new Run(plan, state, options).toTheEnd();
-  if (result.kind === "done") return { kind: "done", passes: result.passes };
+  if (result.kind === "done") return result;
   const failure = failureOf(plan, result);
   if (result.result !== "rollBack") return { kind: "stopped", result: result.result, failure };
   // What a create whose answer was lost has made may be in a listing only, and listings lag.
@@ -62,18 +72,24 @@ export async function applyPlan(
   try {
     return await takeBack(result.state, failure, options);
   } catch (error) {
-    // A policy can rule the way back out; what failed first is what people have to know.
-    if (!isCapstanError(error) || error.code !== "UNSUPPORTED_CHANGE") throw error;
+    // A policy or what is done already can rule the way back out; what failed first is what people have to know.
+    if (!isCapstanError(error) || !noWayBack.has(error.code)) throw error;
     return { kind: "stopped", result: "forwardOnly", failure: withoutWayBack(failure, error) };
   }
 }
+
+const noWayBack: ReadonlySet<CapstanError["code"]> = new Set([
+  "NOT_REVERSIBLE",
+  "UNSUPPORTED_CHANGE",
+]);
 
 /** How often a rollback is planned anew, when the cloud changes under it. */
 const plansBack = 5;
 
 /**
  * Rolls an open transaction back to the last revision, or to nothing. Planned anew, as a transaction of
- * its own, when something has to be done that its plan did not show.
+ * its own, when something has to be done that its plan did not show. An adoption is taken back by forgetting
+ * its records. Throws NOT_REVERSIBLE beyond a point of no return.
  */
 export async function takeBack(
   state: StackState,
@@ -81,6 +97,7 @@ export async function takeBack(
   options: RunOptions & Occasion,
   plans = plansBack,
 ): Promise<ApplyResult> {
+  if (isAdopting(state)) return forgetAdoption(state, failure, options);
   const back = await planBack(state, failure.message, options);
   options.report({
     kind: "rollingBack",
@@ -100,7 +117,7 @@ export async function takeBack(
     kind: "rolledBack",
     failure,
     number: back.transaction.number,
-    toNothing: state.revision === undefined,
+    to: state.revision === undefined ? "nothing" : "revision",
     inventory: result.inventory as Inventory,
   };
 }
@@ -108,13 +125,35 @@ export async function takeBack(
 /** What planning toward recorded graphs takes. */
 export type PlanningOptions = Pick<RunOptions, "provider" | "clock" | "stop" | "lens"> & Occasion;
 
-/** The plan that takes an open transaction back: to the last revision's recorded graph, or to nothing. */
+/**
+ * The plan that takes an open transaction back: to the last revision's recorded graph, or to nothing. Throws
+ * NOT_REVERSIBLE beyond a point of no return.
+ */
 export async function planBack(
   state: StackState,
   failure: string,
   options: PlanningOptions,
 ): Promise<Plan> {
-  return planRecorded(targetBack(state), state, { ...options, direction: "back", failure });
+  const { provider, lens = clearLens } = options;
+  const target = targetBack(state);
+  const seen = await lookToward(target, state, options);
+  refuseCrossed(crossedBy({ provider, prior: state, ...seen }), state);
+  const how = { ...options, goal: { kind: "takeBack" }, failure } as const;
+  return withTolerated(planOf(lens.see(seen, state), target, state, how), lens);
+}
+
+/** Throws NOT_REVERSIBLE when an open transaction is past its point of no return. */
+function refuseCrossed(crossed: readonly Crossed[], { transaction }: PriorState): void {
+  const [first] = crossed;
+  if (first === undefined || transaction === undefined) return;
+  const { target, number } = transaction;
+  throw new CapstanError({
+    code: "NOT_REVERSIBLE",
+    source: "user",
+    subject: target.cluster,
+    message: `cannot take transaction ${number} of ${target.cluster} back: it is past its point of no return: ${crossedText(first)}`,
+    hint: `nothing was changed; ${onwardText(crossed, transaction)}`,
+  });
 }
 
 /** Where the way back of an open transaction leads: to the last revision, or to nothing. */
@@ -125,7 +164,7 @@ export function targetBack({ transaction, revision }: PriorState): Target {
 
 /** How a graph that was recorded is planned for. */
 export interface RecordedPlanning extends PlanningOptions {
-  readonly direction: "forward" | "back";
+  readonly goal: Goal;
   readonly failure?: string;
   /** Who is to own the stack from this transaction on; absent: who owns it. */
   readonly handOverTo?: string;
@@ -167,12 +206,12 @@ function planOf(
   seen: Look,
   target: Target,
   state: StackState,
-  { provider, clock, by, deadlineMs, direction, failure, handOverTo }: RecordedPlanning,
+  { provider, clock, by, deadlineMs, goal, failure, handOverTo }: RecordedPlanning,
 ): Plan {
   const { clusterUid, owner } = transactionIn(state);
   return makePlan({
     ...{ wish: { kind: "recorded", target }, provider, prior: state, ...seen },
-    ...{ newClusterUid: clusterUid, owner, nowMs: clock.now(), by, deadlineMs, direction },
+    ...{ newClusterUid: clusterUid, owner, nowMs: clock.now(), by, deadlineMs, goal },
     ...(failure !== undefined && { failure }),
     ...(handOverTo !== undefined && { handOverTo }),
   });

@@ -60,7 +60,7 @@ export async function handOver(
   const occasion = { ...options, deadlineMs: defaultDeadlineMs, lens: recordedLens };
   const plan = await planRecorded(revision.target, state, {
     ...occasion,
-    direction: "forward",
+    goal: { kind: "move" },
     handOverTo: owner,
   });
   const [step] = plan.steps;

@@ -85,7 +85,7 @@ export async function resolvePendingCreates(
 ): Promise<StackState> {
   const creates = pendingCreates(state);
   if (creates.length === 0) return state;
-  const { engine, provider } = tools;
+  const { provider } = tools;
   const recorded = new Set<NodeKey>(state.resources.map(({ key }) => key));
   const open = creates.filter(({ key }) => !recorded.has(key));
   // Twice: what no listing shows yet may still be there.
@@ -94,8 +94,16 @@ export async function resolvePendingCreates(
     await tools.context.clock.sleep(timingOf(provider).listingLagMs, tools.context.signal);
     await removeUnrecorded(hidden, tools);
   }
-  const session = tools.session();
-  const result = await engine.refresh(stack, leastToRead(state), session, "clearPendingCreates");
+  return clearPendingCreates(stack, state, tools);
+}
+
+/** Clears the entries of interrupted creations, whatever became of what they are about. Returns the state after it. */
+export async function clearPendingCreates(
+  stack: string,
+  state: StackState,
+  { engine, session }: Pick<RecoveryTools, "engine" | "session">,
+): Promise<StackState> {
+  const result = await engine.refresh(stack, leastToRead(state), session(), "clearPendingCreates");
   if (result.code !== 0) throw engineFailed(`cannot clear pending creations of ${stack}`, result);
   return engine.readState(stack);
 }

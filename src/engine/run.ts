@@ -2,7 +2,9 @@ import { type CapstanError, isCapstanError } from "../api/error.js";
 import { clearLens, type Lens } from "../drift/lens.js";
 import type { ResourceEvent } from "../dynamic/cloud-resource.js";
 import type { NodeKey } from "../graph/graph.js";
+import { leadsToNothing } from "../plan/admission/admit.js";
 import { makePlan, type Plan, type PlannedTransaction } from "../plan/plan.js";
+import { cloudResources } from "../plan/target.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
 import { timingOf } from "../provider/timing.js";
 import { type Action, type Situation, step, type StopResult } from "../transaction/lifecycle.js";
@@ -185,14 +187,15 @@ export class Run {
       ...seen,
       ...occasionOf(occasion),
     });
-    const removable = new Set([
-      ...goal.abandoned.map(({ id }) => id),
-      ...plan.abandoned.filter(({ who }) => this.mayHaveMade(who)).map(({ id }) => id),
-    ]);
+    const shown = new Set(goal.abandoned.map(({ id }) => id));
+    // Where nothing is to be left, everything that carries the cluster's UID goes.
+    const everything = leadsToNothing(goal);
     return {
       ...plan,
       transaction: goal.transaction,
-      abandoned: plan.abandoned.filter(({ id }) => removable.has(id)),
+      abandoned: plan.abandoned.filter(
+        ({ id, who }) => everything || shown.has(id) || this.mayHaveMade(who),
+      ),
     };
   }
 
@@ -235,12 +238,7 @@ export class Run {
       case "commit":
         return this.commit(plan, action);
       case "clear":
-        this.announce(action.deletions, action.reason);
-        this.check(
-          await engine.destroy(plan.stack, this.session(), checkpointsFor(action.deletions.length)),
-          "cannot clear",
-        );
-        return this.close();
+        return this.clear(plan);
       case "verify":
         this.inventory = await verifyInventory(this.goal, this.state, this.options);
         return;
@@ -290,6 +288,16 @@ export class Run {
     });
     this.options.report({ kind: "committed", revision: this.goal.transaction.number });
     await this.close();
+  }
+
+  /** Nothing that lives in a cloud may be recorded any more: what the engine deletes now is not looked for again. */
+  private async clear(plan: Plan): Promise<void> {
+    const { engine } = this.options;
+    const [left] = cloudResources(this.state);
+    if (left !== undefined) throw new Error(`${left.key} is recorded, and the records are to go`);
+    this.check(await engine.destroy(plan.stack, this.session()), "cannot clear");
+    this.state = await engine.readState(plan.stack);
+    this.closed = true;
   }
 
   private async close(): Promise<void> {
@@ -377,9 +385,8 @@ export class Run {
     this.events.length = 0;
     const { report } = this.options;
     const session = stepwiseSession({
-      provider,
-      clock,
-      timeoutMs,
+      ...{ provider, clock, timeoutMs },
+      adopts: this.goal.transaction.goal.kind === "adopt",
       served: new Set(),
       ...how,
       report: (event) => {
@@ -417,9 +424,9 @@ function shownBy({ steps }: Plan): ReadonlySet<string> {
 
 /** The time of a transaction is that of its begin, however often it is looked at again. */
 function occasionOf(transaction: Omit<PlannedTransaction, "number">) {
-  const { clusterUid, owner, direction, by, startedAtMs, deadlineAtMs } = transaction;
+  const { clusterUid, owner, goal, by, startedAtMs, deadlineAtMs } = transaction;
   return {
-    ...{ newClusterUid: clusterUid, owner, direction, by },
+    ...{ newClusterUid: clusterUid, owner, goal, by },
     nowMs: startedAtMs,
     deadlineMs: deadlineAtMs - startedAtMs,
   };

@@ -43,6 +43,8 @@ export interface StepwiseOptions {
   /** Where to remember what this one engine run has made, so that it cannot delete it again. */
   readonly served?: Set<string>;
   readonly recordedTwice?: ReadonlySet<string>;
+  /** Only records what there is, and forgets records: nothing in the cloud is made, changed or deleted. */
+  readonly adopts?: boolean;
   /** Stops them too: for work between engine runs, when no engine is there to ask. */
   readonly stop?: AbortSignal;
   /** Throws ENGINE_DEAD once the engine of this run has ended. */
@@ -64,7 +66,7 @@ export function stepwiseSession(options: StepwiseOptions): HandlerSession {
         options.stop === undefined ? abort.signal : AbortSignal.any([abort.signal, options.stop]),
       assertEngineAlive: () => options.assertEngineAlive(),
     },
-    mode: "stepwise",
+    mode: options.adopts === true ? "records" : "stepwise",
     readyTimeoutMs: timeoutMs,
     ...(options.served !== undefined && { served: options.served }),
     ...(options.recordedTwice !== undefined && { recordedTwice: options.recordedTwice }),

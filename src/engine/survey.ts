@@ -4,11 +4,13 @@ import { clearLens, type Lens, withTolerated } from "../drift/lens.js";
 import type { Tolerance } from "../drift/tolerance.js";
 import { BadInput } from "../manifest/bad-input.js";
 import type { Manifests } from "../manifest/desired.js";
+import { afterAdoption, foundTarget } from "../plan/adoption.js";
 import { checkImmutable } from "../plan/immutable.js";
-import { makePlan, type Plan } from "../plan/plan.js";
+import { makePlan, type Plan, type PlanInput } from "../plan/plan.js";
 import type { PriorState, Target } from "../plan/target.js";
 import type { Wish } from "../plan/wanted.js";
 import type { CallContext, InfrastructureProvider, Observed } from "../provider/port.js";
+import { isAdopting } from "./adopt.js";
 import { look, type Look } from "./look.js";
 import { withPlaces } from "./placed-refusal.js";
 import { refuseForeign, refuseNonOwner, type StackState } from "./state.js";
@@ -47,6 +49,8 @@ export interface SurveyInput {
 /** A plan, the look at the cloud, and the lens through which it was made. */
 export interface Survey {
   readonly plan: Plan;
+  /** Of an adoption: what the same objects lead to behind it. */
+  readonly then?: Plan;
   readonly seen: Look;
   /** For the run that applies the plan. */
   readonly lens: Lens;
@@ -65,27 +69,69 @@ export async function survey(input: SurveyInput): Promise<Survey> {
   const known = state.transaction?.clusterUid;
   const scope = known === undefined ? { cluster } : { cluster, clusterUid: known };
   const seen = await look(provider, context, scope, state);
-  const clusterUid = known ?? adoptedUid(input, seen.strangers) ?? input.newClusterUid();
-  const digestKey = input.newDigestKey();
+  const lostUid = known === undefined ? adoptedUid(input, seen.strangers) : undefined;
+  const occasion = {
+    ...{ provider, nowMs: context.clock.now(), owner: input.owner, by: input.by },
+    ...{ deadlineMs: input.deadlineMs, newDigestKey: input.newDigestKey() },
+    newClusterUid: known ?? lostUid ?? input.newClusterUid(),
+  };
+  const placed = (make: () => Plan) => withPlaces(desired, input.positionOf, make);
+  if (lostUid !== undefined || isAdopting(state)) {
+    return { ...surveyFound(desired, { state, seen, occasion, placed }), seen, lens: clearLens };
+  }
   const planFor = (shown: Look) =>
-    withPlaces(desired, input.positionOf, () =>
+    placed(() =>
       makePlan({
-        wish: wishOf(input),
-        provider,
-        prior: state,
-        ...shown,
-        newDigestKey: digestKey,
-        newClusterUid: clusterUid,
-        nowMs: context.clock.now(),
-        owner: input.owner,
-        direction: "forward",
-        by: input.by,
-        deadlineMs: input.deadlineMs,
+        ...{ wish: wishOf(input), goal: { kind: "up" }, prior: state, ...shown, ...occasion },
         stagesBefore: input.stagesBefore ?? 0,
       }),
     );
   const lens = input.tolerance?.(seen, state, planFor) ?? clearLens;
   return { plan: withTolerated(planFor(lens.see(seen, state)), lens), seen, lens };
+}
+
+/** What all plans of one survey have in common. */
+type SurveyOccasion = Omit<PlanInput, "wish" | "goal" | "prior" | "sightings" | "strangers">;
+
+/**
+ * What is there comes into the records first, as it is; what the objects want of it comes behind that,
+ * planned from the records as they will be. One that was begun is finished before anything else.
+ */
+function surveyFound(
+  desired: Desired,
+  {
+    state,
+    seen,
+    occasion,
+    placed,
+  }: {
+    readonly state: StackState;
+    readonly seen: Look;
+    readonly occasion: SurveyOccasion;
+    readonly placed: (make: () => Plan) => Plan;
+  },
+): Pick<Survey, "plan" | "then"> {
+  const { provider, nowMs, newClusterUid } = occasion;
+  const recorded = [...seen.sightings.values()].filter((one) => one !== "gone");
+  const found = [...recorded, ...seen.strangers].filter(
+    ({ phase, who }) => phase !== "gone" && who.clusterUid === newClusterUid,
+  );
+  const target = foundTarget({ desired, provider, found, nowMs });
+  const plan = makePlan({
+    ...{ wish: { kind: "recorded", target }, goal: { kind: "adopt" }, prior: state },
+    ...{ ...seen, ...occasion },
+  });
+  const then = placed(() =>
+    makePlan({
+      ...{ wish: { kind: "objects", desired }, goal: { kind: "up" }, ...occasion },
+      ...{ ...afterAdoption(plan, found), strangers: goneAmong(seen.strangers) },
+    }),
+  );
+  return { plan, ...(!then.empty && { then }) };
+}
+
+function goneAmong(strangers: readonly Observed[]): Observed[] {
+  return strangers.filter(({ phase }) => phase === "gone");
 }
 
 function wishOf({ desired, discarded = [], instead }: SurveyInput): Wish {

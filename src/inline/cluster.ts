@@ -139,7 +139,7 @@ async function planInline(
         ...{ newClusterUid, newDigestKey },
         nowMs: systemClock.now(),
         owner: fileOwner,
-        direction: "forward",
+        goal: { kind: "up" },
         by: `${userInfo().username}@${hostname()}`,
         deadlineMs: defaultDeadlineMs,
       }),

@@ -16,7 +16,7 @@ import {
   type TargetMachine,
 } from "./target.js";
 
-export type ChangeKind = "same" | "create" | "update" | "replace" | "delete";
+export type ChangeKind = "same" | "create" | "adopt" | "update" | "replace" | "delete";
 
 /** What becomes of one machine, for people. */
 export interface MachineChange {

@@ -5,33 +5,49 @@ import { minorOf } from "../api/versions.js";
 import { compileParts } from "../compile/compile.js";
 import { keyOf, nodeKey, type NodeKey } from "../graph/graph.js";
 import type { InfrastructureProvider, Observed } from "../provider/port.js";
+import { canServe } from "./judge.js";
 import type { Sightings } from "./step.js";
 import {
   cloudResources,
   type Crossed,
+  type PointOfNoReturn,
   type PriorState,
   recordedIdentity,
   recordedSpec,
   type Target,
   type TargetMachine,
+  type TransactionRecord,
 } from "./target.js";
 import { clusterIn } from "./wanted.js";
 
-// The point of no return: an API server of a newer minor version writes objects that older ones cannot
-// read. Source: reference/cluster-api.md 4 (kubeadm takes no control plane back).
+// Whether an open transaction is past what cannot be taken back. What that is, its plan has said: see undo.ts.
 
 /**
- * Hosts of the target whose control plane is of a newer minor version than any of the committed
- * revision. In name order. Pure.
+ * Points of no return by version: an API server of a newer minor version writes objects that older ones cannot
+ * read. Hosts of the target whose control plane is newer than any of the committed revision, in name
+ * order. Pure. Source: reference/cluster-api.md 4 (kubeadm takes no control plane back).
  */
-export function crossingHosts(target: Target, from: Target | undefined): NodeKey[] {
-  return crossingMachines(target, from).map(({ host }) => host);
-}
-
-function crossingMachines(target: Target, from: Target | undefined): TargetMachine[] {
+export function versionPoints(
+  provider: InfrastructureProvider,
+  target: Target,
+  from: Target | undefined,
+): Extract<PointOfNoReturn, { kind: "version" }>[] {
   const newest = newestMinor(from);
   if (newest === -Infinity) return [];
-  return target.machines.filter((machine) => controlPlaneMinor(machine) > newest);
+  return target.machines
+    .filter((machine) => controlPlaneMinor(machine) > newest)
+    .map((machine) => ({
+      kind: "version",
+      machine: machine.name,
+      host: machine.host,
+      version: machine.spec.versions.controlPlane ?? "",
+      fields: versionFields(machine, target, provider),
+    }));
+}
+
+/** The resources that a point of no return is told by. Pure. */
+export function hostsOfPoint(point: PointOfNoReturn | Crossed): readonly NodeKey[] {
+  return point.kind === "quorum" ? point.members : [point.host];
 }
 
 /** What tells how far an open transaction has come. */
@@ -43,26 +59,55 @@ export interface CrossingQuestion {
 }
 
 /**
- * With which machines the open transaction is beyond its point of no return: those of transactions that
- * it took the place of, and those whose hosts the cloud shows as only the newer version has them. The
- * cloud's word counts, not the record's: an engine may have been killed between the two. Pure.
+ * With what the open transaction is past its points of no return: those of transactions that it took the
+ * place of, and those of its own plan that the cloud shows done. The cloud's word counts, not the
+ * record's: an engine may have been killed between the two. Pure.
  */
 export function crossedBy(question: CrossingQuestion): Crossed[] {
   const { transaction, revision } = question.prior;
   if (transaction === undefined || transaction.number === revision?.number) return [];
   const before = transaction.crossed ?? [];
-  const now =
-    transaction.direction === "back"
-      ? []
-      : crossingMachines(transaction.target, revision?.target)
-          .filter((machine) => hasArrived(machine, transaction.target, question))
-          .map(({ name, host, spec }) => ({
-            machine: name,
-            host,
-            version: spec.versions.controlPlane ?? "",
-          }));
-  const hosts = new Set(now.map(({ host }) => host));
-  return [...before.filter(({ host }) => !hosts.has(host)), ...now];
+  const now = pointsOf(question.provider, question.prior).flatMap((point) =>
+    arrived(point, transaction.target, question),
+  );
+  const hosts = new Set(now.flatMap(hostsOfPoint));
+  return [...before.filter((one) => !hostsOfPoint(one).every((host) => hosts.has(host))), ...now];
+}
+
+/** What the plan of the open transaction said; of an early release's, as far as versions tell. */
+function pointsOf(
+  provider: InfrastructureProvider,
+  { transaction, revision }: PriorState,
+): readonly PointOfNoReturn[] {
+  if (transaction === undefined || transaction.direction === "back") return [];
+  const { pointsOfNoReturn, target } = transaction;
+  return pointsOfNoReturn ?? versionPoints(provider, target, revision?.target);
+}
+
+function arrived(point: PointOfNoReturn, target: Target, question: CrossingQuestion): Crossed[] {
+  switch (point.kind) {
+    case "version": {
+      const { machine, host, version, fields } = point;
+      const seen = aliveAs(host, question);
+      const wanted = target.nodes.find((node) => keyOf(node) === host)?.spec ?? {};
+      // Where no field carries the version, a host has it by being there.
+      const has =
+        fields.length === 0 ||
+        fields.some((field) => sameJson(seen?.spec[field] ?? null, wanted[field] ?? null));
+      return seen !== undefined && has ? [{ kind: "version", machine, host, version }] : [];
+    }
+    case "data": {
+      const seen = aliveAs(point.host, question);
+      const has = Object.entries(point.fields).some(([field, value]) =>
+        sameJson(seen?.spec[field] ?? null, value),
+      );
+      return seen !== undefined && has ? [point] : [];
+    }
+    case "quorum": {
+      const left = point.members.filter((host) => aliveAs(host, question) !== undefined).length;
+      return left < point.needed ? [{ ...point, left }] : [];
+    }
+  }
 }
 
 /** Whether an open transaction can be taken back. */
@@ -70,8 +115,8 @@ export type WayBack =
   | { readonly kind: "free" }
   /** It is past its point of no return. At least one. */
   | { readonly kind: "closed"; readonly crossed: readonly Crossed[] }
-  /** The records do not say whether one of these has crossed, and the cloud was not asked. At least one. */
-  | { readonly kind: "unknown"; readonly crossing: readonly NodeKey[] };
+  /** The records do not say whether it is past one of these, and the cloud was not asked. At least one. */
+  | { readonly kind: "unknown"; readonly points: readonly PointOfNoReturn[] };
 
 /**
  * What is known of the way back of an open transaction: with a look at the cloud for certain, from the
@@ -82,15 +127,16 @@ export function wayBackOf(
   prior: PriorState,
   seen?: Pick<CrossingQuestion, "sightings" | "strangers">,
 ): WayBack {
-  const { transaction, revision } = prior;
+  const { transaction } = prior;
   if (transaction === undefined || transaction.direction === "back") return { kind: "free" };
   const question = { prior, ...(seen ?? { sightings: asRecorded(prior), strangers: [] }) };
   const crossed =
     provider === undefined ? (transaction.crossed ?? []) : crossedBy({ provider, ...question });
   if (crossed.length > 0) return { kind: "closed", crossed };
-  const crossing = crossingHosts(transaction.target, revision?.target);
-  const isCertain = crossing.length === 0 || (seen !== undefined && provider !== undefined);
-  return isCertain ? { kind: "free" } : { kind: "unknown", crossing };
+  const points =
+    provider === undefined ? (transaction.pointsOfNoReturn ?? []) : pointsOf(provider, prior);
+  const isCertain = points.length === 0 || (seen !== undefined && provider !== undefined);
+  return isCertain ? { kind: "free" } : { kind: "unknown", points };
 }
 
 /** What the cloud would show if it were as it is recorded. */
@@ -103,18 +149,6 @@ function asRecorded(prior: PriorState): Sightings {
         ...{ spec: recordedSpec(resource), status: {} },
       },
     ]),
-  );
-}
-
-/** Told by the fields that carry the version; where none does, a host has by being there. */
-function hasArrived(machine: TargetMachine, target: Target, question: CrossingQuestion): boolean {
-  const seen = aliveAs(machine.host, question);
-  if (seen === undefined) return false;
-  const wanted = target.nodes.find((node) => keyOf(node) === machine.host)?.spec ?? {};
-  const fields = versionFields(machine, target, question.provider);
-  return (
-    fields.length === 0 ||
-    fields.some((field) => sameJson(seen.spec[field] ?? null, wanted[field] ?? null))
   );
 }
 
@@ -153,32 +187,85 @@ export function minorText(version: string): string {
   return version.split(".").slice(0, 2).join(".");
 }
 
-/** With what an open transaction has crossed that a target would take back. Pure. */
-export function takenBackBy(target: Target, crossed: readonly Crossed[]): Crossed[] {
+/**
+ * With what an open transaction has crossed that a target would take back; without a provider, as far as
+ * versions tell. Pure.
+ */
+export function takenBackBy(
+  target: Target,
+  crossed: readonly Crossed[],
+  provider?: InfrastructureProvider,
+): Crossed[] {
   const newest = newestMinor(target);
-  return crossed.filter(({ machine, version }) => {
-    const minor = minorOf(version) ?? -Infinity;
-    const same = target.machines.find(({ name }) => name === machine);
-    return newest < minor || (same !== undefined && controlPlaneMinor(same) < minor);
+  return crossed.filter((one) => {
+    switch (one.kind) {
+      case "version": {
+        const minor = minorOf(one.version) ?? -Infinity;
+        const same = target.machines.find(({ name }) => name === one.machine);
+        return newest < minor || (same !== undefined && controlPlaneMinor(same) < minor);
+      }
+      case "data": {
+        const node = target.nodes.find((wanted) => keyOf(wanted) === one.host);
+        if (node === undefined) return true;
+        const now = { ...node.spec, ...one.fields };
+        return provider !== undefined && !canServe(provider.verdict(node.kind, now, node.spec));
+      }
+      case "quorum":
+        return target.nodes.length > 0;
+    }
   });
 }
 
 /** Throws NOT_REVERSIBLE for a target that takes back what an open transaction has crossed with. */
-export function refuseTakingBack(target: Target, crossed: readonly Crossed[]): void {
-  const taken = takenBackBy(target, crossed);
+export function refuseTakingBack(
+  target: Target,
+  crossed: readonly Crossed[],
+  { provider, transaction }: { provider: InfrastructureProvider; transaction?: TransactionRecord },
+): void {
+  const taken = takenBackBy(target, crossed, provider);
   if (taken.length === 0) return;
   throw new CapstanError({
     code: "NOT_REVERSIBLE",
     source: "user",
     subject: target.cluster,
-    message: taken
-      .map(
-        ({ machine, version }) =>
-          `cannot take Machine ${machine} back: its control plane is ${version} already, which an open transaction has brought it to`,
-      )
-      .join("\n"),
-    hint: `nothing was changed; go on with a control plane of ${minorText(taken[0]?.version ?? "")} or newer, of any patch`,
+    message: taken.map(takenBackText).join("\n"),
+    hint: `nothing was changed; ${onwardText(taken, transaction)}`,
   });
+}
+
+function takenBackText(one: Crossed): string {
+  switch (one.kind) {
+    case "version":
+      return `cannot take Machine ${one.machine} back: its control plane is ${one.version} already, which an open transaction has brought it to`;
+    case "data":
+      return `cannot take ${one.host} back: an open transaction has changed ${Object.keys(one.fields).join(", ")} already; ${one.reason}`;
+    case "quorum":
+      return `cannot bring the control plane back: ${crossedText(one)}, and what it stored is lost`;
+  }
+}
+
+/** What there is to do beyond a point of no return. Pure. */
+export function onwardText(crossed: readonly Crossed[], transaction?: TransactionRecord): string {
+  const [first] = crossed;
+  if (first?.kind === "quorum") {
+    return "capstan destroy finishes the destroy that was begun; after it capstan up makes a new cluster";
+  }
+  if (first?.kind === "version") {
+    return `go on with a control plane of ${minorText(first.version)} or newer, of any patch`;
+  }
+  return `go on with the manifests of transaction ${transaction?.number ?? 0} until it is committed`;
+}
+
+/** "LocalHost/cp-0-7ca2dcf0-1 has a control plane of 1.35.0 already". Pure. */
+export function crossedText(one: Crossed): string {
+  switch (one.kind) {
+    case "version":
+      return `${one.host} has a control plane of ${one.version} already`;
+    case "data":
+      return `${one.host} has ${Object.keys(one.fields).join(", ")} changed already`;
+    case "quorum":
+      return `the control plane has lost its quorum (${one.left} of ${one.members.length} members are left)`;
+  }
 }
 
 function newestMinor(target: Target | undefined): number {

@@ -2,6 +2,7 @@ import { canonicalJson, sameJson } from "../api/json.js";
 import {
   type ChangeSummary,
   type Ending,
+  type Goal,
   type HistoryEntry,
   type RevisionRecord,
   type Target,
@@ -18,12 +19,17 @@ export const maxSummaryLines = 40;
 
 /** A transaction as history tells it. */
 export function entryOf(
-  transaction: Pick<TransactionRecord, "number" | "direction" | "by" | "startedAtMs" | "summary">,
+  transaction: Pick<TransactionRecord, "number" | "direction" | "by" | "startedAtMs" | "summary"> & {
+    readonly goal?: Goal;
+  },
   endedAtMs: number,
   ending: Ending,
 ): HistoryEntry {
-  const { number, direction, by, startedAtMs, summary } = transaction;
-  return { number, direction, by, startedAtMs, endedAtMs, summary, ending: bounded(ending) };
+  const { number, direction, goal, by, startedAtMs, summary } = transaction;
+  return {
+    ...{ number, direction, by, startedAtMs, endedAtMs, summary, ending: bounded(ending) },
+    ...(goal !== undefined && { goal }),
+  };
 }
 
 function bounded(ending: Ending): Ending {

@@ -4,13 +4,13 @@ import { generationHash } from "../compile/compile.js";
 import { underPolicy } from "../compile/update-policy.js";
 import { type NodeKey, nodeKey } from "../graph/graph.js";
 import type { InfrastructureProvider } from "../provider/port.js";
-import { canServe, judge, serve, supersede } from "./judge.js";
+import { canServe, judge, leave, serve, supersede } from "./judge.js";
 import type { FieldChange, Sightings } from "./step.js";
 import type { RecordedResource, Spent } from "./target.js";
 
 /** What becomes of the host of one machine. */
 export interface HostDecision {
-  readonly kind: "same" | "create" | "update" | "replace" | "unsupported";
+  readonly kind: "same" | "create" | "adopt" | "update" | "replace" | "unsupported";
   /** The host that serves the machine in the end. */
   readonly name: string;
   readonly changes: readonly FieldChange[];
@@ -19,6 +19,8 @@ export interface HostDecision {
   readonly stale: boolean;
   /** What the decision was made under. */
   readonly policy: UpdatePolicy;
+  /** It is not as it is wanted, and stays as it is recorded. */
+  readonly isLeft?: true;
 }
 
 /** A host that may exist although no record has it. */
@@ -51,6 +53,8 @@ export interface HostQuestion {
   readonly policy: UpdatePolicy;
   /** Whether a host that failed is replaced. A rollback leaves what was so before. */
   readonly heals: boolean;
+  /** Whether a recorded host that is alive may be replaced at all: one that may not stays as it is. */
+  readonly mayReplace: (key: NodeKey) => boolean;
 }
 
 /**
@@ -69,6 +73,8 @@ export function decideHost(provider: InfrastructureProvider, question: HostQuest
   );
   const serving = able.find(({ resource }) => resource.key === preferred) ?? able.at(-1);
   if (serving !== undefined) return { policy, name: serving.resource.name, ...serve(serving) };
+  const left = alive.find(({ resource: { key } }) => !question.mayReplace(key));
+  if (left !== undefined) return { policy, name: left.resource.name, ...leave(left) };
   const made = { policy, name: nextName(provider, question) };
   const newest = alive.at(-1);
   if (newest !== undefined && canServe(newest.verdict)) {

@@ -12,7 +12,7 @@ import {
   resolveRefs,
 } from "../graph/graph.js";
 import type { InfrastructureProvider, Observed } from "../provider/port.js";
-import { canServe, judge, type Judged, serve, supersede } from "./judge.js";
+import { canServe, judge, type Judged, leave, serve, supersede } from "./judge.js";
 import type { FieldChange, Sightings } from "./step.js";
 import type { Wanted } from "./wanted.js";
 import type { RecordedResource } from "./target.js";
@@ -21,11 +21,13 @@ import type { RecordedResource } from "./target.js";
 export interface InfrastructureDecision {
   /** With its final name and with Refs to final names. */
   readonly node: GraphNode;
-  readonly kind: "same" | "create" | "update" | "replace" | "unsupported";
+  readonly kind: "same" | "create" | "adopt" | "update" | "replace" | "unsupported";
   readonly changes: readonly FieldChange[];
   readonly reason: string;
   /** The record differs from the cloud and has to be read again first. */
   readonly stale: boolean;
+  /** It is not as it is wanted, and stays as it is recorded. */
+  readonly isLeft?: true;
 }
 
 export interface InfrastructurePlan {
@@ -41,6 +43,8 @@ export interface KnownInfrastructure {
   readonly recorded: readonly RecordedResource[];
   readonly unrecorded: readonly UnrecordedCreation[];
   readonly sightings: Sightings;
+  /** Whether a recorded resource that is alive may be replaced at all: one that may not stays as it is. */
+  readonly mayReplace: (key: NodeKey) => boolean;
 }
 
 /** What an engine was killed in, or forgot: the cloud shows it, or may have carried it out. */
@@ -59,7 +63,7 @@ export interface UnrecordedCreation {
 export function planInfrastructure(
   provider: InfrastructureProvider,
   { infrastructure: nodes, isFrozen }: Pick<Wanted, "infrastructure" | "isFrozen">,
-  { recorded, unrecorded, sightings }: KnownInfrastructure,
+  { recorded, unrecorded, sightings, mayReplace }: KnownInfrastructure,
 ): InfrastructurePlan {
   const finalKeys = new Map<NodeKey, NodeKey>();
   const known = new Map<NodeKey, Existing>();
@@ -80,6 +84,7 @@ export function planInfrastructure(
         judged: judge(provider, candidates, resolved, sightings),
         interrupted: interruptedCreations(provider, node, { unrecorded, wanted: resolved }),
         isFrozen,
+        mayReplace,
       },
     );
     finalKeys.set(keyOf(node), keyOf(decision.node));
@@ -103,7 +108,7 @@ interface Existing {
 }
 
 /** What there is or may be of one node. */
-interface Generations {
+interface Generations extends Pick<KnownInfrastructure, "mayReplace"> {
   readonly judged: readonly Judged[];
   readonly interrupted: readonly InterruptedCreation[];
   readonly isFrozen: boolean;
@@ -138,6 +143,8 @@ function decide(
   if (serving !== undefined) {
     return { node: { ...node, name: serving.resource.name }, ...serve(serving) };
   }
+  const left = judged.find(({ gone, resource: { key } }) => !gone && !generations.mayReplace(key));
+  if (left !== undefined) return { node: { ...node, name: left.resource.name }, ...leave(left) };
   const [first] = judged;
   if (first === undefined) {
     const name = firstName(provider, node, generations);
@@ -189,8 +196,8 @@ function nextName(
 }
 
 /** Generations of one node share its name; later ones carry a hash behind it. */
-function isGenerationOf(
-  node: GraphNode,
+export function isGenerationOf(
+  node: Pick<GraphNode, "kind" | "name">,
   resource: Pick<RecordedResource, "kind" | "name">,
 ): boolean {
   if (resource.kind !== node.kind) return false;

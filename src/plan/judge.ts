@@ -60,6 +60,16 @@ export function serve({ resource, changes, stale }: Judged) {
   };
 }
 
+/** What becomes of a node when the recorded resource cannot follow and must not be replaced either. */
+export function leave({ stale, resource }: Judged) {
+  return {
+    ...{ kind: "same" as const, changes: [], isLeft: true as const },
+    reason: "somebody else has changed it; it is left as it is",
+    // Registered as it is recorded, so that has to be true.
+    stale: stale || resource.unfinished,
+  };
+}
+
 /** What becomes of a node when the recorded resource cannot follow. */
 export function supersede({ verdict, changes }: Judged) {
   return {

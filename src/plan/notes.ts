@@ -4,6 +4,7 @@ import type { MachineDeploymentObject, MachineSetObject } from "../api/types.js"
 import { deleteMachineAnnotation } from "../sets/deletion-order.js";
 import { goFirst } from "../sets/expand-set.js";
 import { isRollingUpdate } from "../sets/fenceposts.js";
+import { goalText } from "./goal.js";
 import type { Plan, ToleratedDrift } from "./plan.js";
 
 /** What else people should know before they agree, a sentence each: unfinished work, leftovers, strangers. Pure. */
@@ -98,10 +99,15 @@ function openText({ transaction, open }: Plan): string {
   if (open?.number === transaction.number) {
     return `Transaction ${open.number} is not finished; this goes on with it.`;
   }
-  const what = open?.direction === "back" ? "a rollback, " : "";
+  const goal = open?.goal.kind ?? "up";
+  const what = open === undefined || goal === "up" ? "" : `${article(goalText(open.goal))}, `;
   const instead =
     transaction.direction === "back" ? "this takes it back" : "this goes on from there";
   return `Transaction ${open?.number ?? 0} (${what}begun by ${open?.by ?? "?"}) is not finished; ${instead}.`;
+}
+
+function article(noun: string): string {
+  return `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
 }
 
 /** A chain of upgrades is several plans: this one, and those that follow its commit. None for a single plan. Pure. */

@@ -11,7 +11,7 @@ import {
   machineChanges,
 } from "./changes.js";
 import { memberOfHostField } from "../provider/host-spec.js";
-import { crossedBy, crossingHosts, refuseTakingBack } from "./crossing.js";
+import { crossedBy, hostsOfPoint, refuseTakingBack } from "./crossing.js";
 import { handOverSummary } from "./hand-over.js";
 import { entryOf } from "./history.js";
 import { withObjects } from "./taken-back.js";
@@ -26,6 +26,7 @@ import {
   condemnedResources,
   type Crossed,
   type Direction,
+  type Goal,
   type PriorState,
   type RecordedResource,
   type Spent,
@@ -37,7 +38,8 @@ import {
 import { summaryOf } from "./tree.js";
 import { plannedHost, spentSoFar, unknownResources, unrecordedCreations } from "./unrecorded.js";
 import { type StageNote, stagedWish } from "./staged.js";
-import { type StepUndo, undoOf } from "./undo.js";
+import { type StepUndo, type Undo, undoOf } from "./undo.js";
+import { asFound } from "./adoption.js";
 import { clusterIn, type Wanted, type Wish } from "./wanted.js";
 
 /** What the plan is made from. Everything that is not a pure function of it is in here. */
@@ -52,7 +54,8 @@ export interface PlanInput {
   readonly newClusterUid: string;
   readonly nowMs: number;
   readonly owner: string;
-  readonly direction: Direction;
+  /** What is asked for. */
+  readonly goal: Goal;
   /** "<user>@<host>". */
   readonly by: string;
   /** How long the transaction may take. */
@@ -96,16 +99,18 @@ export interface Plan {
   readonly steps: readonly Step[];
   /** How each step can be taken back, in the order of the steps. */
   readonly undo: readonly StepUndo[];
-  /** Hosts with which the transaction crosses its point of no return: beyond it, forward only. */
+  /** Hosts that a point of no return of the transaction is told by: beyond it, forward only. */
   readonly crossings: readonly NodeKey[];
   /** With what an open transaction is beyond its point of no return already. */
   readonly crossed: readonly Crossed[];
   /** Records to read again from the cloud before the first pass. */
   readonly stale: readonly NodeKey[];
+  /** Of a plan back: what somebody else has changed, so that it stays as it is recorded. */
+  readonly left: readonly NodeKey[];
   /** An earlier transaction did not get to its end. */
   readonly resumes: boolean;
   /** That transaction, which this one goes on with when the numbers are the same. */
-  readonly open?: Pick<TransactionRecord, "number" | "direction" | "by">;
+  readonly open?: Pick<TransactionRecord, "number" | "direction" | "goal" | "by">;
   readonly infrastructure: readonly InfrastructureChange[];
   readonly machines: readonly MachineChange[];
   /** Hosts that go, and whose they were: what decides when each may. */
@@ -128,13 +133,18 @@ export interface Plan {
  * NOT_REVERSIBLE for a control plane older than what an open transaction has brought it to.
  */
 export function makePlan(input: PlanInput): Plan {
-  const { provider, prior, sightings } = input;
+  const { provider, prior, sightings, wish } = input;
+  if (input.goal.kind === "adopt" && wish.kind === "recorded") {
+    return assemble(input, wish.target, asFound(wish.target, input));
+  }
   const { wanted, stage } = stagedWish(input);
   const recorded = cloudResources(prior);
+  const mayReplace = replaceableIn(input);
   const infrastructure = planInfrastructure(provider, wanted, {
     recorded: recorded.filter(({ kind }) => kind !== provider.hostKind),
     unrecorded: unrecordedCreations(input),
     sightings,
+    mayReplace,
   });
   const spent = spentSoFar(input);
   const policyOf = policiesOf(wanted.objects);
@@ -149,8 +159,9 @@ export function makePlan(input: PlanInput): Plan {
       ...preferredHost(input, machine.name),
       sightings,
       spent,
-      policy: policyGoing(input.direction, policyOf(machine)),
-      heals: input.direction === "forward",
+      policy: policyGoing(directionOf(input.goal), policyOf(machine)),
+      heals: input.goal.kind !== "takeBack",
+      mayReplace,
       ...plannedHost(input, machine.name),
     });
     return {
@@ -211,7 +222,7 @@ function targetOf(
 }
 
 /** All that was decided about what is wanted. */
-interface Decided extends Pick<Wanted, "going"> {
+export interface Decided extends Pick<Wanted, "going"> {
   readonly infrastructure: readonly InfrastructureDecision[];
   readonly hosts: readonly DecidedHost[];
 }
@@ -247,9 +258,19 @@ function assemble(
   const { abandoned, strangers } = unknownResources(input, target);
   const crossed = crossedBy(input);
   const leaving = leavingHosts(input, new Set(doomed.map(({ key }) => key)), target);
-  if (input.direction === "forward") refuseTakingBack(target, crossed);
+  if (input.goal.kind !== "takeBack" && input.goal.kind !== "destroy") {
+    const { transaction: open } = prior;
+    refuseTakingBack(target, crossed, {
+      provider,
+      ...(open !== undefined && { transaction: open }),
+    });
+  }
+  const undo = undoOf({
+    ...{ provider, goal: input.goal, steps, target, from: prior.revision?.target },
+    recorded: recorded.filter(({ key }) => input.sightings.get(key) !== "gone"),
+  });
   const transaction = transactionOf(input, digest, {
-    steps,
+    ...{ steps, undo },
     spent: spendIncarnations(spentSoFar(input), names),
     crossed,
     former: formerMachines(prior, leaving, target),
@@ -264,14 +285,12 @@ function assemble(
     fromRevision: prior.revision?.number ?? 0,
     transaction,
     targetDigest: digest,
-    undo: undoOf({
-      ...{ provider, steps, target, from: prior.revision?.target },
-      recorded: recorded.filter(({ key }) => input.sightings.get(key) !== "gone"),
-    }),
+    undo: undo.undo,
     leaving,
-    crossings: crossingHosts(target, prior.revision?.target),
+    crossings: (transaction.pointsOfNoReturn ?? []).flatMap(hostsOfPoint),
     crossed,
     stale: staleKeys(prior, infrastructure, hosts, provider),
+    left: [...decisions].filter(([, { isLeft }]) => isLeft === true).map(([key]) => key),
     resumes: isOpen(prior),
     ...openTransaction(prior),
     abandoned,
@@ -296,8 +315,8 @@ function formerMachines(prior: PriorState, leaving: readonly LeavingHost[], targ
 function openTransaction(prior: PriorState): Pick<Plan, "open"> {
   const { transaction } = prior;
   if (transaction === undefined || !isOpen(prior)) return {};
-  const { number, direction, by } = transaction;
-  return { open: { number, direction, by } };
+  const { number, direction, goal, by } = transaction;
+  return { open: { number, direction, goal, by } };
 }
 
 /** Whether the last transaction did not get to its commit. */
@@ -315,13 +334,15 @@ function transactionOf(
   digest: string,
   found: {
     readonly steps: readonly Step[];
+    readonly undo: Undo;
     readonly spent: Spent;
     readonly crossed: readonly Crossed[];
     readonly former: readonly TargetMachine[];
     readonly summary: () => ChangeSummary;
   },
 ): PlannedTransaction {
-  const { prior, nowMs, direction, by } = input;
+  const { prior, nowMs, goal, by } = input;
+  const direction = directionOf(goal);
   const last = prior.transaction;
   const open = isOpen(prior);
   const owner = input.handOverTo ?? last?.owner ?? input.owner;
@@ -340,7 +361,12 @@ function transactionOf(
     clusterUid: last?.clusterUid ?? input.newClusterUid,
     owner,
     digestKey: last?.digestKey ?? input.newDigestKey ?? "",
-    ...{ direction, by, startedAtMs: nowMs, deadlineAtMs: nowMs + input.deadlineMs },
+    ...{ goal, direction, by, startedAtMs: nowMs },
+    deadlineAtMs: goal.kind === "destroy" ? Number.MAX_SAFE_INTEGER : nowMs + input.deadlineMs,
+    pointsOfNoReturn: found.undo.pointsOfNoReturn,
+    compensable: [
+      ...new Set([...(open ? (last?.compensable ?? []) : []), ...found.undo.compensable]),
+    ],
     spent: found.spent,
     summary: isHandOver ? handOverSummary(owner) : found.summary(),
     attempts: open && last !== undefined ? [...last.attempts, endedAttempt(input, last)] : [],
@@ -350,22 +376,41 @@ function transactionOf(
 }
 
 /** The open transaction that another one takes the place of, as history tells it. */
-function endedAttempt({ direction, nowMs, failure }: PlanInput, last: TransactionRecord) {
-  const taken = direction === "back" && last.direction === "forward";
+function endedAttempt({ goal, nowMs, failure }: PlanInput, last: TransactionRecord) {
+  const taken = goal.kind === "takeBack" && last.direction === "forward";
   const kind = taken ? ("rolledBack" as const) : ("superseded" as const);
   const ending = { kind, failure: failure ?? "it was interrupted" };
   return withObjects(entryOf(last, nowMs, ending), last.target);
 }
 
-type Decision = Pick<InfrastructureDecision | HostDecision, "kind" | "changes" | "reason">;
+type Decision = Pick<
+  InfrastructureDecision | HostDecision,
+  "kind" | "changes" | "reason" | "isLeft"
+>;
+
+/** Where a goal leads: to what somebody asked for, or back to the revision. */
+export function directionOf({ kind }: Goal): Direction {
+  return kind === "takeBack" ? "back" : "forward";
+}
+
+/**
+ * Law 9: what the revision has, and is alive, was there before. Taking a transaction back replaces of it
+ * only what the transaction itself was to change beyond repair, as its plan has said; anything else that
+ * cannot follow, since somebody else has changed it, is left as it is.
+ */
+function replaceableIn({ goal, prior }: PlanInput): (key: NodeKey) => boolean {
+  if (goal.kind !== "takeBack") return () => true;
+  const before = new Set(prior.revision?.target.nodes.map(keyOf));
+  const compensable = new Set(prior.transaction?.compensable);
+  return (key) => !before.has(key) || compensable.has(key);
+}
 
 /** A node that nothing was decided about is a component: it comes and goes with its hosts. */
 function stepOf(key: NodeKey, decision: Decision | undefined): Step[] {
   if (decision === undefined || decision.kind === "same") return [];
   const { kind, changes, reason } = decision;
-  return kind === "update"
-    ? [{ kind: "update", key, changes, reason }]
-    : [{ kind: "create", key, reason }];
+  if (kind === "update") return [{ kind, key, changes, reason }];
+  return [{ kind: kind === "adopt" ? "adopt" : "create", key, reason }];
 }
 
 function deletionOf(resource: RecordedResource, target: Target, sightings: Sightings): Step {

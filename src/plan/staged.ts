@@ -22,8 +22,8 @@ export interface StageNote {
  * never taken apart. Pure. Throws UNSUPPORTED_CHANGE for versions that no stages lead to.
  */
 export function stagedWish(input: PlanInput): { wanted: Wanted; stage?: StageNote } {
-  const { wish, provider, prior, direction, nowMs, stagesBefore = 0 } = input;
-  const running = direction === "forward" ? (prior.revision?.target.machines ?? []) : [];
+  const { wish, provider, prior, goal, nowMs, stagesBefore = 0 } = input;
+  const running = goal.kind !== "takeBack" ? (prior.revision?.target.machines ?? []) : [];
   if (wish.kind === "recorded") {
     if (running.length > 0) refuseVersions(versionRefusals(running, wish.target.machines));
     return { wanted: frozen(wish.target, provider) };

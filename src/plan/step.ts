@@ -15,6 +15,8 @@ export interface FieldChange {
  */
 export type Step =
   | { readonly kind: "create"; readonly key: NodeKey; readonly reason: string }
+  /** Gives a resource that the cloud holds a record; nothing is made or changed. */
+  | { readonly kind: "adopt"; readonly key: NodeKey; readonly reason: string }
   | {
       readonly kind: "update";
       readonly key: NodeKey;

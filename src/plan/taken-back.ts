@@ -39,11 +39,29 @@ interface Taken {
 function takenBackSince(history: readonly HistoryEntry[]): Taken[] {
   let taken: Taken[] = [];
   for (const entry of history) {
-    const { ending, direction } = entry;
+    const { ending, goal, number } = entry;
     if (ending.kind === "rolledBack") taken.push({ entry, why: ending.failure });
-    else if (ending.kind === "committed" && direction === "forward") taken = [];
+    else if (ending.kind === "superseded") continue;
+    else if (goal?.kind === "rollback") {
+      const why = `capstan rollback went to revision ${goal.to}`;
+      const left = history.filter((one) => isLeftBy(one, { to: goal.to, by: number }));
+      taken.push(...left.map((one) => ({ entry: one, why })));
+    } else if (isChange(entry)) taken = [];
   }
   return taken;
+}
+
+/** Whether a revision is one that a rollback went back from. */
+function isLeftBy(
+  { number, ending }: HistoryEntry,
+  rollback: { readonly to: number; readonly by: number },
+): boolean {
+  return ending.kind === "committed" && number > rollback.to && number < rollback.by;
+}
+
+/** Early releases told of no goals: what went forward was asked for by objects. */
+function isChange({ goal, direction }: HistoryEntry): boolean {
+  return goal === undefined ? direction === "forward" : goal.kind === "up";
 }
 
 function digestIn({ objectsDigest, target }: HistoryEntry): string | undefined {

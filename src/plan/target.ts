@@ -6,7 +6,7 @@ import type { Identity } from "../provider/port.js";
 import type { ExpandedMachine } from "../sets/expand.js";
 
 /** Version of what Transaction and Revision hold. A newer one is refused, an older one migrated. */
-export const stateSchemaVersion = 2;
+export const stateSchemaVersion = 3;
 
 /**
  * Where a transaction leads: the complete graph with frozen inputs and incarnations, and the
@@ -38,9 +38,29 @@ export type Spent = Readonly<Record<string, number>>;
 /** Where a transaction goes: to what somebody asked for, or back to the last committed revision. */
 export type Direction = "forward" | "back";
 
+/**
+ * What somebody asked a transaction for. It is recorded at the begin, so that the same words lead to the same
+ * target however often they are interrupted. JSON data.
+ */
+export type Goal =
+  /** To what objects say. */
+  | { readonly kind: "up" }
+  /** The cloud's resources of a cluster whose state is lost get records; nothing changes in the cloud. */
+  | { readonly kind: "adopt" }
+  /** To the recorded graph of an earlier revision; `named`: its number was given. */
+  | { readonly kind: "rollback"; readonly to: number; readonly named: boolean }
+  /** To nothing, on request. */
+  | { readonly kind: "destroy" }
+  /** To another owner; nothing changes in the cloud. */
+  | { readonly kind: "move" }
+  /** What another transaction has begun is taken back. */
+  | { readonly kind: "takeBack" };
+
 /** What a transaction is about, for people: counts of steps, and a line for each change. */
 export interface ChangeSummary {
   readonly create: number;
+  /** Absent: none. */
+  readonly adopt?: number;
   readonly update: number;
   readonly delete: number;
   /** "± replace Machine cp-0: size small -> large"; at most `maxSummaryLines`, then a count. */
@@ -59,6 +79,8 @@ export type Ending =
 export interface HistoryEntry {
   readonly number: number;
   readonly direction: Direction;
+  /** Absent in records of early releases. */
+  readonly goal?: Goal;
   /** "<user>@<host>". */
   readonly by: string;
   readonly startedAtMs: number;
@@ -76,6 +98,12 @@ export interface TransactionPayload {
   readonly target: Target;
   readonly spent: Spent;
   readonly direction: Direction;
+  /** What was asked for; "up" or "takeBack", by its direction, in records of early releases. */
+  readonly goal: Goal;
+  /** What closes the way back, as the plan that was accepted says; absent in records of early releases. */
+  readonly pointsOfNoReturn?: readonly PointOfNoReturn[];
+  /** What the plans since the last revision change so that only a new one takes it back: a rollback replaces nothing else. */
+  readonly compensable: readonly NodeKey[];
   /** "<user>@<host>" of whoever began it. */
   readonly by: string;
   /** Random, for keyed digests of the state in saved plans. */
@@ -93,14 +121,40 @@ export interface TransactionPayload {
   readonly inline?: true;
 }
 
-/** A control-plane machine that an uncommitted transaction has brought to a newer minor version. */
-export interface Crossed {
-  readonly machine: string;
-  /** The host that it was seen on. */
-  readonly host: NodeKey;
-  /** "1.35.0". */
-  readonly version: string;
-}
+/** One thing of a transaction that cannot be taken back once the cloud shows it done. */
+export type PointOfNoReturn =
+  /** The control plane of a newer minor version, told by these fields of the host, or by its being there. */
+  | {
+      readonly kind: "version";
+      readonly machine: string;
+      readonly host: NodeKey;
+      /** "1.35.0". */
+      readonly version: string;
+      readonly fields: readonly string[];
+    }
+  /** A change that could only be undone by a new resource, without what the old one stores. */
+  | {
+      readonly kind: "data";
+      readonly host: NodeKey;
+      /** The fields that it changes, with the values that they get. */
+      readonly fields: JsonObject;
+      readonly reason: string;
+    }
+  /** The control plane of the revision goes: too few of its hosts are left to have a majority. */
+  | { readonly kind: "quorum"; readonly members: readonly NodeKey[]; readonly needed: number };
+
+/** With what an uncommitted transaction is past its point of no return. */
+export type Crossed =
+  | {
+      readonly kind: "version";
+      readonly machine: string;
+      /** The host that it was seen on. */
+      readonly host: NodeKey;
+      /** "1.35.0". */
+      readonly version: string;
+    }
+  | Extract<PointOfNoReturn, { kind: "data" }>
+  | (Extract<PointOfNoReturn, { kind: "quorum" }> & { readonly left: number });
 
 /** A Transaction resource, decoded. */
 export interface TransactionRecord extends TransactionPayload {

@@ -42,6 +42,7 @@ type Shown = Pick<Plan, "cluster" | "infrastructure" | "machines" | "target">;
 const verbs: Record<ChangeKind, string> = {
   same: "unchanged",
   create: "+ create",
+  adopt: "= adopt",
   update: "~ in place",
   replace: "± replace",
   delete: "- delete",
@@ -86,6 +87,7 @@ function stageText({ number, count }: StageNote): string {
 export function planCounts(plan: Plan): string {
   const count = (kind: Step["kind"]) => plan.steps.filter((step) => step.kind === kind).length;
   const parts = [
+    [count("adopt"), "to adopt"],
     [count("create"), "to create"],
     [count("update"), "to update in place"],
     [count("delete") + plan.abandoned.length, "to delete"],
@@ -102,6 +104,7 @@ export function summaryOf(plan: Shown & Pick<Plan, "steps">): ChangeSummary {
     .map(({ kind, label, detail }) => `${verbOf(kind)} ${label}${detail && `: ${detail}`}`);
   return {
     ...{ create: count("create"), update: count("update"), delete: count("delete") },
+    ...(count("adopt") > 0 && { adopt: count("adopt") }),
     lines: boundedLines(lines),
   };
 }
@@ -155,7 +158,8 @@ function machineBranches(plan: Shown): ChangeNode[] {
 /** A new machine's line says which versions it gets: they may have been chosen for it. */
 function machineBranch(change: MachineChange, versions = ""): ChangeNode {
   const { machine, kind, supersedes, changes, host } = change;
-  const reason = kind === "create" && change.reason === "" ? versions : change.reason;
+  const isNew = kind === "create" || kind === "adopt";
+  const reason = isNew && change.reason === "" ? versions : change.reason;
   const described = describeChanges(changes, reason);
   const detail = supersedes === undefined ? described : `of ${supersedes}: ${described}`;
   return {

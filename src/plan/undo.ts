@@ -4,13 +4,21 @@ import type { UpdatePolicy } from "../api/update-policy.js";
 import { policiesOf, policyGoing, underPolicy } from "../compile/update-policy.js";
 import { isRef, keyOf, type NodeKey } from "../graph/graph.js";
 import type { InfrastructureProvider } from "../provider/port.js";
+import { quorumOf } from "./admission/members.js";
 import { wavesOf } from "./admission/waves.js";
-import { crossingHosts } from "./crossing.js";
+import { crossedText, versionPoints } from "./crossing.js";
 import { machineKey } from "./hosts.js";
 import { canServe } from "./judge.js";
 import type { Plan } from "./plan.js";
 import type { Step } from "./step.js";
-import { type RecordedResource, recordedSpec, type Target } from "./target.js";
+import {
+  type Crossed,
+  type Goal,
+  type PointOfNoReturn,
+  type RecordedResource,
+  recordedSpec,
+  type Target,
+} from "./target.js";
 
 /**
  * Whether a step can be taken back. `reversible`: exactly. `compensable`: by deleting and making
@@ -33,6 +41,7 @@ export interface StepUndo {
 
 export interface UndoQuestion {
   readonly provider: InfrastructureProvider;
+  readonly goal: Goal;
   readonly steps: readonly Step[];
   readonly target: Target;
   /** The last committed target, if there is one. */
@@ -41,25 +50,58 @@ export interface UndoQuestion {
   readonly recorded: readonly RecordedResource[];
 }
 
-/** One answer for each step, in their order. Pure. */
-export function undoOf(question: UndoQuestion): StepUndo[] {
+/** What a plan says about its way back: the only place where that is decided. */
+export interface Undo {
+  /** One answer for each step, in their order. */
+  readonly undo: readonly StepUndo[];
+  /** What closes the way back once the cloud shows it done: recorded at the begin, asked by `crossedBy`. */
+  readonly pointsOfNoReturn: readonly PointOfNoReturn[];
+  /**
+   * What is changed in a way that only a new one takes back: recorded at the begin, all that a rollback may
+   * replace of what there was before.
+   */
+  readonly compensable: readonly NodeKey[];
+}
+
+/** Pure. */
+export function undoOf(question: UndoQuestion): Undo {
   const known = {
     ...question,
-    crossing: new Set(crossingHosts(question.target, question.from)),
+    versions: versionPoints(question.provider, question.target, question.from),
+    quorum: quorumPoint(question),
     policies: policiesBack(question),
   };
-  return question.steps.map((step) => ({
-    key: step.key,
-    step: step.kind,
-    ...classOf(step, known),
-  }));
+  const answers = question.steps.map((step) => classOf(step, known));
+  const undo = question.steps.map(({ key, kind: step }, index): StepUndo => {
+    const { class: found, reason } = answers[index] as Answer;
+    return { key, step, class: found, reason };
+  });
+  const points = answers.flatMap(({ point }) => point ?? []);
+  return {
+    undo,
+    // Several steps may lead to the same one.
+    pointsOfNoReturn: [...new Set(points)],
+    compensable: undo
+      .filter((one) => one.step === "update" && one.class === "compensable")
+      .map(({ key }) => key),
+  };
 }
 
 /** The question, with what is worked out once for all of its steps. */
 interface KnownQuestion extends UndoQuestion {
-  readonly crossing: ReadonlySet<NodeKey>;
+  readonly versions: readonly Extract<PointOfNoReturn, { kind: "version" }>[];
+  readonly quorum: PointOfNoReturn | undefined;
   /** Policies that a rollback would go by, of each host of the target that it goes to. */
   readonly policies: ReadonlyMap<NodeKey, UpdatePolicy>;
+}
+
+/** A destroy that takes the control plane's majority away cannot be taken back. */
+function quorumPoint(question: UndoQuestion): PointOfNoReturn | undefined {
+  const { goal, from, recorded } = question;
+  const alive = recorded.map(({ key }) => key).filter((key) => isMember(key, question));
+  if (goal.kind !== "destroy" || alive.length === 0) return undefined;
+  const members = (from?.machines ?? []).filter(({ controlPlane }) => controlPlane).length;
+  return { kind: "quorum", members: alive, needed: Math.min(quorumOf(members), alive.length) };
 }
 
 function policiesBack({ from, target }: UndoQuestion): Map<NodeKey, UpdatePolicy> {
@@ -70,7 +112,7 @@ function policiesBack({ from, target }: UndoQuestion): Map<NodeKey, UpdatePolicy
 
 /** Throws NOT_REVERSIBLE naming every step that is worse than what is allowed. */
 export function refuseBeyond(
-  { undo, cluster, crossed }: Pick<Plan, "undo" | "cluster" | "crossed">,
+  { undo, cluster, crossed }: Pick<Plan, "undo" | "cluster"> & { readonly crossed: readonly Crossed[] },
   worst?: UndoClass,
 ): void {
   if (worst === undefined) return;
@@ -83,7 +125,7 @@ export function refuseBeyond(
     source: "user",
     subject: cluster,
     message: [
-      ...beyond.map(({ host }) => `cannot go on: ${host} is past its point of no return already`),
+      ...beyond.map((one) => `cannot go on: ${crossedText(one)}`),
       ...refused.map(
         ({ step, key, class: found, reason }) =>
           `cannot ${step} ${key}: it is ${undoNames[found]}: ${reason}`,
@@ -98,12 +140,43 @@ export function refuseBeyond(
  * that does nothing, or that takes something back itself. Pure.
  */
 export function undoText(plan: Plan): string {
-  const { undo, transaction, empty, crossed } = plan;
+  const { transaction, empty, crossed } = plan;
   if (empty || transaction.direction === "back") return "";
   const [beyond] = crossed;
-  if (beyond !== undefined) {
-    return `Undo: none; ${beyond.host} has a control plane of ${beyond.version} already, so there is only forward`;
+  if (beyond !== undefined) return `Undo: none; ${crossedText(beyond)}, so there is only forward`;
+  switch (transaction.goal.kind) {
+    case "adopt":
+      return "Undo: its records are forgotten again; nothing in the cloud is changed either way";
+    case "destroy":
+      return destroyText(plan);
+    default:
+      return changeText(plan);
   }
+}
+
+function destroyText({ fromRevision, transaction }: Plan): string {
+  if (fromRevision === 0) return "Undo: none; there is no revision to go back to";
+  const until = (transaction.pointsOfNoReturn ?? []).flatMap(pointText);
+  const anew = "what is deleted is made anew";
+  return until.length === 0
+    ? `Undo: ${anew} until nothing is left`
+    : `Undo: ${anew}, but only until ${until.join(", ")}: then it is lost`;
+}
+
+/** "the control plane has lost its quorum (fewer than 2 of 3 members)". Pure. */
+export function pointText(point: PointOfNoReturn): string {
+  switch (point.kind) {
+    case "version":
+      return `${point.host} runs a control plane of ${point.version}`;
+    case "data":
+      return `${point.host} has ${Object.keys(point.fields).join(", ")} changed`;
+    case "quorum":
+      return `the control plane has lost its quorum (fewer than ${point.needed} of ${point.members.length} members)`;
+  }
+}
+
+function changeText(plan: Plan): string {
+  const { undo } = plan;
   const before = undo.filter(({ step }) => step !== "delete");
   const early = earlyDeletions(plan);
   const deletions = undo.filter(
@@ -140,27 +213,35 @@ export const undoNames: Readonly<Record<UndoClass, string>> = {
   pointOfNoReturn: "a point of no return",
 };
 
-type Answer = Pick<StepUndo, "class" | "reason">;
+type Answer = Pick<StepUndo, "class" | "reason"> & {
+  /** Of a point of no return before the commit: what it is told by. */
+  readonly point?: PointOfNoReturn;
+};
 
 const reversible: Answer = { class: "reversible", reason: "" };
 
 function classOf(step: Step, question: KnownQuestion): Answer {
-  if (step.kind !== "delete" && question.crossing.has(step.key)) {
+  const version = question.versions.find(({ host }) => host === step.key);
+  if (step.kind !== "delete" && version !== undefined) {
     const reason = "a newer control plane cannot be taken back to an older one";
-    return { class: "pointOfNoReturn", reason };
+    return { class: "pointOfNoReturn", reason, point: version };
   }
   switch (step.kind) {
+    case "adopt":
     case "create":
       return reversible;
     case "update":
-      return undoOfUpdate(step.key, question);
+      return undoOfUpdate(step, question);
     case "delete":
       return undoOfDeletion(step.key, question);
   }
 }
 
 /** Taken back by the opposite update, if the provider can make that one in place too. */
-function undoOfUpdate(key: NodeKey, question: KnownQuestion): Answer {
+function undoOfUpdate(
+  { key, changes }: Extract<Step, { kind: "update" }>,
+  question: KnownQuestion,
+): Answer {
   const { provider, target, recorded } = question;
   const record = recorded.find((one) => one.key === key);
   const node = target.nodes.find((one) => keyOf(one) === key);
@@ -169,11 +250,14 @@ function undoOfUpdate(key: NodeKey, question: KnownQuestion): Answer {
   const judging = underPolicy(provider, policyGoing("back", policy));
   const back = judging.verdict(node.kind, node.spec, withRefsOf(node.spec, recordedSpec(record)));
   if (canServe(back)) return reversible;
-  if (back.kind === "unsupported") return { class: "pointOfNoReturn", reason: back.reason };
-  const why = back.kind === "replace" ? back.reason : "";
-  return isMember(key, question)
-    ? { class: "pointOfNoReturn", reason: `a control-plane machine would lose its data: ${why}` }
-    : { class: "compensable", reason: `taken back by making a new one: ${why}` };
+  const why = "reason" in back ? back.reason : "";
+  if (back.kind === "replace" && !isMember(key, question)) {
+    return { class: "compensable", reason: `taken back by making a new one: ${why}` };
+  }
+  const reason =
+    back.kind === "replace" ? `a control-plane machine would lose its data: ${why}` : why;
+  const fields = Object.fromEntries(changes.map(({ path, to = null }) => [path, to]));
+  return { class: "pointOfNoReturn", reason, point: { kind: "data", host: key, fields, reason } };
 }
 
 /** What is there, with the Refs of what is wanted where it has them: what they stand for is not known. */
@@ -186,9 +270,14 @@ function withRefsOf(wanted: JsonObject, actual: JsonObject): JsonObject {
   );
 }
 
-function undoOfDeletion(key: NodeKey, question: UndoQuestion): Answer {
+function undoOfDeletion(key: NodeKey, question: KnownQuestion): Answer {
   const record = question.recorded.find((one) => one.key === key);
   if (record === undefined) return reversible;
+  const { quorum } = question;
+  if (quorum?.kind === "quorum" && quorum.members.includes(key)) {
+    const reason = `what the control plane stores goes with ${pointText(quorum)}`;
+    return { class: "pointOfNoReturn", reason, point: quorum };
+  }
   if (!isMember(key, question)) {
     return { class: "compensable", reason: "deleted; taken back by making a new one" };
   }

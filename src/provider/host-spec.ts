@@ -1,6 +1,8 @@
 import type { TSchema } from "typebox";
 import type { MemberPath } from "../api/diagnostic-codes.js";
 import type { Json, JsonObject } from "../api/json.js";
+import type { ProviderSpecs } from "../api/provider-specs.js";
+import type { MachineSpec } from "../api/types.js";
 import type { MachineToCompile } from "./port.js";
 import { fieldsOf } from "./spec-schema.js";
 
@@ -39,6 +41,33 @@ export function hostSpecOf(machine: MachineToCompile, schema: TSchema): JsonObje
     nodeAnnotations: spec.metadata?.annotations,
     taints: spec.taints,
   });
+}
+
+/**
+ * What a host's spec tells of its machine: the opposite of `hostSpecOf`, as far as a provider's hosts have
+ * its fields. Pure.
+ */
+export function machineSpecOf(
+  host: JsonObject,
+  { apiVersion, machineSpec: { kind, schema } }: Pick<ProviderSpecs, "apiVersion" | "machineSpec">,
+): MachineSpec {
+  const { kubelet, controlPlane, containerRuntime, configSource, taints } = host;
+  const known = fieldsOf(schema);
+  const fields = Object.entries(host).filter(([field]) => known.includes(field));
+  const metadata = present({ labels: host["nodeLabels"], annotations: host["nodeAnnotations"] });
+  const isMember = host["role"] === "controlPlane" || controlPlane !== undefined;
+  const version = typeof kubelet === "string" ? kubelet : "";
+  // As JSON: it was a validated machine's before it was a host's.
+  return present({
+    providerSpec: { value: { ...Object.fromEntries(fields), apiVersion, kind } },
+    versions: present({
+      kubelet: version,
+      controlPlane: isMember ? (controlPlane ?? version) : undefined,
+      containerRuntime,
+    }),
+    ...{ configSource, taints },
+    metadata: Object.keys(metadata).length === 0 ? undefined : metadata,
+  }) as unknown as MachineSpec;
 }
 
 /** Where a machine's spec says what `hostSpecOf` puts into a field: ["versions", "kubelet"]. Pure. */

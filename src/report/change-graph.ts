@@ -125,6 +125,7 @@ const byKind: Group = (lines, parent) => {
 const adjectives: Readonly<Record<ChangeKind, string>> = {
   same: "unchanged",
   create: "new",
+  adopt: "adopted",
   update: "changed",
   replace: "replaced",
   delete: "deleted",

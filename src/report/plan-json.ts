@@ -1,3 +1,5 @@
+import { crossedText } from "../plan/crossing.js";
+import type { Crossed } from "../plan/target.js";
 import type { StageNote } from "../plan/staged.js";
 import { planSummary } from "../plan/tree.js";
 import { undoText } from "../plan/undo.js";
@@ -17,11 +19,11 @@ import {
  */
 export function clusterDocument({ plan, waves }: PlannedCluster): ClusterPlanDocument {
   const { target, transaction } = plan;
-  const { number, clusterUid, direction } = transaction;
+  const { number, clusterUid, direction, goal } = transaction;
   return {
     ...pick(plan, ["cluster", "stack", "provider", "fromRevision", "empty", "resumes"]),
-    transaction: { number, clusterUid, direction },
-    ...(plan.open !== undefined && { open: plan.open }),
+    transaction: { number, clusterUid, direction, goal: goal.kind },
+    ...(plan.open !== undefined && { open: { ...plan.open, goal: plan.open.goal.kind } }),
     ...(plan.stage !== undefined && { stage: stageDocument(plan.stage) }),
     summary: planSummary(plan),
     undoSummary: undoText(plan),
@@ -32,7 +34,7 @@ export function clusterDocument({ plan, waves }: PlannedCluster): ClusterPlanDoc
     undo: [...plan.undo],
     waves: waves.map(({ keys, reason }) => ({ keys: [...keys], reason })),
     crossings: [...plan.crossings],
-    crossed: plan.crossed.map(({ machine, host, version }) => ({ machine, host, version })),
+    crossed: plan.crossed.map(crossedDocument),
     leaving: plan.leaving.map((one) => pick(one, ["host", "machine", "controlPlane", "failed"])),
     stale: [...plan.stale],
     abandoned: plan.abandoned.map(({ id, who }) => ({ id, who })),
@@ -43,6 +45,13 @@ export function clusterDocument({ plan, waves }: PlannedCluster): ClusterPlanDoc
       .filter(({ type }) => type === "resource")
       .map(({ kind, name, spec }) => ({ kind, name, spec })),
   };
+}
+
+function crossedDocument(one: Crossed): ClusterPlanDocument["crossed"][number] {
+  const reason = crossedText(one);
+  if (one.kind !== "version") return { reason };
+  const { machine, host, version } = one;
+  return { reason, machine, host, version };
 }
 
 function stageDocument(stage: StageNote): NonNullable<ClusterPlanDocument["stage"]> {

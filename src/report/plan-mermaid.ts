@@ -9,6 +9,7 @@ import type { PlannedCluster } from "./report.js";
 const styles: Readonly<Record<ChangeKind, NodeStyle>> = {
   same: { fill: "#f0f1f3", stroke: "#9aa2ad", color: "#3d4450" },
   create: { fill: "#dff3e4", stroke: "#2c8a4b", color: "#12522a" },
+  adopt: { fill: "#dff0f7", stroke: "#2a7d9c", color: "#11475c" },
   update: { fill: "#fff2cf", stroke: "#b98900", color: "#5c4300" },
   replace: { fill: "#f3e3fb", stroke: "#8b3fb0", color: "#4f1a69" },
   delete: { fill: "#fde4e1", stroke: "#c0392b", color: "#75180e" },

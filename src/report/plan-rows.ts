@@ -28,7 +28,7 @@ export interface Row {
   readonly size: number;
 }
 
-const signs = { create: "+", delete: "-", update: "!", replace: "!", same: " " } as const;
+const signs = { create: "+", adopt: "!", delete: "-", update: "!", replace: "!", same: " " } as const;
 
 /** The lines of the plan's tree that change something, those alike in one row; under their groups. Pure. */
 export function changedRows(plan: Plan): Row[] {

@@ -60,6 +60,10 @@ const infrastructure = closed(
 const step = Type.Union(
   [
     closed({ kind: Type.Literal("create"), key, reason }, "Makes a resource."),
+    closed(
+      { kind: Type.Literal("adopt"), key, reason },
+      "Gives a resource that the cloud holds a record; nothing is made or changed.",
+    ),
     closed({ kind: Type.Literal("update"), key, changes, reason }, "Changes one in place."),
     closed({ kind: Type.Literal("delete"), key, reason }, "Deletes one."),
   ],
@@ -69,7 +73,7 @@ const step = Type.Union(
 const undo = closed(
   {
     key,
-    step: stringEnum(["create", "update", "delete"], { description: "The kind of the step." }),
+    step: stringEnum(["adopt", "create", "update", "delete"], { description: "The kind of the step." }),
     class: stringEnum(["reversible", "compensable", "pointOfNoReturn"], {
       description: "Taken back exactly; by making something new; or not at all.",
     }),
@@ -113,11 +117,12 @@ const abandoned = closed(
 
 const crossed = closed(
   {
-    machine: text("Name of the Machine."),
-    host: nodeKey("The host that it was seen on."),
-    version: text("Version of the control plane that it has already."),
+    reason: text("What it is past, e.g. a control plane that is newer already."),
+    machine: Type.Optional(text("Name of a Machine that has a newer control plane already.")),
+    host: Type.Optional(nodeKey("The host that it was seen on.")),
+    version: Type.Optional(text("Version of the control plane that it has already.")),
   },
-  "A control-plane machine that an unfinished transaction has brought to a newer minor version.",
+  "A point of no return that an unfinished transaction is past.",
 );
 
 const leaving = closed(
@@ -161,6 +166,10 @@ const stage = closed(
   "This is one stage of several: a control plane goes one minor version at a time.",
 );
 
+const goal = stringEnum(["up", "adopt", "rollback", "destroy", "move", "takeBack"], {
+  description: "What was asked for.",
+});
+
 const direction = stringEnum(["forward", "back"], {
   description: "To what manifests say, or back to the last revision.",
 });
@@ -177,6 +186,7 @@ const clusterPlan = closed(
         number: Type.Integer({ minimum: 1, description: "Becomes the number of the revision." }),
         clusterUid: text("UID of the cluster, minted once in its life."),
         direction,
+        goal,
       },
       "The transaction that applies the plan.",
     ),
@@ -206,6 +216,7 @@ const clusterPlan = closed(
         {
           number: Type.Integer({ minimum: 1, description: "Its number." }),
           direction,
+          goal,
           by: text("<user>@<host> who began it."),
         },
         "That transaction.",

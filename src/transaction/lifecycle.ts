@@ -1,7 +1,7 @@
 import { keyOf, type NodeKey } from "../graph/graph.js";
 import { type Abandoned, isOpen, type Plan } from "../plan/plan.js";
 import { isRecordKind, type PendingOperation, type PriorState } from "../plan/target.js";
-import { nextAction, type NextAction } from "../plan/admission/admit.js";
+import { leadsToNothing, nextAction, type NextAction } from "../plan/admission/admit.js";
 
 /** Where a stack stands, as its records alone tell. docs/lifecycle.md says what is true in each. */
 export type Standing =
@@ -46,7 +46,7 @@ export interface Situation {
   /** Open steps when the failure before that one came; more than any number without. */
   readonly openAtLastFailure: number;
   readonly onFailure: "rollBack" | "keep";
-  /** The last pass, that commits and deletes, has ended well in this run. */
+  /** The last pass has ended well in this run: the one that commits and deletes, or that clears the records. */
   readonly closed: boolean;
   /** What two listings say against the state; undefined before they were made. */
   readonly differences?: readonly string[];
@@ -64,9 +64,8 @@ export type Action =
   | { readonly kind: "resolve"; readonly keys: readonly NodeKey[]; readonly reason: string }
   /** Write Transaction, and nothing else. */
   | { readonly kind: "begin"; readonly number: number; readonly reason: string }
+  /** "clear" deletes the records of the transaction itself, after a verification. */
   | NextAction
-  /** Delete everything that is recorded: back to nothing. */
-  | { readonly kind: "clear"; readonly deletions: readonly NodeKey[]; readonly reason: string }
   /** Two consistent listings against the state. */
   | { readonly kind: "verify"; readonly reason: string }
   /** Try again what is left, after a failure in which something was achieved. */
@@ -119,7 +118,12 @@ export function step(situation: Situation): Action {
   return onward(situation);
 }
 
-const pastTense = { create: "created", update: "updated", delete: "deleted" } as const;
+const pastTense = {
+  adopt: "adopted",
+  create: "created",
+  update: "updated",
+  delete: "deleted",
+} as const;
 
 /** The gate before every pass: what a dead predecessor left is dealt with first. */
 function recoveryOf(situation: Situation): Action | undefined {
@@ -161,18 +165,17 @@ function recoveryOf(situation: Situation): Action | undefined {
 
 /** One that the target wants is found again and recorded by the pass that makes it. */
 function isResolvable({ key }: PendingOperation, plan: Plan, prior: PriorState): boolean {
-  const wanted = plan.steps.some((one) => one.kind === "create" && one.key === key);
+  const wanted = plan.steps.some(
+    (one) => (one.kind === "create" || one.kind === "adopt") && one.key === key,
+  );
   return !wanted || prior.resources.some((one) => one.key === key);
 }
 
 /** Changes in admitted order, waiting between, then the commit with its deletions. */
 function onward(situation: Situation): Action {
   const { plan, done } = situation;
-  if (leadsToNothing(situation)) {
-    const deletions = plan.steps.map(({ key }) => key);
-    return { kind: "clear", deletions, reason: "there was nothing before" };
-  }
   const action = nextAction(plan, { applied: new Set(), available: availableFor(situation) });
+  if (action.kind === "clear") return verified(situation) ?? action;
   const again = action.kind === "change" ? action.keys.filter((key) => done.has(key)) : [];
   if (again.length > 0) {
     const reason = `the cloud accepted a change of ${again.join(", ")} and does not show it`;
@@ -188,8 +191,15 @@ function availableFor({ plan, done, available }: Situation): ReadonlySet<NodeKey
   return new Set([...available, ...untouched]);
 }
 
-function afterClosing({ plan, differences }: Situation): Action {
-  if (plan.transaction.direction === "forward") return { kind: "end" };
+/** A way forward ends with its commit, one to nothing with its last record; a way back has to be seen first. */
+function afterClosing(situation: Situation): Action {
+  const { plan } = situation;
+  if (plan.transaction.direction === "forward" || leadsToNothing(plan)) return { kind: "end" };
+  return verified(situation) ?? { kind: "end" };
+}
+
+/** What is still to be seen or done before cloud and state agree; undefined when they do. */
+function verified({ plan, differences }: Situation): Action | undefined {
   if (differences === undefined) {
     return { kind: "verify", reason: "the cloud has to show what is recorded, and nothing else" };
   }
@@ -199,19 +209,22 @@ function afterClosing({ plan, differences }: Situation): Action {
   }
   const open = plan.steps.map(({ kind, key }) => `${key} is still to be ${pastTense[kind]}`);
   const wrong = [...differences, ...open];
-  if (wrong.length === 0) return { kind: "end" };
+  if (wrong.length === 0) return undefined;
   return { kind: "stop", result: "incomplete", reason: wrong.join("\n") };
 }
 
 function afterFailure(situation: Situation, failure: string): Action {
   const { plan, openAtLastFailure, onFailure } = situation;
   const stop = (result: StopResult): Action => ({ kind: "stop", result, reason: failure });
+  const begun = isBegun(situation);
   const back = plan.transaction.direction === "back";
-  if (back || isCommitted(situation)) {
+  // A destroy that was begun is never taken back by itself: somebody wanted everything gone.
+  const goesOn = back || (begun && leadsToNothing(plan));
+  if (goesOn || isCommitted(situation)) {
     if (plan.steps.length < openAtLastFailure) return { kind: "retry", reason: failure };
-    return stop(back ? "incomplete" : "owing");
+    return stop(goesOn ? "incomplete" : "owing");
   }
-  if (!isBegun(situation)) return stop("untouched");
+  if (!begun) return stop("untouched");
   if (plan.crossed.length > 0) return stop("forwardOnly");
   return onFailure === "keep" ? stop("kept") : { kind: "rollBack", reason: failure };
 }
@@ -222,8 +235,4 @@ function isBegun({ plan, prior }: Situation): boolean {
 
 function isCommitted({ plan, prior }: Situation): boolean {
   return prior.revision?.number === plan.transaction.number;
-}
-
-function leadsToNothing({ plan, prior }: Situation): boolean {
-  return plan.transaction.direction === "back" && prior.revision === undefined;
 }

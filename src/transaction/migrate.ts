@@ -1,4 +1,4 @@
-import type { JsonObject } from "../api/json.js";
+import type { Json, JsonObject } from "../api/json.js";
 
 /** Brings what Transaction or Revision hold from one schemaVersion to the next. Pure. */
 export type Migration = (record: JsonObject) => JsonObject;
@@ -18,6 +18,15 @@ export const migrations: Readonly<Record<number, Migration>> = {
     attempts: [],
     history: [],
     ...record,
+  }),
+  // Version 2 did not say what was asked for, nor what its plan had said of the way back.
+  2: (record) => ({
+    goal: { kind: record["direction"] === "back" ? "takeBack" : "up" },
+    compensable: [],
+    ...record,
+    ...(Array.isArray(record["crossed"]) && {
+      crossed: record["crossed"].map((one: Json) => ({ kind: "version", ...(one as JsonObject) })),
+    }),
   }),
 };
 

@@ -95,10 +95,10 @@ function presentOnly(registrations: readonly Registration[]): Registration[] {
   }));
 }
 
-/** Nodes that a pass registers as the target wants them; others stay as they are recorded. */
+/** Nodes that a pass registers as the target wants them; others, and what is left alone, stay as they are recorded. */
 function wantedNodes(plan: Plan, admission: Admission): GraphNode[] {
   if (admission.kind === "begin") return [];
-  const changing = new Set(plan.steps.map(({ key }) => key));
+  const changing = new Set([...plan.steps.map(({ key }) => key), ...plan.left]);
   return plan.target.nodes.filter((node) => {
     const key = keyOf(node);
     return node.type === "resource" && (admission.admitted.has(key) || !changing.has(key));

@@ -6,9 +6,11 @@ import type { PriorState, RevisionPayload, TransactionPayload } from "../plan/ta
 /** What Transaction carries of a plan. Pure. */
 export function transactionPayload({ target, transaction }: Plan): TransactionPayload {
   const { spent, direction, by, digestKey, deadlineAtMs, summary, attempts } = transaction;
-  const { former, crossed } = transaction;
+  const { goal, pointsOfNoReturn, compensable, former, crossed } = transaction;
   return {
     ...{ target, spent, direction, by, digestKey, deadlineAtMs, summary, attempts },
+    ...{ goal, compensable },
+    ...(pointsOfNoReturn !== undefined && { pointsOfNoReturn }),
     ...(former !== undefined && { former }),
     ...(crossed !== undefined && { crossed }),
     ...(transaction.inline === true && { inline: true as const }),

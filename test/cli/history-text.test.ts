@@ -121,12 +121,14 @@ describe("history as text", () => {
     const unsure = historyText(historyReport("default.prod", open.state), plain, now);
     assert.match(
       unsure,
-      /^Transaction 3 is not finished: capstan up goes on with it; capstan rollback default\.prod takes it back, unless LocalHost\/cp-0-\S+ runs its newer control plane already\.$/m,
+      /^Transaction 3 is not finished: capstan up goes on with it; capstan rollback default\.prod takes it back, unless LocalHost\/cp-0-\S+ runs a control plane of 1\.\d+\.\d+ already\.$/m,
     );
     assert.match(unsure, /^1 .* --to 1 /m);
     const { transaction } = open.state;
     assert.ok(transaction !== undefined);
-    const crossed = [{ machine: "cp-0", host: nodeKey("Host", "cp-0-1"), version: "1.35.0" }];
+    const crossed = [
+      { kind: "version", machine: "cp-0", host: nodeKey("Host", "cp-0-1"), version: "1.35.0" },
+    ] as const;
     const beyond = historyReport("default.prod", {
       ...open.state,
       transaction: { ...transaction, crossed },

@@ -52,7 +52,7 @@ describe("states of earlier releases", () => {
       newClusterUid: "not used",
       nowMs: 0,
       owner: "files",
-      direction: "forward",
+      goal: { kind: "up" },
       by: "user@host",
       deadlineMs: 60_000,
     });
@@ -82,7 +82,7 @@ describe("from schemaVersion 1 to 2", () => {
       kind: "current",
       record: {
         ...record,
-        direction: "forward",
+        goal: { kind: "up" },
         by: "unknown",
         digestKey: "",
         deadlineAtMs: Number.MAX_SAFE_INTEGER,

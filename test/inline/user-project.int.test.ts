@@ -156,4 +156,21 @@ describe("a Pulumi project of a user's", function () {
     await project.up();
     await assertSound();
   });
+
+  it("does not bring to life again what capstan rollback went back from", async () => {
+    sandbox.write(three);
+    await project.up();
+    await project.capstan(0, "rollback", "--yes");
+    const { stdout, stderr } = await project.up(1);
+    assert.match(
+      (stdout + stderr).replaceAll(/\s+/g, " "),
+      /transaction 2 wanted these objects and was taken back: capstan rollback went to revision 1/,
+    );
+    await project.named(0, stdout + stderr, upCommand, "--yes");
+    await project.up();
+    sandbox.write(pair);
+    await project.up();
+    sandbox.write(three);
+    await project.up();
+  });
 });

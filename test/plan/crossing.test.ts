@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import type { Desired } from "../../src/api/types.js";
 import { look } from "../../src/engine/look.js";
 import { callContext } from "../../src/engine/session.js";
-import { crossingHosts, wayBackOf } from "../../src/plan/crossing.js";
+import { versionPoints, wayBackOf } from "../../src/plan/crossing.js";
+import type { Crossed } from "../../src/plan/target.js";
 import { undoText } from "../../src/plan/undo.js";
 import { failsWith } from "../support/errors.js";
-import { cluster, desiredOf, machine, type MachineShape } from "../support/manifests.js";
+import { cluster, desiredOf, localProvider, machine, type MachineShape } from "../support/manifests.js";
 import type { Mishap } from "../support/mishaps.js";
 import { outcomeText, PretendEngine } from "../support/pretend-engine.js";
 import { targetOf } from "../support/recorded-history.js";
@@ -37,9 +38,9 @@ describe("hosts with which a transaction crosses its point of no return", () => 
   ];
   for (const { name, from, to, want } of cases) {
     it(name, () => {
-      const crossing = crossingHosts(target(...to), from && target(...from));
+      const points = versionPoints(localProvider(), target(...to), from && target(...from));
       assert.deepEqual(
-        crossing.map((key) => key.replace(/^LocalHost\/(.*)-[0-9a-f]{8}-1$/, "$1")),
+        points.map(({ host: key }) => key.replace(/^LocalHost\/(.*)-[0-9a-f]{8}-1$/, "$1")),
         want,
       );
     });
@@ -68,8 +69,8 @@ describe("an upgrade that was killed", () => {
     const context = callContext(clock, new AbortController().signal);
     return look(provider, context, { cluster: target?.cluster ?? "", clusterUid }, prior);
   };
-  const machines = (crossed: readonly { machine: string; version: string }[]) =>
-    crossed.map(({ machine: name, version }) => `${name} ${version}`);
+  const machines = (crossed: readonly Crossed[]) =>
+    crossed.map((one) => (one.kind === "version" ? `${one.machine} ${one.version}` : one.kind));
 
   it("has crossed nothing while the cloud shows the old version", async () => {
     const engine = await killed(upgraded, "killBefore");

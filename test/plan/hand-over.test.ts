@@ -25,7 +25,7 @@ describe("changing the owner of a stack", () => {
     const seen = recordedLens.see({ sightings: new Map(), strangers: [], listed: 0 }, given);
     return makePlan({
       ...{ wish: { kind: "recorded", target }, provider: localProvider(), prior: given, ...seen },
-      ...{ newClusterUid: "new", nowMs: 5_000, owner: fileOwner, direction: "forward" },
+      ...{ newClusterUid: "new", nowMs: 5_000, owner: fileOwner, goal: { kind: "up" } },
       ...{ by: "user@host", deadlineMs: 60_000, handOverTo: server, ...more },
     });
   };
@@ -69,7 +69,7 @@ describe("changing the owner of a stack", () => {
     const seen = recordedLens.see({ sightings: new Map(), strangers: [], listed: 0 }, prior);
     const plan = makePlan({
       ...{ wish: { kind: "recorded", target }, provider: localProvider(), prior, ...seen },
-      ...{ newClusterUid: "new", nowMs: 5_000, owner: server, direction: "forward" },
+      ...{ newClusterUid: "new", nowMs: 5_000, owner: server, goal: { kind: "up" } },
       ...{ by: "user@host", deadlineMs: 60_000 },
     });
     assert.equal(plan.transaction.owner, fileOwner);

@@ -25,7 +25,7 @@ const generation = first.slice(0, -2);
 function decide(wanted: JsonObject, more: Partial<HostQuestion> = {}, other: object = {}) {
   const question: HostQuestion = {
     ...{ machine: "web", wanted, referenced: wanted, sightings: new Map<never, Sighting>() },
-    ...{ recorded: [], spent: {}, heals: true, policy: "preferInPlace" },
+    ...{ recorded: [], spent: {}, heals: true, policy: "preferInPlace", mayReplace: () => true },
     ...more,
     ...other,
   };

@@ -315,7 +315,7 @@ describe("a host that failed", () => {
       { ...engine.prior, foreign: [] },
       {
         ...{ provider, clock, stop: new AbortController().signal },
-        ...{ by: "user@host", deadlineMs: 60_000, direction: "back" },
+        ...{ by: "user@host", deadlineMs: 60_000, goal: { kind: "takeBack" } },
       },
     );
     assert.deepEqual(back.steps, []);

@@ -14,7 +14,7 @@ export function firstPlan(desired: Desired, provider: InfrastructureProvider): P
     newClusterUid: "uid",
     nowMs: 0,
     owner: "files",
-    direction: "forward",
+    goal: { kind: "up" },
     by: "user@host",
     deadlineMs: 60_000,
   });

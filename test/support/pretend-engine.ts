@@ -8,6 +8,7 @@ import {
   planRecorded,
   takeBack,
 } from "../../src/engine/apply.js";
+import { destroyCluster, planDestroy } from "../../src/engine/destroy.js";
 import { encodePayload } from "../../src/engine/codec.js";
 import type { StackEngine } from "../../src/engine/engine.js";
 import { settleLastCalls } from "../../src/engine/recover.js";
@@ -19,8 +20,15 @@ import { look } from "../../src/engine/look.js";
 import { callContext } from "../../src/engine/session.js";
 import type { StackState } from "../../src/engine/state.js";
 import { survey } from "../../src/engine/survey.js";
-import { isOpen, type Plan } from "../../src/plan/plan.js";
-import type { PendingOperation, PriorState, RecordedResource } from "../../src/plan/target.js";
+import { targetOfRevision } from "../../src/plan/history.js";
+import type { Plan } from "../../src/plan/plan.js";
+import { rollbackOf } from "../../src/plan/rollback.js";
+import type {
+  PendingOperation,
+  PriorState,
+  RecordedResource,
+  Target,
+} from "../../src/plan/target.js";
 import type { InfrastructureProvider, Observed } from "../../src/provider/port.js";
 import type { Payloads } from "../../src/transaction/pass.js";
 import { revisionPayload, transactionPayload } from "../../src/transaction/payloads.js";
@@ -138,8 +146,11 @@ export class PretendEngine {
   ): Promise<Outcome> {
     return this.command(mishaps, async (process, means) => {
       await this.settleLastCalls(process, means);
+      const options = { ...this.runOptions(process, means), onFailure };
       const plan = await this.surveyed(desired, process, means.provider);
-      return this.applied(plan, { ...this.runOptions(process, means), onFailure });
+      const outcome = await this.applied(plan, options);
+      if (plan.transaction.goal.kind !== "adopt" || outcome.kind !== "done") return outcome;
+      return this.applied(await this.surveyed(desired, process, means.provider), options);
     });
   }
 
@@ -150,30 +161,58 @@ export class PretendEngine {
     );
   }
 
-  /** `capstan rollback` of what is open, or of a rollback that did not get to its end. Else refused. */
-  rollback(mishaps: readonly Mishap[] = []): Promise<Outcome> {
+  /** `capstan rollback [--to N]`, as the command itself decides what that means. */
+  rollback(mishaps: readonly Mishap[] = [], to?: number): Promise<Outcome> {
     return this.command(mishaps, async (process, means) => {
       await this.settleLastCalls(process, means);
-      if (!(await this.canRollBack())) throw refused;
       const state = await means.engine.readState(theStack);
-      return takeBack(state, askedFor, this.runOptions(process, means));
+      const options = this.runOptions(process, means);
+      const way = rollbackOf(state, to);
+      switch (way.kind) {
+        case "takeBack":
+        case "finish":
+          return takeBack(state, askedFor, options);
+        case "none":
+          throw refused;
+        case "reached":
+          return this.goTo(way.revision.target, way.to, false, state, options);
+        case "to": {
+          const target = targetOfRevision(state.revision, way.number);
+          if (target === undefined) throw refused;
+          return this.goTo(target, way.number, way.named, state, options);
+        }
+      }
     });
   }
 
-  /** Whether `rollback` has something to take back and is allowed to, as the command itself decides. */
-  private async canRollBack(): Promise<boolean> {
-    const { prior, provider, clock } = this;
-    const { transaction } = prior;
-    if (transaction === undefined) return false;
-    if (transaction.direction === "back") return true;
-    if (!isOpen(prior)) return false;
-    const stop = new AbortController().signal;
-    const plan = await planRecorded(
-      transaction.target,
-      { ...prior, foreign: [] },
-      { ...occasion, provider, clock, stop, direction: "forward" },
-    );
-    return plan.crossed.length === 0;
+  private async goTo(
+    target: Target,
+    to: number,
+    named: boolean,
+    state: StackState,
+    options: RunOptions & Occasion,
+  ): Promise<Outcome> {
+    const goal = { kind: "rollback", to, named } as const;
+    return this.applied(await planRecorded(target, state, { ...options, goal }), options);
+  }
+
+  /** `capstan destroy`. */
+  destroy(mishaps: readonly Mishap[] = []): Promise<Outcome> {
+    return this.command(mishaps, async (process, means) => {
+      await this.settleLastCalls(process, means);
+      const state = await means.engine.readState(theStack);
+      if (state.transaction === undefined) return { kind: "done", passes: 0 };
+      const options = this.runOptions(process, means);
+      const plan = await planDestroy(theStack, state, options);
+      this.show(plan);
+      return destroyCluster(plan, state, options);
+    });
+  }
+
+  /** The state is lost: nobody knows any more what there is. */
+  loseState(): void {
+    this.checkpoint.resources = [];
+    this.checkpoint.pending = [];
   }
 
   /** Applies what is wanted, which has to succeed at once. Returns the plan. */

@@ -4,6 +4,7 @@ import {
   type Direction,
   emptyState,
   type Ending,
+  type Goal,
   type HistoryEntry,
   type PriorState,
   type RevisionRecord,
@@ -23,6 +24,7 @@ export function targetOf(objects: readonly Manifest[]): Target {
 interface Step {
   readonly target: Target;
   readonly direction?: Direction;
+  readonly goal?: Goal;
   readonly by?: string;
   readonly summary?: Partial<ChangeSummary>;
 }
@@ -47,12 +49,13 @@ export class RecordedHistory {
   }
 
   /** Begins a transaction and leaves it open. */
-  begin({ target, direction = "forward", by = "ann@laptop", summary = {} }: Step): this {
+  begin({ target, direction = "forward", by = "ann@laptop", summary = {}, ...rest }: Step): this {
+    const { goal = { kind: direction === "back" ? "takeBack" : "up" } } = rest;
     const number = (this.transaction?.number ?? 0) + 1;
     const startedAtMs = this.startMs + number * 10 * minute;
     this.transaction = {
       ...{ number, clusterUid: "5a1b", owner: "files", digestKey: "", target, spent: {} },
-      ...{ direction, by },
+      ...{ direction, goal, by, pointsOfNoReturn: [], compensable: [] },
       ...{ startedAtMs, deadlineAtMs: startedAtMs + 60 * minute, attempts: this.attempts },
       summary: { create: 0, update: 0, delete: 0, lines: [], ...summary },
     };

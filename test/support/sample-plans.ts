@@ -133,7 +133,7 @@ export async function hostilePlan(): Promise<Plan> {
     ...plan,
     provider: hostile,
     resumes: true,
-    open: { number: 7, direction: "forward", by: hostile },
+    open: { number: 7, direction: "forward", goal: { kind: "up" }, by: hostile },
     machines: plan.machines.map((change) => ({
       ...change,
       changes: [{ path: `tags["${hostile}"]`, from: hostile, to: { [hostile]: [hostile] } }],

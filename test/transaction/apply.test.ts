@@ -65,7 +65,7 @@ describe("a change that fails", () => {
   it("of a first creation leaves nothing, and the next one is another life", async () => {
     const engine = new PretendEngine();
     const outcome = await engine.up(before, [{ at: "call", number: 3, what: "fail" }]);
-    assert.ok(outcome.kind === "rolledBack" && outcome.toNothing, outcomeText(outcome));
+    assert.ok(outcome.kind === "rolledBack" && outcome.to === "nothing", outcomeText(outcome));
     assert.deepEqual([engine.alive(), engine.prior.resources], [[], []]);
     await engine.settle(before);
     assert.equal(engine.prior.transaction?.clusterUid, "uid-2");

@@ -65,7 +65,9 @@ async function killed(
   return engine;
 }
 
-const crossed = [{ machine: "cp", host: nodeKey("LocalHost", "cp"), version: "1.35.0" }];
+const crossed = [
+  { kind: "version", machine: "cp", host: nodeKey("LocalHost", "cp"), version: "1.35.0" },
+] as const;
 const afterBegin: Mishap = { at: "write", number: 2, what: "killBefore" };
 const pendingOf = (type: string, key: NodeKey): PendingOperation => ({
   type,

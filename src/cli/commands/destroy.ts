@@ -1,8 +1,14 @@
 import { isCapstanError } from "../../api/error.js";
-import { destroyCluster } from "../../engine/destroy.js";
-import { refuseNonOwner } from "../../engine/state.js";
+import { type Destroyed, destroyCluster, planDestroy } from "../../engine/destroy.js";
+import type { Engine } from "../../engine/engine.js";
+import { settleLastCalls } from "../../engine/recover.js";
+import { callContext } from "../../engine/session.js";
+import { refuseNonOwner, type StackState } from "../../engine/state.js";
 import { fileOwner } from "../../plan/hand-over.js";
+import type { Plan } from "../../plan/plan.js";
 import { cloudResources } from "../../plan/target.js";
+import { undoText } from "../../plan/undo.js";
+import type { InfrastructureProvider } from "../../provider/port.js";
 import { confirm } from "../confirm.js";
 import {
   type CommandContext,
@@ -10,8 +16,16 @@ import {
   openEngine,
   withLockedEngine,
 } from "../context.js";
-import { CommandFailure, exitCodes } from "../exit.js";
-import { inventoryText } from "../outcome.js";
+import { type CommandFailure, exitCodes } from "../exit.js";
+import {
+  type Failed,
+  failureOf,
+  inventoryText,
+  runEventDocument,
+  wayBackNow,
+} from "../outcome.js";
+import { waveLines } from "../wave-text.js";
+import { planLine } from "./plan.js";
 import { recordedProvider, refuseNothingNamed, stacksOf } from "./stacks.js";
 
 export interface DestroyOptions extends GlobalOptions {
@@ -20,7 +34,7 @@ export interface DestroyOptions extends GlobalOptions {
   readonly timeout: number;
 }
 
-/** capstan destroy: deletes clusters. Forward only. Exit 3: something is left. */
+/** capstan destroy: deletes clusters. Exit 3: something is left. */
 export async function destroyCommand(
   named: readonly string[],
   options: DestroyOptions,
@@ -35,62 +49,107 @@ export async function destroyCommand(
   return code;
 }
 
-/** Destroys one stack under its lock, after asking. Exit 0 or 3. */
+/** Destroys one stack under its lock, after asking. Throws a CommandFailure that says what is left behind. */
 export async function destroyStack(
   stack: string,
   options: DestroyOptions,
   context: CommandContext,
 ): Promise<number> {
-  const { terminal, clock, json } = context;
   const command = `capstan destroy ${stack}`;
   return withLockedEngine(options, context, { stack, command }, async (engine) => {
     const state = await engine.readState(stack);
     refuseNonOwner(state, fileOwner, "destroy");
     const provider = recordedProvider(stack, state, context);
-    if (provider === undefined) {
-      if (json) context.emit({ type: "result", stack, deleted: 0, left: [] });
-      else terminal.write(`Cluster ${stack}: nothing is recorded, nothing to destroy\n`);
-      return exitCodes.done;
-    }
-    const doomed = cloudResources(state);
-    if (!json) {
-      const lines = doomed.map(({ kind, name, id }) => `  - ${kind} ${name} (${id ?? "no id"})\n`);
-      terminal.write(`Cluster ${stack}\n\n${terminal.colors.red(lines.join(""))}\n`);
-      terminal.write(`Plan: ${doomed.length} to delete. This cannot be taken back.\n`);
-    }
-    await confirm(`Destroy ${stack}?`, options.yes === true, context);
-    const work = destroyCluster(stack, state, {
-      engine,
-      provider,
-      clock,
-      timeoutMs: options.timeout * 1000,
-      stop: context.interruption.stop,
-      report: (event) => {
-        if (json) context.emit({ type: "event", event: "resource", ...event });
-        else if (event.state === "done" && event.operation === "delete") {
-          terminal.write(`  ${event.kind} ${event.name}: deleted\n`);
-        }
-      },
-    });
-    const { deleted, inventory } = await work.catch((error: unknown) => {
-      throw incomplete(error);
-    });
-    const left = inventory.differences;
-    if (json) context.emit({ type: "result", stack, deleted, left });
-    else {
-      const seen = left.length === 0 ? `; ${inventoryText(inventory)}` : "";
-      terminal.write(
-        `\nDestroyed ${stack}: ${deleted} resources deleted, ${left.length} left${seen}\n`,
-      );
-      for (const what of left) terminal.write(`  ${what}\n`);
-    }
-    return left.length === 0 ? exitCodes.done : exitCodes.incomplete;
+    if (provider !== undefined) {
+      await new Destroy(stack, provider, engine, { options, context }).run();
+    } else if (context.json) context.emit({ type: "result", stack, deleted: 0, left: [] });
+    else context.terminal.write(`Cluster ${stack}: nothing is recorded, nothing to destroy\n`);
+    return exitCodes.done;
   });
 }
 
-/** A destroy that failed half way is incomplete: the same command goes on. */
-function incomplete(error: unknown): unknown {
-  const halfWay =
-    isCapstanError(error) && (error.code === "CLOUD_FAILED" || error.code === "ENGINE_FAILED");
-  return halfWay ? new CommandFailure(exitCodes.incomplete, error) : error;
+/** The destruction of one stack, under its lock. */
+class Destroy {
+  private readonly options: DestroyOptions;
+  private readonly context: CommandContext;
+
+  constructor(
+    private readonly stack: string,
+    private readonly provider: InfrastructureProvider,
+    private readonly engine: Engine,
+    { options, context }: { options: DestroyOptions; context: CommandContext },
+  ) {
+    this.options = options;
+    this.context = context;
+  }
+
+  async run(): Promise<void> {
+    const { stack, provider, engine, options, context } = this;
+    const { clock, interruption, by } = context;
+    await settleLastCalls(engine, provider, callContext(clock, interruption.stop));
+    const state = await engine.readState(stack);
+    const planning = { provider, clock, stop: interruption.stop, by, deadlineMs: 0 };
+    const plan = await planDestroy(stack, state, planning);
+    this.show(plan, state);
+    await confirm(`Destroy ${stack}?`, options.yes === true, context);
+    let result: Destroyed;
+    try {
+      result = await destroyCluster(plan, state, {
+        ...{ ...planning, engine, onFailure: "keep", timeoutMs: options.timeout * 1_000 },
+        report: (event) => {
+          if (context.json) context.emit(runEventDocument(event));
+          else if (event.kind === "resource") {
+            const { kind, name, state: how, operation } = event.event;
+            if (how !== "done" || operation !== "delete") return;
+            context.terminal.write(`  ${kind} ${name}: deleted\n`);
+          }
+        },
+      });
+    } catch (error) {
+      if (!isCapstanError(error)) throw error;
+      throw await this.failure({ kind: "open", failure: error }, plan);
+    }
+    if (result.kind === "done") return this.tell(result);
+    if (context.json) {
+      const left = result.failure.message.split("\n");
+      context.emit({ type: "result", stack, deleted: result.deleted, left });
+    }
+    throw await this.failure(result, plan);
+  }
+
+  private async failure(failed: Failed, plan: Plan): Promise<CommandFailure> {
+    const wayBack = await wayBackNow(this.engine, this.provider, this.stack);
+    return failureOf(failed, plan, this.next(plan), wayBack);
+  }
+
+  private next({ fromRevision }: Plan) {
+    const { stack } = this;
+    return {
+      look: `capstan status ${stack}`,
+      again: `capstan destroy ${stack}`,
+      ...(fromRevision > 0 && { takeBack: `capstan rollback ${stack}` }),
+    };
+  }
+
+  private show(plan: Plan, state: StackState): void {
+    const { json, emit, terminal } = this.context;
+    if (json) return emit(planLine(plan));
+    const recorded = cloudResources(state).map(
+      ({ kind, name, id }) => `${kind} ${name} (${id ?? "no id"})`,
+    );
+    const others = plan.abandoned.map(({ id, who }) => `${who.kind} ${who.name} (${id})`);
+    const lines = [...recorded, ...others].map((what) => `  - ${what}\n`);
+    terminal.write(`Cluster ${this.stack}\n\n${terminal.colors.red(lines.join(""))}\n`);
+    terminal.write(`Plan: ${lines.length} to delete\n`);
+    for (const line of waveLines(plan)) terminal.write(`${terminal.colors.dim(`  ${line}`)}\n`);
+    terminal.write(`${terminal.colors.yellow(undoText(plan))}\n`);
+  }
+
+  private tell({ deleted, inventory }: Extract<Destroyed, { kind: "done" }>): void {
+    const { json, emit, terminal } = this.context;
+    const { stack } = this;
+    if (json) return emit({ type: "result", stack, deleted, left: [] });
+    const seen = inventory === undefined ? "" : `; ${inventoryText(inventory)}`;
+    terminal.write(`\nDestroyed ${stack}: ${deleted} resources deleted, 0 left${seen}\n`);
+  }
 }

@@ -32,7 +32,7 @@ import {
   stacksIn,
 } from "../gone-clusters.js";
 import { savePlan } from "../saved-plan.js";
-import { planText } from "../terminal.js";
+import { planText, type Terminal } from "../terminal.js";
 import { packageVersion } from "../version.js";
 
 export interface PlanOptions extends GlobalOptions {
@@ -62,9 +62,9 @@ export async function planCommand(options: PlanOptions, context: CommandContext)
   for (const desired of manifests.clusters) {
     const found = await surveyCluster({ desired, manifests }, engine, options, context);
     bindings.push(bindingOf(found));
-    plans.push(found.plan);
-    if (show?.json === true) show.emit(planLine(found.plan));
-    else show?.terminal.write(`${planText(found.plan, show.terminal)}\n`);
+    plans.push(...plansIn(found));
+    if (show?.json === true) for (const plan of plansIn(found)) show.emit(planLine(plan));
+    else show?.terminal.write(plansText(found, show.terminal));
   }
   if (format !== undefined) {
     const { renderReport } = await import("../../report/formats.js");
@@ -143,7 +143,7 @@ export async function surveyCluster(
   const calls = callContext(context.clock, context.interruption.stop);
   await settleLastCalls(engine, provider, calls);
   const state = await engine.readState(stackNameOf(desired.cluster));
-  const { plan, seen, lens } = await survey({
+  const found = await survey({
     desired,
     tolerance: ignoringByPolicy(provider, objectsOf(desired)),
     positionOf: (object, path) => manifests.positionOf(object, path),
@@ -158,8 +158,20 @@ export async function surveyCluster(
     deadlineMs,
     stagesBefore,
   });
-  refuseBeyond(plan, worst);
-  return { plan, state, seen, lens };
+  for (const plan of plansIn(found)) refuseBeyond(plan, worst);
+  return { ...found, state };
+}
+
+/** The plans of a survey, in the order in which they are carried out. */
+export function plansIn({ plan, then }: Pick<Survey, "plan" | "then">): Plan[] {
+  return then === undefined ? [plan] : [plan, then];
+}
+
+/** All of them as people read them. */
+export function plansText(found: Pick<Survey, "plan" | "then">, terminal: Terminal): string {
+  return plansIn(found)
+    .map((plan) => `${planText(plan, terminal)}\n`)
+    .join("");
 }
 
 /** The plan for machines, as every verb prints it with --json. */

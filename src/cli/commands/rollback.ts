@@ -9,15 +9,16 @@ import {
   takeBack,
   targetBack,
 } from "../../engine/apply.js";
+import { isAdopting } from "../../engine/adopt.js";
 import type { Engine } from "../../engine/engine.js";
 import { settleLastCalls } from "../../engine/recover.js";
 import { callContext } from "../../engine/session.js";
 import { refuseForeign, refuseNonOwner, type StackState } from "../../engine/state.js";
-import { minorText } from "../../plan/crossing.js";
 import { fileOwner } from "../../plan/hand-over.js";
-import { previousRevision, targetOfRevision } from "../../plan/history.js";
-import { isOpen, type Plan } from "../../plan/plan.js";
-import type { Target } from "../../plan/target.js";
+import { targetOfRevision } from "../../plan/history.js";
+import type { Plan } from "../../plan/plan.js";
+import { type Rollback, rollbackOf } from "../../plan/rollback.js";
+import type { Goal, Target } from "../../plan/target.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { confirm } from "../confirm.js";
 import {
@@ -27,7 +28,7 @@ import {
   withLockedEngine,
 } from "../context.js";
 import { exitCodes } from "../exit.js";
-import { failureOf, followRun, type FollowUp, inventoryText } from "../outcome.js";
+import { failureOf, followRun, type FollowUp, forgottenText, inventoryText } from "../outcome.js";
 import { planText } from "../terminal.js";
 import { planLine } from "./plan.js";
 import { recordedProvider, refuseNothingNamed, stacksOf } from "./stacks.js";
@@ -57,14 +58,14 @@ export async function rollbackCommand(
     const command = `capstan rollback ${stack}`;
     await withLockedEngine(options, context, { stack, command }, async (locked) => {
       const state = await locked.readState(stack);
-      await new Rollback(stack, state, locked, { options, context }).run();
+      await new RollbackCommand(stack, state, locked, { options, context }).run();
     });
   }
   return exitCodes.done;
 }
 
 /** One stack's rollback, under its lock. */
-class Rollback {
+class RollbackCommand {
   private readonly options: RollbackOptions;
   private readonly context: CommandContext;
   private readonly next: FollowUp;
@@ -78,10 +79,12 @@ class Rollback {
   ) {
     this.options = options;
     this.context = context;
+    const named = options.to === undefined ? "" : ` --to ${options.to}`;
+    const revision = state.revision?.number;
     this.next = {
       look: `capstan status ${stack}`,
-      again: "capstan up with its manifests",
-      takeBack: `capstan rollback ${stack}`,
+      again: `capstan rollback ${stack}${named}`,
+      ...(revision !== undefined && { takeBack: `capstan rollback ${stack} --to ${revision}` }),
       takeDown: `capstan destroy ${stack}`,
     };
   }
@@ -94,29 +97,72 @@ class Rollback {
     refuseNonOwner(state, fileOwner, "roll back");
     const calls = callContext(context.clock, context.interruption.stop);
     await settleLastCalls(this.engine, provider, calls);
-    const { revision } = state;
-    if (this.options.to !== undefined) return this.goTo(this.options.to, provider);
-    if (isOpen(state)) return this.takeOpenBack(provider);
-    // What was rolled back last is finished and verified; who wants to go further back says how far.
-    if (revision !== undefined && state.transaction?.direction === "back") {
-      return this.finish(await this.planTo(revision.target, provider, "back"), provider);
+    const way = rollbackOf(state, this.options.to);
+    switch (way.kind) {
+      case "to":
+        return this.goTo(way, provider);
+      case "takeBack":
+        return this.takeOpenBack(provider);
+      case "finish":
+        return this.finish(await this.planTo(way.target, provider, { kind: "takeBack" }), provider);
+      case "reached":
+        return this.stay(way, provider);
+      case "none":
+        throw this.refusal("there is no earlier revision");
     }
-    const previous = previousRevision(revision);
-    if (previous === undefined) throw this.refusal("there is no earlier revision");
-    return this.goTo(previous, provider);
   }
 
   private async takeOpenBack(provider: InfrastructureProvider): Promise<void> {
-    await this.refuseCrossed(provider);
-    await this.focus(targetBack(this.state), provider, "back");
-    const plan = await planBack(this.state, "a user asked for it", this.planning(provider));
+    const { state, context, options } = this;
+    if (isAdopting(state)) {
+      const cluster = state.transaction?.target.cluster ?? this.stack;
+      const what = `Its records are forgotten; nothing of ${cluster} is changed in the cloud.`;
+      if (!context.json) context.terminal.write(`Cluster ${cluster}: ${what}\n`);
+      await confirm(`Roll ${cluster} back?`, options.yes === true, context);
+      return this.carryBack(provider, this.next);
+    }
+    await this.focus(targetBack(state), provider, { kind: "takeBack" });
+    const plan = await planBack(state, "a user asked for it", this.planning(provider));
     await this.finish(plan, provider);
+  }
+
+  /** Toward what the last rollback led to: its deletions are finished, and nothing else is done. */
+  private async stay(
+    { revision, to }: Extract<Rollback, { kind: "reached" }>,
+    provider: InfrastructureProvider,
+  ): Promise<void> {
+    const goal = { kind: "rollback", to, named: false } as const;
+    const plan = await this.planTo(revision.target, provider, goal);
+    if (!plan.empty) return this.apply(plan, provider);
+    const { context, stack } = this;
+    if (context.json) {
+      context.emit({
+        type: "result",
+        cluster: plan.cluster,
+        changed: false,
+        revision: revision.number,
+      });
+      return;
+    }
+    context.terminal.write(
+      context.suggest(
+        `${plan.cluster} is at revision ${revision.number}, where the last rollback went (to revision ${to}). capstan rollback ${stack} --to N goes elsewhere.\n`,
+      ),
+    );
   }
 
   private async finish(plan: Plan, provider: InfrastructureProvider): Promise<void> {
     await this.show(plan);
-    const { context, engine, state } = this;
-    const progress = followRun(plan, context);
+    await this.carryBack(provider, this.next, plan);
+  }
+
+  private async carryBack(
+    provider: InfrastructureProvider,
+    next: FollowUp,
+    plan?: Plan,
+  ): Promise<void> {
+    const { context, engine, state, stack } = this;
+    const progress = plan && followRun(plan, context);
     const failure = new CapstanError({
       code: "CANCELLED",
       source: "user",
@@ -127,33 +173,39 @@ class Rollback {
       result = await takeBack(state, failure, {
         ...this.planning(provider),
         ...{ engine, onFailure: "keep", timeoutMs: this.options.timeout * 1_000 },
-        report: (event) => progress.on(event),
+        report: (event) => progress?.on(event),
       });
     } catch (error) {
-      throw isCapstanError(error)
-        ? failureOf({ kind: "open", failure: error }, plan, this.next)
-        : error;
+      if (!isCapstanError(error) || plan === undefined) throw error;
+      throw failureOf({ kind: "open", failure: error }, plan, next);
     } finally {
-      progress.end();
+      progress?.end();
     }
-    if (result.kind !== "rolledBack") {
-      throw result.kind === "stopped" ? failureOf(result, plan, this.next) : new Error("rolled on");
-    }
-    const { inventory, toNothing } = result;
+    if (result.kind === "stopped" && plan !== undefined) throw failureOf(result, plan, next);
+    if (result.kind !== "rolledBack") throw new Error(`${stack} was rolled on`);
+    this.tell(result);
+  }
+
+  private tell({ inventory, to }: Extract<ApplyResult, { kind: "rolledBack" }>): void {
+    const { context, state, stack } = this;
+    const cluster = state.transaction?.target.cluster ?? stack;
     if (context.json) {
-      context.emit({ type: "result", cluster: plan.cluster, rolledBack: true, inventory });
+      context.emit({ type: "result", cluster, rolledBack: true, inventory });
       return;
     }
-    const where = toNothing
-      ? `nothing of ${plan.cluster} is left`
-      : `${plan.cluster} is as revision ${plan.fromRevision} left it`;
-    context.terminal.write(
-      `\n${context.terminal.colors.green("Rolled back")}: ${where}; ${inventoryText(inventory)}\n`,
-    );
+    const where = {
+      revision: `${cluster} is as revision ${state.revision?.number ?? 0} left it; ${inventoryText(inventory)}`,
+      nothing: `nothing of ${cluster} is left; ${inventoryText(inventory)}`,
+      unrecorded: forgottenText(cluster, inventory),
+    }[to];
+    context.terminal.write(`\n${context.terminal.colors.green("Rolled back")}: ${where}\n`);
   }
 
   /** To an earlier revision: a transaction like any other, whose target was recorded. */
-  private async goTo(number: number, provider: InfrastructureProvider): Promise<void> {
+  private async goTo(
+    { number, named }: Extract<Rollback, { kind: "to" }>,
+    provider: InfrastructureProvider,
+  ): Promise<void> {
     const target = targetOfRevision(this.state.revision, number);
     if (target === undefined) {
       throw this.refusal(
@@ -161,30 +213,31 @@ class Rollback {
         `capstan history ${this.stack} lists them`,
       );
     }
-    const plan = await this.planTo(target, provider, "forward");
+    await this.apply(
+      await this.planTo(target, provider, { kind: "rollback", to: number, named }),
+      provider,
+    );
+  }
+
+  private async apply(plan: Plan, provider: InfrastructureProvider): Promise<void> {
     await this.show(plan);
     if (plan.empty) return;
-    const { engine, options, state, next } = this;
+    const { engine, options, state, next, lens } = this;
     const how = { ...options, rollback: true };
-    const { lens } = this;
     await carryOut(plan, state, { engine, provider, lens, options: how, next }, this.context);
   }
 
   private async planTo(
     target: Target,
     provider: InfrastructureProvider,
-    direction: Plan["transaction"]["direction"],
+    goal: Goal,
   ): Promise<Plan> {
-    await this.focus(target, provider, direction);
-    return planRecorded(target, this.state, { ...this.planning(provider), direction });
+    await this.focus(target, provider, goal);
+    return planRecorded(target, this.state, { ...this.planning(provider), goal });
   }
 
-  private async focus(
-    target: Target,
-    provider: InfrastructureProvider,
-    direction: Plan["transaction"]["direction"],
-  ): Promise<void> {
-    const how = { ...this.planning(provider), direction };
+  private async focus(target: Target, provider: InfrastructureProvider, goal: Goal): Promise<void> {
+    const how = { ...this.planning(provider), goal };
     const tolerance = ignoringByPolicy(provider, target.objects);
     this.lens = await lensToward(target, this.state, how, tolerance);
   }
@@ -193,21 +246,6 @@ class Rollback {
     const { clock, by, interruption } = this.context;
     const deadlineMs = this.options.deadline * 1_000;
     return { provider, clock, by, deadlineMs, stop: interruption.stop, lens: this.lens };
-  }
-
-  /** Throws NOT_REVERSIBLE when the open transaction has gone beyond its point of no return. */
-  private async refuseCrossed(provider: InfrastructureProvider): Promise<void> {
-    const { transaction } = this.state;
-    if (transaction === undefined || transaction.direction === "back") return;
-    const [host] = (await this.planTo(transaction.target, provider, "forward")).crossed;
-    if (host === undefined) return;
-    throw new CapstanError({
-      code: "NOT_REVERSIBLE",
-      source: "user",
-      subject: this.stack,
-      message: `cannot roll back ${this.stack}: ${host.host} is past the point of no return of transaction ${transaction.number}`,
-      hint: `go on with capstan up: the manifests of that transaction, or others with a control plane of ${minorText(host.version)} or newer`,
-    });
   }
 
   private async show(plan: Plan): Promise<void> {

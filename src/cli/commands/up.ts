@@ -1,4 +1,5 @@
 import { isCapstanError } from "../../api/error.js";
+import { asJson, sameJson } from "../../api/json.js";
 import { stackNameOf } from "../../api/types.js";
 import type { Lens } from "../../drift/lens.js";
 import { type ApplyResult, applyPlan } from "../../engine/apply.js";
@@ -21,12 +22,18 @@ import {
 } from "../context.js";
 import { exitCodes } from "../exit.js";
 import { findGoneClusters, refuseGoneClusters, stacksIn } from "../gone-clusters.js";
-import { failureOf, followRun, type FollowUp, secondsText } from "../outcome.js";
+import { failureOf, followRun, type FollowUp, secondsText, wayBackNow } from "../outcome.js";
 import { forgetManifests, rememberFirst, rememberManifests } from "../stack-settings.js";
 import { readSavedPlan, SavedPlanCheck } from "../saved-plan.js";
-import { planText } from "../terminal.js";
 import { destroyStack } from "./destroy.js";
-import { type ClusterOf, planLine, type PlanOptions, surveyCluster } from "./plan.js";
+import {
+  type ClusterOf,
+  planLine,
+  type PlanOptions,
+  plansIn,
+  plansText,
+  surveyCluster,
+} from "./plan.js";
 
 export interface UpOptions extends PlanOptions {
   readonly yes?: boolean;
@@ -57,9 +64,13 @@ export async function upCommand(given: UpOptions, context: CommandContext): Prom
       const tools = { engine: locked, workspace: prepared, ...(check !== undefined && { check }) };
       let left: number;
       let stagesBefore = 0;
+      let agreed: Plan | undefined;
       do {
-        left = await upCluster({ desired, manifests, stagesBefore }, options, context, tools);
-        stagesBefore += 1;
+        const cluster = { desired, manifests, stagesBefore };
+        const applied = await upCluster(cluster, options, context, { ...tools, agreed });
+        left = applied.left;
+        stagesBefore += applied.isStage ? 1 : 0;
+        agreed = applied.agreed;
         // A saved plan is of one stage: nobody has seen the next.
       } while (left > 0 && check === undefined);
       if (left > 0 && !context.json) {
@@ -99,29 +110,49 @@ async function bindingsOf(
   return bindings;
 }
 
-/** Returns how many stages of an upgrade are still to come. */
+/** What one plan of an `up` has brought about, and what comes behind it. */
+interface Applied {
+  /** Plans that are still to come: stages of an upgrade, or what comes behind an adoption. */
+  readonly left: number;
+  /** It was a stage of an upgrade. */
+  readonly isStage: boolean;
+  /** The next plan, as far as it was shown and agreed to with this one. */
+  readonly agreed: Plan | undefined;
+}
+
+interface UpTools {
+  readonly engine: Engine;
+  readonly workspace: Workspace;
+  readonly check?: SavedPlanCheck;
+  /** A plan that was agreed to before. */
+  readonly agreed: Plan | undefined;
+}
+
 async function upCluster(
   cluster: ClusterOf,
   options: UpOptions,
   context: CommandContext,
-  { engine, workspace, check }: { engine: Engine; workspace: Workspace; check?: SavedPlanCheck },
-): Promise<number> {
+  { engine, workspace, check, agreed }: UpTools,
+): Promise<Applied> {
   const { terminal, json } = context;
   const deadlineMs = options.deadline * 1_000;
   const found = await surveyCluster(cluster, engine, { ...options, deadlineMs }, context);
-  const { plan, state, lens } = found;
+  const { plan, then, state, lens } = found;
   check?.one(bindingOf(found));
-  if (json) context.emit(planLine(plan));
+  const isAgreed = agreed !== undefined && isSamePlan(plan, agreed);
+  if (json) for (const one of plansIn(found)) context.emit(planLine(one));
   else if (!terminal.live || plan.empty || options.yes !== true) {
-    terminal.write(`${planText(plan, terminal)}\n`);
+    if (!isAgreed) terminal.write(plansText(found, terminal));
   } else if (plan.stage !== undefined) {
     terminal.write(`${stageLines(plan).join("\n")}\n\n`);
   }
   if (plan.empty) {
+    // Perhaps others than those that led here: they say the same.
+    rememberManifests(workspace, plan.stack, options.file);
     if (json) context.emit({ type: "result", cluster: plan.cluster, changed: false });
-    return 0;
+    return { left: 0, isStage: false, agreed: undefined };
   }
-  await confirm(`Apply this to ${plan.cluster}?`, options.yes === true, context);
+  await confirm(`Apply this to ${plan.cluster}?`, options.yes === true || isAgreed, context);
   await engine.ensureStack(plan.stack, state);
   rememberFirst(workspace, plan.stack, options.file);
   const provider = providerOf(cluster.desired, context);
@@ -131,11 +162,22 @@ async function upCluster(
   });
   const next = upNext(options, plan);
   const onEnd = (end: End) => {
-    if (end === "committed") rememberManifests(workspace, plan.stack, options.file);
-    else forgetManifests(workspace, plan.stack);
+    if (end === "nothing") forgetManifests(workspace, plan.stack);
+    // What was adopted was there before, and not because of these.
+    else if (plan.transaction.goal.kind === "up") {
+      rememberManifests(workspace, plan.stack, options.file);
+    }
   };
   await carryOut(plan, state, { engine, provider, lens, options, next, onEnd }, context);
-  return plan.stage?.later.length ?? 0;
+  const left = then === undefined ? (plan.stage?.later.length ?? 0) : 1;
+  return { left, isStage: plan.stage !== undefined, agreed: then };
+}
+
+/** Whether a plan does what another one has shown. */
+function isSamePlan(plan: Plan, shown: Plan): boolean {
+  return (
+    plan.targetDigest === shown.targetDigest && sameJson(asJson(plan.steps), asJson(shown.steps))
+  );
 }
 
 /** What became of the revision: there is the plan's, or none any more. */
@@ -178,15 +220,17 @@ export async function carryOut(
       },
     });
   } catch (error) {
-    throw isCapstanError(error) ? failureOf({ kind: "open", failure: error }, plan, next) : error;
+    if (!isCapstanError(error)) throw error;
+    const wayBack = await wayBackNow(engine, provider, plan.stack);
+    throw failureOf({ kind: "open", failure: error }, plan, next, wayBack);
   } finally {
     progress.end();
   }
   const tookMs = clock.now() - begin;
-  if (result.kind === "rolledBack" && result.toNothing) onEnd?.("nothing");
+  if (result.kind === "rolledBack" && result.to !== "revision") onEnd?.("nothing");
   if (result.kind !== "done") {
     if (context.json) context.emit(resultDocument(result, plan));
-    throw failureOf(result, plan, next);
+    throw failureOf(result, plan, next, await wayBackNow(engine, provider, plan.stack));
   }
   done(plan, { passes: result.passes, tookMs }, next, context);
 }
@@ -199,18 +243,24 @@ function resultDocument(result: Exclude<ApplyResult, { kind: "done" }>, { cluste
     changed: result.kind !== "rolledBack" && result.result !== "untouched",
   };
   if (result.kind === "stopped") return { ...about, outcome: result.result };
-  const { number, toNothing, inventory } = result;
-  return { ...about, outcome: result.kind, number, toNothing, inventory };
+  const { number, to, inventory } = result;
+  return { ...about, outcome: result.kind, number, toNothing: to !== "revision", inventory };
 }
 
 function done(
-  { cluster, transaction, target }: Plan,
+  { cluster, transaction, target, steps }: Plan,
   how: { readonly passes: number; readonly tookMs: number },
   next: FollowUp,
   { json, emit, suggest, terminal }: CommandContext,
 ): void {
   if (json) {
     emit({ type: "result", cluster, changed: true, revision: transaction.number, ...how });
+    return;
+  }
+  if (transaction.goal.kind === "adopt") {
+    terminal.write(
+      `\n${terminal.colors.green("Adopted")}: ${steps.length} resources of ${cluster} are recorded as revision ${transaction.number}; nothing in the cloud was changed\n\n`,
+    );
     return;
   }
   terminal.write(

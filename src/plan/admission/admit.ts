@@ -1,12 +1,14 @@
 import type { NodeKey } from "../../graph/graph.js";
 import type { Plan } from "../plan.js";
-import { fleetOf, type Progress, type Round } from "./fleet.js";
+import { type Fleet, fleetOf, hostOf, type Progress, type Round } from "./fleet.js";
 import { membersRound } from "./members.js";
 import { workersRound } from "./workers.js";
 
 /** The next thing to do. Pure data; the reason is for people. */
 export type NextAction =
   | Exclude<Round, { kind: "settled" }>
+  /** Nothing is left that could be deleted: what remains are the records of the transaction itself. */
+  | { readonly kind: "clear"; readonly reason: string }
   /** The pass that commits the revision and then deletes. */
   | { readonly kind: "commit"; readonly deletions: readonly NodeKey[]; readonly reason: string };
 
@@ -18,6 +20,8 @@ export type NextAction =
  */
 export function nextAction(plan: Plan, progress: Progress): NextAction {
   const fleet = fleetOf(plan, progress);
+  if (leadsToNothing(plan)) return removal(fleet);
+  if (plan.transaction.goal.kind === "adopt") return adoption(fleet);
   const hosts = new Set(fleet.hosts.map(({ host }) => host));
   const shared = fleet.open
     .filter(({ kind, key }) => kind !== "delete" && !hosts.has(key))
@@ -33,4 +37,29 @@ export function nextAction(plan: Plan, progress: Progress): NextAction {
   const deletions = fleet.open.filter(({ kind }) => kind === "delete").map(({ key }) => key);
   const reason = deletions.length > 0 ? "what is superseded goes last" : "everything runs";
   return { kind: "commit", deletions, reason };
+}
+
+/** Whether a plan ends with no records at all: a destroy, or what takes a first creation back. Pure. */
+export function leadsToNothing({ transaction: { goal }, fromRevision }: Plan): boolean {
+  return goal.kind === "destroy" || (goal.kind === "takeBack" && fromRevision === 0);
+}
+
+/** Workers go before what they depend on; where nothing was ever committed nobody depends on anything. */
+function removal({ open, leaving, isFirst }: Fleet): NextAction {
+  const workers = isFirst ? [] : leaving.filter(({ controlPlane }) => !controlPlane).map(hostOf);
+  if (workers.length > 0) {
+    return { kind: "change", keys: [], deletions: workers, reason: "workers go first" };
+  }
+  const deletions = open.map(({ key }) => key);
+  if (deletions.length === 0) return { kind: "clear", reason: "nothing is left" };
+  const reason = isFirst ? "there was nothing before" : "control plane and infrastructure go last";
+  return { kind: "change", keys: [], deletions, reason };
+}
+
+/** All at once, and nothing is waited for: it changes nothing in the cloud. */
+function adoption({ open }: Fleet): NextAction {
+  const keys = open.filter(({ kind }) => kind === "adopt").map(({ key }) => key);
+  if (keys.length > 0) return { kind: "change", keys, deletions: [], reason: "they get records" };
+  const deletions = open.map(({ key }) => key);
+  return { kind: "commit", deletions, reason: "everything that was found has a record" };
 }

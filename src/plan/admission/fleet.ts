@@ -60,7 +60,7 @@ export function fleetOf(plan: Plan, { applied, available }: Progress): Fleet {
     open: plan.steps.filter(({ key }) => !applied.has(key)),
     hosts: plan.target.machines.map(({ name, host, controlPlane, owner }) => {
       const kind = kindOf(host);
-      const open = kind === "delete" ? undefined : kind;
+      const open = kind === "create" || kind === "update" ? kind : undefined;
       // One that is still to be made does not serve, whatever is expected of it.
       return {
         name,

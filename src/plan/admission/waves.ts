@@ -45,7 +45,7 @@ function simulated(plan: Plan): Wave[] {
   ]);
   for (;;) {
     const action = nextAction(plan, { applied, available });
-    if (action.kind === "wait") return waves;
+    if (action.kind === "wait" || action.kind === "clear") return waves;
     if (action.kind === "commit") {
       return action.deletions.length > 0
         ? [...waves, { keys: action.deletions, reason: action.reason }]

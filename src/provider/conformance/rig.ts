@@ -128,7 +128,7 @@ export class Rig {
       newClusterUid: clusterUid,
       nowMs: clock.now(),
       owner: "files",
-      ...{ direction: "forward", by: "conformance", deadlineMs: 3_600_000 },
+      ...{ goal: { kind: "up" }, by: "conformance", deadlineMs: 3_600_000 },
     });
   }
 

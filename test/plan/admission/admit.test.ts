@@ -28,7 +28,8 @@ function next(plan: Plan, applied: readonly string[], ready: readonly string[]):
     new Set(from.filter((key) => names.includes(shown([key]))));
   const progress = { applied: pick(keys, applied), available: pick(hosts, ready) };
   const action = nextAction(plan, progress);
-  const what = action.kind === "commit" ? action.deletions : action.keys;
+  const what =
+    action.kind === "commit" ? action.deletions : action.kind === "clear" ? [] : action.keys;
   return `${action.kind} ${shown(what)}`.trim();
 }
 

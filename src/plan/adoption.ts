@@ -1,0 +1,270 @@
+import { isJsonObject, type Json, type JsonObject } from "../api/json.js";
+import {
+  type AnyObject,
+  type Desired,
+  isControlPlane,
+  type MachineSpec,
+  objectsOf,
+} from "../api/types.js";
+import { policiesOf } from "../compile/update-policy.js";
+import { type GraphNode, isRef, keyOf, nodeKey, type NodeKey, type Ref } from "../graph/graph.js";
+import { machineSpecOf } from "../provider/host-spec.js";
+import type { InfrastructureProvider, Observed } from "../provider/port.js";
+import type { ExpandedMachine, MachineOwner } from "../sets/expand.js";
+import { type DecidedHost, inNameOrder } from "./changes.js";
+import { machineKey, splitHostName } from "./hosts.js";
+import { isGenerationOf } from "./infrastructure.js";
+import type { Decided, Plan, PlanInput } from "./plan.js";
+import { hasDrifted, type Sightings } from "./step.js";
+import {
+  cloudResources,
+  type PriorState,
+  type RecordedResource,
+  recordedSpec,
+  type RevisionRecord,
+  type Target,
+  type TargetMachine,
+} from "./target.js";
+import { compiled, type Wanted } from "./wanted.js";
+
+// A lost state is made anew from what the cloud shows, before anything is changed: ADR 16. Pure.
+
+export interface FoundCluster {
+  /** What the manifests want: what the cloud does not tell is taken from them. */
+  readonly desired: Desired;
+  readonly provider: InfrastructureProvider;
+  /** Everything of one life of the cluster that is alive. */
+  readonly found: readonly Observed[];
+  readonly nowMs: number;
+}
+
+/**
+ * The graph that the cloud shows: each resource under its own name with the inputs that it has, each host
+ * with a machine. A second host of one machine counts as a machine of its own, so that it is kept until a
+ * plan shows that it goes. Only objects that something was found of are in it. Pure.
+ */
+export function foundTarget(cluster: FoundCluster): Target {
+  const { desired, provider, found, nowMs } = cluster;
+  const wanted = compiled(desired, provider, { recorded: [], nowMs });
+  const hosts = found.filter(({ who }) => who.kind === provider.hostKind);
+  const machines = machinesOf(hosts, wanted, cluster);
+  const control = machines.filter((machine) => machine.controlPlane).map(({ host }) => host);
+  const nodeOf = (resource: Observed): GraphNode => {
+    const { kind, name } = resource.who;
+    const model = modelOf(resource, wanted, provider);
+    const machine = machines.find(({ host }) => host === nodeKey(kind, name));
+    const after = machine === undefined ? (model?.dependsOn ?? []) : control;
+    return {
+      ...{ kind, name, type: "resource" },
+      ...(machine !== undefined && { parent: machineKey(machine.name) }),
+      spec: withRefs(resource.spec, model?.spec ?? {}, found) as JsonObject,
+      dependsOn: machine?.controlPlane === true ? [] : foundAs(after, found),
+    };
+  };
+  const owners = new Set(machines.flatMap(objectsBehind));
+  return {
+    cluster: `${desired.cluster.metadata.namespace}/${desired.cluster.metadata.name}`,
+    provider: provider.name,
+    objects: wanted.objects.filter((object) => object.kind === "Cluster" || owners.has(nameOf(object))),
+    machines,
+    nodes: [
+      ...found.filter(({ who }) => who.kind !== provider.hostKind).map(nodeOf),
+      ...machines.flatMap((machine): GraphNode[] => {
+        const host = hosts.find(({ who }) => nodeKey(who.kind, who.name) === machine.host);
+        const { name } = machine;
+        return [
+          { kind: "Machine", name, type: "component", spec: {}, dependsOn: [] },
+          ...(host === undefined ? [] : [nodeOf(host)]),
+        ];
+      }),
+    ],
+  };
+}
+
+/** What is recorded already is as it is; everything else of the target is to get a record. Pure. */
+export function asFound(target: Target, { prior, provider, sightings }: PlanInput): Decided {
+  const recorded = new Map(cloudResources(prior).map((record) => [record.key, record]));
+  const decisionOf = (key: NodeKey) => {
+    const record = recorded.get(key);
+    const isStale = record !== undefined && hasDrifted(sightings.get(key), recordedSpec(record));
+    const kind = record === undefined ? ("adopt" as const) : ("same" as const);
+    return { kind, changes: [], reason: "", stale: isStale };
+  };
+  const policyOf = policiesOf(target.objects);
+  const nodes = new Map(target.nodes.map((node) => [keyOf(node), node]));
+  return {
+    infrastructure: target.nodes
+      .filter(({ type, kind }) => type === "resource" && kind !== provider.hostKind)
+      .map((node) => ({ node, ...decisionOf(keyOf(node)) })),
+    hosts: target.machines.map((machine): DecidedHost => {
+      const { host, controlPlane } = machine;
+      const { name = "", spec = {} } = nodes.get(host) ?? {};
+      const decision = { ...decisionOf(host), name, policy: policyOf(machine) };
+      return { machine, controlPlane, decision, spec, wanted: spec };
+    }),
+    going: new Map(),
+  };
+}
+
+/** The records as they will be once an adoption is committed: what is planned behind it is planned from them. Pure. */
+export function afterAdoption(
+  { target, transaction }: Plan,
+  found: readonly Observed[],
+): { readonly prior: PriorState; readonly sightings: Sightings } {
+  const byKey = new Map(found.map((one) => [nodeKey(one.who.kind, one.who.name), one]));
+  const resources = target.nodes.flatMap((node): RecordedResource[] => {
+    const key = keyOf(node);
+    const observed = byKey.get(key);
+    if (observed === undefined) return [];
+    const { id, who, spec, status } = observed;
+    return [
+      {
+        ...{ urn: key, key, kind: node.kind, name: node.name, type: "resource", id },
+        ...(node.parent !== undefined && { parent: node.parent }),
+        ...{ inputs: { who, spec }, secretInputs: [], outputs: { who, spec, status } },
+        ...{ dependsOn: node.dependsOn, unfinished: false, deleting: false },
+      },
+    ];
+  });
+  const revision: RevisionRecord = { number: transaction.number, target, history: [] };
+  return {
+    prior: { resources, pending: [], transaction: { ...transaction, target }, revision },
+    sightings: new Map(byKey),
+  };
+}
+
+/** Machines in name order, one for each host. */
+function machinesOf(
+  hosts: readonly Observed[],
+  wanted: Wanted,
+  { provider, desired }: FoundCluster,
+): TargetMachine[] {
+  const known = new Map(wanted.machines.map((machine) => [machine.name, machine]));
+  const taken = new Set<string>();
+  const newestFirst = [...hosts].sort(
+    (left, right) =>
+      Number(right.phase === "ready") - Number(left.phase === "ready") ||
+      (right.createdAtMs ?? 0) - (left.createdAtMs ?? 0) ||
+      inNameOrder(right.who.name, left.who.name),
+  );
+  const machines = newestFirst.map(({ who, spec: seen }): TargetMachine => {
+    const machine = machineNameOf(who.name);
+    const name = taken.has(machine) ? who.name : machine;
+    taken.add(name);
+    const same = known.get(machine);
+    const spec = specOf(seen, same, { wanted, provider });
+    const owner = same === undefined ? ownerOf(machine, desired) : same.owner;
+    return {
+      ...{ name, spec, controlPlane: isControlPlane(spec), host: nodeKey(who.kind, who.name) },
+      ...(owner !== undefined && { owner }),
+    };
+  });
+  return machines.sort((left, right) => inNameOrder(left.name, right.name));
+}
+
+/** As the manifests have it where that is what runs; else what the host tells about it. */
+function specOf(
+  seen: JsonObject,
+  same: ExpandedMachine | undefined,
+  { wanted, provider }: { readonly wanted: Wanted; readonly provider: InfrastructureProvider },
+): MachineSpec {
+  const asked = same === undefined ? undefined : wanted.hosts.get(same.name);
+  if (same !== undefined && asked !== undefined) {
+    const resolved = withValues(asked, seen) as JsonObject;
+    if (provider.verdict(provider.hostKind, seen, resolved).kind === "same") return same.spec;
+  }
+  return machineSpecOf(seen, provider);
+}
+
+/** "web-7ca2dcf0" of the host "web-7ca2dcf0-a830c4ef-1". */
+function machineNameOf(host: string): string {
+  return splitHostName(host).generation.replace(/-[0-9a-f]{8}$/, "");
+}
+
+/** The set of the manifests that a machine's name is of; undefined for none. */
+function ownerOf(machine: string, desired: Desired): MachineOwner | undefined {
+  const [, machineSet = "", number = ""] = /^(.+)-(\d+)$/.exec(machine) ?? [];
+  const ordinal = Number(number);
+  const deployment = desired.machineDeployments.find(({ metadata: { name } }) =>
+    new RegExp(`^${name.replaceAll(".", "\\.")}-[0-9a-f]{8}(-r\\d+)?$`).test(machineSet),
+  );
+  if (deployment !== undefined) {
+    return { machineSet, machineDeployment: deployment.metadata.name, ordinal };
+  }
+  const isSet = desired.machineSets.some(({ metadata }) => metadata.name === machineSet);
+  return isSet ? { machineSet, ordinal } : undefined;
+}
+
+function objectsBehind({ name, owner }: TargetMachine): string[] {
+  if (owner === undefined) return [`Machine ${name}`];
+  const { machineDeployment, machineSet } = owner;
+  return [
+    machineDeployment === undefined
+      ? `MachineSet ${machineSet}`
+      : `MachineDeployment ${machineDeployment}`,
+  ];
+}
+
+function nameOf({ kind, metadata }: AnyObject): string {
+  return `${kind} ${metadata.name}`;
+}
+
+/** What the manifests compile to in the place of a found resource: it says where values come from. */
+function modelOf(
+  { who }: Observed,
+  { infrastructure, hosts }: Wanted,
+  { hostKind }: InfrastructureProvider,
+): Pick<GraphNode, "spec" | "dependsOn"> | undefined {
+  if (who.kind !== hostKind) return infrastructure.find((node) => isGenerationOf(node, who));
+  const [any] = hosts.values();
+  const spec = hosts.get(machineNameOf(who.name)) ?? any;
+  return spec === undefined ? undefined : { spec, dependsOn: [] };
+}
+
+/** Found resources that stand for nodes of the manifests' graph. */
+function foundAs(keys: readonly NodeKey[], found: readonly Observed[]): NodeKey[] {
+  return found
+    .filter(({ who }) =>
+      keys.some((key) => {
+        const [kind = "", name = ""] = key.split("/");
+        return key === nodeKey(who.kind, who.name) || isGenerationOf({ kind, name }, who);
+      }),
+    )
+    .map(({ who }) => nodeKey(who.kind, who.name));
+}
+
+/** The values that the cloud shows, with a Ref where the model has one to a resource that shows that value. */
+function withRefs(seen: Json, model: Json, found: readonly Observed[]): Json {
+  if (isRef(model)) return refTo(model, seen, found) ?? seen;
+  if (Array.isArray(seen) && Array.isArray(model)) {
+    return seen.map((item: Json, index) => withRefs(item, model[index] ?? null, found));
+  }
+  if (!isJsonObject(seen) || !isJsonObject(model)) return seen;
+  return Object.fromEntries(
+    Object.entries(seen).map(([key, value]) => [key, withRefs(value, model[key] ?? null, found)]),
+  );
+}
+
+function refTo(ref: Ref, value: Json, found: readonly Observed[]): Ref | undefined {
+  const [kind = "", name = ""] = ref.$ref.split("/");
+  const target = found.find(
+    ({ who, id, status }) =>
+      isGenerationOf({ kind, name }, who) &&
+      (ref.output === "id" ? id : status[ref.output]) === value,
+  );
+  return target && { ...ref, $ref: nodeKey(target.who.kind, target.who.name) };
+}
+
+/** The model with the values that the cloud shows where it has Refs. */
+function withValues(model: Json, seen: Json): Json {
+  if (isRef(model)) return seen;
+  if (Array.isArray(model)) {
+    const values = Array.isArray(seen) ? seen : [];
+    return model.map((item: Json, index) => withValues(item, values[index] ?? null));
+  }
+  if (!isJsonObject(model)) return model;
+  const values = isJsonObject(seen) ? seen : {};
+  return Object.fromEntries(
+    Object.entries(model).map(([key, value]) => [key, withValues(value, values[key] ?? null)]),
+  );
+}
