@@ -94,7 +94,7 @@ async function optionValues(
   if (argChoices !== undefined) return { words: argChoices, files: false };
   if (long === "--to") return keptNumbers(operands, sources);
   if (long === "--context") return { words: await sources.contexts(), files: false };
-  return ["--file", "--state", "--kubeconfig"].includes(long ?? "") ? files : nothing;
+  return ["--file", "--state", "--project", "--kubeconfig"].includes(long ?? "") ? files : nothing;
 }
 
 async function operandWords(

@@ -4,10 +4,11 @@ import { resolve } from "node:path";
 import { ensurePulumi } from "#toolchain";
 import { makeProviders, type Providers } from "../../providers/index.js";
 import { CapstanError } from "../api/error.js";
-import { clusterNameOf, type Desired, providerValue } from "../api/types.js";
+import { clusterNameOf, type Desired, providerValue, stackNameOf } from "../api/types.js";
 import { Engine, type Interruption } from "../engine/engine.js";
 import { withLockedStack } from "../engine/locked-stack.js";
 import { defaultStateDir } from "../engine/project.js";
+import { stateDirOf, type UserProject, userProjectOf } from "../engine/user-project.js";
 import { Workspace } from "../engine/workspace.js";
 import { BadInput } from "../manifest/bad-input.js";
 import { type Manifests, readDesired } from "../manifest/desired.js";
@@ -22,42 +23,70 @@ import { processTerminal, type Terminal } from "./terminal.js";
 export interface GlobalOptions {
   readonly state?: string;
   readonly backend?: string;
+  /** Folder of a Pulumi project of the user's. */
+  readonly project?: string;
+  /** A stack of it. */
+  readonly stack?: string;
   readonly json?: boolean;
 }
 
-/** Everything a command works with. */
-export interface CommandContext {
-  readonly stateDir: string;
+/** How a command speaks. */
+export interface Voice {
   readonly json: boolean;
   readonly terminal: Terminal;
-  readonly clock: Clock;
-  readonly env: NodeJS.ProcessEnv;
-  readonly providers: Providers;
-  readonly interruption: Interruption;
-  /** Who asks: "<user>@<host>". */
-  readonly by: string;
   /** A text for people, with the commands that it names as they have to be typed to go on from here. */
   readonly suggest: (text: string) => string;
   /** One JSON object on a line of its own. */
   readonly emit: (value: unknown) => void;
+}
+
+/** Everything a command works with. */
+export interface CommandContext extends Voice {
+  readonly stateDir: string;
+  readonly clock: Clock;
+  readonly env: NodeJS.ProcessEnv;
+  readonly providers: Providers;
+  readonly interruption: Interruption;
+  /** The Pulumi project to work in; absent: our own. */
+  readonly project?: UserProject;
+  /** Who asks: "<user>@<host>". */
+  readonly by: string;
   newClusterUid(): string;
 }
 
-export function makeContext(options: GlobalOptions, interruption: Interruption): CommandContext {
-  const { env } = process;
-  const stateDir = resolve(options.state ?? env["CAPSTAN_STATE"] ?? defaultStateDir);
-  const terminal = processTerminal(env);
+export function makeVoice(options: GlobalOptions): Voice {
+  const terminal = processTerminal(process.env);
   return {
-    stateDir,
     json: options.json === true,
     terminal,
-    clock: systemClock,
-    env,
-    providers: makeProviders(stateDir, systemClock, { folder: process.cwd(), env }),
-    interruption,
-    by: `${userInfo().username}@${hostname()}`,
     suggest: (text) => withWhereabouts(text, options),
     emit: (value) => terminal.write(`${JSON.stringify(value)}\n`),
+  };
+}
+
+/** Throws what `userProjectOf` throws. */
+export function makeContext(
+  options: GlobalOptions,
+  interruption: Interruption,
+  voice: Voice,
+): CommandContext {
+  const { env } = process;
+  const project = userProjectOf(options, env);
+  const ambient = env["CAPSTAN_STATE"] ?? defaultStateDir;
+  const stateDir = resolve(
+    options.state ?? (project === undefined ? ambient : stateDirOf(project, env)),
+  );
+  return {
+    ...voice,
+    stateDir,
+    clock: systemClock,
+    env,
+    providers: makeProviders(stateDir, systemClock, {
+      ...{ folder: project?.root ?? process.cwd(), env },
+    }),
+    interruption,
+    ...(project !== undefined && { project }),
+    by: `${userInfo().username}@${hostname()}`,
     newClusterUid: randomUUID,
   };
 }
@@ -68,6 +97,7 @@ export function loadManifests(paths: readonly string[], context: CommandContext)
   const manifests = readDesired(readSources(paths), context.providers.all);
   const { clusters, diagnostics } = manifests;
   if (diagnostics.some(({ severity }) => severity === "error")) throw new BadInput(diagnostics);
+  refuseSeveral(manifests, context);
   for (const warning of diagnostics) context.terminal.error(`${diagnosticText(warning)}\n`);
   if (clusters.length > 0) return manifests;
   throw new CapstanError({
@@ -75,6 +105,17 @@ export function loadManifests(paths: readonly string[], context: CommandContext)
     source: "user",
     message: `no Cluster in ${paths.join(", ")}; nothing was touched`,
     hint: "every folder needs a Cluster object",
+  });
+}
+
+/** Throws INVALID_INPUT for several clusters that would all go to the one stack that was chosen. */
+function refuseSeveral({ clusters }: Manifests, { project }: CommandContext): void {
+  if (clusters.length < 2 || project?.stack === undefined) return;
+  throw new CapstanError({
+    code: "INVALID_INPUT",
+    source: "user",
+    message: `a stack holds one cluster, and these manifests hold ${clusters.length}: ${clusters.map(({ cluster }) => stackNameOf(cluster)).join(", ")}`,
+    hint: "give each Cluster a folder and a stack of its own",
   });
 }
 
@@ -107,6 +148,7 @@ export async function openWorkspace(
   const workspace = new Workspace({
     stateDir: context.stateDir,
     ...(options.backend !== undefined && { backend: options.backend }),
+    ...(context.project !== undefined && { project: context.project }),
     pulumiBinDir: toolchain.binDir,
     env: context.env,
   });

@@ -1,7 +1,7 @@
 import { CapstanError, isCapstanError } from "../api/error.js";
 import { BadInput } from "../manifest/bad-input.js";
 import type { Command } from "commander";
-import type { CommandContext, GlobalOptions } from "./context.js";
+import type { CommandContext, GlobalOptions, Voice } from "./context.js";
 import { exitCodeOf, exitCodes } from "./exit.js";
 
 /** What a verb is called with. */
@@ -34,20 +34,50 @@ async function execute<O extends GlobalOptions>(
   command: Command,
   work: (call: Call<O>) => Promise<number> | number,
 ): Promise<void> {
-  const { makeContext } = await import("./context.js");
+  const { makeContext, makeVoice } = await import("./context.js");
   const options = command.optsWithGlobals<O>();
   const interruption = listenForInterrupts();
-  const context = makeContext(options, interruption);
+  const voice = makeVoice(options);
+  let context: CommandContext | undefined;
   try {
+    refuseProject(command, options);
+    context = makeContext(options, interruption, voice);
     refuseExcess(command);
     process.exitCode = await work({ options, context, program: rootOf(command) });
   } catch (error) {
-    report(error, context);
+    report(error, voice);
     process.exitCode = exitCodeOf(error);
   } finally {
     interruption.end();
-    context.providers.close();
+    context?.providers.close();
   }
+}
+
+/** Verbs that work on the stacks of a project of the user's as on our own. */
+const projectVerbs: ReadonlySet<string> = new Set([
+  "plan",
+  "up",
+  "rollback",
+  "destroy",
+  "status",
+  "describe",
+  "history",
+  "drift",
+  "__complete",
+]);
+
+/** Throws BAD_USAGE for verbs that would not heed --project and --stack. */
+function refuseProject(command: Command, { project, stack }: GlobalOptions): void {
+  if (project === undefined && stack === undefined) return;
+  const [, verb = ""] = pathOf(command).split(" ");
+  if (projectVerbs.has(verb)) return;
+  const option = project === undefined ? "--stack" : "--project";
+  throw new CapstanError({
+    code: "BAD_USAGE",
+    source: "user",
+    message: `capstan ${verb} does not work in a Pulumi project of yours: ${option}`,
+    hint: `${option} is for ${[...projectVerbs].filter((one) => !one.startsWith("_")).join(", ")}`,
+  });
 }
 
 /** Mostly a folder named without -f, or a pattern that the shell has expanded. */
@@ -77,21 +107,20 @@ function rootOf(command: Command): Command {
   return command.parent === null ? command : rootOf(command.parent);
 }
 
-function report(error: unknown, context: CommandContext): void {
-  const { json, terminal, suggest } = context;
+function report(error: unknown, { json, terminal, suggest, emit }: Voice): void {
   if (!isCapstanError(error)) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     terminal.error(`error: this is a defect of capstan: ${text}\n`);
     return;
   }
   if (error instanceof BadInput) {
-    if (json) context.emit({ type: "error", code: error.code, diagnostics: error.diagnostics });
+    if (json) emit({ type: "error", code: error.code, diagnostics: error.diagnostics });
     else terminal.error(`${error.message}\n`);
     return;
   }
   const { code, message, source, subject, retryable } = error;
   const hint = error.hint === undefined ? undefined : suggest(error.hint);
-  if (json) context.emit({ type: "error", code, message, source, subject, hint, retryable });
+  if (json) emit({ type: "error", code, message, source, subject, hint, retryable });
   else {
     terminal.error(`${terminal.errorColors.red("error")}: ${message}\n`);
     if (hint !== undefined) terminal.error(`hint: ${hint}\n`);

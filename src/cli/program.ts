@@ -18,6 +18,11 @@ export function makeProgram({ silent = false } = {}): Command {
     .version(packageVersion(), "--version")
     .option("--state <dir>", "folder for state, key file and local cloud (default: .capstan)")
     .option("--backend <url>", "any Pulumi backend instead of the state folder")
+    .option("-C, --project <dir>", "work in this Pulumi project of yours, as it is set up")
+    .option(
+      "-s, --stack <name>",
+      "work on this stack of that project (default: of the present one)",
+    )
     .option("--json", "JSON lines instead of text")
     .exitOverride()
     .configureOutput(silent ? { writeErr: () => {} } : {})

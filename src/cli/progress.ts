@@ -194,6 +194,7 @@ export function runEventLine(event: RunEvent): string | undefined {
     case "pass":
       return `wave ${event.number}: ${event.reason}`;
     case "waiting":
+      if (event.keys.length === 0) return `waiting: ${event.reason}`;
       return `waiting for ${event.keys.length === 1 ? "1 host" : `${event.keys.length} hosts`}: ${event.reason}`;
     case "proving":
       return `${event.key} is ready, ${provingText(event)}`;

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { Workspace } from "../engine/workspace.js";
 
 /**
- * Remembers which manifests a stack was last changed from. Kept beside Pulumi's settings, not in
+ * Remembers which manifests led to a stack's present revision. Kept beside Pulumi's settings, not in
  * them: Pulumi copies its configuration into the state, and a path of this machine is not state.
  */
 export function rememberManifests(
@@ -12,6 +12,20 @@ export function rememberManifests(
 ): void {
   const sources = workspace.readSources();
   workspace.writeSources({ ...sources, [stack]: files.map((file) => resolve(file)) });
+}
+
+/**
+ * Remembers which manifests a stack is first changed from, where none are remembered yet: a cluster that is
+ * begun may be missing from them later. What led to a revision stays remembered whatever is tried after it.
+ */
+export function rememberFirst(workspace: Workspace, stack: string, files: readonly string[]): void {
+  if (workspace.readSources()[stack] === undefined) rememberManifests(workspace, stack, files);
+}
+
+/** Nothing of the stack is left, so nothing led to it. */
+export function forgetManifests(workspace: Workspace, stack: string): void {
+  const { [stack]: _gone, ...others } = workspace.readSources();
+  workspace.writeSources(others);
 }
 
 /** The manifests that `rememberManifests` noted, absolute; none for a stack it never saw. */

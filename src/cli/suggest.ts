@@ -4,6 +4,8 @@ import { withoutPasswords } from "../engine/project.js";
 export interface Whereabouts {
   readonly state?: string;
   readonly backend?: string;
+  readonly project?: string;
+  readonly stack?: string;
 }
 
 /** Verbs that find other clusters with another state folder or backend. */
@@ -13,13 +15,18 @@ const namedCommand = new RegExp(`\\bcapstan (?=(?:${lookingVerbs})\\b)`, "g");
 
 /**
  * A text for people in which the commands that it names work on the same clusters as the one that says
- * it: what this one was given by --state and --backend, they have to be given too. A
+ * it: what this one was given by --state, --backend, --project and --stack, they have to be given too. A
  * password in the backend's URL is left out. Pure.
  */
-export function withWhereabouts(text: string, { state, backend }: Whereabouts): string {
+export function withWhereabouts(
+  text: string,
+  { state, backend, project, stack }: Whereabouts,
+): string {
   const options = [
     ...(state === undefined ? [] : [`--state ${shellWord(state)}`]),
     ...(backend === undefined ? [] : [`--backend ${shellWord(withoutPasswords(backend))}`]),
+    ...(project === undefined ? [] : [`--project ${shellWord(project)}`]),
+    ...(stack === undefined ? [] : [`--stack ${shellWord(stack)}`]),
   ];
   if (options.length === 0) return text;
   return text.replace(namedCommand, () => `capstan ${options.join(" ")} `);

@@ -3,14 +3,23 @@ import { CapstanError } from "../api/error.js";
 import type { ResourceLookup } from "../dynamic/attached-server.js";
 import { typeTokenOf } from "../dynamic/protocol.js";
 import { RecordResource } from "../dynamic/record-resource.js";
+import { systemClock } from "../provider/clock.js";
+import type { Clock } from "../provider/port.js";
 import type { PassProgram } from "../transaction/registration.js";
 import { emptyState } from "../plan/target.js";
 import { emptyCheckpoint } from "./new-stack.js";
-import { projectName, withoutPasswords } from "./project.js";
+import { withoutPasswords } from "./project.js";
 import { prunePulumiHistory } from "./pulumi-history.js";
 import { type PulumiResult, runPulumi } from "./pulumi.js";
 import { locksToldOf, type PulumiLock, readPulumiLocks } from "./pulumi-locks.js";
 import { CheckpointReader } from "./checkpoint-reader.js";
+import {
+  beginPatienceMs,
+  lockPatienceMs,
+  type LockSight,
+  sameRecords,
+  untilUnlocked,
+} from "./lock-wait.js";
 import { StackKeys } from "./stack-keys.js";
 import { parseExport, type StackState, stateOf } from "./state.js";
 import type { Workspace } from "./workspace.js";
@@ -27,6 +36,8 @@ export interface EngineOptions {
   readonly pulumi: string;
   readonly workspace: Workspace;
   readonly interruption?: Interruption;
+  /** The machine's unless given. */
+  readonly clock?: Clock;
   onEngine?(pid: number | undefined): void;
   /**
    * Milliseconds since the epoch since when only this process may work on its stacks, as a lease says
@@ -53,6 +64,8 @@ export interface PassOptions {
 export interface HandlerSession {
   readonly lookup: ResourceLookup;
   cancelled(): void;
+  /** Told why the engine cannot begin yet. */
+  waiting?(reason: string): void;
 }
 
 /** What a run needs of an engine. */
@@ -67,8 +80,8 @@ export class Engine {
   /** The stack was taken over from somebody dead whose last calls may still take effect. */
   unsettled = false;
 
-  /** When the state that was last read of a stack had been written, until an engine runs on it. */
-  private readonly lastRead = new Map<string, string>();
+  /** The state that was last read of a stack, until an engine runs on it. */
+  private readonly lastRead = new Map<string, StackState>();
   private readonly keys: StackKeys;
   private readonly checkpoints: CheckpointReader;
 
@@ -91,7 +104,8 @@ export class Engine {
 
   /**
    * What is recorded about a stack; an empty state when there is no such stack. Throws BAD_STATE
-   * naming the file when it cannot be read, and SCHEMA_NEWER.
+   * naming the file when it cannot be read, SCHEMA_NEWER, and BAD_USAGE when the chosen stack of a
+   * user's project holds another cluster than the one that `stack` names.
    */
   async readState(stack: string): Promise<StackState> {
     if (!(await this.hasStack(stack))) return { ...emptyState, foreign: [] };
@@ -99,7 +113,7 @@ export class Engine {
     this.options.workspace.dropDamagedMetadata(stack);
     const deployment = await this.checkpoints.read(stack);
     if (deployment !== undefined) return this.remember(stateOf(deployment, stack), stack);
-    const args = ["stack", "export", "--show-secrets", "--stack", stack];
+    const args = ["stack", "export", "--show-secrets", ...this.named(stack)];
     const result = await this.run(args);
     if (result.code === 0) return this.remember(parseExport(result.stdout, stack), stack);
     const { workspace } = this.options;
@@ -114,22 +128,19 @@ export class Engine {
   }
 
   private remember(state: StackState, stack: string): StackState {
-    if (state.writtenAt !== undefined) this.lastRead.set(stack, state.writtenAt);
+    refuseOtherCluster(state, stack, this.options.workspace);
+    if (state.writtenAt !== undefined) this.lastRead.set(stack, state);
     return state;
   }
 
   /**
-   * Throws LOCKED when somebody else has written a stack since it was last read here: what was decided
-   * from that reading is void. Our own lock sees to it on one machine; a shared backend has Pulumi's
-   * only, which is nobody's between two runs.
+   * Throws LOCKED when somebody else has changed what is recorded since it was last read here: what was
+   * decided from that reading is void.
    */
-  private async expectUnwritten(stack: string): Promise<void> {
-    const read = this.lastRead.get(stack);
+  private async expectUnwritten(stack: string, read: StackState): Promise<void> {
+    const now = await this.readState(stack);
     this.lastRead.delete(stack);
-    if (read === undefined || !this.options.workspace.isShared) return;
-    const { writtenAt } = await this.readState(stack);
-    this.lastRead.delete(stack);
-    if (writtenAt !== read) throw writtenMeanwhile(stack);
+    if (!sameRecords(read, now)) throw writtenMeanwhile(stack);
   }
 
   /** Begins what `ensureStack` needs for a stack that is missing, for whoever will call it. */
@@ -142,7 +153,10 @@ export class Engine {
     const { workspace } = this.options;
     if (!(await this.hasStack(stack))) {
       if (await this.addStack(stack)) return;
-      await this.mustRun(["stack", "init", stack], `cannot make stack ${stack}`);
+      await this.mustRun(
+        ["stack", "init", this.options.workspace.stackName(stack)],
+        `cannot make stack ${stack}`,
+      );
     } else if (state.salt !== undefined && !existsSync(workspace.stackFile(stack))) {
       workspace.writeStackSettings(workspace.stackFile(stack), { encryptionsalt: state.salt });
     }
@@ -188,9 +202,8 @@ export class Engine {
     session: HandlerSession,
     forget: "keepPending" | "clearPendingCreates" = "keepPending",
   ): Promise<PulumiResult> {
-    const args = ["refresh", "--yes", "--skip-preview", "--suppress-progress"];
+    const args = refreshArgs(urns);
     if (forget === "clearPendingCreates") args.push("--clear-pending-creates");
-    for (const urn of urns) args.push("--target", urn);
     return this.attached({ args }, stack, session);
   }
 
@@ -205,17 +218,40 @@ export class Engine {
   }
 
   /**
-   * Removes Pulumi's lock when whoever took it is provably dead. Throws LOCKED naming a holder that
-   * lives or of whom nothing is known.
+   * Removes Pulumi's lock when whoever took it is provably dead. A holder that lives is given a moment to
+   * end. Throws LOCKED naming one that still lives then, or of whom nothing is known.
    */
   async releaseDeadLock(stack: string): Promise<void> {
-    const locks = await this.locksOn(stack);
-    if (locks.length === 0) return;
-    const living = locks.find((lock) => !this.hasEnded(lock));
-    if (living !== undefined) throw lockedByPulumi(`cannot change ${stack}`, living);
+    const giveUpAtMs = this.clock.now() + beginPatienceMs;
+    for (;;) {
+      const locks = await this.locksOn(stack);
+      if (locks.length === 0) return;
+      const living = locks.find((lock) => !this.hasEnded(lock));
+      if (living === undefined) break;
+      const isOver = living.liveness !== "alive" || this.clock.now() > giveUpAtMs;
+      if (isOver) throw lockedByPulumi(`cannot change ${stack}`, living);
+      await untilUnlocked(this.sightOf(stack), giveUpAtMs);
+    }
     this.options.workspace.dropDamagedMetadata(stack);
     this.unsettled = true;
-    await this.mustRun(["cancel", "--yes", "--stack", stack], `cannot unlock ${stack}`);
+    await this.mustRun(["cancel", "--yes", ...this.named(stack)], `cannot unlock ${stack}`);
+  }
+
+  private get clock(): Clock {
+    return this.options.clock ?? systemClock;
+  }
+
+  private sightOf(stack: string): LockSight {
+    const { workspace, interruption } = this.options;
+    return {
+      clock: this.clock,
+      stop: interruption?.stop,
+      read: () =>
+        workspace.checkpointFile(stack) === undefined
+          ? undefined
+          : readPulumiLocks(workspace, stack),
+      hasEnded: (lock) => this.hasEnded(lock),
+    };
   }
 
   private hasEnded({ liveness, since }: PulumiLock): boolean {
@@ -228,34 +264,62 @@ export class Engine {
   private async locksOn(stack: string): Promise<PulumiLock[]> {
     const { workspace } = this.options;
     if (workspace.checkpointFile(stack) !== undefined) {
-      return readPulumiLocks(workspace.backendUrl, stack);
+      return readPulumiLocks(workspace, stack);
     }
     const session = { lookup: () => new RecordResource("Transaction"), cancelled: () => {} };
-    const { code, stdout, stderr } = await this.refresh(stack, [transactionUrn(stack)], session);
-    return code === 0 ? [] : locksToldOf(`${stdout}\n${stderr}`);
+    const args = refreshArgs([transactionUrn(workspace, stack)]);
+    return refusingLocks(await this.attached({ args, patienceMs: 0 }, stack, session));
   }
 
-  private async attached(
-    { args, env }: { readonly args: readonly string[]; readonly env?: NodeJS.ProcessEnv },
-    stack: string,
-    session: HandlerSession,
-  ): Promise<PulumiResult> {
-    await this.expectUnwritten(stack);
+  private async attached(run: AttachedRun, stack: string, session: HandlerSession) {
     const { serveAttached } = await import("../dynamic/attached-server.js");
     const server = await serveAttached(session.lookup, () => session.cancelled());
     try {
-      const { inTurn = atOnce } = this.options;
-      const result = await inTurn(() =>
-        this.run([...args, "--stack", stack], {
-          ...env,
-          PULUMI_DEBUG_PROVIDERS: server.debugProviders,
-        }),
+      const { inTurn = atOnce, workspace } = this.options;
+      const result = await this.whenUnlocked(run, stack, session, () =>
+        inTurn(() =>
+          this.run([...run.args, ...this.named(stack)], {
+            ...run.env,
+            PULUMI_DEBUG_PROVIDERS: server.debugProviders,
+          }),
+        ),
       );
       if (result.code === null) await this.afterDeath(stack, session);
-      await prunePulumiHistory(this.options.workspace, stack);
+      if (workspace.isOurs) await prunePulumiHistory(workspace, stack);
       return result;
     } finally {
       server.close();
+    }
+  }
+
+  /**
+   * A run that somebody else's lock refused has done nothing: it waits until they have ended, and begins
+   * again if the records are still those that it was decided from. Our own lock keeps other commands of
+   * this machine out, but a plain pulumi does not know it, and on a shared backend Pulumi's lock is
+   * nobody's between two runs: there the records are always looked at again. Resolves with the refusal once the
+   * time is over.
+   */
+  private async whenUnlocked(
+    { patienceMs = lockPatienceMs }: AttachedRun,
+    stack: string,
+    session: HandlerSession,
+    begin: () => Promise<PulumiResult>,
+  ): Promise<PulumiResult> {
+    const read = this.lastRead.get(stack);
+    this.lastRead.delete(stack);
+    if (read !== undefined && this.options.workspace.isShared) {
+      await this.expectUnwritten(stack, read);
+    }
+    const giveUpAtMs = this.clock.now() + patienceMs;
+    for (;;) {
+      const result = await begin();
+      const [lock] = refusingLocks(result);
+      if (lock === undefined || read === undefined || patienceMs === 0) return result;
+      session.waiting?.(`another Pulumi engine works on the stack: ${holderText(lock)}`);
+      const outcome = await untilUnlocked(this.sightOf(stack), giveUpAtMs);
+      if (outcome === "held" || this.clock.now() > giveUpAtMs) return result;
+      if (outcome === "dead") await this.releaseDeadLock(stack);
+      await this.expectUnwritten(stack, read);
     }
   }
 
@@ -267,15 +331,27 @@ export class Engine {
     await this.releaseDeadLock(stack);
   }
 
+  private named(stack: string): string[] {
+    return ["--stack", this.options.workspace.stackName(stack)];
+  }
+
+  /** The stacks that commands work on when none is named: the chosen one, or all of the project. */
+  async listStacks(): Promise<string[]> {
+    const chosen = this.options.workspace.stackName("");
+    if (chosen === "") return this.allStacks();
+    return (await this.hasStack(chosen)) ? [chosen] : [];
+  }
+
   /**
-   * The stacks of our project, in name order. Pulumi reads every state to list them and names none
+   * The stacks of the project, in name order. Pulumi reads every state to list them and names none
    * that it cannot read, so that files are listed without it.
    */
-  async listStacks(): Promise<string[]> {
-    const names = this.options.workspace.stackNames();
+  private async allStacks(): Promise<string[]> {
+    const { workspace } = this.options;
+    const names = workspace.stackNames();
     if (names !== undefined) return names;
     const listed = await this.mustRun(
-      ["stack", "ls", "--json", "--project", projectName],
+      ["stack", "ls", "--json", "--project", workspace.projectName],
       "cannot list stacks",
     );
     const stacks = JSON.parse(listed.stdout) as { name: string }[];
@@ -283,8 +359,10 @@ export class Engine {
   }
 
   private async hasStack(stack: string): Promise<boolean> {
-    const file = this.options.workspace.checkpointFile(stack);
-    return file === undefined ? (await this.listStacks()).includes(stack) : existsSync(file);
+    const { workspace } = this.options;
+    const file = workspace.checkpointFile(stack);
+    if (file !== undefined) return existsSync(file);
+    return (await this.allStacks()).includes(workspace.stackName(stack));
   }
 
   private async mustRun(args: readonly string[], what: string): Promise<PulumiResult> {
@@ -307,6 +385,34 @@ export class Engine {
   }
 }
 
+/** In a stack that was chosen every name means that stack: it has to be its own, or its cluster's. */
+function refuseOtherCluster(state: StackState, stack: string, workspace: Workspace): void {
+  const { transaction } = state;
+  const chosen = workspace.stackName(stack);
+  if (transaction === undefined || stack === chosen) return;
+  const { cluster } = transaction.target;
+  if (cluster.replace("/", ".") === stack) return;
+  throw new CapstanError({
+    code: "BAD_USAGE",
+    source: "user",
+    subject: stack,
+    message: `cannot work on ${stack}: stack ${chosen} of project ${workspace.projectName} holds ${cluster}`,
+    hint: "a stack holds one cluster: choose that of this one with --stack",
+  });
+}
+
+interface AttachedRun {
+  readonly args: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+  /** How long it may wait for somebody else's lock, milliseconds. */
+  readonly patienceMs?: number;
+}
+
+function refreshArgs(urns: readonly string[]): string[] {
+  const targets = urns.flatMap((urn) => ["--target", urn]);
+  return ["refresh", "--yes", "--skip-preview", "--suppress-progress", ...targets];
+}
+
 function atOnce<T>(run: () => Promise<T>): Promise<T> {
   return run();
 }
@@ -315,19 +421,24 @@ function checkpointEnv(checkpoints: PassOptions["checkpoints"]): NodeJS.ProcessE
   return checkpoints === "end" ? { PULUMI_SKIP_CHECKPOINTS: "true" } : {};
 }
 
-function transactionUrn(stack: string): string {
-  return `urn:pulumi:${stack}::${projectName}::${typeTokenOf("Transaction")}::transaction`;
+function transactionUrn(workspace: Workspace, stack: string): string {
+  const [name, project] = [workspace.stackName(stack), workspace.projectName];
+  return `urn:pulumi:${name}::${project}::${typeTokenOf("Transaction")}::transaction`;
 }
 
 /** ENGINE_FAILED with the last lines that the engine printed; LOCKED when somebody's lock refused it. */
 export function engineFailed(what: string, result: PulumiResult): CapstanError {
-  const [lock] = locksToldOf(`${result.stdout}\n${result.stderr}`);
+  const [lock] = refusingLocks(result);
   if (lock !== undefined) return lockedByPulumi(what, lock);
   return new CapstanError({
     code: "ENGINE_FAILED",
     source: "engine",
     message: `${what}: ${lastWords(result)}`,
   });
+}
+
+function refusingLocks({ code, stdout, stderr }: PulumiResult): PulumiLock[] {
+  return code === 0 ? [] : locksToldOf(`${stdout}\n${stderr}`);
 }
 
 /** The end of what an engine printed, without its progress lines and the backend's password. */
@@ -344,10 +455,14 @@ function lockedByPulumi(what: string, lock: PulumiLock): CapstanError {
   return new CapstanError({
     code: "LOCKED",
     source: "user",
-    message: `${what}: it is locked by ${lock.user}@${lock.host} (pid ${lock.pid}, a Pulumi engine, since ${lock.since})`,
+    message: `${what}: it is locked by ${holderText(lock)}`,
     hint: "wait until it has ended; if that machine is lost for good, run pulumi cancel",
     retryable: true,
   });
+}
+
+function holderText({ user, host, pid, since }: PulumiLock): string {
+  return `${user}@${host} (pid ${pid}, a Pulumi engine, since ${since})`;
 }
 
 function writtenMeanwhile(stack: string): CapstanError {

@@ -17,10 +17,11 @@ export async function withLockedStack<T>(
   { stack, command, clock, ...options }: LockedStackOptions,
   work: (engine: Engine) => Promise<T>,
 ): Promise<T> {
-  const { stateDir } = options.workspace;
-  const { aloneSinceMs } = options;
-  const lock = await StackLock.acquire({ stateDir, clock, stack, command, aloneSinceMs });
-  const engine = new Engine({ ...options, onEngine: (pid) => lock.setEngine(pid) });
+  const { workspace, aloneSinceMs } = options;
+  const { stateDir } = workspace;
+  const name = workspace.lockName(stack);
+  const lock = await StackLock.acquire({ stateDir, clock, stack: name, command, aloneSinceMs });
+  const engine = new Engine({ ...options, clock, onEngine: (pid) => lock.setEngine(pid) });
   engine.unsettled = lock.wasTakenOver;
   try {
     await engine.releaseDeadLock(stack);

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { CapstanError, messageOf } from "../api/error.js";
 import { isJsonObject, type Json } from "../api/json.js";
 import { type Liveness, processAt, type SeenProcess } from "./process-identity.js";
-import { fileBackendRoot, projectName } from "./project.js";
+import { fileBackendRoot } from "./project.js";
+import type { Workspace } from "./workspace.js";
 
 /** What Pulumi writes about who took one of its locks. */
 interface Holder {
@@ -24,10 +25,14 @@ export interface PulumiLock extends Holder {
  * The locks on a stack in a file backend. Other backends answer none here: there an engine has to be
  * asked. Throws BAD_STATE for a lock that cannot be read: somebody may hold it.
  */
-export function readPulumiLocks(backendUrl: string, stack: string): PulumiLock[] {
-  const root = fileBackendRoot(backendUrl);
+export function readPulumiLocks(
+  workspace: Pick<Workspace, "backendUrl" | "projectName" | "stackName">,
+  stack: string,
+): PulumiLock[] {
+  const root = fileBackendRoot(workspace.backendUrl);
   if (root === undefined) return [];
-  const folder = join(root, ".pulumi", "locks", "organization", projectName, stack);
+  const place = [workspace.projectName, workspace.stackName(stack)];
+  const folder = join(root, ".pulumi", "locks", "organization", ...place);
   const names = ifThere(stack, folder, () => readdirSync(folder)) ?? [];
   return names
     .filter((name) => name.endsWith(".json"))

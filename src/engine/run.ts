@@ -21,7 +21,7 @@ import type { PulumiResult } from "./pulumi.js";
 import { recover, type RecoveryTools } from "./recover.js";
 import { type Recovery, RecoveryProgress } from "./recovery-progress.js";
 import { callContext, type StepwiseOptions, stepwiseSession } from "./session.js";
-import type { StackState } from "./state.js";
+import { refuseForeign, type StackState } from "./state.js";
 
 /** Told how a run goes, for people and for logs. */
 export type RunEvent =
@@ -31,6 +31,7 @@ export type RunEvent =
       readonly keys: readonly NodeKey[];
       readonly reason: string;
     }
+  /** For hosts, or for somebody else to end: no keys. */
   | { readonly kind: "waiting"; readonly keys: readonly NodeKey[]; readonly reason: string }
   /** It runs, and counts once it has done so for longer than its set's minReadySeconds. */
   | {
@@ -112,6 +113,7 @@ export class Run {
   }
 
   async toTheEnd(): Promise<RunResult> {
+    refuseForeign(this.state, this.goal.stack);
     for (;;) {
       // A turn for the signals of the process: nothing else here may wait for anything.
       await this.options.clock.sleep(0, this.options.stop);
@@ -381,16 +383,21 @@ export class Run {
   ) {
     const { provider, clock, timeoutMs } = this.options;
     this.events.length = 0;
-    return stepwiseSession({
+    const { report } = this.options;
+    const session = stepwiseSession({
       ...{ provider, clock, timeoutMs },
       adopts: this.goal.transaction.goal.kind === "adopt",
       served: new Set(),
       ...how,
       report: (event) => {
         if (event.state === "failed") this.events.push(event);
-        this.options.report({ kind: "resource", event });
+        report({ kind: "resource", event });
       },
     });
+    return {
+      ...session,
+      waiting: (reason: string) => report({ kind: "waiting", keys: [], reason }),
+    };
   }
 
   private check(result: PulumiResult, what: string): void {

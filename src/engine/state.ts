@@ -100,7 +100,7 @@ export function refuseForeign({ foreign }: StackState, stack: string): void {
     source: "user",
     subject: stack,
     message: `cannot change ${stack}: it holds ${foreign.length} resources that are not of a cluster, e.g. ${foreign[0] ?? ""}`,
-    hint: "nothing was changed; use a plain pulumi in the project that they come from",
+    hint: "nothing was changed; in the project that they come from, pulumi up goes on with the same or with corrected manifests, and takes back with the old ones",
   });
 }
 

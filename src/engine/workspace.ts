@@ -18,18 +18,23 @@ import { digestOf } from "../api/digest.js";
 import { CapstanError } from "../api/error.js";
 import { layoutByProject } from "./new-stack.js";
 import { fileBackendRoot, projectName } from "./project.js";
+import type { UserProject } from "./user-project.js";
 
 export interface WorkspaceOptions {
   readonly stateDir: string;
   /** Any Pulumi backend URL; the state folder's own when left out. */
   readonly backend?: string;
+  /** A project of the user's to work in, as it is set up, instead of our own. */
+  readonly project?: UserProject;
   readonly pulumiBinDir: string;
   readonly env: NodeJS.ProcessEnv;
 }
 
 /**
  * The folders and the environment that engine runs need: a Pulumi project of our own, the backend
- * and the passphrase file, all under the state folder unless the user named others.
+ * and the passphrase file, all under the state folder unless the user named others. A project of the
+ * user's keeps its backend, its secrets and its settings; whatever a stack is called, the one stack that was
+ * chosen there is meant.
  */
 export class Workspace {
   readonly stateDir: string;
@@ -39,11 +44,32 @@ export class Workspace {
 
   constructor(private readonly options: WorkspaceOptions) {
     this.stateDir = resolve(options.stateDir);
-    this.workDir = join(this.stateDir, "work");
-    this.ownBackend = options.backend === undefined;
+    const { project } = options;
+    this.workDir = project?.root ?? join(this.stateDir, "work");
+    this.ownBackend = options.backend === undefined && project === undefined;
     // With metadata, Pulumi writes a second file beside each state, and not atomically.
-    this.backendUrl =
-      options.backend ?? `${pathToFileURL(join(this.stateDir, "pulumi")).href}?metadata=skip`;
+    const own = `${pathToFileURL(join(this.stateDir, "pulumi")).href}?metadata=skip`;
+    this.backendUrl = options.backend ?? (project === undefined ? own : (project.backend ?? ""));
+  }
+
+  /** Name of the Pulumi project that the stacks are of. */
+  get projectName(): string {
+    return this.options.project?.name ?? projectName;
+  }
+
+  /** Whether project and stacks are of our own making: nobody else's settings and history are in them. */
+  get isOurs(): boolean {
+    return this.options.project === undefined;
+  }
+
+  /** What Pulumi calls a stack. */
+  stackName(stack: string): string {
+    return this.options.project?.stack ?? stack;
+  }
+
+  /** What the state folder's lock on a stack is called: a plain `pulumi` there asks for the same one. */
+  lockName(stack: string): string {
+    return lockNameIn(this.projectName, this.stackName(stack));
   }
 
   /**
@@ -51,7 +77,10 @@ export class Workspace {
    * has one name, wherever the folder is moved.
    */
   get backendKey(): string {
-    return this.ownBackend ? "own" : digestOf(this.backendUrl, 32);
+    if (this.ownBackend) return "own";
+    const { project } = this.options;
+    if (project === undefined) return digestOf(this.backendUrl, 32);
+    return digestOf([this.backendUrl, project.name, project.stack ?? ""], 32);
   }
 
   /** Whether commands on other machines may work on the same stacks. */
@@ -62,6 +91,7 @@ export class Workspace {
   /** Makes the folders, the project file and, without a passphrase of the user's, the key file. */
   prepare(): void {
     mkdirSync(this.stateDir, { recursive: true, mode: 0o700 });
+    if (!this.isOurs) return;
     mkdirSync(this.workDir, { recursive: true, mode: 0o700 });
     if (this.ownBackend) mkdirSync(join(this.stateDir, "pulumi"), { recursive: true, mode: 0o700 });
     writeIfMissing(join(this.workDir, "Pulumi.yaml"), `name: ${projectName}\nruntime: nodejs\n`);
@@ -95,7 +125,7 @@ export class Workspace {
     const path = [this.options.pulumiBinDir, dirname(process.execPath), this.options.env["PATH"]];
     return {
       PATH: path.filter((part) => part !== undefined).join(delimiter),
-      PULUMI_BACKEND_URL: this.backendUrl,
+      ...(this.backendUrl !== "" && { PULUMI_BACKEND_URL: this.backendUrl }),
       CAPSTAN_STATE: this.stateDir,
       ...(this.ownBackend && { PULUMI_HOME: join(this.stateDir, "pulumi-home") }),
       ...(!this.hasOwnPassphrase() && { PULUMI_CONFIG_PASSPHRASE_FILE: this.passphraseFile() }),
@@ -104,17 +134,19 @@ export class Workspace {
 
   /** The stack's settings file in our project. */
   stackFile(stack: string): string {
-    return join(this.workDir, `Pulumi.${stack}.yaml`);
+    return join(this.workDir, `Pulumi.${this.stackName(stack)}.yaml`);
   }
 
   /** The manifests that each stack was last changed from, absolute paths by stack name. */
   readSources(): Readonly<Record<string, readonly string[]>> {
     const file = join(this.workDir, sourcesFile);
-    if (!existsSync(file)) return {};
+    if (!this.isOurs || !existsSync(file)) return {};
     return JSON.parse(readFileSync(file, "utf8")) as Record<string, readonly string[]>;
   }
 
+  /** In a project of the user's nothing is noted: the program or its settings name the manifests. */
   writeSources(sources: Readonly<Record<string, readonly string[]>>): void {
+    if (!this.isOurs) return;
     writeAtomically(join(this.workDir, sourcesFile), `${JSON.stringify(sources, null, 2)}\n`);
   }
 
@@ -131,12 +163,13 @@ export class Workspace {
   checkpointFile(stack: string): string | undefined {
     const folder = this.checkpointFolder();
     if (folder === undefined) return undefined;
-    const files = checkpointEndings.map((ending) => join(folder, `${stack}${ending}`));
+    const name = this.stackName(stack);
+    const files = checkpointEndings.map((ending) => join(folder, `${name}${ending}`));
     return files.find((file) => existsSync(file)) ?? files[0];
   }
 
   /**
-   * The stacks of our project in a file backend, in name order, whether or not their states can be
+   * The stacks of the project in a file backend, in name order, whether or not their states can be
    * read; undefined for other backends.
    */
   stackNames(): string[] | undefined {
@@ -149,7 +182,7 @@ export class Workspace {
 
   private checkpointFolder(): string | undefined {
     const root = fileBackendRoot(this.backendUrl);
-    return root === undefined ? undefined : join(root, ".pulumi", "stacks", projectName);
+    return root === undefined ? undefined : join(root, ".pulumi", "stacks", this.projectName);
   }
 
   /**
@@ -222,6 +255,7 @@ export class Workspace {
   private hasOwnPassphrase(): boolean {
     const { env } = this.options;
     return (
+      !this.isOurs ||
       env["PULUMI_CONFIG_PASSPHRASE"] !== undefined ||
       (env["PULUMI_CONFIG_PASSPHRASE_FILE"] ?? "") !== ""
     );
@@ -245,6 +279,11 @@ export class Workspace {
   private hasStacks(): boolean {
     return this.ownBackend && existsSync(join(this.stateDir, "pulumi", ".pulumi", "stacks"));
   }
+}
+
+/** The name of the lock on a stack. Pure. */
+export function lockNameIn(project: string, stack: string): string {
+  return project === projectName ? stack : `${project}/${stack}`;
 }
 
 const sourcesFile = "sources.json";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 
 import { hostname, userInfo } from "node:os";
 import { relative, resolve } from "node:path";
-import { Config, getStack, log, type Output, RunError } from "@pulumi/pulumi";
+import { Config, getProject, getStack, log, type Output, RunError } from "@pulumi/pulumi";
 import { makeProviders } from "../../providers/index.js";
 import { CapstanError, isCapstanError } from "../api/error.js";
 import { type Desired, objectsOf, providerValue, stackNameOf } from "../api/types.js";
@@ -14,6 +14,7 @@ import { ambientStateDir, projectRoot } from "../engine/project.js";
 import { callContext } from "../engine/session.js";
 import { parseExport, type StackState } from "../engine/state.js";
 import { adoptedUid, refuseImmutable } from "../engine/survey.js";
+import { lockNameIn } from "../engine/workspace.js";
 import { BadInput } from "../manifest/bad-input.js";
 import { type Manifests, readDesired } from "../manifest/desired.js";
 import { readSources } from "../manifest/files.js";
@@ -27,7 +28,7 @@ import type { InfrastructureProvider } from "../provider/port.js";
 import { programOf } from "../transaction/pass.js";
 import { revisionPayload, transactionPayload } from "../transaction/payloads.js";
 import { exportStack } from "./export.js";
-import { refuseInline } from "./refuse.js";
+import { type InlineChange, refuseInline, refuseWhileLocked } from "./refuse.js";
 import { registerNodes } from "./register.js";
 import { inlineNotes } from "./told.js";
 
@@ -68,15 +69,18 @@ export async function cluster(options: ClusterOptions = {}): Promise<ClusterOutp
 async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs> {
   const root = projectRoot(process.cwd()) ?? process.cwd();
   const stateDir = ambientStateDir(process.env, process.cwd());
+  refuseWhileLocked(stateDir, lockNameIn(getProject(), getStack()));
   const providers = makeProviders(stateDir, systemClock, { folder: root, env: process.env });
   try {
-    const { desired, positionOf } = readOne(manifestPaths(options, root), root, providers.all);
+    const files = manifestPaths(options, root);
+    const { desired, positionOf } = readOne(files, root, providers.all);
     const { apiVersion } = providerValue(desired.cluster.spec);
     const provider = providers.all.find((one) => one.apiVersion === apiVersion);
     if (provider === undefined) throw new Error("validation has seen the provider");
     const state = parseExport(await exportStack(getStack(), root), getStack());
     refuseImmutable(desired, state, positionOf);
-    const plan = await planInline({ desired, positionOf }, provider, state);
+    const place = { root, stack: getStack(), files };
+    const plan = await planInline({ desired, positionOf }, { provider, state, place });
     for (const note of inlineNotes(plan)) await log.info(note);
     const program = programOf(
       plan,
@@ -99,11 +103,15 @@ async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs>
   }
 }
 
+/** What a plan is made in. */
+interface Surroundings extends Pick<InlineChange, "state" | "place"> {
+  readonly provider: InfrastructureProvider;
+}
+
 /** Plans from the records: what else the cloud shows is drift, for `pulumi refresh` to take in. */
 async function planInline(
   { desired, positionOf }: ReturnType<typeof readOne>,
-  provider: InfrastructureProvider,
-  state: StackState,
+  { provider, state, place }: Surroundings,
 ): Promise<Plan> {
   const context = callContext(systemClock, new AbortController().signal);
   const name = `${desired.cluster.metadata.namespace}/${desired.cluster.metadata.name}`;
@@ -139,8 +147,14 @@ async function planInline(
   const asRecorded = { ...seen, sightings };
   const lens = ignoringByPolicy(provider, objectsOf(desired))(asRecorded, state, planFor);
   const plan = planFor(lens.see(asRecorded, state));
-  refuseInline(plan, state, plan.stale);
-  return plan;
+  refuseInline({ plan, state, sightings, place });
+  return inOnePass(plan, state);
+}
+
+/** Marks what begins here, so that whoever goes on with it knows that one pass may. */
+function inOnePass(plan: Plan, { transaction }: StackState): Plan {
+  if (plan.transaction.number === transaction?.number) return plan;
+  return { ...plan, transaction: { ...plan.transaction, inline: true } };
 }
 
 function manifestPaths({ manifests }: ClusterOptions, root: string): string[] {

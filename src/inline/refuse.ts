@@ -1,14 +1,44 @@
 import { CapstanError } from "../api/error.js";
+import { StackLock } from "../engine/lock.js";
 import { refuseNonOwner, type StackState } from "../engine/state.js";
+import type { NodeKey } from "../graph/graph.js";
 import { fileOwner } from "../plan/hand-over.js";
 import type { Plan } from "../plan/plan.js";
+import type { Sightings } from "../plan/step.js";
+import { takenBackLike } from "../plan/taken-back.js";
+import { type Place, type WaysOn, waysOn } from "./ways-on.js";
+
+/**
+ * Throws LOCKED while a command of ours works on the stack: between two of its passes Pulumi's own lock is
+ * nobody's. Asked before anything else, since the lock that this program runs under holds that command up.
+ */
+export function refuseWhileLocked(stateDir: string, stack: string): void {
+  const holder = StackLock.holderOf(stateDir, stack);
+  if (holder === undefined) return;
+  throw new CapstanError({
+    code: "LOCKED",
+    source: "user",
+    subject: stack,
+    message: `cannot change ${stack} with a plain pulumi: ${holder}`,
+    hint: "wait until that command has ended; nothing was registered",
+    retryable: true,
+  });
+}
+
+/** What is about to be done in one pass. */
+export interface InlineChange {
+  readonly plan: Plan;
+  readonly state: StackState;
+  readonly sightings: Sightings;
+  readonly place: Omit<Place, "isShared">;
+}
 
 /**
  * What a plain `pulumi up` must not do, before anything is registered (architecture section 4).
- * Throws with the command that can. Pure.
+ * Throws TRANSACTION_OPEN or NOT_OWNER with the command that can, in words that reach this stack. Pure.
  */
-export function refuseInline(plan: Plan, state: StackState, stale: readonly string[]): void {
-  const command = "capstan up with the same manifests";
+export function refuseInline({ plan, state, sightings, place }: InlineChange): void {
+  const ways = waysOn({ ...place, isShared: state.foreign.length > 0 });
   const { transaction } = state;
   if (transaction !== undefined && transaction.target.cluster !== plan.cluster) {
     throw open(
@@ -18,46 +48,83 @@ export function refuseInline(plan: Plan, state: StackState, stale: readonly stri
     );
   }
   refuseNonOwner(state, fileOwner, "change");
-  if (plan.resumes) {
-    const hint = `run ${command} to go on with it, or capstan rollback ${plan.stack} to take it back`;
-    throw open(plan, `transaction ${transaction?.number ?? 0} is not finished`, hint);
-  }
+  refuseUnderWay(plan, state, ways);
+  refuseTakenBack(plan, state, ways);
+  refuseLeftovers(plan, state, ways);
+  refuseStale(plan, state, sightings);
+  refuseMembers(plan, ways);
+}
+
+/**
+ * One pass goes on with what one pass has begun, with the same objects or others: it registers all that is
+ * wanted and deletes the rest. What goes in steps, back or down is left to who does that.
+ */
+function refuseUnderWay(plan: Plan, { transaction }: StackState, ways: WaysOn): void {
+  if (!plan.resumes || transaction === undefined) return;
+  const { number, direction, inline } = transaction;
+  if (inline === true && direction === "forward") return;
+  const cause = `transaction ${number} is not finished`;
+  const back = `${ways.takeBack} goes on with it`;
+  if (direction === "back") throw open(plan, `${cause}: it takes another one back`, back);
+  throw open(plan, cause, `${ways.up} to go on with it, or ${ways.takeBack} to take it back`);
+}
+
+/** What was taken back does not come to life again because nobody changed the manifests. */
+function refuseTakenBack(plan: Plan, { revision }: StackState, ways: WaysOn): void {
+  if (plan.resumes) return;
+  const taken = takenBackLike(plan.target, revision);
+  if (taken === undefined) return;
+  const { number, why } = taken;
+  throw open(
+    plan,
+    `transaction ${number} wanted these objects and was taken back: ${why}`,
+    `change the manifests; or, to apply them again on purpose, ${ways.up}`,
+  );
+}
+
+/** What a killed engine, or an apply that broke off, has left. */
+function refuseLeftovers(plan: Plan, state: StackState, ways: WaysOn): void {
   if (state.pending.length > 0) {
     const what = state.pending.map(({ type, key }) => `${type} ${key}`).join(", ");
-    throw open(plan, `an engine was killed in the middle of ${what}`, `run ${command}`);
+    throw open(plan, `an engine was killed in the middle of ${what}`, ways.recover);
   }
   const owed = state.resources.filter(({ deleting }) => deleting).map(({ key }) => key);
-  if (owed.length > 0) {
-    throw open(plan, `the deletion of ${owed.join(", ")} is owed`, `run ${command}`);
-  }
-  if (stale.length > 0) {
-    throw open(
-      plan,
-      `the record of ${stale.join(", ")} is out of date`,
-      "run pulumi refresh first",
-    );
-  }
+  if (owed.length > 0) throw open(plan, `the deletion of ${owed.join(", ")} is owed`, ways.up);
   const [left] = plan.abandoned;
-  if (left !== undefined) {
-    const what = `${left.who.kind} ${left.who.name} (${left.id})`;
-    throw open(plan, `an apply that broke off left ${what}`, `run ${command}`);
-  }
+  if (left === undefined) return;
+  const what = `${left.who.kind} ${left.who.name} (${left.id})`;
+  throw open(plan, `an apply that broke off left ${what}`, ways.up);
+}
+
+function refuseStale(plan: Plan, state: StackState, sightings: Sightings): void {
+  const stale = plan.stale.filter((key) => !canFinish(key, plan, { state, sightings }));
+  if (stale.length === 0) return;
+  throw open(plan, `the record of ${stale.join(", ")} is out of date`, "run pulumi refresh first");
+}
+
+/** Pulumi updates what it records as unfinished, which finishes it; only what is gone cannot follow. */
+function canFinish(
+  key: NodeKey,
+  { resumes }: Plan,
+  { state, sightings }: Pick<InlineChange, "state" | "sightings">,
+): boolean {
+  const isUnfinished = state.resources.some((one) => one.key === key && one.unfinished);
+  const sighting = sightings.get(key);
+  return resumes && isUnfinished && sighting !== undefined && sighting !== "gone";
+}
+
+function refuseMembers(plan: Plan, ways: WaysOn): void {
   const members = plan.machines.filter(
     ({ controlPlane, kind }) => controlPlane && kind === "replace",
   );
   if (members.length > 0) {
     const names = members.map(({ machine }) => machine).join(", ");
-    throw open(
-      plan,
-      `control-plane machine ${names} has to be replaced step by step`,
-      `run ${command}`,
-    );
+    throw open(plan, `control-plane machine ${names} has to be replaced step by step`, ways.up);
   }
   const together = changedMembers(plan);
-  if (together.length > 0) {
-    const names = together.join(", ");
-    throw open(plan, `control-plane machines ${names} change one at a time`, `run ${command}`);
-  }
+  if (together.length === 0) return;
+  const names = together.join(", ");
+  throw open(plan, `control-plane machines ${names} change one at a time`, ways.up);
 }
 
 /** In one go they would all be changed at once, and etcd would lose its majority. */

@@ -14,6 +14,7 @@ import { memberOfHostField } from "../provider/host-spec.js";
 import { crossedBy, hostsOfPoint, refuseTakingBack } from "./crossing.js";
 import { handOverSummary } from "./hand-over.js";
 import { entryOf } from "./history.js";
+import { withObjects } from "./taken-back.js";
 import { decideHost, type HostDecision, machineKey, spendIncarnations } from "./hosts.js";
 import { type InfrastructureDecision, planInfrastructure } from "./infrastructure.js";
 import { knownMachines, type LeavingHost, leavingHosts } from "./leaving.js";
@@ -386,7 +387,8 @@ function transactionOf(
 function endedAttempt({ goal, nowMs, failure }: PlanInput, last: TransactionRecord) {
   const taken = goal.kind === "takeBack" && last.direction === "forward";
   const kind = taken ? ("rolledBack" as const) : ("superseded" as const);
-  return entryOf(last, nowMs, { kind, failure: failure ?? "it was interrupted" });
+  const ending = { kind, failure: failure ?? "it was interrupted" };
+  return withObjects(entryOf(last, nowMs, ending), last.target);
 }
 
 type Decision = Pick<

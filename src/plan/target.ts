@@ -89,6 +89,8 @@ export interface HistoryEntry {
   readonly ending: Ending;
   /** Of committed ones, until the bound on bytes drops it: what `rollback --to` goes to. */
   readonly target?: Target;
+  /** Digest of the objects that it wanted; absent in records of early releases. */
+  readonly objectsDigest?: string;
 }
 
 /** What a Transaction resource holds encrypted. */
@@ -115,6 +117,8 @@ export interface TransactionPayload {
   readonly former?: readonly TargetMachine[];
   /** With what those have gone beyond their point of no return: it stays so until a commit. */
   readonly crossed?: readonly Crossed[];
+  /** A plain `pulumi up` began it: one pass does it all, and another one may go on with it. */
+  readonly inline?: true;
 }
 
 /** One thing of a transaction that cannot be taken back once the cloud shows it done. */

@@ -1,4 +1,5 @@
 import { entryOf, historyWith } from "../plan/history.js";
+import { withObjects } from "../plan/taken-back.js";
 import type { Plan } from "../plan/plan.js";
 import type { PriorState, RevisionPayload, TransactionPayload } from "../plan/target.js";
 
@@ -12,6 +13,7 @@ export function transactionPayload({ target, transaction }: Plan): TransactionPa
     ...(pointsOfNoReturn !== undefined && { pointsOfNoReturn }),
     ...(former !== undefined && { former }),
     ...(crossed !== undefined && { crossed }),
+    ...(transaction.inline === true && { inline: true as const }),
   };
 }
 
@@ -21,6 +23,6 @@ export function revisionPayload(
   { revision }: PriorState,
   nowMs: number,
 ): RevisionPayload {
-  const committed = entryOf(transaction, nowMs, { kind: "committed" });
+  const committed = withObjects(entryOf(transaction, nowMs, { kind: "committed" }), target);
   return { target, history: historyWith(revision, [...transaction.attempts, committed]) };
 }

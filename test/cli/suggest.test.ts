@@ -19,6 +19,12 @@ describe("commands that a text names", () => {
       want: "Next: capstan --state 'it'\\''s here' --backend 's3://a?region=b&x=$1' status -f demo",
     },
     {
+      name: "work on the same stack of the same project",
+      given: { project: "my shop", stack: "dev" },
+      text: "capstan rollback default.demo takes it back",
+      want: "capstan --project 'my shop' --stack dev rollback default.demo takes it back",
+    },
+    {
       name: "leave a password to be filled in",
       given: { backend: "postgres://owner:secret@db/states" },
       text: "Next: capstan status -f demo",

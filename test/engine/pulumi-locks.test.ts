@@ -66,7 +66,11 @@ describe("Pulumi's locks in a file backend", () => {
     mkdirSync(folder, { recursive: true });
   });
 
-  const read = () => readPulumiLocks(pathToFileURL(scratch.path).href, stack);
+  const inBackend = (path: string) => ({
+    ...{ backendUrl: pathToFileURL(path).href, projectName: "capstan" },
+    stackName: (name: string) => name,
+  });
+  const read = () => readPulumiLocks(inBackend(scratch.path), stack);
   const lock = (holder: Record<string, unknown>) =>
     writeFileSync(join(folder, "a.json"), JSON.stringify(holder));
   const holder = { pid: process.pid, username: "ann", timestamp: new Date().toISOString() };
@@ -91,7 +95,7 @@ describe("Pulumi's locks in a file backend", () => {
   it("are none where there is no folder, or one was released while it was read", () => {
     symlinkSync(join(folder, "gone"), join(folder, "released.json"));
     assert.deepEqual(read(), []);
-    assert.deepEqual(readPulumiLocks(pathToFileURL(join(scratch.path, "other")).href, stack), []);
+    assert.deepEqual(readPulumiLocks(inBackend(join(scratch.path, "other")), stack), []);
   });
 
   const unreadable = [

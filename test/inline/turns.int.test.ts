@@ -100,7 +100,9 @@ describe("capstan and a plain pulumi in turns on one stack", function () {
       sandbox.write({ machines: { ...pair.machines, "worker-1": {} } });
       await sandbox.fault("create", "fail", "--name", "worker-1");
       await sandbox.up(4, "--no-rollback");
-      await refused(/transaction 2 is not finished\s+hint: run capstan up with the same manifests/);
+      await refused(
+        /transaction 2 is not finished\s+hint: run capstan --project \S+ --stack default\.demo up -f \S+ to go on/,
+      );
       await refused(/transaction 2 is not finished/, "preview");
     });
 
@@ -109,7 +111,7 @@ describe("capstan and a plain pulumi in turns on one stack", function () {
         machines: { "cp-0": { controlPlane: true, size: "large" }, "worker-0": {} },
       });
       await refused(
-        /control-plane machine cp-0 has to be replaced step by step\s+hint: run capstan up/,
+        /control-plane machine cp-0 has to be replaced step by step\s+hint: run capstan --project \S+ --stack default\.demo up -f/,
       );
     });
 

@@ -34,7 +34,7 @@ export async function destroyCommand(
   options: DestroyOptions,
   context: CommandContext,
 ): Promise<number> {
-  refuseNothingNamed(named, options.file);
+  refuseNothingNamed(named, options);
   const { engine } = await openEngine(options, context);
   let code: number = exitCodes.done;
   for (const stack of await stacksOf(named, options.file, engine, context)) {

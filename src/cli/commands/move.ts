@@ -20,7 +20,7 @@ export async function moveCommand(
   options: MoveOptions,
   context: CommandContext,
 ): Promise<number> {
-  refuseNothingNamed(named, []);
+  refuseNothingNamed(named, { file: [] });
   refuseWithoutFolder(options);
   const config = connect({ ...options, env: context.env });
   const api = new KubeApi(config);

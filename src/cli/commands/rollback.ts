@@ -13,7 +13,7 @@ import { isAdopting } from "../../engine/adopt.js";
 import type { Engine } from "../../engine/engine.js";
 import { settleLastCalls } from "../../engine/recover.js";
 import { callContext } from "../../engine/session.js";
-import { refuseNonOwner, type StackState } from "../../engine/state.js";
+import { refuseForeign, refuseNonOwner, type StackState } from "../../engine/state.js";
 import { fileOwner } from "../../plan/hand-over.js";
 import { targetOfRevision } from "../../plan/history.js";
 import type { Plan } from "../../plan/plan.js";
@@ -52,7 +52,7 @@ export async function rollbackCommand(
   options: RollbackOptions,
   context: CommandContext,
 ): Promise<number> {
-  refuseNothingNamed(named, options.file);
+  refuseNothingNamed(named, options);
   const { engine } = await openEngine(options, context);
   for (const stack of await stacksOf(named, options.file, engine, context)) {
     const command = `capstan rollback ${stack}`;
@@ -93,6 +93,7 @@ class RollbackCommand {
     const { stack, state, context } = this;
     const provider = recordedProvider(stack, state, context);
     if (provider === undefined) throw this.refusal(`nothing is recorded`);
+    refuseForeign(state, stack);
     refuseNonOwner(state, fileOwner, "roll back");
     const calls = callContext(context.clock, context.interruption.stop);
     await settleLastCalls(this.engine, provider, calls);

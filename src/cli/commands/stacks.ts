@@ -44,8 +44,11 @@ export async function nothingRecorded(
 }
 
 /** What changes clusters changes none that nobody named. Throws BAD_USAGE. */
-export function refuseNothingNamed(named: readonly string[], files: readonly string[]): void {
-  if (named.length > 0 || files.length > 0) return;
+export function refuseNothingNamed(
+  named: readonly string[],
+  { file, stack }: { readonly file: readonly string[]; readonly stack?: string },
+): void {
+  if (named.length > 0 || file.length > 0 || stack !== undefined) return;
   throw new CapstanError({
     code: "BAD_USAGE",
     source: "user",

@@ -23,7 +23,7 @@ import {
 import { exitCodes } from "../exit.js";
 import { findGoneClusters, refuseGoneClusters, stacksIn } from "../gone-clusters.js";
 import { failureOf, followRun, type FollowUp, secondsText, wayBackNow } from "../outcome.js";
-import { rememberManifests } from "../stack-settings.js";
+import { forgetManifests, rememberFirst, rememberManifests } from "../stack-settings.js";
 import { readSavedPlan, SavedPlanCheck } from "../saved-plan.js";
 import { destroyStack } from "./destroy.js";
 import {
@@ -147,19 +147,28 @@ async function upCluster(
     terminal.write(`${stageLines(plan).join("\n")}\n\n`);
   }
   if (plan.empty) {
+    // Perhaps others than those that led here: they say the same.
+    rememberManifests(workspace, plan.stack, options.file);
     if (json) context.emit({ type: "result", cluster: plan.cluster, changed: false });
     return { left: 0, isStage: false, agreed: undefined };
   }
   await confirm(`Apply this to ${plan.cluster}?`, options.yes === true || isAgreed, context);
   await engine.ensureStack(plan.stack, state);
-  rememberManifests(workspace, plan.stack, options.file);
+  rememberFirst(workspace, plan.stack, options.file);
   const provider = providerOf(cluster.desired, context);
   noteCluster(context.stateDir, {
     ...{ clusterUid: plan.transaction.clusterUid, cluster: plan.cluster, stack: plan.stack },
     ...{ provider: provider.name, backend: workspace.backendKey, notedAtMs: context.clock.now() },
   });
   const next = upNext(options, plan);
-  await carryOut(plan, state, { engine, provider, lens, options, next }, context);
+  const onEnd = (end: End) => {
+    if (end === "nothing") forgetManifests(workspace, plan.stack);
+    // What was adopted was there before, and not because of these.
+    else if (plan.transaction.goal.kind === "up") {
+      rememberManifests(workspace, plan.stack, options.file);
+    }
+  };
+  await carryOut(plan, state, { engine, provider, lens, options, next, onEnd }, context);
   const left = then === undefined ? (plan.stage?.later.length ?? 0) : 1;
   return { left, isStage: plan.stage !== undefined, agreed: then };
 }
@@ -171,6 +180,9 @@ function isSamePlan(plan: Plan, shown: Plan): boolean {
   );
 }
 
+/** What became of the revision: there is the plan's, or none any more. */
+type End = "committed" | "nothing";
+
 /** What `carryOut` works with. */
 export interface Means {
   readonly engine: Engine;
@@ -179,13 +191,15 @@ export interface Means {
   readonly lens: Lens;
   readonly options: Pick<UpOptions, "timeout" | "deadline" | "rollback">;
   readonly next: FollowUp;
+  /** Told as soon as there is another revision than before, or none. */
+  readonly onEnd?: (end: End) => void;
 }
 
 /** Applies a plan and tells how it went. Throws a CommandFailure that says what is left behind. */
 export async function carryOut(
   plan: Plan,
   state: StackState,
-  { engine, provider, lens, options, next }: Means,
+  { engine, provider, lens, options, next, onEnd }: Means,
   context: CommandContext,
 ): Promise<void> {
   const { clock } = context;
@@ -199,7 +213,11 @@ export async function carryOut(
       deadlineMs: options.deadline * 1_000,
       onFailure: options.rollback ? "rollBack" : "keep",
       stop: context.interruption.stop,
-      report: (event) => progress.on(event),
+      report: (event) => {
+        const { number } = plan.transaction;
+        if (event.kind === "committed" && event.revision === number) onEnd?.("committed");
+        progress.on(event);
+      },
     });
   } catch (error) {
     if (!isCapstanError(error)) throw error;
@@ -209,6 +227,7 @@ export async function carryOut(
     progress.end();
   }
   const tookMs = clock.now() - begin;
+  if (result.kind === "rolledBack" && result.to !== "revision") onEnd?.("nothing");
   if (result.kind !== "done") {
     if (context.json) context.emit(resultDocument(result, plan));
     throw failureOf(result, plan, next, await wayBackNow(engine, provider, plan.stack));

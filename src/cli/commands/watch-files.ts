@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { CapstanError } from "../../api/error.js";
 import { stackNameOf } from "../../api/types.js";
 import type { Controller } from "../../controller/controller.js";
+import type { Happening, Witness } from "../../controller/witness.js";
 import { Engine } from "../../engine/engine.js";
 import { diagnosticText } from "../../manifest/diagnostic.js";
 import { readSources } from "../../manifest/files.js";
@@ -10,7 +11,7 @@ import { type FileNews, FileSource } from "../../source/file-source.js";
 import { type CommandContext, openWorkspace } from "../context.js";
 import { exitCodes } from "../exit.js";
 import { findGoneClusters } from "../gone-clusters.js";
-import { rememberManifests } from "../stack-settings.js";
+import { rememberFirst, rememberManifests } from "../stack-settings.js";
 import { tellHappenings, tellLine } from "../watch-lines.js";
 import { makeController, type WatchOptions } from "./watch-controller.js";
 
@@ -31,12 +32,17 @@ export async function watchFiles(options: WatchOptions, context: CommandContext)
     ...{ providers: providers.all, prune: options.prune === true },
     read: () => readSources(options.file),
     known: known.map(({ cluster }) => cluster),
-    remember: (key) => rememberManifests(workspace, stackOf(key), options.file),
+    remember: (key) => rememberFirst(workspace, stackOf(key), options.file),
     onChange: (key) => controller.onChange(key),
     tell: (news) => tellNews(news, context),
   });
+  const tell = tellHappenings(context);
+  const witness: Witness = (key, happening) => {
+    if (hasCommitted(happening)) rememberManifests(workspace, stackOf(key), options.file);
+    tell(key, happening);
+  };
   const { controller }: { controller: Controller } = makeController(options, context, {
-    ...{ source, opened, witness: tellHappenings(context) },
+    ...{ source, opened, witness },
   });
   tellBegin(options.file, context);
   const periodMs = options.period * 1_000;
@@ -47,6 +53,13 @@ export async function watchFiles(options: WatchOptions, context: CommandContext)
     followFiles(source, { paths: options.file, clock, periodMs }, signal),
   ]);
   return exitCodes.done;
+}
+
+/** Whether what the manifests say is the revision now. */
+function hasCommitted(happening: Happening): boolean {
+  if (happening.kind !== "ended") return false;
+  const { result } = happening;
+  return result.kind === "done" || (result.kind === "stopped" && result.result === "owing");
 }
 
 function stackOf(key: string): string {

@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { type ClusterWish } from "../scenario/manifests.js";
+import { judge, nothingWrong } from "../scenario/ledger-judge.js";
+import { Sandbox } from "../scenario/sandbox.js";
+import { UserProject, userProject, userStack } from "../scenario/user-project.js";
+
+const pair: ClusterWish = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
+const three: ClusterWish = { machines: { ...pair.machines, "worker-1": {} } };
+const large: ClusterWish = { machines: { ...pair.machines, "worker-1": { size: "large" } } };
+const upCommand = /capstan --project \S+ --stack dev up -f \S+[^\s,;]/;
+
+describe("a Pulumi project of a user's", function () {
+  this.timeout(180_000);
+  let sandbox: Sandbox;
+  let project: UserProject;
+
+  beforeEach(async () => {
+    sandbox = await Sandbox.make(pair);
+    project = await UserProject.make(sandbox);
+    await project.up();
+  });
+
+  afterEach(() => sandbox.close());
+
+  const assertSound = async (): Promise<void> => {
+    assert.deepEqual(judge(sandbox.rows(), await project.deployment()), nothingWrong);
+  };
+
+  it("is reached by every verb that --project and --stack are given to", async () => {
+    await project.capstan(0, "plan", "-f", sandbox.manifests);
+    const { stdout: status } = await project.capstan(0, "status");
+    assert.match(status, /Cluster default\/demo {3}revision 1/);
+    sandbox.write(three);
+    await project.capstan(2, "plan", "-f", sandbox.manifests);
+    await project.capstan(0, "up", "--yes", "-f", sandbox.manifests);
+    await project.pulumi(0, "preview", "--stack", userStack, "--expect-no-changes");
+    await assertSound();
+    for (const verb of ["history", "describe", "drift"]) await project.capstan(0, verb);
+    const { resources = [] } = await project.deployment();
+    assert.ok(resources.every(({ urn }) => urn.startsWith(`urn:pulumi:dev::${userProject}::`)));
+    await project.capstan(0, "rollback", "--yes");
+    sandbox.write(pair);
+    await project.pulumi(0, "preview", "--stack", userStack, "--expect-no-changes");
+    await project.capstan(0, "destroy", "--yes", "default.demo");
+    assert.deepEqual(sandbox.alive(), []);
+    const { stdout } = await project.pulumi(0, "config", "get", "shop:colour", "--stack", "dev");
+    assert.equal(stdout.trim(), "blue");
+  });
+
+  /** A plain `pulumi up` that ends with a worker missing. */
+  const failOnce = async (): Promise<void> => {
+    sandbox.write(three);
+    await sandbox.fault("create", "fail", "--name", "worker-1");
+    await project.up(1);
+    assert.equal(sandbox.alive().filter(({ kind }) => kind === "LocalHost").length, 2);
+  };
+
+  const inVain = [
+    { name: "a stack of the cluster alone", prepare: () => {} },
+    { name: "a stack with other resources", prepare: () => project.programWithMore() },
+  ];
+  /** The same manifests again, corrected ones, and the old ones. */
+  const ways = [
+    { wish: three, hosts: 3 },
+    { wish: large, hosts: 3 },
+    { wish: pair, hosts: 2 },
+  ];
+  for (const { name: where, prepare } of inVain) {
+    it(`goes on after each pulumi up that failed, in ${where}`, async () => {
+      prepare();
+      for (const { wish, hosts } of ways) {
+        await failOnce();
+        sandbox.write(wish);
+        await project.up();
+        await assertSound();
+        assert.equal(sandbox.alive().filter(({ kind }) => kind === "LocalHost").length, hosts);
+        await project.pulumi(0, "preview", "--stack", userStack, "--expect-no-changes");
+        sandbox.write(pair);
+        await project.up();
+      }
+    });
+  }
+
+  it("goes on by capstan up, and takes back by capstan rollback", async () => {
+    await failOnce();
+    await project.capstan(0, "rollback", "--yes");
+    await assertSound();
+    sandbox.write(large);
+    await sandbox.fault("create", "fail", "--name", "worker-1");
+    await project.up(1);
+    await project.capstan(0, "up", "--yes", "-f", sandbox.manifests);
+    await assertSound();
+  });
+
+  it("names the command that clears up after a killed engine, which does", async () => {
+    sandbox.write(three);
+    await killIn("worker-1");
+    const { stdout, stderr } = await project.up(1);
+    assert.match(stdout + stderr, /an engine was killed in the middle of creating LocalHost/);
+    await project.named(0, stdout + stderr, upCommand, "--yes");
+    await assertSound();
+    await project.pulumi(0, "preview", "--stack", userStack, "--expect-no-changes");
+  });
+
+  it("names another where other resources are, which does, too", async () => {
+    project.programWithMore();
+    await project.up();
+    sandbox.write(three);
+    await killIn("worker-1");
+    const { stdout, stderr } = await project.up(1);
+    const refresh = /pulumi -C \S+ refresh --clear-pending-creates --stack dev/;
+    await project.named(0, stdout + stderr, refresh, "--yes");
+    await project.up();
+    await assertSound();
+    for (const args of [["up", "-f", sandbox.manifests], ["rollback"], ["destroy"]]) {
+      const refused = await project.capstan(1, ...args, "--yes");
+      assert.match(refused.stderr, /it holds 1 resources that are not of a cluster/);
+      assert.match(refused.stderr, /hint: .*pulumi up goes on with the same or with corrected/);
+    }
+  });
+
+  /** A plain `pulumi up` whose engine is killed in a creation, with everything under it. */
+  const killIn = async (name: string): Promise<void> => {
+    const fault = { call: "create", mode: "hangAfter", name };
+    const up = await sandbox.startHanging(fault, () =>
+      project.start("pulumi", ["up", "--yes", "--skip-preview", "--stack", userStack]),
+    );
+    await up.killTree();
+    await project.pulumi(0, "cancel", "--yes", "--stack", userStack);
+  };
+
+  it("does not bring to life again what was taken back", async () => {
+    sandbox.write(three);
+    await sandbox.fault("create", "fail", "--name", "worker-1");
+    await project.capstan(1, "up", "--yes", "-f", sandbox.manifests);
+    const begin = sandbox.ledgerEnd();
+    const { stdout, stderr } = await project.up(1);
+    assert.match(
+      (stdout + stderr).replaceAll(/\s+/g, " "),
+      /transaction 2 wanted these objects and was taken back: .*worker-1/,
+    );
+    assert.deepEqual(sandbox.mutations(begin), []);
+    sandbox.write(large);
+    await project.up();
+    await assertSound();
+    sandbox.write(three);
+    await project.up();
+  });
+
+  it("names the command that brings it to life on purpose", async () => {
+    sandbox.write(three);
+    await sandbox.fault("create", "fail", "--name", "worker-1");
+    await project.capstan(1, "up", "--yes", "-f", sandbox.manifests);
+    const { stdout, stderr } = await project.up(1);
+    await project.named(0, stdout + stderr, upCommand, "--yes");
+    await project.up();
+    await assertSound();
+  });
+
+  it("does not bring to life again what capstan rollback went back from", async () => {
+    sandbox.write(three);
+    await project.up();
+    await project.capstan(0, "rollback", "--yes");
+    const { stdout, stderr } = await project.up(1);
+    assert.match(
+      (stdout + stderr).replaceAll(/\s+/g, " "),
+      /transaction 2 wanted these objects and was taken back: capstan rollback went to revision 1/,
+    );
+    await project.named(0, stdout + stderr, upCommand, "--yes");
+    await project.up();
+    sandbox.write(pair);
+    await project.up();
+    sandbox.write(three);
+    await project.up();
+  });
+});

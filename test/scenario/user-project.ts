@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { stringify } from "yaml";
+import { Command, type Outcome } from "./command.js";
+import type { Deployment } from "./ledger-judge.js";
+import { repository, type Sandbox } from "./sandbox.js";
+
+/** Name of the stack that a user works on. */
+export const userStack = "dev";
+
+/** Name of the project. */
+export const userProject = "shop";
+
+/** A Pulumi project of a user's, with a backend and a passphrase of its own, on a sandbox's cloud. */
+export class UserProject {
+  readonly folder: string;
+
+  private constructor(private readonly sandbox: Sandbox) {
+    this.folder = join(sandbox.folder, "shop");
+  }
+
+  /** One whose program holds the sandbox's cluster, with a stack that is still empty. */
+  static async make(sandbox: Sandbox): Promise<UserProject> {
+    const project = new UserProject(sandbox);
+    const { folder } = project;
+    const modules = join(folder, "node_modules");
+    mkdirSync(join(modules, "@pulumi"), { recursive: true });
+    mkdirSync(join(sandbox.folder, "backend"), { recursive: true });
+    mkdirSync(sandbox.state, { recursive: true });
+    symlinkSync(repository, join(modules, "capstan"));
+    symlinkSync(
+      join(repository, "node_modules", "@pulumi", "pulumi"),
+      join(modules, "@pulumi", "pulumi"),
+    );
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
+    writeFileSync(
+      join(folder, "Pulumi.yaml"),
+      stringify({
+        name: userProject,
+        runtime: "nodejs",
+        main: "program.js",
+        backend: { url: `${pathToFileURL(join(sandbox.folder, "backend")).href}` },
+      }),
+    );
+    project.program("");
+    await project.pulumi(0, "stack", "init", userStack);
+    await project.pulumi(0, "config", "set", "shop:colour", "blue", "--stack", userStack);
+    return project;
+  }
+
+  /** Writes the program: the cluster, and what else there is to be. */
+  program(more: string): void {
+    const lines = [
+      'import * as pulumi from "@pulumi/pulumi";',
+      'import { cluster } from "capstan";',
+      more,
+      `export const { revision } = await cluster({ manifests: ${JSON.stringify(this.sandbox.manifests)} });`,
+    ];
+    writeFileSync(join(this.folder, "program.js"), lines.join("\n"));
+  }
+
+  /** The same with a resource that belongs to no cluster. */
+  programWithMore(): void {
+    this.program('new pulumi.ComponentResource("shop:index:Till", "till");');
+  }
+
+  start(program: string, args: readonly string[], cwd = this.folder): Command {
+    return new Command(program, args, { cwd, env: this.env() });
+  }
+
+  /** Runs Pulumi in the project to its end; fails unless it exits with `code`. */
+  async pulumi(code: number, ...args: string[]): Promise<Outcome> {
+    const outcome = await this.start("pulumi", [...args, "--non-interactive"]).finished;
+    return expectCode(code, `pulumi ${args.join(" ")}`, outcome);
+  }
+
+  /** `pulumi up` as its users run it. */
+  up(code = 0): Promise<Outcome> {
+    return this.pulumi(code, "up", "--yes", "--skip-preview", "--stack", userStack);
+  }
+
+  /** Starts the command line in another folder, as the options alone must lead to project and stack. */
+  startCapstan(...args: string[]): Command {
+    const cli = join(repository, "dist", "src", "cli", "main.js");
+    return this.start(process.execPath, [cli, ...args], this.sandbox.folder);
+  }
+
+  /** The same, with the options that name project and stack, to its end. */
+  async capstan(code: number, ...args: string[]): Promise<Outcome> {
+    const where = ["--project", this.folder, "--stack", userStack];
+    const outcome = await this.startCapstan(...where, ...args).finished;
+    return expectCode(code, `capstan ${args.join(" ")}`, outcome);
+  }
+
+  /** Runs a command as a text names it, as a shell would; fails unless it exits with `code`. */
+  async named(code: number, text: string, pattern: RegExp, ...more: string[]): Promise<Outcome> {
+    const [command] = pattern.exec(text) ?? [];
+    assert.ok(command !== undefined, `${text}\nnames no ${String(pattern)}`);
+    const cli = join(repository, "dist", "src", "cli", "main.js");
+    const words = [command.replace(/^capstan/, `'${process.execPath}' '${cli}'`), ...more];
+    const shell = this.start("sh", ["-c", words.join(" ")], this.sandbox.folder);
+    return expectCode(code, command, await shell.finished);
+  }
+
+  async deployment(): Promise<Deployment> {
+    const { stdout } = await this.pulumi(0, "stack", "export", "--stack", userStack);
+    return (JSON.parse(stdout) as { deployment: Deployment }).deployment;
+  }
+
+  private env(): NodeJS.ProcessEnv {
+    const {
+      PULUMI_BACKEND_URL: _backend,
+      PULUMI_CONFIG_PASSPHRASE_FILE: _file,
+      ...env
+    } = this.sandbox.pulumiEnv();
+    return { ...env, PULUMI_CONFIG_PASSPHRASE: "a user's own" };
+  }
+}
+
+function expectCode(code: number, what: string, outcome: Outcome): Outcome {
+  assert.equal(outcome.code, code, `${what}\n${outcome.stdout}\n${outcome.stderr}`);
+  return outcome;
+}
