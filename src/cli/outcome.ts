@@ -1,5 +1,6 @@
 import type { CapstanError } from "../api/error.js";
 import type { ApplyResult } from "../engine/apply.js";
+import { isOfStorage } from "../engine/failures.js";
 import type { Inventory } from "../engine/inventory.js";
 import type { RunEvent } from "../engine/run.js";
 import type { Plan } from "../plan/plan.js";
@@ -56,7 +57,10 @@ export function failureOf(result: Failed, plan: Plan, next: FollowUp): CommandFa
       ...(hints.length > 0 && { hint: hints.join("; ") }),
     });
   };
-  const open = `Transaction ${plan.transaction.number} of ${plan.cluster} stays open; what exists is recorded`;
+  const recorded = isOfStorage(failure)
+    ? "what exists and could not be recorded is found again in the cloud"
+    : "what exists is recorded";
+  const open = `Transaction ${plan.transaction.number} of ${plan.cluster} stays open; ${recorded}`;
   const choices =
     plan.fromRevision === 0
       ? `go on with ${next.again}, take it back with ${next.takeBack}, or take everything down with ${next.takeDown}`

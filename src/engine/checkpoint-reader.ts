@@ -15,9 +15,14 @@ export class CheckpointReader {
     private readonly keys: StackKeys,
   ) {}
 
-  /** What `pulumi stack export --show-secrets` would print as deployment, or undefined: ask it. */
-  async read(stack: string): Promise<JsonObject | undefined> {
-    const file = this.workspace.checkpointFile(stack);
+  /**
+   * What `pulumi stack export --show-secrets` would print as deployment, or undefined: ask it. From the
+   * stack's own state unless another file is named.
+   */
+  async read(
+    stack: string,
+    file = this.workspace.checkpointFile(stack),
+  ): Promise<JsonObject | undefined> {
     const text = file?.endsWith(".json") === true ? textOf(file) : undefined;
     const checkpoint = text === undefined ? undefined : parseCheckpoint(text);
     if (checkpoint === undefined) return undefined;

@@ -1,15 +1,18 @@
 import { existsSync } from "node:fs";
 import { CapstanError } from "../api/error.js";
+import type { JsonObject } from "../api/json.js";
 import type { ResourceLookup } from "../dynamic/attached-server.js";
 import { typeTokenOf } from "../dynamic/protocol.js";
 import { RecordResource } from "../dynamic/record-resource.js";
 import type { PassProgram } from "../transaction/registration.js";
 import { emptyState } from "../plan/target.js";
+import { copyInsteadOf, damageText, isCopy, keepState, restore } from "./checkpoint-repair.js";
 import { emptyCheckpoint } from "./new-stack.js";
 import { projectName, withoutPasswords } from "./project.js";
 import { prunePulumiHistory } from "./pulumi-history.js";
 import { type PulumiResult, runPulumi } from "./pulumi.js";
 import { locksToldOf, type PulumiLock, readPulumiLocks } from "./pulumi-locks.js";
+import { Room, type RoomDemand } from "./room.js";
 import { CheckpointReader } from "./checkpoint-reader.js";
 import { StackKeys } from "./stack-keys.js";
 import { parseExport, type StackState, stateOf } from "./state.js";
@@ -33,6 +36,10 @@ export interface EngineOptions {
    * (rule 5.7): who has locked one before, on whatever machine, has ended.
    */
   readonly aloneSinceMs?: number;
+  /** Whether it changes stacks, under their locks: then it also restores a state that was cut off. */
+  readonly changes?: boolean;
+  /** Told what people have to know beside what they asked for. */
+  readonly notice?: (text: string) => void;
   /** Begins each engine run when it may; without, at once. */
   readonly inTurn?: <T>(run: () => Promise<T>) => Promise<T>;
 }
@@ -47,6 +54,8 @@ export interface PassOptions {
    * checkpointed pass has recorded.
    */
   readonly checkpoints: "each" | "end";
+  /** What the disk of the state must have room for; for taking something back unless given. */
+  readonly room?: RoomDemand;
 }
 
 /** Serves the handlers of one engine run; `cancelled` is called when the engine is asked to stop. */
@@ -71,6 +80,9 @@ export class Engine {
   private readonly lastRead = new Map<string, string>();
   private readonly keys: StackKeys;
   private readonly checkpoints: CheckpointReader;
+  private readonly rooms = new Map<string, Room>();
+  /** Stacks whose state is a copy for which late calls have been waited for. */
+  private readonly doubted = new Set<string>();
 
   constructor(private readonly options: EngineOptions) {
     this.keys = new StackKeys(options.workspace);
@@ -90,15 +102,17 @@ export class Engine {
   }
 
   /**
-   * What is recorded about a stack; an empty state when there is no such stack. Throws BAD_STATE
-   * naming the file when it cannot be read, and SCHEMA_NEWER.
+   * What is recorded about a stack; an empty state when there is no such stack. A state that was cut off
+   * in writing is read from its last good copy, and restored from it by an engine that changes stacks.
+   * Throws BAD_STATE naming the file when it cannot be read, and SCHEMA_NEWER.
    */
   async readState(stack: string): Promise<StackState> {
     if (!(await this.hasStack(stack))) return { ...emptyState, foreign: [] };
     // Also where Pulumi is not needed to read the state: the next pass would stumble over it.
     this.options.workspace.dropDamagedMetadata(stack);
-    const deployment = await this.checkpoints.read(stack);
-    if (deployment !== undefined) return this.remember(stateOf(deployment, stack), stack);
+    const copy = this.mendState(stack);
+    const deployment = await this.checkpoints.read(stack, copy);
+    if (deployment !== undefined) return this.remember(this.judged(deployment, stack), stack);
     const args = ["stack", "export", "--show-secrets", "--stack", stack];
     const result = await this.run(args);
     if (result.code === 0) return this.remember(parseExport(result.stdout, stack), stack);
@@ -111,6 +125,27 @@ export class Engine {
       message: `cannot read the state of ${stack} in ${where}: ${lastWords(result)}`,
       hint: "it was left as it is; restore it from a backup, or check backend and passphrase",
     });
+  }
+
+  /** Restores a state that was cut off, if this engine may; otherwise returns the file to read instead. */
+  private mendState(stack: string): string | undefined {
+    const { workspace, changes = false, notice } = this.options;
+    const copy = copyInsteadOf(workspace, stack);
+    if (copy === undefined) return undefined;
+    const mayRestore = changes && this.running === undefined;
+    const aside = mayRestore ? restore(workspace, stack, copy) : undefined;
+    if (mayRestore) this.doubted.delete(stack);
+    notice?.(damageText(stack, copy, aside));
+    return mayRestore ? undefined : copy.file;
+  }
+
+  /** With what is known of where it comes from: a copy's last calls may have been in no record. */
+  private judged(deployment: JsonObject, stack: string): StackState {
+    const state = stateOf(deployment, stack);
+    if (!isCopy(this.options.workspace, stack, state.writtenAt ?? "")) return state;
+    if (this.options.changes === true && !this.doubted.has(stack)) this.unsettled = true;
+    this.doubted.add(stack);
+    return { ...state, fromCopy: true };
   }
 
   private remember(state: StackState, stack: string): StackState {
@@ -139,13 +174,17 @@ export class Engine {
 
   /** Makes the stack if it is missing, and its settings file if that is. */
   async ensureStack(stack: string, state: StackState): Promise<void> {
+    if (await this.hasStack(stack)) return this.ensureSettings(stack, state);
+    if (await this.addStack(stack)) return;
+    await this.mustRun(["stack", "init", stack], `cannot make stack ${stack}`);
+  }
+
+  /** Writes the settings file of a stack that there is, if it is missing. */
+  ensureSettings(stack: string, { salt }: StackState): void {
     const { workspace } = this.options;
-    if (!(await this.hasStack(stack))) {
-      if (await this.addStack(stack)) return;
-      await this.mustRun(["stack", "init", stack], `cannot make stack ${stack}`);
-    } else if (state.salt !== undefined && !existsSync(workspace.stackFile(stack))) {
-      workspace.writeStackSettings(workspace.stackFile(stack), { encryptionsalt: state.salt });
-    }
+    const file = workspace.stackFile(stack);
+    if (salt === undefined || existsSync(file)) return;
+    workspace.writeStackSettings(file, { encryptionsalt: salt });
   }
 
   /** What `stack init` does, without a process of 0.35 s, where nothing but our own is concerned. */
@@ -166,7 +205,7 @@ export class Engine {
     stack: string,
     program: PassProgram,
     session: HandlerSession,
-    { checkpoints }: PassOptions = { checkpoints: "each" },
+    { checkpoints, room }: PassOptions = { checkpoints: "each" },
   ): Promise<PulumiResult> {
     // Loaded when it is needed: a plan needs no gRPC.
     const { serveProgram } = await import("./program.js");
@@ -174,7 +213,7 @@ export class Engine {
     const args = ["up", "--yes", "--skip-preview", "--suppress-progress", "--suppress-outputs"];
     const env = checkpointEnv(checkpoints);
     try {
-      const run = { args: [...args, "--client", served.address], env };
+      const run = { args: [...args, "--client", served.address], env, ...(room && { room }) };
       return await this.attached(run, stack, session);
     } finally {
       served.close();
@@ -214,6 +253,7 @@ export class Engine {
     const living = locks.find((lock) => !this.hasEnded(lock));
     if (living !== undefined) throw lockedByPulumi(`cannot change ${stack}`, living);
     this.options.workspace.dropDamagedMetadata(stack);
+    this.mendState(stack);
     this.unsettled = true;
     await this.mustRun(["cancel", "--yes", "--stack", stack], `cannot unlock ${stack}`);
   }
@@ -228,7 +268,7 @@ export class Engine {
   private async locksOn(stack: string): Promise<PulumiLock[]> {
     const { workspace } = this.options;
     if (workspace.checkpointFile(stack) !== undefined) {
-      return readPulumiLocks(workspace.backendUrl, stack);
+      return readPulumiLocks(workspace, stack);
     }
     const session = { lookup: () => new RecordResource("Transaction"), cancelled: () => {} };
     const { code, stdout, stderr } = await this.refresh(stack, [transactionUrn(stack)], session);
@@ -236,7 +276,7 @@ export class Engine {
   }
 
   private async attached(
-    { args, env }: { readonly args: readonly string[]; readonly env?: NodeJS.ProcessEnv },
+    { args, env, room = wayBack }: AttachedRun,
     stack: string,
     session: HandlerSession,
   ): Promise<PulumiResult> {
@@ -244,19 +284,37 @@ export class Engine {
     const { serveAttached } = await import("../dynamic/attached-server.js");
     const server = await serveAttached(session.lookup, () => session.cancelled());
     try {
-      const { inTurn = atOnce } = this.options;
-      const result = await inTurn(() =>
-        this.run([...args, "--stack", stack], {
-          ...env,
-          PULUMI_DEBUG_PROVIDERS: server.debugProviders,
-        }),
-      );
+      const { inTurn = atOnce, workspace } = this.options;
+      const disk = this.roomOf(stack);
+      const result = await inTurn(async () => {
+        await disk.demand(room);
+        keepState(workspace, stack);
+        return disk.during(() =>
+          this.run([...args, "--stack", stack], {
+            ...env,
+            PULUMI_DEBUG_PROVIDERS: server.debugProviders,
+          }),
+        );
+      });
       if (result.code === null) await this.afterDeath(stack, session);
-      await prunePulumiHistory(this.options.workspace, stack);
+      await prunePulumiHistory(workspace, stack);
+      const shortage = result.code === 0 ? undefined : disk.shortage();
+      if (shortage !== undefined) throw shortage;
       return result;
     } finally {
       server.close();
     }
+  }
+
+  private roomOf(stack: string): Room {
+    const room = this.rooms.get(stack) ?? new Room(this.options.workspace, stack);
+    this.rooms.set(stack, room);
+    return room;
+  }
+
+  /** Frees the room that was kept for ways back. To be called when its work is over. */
+  end(): void {
+    for (const room of this.rooms.values()) room.giveUp();
   }
 
   /** An engine that a signal ended leaves its lock, and calls that nobody waits for any more. */
@@ -282,7 +340,8 @@ export class Engine {
     return stacks.map(({ name }) => name.split("/").at(-1) ?? name).sort();
   }
 
-  private async hasStack(stack: string): Promise<boolean> {
+  /** Whether the backend has a stack of that name. */
+  async hasStack(stack: string): Promise<boolean> {
     const file = this.options.workspace.checkpointFile(stack);
     return file === undefined ? (await this.listStacks()).includes(stack) : existsSync(file);
   }
@@ -306,6 +365,15 @@ export class Engine {
     });
   }
 }
+
+interface AttachedRun {
+  readonly args: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+  readonly room?: RoomDemand;
+}
+
+/** Of everything but a pass toward what somebody asked for. */
+const wayBack: RoomDemand = { creations: 0, reserve: "spend" };
 
 function atOnce<T>(run: () => Promise<T>): Promise<T> {
   return run();
