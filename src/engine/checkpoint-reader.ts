@@ -15,15 +15,15 @@ export class CheckpointReader {
     private readonly keys: StackKeys,
   ) {}
 
-  /**
-   * What `pulumi stack export --show-secrets` would print as deployment, or undefined: ask it. From the
-   * stack's own state unless another file is named.
-   */
-  async read(
-    stack: string,
-    file = this.workspace.checkpointFile(stack),
-  ): Promise<JsonObject | undefined> {
-    const text = file?.endsWith(".json") === true ? textOf(file) : undefined;
+  /** What `pulumi stack export --show-secrets` would print as deployment, or undefined: ask it. */
+  async read(stack: string): Promise<JsonObject | undefined> {
+    const file = this.workspace.checkpointFile(stack);
+    return file?.endsWith(".json") === true ? this.readFile(stack, file) : undefined;
+  }
+
+  /** The same of a file that holds a copy of the stack's state, whatever its name. */
+  async readFile(stack: string, file: string): Promise<JsonObject | undefined> {
+    const text = textOf(file);
     const checkpoint = text === undefined ? undefined : parseCheckpoint(text);
     if (checkpoint === undefined) return undefined;
     const { deployment, salt } = checkpoint;

@@ -111,21 +111,18 @@ function pulumiCopies({ backendUrl }: Place, stack: string): string[] {
 }
 
 /**
- * Whether what was read of a stack, written at that time, is a copy: read in the place of a state that is
- * cut off, or put there by `restore` with no engine having written it since. What was done between the copy
- * and the write that was cut off is then in the cloud only. Reads only.
+ * Whether a state, written at that time, is still the copy that `restore` put in its place: no engine has
+ * written it since. What was done between the copy and the write that was cut off is then in the cloud
+ * only. Reads only.
  */
-export function isCopy(workspace: Place, stack: string, writtenAt: string): boolean {
+export function isStillCopy(workspace: Place, stack: string, writtenAt: string): boolean {
   const file = workspace.checkpointFile(stack);
-  if (file === undefined) return false;
+  if (file === undefined || !existsSync(dirname(file))) return false;
   const folder = dirname(file);
   const damaged = readdirSync(folder).filter((name) =>
     name.startsWith(`${basename(file)}.damaged-`),
   );
-  return (
-    isCutOff(textOf(file) ?? "{}") ||
-    damaged.some((name) => statSync(join(folder, name)).mtimeMs >= timeOf(writtenAt))
-  );
+  return damaged.some((name) => statSync(join(folder, name)).mtimeMs >= timeOf(writtenAt));
 }
 
 /**

@@ -6,7 +6,7 @@ import { typeTokenOf } from "../dynamic/protocol.js";
 import { RecordResource } from "../dynamic/record-resource.js";
 import type { PassProgram } from "../transaction/registration.js";
 import { emptyState } from "../plan/target.js";
-import { copyInsteadOf, damageText, isCopy, keepState, restore } from "./checkpoint-repair.js";
+import { copyInsteadOf, damageText, isStillCopy, keepState, restore } from "./checkpoint-repair.js";
 import { emptyCheckpoint } from "./new-stack.js";
 import { projectName, withoutPasswords } from "./project.js";
 import { prunePulumiHistory } from "./pulumi-history.js";
@@ -110,9 +110,10 @@ export class Engine {
     if (!(await this.hasStack(stack))) return { ...emptyState, foreign: [] };
     // Also where Pulumi is not needed to read the state: the next pass would stumble over it.
     this.options.workspace.dropDamagedMetadata(stack);
-    const copy = this.mendState(stack);
-    const deployment = await this.checkpoints.read(stack, copy);
+    const deployment = await this.checkpoints.read(stack);
     if (deployment !== undefined) return this.remember(this.judged(deployment, stack), stack);
+    const copied = await this.readCopy(stack);
+    if (copied !== undefined) return this.remember(copied, stack);
     const args = ["stack", "export", "--show-secrets", "--stack", stack];
     const result = await this.run(args);
     if (result.code === 0) return this.remember(parseExport(result.stdout, stack), stack);
@@ -127,7 +128,15 @@ export class Engine {
     });
   }
 
-  /** Restores a state that was cut off, if this engine may; otherwise returns the file to read instead. */
+  /** From the last good copy, for a state that was cut off; undefined for any other, or without a copy. */
+  private async readCopy(stack: string): Promise<StackState | undefined> {
+    const file = this.mendState(stack);
+    const deployment =
+      file === undefined ? undefined : await this.checkpoints.readFile(stack, file);
+    return deployment === undefined ? undefined : this.fromCopy(stateOf(deployment, stack), stack);
+  }
+
+  /** Restores a state that was cut off, if this engine may. Returns the copy's file, if there is one. */
   private mendState(stack: string): string | undefined {
     const { workspace, changes = false, notice } = this.options;
     const copy = copyInsteadOf(workspace, stack);
@@ -136,13 +145,17 @@ export class Engine {
     const aside = mayRestore ? restore(workspace, stack, copy) : undefined;
     if (mayRestore) this.doubted.delete(stack);
     notice?.(damageText(stack, copy, aside));
-    return mayRestore ? undefined : copy.file;
+    return copy.file;
   }
 
-  /** With what is known of where it comes from: a copy's last calls may have been in no record. */
   private judged(deployment: JsonObject, stack: string): StackState {
     const state = stateOf(deployment, stack);
-    if (!isCopy(this.options.workspace, stack, state.writtenAt ?? "")) return state;
+    const isOld = isStillCopy(this.options.workspace, stack, state.writtenAt ?? "");
+    return isOld ? this.fromCopy(state, stack) : state;
+  }
+
+  /** What was last done may be in no record, and may still happen: it is waited for once. */
+  private fromCopy(state: StackState, stack: string): StackState {
     if (this.options.changes === true && !this.doubted.has(stack)) this.unsettled = true;
     this.doubted.add(stack);
     return { ...state, fromCopy: true };

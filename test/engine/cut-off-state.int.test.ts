@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { run } from "../scenario/command.js";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { type ClusterWish, demoStack } from "../scenario/manifests.js";
 import { cleanEnv, repository, type Sandbox } from "../scenario/sandbox.js";
+import { copyEdited } from "../support/mutant.js";
 
 const member: ClusterWish = { machines: { "cp-0": { controlPlane: true } } };
 const pair: ClusterWish = { machines: { ...member.machines, "worker-0": {} } };
@@ -31,6 +32,7 @@ describe("a state that a full disk has cut off", function () {
   ];
   it("is read from its last good copy, which is said, and nothing is written", async () => {
     cutOff();
+    forgetUpdates("");
     const damaged = readFileSync(file(), "utf8");
     const commands = [...reading, ["plan", "-f", sandbox.manifests]];
     for (const args of commands) {
@@ -112,6 +114,28 @@ describe("a state that a full disk has cut off", function () {
     assert.deepEqual(sandbox.mutations(before), []);
     await sandbox.up();
     await sandbox.assertSound(demoStack);
+  });
+
+  it("stops a command that does not look for copies", async () => {
+    const find = "const copy = copyInsteadOf(workspace, stack);";
+    const mutant = copyEdited(
+      ["dist/src", "dist/providers"],
+      [{ find, replace: "const copy = undefined;" }],
+    );
+    try {
+      cutOff();
+      const cli = join(mutant, "dist", "src", "cli", "main.js");
+      const args = [cli, "--state", sandbox.state, "up", "--yes", "-f", sandbox.manifests];
+      const { code, stderr } = await run(process.execPath, args, {
+        cwd: sandbox.folder,
+        env: cleanEnv(),
+      });
+      assert.equal(code, 1);
+      assert.match(stderr, /unexpected end of JSON input/);
+      await sandbox.up();
+    } finally {
+      rmSync(mutant, { recursive: true, force: true });
+    }
   });
 
   it("takes no words of a command that goes on, when those cannot be written either", async () => {
