@@ -2,6 +2,11 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { CapstanError, messageOf } from "../../src/api/error.js";
+import {
+  type StorageFailure,
+  storageFailureOf,
+  storageWords,
+} from "../../src/api/storage-failure.js";
 import type { Clock } from "../../src/provider/port.js";
 import { cloudSchema, cloudSchemaUpgrades, cloudSchemaVersion } from "./schema.js";
 
@@ -9,7 +14,10 @@ import { cloudSchema, cloudSchemaUpgrades, cloudSchemaVersion } from "./schema.j
 const busyTimeoutMs = 50;
 const busyDeadlineMs = 20_000;
 
-/** The local cloud's SQLite file: opened, and made, when it is first used. Errors: CLOUD_CORRUPT. */
+/**
+ * The local cloud's SQLite file: opened, and made, when it is first used. Errors: CLOUD_CORRUPT, and
+ * CLOUD_FAILED for a file that cannot be used now.
+ */
 export class CloudFile {
   private database: DatabaseSync | undefined;
 
@@ -20,23 +28,37 @@ export class CloudFile {
 
   /** Reads outside of any transaction. */
   async read<T>(work: (database: DatabaseSync) => T): Promise<T> {
-    return work(await this.open());
+    try {
+      return work(await this.open());
+    } catch (error) {
+      throw this.asAnswer(error, "nothing");
+    }
   }
 
   /** One short immediate transaction; while another process writes, waits without blocking. */
   async write<T>(work: (database: DatabaseSync) => T): Promise<T> {
-    return this.whenFree(async () => {
-      const database = await this.open();
-      database.exec("BEGIN IMMEDIATE");
-      try {
-        const result = work(database);
-        database.exec("COMMIT");
-        return result;
-      } catch (error) {
-        if (database.isTransaction) database.exec("ROLLBACK");
-        throw error;
-      }
-    });
+    try {
+      return await this.whenFree(async () => {
+        const database = await this.open();
+        database.exec("BEGIN IMMEDIATE");
+        try {
+          const result = work(database);
+          database.exec("COMMIT");
+          return result;
+        } catch (error) {
+          if (database.isTransaction) database.exec("ROLLBACK");
+          throw error;
+        }
+      });
+    } catch (error) {
+      throw this.asAnswer(error, "perhaps");
+    }
+  }
+
+  /** What a file that cannot be used is to whoever called the cloud: a failed call. */
+  private asAnswer(error: unknown, tookEffect: "nothing" | "perhaps"): unknown {
+    const failure = storageFailureOf(error);
+    return failure === undefined ? error : unusable(this.path, failure, tookEffect, error);
   }
 
   close(): void {
@@ -80,7 +102,7 @@ function openFile(path: string): DatabaseSync {
     return database;
   } catch (error) {
     database?.close();
-    if (isBusy(error) || error instanceof CapstanError) throw error;
+    if (storageFailureOf(error) !== undefined || error instanceof CapstanError) throw error;
     throw corrupt(path, messageOf(error), error);
   }
 }
@@ -120,8 +142,26 @@ function corrupt(path: string, reason: string, cause?: unknown): CapstanError {
   });
 }
 
-/** SQLITE_BUSY (5) and SQLITE_LOCKED (6), primary codes. */
+/**
+ * A transaction that was refused for want of room or of the lock was taken back as a whole: it had no
+ * effect. Of one that met a failing disk nothing is known (architecture rule 5.3). Only a lock is worth
+ * waiting for: it goes without anybody's doing.
+ */
+function unusable(
+  path: string,
+  failure: StorageFailure,
+  tookEffect: "nothing" | "perhaps",
+  cause: unknown,
+): CapstanError {
+  const { says, hint } = storageWords[failure];
+  return new CapstanError({
+    ...{ code: "CLOUD_FAILED", source: "cloud", subject: path, hint, cause },
+    message: `local cloud: cannot use ${path}: ${says} (${messageOf(cause)})`,
+    retryable: failure === "busy",
+    ambiguous: failure === "broken" && tookEffect === "perhaps",
+  });
+}
+
 function isBusy(error: unknown): boolean {
-  const code = (error as { errcode?: number } | null)?.errcode;
-  return code !== undefined && ((code & 0xff) === 5 || (code & 0xff) === 6);
+  return storageFailureOf(error) === "busy";
 }

@@ -163,7 +163,8 @@ export async function openEngine(
 ): Promise<{ engine: Engine; workspace: Workspace }> {
   const { workspace, pulumi } = await openWorkspace(options, context);
   const { interruption } = context;
-  return { engine: new Engine({ pulumi, workspace, interruption }), workspace };
+  const notice = noticeTo(context);
+  return { engine: new Engine({ pulumi, workspace, interruption, notice }), workspace };
 }
 
 /** Runs `work` with an engine that may change the stack, under the stack's lock. */
@@ -175,7 +176,13 @@ export async function withLockedEngine<T>(
 ): Promise<T> {
   const { workspace, pulumi } = await openWorkspace(options, context);
   const { clock, interruption } = context;
-  return withLockedStack({ ...about, pulumi, workspace, interruption, clock }, (engine) =>
+  const notice = noticeTo(context);
+  return withLockedStack({ ...about, pulumi, workspace, interruption, clock, notice }, (engine) =>
     work(engine, workspace),
   );
+}
+
+/** Beside the output of a command, which programs may read. */
+export function noticeTo({ terminal }: Pick<CommandContext, "terminal">): (text: string) => void {
+  return (text) => terminal.error(`note: ${text}\n`);
 }

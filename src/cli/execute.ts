@@ -1,4 +1,5 @@
 import { CapstanError, isCapstanError } from "../api/error.js";
+import { toldAsStorage } from "../api/storage-failure.js";
 import { BadInput } from "../manifest/bad-input.js";
 import type { Command } from "commander";
 import type { CommandContext, GlobalOptions, Voice } from "./context.js";
@@ -44,7 +45,9 @@ async function execute<O extends GlobalOptions>(
     context = makeContext(options, interruption, voice);
     refuseExcess(command);
     process.exitCode = await work({ options, context, program: rootOf(command) });
-  } catch (error) {
+  } catch (thrown) {
+    // Wherever a disk is full, a file locked or not ours to use: no defect of this program.
+    const error = toldAsStorage(thrown);
     report(error, voice);
     process.exitCode = exitCodeOf(error);
   } finally {

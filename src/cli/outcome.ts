@@ -1,5 +1,6 @@
 import type { CapstanError } from "../api/error.js";
 import type { ApplyResult } from "../engine/apply.js";
+import { isOfStorage } from "../engine/failures.js";
 import type { Inventory } from "../engine/inventory.js";
 import type { StackEngine } from "../engine/engine.js";
 import type { RunEvent } from "../engine/run.js";
@@ -84,7 +85,10 @@ export function failureOf(
   };
   const { goal, number } = plan.transaction;
   const what = goal.kind === "up" ? "" : ` (${goalText(goal)})`;
-  const open = `Transaction ${number}${what} of ${plan.cluster} stays open; what exists is recorded`;
+  const recorded = isOfStorage(failure)
+    ? "what exists and could not be recorded is found again in the cloud"
+    : "what exists is recorded";
+  const open = `Transaction ${number}${what} of ${plan.cluster} stays open; ${recorded}`;
   const choices = choicesText(plan, next, wayBack);
   // Whoever it is goes on with it: there is nothing to choose.
   if (failure.code === "LOCKED") return new CommandFailure(exitCodes.locked, failure);

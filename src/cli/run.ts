@@ -1,4 +1,5 @@
 import { CommanderError } from "commander";
+import { storageFailureOf } from "../api/storage-failure.js";
 import { exitCodes } from "./exit.js";
 import { makeProgram } from "./program.js";
 
@@ -8,8 +9,12 @@ export async function runCommandLine(): Promise<void> {
   const json = process.argv.includes("--json");
   // Whoever reads may have seen enough: `capstan history | head -1`.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-    process.exit();
+    if (error.code === "EPIPE") process.exit();
+    // The work goes on without its words: an end here would leave it half done.
+    if (storageFailureOf(error) === undefined) throw error;
+  });
+  process.stderr.on("error", (error: NodeJS.ErrnoException) => {
+    if (storageFailureOf(error) === undefined) throw error;
   });
   const program = makeProgram({ silent: json });
 

@@ -18,7 +18,12 @@ export class CheckpointReader {
   /** What `pulumi stack export --show-secrets` would print as deployment, or undefined: ask it. */
   async read(stack: string): Promise<JsonObject | undefined> {
     const file = this.workspace.checkpointFile(stack);
-    const text = file?.endsWith(".json") === true ? textOf(file) : undefined;
+    return file?.endsWith(".json") === true ? this.readFile(stack, file) : undefined;
+  }
+
+  /** The same of a file that holds a copy of the stack's state, whatever its name. */
+  async readFile(stack: string, file: string): Promise<JsonObject | undefined> {
+    const text = textOf(file);
     const checkpoint = text === undefined ? undefined : parseCheckpoint(text);
     if (checkpoint === undefined) return undefined;
     const { deployment, salt } = checkpoint;

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { CapstanError } from "../api/error.js";
+import type { JsonObject } from "../api/json.js";
 import type { ResourceLookup } from "../dynamic/attached-server.js";
 import { typeTokenOf } from "../dynamic/protocol.js";
 import { RecordResource } from "../dynamic/record-resource.js";
@@ -7,11 +8,13 @@ import { systemClock } from "../provider/clock.js";
 import type { Clock } from "../provider/port.js";
 import type { PassProgram } from "../transaction/registration.js";
 import { emptyState } from "../plan/target.js";
+import { copyInsteadOf, damageText, isStillCopy, keepState, restore } from "./checkpoint-repair.js";
 import { emptyCheckpoint } from "./new-stack.js";
 import { withoutPasswords } from "./project.js";
 import { prunePulumiHistory } from "./pulumi-history.js";
 import { type PulumiResult, runPulumi } from "./pulumi.js";
 import { locksToldOf, type PulumiLock, readPulumiLocks } from "./pulumi-locks.js";
+import { Room, type RoomDemand } from "./room.js";
 import { CheckpointReader } from "./checkpoint-reader.js";
 import {
   beginPatienceMs,
@@ -44,6 +47,10 @@ export interface EngineOptions {
    * (rule 5.7): who has locked one before, on whatever machine, has ended.
    */
   readonly aloneSinceMs?: number;
+  /** Whether it changes stacks, under their locks: then it also restores a state that was cut off. */
+  readonly changes?: boolean;
+  /** Told what people have to know beside what they asked for. */
+  readonly notice?: (text: string) => void;
   /** Begins each engine run when it may; without, at once. */
   readonly inTurn?: <T>(run: () => Promise<T>) => Promise<T>;
 }
@@ -58,6 +65,8 @@ export interface PassOptions {
    * checkpointed pass has recorded.
    */
   readonly checkpoints: "each" | "end";
+  /** What the disk of the state must have room for; for taking something back unless given. */
+  readonly room?: RoomDemand;
 }
 
 /** Serves the handlers of one engine run; `cancelled` is called when the engine is asked to stop. */
@@ -84,6 +93,9 @@ export class Engine {
   private readonly lastRead = new Map<string, StackState>();
   private readonly keys: StackKeys;
   private readonly checkpoints: CheckpointReader;
+  private readonly rooms = new Map<string, Room>();
+  /** Stacks whose state is a copy for which late calls have been waited for. */
+  private readonly doubted = new Set<string>();
 
   constructor(private readonly options: EngineOptions) {
     this.keys = new StackKeys(options.workspace);
@@ -103,16 +115,19 @@ export class Engine {
   }
 
   /**
-   * What is recorded about a stack; an empty state when there is no such stack. Throws BAD_STATE
-   * naming the file when it cannot be read, SCHEMA_NEWER, and BAD_USAGE when the chosen stack of a
-   * user's project holds another cluster than the one that `stack` names.
+   * What is recorded about a stack; an empty state when there is no such stack. A state that was cut off
+   * in writing is read from its last good copy, and restored from it by an engine that changes stacks.
+   * Throws BAD_STATE naming the file when it cannot be read, SCHEMA_NEWER, and BAD_USAGE when the chosen
+   * stack of a user's project holds another cluster than the one that `stack` names.
    */
   async readState(stack: string): Promise<StackState> {
     if (!(await this.hasStack(stack))) return { ...emptyState, foreign: [] };
     // Also where Pulumi is not needed to read the state: the next pass would stumble over it.
     this.options.workspace.dropDamagedMetadata(stack);
     const deployment = await this.checkpoints.read(stack);
-    if (deployment !== undefined) return this.remember(stateOf(deployment, stack), stack);
+    if (deployment !== undefined) return this.remember(this.judged(deployment, stack), stack);
+    const copied = await this.readCopy(stack);
+    if (copied !== undefined) return this.remember(copied, stack);
     const args = ["stack", "export", "--show-secrets", ...this.named(stack)];
     const result = await this.run(args);
     if (result.code === 0) return this.remember(parseExport(result.stdout, stack), stack);
@@ -125,6 +140,39 @@ export class Engine {
       message: `cannot read the state of ${stack} in ${where}: ${lastWords(result)}`,
       hint: "it was left as it is; restore it from a backup, or check backend and passphrase",
     });
+  }
+
+  /** From the last good copy, for a state that was cut off; undefined for any other, or without a copy. */
+  private async readCopy(stack: string): Promise<StackState | undefined> {
+    const file = this.mendState(stack);
+    const deployment =
+      file === undefined ? undefined : await this.checkpoints.readFile(stack, file);
+    return deployment === undefined ? undefined : this.fromCopy(stateOf(deployment, stack), stack);
+  }
+
+  /** Restores a state that was cut off, if this engine may. Returns the copy's file, if there is one. */
+  private mendState(stack: string): string | undefined {
+    const { workspace, changes = false, notice } = this.options;
+    const copy = copyInsteadOf(workspace, stack);
+    if (copy === undefined) return undefined;
+    const mayRestore = changes && this.running === undefined;
+    const aside = mayRestore ? restore(workspace, stack, copy) : undefined;
+    if (mayRestore) this.doubted.delete(stack);
+    notice?.(damageText(stack, copy, aside));
+    return copy.file;
+  }
+
+  private judged(deployment: JsonObject, stack: string): StackState {
+    const state = stateOf(deployment, stack);
+    const isOld = isStillCopy(this.options.workspace, stack, state.writtenAt ?? "");
+    return isOld ? this.fromCopy(state, stack) : state;
+  }
+
+  /** What was last done may be in no record, and may still happen: it is waited for once. */
+  private fromCopy(state: StackState, stack: string): StackState {
+    if (this.options.changes === true && !this.doubted.has(stack)) this.unsettled = true;
+    this.doubted.add(stack);
+    return { ...state, fromCopy: true };
   }
 
   private remember(state: StackState, stack: string): StackState {
@@ -150,16 +198,18 @@ export class Engine {
 
   /** Makes the stack if it is missing, and its settings file if that is. */
   async ensureStack(stack: string, state: StackState): Promise<void> {
+    if (await this.hasStack(stack)) return this.ensureSettings(stack, state);
+    if (await this.addStack(stack)) return;
+    const name = this.options.workspace.stackName(stack);
+    await this.mustRun(["stack", "init", name], `cannot make stack ${stack}`);
+  }
+
+  /** Writes the settings file of a stack that there is, if it is missing. */
+  ensureSettings(stack: string, { salt }: StackState): void {
     const { workspace } = this.options;
-    if (!(await this.hasStack(stack))) {
-      if (await this.addStack(stack)) return;
-      await this.mustRun(
-        ["stack", "init", this.options.workspace.stackName(stack)],
-        `cannot make stack ${stack}`,
-      );
-    } else if (state.salt !== undefined && !existsSync(workspace.stackFile(stack))) {
-      workspace.writeStackSettings(workspace.stackFile(stack), { encryptionsalt: state.salt });
-    }
+    const file = workspace.stackFile(stack);
+    if (salt === undefined || existsSync(file)) return;
+    workspace.writeStackSettings(file, { encryptionsalt: salt });
   }
 
   /** What `stack init` does, without a process of 0.35 s, where nothing but our own is concerned. */
@@ -180,7 +230,7 @@ export class Engine {
     stack: string,
     program: PassProgram,
     session: HandlerSession,
-    { checkpoints }: PassOptions = { checkpoints: "each" },
+    { checkpoints, room }: PassOptions = { checkpoints: "each" },
   ): Promise<PulumiResult> {
     // Loaded when it is needed: a plan needs no gRPC.
     const { serveProgram } = await import("./program.js");
@@ -188,7 +238,7 @@ export class Engine {
     const args = ["up", "--yes", "--skip-preview", "--suppress-progress", "--suppress-outputs"];
     const env = checkpointEnv(checkpoints);
     try {
-      const run = { args: [...args, "--client", served.address], env };
+      const run = { args: [...args, "--client", served.address], env, ...(room && { room }) };
       return await this.attached(run, stack, session);
     } finally {
       served.close();
@@ -233,6 +283,7 @@ export class Engine {
       await untilUnlocked(this.sightOf(stack), giveUpAtMs);
     }
     this.options.workspace.dropDamagedMetadata(stack);
+    this.mendState(stack);
     this.unsettled = true;
     await this.mustRun(["cancel", "--yes", ...this.named(stack)], `cannot unlock ${stack}`);
   }
@@ -276,16 +327,23 @@ export class Engine {
     const server = await serveAttached(session.lookup, () => session.cancelled());
     try {
       const { inTurn = atOnce, workspace } = this.options;
+      const disk = this.roomOf(stack);
       const result = await this.whenUnlocked(run, stack, session, () =>
-        inTurn(() =>
-          this.run([...run.args, ...this.named(stack)], {
-            ...run.env,
-            PULUMI_DEBUG_PROVIDERS: server.debugProviders,
-          }),
-        ),
+        inTurn(async () => {
+          await disk.demand(run.room ?? wayBack);
+          keepState(workspace, stack);
+          return disk.during(() =>
+            this.run([...run.args, ...this.named(stack)], {
+              ...run.env,
+              PULUMI_DEBUG_PROVIDERS: server.debugProviders,
+            }),
+          );
+        }),
       );
       if (result.code === null) await this.afterDeath(stack, session);
       if (workspace.isOurs) await prunePulumiHistory(workspace, stack);
+      const shortage = result.code === 0 ? undefined : disk.shortage();
+      if (shortage !== undefined) throw shortage;
       return result;
     } finally {
       server.close();
@@ -323,6 +381,17 @@ export class Engine {
     }
   }
 
+  private roomOf(stack: string): Room {
+    const room = this.rooms.get(stack) ?? new Room(this.options.workspace, stack);
+    this.rooms.set(stack, room);
+    return room;
+  }
+
+  /** Frees the room that was kept for ways back. To be called when its work is over. */
+  end(): void {
+    for (const room of this.rooms.values()) room.giveUp();
+  }
+
   /** An engine that a signal ended leaves its lock, and calls that nobody waits for any more. */
   private async afterDeath(stack: string, session: HandlerSession): Promise<void> {
     session.cancelled();
@@ -358,7 +427,8 @@ export class Engine {
     return stacks.map(({ name }) => name.split("/").at(-1) ?? name).sort();
   }
 
-  private async hasStack(stack: string): Promise<boolean> {
+  /** Whether the backend has a stack of that name. */
+  async hasStack(stack: string): Promise<boolean> {
     const { workspace } = this.options;
     const file = workspace.checkpointFile(stack);
     if (file !== undefined) return existsSync(file);
@@ -406,7 +476,12 @@ interface AttachedRun {
   readonly env?: NodeJS.ProcessEnv;
   /** How long it may wait for somebody else's lock, milliseconds. */
   readonly patienceMs?: number;
+  /** What it takes to record its work; that of a way back without. */
+  readonly room?: RoomDemand;
 }
+
+/** Of everything but a pass toward what somebody asked for. */
+const wayBack: RoomDemand = { creations: 0, reserve: "spend" };
 
 function refreshArgs(urns: readonly string[]): string[] {
   const targets = urns.flatMap((urn) => ["--target", urn]);

@@ -27,6 +27,11 @@ export function failedToStart(hosts: readonly NodeKey[]): CapstanError {
   });
 }
 
+/** Whether the state could not be written, for want of room or of leave: nothing that a rollback mends. */
+export function isOfStorage({ code }: Pick<CapstanError, "code">): boolean {
+  return code === "NO_SPACE" || code === "NOT_WRITABLE";
+}
+
 /** What a failure has left could not be read either: the second error, which tells of the first too. */
 export function unreadableAfter(failure: CapstanError, second: unknown): Error {
   const message = `${messageOf(second)}\nIt was read after a failure: ${failure.message}`;

@@ -121,13 +121,20 @@ function readViews(
   return mapBounded(stacks, readersAtATime, async (stack): Promise<StackView> => {
     try {
       const lockedBy = locks === "peek" ? StackLock.holderOf(stateDir, stack) : undefined;
-      return viewOf(stack, await engine.readState(stack), lockedBy);
+      const state = await engine.readState(stack);
+      if (state.fromCopy === true) return { kind: "unreadable", stack, reason: olderText(stack) };
+      return viewOf(stack, state, lockedBy);
     } catch (error) {
       context.signal.throwIfAborted();
       if (!isCapstanError(error)) throw error;
       return { kind: "unreadable", stack, reason: error.message };
     }
   });
+}
+
+/** What an older copy does not record may run all the same. */
+function olderText(stack: string): string {
+  return `cannot read the state of ${stack}: it was cut off in writing, and its last good copy may be older than the cloud; capstan up brings it up to date`;
 }
 
 async function listOwned(

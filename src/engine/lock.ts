@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { CapstanError, messageOf } from "../api/error.js";
 import { isJsonObject, type Json } from "../api/json.js";
+import { storageFailureOf, toldAsStorage } from "../api/storage-failure.js";
 import type { Clock } from "../provider/port.js";
 import { identify, livenessOf, type ProcessIdentity } from "./process-identity.js";
 
@@ -34,7 +35,7 @@ export interface LockRequest {
 export class StackLock {
   private constructor(
     private readonly database: DatabaseSync,
-    private readonly stack: string,
+    private readonly place: LockPlace,
     private holder: LockHolder,
     /** It was somebody's who is dead. */
     readonly wasTakenOver: boolean,
@@ -42,7 +43,8 @@ export class StackLock {
 
   /**
    * Takes the lock; that of a holder that is provably dead is taken over, its engine killed first.
-   * Throws LOCKED naming the holder, BAD_STATE when the lock file is damaged.
+   * Throws LOCKED naming the holder, BAD_STATE when the lock file is damaged, and NO_SPACE, LOCKED or
+   * NOT_WRITABLE when it cannot be used.
    */
   static async acquire(request: LockRequest): Promise<StackLock> {
     const { stateDir, stack, command, clock } = request;
@@ -53,20 +55,24 @@ export class StackLock {
     const holder = { command, user: userInfo().username, since, process: own };
     const text = JSON.stringify(holder);
     try {
+      releaseOwed(database, request);
       const inserted = database
         .prepare("INSERT OR IGNORE INTO locks (stack, holder) VALUES (?, ?)")
         .run(stack, text);
       if (inserted.changes === 0) {
         await takeOver(database, request, text);
       }
-      return new StackLock(database, stack, holder, inserted.changes === 0);
+      return new StackLock(database, request, holder, inserted.changes === 0);
     } catch (error) {
       database.close();
-      throw error;
+      throw toldAsStorage(error, lockFile(stateDir));
     }
   }
 
-  /** Records the engine that now works under the lock, or that none does. */
+  /**
+   * Records the engine that now works under the lock, or that none does. Throws when it cannot be written:
+   * an engine that nobody could end after us must not run. What is recorded of one that has ended harms nobody.
+   */
   setEngine(pid: number | undefined): void {
     const { engine: _ended, ...rest } = this.holder;
     const engine = pid === undefined ? undefined : identify(pid);
@@ -84,7 +90,7 @@ export class StackLock {
     const database = openLocks(lockFile(stateDir), stateDir);
     try {
       const holder = recordedHolder(database, { stack, stateDir })?.holder;
-      if (holder === undefined) return undefined;
+      if (holder === undefined || isOwed({ stack, stateDir }, holder)) return undefined;
       const processes = [holder.process, ...(holder.engine === undefined ? [] : [holder.engine])];
       return processes.every((one) => livenessOf(one) === "dead") ? undefined : lockedText(holder);
     } finally {
@@ -92,19 +98,56 @@ export class StackLock {
     }
   }
 
+  /**
+   * Lets the next command in. Never throws, so that it hides no error of the work that ends: where the
+   * record cannot be removed now, this process does it when it asks for that lock again, and any other
+   * one takes it over once this one has ended.
+   */
   release(): void {
-    this.database
-      .prepare("DELETE FROM locks WHERE stack = ? AND holder = ?")
-      .run(this.stack, JSON.stringify(this.holder));
-    this.database.close();
+    const text = JSON.stringify(this.holder);
+    try {
+      removeHolder(this.database, this.place.stack, text);
+    } catch (error) {
+      if (storageFailureOf(error) === undefined) throw error;
+      owed.set(owedKey(this.place), text);
+    } finally {
+      this.database.close();
+    }
   }
 
   private swap(next: LockHolder): void {
-    const { changes } = this.database
-      .prepare("UPDATE locks SET holder = ? WHERE stack = ? AND holder = ?")
-      .run(JSON.stringify(next), this.stack, JSON.stringify(this.holder));
-    if (changes === 0) throw lockedBy(this.stack, undefined);
+    const { stack, stateDir } = this.place;
+    try {
+      const { changes } = this.database
+        .prepare("UPDATE locks SET holder = ? WHERE stack = ? AND holder = ?")
+        .run(JSON.stringify(next), stack, JSON.stringify(this.holder));
+      if (changes === 0) throw lockedBy(stack, undefined);
+    } catch (error) {
+      throw toldAsStorage(error, lockFile(stateDir));
+    }
   }
+}
+
+/** Records of this process that could not be removed when their locks were released. */
+const owed = new Map<string, string>();
+
+function owedKey({ stack, stateDir }: LockPlace): string {
+  return JSON.stringify([stateDir, stack]);
+}
+
+function isOwed(place: LockPlace, holder: LockHolder): boolean {
+  return owed.get(owedKey(place)) === JSON.stringify(holder);
+}
+
+function releaseOwed(database: DatabaseSync, place: LockPlace): void {
+  const text = owed.get(owedKey(place));
+  if (text === undefined) return;
+  removeHolder(database, place.stack, text);
+  owed.delete(owedKey(place));
+}
+
+function removeHolder(database: DatabaseSync, stack: string, text: string): void {
+  database.prepare("DELETE FROM locks WHERE stack = ? AND holder = ?").run(stack, text);
 }
 
 function lockFile(stateDir: string): string {
@@ -112,9 +155,11 @@ function lockFile(stateDir: string): string {
 }
 
 function openLocks(path: string, stateDir: string): DatabaseSync {
-  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+  let database: DatabaseSync | undefined;
   try {
-    const database = new DatabaseSync(path, { timeout: 5_000 });
+    mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+    keepPrivate(path);
+    database = new DatabaseSync(path, { timeout: 5_000 });
     // WAL without a sync per commit: what a power failure loses names processes that it ended.
     database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
     database.exec(
@@ -122,8 +167,16 @@ function openLocks(path: string, stateDir: string): DatabaseSync {
     );
     return database;
   } catch (error) {
+    database?.close();
+    if (storageFailureOf(error) !== undefined) throw toldAsStorage(error, path);
     throw damagedLocks(path, `cannot open ${path}: ${messageOf(error)}`, error);
   }
+}
+
+/** It tells command lines and users. What SQLite puts beside it gets the same mode. */
+function keepPrivate(path: string): void {
+  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
+  else if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
 }
 
 /** Which lock, and where it is kept. */

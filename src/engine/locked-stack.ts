@@ -1,8 +1,9 @@
 import type { Clock } from "../provider/port.js";
 import { Engine, type EngineOptions } from "./engine.js";
 import { StackLock } from "./lock.js";
+import { refuseFullDisk } from "./room.js";
 
-export interface LockedStackOptions extends Omit<EngineOptions, "onEngine"> {
+export interface LockedStackOptions extends Omit<EngineOptions, "changes" | "onEngine"> {
   readonly stack: string;
   /** Shown to whoever finds the stack locked. */
   readonly command: string;
@@ -11,7 +12,7 @@ export interface LockedStackOptions extends Omit<EngineOptions, "onEngine"> {
 
 /**
  * Runs `work` with an engine that may change the stack, under the stack's lock; what a dead holder left
- * behind is taken over. Throws LOCKED naming a holder that may live, and what `work` throws.
+ * behind is taken over. Throws LOCKED naming a holder that may live, NO_SPACE, and what `work` throws.
  */
 export async function withLockedStack<T>(
   { stack, command, clock, ...options }: LockedStackOptions,
@@ -20,14 +21,21 @@ export async function withLockedStack<T>(
   const { workspace, aloneSinceMs } = options;
   const { stateDir } = workspace;
   const name = workspace.lockName(stack);
+  refuseFullDisk(workspace, stack);
   const lock = await StackLock.acquire({ stateDir, clock, stack: name, command, aloneSinceMs });
-  const engine = new Engine({ ...options, clock, onEngine: (pid) => lock.setEngine(pid) });
+  const engine = new Engine({
+    ...options,
+    clock,
+    changes: true,
+    onEngine: (pid) => lock.setEngine(pid),
+  });
   engine.unsettled = lock.wasTakenOver;
   try {
     await engine.releaseDeadLock(stack);
     await engine.expectStack(stack);
     return await work(engine);
   } finally {
+    engine.end();
     lock.release();
   }
 }

@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { CapstanError, messageOf } from "../api/error.js";
 import { isJsonObject, type Json } from "../api/json.js";
+import { isCutOff } from "./checkpoint-repair.js";
 import { type Liveness, processAt, type SeenProcess } from "./process-identity.js";
 import { fileBackendRoot } from "./project.js";
 import type { Workspace } from "./workspace.js";
@@ -23,12 +24,16 @@ export interface PulumiLock extends Holder {
 
 /**
  * The locks on a stack in a file backend. Other backends answer none here: there an engine has to be
- * asked. Throws BAD_STATE for a lock that cannot be read: somebody may hold it.
+ * asked. Throws BAD_STATE for a lock that cannot be read: somebody may hold it. One that was cut off in
+ * writing nobody holds, since Pulumi works only once its lock is written as a whole (pkg/backend/diy/lock.go,
+ * Lock). On a backend of one machine that is proof enough; on a shared one the disk that has lost the rest may
+ * be another machine's.
  */
 export function readPulumiLocks(
-  workspace: Pick<Workspace, "backendUrl" | "projectName" | "stackName">,
+  workspace: Pick<Workspace, "backendUrl" | "isShared" | "projectName" | "stackName">,
   stack: string,
 ): PulumiLock[] {
+  const { isShared } = workspace;
   const root = fileBackendRoot(workspace.backendUrl);
   if (root === undefined) return [];
   const place = [workspace.projectName, workspace.stackName(stack)];
@@ -38,10 +43,16 @@ export function readPulumiLocks(
     .filter((name) => name.endsWith(".json"))
     .flatMap((name) => {
       const file = join(folder, name);
-      const holder = ifThere(stack, file, () => holderIn(readFileSync(file, "utf8")));
-      return holder === undefined ? [] : [lockOf(holder)];
+      const found = ifThere(stack, file, () => lockIn(readFileSync(file, "utf8"), isShared));
+      return found === undefined ? [] : [found];
     });
 }
+
+function lockIn(text: string, isShared: boolean): PulumiLock {
+  return !isShared && isCutOff(text) ? neverHeld : lockOf(holderIn(text));
+}
+
+const neverHeld: PulumiLock = { pid: 0, user: "", host: "", since: "", liveness: "dead" };
 
 /**
  * The locks that an engine said it was refused by; none when it said nothing of them. The one place
@@ -89,7 +100,7 @@ function ifThere<T>(stack: string, path: string, read: () => T): T | undefined {
       source: "engine",
       subject: stack,
       message: `cannot tell who has locked ${stack}: ${path}: ${messageOf(error)}`,
-      hint: `make it readable; if no Pulumi works on that stack, pulumi cancel --stack ${stack} removes it`,
+      hint: `if no Pulumi works on that stack, on any machine, remove it: rm -r '${path}'`,
       cause: error,
     });
   }

@@ -12,7 +12,10 @@ export interface PulumiResult {
 export interface PulumiRun {
   readonly args: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
-  /** Told the engine's pid as soon as it runs, and undefined once it has ended. */
+  /**
+   * Told the engine's pid as soon as it runs, and undefined once it has ended. An engine of which it could
+   * not be told, since it threw, is killed: then the run rejects with what it threw.
+   */
   onEngine?(pid: number | undefined): void;
   /** First abort: the engine is asked to stop; it finishes what is in flight. */
   readonly stop?: AbortSignal;
@@ -45,7 +48,18 @@ export function runPulumi(
     const kill = () => signalGroup(child, "SIGKILL");
     run.stop?.addEventListener("abort", interrupt);
     run.kill?.addEventListener("abort", kill);
-    child.once("spawn", () => run.onEngine?.(child.pid));
+    let untold: { readonly error: unknown } | undefined;
+    const tell = (pid: number | undefined) => {
+      try {
+        run.onEngine?.(pid);
+      } catch (error) {
+        untold ??= { error };
+      }
+    };
+    child.once("spawn", () => {
+      tell(child.pid);
+      if (untold !== undefined) kill();
+    });
     child.once("error", (cause) =>
       reject(
         new CapstanError({
@@ -60,10 +74,17 @@ export function runPulumi(
     child.once("close", (code) => {
       run.stop?.removeEventListener("abort", interrupt);
       run.kill?.removeEventListener("abort", kill);
-      run.onEngine?.(undefined);
-      resolve({ code, stdout: stdout(), stderr: stderr() });
+      const unrecorded = untold;
+      // That it has ended is what a record of it says anyway, whoever looks.
+      tell(undefined);
+      if (unrecorded !== undefined) reject(asError(unrecorded.error));
+      else resolve({ code, stdout: stdout(), stderr: stderr() });
     });
   });
+}
+
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
 function collect(stream: NodeJS.ReadableStream): () => string {

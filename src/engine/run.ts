@@ -12,7 +12,7 @@ import { type Admission, type Payloads, programOf, recordedTwice } from "../tran
 import { revisionPayload, transactionPayload } from "../transaction/payloads.js";
 import { encodePayload } from "./codec.js";
 import { engineFailed, type PassOptions, type StackEngine } from "./engine.js";
-import { callsFailed, failedToStart, unreadableAfter } from "./failures.js";
+import { callsFailed, failedToStart, isOfStorage, unreadableAfter } from "./failures.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
 import { Availability } from "./availability.js";
 import { look, type Look } from "./look.js";
@@ -20,6 +20,7 @@ import { Patience } from "./patience.js";
 import type { PulumiResult } from "./pulumi.js";
 import { recover, type RecoveryTools } from "./recover.js";
 import { type Recovery, RecoveryProgress } from "./recovery-progress.js";
+import type { RoomDemand } from "./room.js";
 import { callContext, type StepwiseOptions, stepwiseSession } from "./session.js";
 import { refuseForeign, type StackState } from "./state.js";
 
@@ -155,6 +156,12 @@ export class Run {
     } catch (unreadable) {
       throw unreadableAfter(error, unreadable);
     }
+    // No failure of the change: it waits, open, until there is room again.
+    if (isOfStorage(error) && this.isBegun()) throw error;
+  }
+
+  private isBegun(): boolean {
+    return this.state.transaction?.number === this.goal.transaction.number;
   }
 
   private async observe(): Promise<Situation> {
@@ -315,7 +322,7 @@ export class Run {
       recordedTwice: recordedTwice(this.state, deletions),
       assertEngineAlive: () => engine.assertAlive(),
     });
-    const how = checkpointsFor(steps);
+    const how = { ...checkpointsFor(steps), room: roomFor(plan) };
     this.check(await engine.pass(plan.stack, program, session, how), "cannot apply");
     if (admission.kind !== "commit") this.state = await engine.readState(plan.stack);
   }
@@ -416,6 +423,12 @@ const manySteps = 20;
 
 function checkpointsFor(steps: number): PassOptions {
   return { checkpoints: steps > manySteps ? "end" : "each" };
+}
+
+/** For all that the transaction still makes, so that one which begins can end. */
+function roomFor({ steps, transaction }: Plan): RoomDemand {
+  const creations = steps.filter(({ kind }) => kind === "create").length;
+  return { creations, reserve: transaction.direction === "forward" ? "keep" : "spend" };
 }
 
 function shownBy({ steps }: Plan): ReadonlySet<string> {

@@ -16,6 +16,7 @@ import { pathToFileURL } from "node:url";
 import { parse, stringify } from "yaml";
 import { digestOf } from "../api/digest.js";
 import { CapstanError } from "../api/error.js";
+import { toldAsStorage } from "../api/storage-failure.js";
 import { layoutByProject } from "./new-stack.js";
 import { fileBackendRoot, projectName } from "./project.js";
 import type { UserProject } from "./user-project.js";
@@ -263,17 +264,29 @@ export class Workspace {
 
   private preparePassphrase(): void {
     const file = this.passphraseFile();
-    if (!existsSync(file) && this.hasStacks()) {
-      throw new CapstanError({
-        code: "BAD_STATE",
-        source: "user",
-        subject: file,
-        message: `cannot decrypt the state: ${file} is gone`,
-        hint: "restore the file, or set PULUMI_CONFIG_PASSPHRASE_FILE to a copy of it",
-      });
-    }
+    if (!existsSync(file) && this.hasStacks()) throw this.missingPassphrase(file);
     writeIfMissing(file, `${randomBytes(32).toString("base64url")}\n`);
     if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
+  }
+
+  /** Keys are kept for a passphrase that Capstan made, and for no other one. */
+  private missingPassphrase(file: string): CapstanError {
+    const wasOurs = existsSync(join(this.stateDir, "keys"));
+    const isBlank = this.options.env["PULUMI_CONFIG_PASSPHRASE_FILE"] !== undefined;
+    const variables = isBlank
+      ? "PULUMI_CONFIG_PASSPHRASE_FILE is blank"
+      : "neither PULUMI_CONFIG_PASSPHRASE_FILE nor PULUMI_CONFIG_PASSPHRASE is set";
+    return new CapstanError({
+      code: "BAD_STATE",
+      source: "user",
+      subject: wasOurs ? file : this.stateDir,
+      message: wasOurs
+        ? `cannot decrypt the state: ${file} is gone`
+        : `cannot decrypt the state in ${this.stateDir}: ${variables}, and it was encrypted with a passphrase of yours`,
+      hint: wasOurs
+        ? "restore the file, or set PULUMI_CONFIG_PASSPHRASE_FILE to a copy of it"
+        : "set PULUMI_CONFIG_PASSPHRASE_FILE or PULUMI_CONFIG_PASSPHRASE as it was when the stacks were made",
+    });
   }
 
   private hasStacks(): boolean {
@@ -332,6 +345,12 @@ function writeAtomically(file: string, text: string): void {
 
 function freshFile(file: string, text: string): string {
   const fresh = `${file}.${process.pid}.tmp`;
-  writeFileSync(fresh, text, { mode: 0o600, flush: true });
-  return fresh;
+  try {
+    writeFileSync(fresh, text, { mode: 0o600, flush: true });
+    return fresh;
+  } catch (error) {
+    // What there was room for takes room that others need.
+    rmSync(fresh, { force: true });
+    throw toldAsStorage(error, file);
+  }
 }

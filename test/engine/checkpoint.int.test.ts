@@ -78,13 +78,11 @@ describe("a state that is read without Pulumi", function () {
 
   const flipped = (text: string) => text.replace(/"ciphertext":"v1:./, '"ciphertext":"v1:*');
   const strange: { name: string; edit(text: string): string }[] = [
-    { name: "cut off", edit: (text) => text.slice(0, text.length / 2) },
-    { name: "empty", edit: () => "" },
     { name: "of a version to come", edit: (text) => text.replace('"version":3', '"version":99') },
     { name: "with a damaged secret", edit: flipped },
     {
       name: "with resources of another shape",
-      edit: (text) => text.replace('"urn":', '"urn":7,"'),
+      edit: (text) => text.replace('"urn":', '"urn":7,"was":'),
     },
   ];
   for (const { name, edit } of strange) {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { chmodSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type LockHolder, StackLock } from "../../src/engine/lock.js";
@@ -7,7 +8,8 @@ import { FakeClock } from "../support/fake-clock.js";
 import { failsWith } from "../support/errors.js";
 import { scratchFolder } from "../support/scratch.js";
 
-describe("the lock of a stack", () => {
+describe("the lock of a stack", function () {
+  this.timeout(30_000);
   const scratch = scratchFolder();
   const stack = "default.demo";
   const own = identify(process.pid) as ProcessIdentity;
@@ -57,4 +59,53 @@ describe("the lock of a stack", () => {
       assert.throws(holderOf, failsWith("BAD_STATE", told));
     });
   }
+
+  const file = () => join(scratch.path, "locks.db");
+  /** Another process that writes, and does not come to an end. */
+  const keepBusy = (): DatabaseSync => {
+    const other = new DatabaseSync(file());
+    other.exec("BEGIN IMMEDIATE");
+    return other;
+  };
+
+  it("is written in a file that nobody else may read, also where an older release made it", async () => {
+    const old = new DatabaseSync(file());
+    old.close();
+    chmodSync(file(), 0o644);
+    const lock = await acquire();
+    const modes = readdirSync(scratch.path).map((name) => statSync(join(scratch.path, name)).mode);
+    assert.deepEqual([...new Set(modes.map((mode) => mode & 0o777))], [0o600]);
+    lock.release();
+  });
+
+  it("cannot be taken while the file is busy, which is no damage", async () => {
+    (await acquire()).release();
+    const other = keepBusy();
+    await assert.rejects(
+      acquire,
+      failsWith("LOCKED", /locks\.db: another process keeps it locked/),
+    );
+    other.close();
+  });
+
+  it("that cannot be released hides no other error, and is this process's to take again", async () => {
+    const lock = await acquire();
+    const other = keepBusy();
+    lock.release();
+    other.close();
+    assert.equal(holderOf(), undefined);
+    const again = await acquire();
+    assert.equal(again.wasTakenOver, false);
+    again.release();
+  });
+
+  it("says so when its engine cannot be recorded, and goes on to name the one before", async () => {
+    const lock = await acquire();
+    const other = keepBusy();
+    assert.throws(() => lock.setEngine(process.pid), failsWith("LOCKED", /locks\.db/));
+    other.close();
+    lock.setEngine(process.pid);
+    lock.release();
+    assert.equal(holderOf(), undefined);
+  });
 });

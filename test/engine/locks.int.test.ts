@@ -4,6 +4,7 @@ import { withLockedStack } from "../../src/engine/locked-stack.js";
 import { Workspace } from "../../src/engine/workspace.js";
 import { systemClock } from "../../src/provider/clock.js";
 import { failsWith } from "../support/errors.js";
+import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
@@ -112,13 +113,31 @@ describe("the locks on a stack", function () {
 
   it("that cannot be read are not taken for none, and the hint removes them", async () => {
     mkdirSync(locksFolder(), { recursive: true });
-    writeFileSync(join(locksFolder(), "damaged.json"), "{");
+    writeFileSync(join(locksFolder(), "strange.json"), '{"pid":1}');
     const before = sandbox.ledgerEnd();
     const { stderr } = await sandbox.up(1);
-    assert.match(stderr, /cannot tell who has locked default\.demo: \S+damaged\.json: /);
+    assert.match(stderr, /cannot tell who has locked default\.demo: \S+strange\.json: /);
     assert.deepEqual(sandbox.mutations(before), []);
-    await sandbox.pulumi(0, ["cancel", "--yes", "--stack", demoStack]);
+    const [, removes = ""] = /remove it: (rm -r '[^']+')/.exec(stderr) ?? [];
+    execFileSync("sh", ["-c", removes]);
     await sandbox.up();
+  });
+
+  it("that a full disk has cut off were never held, and are removed", async () => {
+    mkdirSync(locksFolder(), { recursive: true });
+    for (const [name, text] of Object.entries({ "a.json": "", "b.json": '{"pid":1,"user' })) {
+      writeFileSync(join(locksFolder(), name), text);
+    }
+    await sandbox.up();
+    assert.deepEqual(readdirSync(locksFolder()), []);
+    await sandbox.assertSound(demoStack);
+  });
+
+  it("do not keep anybody from the environment of a plain pulumi", async () => {
+    const command = await hang();
+    writeFileSync(join(sandbox.folder, "Pulumi.yaml"), "name: capstan\nruntime: nodejs\n");
+    await sandbox.capstan(0, "env", "default/demo");
+    assert.equal(command.hasEnded, false);
   });
 
   it("of a Pulumi engine that is dead are released without a word", async () => {

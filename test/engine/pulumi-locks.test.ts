@@ -66,11 +66,11 @@ describe("Pulumi's locks in a file backend", () => {
     mkdirSync(folder, { recursive: true });
   });
 
-  const inBackend = (path: string) => ({
-    ...{ backendUrl: pathToFileURL(path).href, projectName: "capstan" },
+  const backend = (isShared: boolean, folder = scratch.path) => ({
+    ...{ backendUrl: pathToFileURL(folder).href, isShared, projectName: "capstan" },
     stackName: (name: string) => name,
   });
-  const read = () => readPulumiLocks(inBackend(scratch.path), stack);
+  const read = () => readPulumiLocks(backend(true), stack);
   const lock = (holder: Record<string, unknown>) =>
     writeFileSync(join(folder, "a.json"), JSON.stringify(holder));
   const holder = { pid: process.pid, username: "ann", timestamp: new Date().toISOString() };
@@ -95,7 +95,7 @@ describe("Pulumi's locks in a file backend", () => {
   it("are none where there is no folder, or one was released while it was read", () => {
     symlinkSync(join(folder, "gone"), join(folder, "released.json"));
     assert.deepEqual(read(), []);
-    assert.deepEqual(readPulumiLocks(inBackend(join(scratch.path, "other")), stack), []);
+    assert.deepEqual(readPulumiLocks(backend(true, join(scratch.path, "other")), stack), []);
   });
 
   const unreadable = [
@@ -108,6 +108,19 @@ describe("Pulumi's locks in a file backend", () => {
       write();
       const told = /^cannot tell who has locked default\.demo: .*a\.json: /;
       assert.throws(read, failsWith("BAD_STATE", told));
+      assert.throws(read, ({ hint }: { hint?: string }) => {
+        assert.ok(hint?.endsWith(`remove it: rm -r '${join(folder, "a.json")}'`), hint);
+        return true;
+      });
+    });
+  }
+
+  for (const text of ["", "{", '{"pid":1,"username":"an']) {
+    it(`cut off as ${JSON.stringify(text)} were never held, where one machine alone writes them`, () => {
+      writeFileSync(join(folder, "a.json"), text);
+      const [found] = readPulumiLocks(backend(false), stack);
+      assert.equal(found?.liveness, "dead");
+      assert.throws(read, failsWith("BAD_STATE"));
     });
   }
 });

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Workspace } from "../../src/engine/workspace.js";
+import { failsWith } from "../support/errors.js";
 import { scratchFolder } from "../support/scratch.js";
 
 describe("the stacks of a workspace", () => {
@@ -38,4 +39,38 @@ describe("the stacks of a workspace", () => {
     assert.deepEqual(namesIn(`${pathToFileURL(backend).href}?metadata=skip`), ["a.one"]);
     assert.equal(namesIn("s3://bucket"), undefined);
   });
+});
+
+describe("the passphrase of a workspace", () => {
+  const scratch = scratchFolder();
+  const prepare = (env: NodeJS.ProcessEnv) => () =>
+    new Workspace({ stateDir: scratch.path, pulumiBinDir: "/nowhere", env }).prepare();
+
+  beforeEach(() => {
+    mkdirSync(join(scratch.path, "pulumi", ".pulumi", "stacks"), { recursive: true });
+  });
+
+  const cases: { name: string; env: NodeJS.ProcessEnv; says: RegExp }[] = [
+    {
+      name: "not set",
+      env: {},
+      says: /: neither PULUMI_\S+_FILE nor PULUMI_\S+ is set, and it was/,
+    },
+    {
+      name: "blank",
+      env: { PULUMI_CONFIG_PASSPHRASE_FILE: "" },
+      says: /: PULUMI_CONFIG_PASSPHRASE_FILE is blank, and it was encrypted with a passphrase of/,
+    },
+  ];
+  for (const { name, env, says } of cases) {
+    it(`that was the user's is missed by its variable's name when that is ${name}`, () => {
+      assert.throws(prepare(env), failsWith("BAD_STATE", says));
+      assert.equal(existsSync(join(scratch.path, "passphrase")), false);
+    });
+
+    it(`that was ours is missed by its file's name when the variable is ${name}`, () => {
+      mkdirSync(join(scratch.path, "keys"));
+      assert.throws(prepare(env), failsWith("BAD_STATE", /: \S+passphrase is gone$/));
+    });
+  }
 });

@@ -44,6 +44,8 @@ export interface SandboxOptions {
   readonly backend?: StateBackend;
   /** More of the environment of commands. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Where its folder is made; the system's folder for temporary files unless given. */
+  readonly parent?: string;
 }
 
 /** A cluster to be written, an example by name, or a folder of manifests. */
@@ -71,7 +73,7 @@ export class Sandbox {
   /** An empty one. Its manifests are those of a cluster, or of an example. */
   static async make(source: SandboxSource, options: SandboxOptions = {}): Promise<Sandbox> {
     const { binDir } = await ensurePulumi();
-    const sandbox = new Sandbox(mkdtempSync(join(tmpdir(), "capstan-test-")), binDir, options);
+    const sandbox = new Sandbox(freshFolder(options), binDir, options);
     if ("example" in source) {
       cpSync(join(repository, "examples", source.example), sandbox.manifests, { recursive: true });
     } else if ("folder" in source) {
@@ -84,11 +86,10 @@ export class Sandbox {
   }
 
   /** Another one that goes on from where this one is. Nothing may run in this one. */
-  copy(): Sandbox {
+  copy(where: Pick<SandboxOptions, "parent"> = {}): Sandbox {
     const backend = this.options.backend?.copy();
-    const options = { ...this.options, ...(backend && { backend }) };
-    const folder = mkdtempSync(join(tmpdir(), "capstan-test-"));
-    const copy = new Sandbox(folder, this.pulumiFolder, options);
+    const options = { ...this.options, ...where, ...(backend && { backend }) };
+    const copy = new Sandbox(freshFolder(options), this.pulumiFolder, options);
     cpSync(this.manifests, copy.manifests, { recursive: true });
     if (existsSync(this.state)) cpSync(this.state, copy.state, { recursive: true });
     return copy;
@@ -307,6 +308,10 @@ export interface PlanDocument {
     readonly name: string;
     readonly spec: Readonly<Record<string, unknown>>;
   }[];
+}
+
+function freshFolder({ parent = tmpdir() }: SandboxOptions): string {
+  return mkdtempSync(join(parent, "capstan-test-"));
 }
 
 function expectCode(code: number, what: string, outcome: Outcome): Outcome {

@@ -1,7 +1,13 @@
 import { join, relative } from "node:path";
 import { CapstanError } from "../../api/error.js";
 import { projectRoot } from "../../engine/project.js";
-import { type CommandContext, type GlobalOptions, withLockedEngine } from "../context.js";
+import type { Workspace } from "../../engine/workspace.js";
+import {
+  type CommandContext,
+  type GlobalOptions,
+  openEngine,
+  withLockedEngine,
+} from "../context.js";
 import { exitCodes } from "../exit.js";
 import { plainSettings, rememberedManifests, rememberManifests } from "../stack-settings.js";
 import { quotedWord } from "../suggest.js";
@@ -29,20 +35,36 @@ export async function envCommand(
     });
   }
   const stack = name.replace("/", ".");
-  const about = { stack, command: `capstan env ${stack}` };
-  await withLockedEngine(options, context, about, async (engine, workspace) => {
-    await engine.ensureStack(stack, await engine.readState(stack));
-    if (options.file.length > 0) rememberManifests(workspace, stack, options.file);
-    const manifests = rememberedManifests(workspace, stack).map((file) => relative(root, file));
-    const file = join(root, `Pulumi.${stack}.yaml`);
-    workspace.writeStackSettings(file, plainSettings(workspace, stack, manifests));
-    const exported = workspace.exports();
-    if (context.json) context.emit({ type: "env", stack, file, exports: exported });
-    else {
-      for (const [key, value] of Object.entries(exported)) {
-        context.terminal.write(`export ${key}=${quotedWord(value)}\n`);
-      }
+  const workspace = await withStackThere(stack, options, context);
+  if (options.file.length > 0) rememberManifests(workspace, stack, options.file);
+  const manifests = rememberedManifests(workspace, stack).map((file) => relative(root, file));
+  const file = join(root, `Pulumi.${stack}.yaml`);
+  workspace.writeStackSettings(file, plainSettings(workspace, stack, manifests));
+  const exported = workspace.exports();
+  if (context.json) context.emit({ type: "env", stack, file, exports: exported });
+  else {
+    for (const [key, value] of Object.entries(exported)) {
+      context.terminal.write(`export ${key}=${quotedWord(value)}\n`);
     }
-  });
+  }
   return exitCodes.done;
+}
+
+/** Takes the stack's lock only to make a stack: whoever works on one that is there is not in the way. */
+async function withStackThere(
+  stack: string,
+  options: EnvOptions,
+  context: CommandContext,
+): Promise<Workspace> {
+  const { engine, workspace } = await openEngine(options, context);
+  const state = await engine.readState(stack);
+  if (await engine.hasStack(stack)) {
+    engine.ensureSettings(stack, state);
+    return workspace;
+  }
+  const about = { stack, command: `capstan env ${stack}` };
+  await withLockedEngine(options, context, about, async (locked) =>
+    locked.ensureStack(stack, await locked.readState(stack)),
+  );
+  return workspace;
 }

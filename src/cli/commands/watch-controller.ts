@@ -9,7 +9,7 @@ import { withLockedStack } from "../../engine/locked-stack.js";
 import type { Workspace } from "../../engine/workspace.js";
 import type { ClusterSource } from "../../source/cluster-source.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
-import type { CommandContext, GlobalOptions } from "../context.js";
+import { type CommandContext, type GlobalOptions, noticeTo } from "../context.js";
 import type { ConnectionFlags } from "./install.js";
 
 export interface WatchOptions extends GlobalOptions, ConnectionFlags {
@@ -79,6 +79,7 @@ export function makeController(
         {
           ...{ stack, command: "capstan watch", clock, pulumi, workspace },
           interruption: { stop: interruption.stop, kill },
+          notice: noticeTo(context),
           ...(term !== undefined && { aloneSinceMs }),
           inTurn: (run) =>
             turns.take(() => {

@@ -5,8 +5,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { LocalCloud, type LocalKind } from "../../../providers/local/cloud.js";
 import { cloudSchemaVersion } from "../../../providers/local/schema.js";
+import type { CapstanError } from "../../../src/api/error.js";
 import type { JsonObject } from "../../../src/api/json.js";
 import type { Identity } from "../../../src/provider/port.js";
+import { SmallDisk } from "../../scenario/small-disk.js";
 import { failsWith } from "../../support/errors.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { scratchFolder } from "../../support/scratch.js";
@@ -357,4 +359,47 @@ describe("a file that is no local cloud", () => {
       assert.equal(digest(path), before, "its bytes have changed");
     });
   }
+});
+
+describe("a local cloud whose file cannot be used now", () => {
+  const scratch = scratchFolder();
+
+  it("answers that it is busy, again and again until it is not", async () => {
+    const path = join(scratch.path, "cloud.db");
+    const clock = new FakeClock();
+    const cloud = new LocalCloud(path, clock);
+    await cloud.list({});
+    const other = new DatabaseSync(path);
+    other.exec("BEGIN IMMEDIATE");
+    const made = cloud.create("LocalNetwork", who("LocalNetwork", "n"), { cidr: "10.4.0.0/16" });
+    await assert.rejects(made, (error) => {
+      assert.ok(failsWith("CLOUD_FAILED", /cannot use \S+cloud\.db: another process keeps/)(error));
+      const { retryable, ambiguous } = error as CapstanError;
+      return retryable && !ambiguous;
+    });
+    other.close();
+    assert.deepEqual(await cloud.list({}), []);
+    cloud.close();
+  });
+
+  it("answers that it is full, and has then done nothing", async () => {
+    const disk = await SmallDisk.make(1);
+    const cloud = new LocalCloud(join(disk.folder, "cloud.db"), new FakeClock());
+    try {
+      await cloud.list({});
+      disk.fillTo(0);
+      const spec = { cidr: "10.4.0.0/16", note: "x".repeat(40_000) };
+      const made = cloud.create("LocalNetwork", who("LocalNetwork", "n"), spec);
+      await assert.rejects(made, (error) => {
+        assert.ok(failsWith("CLOUD_FAILED", /cloud\.db: no room is left on its disk/)(error));
+        const { retryable, ambiguous } = error as CapstanError;
+        return !retryable && !ambiguous;
+      });
+      disk.release();
+      assert.deepEqual(await cloud.list({}), []);
+    } finally {
+      cloud.close();
+      disk.close();
+    }
+  });
 });
