@@ -2,11 +2,11 @@ import { digestOf } from "../api/digest.js";
 import type { JsonObject } from "../api/json.js";
 import type { AnyObject } from "../api/types.js";
 import type { NodeKey, ResourceGraph } from "../graph/graph.js";
-import type { Identity } from "../provider/port.js";
+import type { CloudIdentity, Identity } from "../provider/port.js";
 import type { ExpandedMachine } from "../sets/expand.js";
 
 /** Version of what Transaction and Revision hold. A newer one is refused, an older one migrated. */
-export const stateSchemaVersion = 2;
+export const stateSchemaVersion = 3;
 
 /**
  * Where a transaction leads: the complete graph with frozen inputs and incarnations, and the
@@ -87,6 +87,8 @@ export interface TransactionPayload {
   readonly former?: readonly TargetMachine[];
   /** With what those have gone beyond their point of no return: it stays so until a commit. */
   readonly crossed?: readonly Crossed[];
+  /** Where the resources are: a look at any other cloud says nothing about them. Absent: nobody could tell. */
+  readonly cloud?: CloudIdentity;
 }
 
 /** A control-plane machine that an uncommitted transaction has brought to a newer minor version. */

@@ -19,6 +19,8 @@ export const migrations: Readonly<Record<number, Migration>> = {
     history: [],
     ...record,
   }),
+  // Version 2 did not know which cloud it was about: the next begin records it.
+  2: (record) => ({ ...record }),
 };
 
 /** What can be done about a record of some version. */

@@ -5,11 +5,12 @@ import type { PriorState, RevisionPayload, TransactionPayload } from "../plan/ta
 /** What Transaction carries of a plan. Pure. */
 export function transactionPayload({ target, transaction }: Plan): TransactionPayload {
   const { spent, direction, by, digestKey, deadlineAtMs, summary, attempts } = transaction;
-  const { former, crossed } = transaction;
+  const { former, crossed, cloud } = transaction;
   return {
     ...{ target, spent, direction, by, digestKey, deadlineAtMs, summary, attempts },
     ...(former !== undefined && { former }),
     ...(crossed !== undefined && { crossed }),
+    ...(cloud !== undefined && { cloud }),
   };
 }
 
