@@ -1,9 +1,11 @@
 import { CapstanError } from "../api/error.js";
+import { holdOfDestroy, refuseHeld } from "../drift/hold.js";
 import type { ResourceEvent } from "../dynamic/cloud-resource.js";
 import { cloudResources, condemnedResources, emptyState } from "../plan/target.js";
 import type { Clock, InfrastructureProvider, Observed } from "../provider/port.js";
 import { engineFailed, type StackEngine } from "./engine.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
+import { listProven, look } from "./look.js";
 import { resolvePendingCreates, settleLastCalls } from "./recover.js";
 import { callContext, type StepwiseOptions, stepwiseSession } from "./session.js";
 import { refuseForeign, type StackState } from "./state.js";
@@ -14,12 +16,14 @@ export interface DestroyOptions {
   readonly clock: Clock;
   readonly timeoutMs: number;
   readonly stop: AbortSignal;
+  /** The fingerprint of a look that shows nothing and is true: a person says so. */
+  readonly thaw?: string | undefined;
   report(event: ResourceEvent): void;
 }
 
 /**
  * Deletes everything that a stack records, dependents first, and looks afterwards. Forward only: the
- * same command finishes what this one could not. Throws CLOUD_FAILED or ENGINE_FAILED when something
+ * same command finishes what this one could not. Throws WRONG_CLOUD and FROZEN before anything is deleted, CLOUD_FAILED or ENGINE_FAILED when something
  * is left in the record, NOT_OURS never deletes. Returns what two looks afterwards say.
  */
 export async function destroyCluster(
@@ -30,12 +34,14 @@ export async function destroyCluster(
   refuseForeign(state, stack);
   const { engine, provider, clock, timeoutMs, stop } = options;
   await settleLastCalls(engine, provider, callContext(clock, stop));
+  await refuseUnseen(state, options);
   const failures: ResourceEvent[] = [];
   const session = (how: Pick<StepwiseOptions, "stop" | "assertEngineAlive">) =>
     stepwiseSession({
       provider,
       clock,
       timeoutMs,
+      cloud: state.transaction?.cloud,
       ...how,
       report: (event) => {
         if (event.state === "failed") failures.push(event);
@@ -80,6 +86,20 @@ export async function destroyCluster(
   return { deleted: recorded.size + abandoned + late, inventory };
 }
 
+/** Law 12: throws WRONG_CLOUD, and FROZEN for a cloud that may be another one and shows nothing. */
+async function refuseUnseen(
+  state: StackState,
+  { provider, clock, stop, thaw }: DestroyOptions,
+): Promise<void> {
+  const { transaction } = state;
+  if (transaction === undefined) return;
+  const { clusterUid, target } = transaction;
+  const scope = { cluster: target.cluster, clusterUid };
+  const seen = await look(provider, callContext(clock, stop), scope, state);
+  const { objects } = target;
+  refuseHeld(target.cluster, holdOfDestroy(state, seen, { provider, objects, thaw }));
+}
+
 /** The cloud held against an empty state. */
 async function verifyNothingLeft(
   options: DestroyOptions,
@@ -96,9 +116,9 @@ async function aliveResources(
   { transaction }: StackState,
 ): Promise<Observed[]> {
   if (transaction === undefined) return [];
-  const { clusterUid, target } = transaction;
+  const { clusterUid, target, cloud } = transaction;
   const scope = { cluster: target.cluster, clusterUid };
-  const listed = await provider.inventory(callContext(clock, stop), scope);
+  const listed = await listProven(provider, callContext(clock, stop), scope, cloud);
   return listed.filter(({ phase }) => phase !== "gone");
 }
 

@@ -18,6 +18,8 @@ export interface DestroyOptions extends GlobalOptions {
   readonly file: readonly string[];
   readonly yes?: boolean;
   readonly timeout: number;
+  /** The fingerprint of an implausible answer of the cloud that is true. */
+  readonly thaw?: string;
 }
 
 /** capstan destroy: deletes clusters. Forward only. Exit 3: something is left. */
@@ -65,6 +67,7 @@ export async function destroyStack(
       clock,
       timeoutMs: options.timeout * 1000,
       stop: context.interruption.stop,
+      thaw: options.thaw,
       report: (event) => {
         if (json) context.emit({ type: "event", event: "resource", ...event });
         else if (event.state === "done" && event.operation === "delete") {

@@ -1,5 +1,6 @@
 import { CapstanError, isCapstanError } from "../../api/error.js";
 import { clearLens } from "../../drift/lens.js";
+import { holdOf, refuseHeld, withHold } from "../../drift/hold.js";
 import { ignoringByPolicy } from "../../drift/tolerance.js";
 import {
   type ApplyResult,
@@ -10,13 +11,14 @@ import {
   targetBack,
 } from "../../engine/apply.js";
 import type { Engine } from "../../engine/engine.js";
+import { look } from "../../engine/look.js";
 import { settleLastCalls } from "../../engine/recover.js";
 import { callContext } from "../../engine/session.js";
 import { refuseNonOwner, type StackState } from "../../engine/state.js";
 import { minorText } from "../../plan/crossing.js";
 import { fileOwner } from "../../plan/hand-over.js";
 import { previousRevision, targetOfRevision } from "../../plan/history.js";
-import { isOpen, type Plan } from "../../plan/plan.js";
+import { type Hold, isOpen, type Plan } from "../../plan/plan.js";
 import type { Target } from "../../plan/target.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { confirm } from "../confirm.js";
@@ -40,6 +42,8 @@ export interface RollbackOptions extends GlobalOptions {
   readonly deadline: number;
   /** The revision to go to; the one before without. */
   readonly to?: number;
+  /** The fingerprint of an implausible answer of the cloud that is true. */
+  readonly thaw?: string;
 }
 
 /**
@@ -69,6 +73,7 @@ class Rollback {
   private readonly context: CommandContext;
   private readonly next: FollowUp;
   private lens = clearLens;
+  private held: Hold | undefined;
 
   constructor(
     private readonly stack: string,
@@ -93,11 +98,17 @@ class Rollback {
     refuseNonOwner(state, fileOwner, "roll back");
     const calls = callContext(context.clock, context.interruption.stop);
     await settleLastCalls(this.engine, provider, calls);
-    const { revision } = state;
+    const { revision, transaction } = state;
+    if (transaction !== undefined) {
+      const { target, clusterUid } = transaction;
+      const seen = await look(provider, calls, { cluster: target.cluster, clusterUid }, state);
+      const rules = { provider, objects: target.objects, thaw: this.options.thaw };
+      this.held = holdOf(state, seen, rules);
+    }
     if (this.options.to !== undefined) return this.goTo(this.options.to, provider);
     if (isOpen(state)) return this.takeOpenBack(provider);
     // What was rolled back last is finished and verified; who wants to go further back says how far.
-    if (revision !== undefined && state.transaction?.direction === "back") {
+    if (revision !== undefined && transaction?.direction === "back") {
       return this.finish(await this.planTo(revision.target, provider, "back"), provider);
     }
     const previous = previousRevision(revision);
@@ -209,10 +220,12 @@ class Rollback {
     });
   }
 
-  private async show(plan: Plan): Promise<void> {
+  private async show(made: Plan): Promise<void> {
     const { context, options } = this;
+    const plan = withHold(made, this.held);
     if (context.json) context.emit(planLine(plan));
     else context.terminal.write(`${planText(plan, context.terminal)}\n`);
+    refuseHeld(plan.cluster, plan.held);
     if (!plan.empty) await confirm(`Roll ${plan.cluster} back?`, options.yes === true, context);
   }
 

@@ -1,5 +1,6 @@
 import { isCapstanError } from "../../api/error.js";
 import { stackNameOf } from "../../api/types.js";
+import { refuseHeld } from "../../drift/hold.js";
 import type { Lens } from "../../drift/lens.js";
 import { type ApplyResult, applyPlan } from "../../engine/apply.js";
 import { noteCluster } from "../../engine/cluster-registry.js";
@@ -121,6 +122,7 @@ async function upCluster(
     if (json) context.emit({ type: "result", cluster: plan.cluster, changed: false });
     return 0;
   }
+  refuseHeld(plan.cluster, plan.held);
   await confirm(`Apply this to ${plan.cluster}?`, options.yes === true, context);
   await engine.ensureStack(plan.stack, state);
   rememberManifests(workspace, plan.stack, options.file);
