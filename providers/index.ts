@@ -15,16 +15,25 @@ export interface Providers {
   close(): void;
 }
 
+/** Names the file of the local cloud, where that is not in the state folder. */
+export const localCloudVariable = "CAPSTAN_LOCAL_CLOUD";
+
 /**
  * Makes the providers; loads and opens nothing before it is used. `stateDir` is where the local
- * cloud keeps its file. Without `outside` there are only ours.
+ * cloud keeps its file, unless the environment of `outside` names another. Without `outside` there
+ * are only ours.
  */
 export function makeProviders(
   stateDir: string,
   clock: Clock,
   outside?: OutsideProviders,
 ): Providers {
-  const cloud = new LocalCloud(join(stateDir, "local-cloud.db"), clock);
+  const elsewhere = outside?.env[localCloudVariable] ?? "";
+  const file =
+    elsewhere === ""
+      ? join(stateDir, "local-cloud.db")
+      : resolve(outside?.folder ?? ".", elsewhere);
+  const cloud = new LocalCloud(file, clock);
   const local = new LocalProvider(cloud);
   let all: readonly InfrastructureProvider[] | undefined;
   return {

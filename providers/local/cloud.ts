@@ -201,6 +201,13 @@ export class LocalCloud {
     });
   }
 
+  /** The id of this cloud: minted with its file, or when a file of an older layout is first opened. */
+  id(): Promise<string> {
+    return this.file.read((database) =>
+      String(database.prepare("SELECT value FROM meta WHERE key = 'id'").get()?.["value"]),
+    );
+  }
+
   /** The ledger from `afterSeq` on, in order. */
   ledger(afterSeq = 0): Promise<LedgerEntry[]> {
     return this.file.read((database) => readLedger(database, afterSeq));

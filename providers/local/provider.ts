@@ -5,6 +5,7 @@ import { type FieldRules, immutableFields, verdictByField } from "../../src/prov
 import { hostSpecOf, present } from "../../src/provider/host-spec.js";
 import type {
   CallContext,
+  CloudIdentity,
   CompiledParts,
   InfrastructureProvider,
   InventoryScope,
@@ -110,6 +111,11 @@ export class LocalProvider implements InfrastructureProvider {
       if (who.kind !== "LocalLoadBalancer" || typeof address !== "string") return [];
       return [{ host: address, port: Number(spec["port"]) }];
     });
+  }
+
+  /** The id of the cloud's file. No call to the cloud: it meets no fault, and the ledger does not tell of it. */
+  async identity(): Promise<CloudIdentity> {
+    return { cloud: await this.cloud.id() };
   }
 
   async inventory(ctx: CallContext, scope: InventoryScope): Promise<readonly Observed[]> {

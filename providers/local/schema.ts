@@ -1,5 +1,5 @@
 /** Version of the file's layout; a file with a higher one is refused. */
-export const cloudSchemaVersion = 3;
+export const cloudSchemaVersion = 4;
 
 const hostsView = `
 CREATE VIEW hosts AS
@@ -10,11 +10,17 @@ CREATE VIEW hosts AS
   FROM resources WHERE kind = 'LocalHost';
 `;
 
+/** Which cloud this is, minted once: two files are two clouds, wherever they lie. */
+const metaTable = `
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO meta VALUES ('id', lower(hex(randomblob(8))));
+`;
+
 /**
  * The simulated cloud in one file. `resources` is what exists, `ledger` is every call and its
  * effect, in order, and cannot be altered: it is the judge in tests, so it is readable with any
  * SQLite client. `faults` is what goes wrong with calls to come, `fault_uses` counts how often each was
- * asked about and taken. The views show the resources as a user of a cloud would name them.
+ * asked about and taken. `meta` holds the id of the cloud. The views show the resources as a user of a cloud would name them.
  *
  * Of a resource, ready_ms is when it runs, joins_ms when its node will have joined (NULL: none is about to),
  * ready_since_ms since when it is ready (NULL: it is not), node what the node last said about itself.
@@ -91,7 +97,7 @@ CREATE VIEW networks AS
 CREATE VIEW load_balancers AS
   SELECT id, state, cluster, cluster_uid, name, status ->> 'address' AS address, created_ms, gone_ms
   FROM resources WHERE kind = 'LocalLoadBalancer';
-${hostsView}`;
+${hostsView}${metaTable}`;
 
 /** What brings a file of each older layout to the next one. Hosts that run were ready before joins were known. */
 export const cloudSchemaUpgrades: Readonly<Record<number, string>> = {
@@ -108,4 +114,5 @@ UPDATE resources SET ready_since_ms = coalesce(ready_ms, created_ms) WHERE state
 DROP VIEW hosts;
 ${hostsView}
 `,
+  3: metaTable,
 };

@@ -14,7 +14,7 @@ export const errorCodes = {
   DEADLINE: "Something did not become ready in time.",
   ENGINE_DEAD: "The engine that asked for this call no longer lives.",
   ENGINE_FAILED: "The Pulumi engine ended with an error.",
-  FROZEN: "More would be deleted than is plausible, so nothing was.",
+  FROZEN: "What the cloud shows, or what would be deleted, is implausible, so nothing was changed.",
   GRAPH_CYCLE: "Resources depend on each other in a circle.",
   INVALID_INPUT: "Manifests are wrong; nothing was touched.",
   KUBECONFIG: "No API server can be reached with the kubeconfig as it is.",
@@ -37,6 +37,7 @@ export const errorCodes = {
   TRANSACTION_OPEN: "An earlier transaction of this stack is not finished.",
   UNKNOWN_PRESENCE: "The cloud could not say whether a resource exists.",
   UNSUPPORTED_CHANGE: "The provider cannot make this change.",
+  WRONG_CLOUD: "The credentials lead to another cloud than the one that is recorded.",
 } as const;
 
 export type ErrorCode = keyof typeof errorCodes;

@@ -39,6 +39,8 @@ const byCode: Partial<Record<CapstanError["code"], number>> = {
   LOCKED: exitCodes.locked,
   AMBIGUOUS_OWNER: exitCodes.locked,
   NOT_OWNER: exitCodes.locked,
+  FROZEN: exitCodes.locked,
+  WRONG_CLOUD: exitCodes.locked,
   BAD_USAGE: exitCodes.badUsage,
   NOT_CONFIRMED: exitCodes.badUsage,
   INVALID_INPUT: exitCodes.badInput,

@@ -7,7 +7,7 @@ export type CloudOutcome = "ok" | "unknown" | "gone" | "throttled" | "cancelled"
 /** A call to a cloud as it ended. */
 export interface CloudCall {
   readonly provider: string;
-  /** locate, create, update, remove, inventory or owned. */
+  /** locate, create, update, remove, inventory, owned or identity. */
   readonly call: string;
   readonly outcome: CloudOutcome;
   readonly tookMs: number;

@@ -2,7 +2,7 @@ import type { CallContext, InfrastructureProvider, ResourceHandler } from "../pr
 
 /** A call to a cloud that is about to be made. */
 export interface ProviderCall {
-  /** locate, create, update, remove, inventory or owned. */
+  /** locate, create, update, remove, inventory, owned or identity. */
   readonly name: string;
   readonly context: CallContext;
 }
@@ -11,7 +11,7 @@ export interface ProviderCall {
 export type Around = <Answer>(call: ProviderCall, make: () => Promise<Answer>) => Promise<Answer>;
 
 const handlerCalls = ["locate", "create", "update", "remove"];
-const listings = ["inventory", "owned"];
+const listings = ["inventory", "owned", "identity"];
 
 /**
  * The same provider with something done around every call to its cloud. What the provider lacks the

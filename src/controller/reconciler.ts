@@ -1,7 +1,7 @@
 import { CapstanError, isCapstanError } from "../api/error.js";
 import { clusterNameOf, providerValue, stackNameOf } from "../api/types.js";
 import { destroyCluster, planDestroy } from "../engine/destroy.js";
-import { look } from "../engine/look.js";
+import { listProven, look } from "../engine/look.js";
 import { settleLastCalls } from "../engine/recover.js";
 import { callContext } from "../engine/session.js";
 import { refuseNonOwner, type StackState } from "../engine/state.js";
@@ -171,7 +171,8 @@ export class Reconciler {
     const { clock, stop } = this.options;
     const { clusterUid } = view;
     const scope = { cluster: key, ...(clusterUid !== undefined && { clusterUid }) };
-    return appearanceOf(await provider.inventory(callContext(clock, stop), scope));
+    const { cloud } = view.records.transaction ?? {};
+    return appearanceOf(await listProven(provider, callContext(clock, stop), scope, cloud));
   }
 
   /** Shows a cluster on which no work is done, as it was seen last. */
@@ -251,7 +252,7 @@ export class Reconciler {
     const { clock, stop, providers } = this.options;
     const context = callContext(clock, stop);
     for (const provider of providers) {
-      const listed = await provider.inventory(context, { cluster: key, clusterUid });
+      const listed = await listProven(provider, context, { cluster: key, clusterUid }, undefined);
       const alive = listed.filter(({ phase }) => phase !== "gone").length;
       if (alive > 0) throw lostState(key, alive);
     }

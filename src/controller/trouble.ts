@@ -19,6 +19,7 @@ export function troubleOf(error: CapstanError): Trouble | undefined {
       return { reason: "CreateError", message: told };
     case "BAD_STATE":
     case "SCHEMA_NEWER":
+    case "WRONG_CLOUD":
       return { reason: "UpdateError", message: told };
     default:
       return undefined;

@@ -2,19 +2,23 @@ import { CapstanError, isCapstanError, messageOf } from "../api/error.js";
 import { isJsonObject, sameJson, type JsonObject } from "../api/json.js";
 import type {
   CallContext,
+  CloudIdentity,
   Identity,
   InfrastructureProvider,
   Observed,
   Presence,
   ResourceHandler,
 } from "../provider/port.js";
+import type { Identifying } from "../provider/same-cloud.js";
 import {
+  cloudProperty,
   type DynamicResource,
   type Properties,
   providerProperty,
   providerText,
   UnfinishedResource,
 } from "./protocol.js";
+import { SessionCloud } from "./session-cloud.js";
 import { holdsUnknown } from "../api/unknown.js";
 
 /** How the handlers of one engine run behave. */
@@ -32,6 +36,8 @@ export interface BridgeRuntime {
   readonly served?: Set<string>;
   /** Ids that are recorded twice: when the one that Pulumi has replaced goes, the resource stays. */
   readonly recordedTwice?: ReadonlySet<string>;
+  /** Which cloud this engine run is with; without it each resource asks for itself. */
+  readonly cloud?: SessionCloud;
   /** Told what happens to each resource, for progress output. */
   report?(event: ResourceEvent): void;
 }
@@ -57,12 +63,18 @@ const pollMs = 50;
  * each deletion, and an error protocol that never lets a resource out of sight.
  */
 export class CloudResource implements DynamicResource {
+  private readonly session: SessionCloud;
+  /** The one cloud of this engine run, once it was compared. */
+  private cloud: CloudIdentity | undefined;
+
   constructor(
-    private readonly provider: Pick<InfrastructureProvider, "verdict">,
+    private readonly provider: Identifying & Pick<InfrastructureProvider, "verdict">,
     private readonly kind: string,
     private readonly handler: ResourceHandler,
     private readonly runtime: BridgeRuntime,
-  ) {}
+  ) {
+    this.session = runtime.cloud ?? new SessionCloud();
+  }
 
   /** Pure. Identity and spec must be there; everything else was validated before compilation. */
   async check(_olds: Properties, news: Properties) {
@@ -73,7 +85,7 @@ export class CloudResource implements DynamicResource {
   }
 
   /**
-   * Pure and local: wanted inputs against recorded outputs. Never asks for a replacement: a new
+   * Pure and local: wanted inputs against recorded outputs, but for the cloud, which no input names. Never asks for a replacement: a new
    * generation is a new resource with a name of its own, decided in the plan (architecture 3).
    */
   async diff(_id: string, olds: Properties, news: Properties) {
@@ -88,6 +100,7 @@ export class CloudResource implements DynamicResource {
     const who = whoOf(inputs);
     if (this.runtime.mode === "records") return this.adopt(who);
     return this.reported("create", who.name, async () => {
+      await this.mustBeSameCloud(who.name);
       const resource = await this.findOrCreate(who, specOf(inputs));
       this.runtime.served?.add(resource.id);
       const finished = await this.finish(resource, specOf(inputs));
@@ -107,17 +120,27 @@ export class CloudResource implements DynamicResource {
   }
 
   async read(id: string, props: Properties) {
-    const presence = await this.locate(recordedWho(props), id);
+    const recorded = recordedWho(props);
+    await this.mustBeSameCloud(recorded.name, props);
+    const presence = await this.locate(recorded, id);
     if (presence.found === "none" || isGone(presence)) return {};
     const resource = oneOf(presence, `${this.kind} ${id}`);
     const { who, spec } = resource;
-    return { id: resource.id, props: this.outputsOf(resource), inputs: { who, spec } };
+    const { [cloudProperty]: cloud, ...outputs } = this.outputsOf(resource);
+    // A record of an older release gets it with its next change: reading alone is to show no difference.
+    const isTold = cloud !== undefined && (props[cloudProperty] !== undefined || !("who" in props));
+    return {
+      id: resource.id,
+      props: { ...outputs, ...(isTold && { [cloudProperty]: cloud }) },
+      inputs: { who, spec },
+    };
   }
 
   async update(id: string, olds: Properties, news: Properties) {
     const who = whoOf(news);
     if (this.runtime.mode === "records") return this.adopt(who, id);
     return this.reported("update", who.name, async () => {
+      await this.mustBeSameCloud(who.name, olds);
       const presence = await this.locate(who, id);
       if (presence.found === "none" || isGone(presence)) throw goneError(this.kind, who, id);
       const current = oneOf(presence, `${this.kind} ${who.name}`);
@@ -133,6 +156,7 @@ export class CloudResource implements DynamicResource {
     await this.reported("delete", who.name, async () => {
       // Find-or-create gives a resource to its own successor: what serves now must not be deleted.
       if (this.runtime.served?.has(id) === true) throw replacedByItself(this.kind, who, id);
+      await this.mustBeSameCloud(who.name, props);
       const deadline = this.runtime.context.clock.now() + this.runtime.readyTimeoutMs;
       for (;;) {
         const presence = await this.locate(who, id);
@@ -308,6 +332,15 @@ export class CloudResource implements DynamicResource {
     await clock.sleep(pollMs, signal);
   }
 
+  /** Law 12: nothing is looked for, made or concluded in another cloud than the recorded one. */
+  private async mustBeSameCloud(name: string, recorded: Properties = {}): Promise<void> {
+    const { context } = this.runtime;
+    const about = { subject: `${this.kind} ${name}`, recorded: recorded[cloudProperty] };
+    this.cloud = await this.retrying(context.clock.now() + 30_000, () =>
+      this.session.compared(this.provider, context, about),
+    );
+  }
+
   /** Law 5: what does not carry this cluster's mark is never changed or deleted. */
   private mustBeOurs(found: Observed, who: Identity, verb: string): void {
     if (sameJson(found.who, who)) return;
@@ -325,6 +358,7 @@ export class CloudResource implements DynamicResource {
       who: resource.who,
       spec: resource.spec,
       status: resource.status,
+      ...(this.cloud !== undefined && { [cloudProperty]: this.cloud }),
       [providerProperty]: providerText(this.kind),
     };
   }

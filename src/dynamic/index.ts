@@ -11,6 +11,7 @@ import { resourceFor } from "../engine/session.js";
 import { systemClock } from "../provider/clock.js";
 import type { BridgeRuntime } from "./cloud-resource.js";
 import type { DynamicResource } from "./protocol.js";
+import { SessionCloud } from "./session-cloud.js";
 
 /** How long a create under a plain `pulumi` waits for readiness, unless CAPSTAN_TIMEOUT says otherwise. */
 const defaultTimeoutSeconds = 600;
@@ -64,6 +65,7 @@ function inlineRuntime(): BridgeRuntime {
       },
     },
     mode: "inline",
+    cloud: new SessionCloud(),
     readyTimeoutMs: (Number.isFinite(seconds) ? seconds : defaultTimeoutSeconds) * 1000,
   };
 }

@@ -6,6 +6,9 @@ export const dynamicModule = "pulumi-nodejs:dynamic/capstan";
 /** The property under which Pulumi's dynamic host finds the code of a resource's provider. */
 export const providerProperty = "__provider";
 
+/** The output that says in which cloud a resource is; absent where the provider cannot tell. */
+export const cloudProperty = "cloud";
+
 /** Pulumi's type token of a resource kind. */
 export function typeTokenOf(kind: string): string {
   return `${dynamicModule}:${kind}`;

@@ -1,5 +1,6 @@
-import { sameJson, type JsonObject } from "../api/json.js";
+import { type Json, sameJson, type JsonObject } from "../api/json.js";
 import {
+  cloudProperty,
   type DynamicResource,
   type Properties,
   providerProperty,
@@ -18,7 +19,11 @@ export const payloadProperty = "payload";
  * without the payload, whose digest they carry.
  */
 export class RecordResource implements DynamicResource {
-  constructor(private readonly kind: RecordKind) {}
+  /** `compare` throws WRONG_CLOUD for a record whose cluster is in another cloud than the one that answers. */
+  constructor(
+    private readonly kind: RecordKind,
+    private readonly compare: (provider: string, cloud: Json) => Promise<unknown> = nothing,
+  ) {}
 
   async check(_olds: Properties, news: Properties) {
     return { inputs: news, failures: [] };
@@ -48,12 +53,18 @@ export class RecordResource implements DynamicResource {
     return { outs: this.outputs(news) };
   }
 
-  async delete() {}
+  /** It goes before everything that it is a record of: not while nobody can tell what becomes of that. */
+  async delete(_id: string, props: Properties): Promise<void> {
+    const cloud = props[cloudProperty];
+    if (cloud !== undefined) await this.compare(String(props["provider"]), cloud);
+  }
 
   private outputs(inputs: Properties): Properties {
     return { ...withoutPayload(inputs), [providerProperty]: providerText(this.kind) };
   }
 }
+
+const nothing = () => Promise.resolve();
 
 function withoutPayload(properties: Properties): JsonObject {
   return Object.fromEntries(

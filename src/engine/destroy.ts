@@ -1,3 +1,4 @@
+import { holdOfDestroy, refuseHeld } from "../drift/hold.js";
 import type { ResourceEvent } from "../dynamic/cloud-resource.js";
 import type { Plan } from "../plan/plan.js";
 import { emptied } from "../plan/wanted.js";
@@ -8,21 +9,33 @@ import {
   type PlanningOptions,
   planRecorded,
 } from "./apply.js";
+import { look } from "./look.js";
 import type { RunEvent, RunOptions } from "./run.js";
+import { callContext } from "./session.js";
 import { refuseForeign, type StackState } from "./state.js";
 
 /**
  * The plan that deletes everything that a cluster has: workers first, then control plane and infrastructure.
- * Looks at the cloud. Throws BAD_STATE for a stack that holds anything but a cluster.
+ * Looks at the cloud. `thaw`: the fingerprint of a look that shows nothing and is true, as a person says.
+ * Throws BAD_STATE for a stack that holds anything but a cluster, WRONG_CLOUD, and FROZEN for a cloud that may
+ * be another one and shows nothing (law 12).
  */
 export async function planDestroy(
   stack: string,
   state: StackState,
-  options: PlanningOptions,
+  { thaw, ...options }: PlanningOptions & { readonly thaw?: string | undefined },
 ): Promise<Plan> {
   refuseForeign(state, stack);
   const { transaction } = state;
   if (transaction === undefined) throw new Error("nothing is recorded, nothing to destroy");
+  const { provider, clock, stop } = options;
+  const { target, clusterUid } = transaction;
+  const scope = { cluster: target.cluster, clusterUid };
+  const seen = await look(provider, callContext(clock, stop), scope, state);
+  refuseHeld(
+    target.cluster,
+    holdOfDestroy(state, seen, { provider, objects: target.objects, thaw }),
+  );
   return planRecorded(emptied(transaction.target), state, {
     ...options,
     goal: { kind: "destroy" },

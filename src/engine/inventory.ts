@@ -1,7 +1,7 @@
 import { sameJson } from "../api/json.js";
 import { clearLens, type Lens } from "../drift/lens.js";
 import { cloudResources, type PriorState, recordedSpec } from "../plan/target.js";
-import type { Clock, InfrastructureProvider } from "../provider/port.js";
+import type { Clock, CloudIdentity, InfrastructureProvider } from "../provider/port.js";
 import { timingOf } from "../provider/timing.js";
 import { look, type Look } from "./look.js";
 import { callContext } from "./session.js";
@@ -30,13 +30,16 @@ const patience = 5;
 /**
  * Two consistent looks at the cloud, as far apart as listings may lag, against the state, in existence
  * and content. Looks again for a while when they differ, since deletions and listings take their time.
- * Architecture section 6. Throws UNKNOWN_PRESENCE when the cloud cannot say.
+ * Architecture section 6. Throws WRONG_CLOUD, and UNKNOWN_PRESENCE when the cloud cannot say.
  */
 export async function verifyInventory(
   {
     cluster,
     transaction,
-  }: { readonly cluster: string; readonly transaction: { readonly clusterUid: string } },
+  }: {
+    readonly cluster: string;
+    readonly transaction: { readonly clusterUid: string; readonly cloud?: CloudIdentity };
+  },
   state: PriorState,
   { provider, clock, stop, lens = clearLens }: VerifyOptions,
 ): Promise<Inventory> {
@@ -45,7 +48,7 @@ export async function verifyInventory(
   const context = callContext(clock, stop);
   let agreedAtMs: number | undefined;
   for (let looks = 0; ; looks += 1) {
-    const seen = await look(provider, context, scope, state);
+    const seen = await look(provider, context, scope, state, transaction.cloud);
     const { sightings, strangers } = lens.see(seen, state);
     const found = compare(state, sightings, strangers);
     const nowMs = clock.now();

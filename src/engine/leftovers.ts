@@ -1,5 +1,6 @@
 import { isCapstanError, messageOf } from "../api/error.js";
-import type { CallContext, InfrastructureProvider } from "../provider/port.js";
+import type { CallContext, CloudIdentity, InfrastructureProvider } from "../provider/port.js";
+import { cloudText, isSameCloud, refuseWrongCloud } from "../provider/same-cloud.js";
 import {
   type KnownCluster,
   knownClusters,
@@ -12,6 +13,7 @@ import { mapBounded } from "./bounded.js";
 import { ClusterRegistry } from "./cluster-registry.js";
 import type { Engine } from "./engine.js";
 import { StackLock } from "./lock.js";
+import { provenCloud } from "./look.js";
 
 export interface LeftoverOptions {
   readonly engine: Pick<Engine, "listStacks" | "readState">;
@@ -52,17 +54,22 @@ const readersAtATime = 4;
 /**
  * Reads every stack of the backend, lists what their providers hold, and decides. Changes nothing. The
  * stacks of clusters with leftovers are read again after the listing, so that what was recorded in
- * between is not taken for a leftover. Throws when stacks or registry cannot be listed.
+ * between is not taken for a leftover. Clusters in another cloud than the one that answers are left alone.
+ * Throws WRONG_CLOUD when all of a provider's is, and when stacks or registry cannot be listed.
  */
 export async function lookForLeftovers(options: LeftoverOptions): Promise<LeftoverLook> {
   const noted = readNoted(options.stateDir);
   const stacks = await options.engine.listStacks();
   const views = await readViews(stacks, options, "peek");
-  const { listings, notListed } = await listOwned(
-    usedProviders(noted, options.backend, views),
-    options,
-  );
-  const first = { ...decided({ views, listings }, noted, options), notListed };
+  const names = usedProviders(noted, options.backend, views);
+  const clouds = await answeringClouds(names, views, options);
+  const { listings, notListed } = await listOwned(names, options);
+  const reached = views.map((view) => withinReach(view, clouds));
+  const elsewhere = reached.filter((view) => view.kind === "read").flatMap(notReached);
+  const first = {
+    ...decided({ views: reached, listings }, noted, options),
+    notListed: [...notListed, ...elsewhere],
+  };
   const doomed = new Set(doomedOf(first.items).map(({ resource }) => resource.who.clusterUid));
   return lookAgain(first, options, { clusterUids: doomed, locks: "peek" });
 }
@@ -80,7 +87,10 @@ export async function lookAgain(
     .filter(({ clusterUid }) => about.clusterUids.has(clusterUid))
     .flatMap((cluster) => cluster.stacks);
   if (stacks.length === 0) return before;
-  const fresh = await readViews([...new Set(stacks)], options, about.locks);
+  const read = await readViews([...new Set(stacks)], options, about.locks);
+  const names = usedProviders([], options.backend, read);
+  const clouds = await answeringClouds(names, read, options);
+  const fresh = read.map((view) => withinReach(view, clouds));
   const renewed = new Set(fresh.map(({ stack }) => stack));
   const views = [...before.seen.views.filter(({ stack }) => !renewed.has(stack)), ...fresh];
   const { listings } = before.seen;
@@ -135,6 +145,60 @@ function readViews(
 /** What an older copy does not record may run all the same. */
 function olderText(stack: string): string {
   return `cannot read the state of ${stack}: it was cut off in writing, and its last good copy may be older than the cloud; capstan up brings it up to date`;
+}
+
+/** By name of the provider; nothing of those that cannot tell. */
+type Clouds = ReadonlyMap<string, CloudIdentity>;
+
+/** Law 12. Throws WRONG_CLOUD when nothing that is recorded of a provider is in the cloud that answers. */
+async function answeringClouds(
+  names: readonly string[],
+  views: readonly StackView[],
+  { providers, context }: LeftoverOptions,
+): Promise<Clouds> {
+  const clouds = new Map<string, CloudIdentity>();
+  for (const name of names) {
+    const provider = providers.find((one) => one.name === name);
+    if (provider?.identity === undefined) continue;
+    const answered = await provenCloud(provider, context, name, undefined).catch(notTold);
+    if (answered === undefined) continue;
+    const recorded = views.flatMap((view) => {
+      const holds = view.kind === "read" && view.holds?.provider === name ? view.holds : undefined;
+      return holds?.cloud === undefined ? [] : [holds.cloud];
+    });
+    if (!recorded.some((one) => isSameCloud(one, answered))) {
+      refuseWrongCloud(`what clusters on ${name} own`, recorded[0], answered);
+    }
+    clouds.set(name, answered);
+  }
+  return clouds;
+}
+
+/** As a provider that cannot be listed: its clusters are left alone, and the report says why. */
+function notTold(error: unknown): undefined {
+  if (!isCapstanError(error) || error.code === "CANCELLED") throw error;
+}
+
+type ReadView = Extract<StackView, { readonly kind: "read" }>;
+
+/** What a stack in another cloud records is no leftover here, and its cluster is not to be swept from here. */
+function withinReach(view: StackView, clouds: Clouds): StackView {
+  const elsewhere = view.kind === "read" ? cloudElsewhere(view, clouds) : undefined;
+  return elsewhere === undefined ? view : { ...view, ...elsewhere };
+}
+
+function cloudElsewhere(
+  { holds }: ReadView,
+  clouds: Clouds,
+): Pick<ReadView, "busy" | "elsewhere"> | undefined {
+  if (holds?.cloud === undefined || isSameCloud(holds.cloud, clouds.get(holds.provider))) return;
+  const elsewhere = `${holds.cluster} is in ${cloudText(holds.cloud)}, and another cloud answered`;
+  return { busy: elsewhere, elsewhere };
+}
+
+function notReached({ holds, elsewhere }: ReadView): NotListed[] {
+  if (holds === undefined || elsewhere === undefined) return [];
+  return [{ provider: holds.provider, kind: "failed", reason: elsewhere }];
 }
 
 async function listOwned(

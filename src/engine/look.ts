@@ -8,7 +8,14 @@ import {
   recordedIdentity,
   type RecordedResource,
 } from "../plan/target.js";
-import type { CallContext, InfrastructureProvider, InventoryScope } from "../provider/port.js";
+import type {
+  CallContext,
+  CloudIdentity,
+  InfrastructureProvider,
+  InventoryScope,
+  Observed,
+} from "../provider/port.js";
+import { cloudOf, refuseWrongCloud } from "../provider/same-cloud.js";
 
 export type { Look };
 
@@ -17,14 +24,18 @@ const looksAtATime = 8;
 
 /**
  * One listing, then a look at each recorded resource that the listing does not show, since listings
- * lag: "gone" is positive knowledge. Throws UNKNOWN_PRESENCE when the cloud cannot say.
+ * lag: "gone" is positive knowledge. Before that, and after it where anything seems gone, the cloud is
+ * compared with `cloud`, or with the recorded one unless given. Throws WRONG_CLOUD, and UNKNOWN_PRESENCE
+ * when the cloud cannot say.
  */
 export async function look(
   provider: InfrastructureProvider,
   ctx: CallContext,
   scope: InventoryScope,
   prior: PriorState,
+  cloud = prior.transaction?.cloud,
 ): Promise<Look> {
+  const answered = await provenCloud(provider, ctx, scope.cluster, cloud);
   const listing = await reading(ctx, () => provider.inventory(ctx, scope));
   const byId = new Map(listing.map((observed) => [observed.id, observed]));
   const recorded = cloudResources(prior);
@@ -39,7 +50,42 @@ export async function look(
     sightings.set(key, sighting === "gone" || sighting.phase === "gone" ? "gone" : sighting);
     byId.delete(id);
   }
-  return { sightings, strangers: [...byId.values()], listed };
+  // Credentials may change at any time: what is not there must not have been looked for elsewhere.
+  if ([...sightings.values()].includes("gone") || listing.length === 0) {
+    await provenCloud(provider, ctx, scope.cluster, answered);
+  }
+  return {
+    ...{ sightings, strangers: [...byId.values()], listed },
+    ...(answered !== undefined && { cloud: answered }),
+  };
+}
+
+/**
+ * The whole listing of a cluster, gone ones included, from the cloud that is recorded and no other. Throws
+ * WRONG_CLOUD, and what the listing failed with.
+ */
+export async function listProven(
+  provider: InfrastructureProvider,
+  ctx: CallContext,
+  scope: InventoryScope,
+  cloud: CloudIdentity | undefined,
+): Promise<readonly Observed[]> {
+  const answered = await provenCloud(provider, ctx, scope.cluster, cloud);
+  const listing = await provider.inventory(ctx, scope);
+  await provenCloud(provider, ctx, scope.cluster, answered);
+  return listing;
+}
+
+/** The cloud that answers, if it is the recorded one; nothing of a provider that cannot tell. Throws WRONG_CLOUD. */
+export async function provenCloud(
+  provider: InfrastructureProvider,
+  ctx: CallContext,
+  subject: string,
+  recorded: CloudIdentity | undefined,
+): Promise<CloudIdentity | undefined> {
+  const answered = await reading(ctx, () => cloudOf(provider, ctx));
+  refuseWrongCloud(subject, recorded, answered);
+  return answered;
 }
 
 async function locateUnlisted(

@@ -6,7 +6,7 @@ import type { CallContext, Identity, InfrastructureProvider } from "../provider/
 import { transactionKey } from "../transaction/pass.js";
 import { timingOf } from "../provider/timing.js";
 import { engineFailed, type HandlerSession, type StackEngine } from "./engine.js";
-import { reading } from "./look.js";
+import { provenCloud, reading } from "./look.js";
 import { deathNoticeMs } from "./process-identity.js";
 import type { Recovery } from "./recovery-progress.js";
 import type { StackState } from "./state.js";
@@ -85,7 +85,8 @@ export async function resolvePendingCreates(
 ): Promise<StackState> {
   const creates = pendingCreates(state);
   if (creates.length === 0) return state;
-  const { provider } = tools;
+  const { provider, context } = tools;
+  await provenCloud(provider, context, stack, state.transaction?.cloud);
   const recorded = new Set<NodeKey>(state.resources.map(({ key }) => key));
   const open = creates.filter(({ key }) => !recorded.has(key));
   // Twice: what no listing shows yet may still be there.

@@ -218,7 +218,9 @@ export class Run {
     const { provider, clock, stop, lens = clearLens } = this.options;
     const { cluster, transaction } = this.goal;
     const scope = { cluster, clusterUid: transaction.clusterUid };
-    const seen = await look(provider, callContext(clock, stop), scope, this.state);
+    // Before the begin no record says which cloud the plan is about.
+    const cloud = this.state.transaction?.cloud ?? transaction.cloud;
+    const seen = await look(provider, callContext(clock, stop), scope, this.state, cloud);
     this.options.onLook?.(this.state, seen);
     return lens.see(seen, this.state);
   }
@@ -395,6 +397,7 @@ export class Run {
       ...{ provider, clock, timeoutMs },
       adopts: this.goal.transaction.goal.kind === "adopt",
       served: new Set(),
+      cloud: this.goal.transaction.cloud,
       ...how,
       report: (event) => {
         if (event.state === "failed") this.events.push(event);

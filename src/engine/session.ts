@@ -5,8 +5,14 @@ import {
   type ResourceEvent,
 } from "../dynamic/cloud-resource.js";
 import type { DynamicResource } from "../dynamic/protocol.js";
+import { SessionCloud } from "../dynamic/session-cloud.js";
 import { type RecordKind, recordKinds, RecordResource } from "../dynamic/record-resource.js";
-import type { CallContext, Clock, InfrastructureProvider } from "../provider/port.js";
+import type {
+  CallContext,
+  Clock,
+  CloudIdentity,
+  InfrastructureProvider,
+} from "../provider/port.js";
 import type { HandlerSession } from "./engine.js";
 
 /** Finds the resource that serves a kind among the records and the given providers. */
@@ -16,7 +22,11 @@ export function resourceFor(
   runtime: BridgeRuntime,
 ): DynamicResource {
   if ((recordKinds as readonly string[]).includes(kind)) {
-    return new RecordResource(kind as RecordKind);
+    return new RecordResource(kind as RecordKind, async (name, recorded) => {
+      const provider = providers.find((one) => one.name === name);
+      const cloud = runtime.cloud ?? new SessionCloud();
+      await (provider && cloud.compared(provider, runtime.context, { subject: kind, recorded }));
+    });
   }
   for (const provider of providers) {
     const handler = provider.handlers.get(kind);
@@ -45,6 +55,8 @@ export interface StepwiseOptions {
   readonly recordedTwice?: ReadonlySet<string>;
   /** Only records what there is, and forgets records: nothing in the cloud is made, changed or deleted. */
   readonly adopts?: boolean;
+  /** Which cloud it is about, where that is known. */
+  readonly cloud?: CloudIdentity | undefined;
   /** Stops them too: for work between engine runs, when no engine is there to ask. */
   readonly stop?: AbortSignal;
   /** Throws ENGINE_DEAD once the engine of this run has ended. */
@@ -68,6 +80,7 @@ export function stepwiseSession(options: StepwiseOptions): HandlerSession {
     },
     mode: options.adopts === true ? "records" : "stepwise",
     readyTimeoutMs: timeoutMs,
+    cloud: new SessionCloud(options.cloud),
     ...(options.served !== undefined && { served: options.served }),
     ...(options.recordedTwice !== undefined && { recordedTwice: options.recordedTwice }),
     report: (event) => options.report(event),

@@ -6,6 +6,7 @@ import { Config, getProject, getStack, log, type Output, RunError } from "@pulum
 import { makeProviders } from "../../providers/index.js";
 import { CapstanError, isCapstanError } from "../api/error.js";
 import { type Desired, objectsOf, providerValue, stackNameOf } from "../api/types.js";
+import { holdOf, refuseHeld } from "../drift/hold.js";
 import { ignoringByPolicy } from "../drift/tolerance.js";
 import { withPlaces } from "../engine/placed-refusal.js";
 import { encodePayload } from "../engine/codec.js";
@@ -145,8 +146,10 @@ async function planInline(
       }),
     );
   const asRecorded = { ...seen, sightings };
-  const lens = ignoringByPolicy(provider, objectsOf(desired))(asRecorded, state, planFor);
+  const objects = objectsOf(desired);
+  const lens = ignoringByPolicy(provider, objects)(asRecorded, state, planFor);
   const plan = planFor(lens.see(asRecorded, state));
+  if (!plan.empty) refuseHeld(plan.cluster, holdOf(state, seen, { provider, objects }));
   refuseInline({ plan, state, sightings, place });
   return inOnePass(plan, state);
 }

@@ -10,6 +10,7 @@ import type { Plan, ToleratedDrift } from "./plan.js";
 /** What else people should know before they agree, a sentence each: unfinished work, leftovers, strangers. Pure. */
 export function planNotes(plan: Plan): string[] {
   return [
+    ...heldText(plan),
     ...(plan.resumes ? [openText(plan)] : []),
     ...plan.abandoned.map(
       ({ id, who }) =>
@@ -24,6 +25,20 @@ export function planNotes(plan: Plan): string[] {
       return object.kind === "MachineSet" ? idleMarks(object, plan) : [];
     }),
   ];
+}
+
+/** Of what is implausible: who believes it, or what makes it be believed. */
+function heldText({ held }: Plan): string[] {
+  switch (held?.believed) {
+    case "person":
+      return [`Believed, as a person says so: ${held.reason}.`];
+    case "proven":
+      return [`Believed, as this is the recorded cloud: ${held.reason}.`];
+    case undefined:
+      return held === undefined
+        ? []
+        : [`Frozen, not to be applied: ${held.reason}. If it is true: --thaw ${held.fingerprint}`];
+  }
 }
 
 const tolerances: Record<ToleratedDrift["because"], string> = {

@@ -1,7 +1,12 @@
 import { clusterNameOf, isControlPlane, stackNameOf } from "../api/types.js";
 import { policiesOf, policyGoing } from "../compile/update-policy.js";
 import { type GraphNode, inDependencyOrder, keyOf, nodeKey, type NodeKey } from "../graph/graph.js";
-import type { Identity, InfrastructureProvider, Observed } from "../provider/port.js";
+import type {
+  CloudIdentity,
+  Identity,
+  InfrastructureProvider,
+  Observed,
+} from "../provider/port.js";
 import {
   type DecidedHost,
   type InfrastructureChange,
@@ -50,6 +55,8 @@ export interface PlanInput {
   readonly sightings: Sightings;
   /** Alive or gone resources with the cluster's marks that the state does not know. */
   readonly strangers: readonly Observed[];
+  /** The cloud that was looked at; absent where the provider cannot tell. */
+  readonly cloud?: CloudIdentity;
   /** Used when the state holds no transaction yet. */
   readonly newClusterUid: string;
   readonly nowMs: number;
@@ -83,6 +90,15 @@ export interface Abandoned {
 export interface ToleratedDrift {
   readonly key: NodeKey;
   readonly because: "report" | "ignore" | "frozen" | "overBudget";
+}
+
+/** Why the look that a plan was made from is implausible. */
+export interface Hold {
+  readonly reason: string;
+  /** Says which answer of the cloud it is: the same as in `capstan drift`. */
+  readonly fingerprint: string;
+  /** Why it is believed all the same: a person says so, or the cloud has proven to be the right one. */
+  readonly believed?: "person" | "proven";
 }
 
 /** The same value is printed, and applied. JSON data. */
@@ -123,6 +139,8 @@ export interface Plan {
   readonly empty: boolean;
   /** What has drifted and is left as it is; absent: nothing. */
   readonly tolerated?: readonly ToleratedDrift[];
+  /** What it was made from is implausible; unless it is believed nobody carries it out. */
+  readonly held?: Hold;
   /** This is one stage of several: a control plane goes one minor version at a time. */
   readonly stage?: StageNote;
 }
@@ -355,6 +373,7 @@ function transactionOf(
   const open = isOpen(prior);
   const owner = input.handOverTo ?? last?.owner ?? input.owner;
   const isHandOver = last !== undefined && last.owner !== owner;
+  const cloud = input.cloud ?? last?.cloud;
   if (last !== undefined && !isHandOver && targetDigest(last.target) === digest) {
     const goesOn = open
       ? last.direction === direction && nowMs <= last.deadlineAtMs
@@ -380,6 +399,7 @@ function transactionOf(
     attempts: open && last !== undefined ? [...last.attempts, endedAttempt(input, last)] : [],
     ...(found.crossed.length > 0 && { crossed: found.crossed }),
     ...(found.former.length > 0 && { former: found.former }),
+    ...(cloud !== undefined && { cloud }),
   };
 }
 

@@ -100,6 +100,9 @@ export function bindingOf({ plan, state, seen }: BindingInput): Binding {
       }),
     ),
     inventory: Object.fromEntries([
+      ...(plan.transaction.cloud === undefined
+        ? []
+        : [["the cloud itself", digest(plan.transaction.cloud)] as const]),
       ...cloudResources(state).map(({ key, id }): [string, string] => {
         const seen = sightings.get(key);
         const facts = seen === undefined || seen === "gone" ? "gone" : [seen.spec, seen.who];

@@ -1,6 +1,6 @@
 import { sameJson, type Json, type JsonObject } from "../api/json.js";
 import type { NodeKey } from "../graph/graph.js";
-import type { Observed, Verdict } from "../provider/port.js";
+import type { CloudIdentity, Observed, Verdict } from "../provider/port.js";
 
 /** One field that a step changes. Unknown values are shown as "(known after apply)" elsewhere. */
 export interface FieldChange {
@@ -46,6 +46,8 @@ export interface Look {
   readonly strangers: readonly Observed[];
   /** How many of the recorded resources the listing itself showed; others were asked for one by one. */
   readonly listed: number;
+  /** Which cloud it was; absent where the provider cannot tell. */
+  readonly cloud?: CloudIdentity;
 }
 
 /** The paths of a verdict with their values on both sides. */

@@ -2,7 +2,7 @@ import { digestOf } from "../api/digest.js";
 import type { JsonObject } from "../api/json.js";
 import type { AnyObject } from "../api/types.js";
 import type { NodeKey, ResourceGraph } from "../graph/graph.js";
-import type { Identity } from "../provider/port.js";
+import type { CloudIdentity, Identity } from "../provider/port.js";
 import type { ExpandedMachine } from "../sets/expand.js";
 
 /** Version of what Transaction and Revision hold. A newer one is refused, an older one migrated. */
@@ -119,6 +119,8 @@ export interface TransactionPayload {
   readonly crossed?: readonly Crossed[];
   /** A plain `pulumi up` began it: one pass does it all, and another one may go on with it. */
   readonly inline?: true;
+  /** Where the resources are: a look at any other cloud says nothing about them. Absent: nobody could tell. */
+  readonly cloud?: CloudIdentity;
 }
 
 /** One thing of a transaction that cannot be taken back once the cloud shows it done. */

@@ -10,6 +10,7 @@ import {
 import { hostSpecOf, nodeFields } from "./host-spec.js";
 import type {
   CallContext,
+  CloudIdentity,
   InfrastructureProvider,
   InventoryScope,
   MachineToCompile,
@@ -53,6 +54,8 @@ export interface ProviderDefinition {
   readonly machine: MachineCalls;
   /** How fast the cloud is at its slowest. `defaultTiming` without. */
   readonly timing?: CloudTiming;
+  /** Which cloud the credentials lead to. Without it a wrong cloud cannot be told from an empty one. */
+  identity?(ctx: CallContext): Promise<CloudIdentity>;
   close?(): void;
 }
 
@@ -91,8 +94,15 @@ export function defineProvider(definition: ProviderDefinition): InfrastructurePr
     inventory: async (ctx, scope) =>
       (await machine.list(ctx, scope)).filter((observed) => isInScope(observed, scope)),
     owned: (ctx) => machine.list(ctx),
+    ...identityIn(definition),
     ...(definition.close !== undefined && { close: () => definition.close?.() }),
   };
+}
+
+/** The definition stays what its methods see as `this`. */
+function identityIn(definition: ProviderDefinition): Pick<InfrastructureProvider, "identity"> {
+  if (definition.identity === undefined) return {};
+  return { identity: async (ctx) => (await definition.identity?.(ctx)) ?? {} };
 }
 
 function isInScope({ who }: Observed, { cluster, clusterUid }: InventoryScope): boolean {

@@ -20,6 +20,7 @@ export { hostSpecOf } from "./host-spec.js";
 export type {
   CallContext,
   Clock,
+  CloudIdentity,
   CompiledParts,
   Identity,
   InfrastructureProvider,

@@ -99,6 +99,13 @@ export interface ResourceHandler {
   remove(ctx: CallContext, current: Observed): Promise<void>;
 }
 
+/**
+ * Which cloud answers, for ever: account, region and endpoint, or whatever tells it from every other one
+ * that the same code could talk to. Flat, texts only, no secret, and nothing that changes while it is the
+ * same cloud.
+ */
+export type CloudIdentity = Readonly<Record<string, string>>;
+
 /** The scope of a listing: one life of a cluster, or every life of the name when no uid is given. */
 export interface InventoryScope {
   readonly cluster: string;
@@ -147,6 +154,12 @@ export interface InfrastructureProvider extends ProviderSpecs {
    * when it cannot list all of it. A provider without it cannot be swept.
    */
   owned?(ctx: CallContext): Promise<readonly Observed[]>;
+  /**
+   * Which cloud the credentials in use lead to. Asked before anything is looked at or changed, so it should
+   * remember its answer as long as these stay the same. Throws when it cannot tell. Of a provider without
+   * it nobody can tell a wrong cloud from an empty one.
+   */
+  identity?(ctx: CallContext): Promise<CloudIdentity>;
   /** Pure. Where the API servers of a cluster answer, told by its shared resources; none as long as nobody can tell. */
   apiEndpoints?(
     infrastructure: readonly Observed[],

@@ -40,6 +40,7 @@ export function clusterDocument({ plan, waves }: PlannedCluster): ClusterPlanDoc
     abandoned: plan.abandoned.map(({ id, who }) => ({ id, who })),
     strangers: [...plan.strangers],
     ...(plan.tolerated !== undefined && { tolerated: [...plan.tolerated] }),
+    ...(plan.held !== undefined && { held: plan.held }),
     targetDigest: plan.targetDigest,
     resources: target.nodes
       .filter(({ type }) => type === "resource")

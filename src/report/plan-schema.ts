@@ -242,6 +242,21 @@ const clusterPlan = closed(
         "Drift that the plan does not touch.",
       ),
     ),
+    held: Type.Optional(
+      closed(
+        {
+          reason: text("What is implausible."),
+          fingerprint: text("Which answer of the cloud it is; for --thaw."),
+          believed: Type.Optional(
+            stringEnum(["person", "proven"], {
+              description:
+                "Why it is believed: a person says so, or it is the recorded cloud. Absent: it is not.",
+            }),
+          ),
+        },
+        "What the plan was made from is implausible.",
+      ),
+    ),
     targetDigest: text("The same for two plans that lead to the same."),
     resources: list(resource, "Everything that there will be."),
   },

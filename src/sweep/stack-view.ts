@@ -1,7 +1,7 @@
 import { keyOf, type NodeKey } from "../graph/graph.js";
 import { isOpen } from "../plan/plan.js";
 import { cloudResources, condemnedResources, type PriorState } from "../plan/target.js";
-import type { Identity } from "../provider/port.js";
+import type { CloudIdentity, Identity } from "../provider/port.js";
 
 /** What a sweep has to know about one stack. */
 export type StackView =
@@ -13,6 +13,8 @@ export type StackView =
         readonly clusterUid: string;
         readonly cluster: string;
         readonly provider: string;
+        /** Where its resources are; absent where nobody could tell. */
+        readonly cloud?: CloudIdentity;
       };
       /** Ids of everything that it records. */
       readonly ids: ReadonlySet<string>;
@@ -20,6 +22,8 @@ export type StackView =
       readonly wanted: ReadonlyMap<string, string>;
       /** Why nothing of its cluster may be swept now. */
       readonly busy?: string;
+      /** Its cluster is not in the cloud that was listed: where it is. */
+      readonly elsewhere?: string;
     }
   | { readonly kind: "unreadable"; readonly stack: string; readonly reason: string };
 
@@ -43,6 +47,7 @@ export function viewOf(stack: string, state: PriorState, lockedBy?: string): Sta
         clusterUid: transaction.clusterUid,
         cluster: transaction.target.cluster,
         provider: transaction.target.provider,
+        ...(transaction.cloud !== undefined && { cloud: transaction.cloud }),
       },
     }),
     ids: new Set(

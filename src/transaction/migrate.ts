@@ -19,7 +19,7 @@ export const migrations: Readonly<Record<number, Migration>> = {
     history: [],
     ...record,
   }),
-  // Version 2 did not say what was asked for, nor what its plan had said of the way back.
+  // Version 2 did not say what was asked for, what its plan had said of the way back, and in which cloud it was.
   2: (record) => ({
     goal: { kind: record["direction"] === "back" ? "takeBack" : "up" },
     compensable: [],

@@ -218,8 +218,11 @@ function revisionRegistration(
   });
 }
 
+/** The cloud in clear too: Pulumi deletes the Revision first, and nothing may go without a look at that. */
 function commonFacts(plan: Plan): JsonObject {
+  const { cloud } = plan.transaction;
   return {
+    ...(cloud !== undefined && { provider: plan.provider, cloud }),
     schemaVersion: stateSchemaVersion,
     cluster: plan.cluster,
     targetDigest: plan.targetDigest,

@@ -6,7 +6,7 @@ import type { PriorState, RevisionPayload, TransactionPayload } from "../plan/ta
 /** What Transaction carries of a plan. Pure. */
 export function transactionPayload({ target, transaction }: Plan): TransactionPayload {
   const { spent, direction, by, digestKey, deadlineAtMs, summary, attempts } = transaction;
-  const { goal, pointsOfNoReturn, compensable, former, crossed } = transaction;
+  const { goal, pointsOfNoReturn, compensable, former, crossed, cloud } = transaction;
   return {
     ...{ target, spent, direction, by, digestKey, deadlineAtMs, summary, attempts },
     ...{ goal, compensable },
@@ -14,6 +14,7 @@ export function transactionPayload({ target, transaction }: Plan): TransactionPa
     ...(former !== undefined && { former }),
     ...(crossed !== undefined && { crossed }),
     ...(transaction.inline === true && { inline: true as const }),
+    ...(cloud !== undefined && { cloud }),
   };
 }
 

@@ -152,7 +152,7 @@ describe("capstan sweep", function () {
       /^transaction 1 of default\.open is not finished$/,
     );
 
-    const { stderr } = await sandbox.capstan(1, "sweep", "--yes");
+    const { stderr } = await sandbox.capstan(5, "sweep", "--yes");
     assert.match(stderr, /cannot sweep: 4 of 12 resources is more than 25 %/);
     assert.match(stderr, /hint: .*--max-share 34/);
     assert.deepEqual(sandbox.mutations(before), [], "neither a look nor a refusal deletes");
@@ -244,7 +244,7 @@ describe("capstan sweep", function () {
     note(demoUid, "default/demo");
     rmSync(join(sandbox.state, "pulumi", ".pulumi"), { recursive: true });
     const before = sandbox.ledgerEnd();
-    const { stderr } = await sandbox.capstan(1, "sweep", "--yes", "--grace", "0");
+    const { stderr } = await sandbox.capstan(5, "sweep", "--yes", "--grace", "0");
     assert.match(stderr, /3 of 3 resources is more than 25 %, and a lost state looks exactly/);
     assert.deepEqual(sandbox.mutations(before), []);
   });

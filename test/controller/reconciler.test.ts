@@ -9,6 +9,7 @@ import {
   machineSet,
   type Manifest,
 } from "../support/manifests.js";
+import { plainWorld } from "../support/pretend-cloud.js";
 import { PretendController } from "../support/pretend-controller.js";
 import { PretendEngine } from "../support/pretend-engine.js";
 
@@ -65,6 +66,34 @@ describe("Reconciler", () => {
     assert.equal(controller.locked, locked, "an engine was asked");
     assert.equal(server.effects.length, effects, "something was written");
     assert.equal(world.calls.length, calls);
+  });
+
+  it("does nothing in another cloud but say so, deletes nothing there, and goes on in the right one", async () => {
+    const world = new PretendEngine({ traits: { ...plainWorld, name: "1" } });
+    const controller = new PretendController(world);
+    controller.server.apply(...objects(machineSet("set", 3)));
+    assert.deepEqual(await controller.settle(), { kind: "done" });
+    const [calls, state] = [world.calls.length, JSON.stringify(world.prior)];
+    world.cloud.name = "2";
+    const trouble =
+      /account 1 is recorded, and 2 answered; use the credentials and settings of acc/;
+    const saysSo = () => {
+      assert.equal(status(controller).phase, "Failed");
+      assert.match(status(controller).errorMessage ?? "", trouble);
+      assert.deepEqual([world.calls.length, JSON.stringify(world.prior)], [calls, state]);
+    };
+    assert.equal((await controller.settle()).kind, "retryAfter");
+    saysSo();
+    edited(controller, "MachineSet set", { replicas: 5 });
+    await controller.settle();
+    saysSo();
+    controller.server.delete("Cluster prod");
+    await controller.settle();
+    saysSo();
+    assert.ok(controller.server.find("Cluster prod") !== undefined, "its finalizer was taken away");
+    world.cloud.name = "1";
+    await controller.settle();
+    assert.deepEqual(world.alive(), []);
   });
 
   it("asks for no transaction of its own for what it wrote back", async () => {

@@ -10,6 +10,7 @@ const terminal: Partial<Record<ErrorCode, string>> = {
   AMBIGUOUS_OWNER: "CreateError",
   BAD_STATE: "UpdateError",
   SCHEMA_NEWER: "UpdateError",
+  WRONG_CLOUD: "UpdateError",
 };
 
 describe("troubleOf", () => {

@@ -9,6 +9,7 @@ import {
 } from "../../src/dynamic/cloud-resource.js";
 import { providerProperty, UnfinishedResource } from "../../src/dynamic/protocol.js";
 import type { Identity, Observed } from "../../src/provider/port.js";
+import { SessionCloud } from "../../src/dynamic/session-cloud.js";
 import { failsWith, unfinished } from "../support/errors.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { localProvider } from "../support/manifests.js";
@@ -36,13 +37,24 @@ const lost = cloudError({ ambiguous: true, message: "gave no answer" });
 const throttled = cloudError({ code: "CLOUD_THROTTLED", retryable: true });
 
 /** A resource with its memory cloud; the clock moves on whenever it is slept on. */
-function bridge(options: Partial<BridgeRuntime> & { assertEngineAlive?: () => void } = {}) {
+function bridge(
+  options: Partial<BridgeRuntime> & {
+    assertEngineAlive?: () => void;
+    /** The account that answers; a provider that cannot tell without. */
+    answers?: () => string;
+  } = {},
+) {
   const handler = new MemoryHandler();
   const clock = new FakeClock();
   const abort = new AbortController();
   const events: ResourceEvent[] = [];
-  const { assertEngineAlive = () => {}, ...runtime } = options;
-  const resource = new CloudResource(localProvider(), "LocalHost", handler, {
+  const { assertEngineAlive = () => {}, answers, ...runtime } = options;
+  const { name, verdict } = localProvider();
+  const provider = {
+    ...{ name, verdict },
+    ...(answers !== undefined && { identity: async () => ({ account: answers() }) }),
+  };
+  const resource = new CloudResource(provider, "LocalHost", handler, {
     context: { clock, signal: abort.signal, assertEngineAlive },
     mode: "stepwise",
     readyTimeoutMs: 10_000,
@@ -453,5 +465,55 @@ describe("delete", () => {
     handler.answers.push({ found: "unknown", reason: "no connection" });
     await assert.rejects(resource.delete("r-1", inputs), failsWith("UNKNOWN_PRESENCE"));
     assert.equal(counted("remove"), 0);
+  });
+});
+
+describe("a resource in a cloud that tells which one it is", () => {
+  const recorded = { ...inputs, status: {}, cloud: { account: "1" } };
+
+  it("is not read, changed or deleted in another one, where it would look gone", async () => {
+    const { resource, handler } = bridge({ answers: () => "2" });
+    const refused = failsWith(
+      "WRONG_CLOUD",
+      /LocalHost web-1 .*: account 1 is recorded, and 2 ans/,
+    );
+    await assert.rejects(resource.read("r-1", recorded), refused);
+    await assert.rejects(resource.update("r-1", recorded, inputs), refused);
+    await assert.rejects(resource.delete("r-1", recorded), refused);
+    assert.deepEqual(handler.calls, []);
+  });
+
+  it("is not made in another one than that of its transaction", async () => {
+    const cloud = new SessionCloud({ account: "1" });
+    const { resource, handler } = bridge({ answers: () => "2", cloud });
+    await assert.rejects(resource.create(inputs), failsWith("WRONG_CLOUD"));
+    assert.deepEqual(handler.calls, []);
+  });
+
+  it("records it when it is made or changed; a record without it is read without a difference", async () => {
+    const { resource, handler } = bridge({ answers: () => "1" });
+    const { id, outs } = await resource.create(inputs);
+    assert.deepEqual(outs["cloud"], { account: "1" });
+    assert.deepEqual((await resource.read(id, outs)).props, outs);
+    const { cloud: _cloud, ...old } = outs;
+    assert.deepEqual((await resource.read(id, old)).props, old);
+    assert.deepEqual((await resource.read(id, {})).props?.["cloud"], { account: "1" });
+    assert.deepEqual(await resource.diff(id, old, inputs), { changes: false, paths: [] });
+    assert.deepEqual((await resource.update(id, old, inputs)).outs["cloud"], { account: "1" });
+    assert.equal(handler.resources.size, 1);
+  });
+
+  it("asks which one it is once in an engine run, and again when there was no answer", async () => {
+    let asked = 0;
+    const answers = () => {
+      asked += 1;
+      if (asked === 1) throw throttled;
+      return "1";
+    };
+    const { resource } = bridge({ answers, cloud: new SessionCloud() });
+    const { id, outs } = await resource.create(inputs);
+    await resource.read(id, outs);
+    await resource.delete(id, outs);
+    assert.equal(asked, 2);
   });
 });

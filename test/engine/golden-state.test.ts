@@ -23,42 +23,45 @@ const root = join(fileURLToPath(import.meta.url), "..", "..", "..", "..");
 const golden = (file: string) => readFileSync(join(root, "test", "golden", file), "utf8");
 
 describe("states of earlier releases", () => {
-  it("a state of schemaVersion 1 is read, and its manifests need no change", () => {
-    const prior = parseExport(golden("state-v1.json"), "default.quickstart");
-    assert.equal(prior.transaction?.number, prior.revision?.number);
-    assert.equal(prior.transaction?.target.machines.length, 3);
-    assert.deepEqual(prior.foreign, []);
-    const providers = makeProviders("unused", systemClock).all;
-    const sources = readSources([join(root, "test", "golden", "state-v1")]);
-    const { clusters } = readDesired(sources, providers);
-    const [desired, provider] = [clusters[0], providers[0]];
-    assert.ok(desired !== undefined && provider !== undefined);
-    const sightings = cloudResources(prior).map((resource): [typeof resource.key, Sighting] => [
-      resource.key,
-      {
-        id: resource.id ?? "",
-        who: recordedIdentity(resource),
-        phase: "ready",
-        spec: recordedSpec(resource),
-        status: {},
-      },
-    ]);
-    const plan = makePlan({
-      wish: { kind: "objects", desired },
-      provider,
-      prior,
-      sightings: new Map(sightings),
-      strangers: [],
-      newClusterUid: "not used",
-      nowMs: 0,
-      owner: "files",
-      goal: { kind: "up" },
-      by: "user@host",
-      deadlineMs: 60_000,
+  for (const version of [1, 2]) {
+    it(`a state of schemaVersion ${version} is read, and its manifests need no change`, () => {
+      const prior = parseExport(golden(`state-v${version}.json`), "default.quickstart");
+      assert.equal(prior.transaction?.number, prior.revision?.number);
+      assert.equal(prior.transaction?.target.machines.length, 3);
+      assert.deepEqual(prior.foreign, []);
+      assert.equal(prior.transaction?.cloud, undefined, "nobody knew which cloud it is");
+      const providers = makeProviders("unused", systemClock).all;
+      const sources = readSources([join(root, "test", "golden", "state-v1")]);
+      const { clusters } = readDesired(sources, providers);
+      const [desired, provider] = [clusters[0], providers[0]];
+      assert.ok(desired !== undefined && provider !== undefined);
+      const sightings = cloudResources(prior).map((resource): [typeof resource.key, Sighting] => [
+        resource.key,
+        {
+          id: resource.id ?? "",
+          who: recordedIdentity(resource),
+          phase: "ready",
+          spec: recordedSpec(resource),
+          status: {},
+        },
+      ]);
+      const plan = makePlan({
+        wish: { kind: "objects", desired },
+        provider,
+        prior,
+        sightings: new Map(sightings),
+        strangers: [],
+        newClusterUid: "not used",
+        nowMs: 0,
+        owner: "files",
+        goal: { kind: "up" },
+        by: "user@host",
+        deadlineMs: 60_000,
+      });
+      assert.deepEqual(plan.steps, []);
+      assert.equal(plan.empty, true);
     });
-    assert.deepEqual(plan.steps, []);
-    assert.equal(plan.empty, true);
-  });
+  }
 
   it("a newer schemaVersion is refused before its payload is looked at", () => {
     const state = JSON.parse(golden("state-v1.json")) as {

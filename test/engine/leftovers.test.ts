@@ -6,6 +6,7 @@ import { nodeKey } from "../../src/graph/graph.js";
 import { emptyState, type RecordedResource } from "../../src/plan/target.js";
 import { CapstanError } from "../../src/api/error.js";
 import type { InfrastructureProvider, Observed } from "../../src/provider/port.js";
+import { failsWith } from "../support/errors.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { scratchFolder } from "../support/scratch.js";
 import { minuteMs, nowMs, resource } from "../sweep/world.js";
@@ -72,6 +73,47 @@ describe("a look for leftovers", () => {
   const recording =
     (...ids: string[]) =>
     (): StackState => ({ ...none, resources: ids.map(recorded) });
+
+  /** A state of a cluster with one host, in the cloud of an account. */
+  const inCloud =
+    (account: string, clusterUid = "uid-1", name = "default/prod") =>
+    (): StackState => {
+      const target = { cluster: name, provider: "toy", objects: [], machines: [], nodes: [] };
+      const transaction = { number: 1, clusterUid, target, cloud: { account } };
+      return { ...none, transaction, revision: { number: 1, target } } as unknown as StackState;
+    };
+  /** The same look from an account. */
+  const from = (account: string): LeftoverOptions => {
+    const looking = options();
+    const [toy] = looking.providers;
+    const telling = { ...toy, identity: () => Promise.resolve({ account }) };
+    return { ...looking, providers: [telling as InfrastructureProvider] };
+  };
+
+  it("is refused in a cloud in which nothing is that is recorded, before anything is listed", async () => {
+    states = { "default.prod": [inCloud("1")] };
+    const refusal = /what clusters on toy own .*account 1 is recorded, and 2 answered/;
+    await assert.rejects(lookForLeftovers(from("2")), failsWith("WRONG_CLOUD", refusal));
+    assert.deepEqual(reads, ["default.prod"]);
+    assert.deepEqual(await decided(from("1")), [
+      "sweep: default.prod neither records nor wants it",
+    ]);
+  });
+
+  it("leaves clusters of another cloud alone, and says that it did not see them", async () => {
+    states = {
+      "default.prod": [inCloud("1")],
+      "default.other": [inCloud("2", "uid-2", "default/other")],
+    };
+    listed = () => [resource(), resource({ uid: "uid-2", cluster: "default/other" })];
+    const { items, notListed } = await lookForLeftovers(from("1"));
+    assert.deepEqual(
+      items.map(({ kind }) => kind),
+      ["sweep", "busy"],
+    );
+    const reason = "default/other is in account 2, and another cloud answered";
+    assert.deepEqual(notListed, [{ provider: "toy", kind: "failed", reason }]);
+  });
 
   const decided = async (from = options()) =>
     (await lookForLeftovers(from)).items.map(({ kind, reason }) => `${kind}: ${reason}`);

@@ -4,8 +4,13 @@ import { verifyInventory } from "../../src/engine/inventory.js";
 import { look } from "../../src/engine/look.js";
 import { callContext } from "../../src/engine/session.js";
 import { nodeKey } from "../../src/graph/graph.js";
-import type { PriorState, RecordedResource } from "../../src/plan/target.js";
-import type { InfrastructureProvider, Observed, Presence } from "../../src/provider/port.js";
+import type { PriorState, RecordedResource, TransactionRecord } from "../../src/plan/target.js";
+import type {
+  CloudIdentity,
+  InfrastructureProvider,
+  Observed,
+  Presence,
+} from "../../src/provider/port.js";
 import { failsWith } from "../support/errors.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { resource } from "../sweep/world.js";
@@ -82,6 +87,52 @@ describe("a look at the cloud", () => {
       state,
     );
     assert.deepEqual([found.sightings.size, found.strangers.map(({ id }) => id)], [0, ["old"]]);
+  });
+
+  describe("at a cloud that tells which one it is", () => {
+    const cloud = { account: "1", region: "north" };
+    const known = { ...prior, transaction: { cloud } as unknown as TransactionRecord };
+    let listed: number;
+    /** One that gives these answers, the last one for ever. */
+    const telling = (...answers: CloudIdentity[]): InfrastructureProvider => ({
+      ...providerOf([], () => ({ found: "none" })),
+      identity: () => Promise.resolve((answers.length > 1 ? answers.shift() : answers[0]) ?? {}),
+      inventory: async () => {
+        listed += 1;
+        return [];
+      },
+    });
+    const lookFrom = (provider: InfrastructureProvider, state: PriorState = known) =>
+      look(provider, callContext(clock, stop), scope, state);
+
+    beforeEach(() => {
+      listed = 0;
+    });
+
+    it("asks nothing of another one than the recorded one, and names what differs", async () => {
+      await assert.rejects(
+        lookFrom(telling({ account: "1", region: "south" })),
+        failsWith("WRONG_CLOUD", /: region north is recorded, and south answered$/),
+      );
+      const silent = providerOf([], () => ({ found: "none" }));
+      const refusal = /: account 1 is recorded, and none answered; region north is recorded/;
+      await assert.rejects(lookFrom(silent), failsWith("WRONG_CLOUD", refusal));
+      assert.deepEqual([listed, asked], [0, []]);
+    });
+
+    it("says which one it has seen, also where more is told than was recorded", async () => {
+      const more = { ...cloud, endpoint: "north.example.com" };
+      assert.deepEqual((await lookFrom(telling(more))).cloud, more);
+      assert.deepEqual((await lookFrom(telling(cloud), prior)).cloud, cloud);
+    });
+
+    it("finds nothing gone when another one answers in the end", async () => {
+      const other = { account: "2", region: "north" };
+      for (const state of [known, prior]) {
+        await assert.rejects(lookFrom(telling(cloud, other), state), failsWith("WRONG_CLOUD"));
+      }
+      assert.equal(listed, 2);
+    });
   });
 
   it("counts as alive what is there, also with other content", async () => {

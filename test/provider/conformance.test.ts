@@ -102,6 +102,7 @@ const cases = {
   inventory: "lists all that carries its marks, and nothing else",
   readiness: "says since when a host is ready and what its node runs, or nothing",
   owned: "lists what every cluster owns, with its age where it tells one",
+  identity: "tells which cloud it is, the same each time, or nothing at all",
   verdict: "judges changes purely, and the same each time",
   generation: "names generations by what cannot change in place",
   compile: "compiles purely, each machine for itself",
@@ -358,6 +359,11 @@ const mutations: readonly Mutation[] = [
       },
     }),
     fails: [cases.compile],
+  },
+  {
+    name: "it tells its cloud by what is no text",
+    break: (good) => ({ ...good, identity: async () => ({ account: 7 }) as never }),
+    fails: [cases.identity],
   },
   {
     name: "its schema takes any field",

@@ -57,6 +57,8 @@ export class Sandbox {
   readonly manifests: string;
   readonly state: string;
   readonly cloudFile: string;
+  /** The file of another local cloud that commands are sent to; the one in the state folder without. */
+  localCloud: string | undefined;
   private readonly started: Command[] = [];
 
   private constructor(
@@ -112,7 +114,7 @@ export class Sandbox {
     const where = ["--state", this.state, ...(backend ? ["--backend", backend.url] : [])];
     return this.launch(process.execPath, [cli, ...where, ...args], {
       cwd: this.folder,
-      env: { ...cleanEnv(), ...this.backendEnv(), ...env },
+      env: { ...cleanEnv(), ...this.backendEnv(), ...this.cloudEnv(), ...env },
     });
   }
 
@@ -157,6 +159,7 @@ export class Sandbox {
       ...this.backendEnv(),
       PULUMI_SKIP_UPDATE_CHECK: "1",
       CAPSTAN_STATE: this.state,
+      ...this.cloudEnv(),
     };
   }
 
@@ -290,6 +293,10 @@ export class Sandbox {
     return { ...backend.env, PULUMI_BACKEND_URL: backend.url, PULUMI_HOME: home };
   }
 
+  private cloudEnv(): Record<string, string> {
+    return this.localCloud === undefined ? {} : { CAPSTAN_LOCAL_CLOUD: this.localCloud };
+  }
+
   private launch(...of: ConstructorParameters<typeof Command>): Command {
     const command = new Command(...of);
     this.started.push(command);
@@ -321,6 +328,6 @@ function expectCode(code: number, what: string, outcome: Outcome): Outcome {
 
 /** The environment without what would lead commands to anything of the user's. */
 export function cleanEnv(): NodeJS.ProcessEnv {
-  const foreign = /^(PULUMI_|CAPSTAN_STATE$|CAPSTAN_TIMEOUT$)/;
+  const foreign = /^(PULUMI_|CAPSTAN_STATE$|CAPSTAN_TIMEOUT$|CAPSTAN_LOCAL_CLOUD$)/;
   return Object.fromEntries(Object.entries(process.env).filter(([key]) => !foreign.test(key)));
 }

@@ -27,6 +27,8 @@ export interface WorldTraits {
   readonly parallel: boolean;
   /** A host with another kubelet or control plane does not serve until it has restarted. */
   readonly restarts?: boolean;
+  /** Its name, which it tells whoever asks which cloud it is; absent: it cannot tell. */
+  readonly name?: string;
 }
 
 export const plainWorld: WorldTraits = {
@@ -63,6 +65,8 @@ export class PretendCloud {
   readonly rollouts = new RolloutWatch();
   activity: Activity = "recovery";
   passes = 0;
+  /** What it calls itself: with another name the credentials lead elsewhere. */
+  name: string | undefined;
   private readonly stored = new Map<string, Stored>();
   private late: { readonly dueMs: number; readonly effect: () => void }[] = [];
   /** How long ago what is done right now happened. */
@@ -74,7 +78,9 @@ export class PretendCloud {
     private readonly parts: InfrastructureProvider,
     private readonly clock: FakeClock,
     readonly traits: WorldTraits = plainWorld,
-  ) {}
+  ) {
+    this.name = traits.name;
+  }
 
   /** The provider that one command uses. */
   providerFor(process: CommandProcess): InfrastructureProvider {
@@ -96,6 +102,9 @@ export class PretendCloud {
       verdict: (...args) => parts.verdict(...args),
       generationInputs: (...args) => parts.generationInputs(...args),
       inventory: (_ctx: CallContext, scope: InventoryScope) => this.list(process, scope),
+      ...(this.name !== undefined && {
+        identity: () => Promise.resolve({ account: this.name ?? "" }),
+      }),
     };
   }
 

@@ -26,6 +26,8 @@ export interface DestroyOptions extends GlobalOptions {
   readonly file: readonly string[];
   readonly yes?: boolean;
   readonly timeout: number;
+  /** The fingerprint of an implausible answer of the cloud that is true. */
+  readonly thaw?: string;
 }
 
 /** capstan destroy: deletes clusters. Exit 3: something is left. */
@@ -83,7 +85,7 @@ class Destroy {
     await settleLastCalls(engine, provider, callContext(clock, interruption.stop));
     const state = await engine.readState(stack);
     const planning = { provider, clock, stop: interruption.stop, by, deadlineMs: 0 };
-    const plan = await planDestroy(stack, state, planning);
+    const plan = await planDestroy(stack, state, { ...planning, thaw: options.thaw });
     this.show(plan, state);
     await confirm(`Destroy ${stack}?`, options.yes === true, context);
     let result: Destroyed;

@@ -1,5 +1,6 @@
 import { CapstanError } from "../../api/error.js";
 import { type Desired, objectsOf, stackNameOf } from "../../api/types.js";
+import { holdOf, withHold } from "../../drift/hold.js";
 import { ignoringByPolicy } from "../../drift/tolerance.js";
 import type { Engine } from "../../engine/engine.js";
 import { settleLastCalls } from "../../engine/recover.js";
@@ -45,6 +46,8 @@ export interface PlanOptions extends GlobalOptions {
   readonly format?: PlanFormat;
   /** The worst class of step that is allowed. */
   readonly require?: UndoClass;
+  /** The fingerprint of an implausible answer of the cloud that is true. */
+  readonly thaw?: string;
 }
 
 /** capstan plan: what up would do. Exit 0: nothing; 2: changes pending. Changes nothing. */
@@ -135,17 +138,19 @@ export async function surveyCluster(
   {
     adopt,
     require: worst,
+    thaw,
     deadlineMs = defaultDeadlineMs,
-  }: Pick<PlanOptions, "adopt" | "require"> & { readonly deadlineMs?: number },
+  }: Pick<PlanOptions, "adopt" | "require" | "thaw"> & { readonly deadlineMs?: number },
   context: CommandContext,
 ): Promise<Surveyed> {
   const provider = providerOf(desired, context);
   const calls = callContext(context.clock, context.interruption.stop);
   await settleLastCalls(engine, provider, calls);
   const state = await engine.readState(stackNameOf(desired.cluster));
+  const objects = objectsOf(desired);
   const found = await survey({
     desired,
-    tolerance: ignoringByPolicy(provider, objectsOf(desired)),
+    tolerance: ignoringByPolicy(provider, objects),
     positionOf: (object, path) => manifests.positionOf(object, path),
     provider,
     state,
@@ -159,7 +164,8 @@ export async function surveyCluster(
     stagesBefore,
   });
   for (const plan of plansIn(found)) refuseBeyond(plan, worst);
-  return { ...found, state };
+  const held = holdOf(state, found.seen, { provider, objects, thaw });
+  return { ...found, plan: withHold(found.plan, held), state };
 }
 
 /** The plans of a survey, in the order in which they are carried out. */

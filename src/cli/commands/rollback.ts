@@ -1,5 +1,6 @@
 import { CapstanError, isCapstanError } from "../../api/error.js";
 import { clearLens } from "../../drift/lens.js";
+import { holdOf, refuseHeld, withHold } from "../../drift/hold.js";
 import { ignoringByPolicy } from "../../drift/tolerance.js";
 import {
   type ApplyResult,
@@ -11,12 +12,13 @@ import {
 } from "../../engine/apply.js";
 import { isAdopting } from "../../engine/adopt.js";
 import type { Engine } from "../../engine/engine.js";
+import { look } from "../../engine/look.js";
 import { settleLastCalls } from "../../engine/recover.js";
 import { callContext } from "../../engine/session.js";
 import { refuseForeign, refuseNonOwner, type StackState } from "../../engine/state.js";
 import { fileOwner } from "../../plan/hand-over.js";
 import { targetOfRevision } from "../../plan/history.js";
-import type { Plan } from "../../plan/plan.js";
+import type { Hold, Plan } from "../../plan/plan.js";
 import { type Rollback, rollbackOf } from "../../plan/rollback.js";
 import type { Goal, Target } from "../../plan/target.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
@@ -41,6 +43,8 @@ export interface RollbackOptions extends GlobalOptions {
   readonly deadline: number;
   /** The revision to go to; the one before without. */
   readonly to?: number;
+  /** The fingerprint of an implausible answer of the cloud that is true. */
+  readonly thaw?: string;
 }
 
 /**
@@ -70,6 +74,7 @@ class RollbackCommand {
   private readonly context: CommandContext;
   private readonly next: FollowUp;
   private lens = clearLens;
+  private held: Hold | undefined;
 
   constructor(
     private readonly stack: string,
@@ -97,6 +102,7 @@ class RollbackCommand {
     refuseNonOwner(state, fileOwner, "roll back");
     const calls = callContext(context.clock, context.interruption.stop);
     await settleLastCalls(this.engine, provider, calls);
+    await this.mayHold(provider);
     const way = rollbackOf(state, this.options.to);
     switch (way.kind) {
       case "to":
@@ -248,10 +254,23 @@ class RollbackCommand {
     return { provider, clock, by, deadlineMs, stop: interruption.stop, lens: this.lens };
   }
 
-  private async show(plan: Plan): Promise<void> {
+  /** Law 12: looks whether the cloud's answer is to be believed, before anything is planned from it. */
+  private async mayHold(provider: InfrastructureProvider): Promise<void> {
+    const { state, context, options } = this;
+    const { transaction } = state;
+    if (transaction === undefined) return;
+    const { target, clusterUid } = transaction;
+    const calls = callContext(context.clock, context.interruption.stop);
+    const seen = await look(provider, calls, { cluster: target.cluster, clusterUid }, state);
+    this.held = holdOf(state, seen, { provider, objects: target.objects, thaw: options.thaw });
+  }
+
+  private async show(made: Plan): Promise<void> {
     const { context, options } = this;
+    const plan = withHold(made, this.held);
     if (context.json) context.emit(planLine(plan));
     else context.terminal.write(`${planText(plan, context.terminal)}\n`);
+    refuseHeld(plan.cluster, plan.held);
     if (!plan.empty) await confirm(`Roll ${plan.cluster} back?`, options.yes === true, context);
   }
 

@@ -35,7 +35,7 @@ export interface SweepOptions extends GlobalOptions {
 /**
  * capstan sweep: what clusters of this backend own and none of them wants. Exit 0: nothing, or all of
  * it deleted; 2: something, and it was only shown; 3: something is left, or could not be looked at; 1:
- * nothing was found, but not everything could be looked at, or too much was.
+ * nothing was found, but not everything could be looked at; 5: too much was found, or another cloud answers.
  */
 export async function sweepCommand(
   options: SweepOptions,

@@ -1,6 +1,7 @@
 import { isCapstanError } from "../../api/error.js";
 import { asJson, sameJson } from "../../api/json.js";
 import { stackNameOf } from "../../api/types.js";
+import { refuseHeld } from "../../drift/hold.js";
 import type { Lens } from "../../drift/lens.js";
 import { type ApplyResult, applyPlan } from "../../engine/apply.js";
 import { noteCluster } from "../../engine/cluster-registry.js";
@@ -152,6 +153,7 @@ async function upCluster(
     if (json) context.emit({ type: "result", cluster: plan.cluster, changed: false });
     return { left: 0, isStage: false, agreed: undefined };
   }
+  refuseHeld(plan.cluster, plan.held);
   await confirm(`Apply this to ${plan.cluster}?`, options.yes === true || isAgreed, context);
   await engine.ensureStack(plan.stack, state);
   rememberFirst(workspace, plan.stack, options.file);

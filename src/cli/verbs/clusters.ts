@@ -17,13 +17,14 @@ import {
   withExamples,
   withFiles,
   withPlanning,
+  withThaw,
   withTimeout,
   withYes,
 } from "./options.js";
 
 /** The verbs that change clusters: plan, up, rollback, destroy. */
 export function addChangingVerbs(program: Command): void {
-  const plan = withPlanning(withFiles(program.command("plan")))
+  const plan = withThaw(withPlanning(withFiles(program.command("plan"))))
     .addOption(
       new Option("--format <format>", "as text unless given; docs/plans.md tells them").choices(
         planFormats,
@@ -44,7 +45,9 @@ export function addChangingVerbs(program: Command): void {
     return planCommand(options, context);
   });
 
-  const up = withDeadline(withTimeout(withPlanning(withYes(withFiles(program.command("up"))))))
+  const up = withDeadline(
+    withTimeout(withThaw(withPlanning(withYes(withFiles(program.command("up")))))),
+  )
     .option("--plan <file>", "apply a saved plan, if everything is still as it was; does not ask")
     .option("--no-rollback", "keep what exists when something fails, to look at it")
     .description("plan, ask, apply; what fails is taken back");
@@ -60,7 +63,7 @@ export function addChangingVerbs(program: Command): void {
   });
 
   const rollback = withDeadline(
-    withTimeout(withYes(withFiles(program.command("rollback [stack...]")))),
+    withTimeout(withThaw(withYes(withFiles(program.command("rollback [stack...]"))))),
   )
     .option("--to <revision>", "go to this revision; to the one before without", wholeNumber)
     .description("take an unfinished change back, or go to an earlier revision");
@@ -74,7 +77,7 @@ export function addChangingVerbs(program: Command): void {
   });
 
   const destroy = withTimeout(
-    withYes(withFiles(program.command("destroy [stack...]"))),
+    withThaw(withYes(withFiles(program.command("destroy [stack...]")))),
   ).description("delete clusters and all their resources; cannot be taken back");
   withExamples(destroy, [
     ["capstan destroy -f clusters/demo", "the clusters of these manifests"],

@@ -57,6 +57,14 @@ export function withYes(command: Command): Command {
   return command.option("-y, --yes", "do not ask");
 }
 
+/** What a person says of an answer of the cloud that is not believed. */
+export function withThaw(command: Command): Command {
+  return command.option(
+    "--thaw <fingerprint>",
+    "the implausible answer of the cloud with this fingerprint is true",
+  );
+}
+
 /** Options that decide what a plan is made of. */
 export function withPlanning(command: Command): Command {
   return command

@@ -135,6 +135,25 @@ export async function inventory(rig: Rig): Promise<void> {
   }
 }
 
+/** "tells which cloud it is, the same each time, or nothing at all" */
+export async function identity(rig: Rig): Promise<void> {
+  const { provider, context } = rig;
+  if (provider.identity === undefined) return;
+  const first = await provider.identity(context);
+  const fields = Object.entries(first);
+  must(
+    fields.length > 0 && fields.every(([, value]) => typeof value === "string" && value !== ""),
+    "tell which cloud it is by fields that are texts (identity)",
+    `it says ${JSON.stringify(first)}`,
+  );
+  const again = await provider.identity(context);
+  must(
+    sameJson(first, again),
+    "tell of one cloud the same each time (identity)",
+    `${JSON.stringify(first)} became ${JSON.stringify(again)}`,
+  );
+}
+
 /** Clouds tell times in whole seconds, by clocks of their own. */
 const clockToleranceMs = 60_000;
 

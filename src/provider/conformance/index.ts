@@ -3,6 +3,7 @@
 import { messageOf } from "../../api/error.js";
 import {
   deleteTwice,
+  identity,
   inPlaceChange,
   inventory,
   ownedByAll,
@@ -51,6 +52,7 @@ export function conformanceCases(subject: ConformanceSubject): ConformanceCase[]
     "does not guess when the cloud gives no answer": unknownPresence,
     "lists all that carries its marks, and nothing else": inventory,
     "lists what every cluster owns, with its age where it tells one": ownedByAll,
+    "tells which cloud it is, the same each time, or nothing at all": identity,
     "judges changes purely, and the same each time": (rig) => verdictIsPure(rig, subject),
     "names generations by what cannot change in place": (rig) => generationIsStable(rig, subject),
     "compiles purely, each machine for itself": compileIsPure,

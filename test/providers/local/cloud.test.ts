@@ -261,13 +261,16 @@ describe("the local cloud", () => {
 
 describe("a file of an older layout", () => {
   const scratch = scratchFolder();
-  const layout2 = `DROP VIEW hosts; CREATE VIEW hosts AS SELECT id FROM resources;
+  const layout3 = "DROP TABLE meta;";
+  const layout2 = `${layout3} DROP VIEW hosts; CREATE VIEW hosts AS SELECT id FROM resources;
     DROP INDEX resources_joining; ALTER TABLE resources DROP COLUMN joins_ms;
     ALTER TABLE resources DROP COLUMN ready_since_ms; ALTER TABLE resources DROP COLUMN node;`;
   const layout1 = `${layout2} ALTER TABLE faults DROP COLUMN exact; ALTER TABLE faults DROP COLUMN skip;`;
   const network = who("LocalNetwork", "network");
 
-  for (const [layout, sql] of [layout1, layout2].map((text, index) => [index + 1, text] as const)) {
+  for (const [layout, sql] of [layout1, layout2, layout3].map(
+    (text, index) => [index + 1, text] as const,
+  )) {
     it(`${layout} is brought to the present one and keeps what it holds`, async () => {
       const path = join(scratch.path, "cloud.db");
       const clock = new FakeClock();
@@ -309,6 +312,40 @@ describe("a file of an older layout", () => {
       assert.deepEqual(upgraded, ["resources", "faults", "hosts"].map(columns));
     });
   }
+});
+
+describe("the id of a local cloud", () => {
+  const scratch = scratchFolder();
+
+  it("is its file's: every process agrees, two files never do, and asking is no call", async () => {
+    const clock = new FakeClock();
+    const files = ["one.db", "one.db", "two.db"].map((name) => join(scratch.path, name));
+    const clouds = files.map((path) => new LocalCloud(path, clock));
+    const [first = "", again, other] = await Promise.all(clouds.map((cloud) => cloud.id()));
+    assert.match(first, /^[0-9a-f]{16}$/);
+    assert.equal(again, first);
+    assert.notEqual(other, first);
+    assert.deepEqual(await clouds[0]?.ledger(), []);
+    for (const cloud of clouds) cloud.close();
+  });
+
+  it("is minted when a file of an older layout is first opened, and stays", async () => {
+    const path = join(scratch.path, "cloud.db");
+    const clock = new FakeClock();
+    const written = new LocalCloud(path, clock);
+    await written.list({});
+    written.close();
+    const old = new DatabaseSync(path);
+    old.exec("DROP TABLE meta; PRAGMA user_version = 3");
+    old.close();
+    const ids: string[] = [];
+    for (let opened = 0; opened < 2; opened += 1) {
+      const cloud = new LocalCloud(path, clock);
+      ids.push(await cloud.id());
+      cloud.close();
+    }
+    assert.equal(ids[0], ids[1]);
+  });
 });
 
 describe("a file that is no local cloud", () => {

@@ -1,0 +1,83 @@
+import { driftAnnotations } from "../api/drift-policy.js";
+import { CapstanError } from "../api/error.js";
+import type { AnyObject } from "../api/types.js";
+import { keyOf } from "../graph/graph.js";
+import type { Hold, Plan } from "../plan/plan.js";
+import type { Look } from "../plan/step.js";
+import { cloudResources, type PriorState } from "../plan/target.js";
+import type { InfrastructureProvider } from "../provider/port.js";
+import { classifyDrift } from "./classify.js";
+import { implausible } from "./freeze.js";
+import { budgetsOf, driftPoliciesOf } from "./policy.js";
+import { freezeText } from "./words.js";
+
+/** What says whether an implausible answer of the cloud is to be believed. */
+export interface HoldRules {
+  readonly provider: Pick<InfrastructureProvider, "hostKind" | "verdict">;
+  /** The objects whose annotations count. */
+  readonly objects: readonly AnyObject[];
+  /** The fingerprint that a person has given with the command. */
+  readonly thaw?: string | undefined;
+}
+
+/**
+ * Why a look is not believed, by the rules and with the fingerprint of `capstan drift`; undefined for a
+ * plausible one. What counts is what the last Revision holds and no open transaction was to delete. Pure.
+ */
+export function holdOf(state: PriorState, seen: Look, rules: HoldRules): Hold | undefined {
+  const { revision, transaction } = state;
+  const { provider, objects } = rules;
+  if (revision === undefined || transaction === undefined) return undefined;
+  const committed = new Set(revision.target.nodes.map(keyOf));
+  const wanted = new Set(transaction.target.nodes.map(keyOf));
+  const resources = state.resources.filter(({ key }) => committed.has(key) && wanted.has(key));
+  const report = classifyDrift({ ...state, resources }, seen, provider);
+  const cause = implausible(report, driftPoliciesOf(objects), budgetsOf(objects));
+  if (cause === undefined) return undefined;
+  const { fingerprint } = classifyDrift(state, seen, provider);
+  const isProven = transaction.cloud !== undefined;
+  return {
+    reason: freezeText(cause),
+    fingerprint,
+    // It is the right cloud and it was listed as a whole: whoever asks for a change sees its plan.
+    ...(cause.kind === "tooManyUnhealthy" && isProven && { believed: "proven" as const }),
+    ...(isThawed(fingerprint, rules) && { believed: "person" as const }),
+  };
+}
+
+/**
+ * Why nothing may be said to be gone for good: the cloud cannot tell which one it is, and shows nothing of
+ * what is recorded but what was being deleted. Undefined for any other look. Pure.
+ */
+export function holdOfDestroy(state: PriorState, seen: Look, rules: HoldRules): Hold | undefined {
+  const interrupted = new Set(state.pending.map(({ key }) => key));
+  const expected = cloudResources(state).filter(({ key }) => !interrupted.has(key));
+  const isProven = state.transaction?.cloud !== undefined;
+  const isShown = expected.some(({ key }) => seen.sightings.get(key) !== "gone");
+  if (isProven || isShown || expected.length === 0) return undefined;
+  const { fingerprint } = classifyDrift(state, seen, rules.provider);
+  if (isThawed(fingerprint, rules)) return undefined;
+  const reason = `the cloud shows none of ${expected.length} resources, and cannot tell whether it is the recorded one`;
+  return { reason, fingerprint };
+}
+
+/** A plan with why its look at the cloud is not believed. Pure. */
+export function withHold(plan: Plan, held: Hold | undefined): Plan {
+  return held === undefined || plan.empty ? plan : { ...plan, held };
+}
+
+/** Throws FROZEN for a look that nobody has said to be true. */
+export function refuseHeld(cluster: string, held: Hold | undefined): void {
+  if (held === undefined || held.believed !== undefined) return;
+  throw new CapstanError({
+    code: "FROZEN",
+    source: "user",
+    subject: cluster,
+    message: `cannot change ${cluster}: ${held.reason}`,
+    hint: `look whether this is the right cloud; if it is true, add --thaw ${held.fingerprint}, or annotate the Cluster with ${driftAnnotations.thaw}: ${held.fingerprint}; nothing was changed`,
+  });
+}
+
+function isThawed(fingerprint: string, { objects, thaw }: HoldRules): boolean {
+  return [thaw, budgetsOf(objects).thaw].includes(fingerprint);
+}
