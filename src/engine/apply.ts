@@ -2,6 +2,7 @@ import { CapstanError, isCapstanError } from "../api/error.js";
 import { clearLens, type Lens, withTolerated } from "../drift/lens.js";
 import type { Tolerance } from "../drift/tolerance.js";
 import { makePlan, type Plan } from "../plan/plan.js";
+import type { RemovalDecision } from "../plan/protection.js";
 import type { PriorState, Target, TransactionRecord } from "../plan/target.js";
 import { emptied } from "../plan/wanted.js";
 import { timingOf } from "../provider/timing.js";
@@ -124,7 +125,7 @@ export function targetBack({ transaction, revision }: PriorState): Target {
 }
 
 /** How a graph that was recorded is planned for. */
-export interface RecordedPlanning extends PlanningOptions {
+export interface RecordedPlanning extends PlanningOptions, Pick<RemovalDecision, "removal"> {
   readonly direction: "forward" | "back";
   readonly failure?: string;
   /** Who is to own the stack from this transaction on; absent: who owns it. */
@@ -167,7 +168,7 @@ function planOf(
   seen: Look,
   target: Target,
   state: StackState,
-  { provider, clock, by, deadlineMs, direction, failure, handOverTo }: RecordedPlanning,
+  { provider, clock, by, deadlineMs, direction, failure, handOverTo, removal }: RecordedPlanning,
 ): Plan {
   const { clusterUid, owner } = transactionIn(state);
   return makePlan({
@@ -175,6 +176,7 @@ function planOf(
     ...{ newClusterUid: clusterUid, owner, nowMs: clock.now(), by, deadlineMs, direction },
     ...(failure !== undefined && { failure }),
     ...(handOverTo !== undefined && { handOverTo }),
+    ...(removal !== undefined && { removal }),
   });
 }
 

@@ -1,5 +1,6 @@
 import { CapstanError } from "../api/error.js";
 import type { ResourceEvent } from "../dynamic/cloud-resource.js";
+import { refuseDestruction } from "../plan/protection.js";
 import { cloudResources, condemnedResources, emptyState } from "../plan/target.js";
 import type { Clock, InfrastructureProvider, Observed } from "../provider/port.js";
 import { engineFailed, type StackEngine } from "./engine.js";
@@ -14,13 +15,15 @@ export interface DestroyOptions {
   readonly clock: Clock;
   readonly timeoutMs: number;
   readonly stop: AbortSignal;
+  /** Names of protected objects whose annotation was taken away since they were recorded. */
+  readonly released?: readonly string[];
   report(event: ResourceEvent): void;
 }
 
 /**
  * Deletes everything that a stack records, dependents first, and looks afterwards. Forward only: the
  * same command finishes what this one could not. Throws CLOUD_FAILED or ENGINE_FAILED when something
- * is left in the record, NOT_OURS never deletes. Returns what two looks afterwards say.
+ * is left in the record, PROTECTED before anything is touched, NOT_OURS never deletes. Returns what two looks afterwards say.
  */
 export async function destroyCluster(
   stack: string,
@@ -28,6 +31,7 @@ export async function destroyCluster(
   options: DestroyOptions,
 ): Promise<{ readonly deleted: number; readonly inventory: Inventory }> {
   refuseForeign(state, stack);
+  refuseDestruction([state], options.released);
   const { engine, provider, clock, timeoutMs, stop } = options;
   await settleLastCalls(engine, provider, callContext(clock, stop));
   const failures: ResourceEvent[] = [];

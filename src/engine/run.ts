@@ -182,6 +182,7 @@ export class Run {
       prior: state,
       ...seen,
       ...occasionOf(occasion),
+      removal: "accepted",
     });
     const removable = new Set([
       ...goal.abandoned.map(({ id }) => id),

@@ -6,6 +6,7 @@ import { BadInput } from "../manifest/bad-input.js";
 import type { Manifests } from "../manifest/desired.js";
 import { checkImmutable } from "../plan/immutable.js";
 import { makePlan, type Plan } from "../plan/plan.js";
+import type { RemovalConsent } from "../plan/protection.js";
 import type { PriorState, Target } from "../plan/target.js";
 import type { Wish } from "../plan/wanted.js";
 import type { CallContext, InfrastructureProvider, Observed } from "../provider/port.js";
@@ -40,6 +41,8 @@ export interface SurveyInput {
   readonly discarded?: readonly string[];
   /** A recorded graph to keep to for now, instead of what the objects say. */
   readonly instead?: Target;
+  /** What may be lost that the Cluster does not allow to lose itself; nothing without. */
+  readonly removal?: RemovalConsent;
   /** What drift the plan leaves as it is; none without. */
   readonly tolerance?: Tolerance;
 }
@@ -82,6 +85,7 @@ export async function survey(input: SurveyInput): Promise<Survey> {
         by: input.by,
         deadlineMs: input.deadlineMs,
         stagesBefore: input.stagesBefore ?? 0,
+        removal: input.removal ?? {},
       }),
     );
   const lens = input.tolerance?.(seen, state, planFor) ?? clearLens;

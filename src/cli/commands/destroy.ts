@@ -2,6 +2,7 @@ import { isCapstanError } from "../../api/error.js";
 import { destroyCluster } from "../../engine/destroy.js";
 import { refuseNonOwner } from "../../engine/state.js";
 import { fileOwner } from "../../plan/hand-over.js";
+import { refuseDestruction } from "../../plan/protection.js";
 import { cloudResources } from "../../plan/target.js";
 import { confirm } from "../confirm.js";
 import {
@@ -46,6 +47,8 @@ export async function destroyStack(
   return withLockedEngine(options, context, { stack, command }, async (engine) => {
     const state = await engine.readState(stack);
     refuseNonOwner(state, fileOwner, "destroy");
+    // Before anybody is asked; the destruction itself holds to it as well.
+    refuseDestruction([state]);
     const provider = recordedProvider(stack, state, context);
     if (provider === undefined) {
       if (json) context.emit({ type: "result", stack, deleted: 0, left: [] });

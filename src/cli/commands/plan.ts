@@ -1,4 +1,5 @@
 import { CapstanError } from "../../api/error.js";
+import type { Removal } from "../../api/protection.js";
 import { type Desired, objectsOf, stackNameOf } from "../../api/types.js";
 import { ignoringByPolicy } from "../../drift/tolerance.js";
 import type { Engine } from "../../engine/engine.js";
@@ -45,6 +46,8 @@ export interface PlanOptions extends GlobalOptions {
   readonly format?: PlanFormat;
   /** The worst class of step that is allowed. */
   readonly require?: UndoClass;
+  /** What may be lost that a cluster cannot lose by accident. */
+  readonly allowRemoval?: readonly Removal[];
 }
 
 /** capstan plan: what up would do. Exit 0: nothing; 2: changes pending. Changes nothing. */
@@ -53,7 +56,7 @@ export async function planCommand(options: PlanOptions, context: CommandContext)
   const manifests = loadManifests(options.file, context);
   const { engine, workspace } = await openEngine(options, context);
   const gone = await findGoneClusters(manifests.clusters, options.file, engine, workspace);
-  if (options.prune !== true) refuseGoneClusters(gone, options.file);
+  refuseGoneClusters(gone, options);
   const format = documentFormat(options, context);
   const show = format === undefined ? context : undefined;
   for (const one of gone) if (show !== undefined) showGone(one, show);
@@ -73,7 +76,11 @@ export async function planCommand(options: PlanOptions, context: CommandContext)
     context.terminal.write(renderReport(report, format));
   }
   if (options.out !== undefined) {
-    savePlan(options.out, { files: options.file, clusters: bindings, prune: stacksIn(gone) });
+    const { file: files, allowRemoval } = options;
+    savePlan(options.out, {
+      ...{ files, clusters: bindings, prune: stacksIn(gone) },
+      ...(allowRemoval !== undefined && { allowRemoval }),
+    });
     tellSaved(options.out, show, context);
   }
   const isPending = gone.length > 0 || plans.some(({ empty }) => !empty);
@@ -135,8 +142,9 @@ export async function surveyCluster(
   {
     adopt,
     require: worst,
+    allowRemoval = [],
     deadlineMs = defaultDeadlineMs,
-  }: Pick<PlanOptions, "adopt" | "require"> & { readonly deadlineMs?: number },
+  }: Pick<PlanOptions, "adopt" | "require" | "allowRemoval"> & { readonly deadlineMs?: number },
   context: CommandContext,
 ): Promise<Surveyed> {
   const provider = providerOf(desired, context);
@@ -151,6 +159,7 @@ export async function surveyCluster(
     state,
     context: calls,
     adopt: adopt === true,
+    removal: { allow: allowRemoval },
     newClusterUid: () => context.newClusterUid(),
     newDigestKey: () => context.newClusterUid(),
     owner: fileOwner,

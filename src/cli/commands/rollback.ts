@@ -1,4 +1,5 @@
 import { CapstanError, isCapstanError } from "../../api/error.js";
+import type { Removal } from "../../api/protection.js";
 import { clearLens } from "../../drift/lens.js";
 import { ignoringByPolicy } from "../../drift/tolerance.js";
 import {
@@ -17,6 +18,7 @@ import { minorText } from "../../plan/crossing.js";
 import { fileOwner } from "../../plan/hand-over.js";
 import { previousRevision, targetOfRevision } from "../../plan/history.js";
 import { isOpen, type Plan } from "../../plan/plan.js";
+import type { RemovalConsent } from "../../plan/protection.js";
 import type { Target } from "../../plan/target.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { confirm } from "../confirm.js";
@@ -40,6 +42,8 @@ export interface RollbackOptions extends GlobalOptions {
   readonly deadline: number;
   /** The revision to go to; the one before without. */
   readonly to?: number;
+  /** What may be lost that a cluster cannot lose by accident. */
+  readonly allowRemoval?: readonly Removal[];
 }
 
 /**
@@ -69,6 +73,7 @@ class Rollback {
   private readonly context: CommandContext;
   private readonly next: FollowUp;
   private lens = clearLens;
+  private readonly removal: RemovalConsent;
 
   constructor(
     private readonly stack: string,
@@ -78,6 +83,7 @@ class Rollback {
   ) {
     this.options = options;
     this.context = context;
+    this.removal = { allow: options.allowRemoval ?? [] };
     this.next = {
       look: `capstan status ${stack}`,
       again: "capstan up with its manifests",
@@ -191,14 +197,16 @@ class Rollback {
   private planning(provider: InfrastructureProvider) {
     const { clock, by, interruption } = this.context;
     const deadlineMs = this.options.deadline * 1_000;
-    return { provider, clock, by, deadlineMs, stop: interruption.stop, lens: this.lens };
+    const { lens, removal } = this;
+    return { provider, clock, by, deadlineMs, stop: interruption.stop, lens, removal };
   }
 
   /** Throws NOT_REVERSIBLE when the open transaction has gone beyond its point of no return. */
   private async refuseCrossed(provider: InfrastructureProvider): Promise<void> {
     const { transaction } = this.state;
     if (transaction === undefined || transaction.direction === "back") return;
-    const [host] = (await this.planTo(transaction.target, provider, "forward")).crossed;
+    const how = { ...this.planning(provider), direction: "forward", removal: "accepted" } as const;
+    const [host] = (await planRecorded(transaction.target, this.state, how)).crossed;
     if (host === undefined) return;
     throw new CapstanError({
       code: "NOT_REVERSIBLE",
