@@ -24,10 +24,11 @@ export const mochaHooks = {
 function seedFrom(text) {
   if (!text) return randomInt(seedLimit);
   const seed = Number(text);
-  if (!Number.isInteger(seed) || seed < 0 || seed >= seedLimit) {
-    throw new Error(`CAPSTAN_SEED must be an integer from 0 to 2^32 - 1, it is ${text}`);
+  // fast-check prints seeds with a sign: both spellings of 32 bits are taken.
+  if (!Number.isInteger(seed) || seed < -seedLimit / 2 || seed >= seedLimit) {
+    throw new Error(`CAPSTAN_SEED must be an integer from -2^31 to 2^32 - 1, it is ${text}`);
   }
-  return seed;
+  return seed >>> 0;
 }
 
 /**

@@ -28,6 +28,7 @@ export const errorCodes = {
   NOT_REVERSIBLE: "A step cannot be taken back as far as was required, or has gone too far to be.",
   NOT_WRITABLE: "The state, or a file beside it, cannot be written.",
   PLAN_STALE: "What a saved plan was made from has changed since.",
+  PROTECTED: "A cluster would lose what nobody has allowed it to lose; nothing was touched.",
   QUOTA: "A quota of the cloud is exhausted.",
   RESOURCE_GONE: "The resource no longer exists in the cloud.",
   SCHEMA_NEWER: "The state, or what an API server holds, was written by a newer release.",

@@ -27,7 +27,11 @@ export const apiVersion = "cluster.k8s.io/v1alpha1";
 export const clusterNameLabel = "cluster.k8s.io/cluster-name";
 
 const labels = Type.Optional(stringMap("Labels of the object, for selectors and tools."));
-const annotations = Type.Optional(stringMap("Annotations of the object, for tools."));
+const annotations = Type.Optional(
+  stringMap(
+    'Annotations of the object, for tools. capstan.dev/protect: "true" keeps an object of a cluster from being removed; capstan.dev/allow-removal on a Cluster lets it lose its control-plane, its workers, or both.',
+  ),
+);
 
 /** What an API server adds to an object: accepted from files and ignored there. */
 const serverFields = {

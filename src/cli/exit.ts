@@ -46,6 +46,7 @@ const byCode: Partial<Record<CapstanError["code"], number>> = {
   INVALID_INPUT: exitCodes.badInput,
   KUBECONFIG: exitCodes.badInput,
   UNSUPPORTED_CHANGE: exitCodes.badInput,
+  PROTECTED: exitCodes.badInput,
   PLAN_STALE: exitCodes.planStale,
   NOT_REVERSIBLE: exitCodes.badInput,
   CANCELLED: exitCodes.interrupted,

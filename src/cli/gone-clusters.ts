@@ -4,12 +4,17 @@ import type { Engine } from "../engine/engine.js";
 import type { Workspace } from "../engine/workspace.js";
 import { BadInput } from "../manifest/bad-input.js";
 import { fileOwner } from "../plan/hand-over.js";
+import { refuseDestruction } from "../plan/protection.js";
+import type { PriorState } from "../plan/target.js";
+import type { PlanOptions } from "./commands/plan.js";
 
 /** A cluster that was applied from the same manifests and is no longer in them. */
 export interface GoneCluster {
   readonly stack: string;
   /** "<namespace>/<name>". */
   readonly cluster: string;
+  /** What is recorded of it. */
+  readonly state: PriorState;
 }
 
 /**
@@ -29,10 +34,11 @@ export async function findGoneClusters(
     .map(([stack]) => stack);
   const gone: GoneCluster[] = [];
   for (const stack of candidates) {
-    const { transaction } = await engine.readState(stack);
+    const state = await engine.readState(stack);
+    const { transaction } = state;
     // One that an API server has taken over is not missing here.
     if (transaction?.owner !== fileOwner) continue;
-    gone.push({ stack, cluster: transaction.target.cluster });
+    gone.push({ stack, cluster: transaction.target.cluster, state });
   }
   return gone;
 }
@@ -41,9 +47,16 @@ export function stacksIn(gone: readonly GoneCluster[]): string[] {
   return gone.map(({ stack }) => stack).sort();
 }
 
-/** Throws BadInput: to delete these clusters takes --prune. */
-export function refuseGoneClusters(gone: readonly GoneCluster[], files: readonly string[]): void {
-  if (gone.length === 0) return;
+/**
+ * Throws BadInput: to delete these clusters takes --prune. With it, throws PROTECTED for a cluster that
+ * holds protected objects, before anything is touched.
+ */
+export function refuseGoneClusters(
+  gone: readonly GoneCluster[],
+  { prune, file: files }: Pick<PlanOptions, "prune" | "file">,
+): void {
+  if (prune === true) refuseDestruction(gone.map(({ state }) => state));
+  if (gone.length === 0 || prune === true) return;
   throw new BadInput(
     gone.map(({ cluster }) => ({
       code: "CLUSTER_GONE",

@@ -1,4 +1,4 @@
-import { isCapstanError, messageOf } from "../api/error.js";
+import { type CapstanError, isCapstanError, messageOf } from "../api/error.js";
 import { sameJson } from "../api/json.js";
 import { hasDrift } from "../drift/judge.js";
 import { applyPlan, type ApplyResult } from "../engine/apply.js";
@@ -7,7 +7,8 @@ import { callContext } from "../engine/session.js";
 import type { StackState } from "../engine/state.js";
 import { type Survey, survey } from "../engine/survey.js";
 import type { ClusterView, Doing } from "../source/cluster-view.js";
-import type { Plan } from "../plan/plan.js";
+import { isOpen, type Plan } from "../plan/plan.js";
+import { RefusedRemovals } from "../plan/protection.js";
 import type { InfrastructureProvider, Observed } from "../provider/port.js";
 import { Display } from "./display.js";
 import { type DriftWatch, driftStatusOf, watchDrift } from "./drift-watch.js";
@@ -16,6 +17,7 @@ import { doingAfter, doingAtFirst, phaseDuring } from "./progress-view.js";
 import type { WorkOutcome } from "./queue.js";
 import type { ReconcilerOptions, Want, WorkEngine } from "./reconciler-options.js";
 import { appearanceOf } from "./shared-listing.js";
+import { troubleOf } from "./trouble.js";
 
 /** What one work on a cluster is done with. */
 export interface Occasion {
@@ -34,6 +36,8 @@ export class Pursuit {
   private doing: Doing | undefined;
   /** What failed a moment ago, and is not tried again yet. */
   private readonly held: Held | undefined;
+  /** What the objects ask for and nobody has allowed. */
+  private refused: CapstanError | undefined;
 
   constructor(
     private readonly options: ReconcilerOptions,
@@ -51,7 +55,7 @@ export class Pursuit {
     const drift = watchDrift(provider, intent.desired, {
       ...{ memory: memory.drift, nowMs: clock.now() },
     });
-    const found = await this.survey(state, drift);
+    const found = await this.surveyAllowed(state, drift);
     const judged = drift.judged();
     memory.drift = judged?.memory ?? memory.drift;
     if (judged !== undefined) {
@@ -63,7 +67,25 @@ export class Pursuit {
     return this.apply(state, found, drift);
   }
 
-  private survey(state: StackState, drift: DriftWatch): Promise<Survey> {
+  /**
+   * What a cluster would lose by accident is held, and what runs is kept running meanwhile. In the middle
+   * of a transaction nothing is done: neither what is asked for now nor what was asked for is wanted.
+   */
+  private async surveyAllowed(state: StackState, drift: DriftWatch): Promise<Survey> {
+    try {
+      return await this.survey(state, drift, this.held !== undefined);
+    } catch (error) {
+      const isHeldBack = error instanceof RefusedRemovals && state.revision !== undefined;
+      if (!isHeldBack || isOpen(state)) throw error;
+      const { key, memory } = this.occasion;
+      this.refused = error;
+      const told = memory.view?.trouble?.message;
+      if (told !== troubleOf(error)?.message) this.options.witness(key, { kind: "refused", error });
+      return this.survey(state, drift, true);
+    }
+  }
+
+  private survey(state: StackState, drift: DriftWatch, keepsRevision: boolean): Promise<Survey> {
     const { clock, by, deadlineMs, source } = this.options;
     const { intent, provider, signal } = this.occasion;
     const revision = state.revision?.target;
@@ -71,8 +93,9 @@ export class Pursuit {
       ...{ desired: intent.desired, positionOf: intent.positionOf, provider, state },
       context: callContext(clock, signal),
       discarded: intent.discarded,
+      removal: { released: intent.released ?? [] },
       // What failed a moment ago is not tried again yet, but what runs is kept running.
-      ...(this.held !== undefined && revision !== undefined && { instead: revision }),
+      ...(keepsRevision && revision !== undefined && { instead: revision }),
       adopt: intent.clusterUid ?? false,
       tolerance: drift.tolerance,
       newClusterUid: () => this.options.newClusterUid(),
@@ -87,7 +110,7 @@ export class Pursuit {
     const { held } = this;
     const frozen = drift.judged()?.freeze;
     const view = this.view(state, seen, {
-      phase: frozen === undefined ? "Running" : "Frozen",
+      phase: this.refused !== undefined ? "Failed" : frozen === undefined ? "Running" : "Frozen",
       isSettled: true,
       ...(held !== undefined && { message: held.message }),
       drift,
@@ -172,7 +195,7 @@ export class Pursuit {
       const isFirst = plan.stage !== undefined || plan.transaction.goal.kind === "adopt";
       const more = isFirst || (drift.judged()?.items.length ?? 0) > 0;
       memory.drift = drift.judged()?.memory ?? memory.drift;
-      if (more || this.held !== undefined) {
+      if (more || this.held !== undefined || this.refused !== undefined) {
         memory.view = this.view(state, seen, { phase: "Running", isSettled: true });
         await this.display.settle(memory.view);
         return { kind: "retryAfter", ms: 0 };
@@ -214,7 +237,8 @@ export class Pursuit {
   ): ClusterView {
     const { clock } = this.options;
     const { doing } = this;
-    const { planned, isDrift = false, drift, phase, message, trouble, isSettled } = about;
+    const { planned, isDrift = false, drift, phase, message, isSettled } = about;
+    const trouble = about.trouble ?? (this.refused && troubleOf(this.refused));
     const clusterUid = state.transaction?.clusterUid ?? planned?.transaction.clusterUid;
     const driftStatus = driftStatusOf(drift?.judged());
     const isRecorded = state.transaction?.number === planned?.transaction.number;

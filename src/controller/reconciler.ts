@@ -8,6 +8,7 @@ import { refuseNonOwner, type StackState } from "../engine/state.js";
 import type { ClusterView } from "../source/cluster-view.js";
 import type { Intent } from "../source/intent.js";
 import { diagnosticText } from "../manifest/diagnostic.js";
+import { refuseDestruction } from "../plan/protection.js";
 import { cloudResources, emptyState } from "../plan/target.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import { Display } from "./display.js";
@@ -197,7 +198,7 @@ export class Reconciler {
   /** Everything goes, then the objects. Forward only. */
   private async remove(
     key: string,
-    { clusterUid }: Extract<Intent, { kind: "remove" }>,
+    { clusterUid, released = [] }: Extract<Intent, { kind: "remove" }>,
   ): Promise<WorkOutcome> {
     const { source } = this.options;
     const [namespace = "", name = ""] = key.split("/");
@@ -208,7 +209,8 @@ export class Reconciler {
       const state = await engine.readState(stack);
       refuseNonOwner(state, source.owner, "destroy");
       if (state.transaction !== undefined || state.resources.length > 0) {
-        await this.destroy(key, { stack, state, engine });
+        refuseDestruction([state], released);
+        await this.destroy(key, { stack, state, engine, released });
       } else if (clusterUid !== undefined) {
         await this.refuseLostState(key, clusterUid);
       }
@@ -220,10 +222,7 @@ export class Reconciler {
     return done;
   }
 
-  private async destroy(
-    key: string,
-    { stack, state, engine }: { stack: string; state: StackState; engine: WorkEngine },
-  ): Promise<void> {
+  private async destroy(key: string, { stack, state, engine, released }: Doomed): Promise<void> {
     const { source, clock, witness, providers, stop, timeoutMs, by } = this.options;
     const recorded = state.transaction?.target.provider;
     const provider = providers.find((one) => one.name === recorded);
@@ -236,7 +235,7 @@ export class Reconciler {
       await settleLastCalls(engine, provider, { clock, signal: stop });
       const records = await engine.readState(stack);
       const planning = { provider, clock, stop, by, deadlineMs: 0 };
-      const plan = await planDestroy(stack, records, planning);
+      const plan = await planDestroy(stack, records, { ...planning, released });
       const result = await destroyCluster(plan, records, {
         ...{ ...planning, engine, timeoutMs, onFailure: "keep", report: () => {} },
       });
@@ -272,6 +271,14 @@ export class Reconciler {
       ...(clusterUid !== undefined && { clusterUid }),
     };
   }
+}
+
+/** A cluster that goes. */
+interface Doomed {
+  readonly stack: string;
+  readonly state: StackState;
+  readonly engine: WorkEngine;
+  readonly released: readonly string[];
 }
 
 /** The provider by which a cluster is shown; any will do as long as nothing of it is known. Pure. */

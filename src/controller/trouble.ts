@@ -11,6 +11,7 @@ export function troubleOf(error: CapstanError): Trouble | undefined {
   switch (error.code) {
     case "INVALID_INPUT":
     case "NOT_OWNER":
+    case "PROTECTED":
       return { reason: "InvalidConfiguration", message: told };
     case "UNSUPPORTED_CHANGE":
     case "NOT_REVERSIBLE":

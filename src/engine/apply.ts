@@ -3,6 +3,7 @@ import { clearLens, type Lens, withTolerated } from "../drift/lens.js";
 import type { Tolerance } from "../drift/tolerance.js";
 import { makePlan, type Plan } from "../plan/plan.js";
 import { crossedBy, crossedText, onwardText } from "../plan/crossing.js";
+import type { RemovalDecision } from "../plan/protection.js";
 import type { Crossed, Goal, PriorState, Target, TransactionRecord } from "../plan/target.js";
 import { emptied } from "../plan/wanted.js";
 import { timingOf } from "../provider/timing.js";
@@ -163,7 +164,7 @@ export function targetBack({ transaction, revision }: PriorState): Target {
 }
 
 /** How a graph that was recorded is planned for. */
-export interface RecordedPlanning extends PlanningOptions {
+export interface RecordedPlanning extends PlanningOptions, Pick<RemovalDecision, "removal"> {
   readonly goal: Goal;
   readonly failure?: string;
   /** Who is to own the stack from this transaction on; absent: who owns it. */
@@ -206,7 +207,7 @@ function planOf(
   seen: Look,
   target: Target,
   state: StackState,
-  { provider, clock, by, deadlineMs, goal, failure, handOverTo }: RecordedPlanning,
+  { provider, clock, by, deadlineMs, goal, failure, handOverTo, removal }: RecordedPlanning,
 ): Plan {
   const { clusterUid, owner } = transactionIn(state);
   return makePlan({
@@ -214,6 +215,7 @@ function planOf(
     ...{ newClusterUid: clusterUid, owner, nowMs: clock.now(), by, deadlineMs, goal },
     ...(failure !== undefined && { failure }),
     ...(handOverTo !== undefined && { handOverTo }),
+    ...(removal !== undefined && { removal }),
   });
 }
 

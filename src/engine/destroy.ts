@@ -1,6 +1,7 @@
 import { holdOfDestroy, refuseHeld } from "../drift/hold.js";
 import type { ResourceEvent } from "../dynamic/cloud-resource.js";
 import type { Plan } from "../plan/plan.js";
+import { refuseDestruction } from "../plan/protection.js";
 import { emptied } from "../plan/wanted.js";
 import {
   applyPlan,
@@ -14,18 +15,26 @@ import type { RunEvent, RunOptions } from "./run.js";
 import { callContext } from "./session.js";
 import { refuseForeign, type StackState } from "./state.js";
 
+/** How the destruction of a cluster is planned. */
+export interface DestroyPlanning extends PlanningOptions {
+  /** The fingerprint of a look that shows nothing and is true, as a person says. */
+  readonly thaw?: string | undefined;
+  /** Names of protected objects whose annotation was taken away since they were recorded. */
+  readonly released?: readonly string[];
+}
+
 /**
  * The plan that deletes everything that a cluster has: workers first, then control plane and infrastructure.
- * Looks at the cloud. `thaw`: the fingerprint of a look that shows nothing and is true, as a person says.
- * Throws BAD_STATE for a stack that holds anything but a cluster, WRONG_CLOUD, and FROZEN for a cloud that may
+ * Looks at the cloud. Throws PROTECTED, BAD_STATE for a stack that holds anything but a cluster, WRONG_CLOUD, and FROZEN for a cloud that may
  * be another one and shows nothing (law 12).
  */
 export async function planDestroy(
   stack: string,
   state: StackState,
-  { thaw, ...options }: PlanningOptions & { readonly thaw?: string | undefined },
+  { thaw, released, ...options }: DestroyPlanning,
 ): Promise<Plan> {
   refuseForeign(state, stack);
+  refuseDestruction([state], released);
   const { transaction } = state;
   if (transaction === undefined) throw new Error("nothing is recorded, nothing to destroy");
   const { provider, clock, stop } = options;

@@ -1,11 +1,13 @@
 import type { Desired } from "../api/types.js";
 import type { Manifests } from "../manifest/desired.js";
+import type { Position } from "../manifest/diagnostic.js";
+import { type RefusedRemoval, RefusedRemovals } from "../plan/protection.js";
 import { type Refusal, RefusedChange } from "../plan/refused-change.js";
 import { owningObjects } from "../sets/owning-objects.js";
 
 /**
  * What `plan` gives. Changes that it refuses are told with the place at which manifests ask for them, as
- * far as that is known. Throws RefusedChange, and whatever else `plan` throws.
+ * far as that is known. Throws RefusedChange, RefusedRemovals, and whatever else `plan` throws.
  */
 export function withPlaces<T>(
   desired: Desired,
@@ -15,10 +17,28 @@ export function withPlaces<T>(
   try {
     return plan();
   } catch (error) {
+    if (error instanceof RefusedRemovals) {
+      throw new RefusedRemovals(error.refusals, error.remedy, mendingPlaces(desired, positionOf));
+    }
     if (!(error instanceof RefusedChange)) throw error;
     const placeOf = placesIn(desired, positionOf);
     throw new RefusedChange(error.refusals, error.remedy, placeOf);
   }
+}
+
+/** What asks for fewer machines, or else the Cluster: what is gone stands nowhere. */
+function mendingPlaces(
+  { cluster }: Desired,
+  positionOf: Manifests["positionOf"],
+): (refusal: RefusedRemoval) => string | undefined {
+  return (refusal) => {
+    const object = refusal.kind === "controlPlane" ? refusal.object : undefined;
+    const position =
+      object === undefined
+        ? positionOf(cluster, ["metadata", "name"])
+        : positionOf(object, object.kind === "Machine" ? ["spec"] : ["spec", "replicas"]);
+    return position && placeText(position);
+  };
 }
 
 function placesIn(
@@ -35,8 +55,10 @@ function placesIn(
       object,
       inTemplate ? ["spec", "template", "spec", ...member] : path,
     );
-    if (position === undefined) return undefined;
-    const { file, line, column } = position;
-    return `${file}:${line}:${column}`;
+    return position && placeText(position);
   };
+}
+
+function placeText({ file, line, column }: Position): string {
+  return `${file}:${line}:${column}`;
 }

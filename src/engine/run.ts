@@ -193,6 +193,7 @@ export class Run {
       prior: state,
       ...seen,
       ...occasionOf(occasion),
+      removal: "accepted",
     });
     const shown = new Set(goal.abandoned.map(({ id }) => id));
     // Where nothing is to be left, everything that carries the cluster's UID goes.

@@ -7,6 +7,7 @@ import type { Manifests } from "../manifest/desired.js";
 import { afterAdoption, foundTarget } from "../plan/adoption.js";
 import { checkImmutable } from "../plan/immutable.js";
 import { makePlan, type Plan, type PlanInput } from "../plan/plan.js";
+import type { RemovalConsent } from "../plan/protection.js";
 import type { PriorState, Target } from "../plan/target.js";
 import type { Wish } from "../plan/wanted.js";
 import type { CallContext, InfrastructureProvider, Observed } from "../provider/port.js";
@@ -42,6 +43,8 @@ export interface SurveyInput {
   readonly discarded?: readonly string[];
   /** A recorded graph to keep to for now, instead of what the objects say. */
   readonly instead?: Target;
+  /** What may be lost that the Cluster does not allow to lose itself; nothing without. */
+  readonly removal?: RemovalConsent;
   /** What drift the plan leaves as it is; none without. */
   readonly tolerance?: Tolerance;
 }
@@ -74,6 +77,7 @@ export async function survey(input: SurveyInput): Promise<Survey> {
     ...{ provider, nowMs: context.clock.now(), owner: input.owner, by: input.by },
     ...{ deadlineMs: input.deadlineMs, newDigestKey: input.newDigestKey() },
     newClusterUid: known ?? lostUid ?? input.newClusterUid(),
+    removal: input.removal ?? {},
   };
   const placed = (make: () => Plan) => withPlaces(desired, input.positionOf, make);
   if (lostUid !== undefined || isAdopting(state)) {

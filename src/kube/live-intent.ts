@@ -1,4 +1,5 @@
 import { digestOf } from "../api/digest.js";
+import { isProtecting } from "../api/protection.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import { ownAnnotationPrefix } from "../api/update-policy.js";
 import { type Manifests, type NamedObject, readObjects } from "../manifest/desired.js";
@@ -34,10 +35,15 @@ export function intentOf(live: LiveCluster, providers: readonly ProviderSpecs[])
   if (paused !== undefined) return { kind: "paused", reason: paused, digest: `paused ${paused}` };
   const clusterUid = cluster.metadata.annotations?.[clusterUidAnnotation];
   const uid = clusterUid === undefined ? {} : { clusterUid };
-  if (isDeleting(cluster)) return { kind: "remove", digest: "remove", ...uid };
+  const { released, held } = goingIn(live);
+  if (isDeleting(cluster)) {
+    const digest = held.length === 0 ? "remove" : `remove ${digestOf(held, 16)}`;
+    return { kind: "remove", digest, released, ...uid };
+  }
   const discarded = members
     .filter((member) => member.kind === "Machine" && isDeleting(member))
     .filter((member) => controllerOf(member) !== undefined)
+    .filter(({ metadata }) => !isProtecting(metadata.annotations))
     .map(({ metadata }) => metadata.name)
     .sort();
   const wishes = wishesIn(cluster, live);
@@ -48,9 +54,28 @@ export function intentOf(live: LiveCluster, providers: readonly ProviderSpecs[])
     return { kind: "invalid", diagnostics: errors, digest: digestOf(errors, 16) };
   }
   return {
-    ...{ kind: "want", desired, positionOf, discarded },
-    digest: digestOf([desired, discarded], 16),
+    ...{ kind: "want", desired, positionOf, discarded, released },
+    digest: digestOf([desired, discarded, ...(held.length > 0 ? [held] : [])], 16),
     ...uid,
+  };
+}
+
+/**
+ * Objects that are being deleted, or whose Cluster is: no apply can take a protection away from them any
+ * more, but whoever takes the annotation away can. Those that carry it now are held, others released.
+ */
+function goingIn({ cluster, members }: LiveCluster): Record<"released" | "held", string[]> {
+  const isGoing = cluster !== undefined && isDeleting(cluster);
+  const going = [...(cluster === undefined ? [] : [cluster]), ...members].filter(
+    (one) => isGoing || isDeleting(one),
+  );
+  const isHeld = ({ metadata }: LiveObject) => isProtecting(metadata.annotations);
+  return {
+    released: going
+      .filter((one) => !isHeld(one))
+      .map(liveName)
+      .sort(),
+    held: going.filter(isHeld).map(liveName).sort(),
   };
 }
 

@@ -17,6 +17,13 @@ import {
   updatePolicies,
   updatePolicyAnnotation,
 } from "../api/update-policy.js";
+import {
+  allowRemovalAnnotation,
+  parseRemovals,
+  protectAnnotation,
+  protectValues,
+  removals,
+} from "../api/protection.js";
 import { profileAnnotation, profiles } from "../api/set-profile.js";
 import { nearest } from "../api/validate.js";
 import { oldestVersion, skewOf } from "../api/versions.js";
@@ -188,6 +195,8 @@ interface AnnotationRule {
   readonly form: string;
   /** The only kind that it is read on; absent: every kind. */
   readonly only?: AnyObject["kind"];
+  /** Read of objects that live themselves: on no class and in no template. */
+  readonly isOfObjects?: boolean;
 }
 
 function oneOf(what: string, values: readonly string[]): AnnotationRule {
@@ -202,9 +211,17 @@ function onCluster(what: string, form: string, fits: AnnotationRule["fits"]): An
 const isBound = (value: string) => parseBound(value) !== undefined;
 const boundForm = 'a number of machines, or a share of them such as "40%"';
 
+const protection = oneOf("protection", protectValues);
+
 const annotationRules: Readonly<Record<string, AnnotationRule>> = {
   [updatePolicyAnnotation]: oneOf("update policy", updatePolicies),
   [profileAnnotation]: oneOf("profile of set arithmetic", profiles),
+  [protectAnnotation]: { ...protection, isOfObjects: true },
+  [allowRemovalAnnotation]: onCluster(
+    "list of what may be lost",
+    `${removals.join(" or ")}, or both with a comma between`,
+    (value) => parseRemovals(value) !== undefined,
+  ),
   [driftAnnotations.policy]: oneOf("drift policy", driftPolicies),
   [driftAnnotations.maxUnhealthy]: onCluster("bound on unhealthy machines", boundForm, isBound),
   [driftAnnotations.maxInFlight]: onCluster("bound on corrections", boundForm, isBound),
@@ -237,6 +254,10 @@ function ownAnnotations(
     if (only !== kind) {
       const hint = `set it on the ${only}`;
       return [{ code: "NOT_ALLOWED", path: at, summary: `is not read on a ${kind}`, hint }];
+    }
+    if (rule.isOfObjects === true && (kind === "MachineClass" || path[0] !== "metadata")) {
+      const summary = `is not read ${kind === "MachineClass" ? "on a MachineClass" : "in a template"}`;
+      return [{ code: "NOT_ALLOWED", path: at, summary, hint: "set it on an object of a cluster" }];
     }
     if (rule.fits(value)) return [];
     const near = values && nearest(value, values);

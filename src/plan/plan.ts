@@ -23,6 +23,7 @@ import { withObjects } from "./taken-back.js";
 import { decideHost, type HostDecision, machineKey, spendIncarnations } from "./hosts.js";
 import { type InfrastructureDecision, planInfrastructure } from "./infrastructure.js";
 import { knownMachines, type LeavingHost, leavingHosts } from "./leaving.js";
+import { refuseRemovals, type RemovalDecision } from "./protection.js";
 import { type Refusal, RefusedChange } from "./refused-change.js";
 import type { Sightings, Step } from "./step.js";
 import {
@@ -48,7 +49,7 @@ import { asFound } from "./adoption.js";
 import { clusterIn, type Wanted, type Wish } from "./wanted.js";
 
 /** What the plan is made from. Everything that is not a pure function of it is in here. */
-export interface PlanInput {
+export interface PlanInput extends Pick<RemovalDecision, "removal"> {
   readonly wish: Wish;
   readonly provider: InfrastructureProvider;
   readonly prior: PriorState;
@@ -147,7 +148,7 @@ export interface Plan {
 
 /**
  * Holds what is wanted against state and cloud. Pure: the same input gives the same plan. Throws
- * UNSUPPORTED_CHANGE (all of them at once), INVALID_INPUT (names that clash), GRAPH_CYCLE, and
+ * UNSUPPORTED_CHANGE, PROTECTED (all of them at once), INVALID_INPUT (names that clash), GRAPH_CYCLE, and
  * NOT_REVERSIBLE for a control plane older than what an open transaction has brought it to.
  */
 export function makePlan(input: PlanInput): Plan {
@@ -155,7 +156,8 @@ export function makePlan(input: PlanInput): Plan {
   if (input.goal.kind === "adopt" && wish.kind === "recorded") {
     return assemble(input, wish.target, asFound(wish.target, input));
   }
-  const { wanted, stage } = stagedWish(input);
+  const { wanted, whole, stage } = stagedWish(input);
+  refuseRemovals(input, whole);
   const recorded = cloudResources(prior);
   const mayReplace = replaceableIn(input);
   const infrastructure = planInfrastructure(provider, wanted, {

@@ -1,5 +1,6 @@
 import { keyedDigestOf } from "../api/digest.js";
 import { canonicalJson, isJsonObject, type Json } from "../api/json.js";
+import { type Removal, removals } from "../api/protection.js";
 import type { Observed } from "../provider/port.js";
 import type { Plan } from "./plan.js";
 import type { Sightings } from "./step.js";
@@ -37,13 +38,16 @@ export interface SavedPlan {
   readonly clusters: readonly Binding[];
   /** Stacks that --prune was to destroy. */
   readonly prune: readonly string[];
+  /** What clusters may lose with it; absent: nothing beyond what their annotations say. */
+  readonly allowRemoval?: readonly Removal[];
 }
 
 /** Whether a file's content has the shape of a saved plan of this format, of whichever release. Pure. */
 export function isSavedPlan(value: unknown): value is SavedPlan {
   if (!isJsonObject(value) || value["format"] !== savedPlanFormat) return false;
-  const { release, files, clusters, prune } = value;
+  const { release, files, clusters, prune, allowRemoval = [] } = value;
   return (
+    isListOf(allowRemoval, (one) => removals.some((removal) => removal === one)) &&
     typeof release === "string" &&
     isListOf(files, isText) &&
     isListOf(prune, isText) &&

@@ -17,29 +17,39 @@ export interface StageNote {
   readonly later: readonly Stage[];
 }
 
+export interface StagedWish {
+  readonly wanted: Wanted;
+  /** What it comes to in the end. */
+  readonly whole: Wanted;
+  readonly stage?: StageNote;
+}
+
 /**
  * What a wish comes to now: the whole of it, or the first stage on the way there. A recorded graph is
  * never taken apart. Pure. Throws UNSUPPORTED_CHANGE for versions that no stages lead to.
  */
-export function stagedWish(input: PlanInput): { wanted: Wanted; stage?: StageNote } {
+export function stagedWish(input: PlanInput): StagedWish {
   const { wish, provider, prior, goal, nowMs, stagesBefore = 0 } = input;
   const running = goal.kind !== "takeBack" ? (prior.revision?.target.machines ?? []) : [];
   if (wish.kind === "recorded") {
     if (running.length > 0) refuseVersions(versionRefusals(running, wish.target.machines));
-    return { wanted: frozen(wish.target, provider) };
+    const wanted = frozen(wish.target, provider);
+    return { wanted, whole: wanted };
   }
   const memory = { recorded: recordedMachines(input), nowMs };
   const wanted = compiled(wish.desired, provider, memory);
-  if (running.length === 0) return { wanted };
+  const whole = wanted;
+  if (running.length === 0) return { wanted, whole };
   const upgrade = planUpgrade({ desired: wish.desired, wanted: wanted.machines, running });
   if (upgrade.kind === "refused") {
     refuseVersions(upgrade.refusals);
-    return { wanted };
+    return { wanted, whole };
   }
   const [first, ...later] = upgrade.stages;
-  if (first === undefined || stagesBefore + later.length === 0) return { wanted };
+  if (first === undefined || stagesBefore + later.length === 0) return { wanted, whole };
   return {
     wanted: later.length === 0 ? wanted : compiled(first.desired, provider, memory),
+    whole,
     stage: {
       number: stagesBefore + 1,
       count: stagesBefore + upgrade.stages.length,

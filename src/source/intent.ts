@@ -13,6 +13,7 @@ export type Intent = { readonly digest: string } & (
       readonly kind: "remove";
       /** As its object remembers it: of what the cloud may hold although the state is lost. */
       readonly clusterUid?: string;
+      readonly released?: readonly string[];
     }
   | {
       readonly kind: "want";
@@ -20,6 +21,8 @@ export type Intent = { readonly digest: string } & (
       readonly positionOf: Manifests["positionOf"];
       /** Derived Machines that somebody deleted: their sets make others. */
       readonly discarded: readonly string[];
+      /** Protected objects that are being deleted and whose annotation was taken away: "Machine default/a". */
+      readonly released?: readonly string[];
       /** The cluster's UID as its object remembers it, for when the state is lost. */
       readonly clusterUid?: string;
     }

@@ -92,11 +92,12 @@ describe("capstan history with a real engine", function () {
   it("every revision that it offers can be gone to, and no other", async () => {
     for (const { number, reach } of await transactions()) {
       const code = reach === "kept" ? 64 : reach === "present" ? 0 : 1;
-      const args = ["rollback", demoStack, "--to", String(number)];
+      const args = ["rollback", demoStack, "--to", String(number), "--allow-removal", "workers"];
       const { stderr } = await sandbox.capstan(code, ...args);
       if (reach === "never") assert.match(stderr, /no revision 3 is kept/);
     }
-    await sandbox.capstan(0, "rollback", "--yes", demoStack, "--to", "1");
+    const flags = ["--yes", "--allow-removal", "workers"];
+    await sandbox.capstan(0, "rollback", ...flags, demoStack, "--to", "1");
     const [newest] = await transactions();
     assert.deepEqual([newest?.number, newest?.reach], [6, "present"]);
     await sandbox.capstan(0, "history", "diff", "1", "6");

@@ -390,14 +390,14 @@ describe("Reconciler", () => {
     });
 
     it("removes a user's Machine and lets its object go", async () => {
-      const controller = await running(...objects(machine("db-0")));
+      const controller = await running(...objects(machine("db-0"), machine("db-1")));
       controller.server.delete("Machine db-0");
       assert.deepEqual(controller.server.find("Machine db-0")?.metadata.finalizers, [
         machineFinalizer,
       ]);
       await controller.settle();
-      assert.deepEqual(machinesIn(controller), ["cp-0"]);
-      assert.equal(controller.world.hosts().length, 1);
+      assert.deepEqual(machinesIn(controller), ["cp-0", "db-1"]);
+      assert.equal(controller.world.hosts().length, 2);
     });
 
     it("puts another one in the place of a derived Machine that somebody deletes", async () => {
@@ -413,7 +413,7 @@ describe("Reconciler", () => {
     it("lets a user's Machine go in the middle of the transaction that makes it", async () => {
       const controller = new PretendController();
       const { server } = controller;
-      server.apply(...objects(machine("db-0")));
+      server.apply(...objects(machine("db-0"), machine("db-1")));
       controller.onHappening = (happening) => {
         if (happening.kind !== "run" || happening.event.kind !== "pass") return;
         controller.onHappening = () => {};
@@ -421,8 +421,8 @@ describe("Reconciler", () => {
       };
       await controller.settle();
       await controller.settle();
-      assert.deepEqual(machinesIn(controller), ["cp-0"]);
-      assert.equal(controller.world.hosts().length, 1);
+      assert.deepEqual(machinesIn(controller), ["cp-0", "db-1"]);
+      assert.equal(controller.world.hosts().length, 2);
     });
 
     it("does not take a lost state for nothing", async () => {

@@ -5,6 +5,7 @@ import { CapstanError, type ErrorCode, errorCodes } from "../../src/api/error.js
 const terminal: Partial<Record<ErrorCode, string>> = {
   INVALID_INPUT: "InvalidConfiguration",
   NOT_OWNER: "InvalidConfiguration",
+  PROTECTED: "InvalidConfiguration",
   UNSUPPORTED_CHANGE: "UnsupportedChange",
   NOT_REVERSIBLE: "UnsupportedChange",
   AMBIGUOUS_OWNER: "CreateError",

@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
-import { type ClusterWish, demoStack, type MachineWish } from "../scenario/manifests.js";
+import {
+  type ClusterWish,
+  demoStack,
+  type MachineWish,
+  mayLoseWorkers,
+} from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
 
 const member: MachineWish = { controlPlane: true };
@@ -183,7 +188,7 @@ describe("rollback", function () {
     await running.up();
     running.write(fleet({ kubelet: "1.34.3" }));
     await running.up();
-    running.write({ machines: { "cp-0": member } });
+    running.write({ annotations: mayLoseWorkers, machines: { "cp-0": member } });
     await running.up();
   };
   copyForEachTest(
@@ -227,7 +232,8 @@ describe("rollback", function () {
 
   it("takes back what was killed half way, also an update that the records do not show", async () => {
     const before = sandbox.hostOf("cp-0");
-    sandbox.write({ machines: { "cp-0": { ...member, tags: { team: "b" } } } });
+    const tagged = { ...member, tags: { team: "b" } };
+    sandbox.write({ annotations: mayLoseWorkers, machines: { "cp-0": tagged } });
     const fault = { call: "update", mode: "hangAfter", name: "cp-0" };
     await (await sandbox.startHanging(fault)).killTree();
     assert.notDeepEqual(sandbox.hostOf("cp-0").spec, before.spec);

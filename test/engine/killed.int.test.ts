@@ -2,12 +2,15 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "../scenario/command.js";
-import { type ClusterWish, demoStack } from "../scenario/manifests.js";
+import { type ClusterWish, demoStack, mayLoseWorkers } from "../scenario/manifests.js";
 import { isAlive } from "../scenario/process-tree.js";
 import { Sandbox } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 
-const member: ClusterWish = { machines: { "cp-0": { controlPlane: true } } };
+const member: ClusterWish = {
+  annotations: mayLoseWorkers,
+  machines: { "cp-0": { controlPlane: true } },
+};
 const pair: ClusterWish = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
 
 type Kill = (command: Command) => Promise<void>;

@@ -35,6 +35,9 @@ export interface ClusterWish {
   readonly deployments?: Readonly<Record<string, DeploymentWish>>;
 }
 
+/** Annotations of a cluster that a test takes all workers from. */
+export const mayLoseWorkers = { "capstan.dev/allow-removal": "workers" };
+
 /** The stack of a cluster that `writeManifests` writes without a name. */
 export const demoStack = "default.demo";
 

@@ -307,3 +307,26 @@ export function tell(story: Story): RolloutModel {
   }
   return model;
 }
+
+/**
+ * Rounds OnDelete that take more machines than there are above the deployment's replicas, counted as the
+ * profile counts them: today a machine that is being deleted holds its place until it is gone, since the
+ * new set makes it again. Source: Cluster API core/reconcilers/machinedeployment/
+ * machinedeployment_rollout_ondelete.go, reconcileOldMachineSetsOnDelete (spec.replicas of all sets);
+ * docs/rollouts.md.
+ */
+export function lostOnDelete(story: Story): string[] {
+  const model = new RolloutModel(story);
+  const standing = () => model.machines.filter(({ deleting }) => !deleting).length;
+  return story.rounds.flatMap(({ happening, comeUp, go }) => {
+    model.happen(happening);
+    model.comeUp(comeUp);
+    model.go(go);
+    const before = standing();
+    const counted = model.profile === "modern" ? model.machines.length : before;
+    model.round();
+    const lost = before - standing();
+    const surplus = Math.max(counted - model.bounds.replicas, 0);
+    return lost <= surplus ? [] : [`${lost} of ${before} lost, ${surplus} too many`];
+  });
+}

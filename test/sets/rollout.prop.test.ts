@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { planRollout } from "../../src/sets/rollout.js";
-import { assertLaw } from "../support/laws.js";
-import { type Story, stories, tell } from "./rollout-model.js";
+import { assertLaw, assertLawOfSeeds } from "../support/laws.js";
+import { lostOnDelete, type Story, stories, tell } from "./rollout-model.js";
 
 /** Rounds that the slowest rollout of the model takes: one machine at a time, twice over. */
 const patience = 80;
+
+const onDeleteTakesNothing = fc.property(stories("OnDelete"), (story: Story) => {
+  assert.deepEqual(lostOnDelete(story), []);
+});
 
 describe("laws of rollouts", () => {
   it("never more machines than desired and surge, never fewer available than must be", () => {
@@ -44,20 +48,36 @@ describe("laws of rollouts", () => {
   });
 
   it("OnDelete takes no machine of its own accord, unless there are more than desired", () => {
-    const property = fc.property(stories("OnDelete"), (story: Story) => {
-      const model = tell({ ...story, rounds: [] });
-      for (const { happening, comeUp, go } of story.rounds) {
-        model.happen(happening);
-        model.comeUp(comeUp);
-        model.go(go);
-        const standing = () => model.machines.filter(({ deleting }) => !deleting).length;
-        const before = standing();
-        model.round();
-        const lost = before - standing();
-        assert.ok(lost <= Math.max(before - model.bounds.replicas, 0), `${lost} of ${before} lost`);
-      }
-    });
-    assertLaw(property, 300);
+    assertLaw(onDeleteTakesNothing, 300);
+  });
+
+  it("OnDelete takes no machine: seeds that have found something before", () => {
+    assertLawOfSeeds(onDeleteTakesNothing, [-1_576_920_551, 7, 20_261_121], 300);
+  });
+
+  it("OnDelete counts a machine of the new set that a user deletes until it is gone", () => {
+    const scale = (replicas: number) => ({ kind: "scale" as const, replicas });
+    const story: Story = {
+      ...{ profile: "modern", policy: "Random" },
+      bounds: { replicas: 0, strategy: { type: "OnDelete" } },
+      rounds: [
+        scale(1),
+        { kind: "template" as const, template: 1 },
+        scale(7),
+        { kind: "userDeletes" as const, pick: 1 },
+        scale(6),
+      ].map((happening) => ({ happening, comeUp: 0, go: 0 })),
+    };
+    const model = tell(story);
+    const sizes = model.sets.map(({ name, replicas }) => [name, replicas]);
+    // Seven are wanted of the sets: the new one makes again what a user takes from it.
+    assert.deepEqual(sizes, [
+      ["set-0", 0],
+      ["set-1", 6],
+    ]);
+    model.go(Infinity);
+    model.round();
+    assert.equal(model.newSet?.machines.length, 6);
   });
 
   it("OnDelete converges when a user deletes every old machine", () => {

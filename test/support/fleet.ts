@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import type { Desired } from "../../src/api/types.js";
+import { allowRemovalAnnotation, removals } from "../../src/api/protection.js";
 import {
+  annotated,
   cluster,
   type ClusterShape,
   desiredOf,
@@ -31,7 +33,7 @@ interface RollingGroup extends Group {
 
 export function manifestsOf({ cluster: shape, machines, sets, deployments }: Fleet): Manifest[] {
   return [
-    cluster(shape),
+    annotated({ [allowRemovalAnnotation]: removals.join(",") }, cluster(shape)),
     ...Object.entries(machines).map(([name, spec]) => machine(name, spec)),
     ...Object.entries(sets).map(([name, { replicas, template }]) =>
       machineSet(name, replicas, template),

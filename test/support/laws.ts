@@ -8,15 +8,24 @@ const reproducers = join(root, ".setup", "reproducers");
 
 /**
  * Checks a law on random inputs. On failure fast-check prints its seed and the shrunk input;
- * CAPSTAN_SEED repeats a run.
+ * CAPSTAN_SEED repeats a run, CAPSTAN_RUNS_TIMES=<n> draws n times as many inputs.
  */
 export function assertLaw<T>(property: fc.IProperty<T>, numRuns = 100): void {
-  fc.assert(property, { numRuns, ...givenSeed() });
+  fc.assert(property, { numRuns: timesAsMany(numRuns), ...givenSeed() });
 }
 
 /** The same for what takes its time. */
 export function assertAsyncLaw<T>(property: fc.IAsyncProperty<T>, numRuns = 100): Promise<void> {
-  return fc.assert(property, { numRuns, ...givenSeed() });
+  return fc.assert(property, { numRuns: timesAsMany(numRuns), ...givenSeed() });
+}
+
+/** The same inputs every time: of seeds that a law was once broken by. */
+export function assertLawOfSeeds<T>(
+  property: fc.IProperty<T>,
+  seeds: readonly number[],
+  numRuns: number,
+): void {
+  for (const seed of seeds) fc.assert(property, { numRuns, seed });
 }
 
 /** What a reproducer file holds. */
@@ -55,7 +64,7 @@ export async function assertHistoryLaw<T>(about: HistoryLaw<T>): Promise<void> {
   }
   const property = fc.asyncProperty(histories, (history) => about.check(history, () => {}));
   const { failed, seed, counterexample, errorInstance } = await fc.check(property, {
-    numRuns: numRuns * Number(process.env["CAPSTAN_RUNS_TIMES"] ?? 1),
+    numRuns: timesAsMany(numRuns),
     ...givenSeed(),
   });
   if (!failed) return;
@@ -72,6 +81,10 @@ function writeReproducer(reproducer: Reproducer<unknown>): string {
   const path = join(reproducers, name);
   writeFileSync(path, `${JSON.stringify(reproducer, null, 2)}\n`);
   return path;
+}
+
+function timesAsMany(numRuns: number): number {
+  return numRuns * Number(process.env["CAPSTAN_RUNS_TIMES"] ?? 1);
 }
 
 function givenSeed(): { readonly seed?: number } {

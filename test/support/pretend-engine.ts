@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { CapstanError, isCapstanError } from "../../src/api/error.js";
+import { type Removal, removals } from "../../src/api/protection.js";
 import type { Desired } from "../../src/api/types.js";
 import {
   type ApplyResult,
@@ -60,6 +61,8 @@ export interface EngineSetup {
   readonly adopt?: boolean;
   /** What drift `plan` and `up` leave as it is; none without. */
   readonly tolerance?: (desired: Desired, provider: InfrastructureProvider) => Tolerance;
+  /** What `plan` and `up` are told that may be lost: everything unless said, as with every flag given. */
+  readonly allow?: readonly Removal[];
   /** Makes a command's means worse than they are. */
   readonly sabotage?: (means: Means) => Means;
 }
@@ -106,8 +109,8 @@ export class PretendEngine {
   }
 
   /** One that has brought the objects about. */
-  static async running(desired: Desired): Promise<PretendEngine> {
-    const engine = new PretendEngine();
+  static async running(desired: Desired, setup: EngineSetup = {}): Promise<PretendEngine> {
+    const engine = new PretendEngine(setup);
     await engine.settle(desired);
     return engine;
   }
@@ -308,6 +311,7 @@ export class PretendEngine {
       ...(tolerance !== undefined && { tolerance }),
       ...{ desired, provider, state, owner: "files", adopt: this.setup.adopt === true },
       positionOf: () => undefined,
+      removal: { allow: this.setup.allow ?? removals },
       newDigestKey: () => "key",
       context: callContext(process.clock(this.clock), process.stop.signal),
       newClusterUid: () => `uid-${this.cloud.watch.uids.size + 1}`,

@@ -6,6 +6,7 @@ import { callContext } from "../../engine/session.js";
 import { refuseNonOwner, type StackState } from "../../engine/state.js";
 import { fileOwner } from "../../plan/hand-over.js";
 import type { Plan } from "../../plan/plan.js";
+import { refuseDestruction } from "../../plan/protection.js";
 import { cloudResources } from "../../plan/target.js";
 import { undoText } from "../../plan/undo.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
@@ -55,6 +56,8 @@ export async function destroyStack(
   return withLockedEngine(options, context, { stack, command }, async (engine) => {
     const state = await engine.readState(stack);
     refuseNonOwner(state, fileOwner, "destroy");
+    // Before anybody is asked; the destruction itself holds to it as well.
+    refuseDestruction([state]);
     const provider = recordedProvider(stack, state, context);
     if (provider !== undefined) {
       await new Destroy(stack, provider, engine, { options, context }).run();

@@ -1,4 +1,5 @@
 import { CapstanError } from "../../api/error.js";
+import type { Removal } from "../../api/protection.js";
 import { type Desired, objectsOf, stackNameOf } from "../../api/types.js";
 import { holdOf, withHold } from "../../drift/hold.js";
 import { ignoringByPolicy } from "../../drift/tolerance.js";
@@ -48,6 +49,8 @@ export interface PlanOptions extends GlobalOptions {
   readonly require?: UndoClass;
   /** The fingerprint of an implausible answer of the cloud that is true. */
   readonly thaw?: string;
+  /** What may be lost that a cluster cannot lose by accident. */
+  readonly allowRemoval?: readonly Removal[];
 }
 
 /** capstan plan: what up would do. Exit 0: nothing; 2: changes pending. Changes nothing. */
@@ -56,7 +59,7 @@ export async function planCommand(options: PlanOptions, context: CommandContext)
   const manifests = loadManifests(options.file, context);
   const { engine, workspace } = await openEngine(options, context);
   const gone = await findGoneClusters(manifests.clusters, options.file, engine, workspace);
-  if (options.prune !== true) refuseGoneClusters(gone, options.file);
+  refuseGoneClusters(gone, options);
   const format = documentFormat(options, context);
   const show = format === undefined ? context : undefined;
   for (const one of gone) if (show !== undefined) showGone(one, show);
@@ -76,7 +79,11 @@ export async function planCommand(options: PlanOptions, context: CommandContext)
     context.terminal.write(renderReport(report, format));
   }
   if (options.out !== undefined) {
-    savePlan(options.out, { files: options.file, clusters: bindings, prune: stacksIn(gone) });
+    const { file: files, allowRemoval } = options;
+    savePlan(options.out, {
+      ...{ files, clusters: bindings, prune: stacksIn(gone) },
+      ...(allowRemoval !== undefined && { allowRemoval }),
+    });
     tellSaved(options.out, show, context);
   }
   const isPending = gone.length > 0 || plans.some(({ empty }) => !empty);
@@ -139,8 +146,11 @@ export async function surveyCluster(
     adopt,
     require: worst,
     thaw,
+    allowRemoval = [],
     deadlineMs = defaultDeadlineMs,
-  }: Pick<PlanOptions, "adopt" | "require" | "thaw"> & { readonly deadlineMs?: number },
+  }: Pick<PlanOptions, "adopt" | "require" | "thaw" | "allowRemoval"> & {
+    readonly deadlineMs?: number;
+  },
   context: CommandContext,
 ): Promise<Surveyed> {
   const provider = providerOf(desired, context);
@@ -156,6 +166,7 @@ export async function surveyCluster(
     state,
     context: calls,
     adopt: adopt === true,
+    removal: { allow: allowRemoval },
     newClusterUid: () => context.newClusterUid(),
     newDigestKey: () => context.newClusterUid(),
     owner: fileOwner,

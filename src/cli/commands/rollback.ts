@@ -1,4 +1,5 @@
 import { CapstanError, isCapstanError } from "../../api/error.js";
+import type { Removal } from "../../api/protection.js";
 import { clearLens } from "../../drift/lens.js";
 import { holdOf, refuseHeld, withHold } from "../../drift/hold.js";
 import { ignoringByPolicy } from "../../drift/tolerance.js";
@@ -19,6 +20,7 @@ import { refuseForeign, refuseNonOwner, type StackState } from "../../engine/sta
 import { fileOwner } from "../../plan/hand-over.js";
 import { targetOfRevision } from "../../plan/history.js";
 import type { Hold, Plan } from "../../plan/plan.js";
+import type { RemovalConsent } from "../../plan/protection.js";
 import { type Rollback, rollbackOf } from "../../plan/rollback.js";
 import type { Goal, Target } from "../../plan/target.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
@@ -45,6 +47,8 @@ export interface RollbackOptions extends GlobalOptions {
   readonly to?: number;
   /** The fingerprint of an implausible answer of the cloud that is true. */
   readonly thaw?: string;
+  /** What may be lost that a cluster cannot lose by accident. */
+  readonly allowRemoval?: readonly Removal[];
 }
 
 /**
@@ -75,6 +79,7 @@ class RollbackCommand {
   private readonly next: FollowUp;
   private lens = clearLens;
   private held: Hold | undefined;
+  private readonly removal: RemovalConsent;
 
   constructor(
     private readonly stack: string,
@@ -86,6 +91,7 @@ class RollbackCommand {
     this.context = context;
     const named = options.to === undefined ? "" : ` --to ${options.to}`;
     const revision = state.revision?.number;
+    this.removal = { allow: options.allowRemoval ?? [] };
     this.next = {
       look: `capstan status ${stack}`,
       again: `capstan rollback ${stack}${named}`,
@@ -251,7 +257,8 @@ class RollbackCommand {
   private planning(provider: InfrastructureProvider) {
     const { clock, by, interruption } = this.context;
     const deadlineMs = this.options.deadline * 1_000;
-    return { provider, clock, by, deadlineMs, stop: interruption.stop, lens: this.lens };
+    const { lens, removal } = this;
+    return { provider, clock, by, deadlineMs, stop: interruption.stop, lens, removal };
   }
 
   /** Law 12: looks whether the cloud's answer is to be believed, before anything is planned from it. */

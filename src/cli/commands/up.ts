@@ -54,7 +54,7 @@ export async function upCommand(given: UpOptions, context: CommandContext): Prom
   const manifests = loadManifests(options.file, context);
   const { engine, workspace } = await openEngine(options, context);
   const gone = await findGoneClusters(manifests.clusters, options.file, engine, workspace);
-  if (options.prune !== true) refuseGoneClusters(gone, options.file);
+  refuseGoneClusters(gone, options);
   if (check !== undefined) {
     check.all(await bindingsOf(manifests, engine, options, context), stacksIn(gone));
   }
@@ -92,7 +92,12 @@ function withSavedPlan(given: UpOptions): { options: UpOptions; check?: SavedPla
   const saved = readSavedPlan(given.plan);
   const file = given.file.length > 0 ? given.file : saved.files;
   return {
-    options: { ...given, file, yes: true },
+    options: {
+      ...(saved.allowRemoval && { allowRemoval: saved.allowRemoval }),
+      ...given,
+      file,
+      yes: true,
+    },
     check: new SavedPlanCheck(given.plan, saved),
   };
 }
@@ -270,11 +275,12 @@ function done(
   );
 }
 
-function upNext({ file }: UpOptions, { stack }: Plan): FollowUp {
+function upNext({ file, allowRemoval }: UpOptions, { stack }: Plan): FollowUp {
   const files = filesText(file);
+  const allowing = allowRemoval === undefined ? "" : ` --allow-removal ${allowRemoval.join(",")}`;
   return {
     look: `capstan status ${files}`,
-    again: `capstan up ${files}`,
+    again: `capstan up ${files}${allowing}`,
     takeBack: `capstan rollback ${stack}`,
     takeDown: `capstan destroy ${files}`,
   };

@@ -17,6 +17,7 @@ import {
   withExamples,
   withFiles,
   withPlanning,
+  withRemoval,
   withThaw,
   withTimeout,
   withYes,
@@ -62,8 +63,8 @@ export function addChangingVerbs(program: Command): void {
     return upCommand(options, context);
   });
 
-  const rollback = withDeadline(
-    withTimeout(withThaw(withYes(withFiles(program.command("rollback [stack...]"))))),
+  const rollback = withRemoval(
+    withDeadline(withTimeout(withThaw(withYes(withFiles(program.command("rollback [stack...]")))))),
   )
     .option("--to <revision>", "go to this revision; to the one before without", wholeNumber)
     .description("take an unfinished change back, or go to an earlier revision");

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { parseRemovals, type Removal, removals } from "../../api/protection.js";
 import { defaultDeadlineMs } from "../../plan/deadline.js";
 
 export function wholeNumber(text: string): number {
@@ -65,9 +66,25 @@ export function withThaw(command: Command): Command {
   );
 }
 
+/** "control-plane,workers". */
+export function removalList(text: string): readonly Removal[] {
+  const parsed = parseRemovals(text);
+  if (parsed !== undefined) return parsed;
+  throw new InvalidArgumentError(`expected ${removals.join(" or ")}, or both with a comma between`);
+}
+
+/** --allow-removal, of verbs that could take away what a cluster cannot lose by accident. */
+export function withRemoval(command: Command): Command {
+  return command.option(
+    "--allow-removal <what>",
+    "let a cluster lose its control-plane, its workers, or both",
+    removalList,
+  );
+}
+
 /** Options that decide what a plan is made of. */
 export function withPlanning(command: Command): Command {
-  return command
+  return withRemoval(command)
     .option("--adopt", "take over what the cloud holds of a cluster without state")
     .option("--prune", "delete clusters that these manifests no longer hold")
     .addOption(
