@@ -10,7 +10,8 @@ import { pickBy, sampleBy } from "./random.js";
 import { targetsOf, wantedMachines } from "./targets.js";
 
 const ledgerRow = (call: string, name: string | null) => ({
-  ...{ seq: 1, pid: 1, call, effect: "found", fault: null, id: null, name },
+  ...{ seq: 1, pid: 1, call, effect: "found", fault: null, name },
+  ...{ kind: null, id: null, cluster: null },
 });
 
 describe("boundaries", () => {
@@ -61,7 +62,16 @@ describe("targets", () => {
     });
     assert.deepEqual(Object.fromEntries(counts), {
       ...{ first: 3, updated: 3, scaled: 4, shrunk: 2, replaced: 3, third: 4 },
-      ...{ grown: 4, seedling: 2, rolled: 3, reseated: 3, upgraded: 3, upgradedFurther: 4 },
+      ...{
+        grown: 4,
+        extended: 4,
+        extendedFurther: 5,
+        seedling: 2,
+        rolled: 3,
+        reseated: 3,
+        upgraded: 3,
+        upgradedFurther: 4,
+      },
     });
     const fields = (objects: typeof targets.first) => wantedMachines(objects).at(-1)?.fields;
     assert.deepEqual(fields(targets.updated), {
@@ -113,20 +123,20 @@ describe("the jobs of a matrix", () => {
   };
 
   it("try every recovery after a change, and one elsewhere", () => {
-    const jobs = jobsOf([{ operation: create, boundaries }], matrix);
+    const jobs = jobsOf([{ operation: create, boundaries, problems: [] }], matrix);
     assert.deepEqual(
       jobs.map(({ ways }) => ways.length),
       [1, 1, 4, 4],
     );
   });
 
-  it("do not ask to take back what is destroyed", () => {
-    const jobs = jobsOf([{ operation: destroy, boundaries }], matrix);
-    assert.ok(jobs.every(({ ways }) => !ways.includes("rollback")));
+  it("ask to take back what is destroyed", () => {
+    const jobs = jobsOf([{ operation: destroy, boundaries, problems: [] }], matrix);
+    assert.ok(jobs.some(({ ways }) => ways.includes("rollback")));
   });
 
   it("give what lives on a run for each recovery", () => {
-    const jobs = jobsOf([{ operation: create, boundaries }], {
+    const jobs = jobsOf([{ operation: create, boundaries, problems: [] }], {
       ...matrix,
       disturbances: ["cli"],
       recoveries: ["same", "old"],
@@ -149,7 +159,7 @@ describe("the options of chaos", () => {
     const options = readOptions([]);
     const operations = options?.parts.map((part) => part.operations.join());
     assert.deepEqual(operations, [
-      "create,update,scale,shrink,replace,destroy,rollback,failing,stillborn",
+      "create,update,scale,shrink,replace,destroy,rollback,rollbackTo,failing,stillborn,cornered,adopt,adoptChanged,adoptFailing",
       "roll,members,upgrade",
     ]);
     assert.deepEqual(
