@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { repository } from "../scenario/sandbox.js";
 import { boundaryText, callBoundaries, writeBoundaries } from "./boundary.js";
 import { isMeant } from "./disturbance.js";
-import { jobsOf, type Matrix } from "./jobs.js";
+import type { Job } from "./attempt.js";
+import { jobsOf, type Matrix, matrixJobs } from "./jobs.js";
 import { operationsOf } from "./operation.js";
 import { BadUsage, readOptions } from "./options.js";
 import { pickBy, sampleBy } from "./random.js";
@@ -154,6 +155,42 @@ describe("the jobs of a matrix", () => {
   });
 });
 
+describe("the points of the matrix", () => {
+  const targets = targetsOf(join(repository, "examples", "quickstart"));
+  const operations = Object.values(operationsOf(targets, "default.quickstart"));
+  const boundaries = callBoundaries([
+    ...[ledgerRow("list", null), ledgerRow("create", "api"), ledgerRow("update", "api")],
+  ]);
+  const recordings = operations.map((operation) => ({ operation, boundaries, problems: [] }));
+  const draw = (seed: number, points?: number) =>
+    matrixJobs(recordings, { seed, points, at: undefined });
+  const pairOf = ({ aim, ways }: Job) => `${aim.operation.name}, then ${ways.join()}`;
+  const textOf = (job: Job) => `${pairOf(job)}: ${boundaryText(job.aim.boundary)}`;
+  const pairs = new Set(draw(1).map(pairOf));
+
+  it("are all pairs of verbs at all boundaries", () => {
+    assert.equal(draw(1).length, pairs.size * boundaries.length);
+    assert.equal(new Set(draw(1).map(textOf)).size, draw(1).length);
+    assert.ok(pairs.has("destroy, then rollback") && pairs.has("adoptChanged, then up"));
+    assert.ok(!pairs.has("destroy, then destroy"), "that is the same again");
+  });
+
+  it("are each pair once before any is there twice", () => {
+    const jobs = draw(1, pairs.size);
+    assert.equal(new Set(jobs.map(pairOf)).size, pairs.size);
+    assert.ok(pairs.size <= 200, "a third of 600 points takes every pair");
+  });
+
+  it("begin with calls that change something", () => {
+    assert.ok(draw(1, pairs.size).every(({ aim }) => aim.boundary.what !== "list"));
+  });
+
+  it("are the same for the same seed, and other for another", () => {
+    assert.deepEqual(draw(1, 50).map(textOf), draw(1, 50).map(textOf));
+    assert.notDeepEqual(draw(1, 50).map(textOf), draw(2, 50).map(textOf));
+  });
+});
+
 describe("the options of chaos", () => {
   it("have defaults", () => {
     const options = readOptions([]);
@@ -167,6 +204,15 @@ describe("the options of chaos", () => {
       [undefined, 60],
     );
     assert.deepEqual(options?.disturbances, ["tree"]);
+  });
+
+  it("share the points of a matrix among its scenarios", () => {
+    const parts = readOptions(["--matrix", "--points", "sample=600"])?.parts ?? [];
+    assert.deepEqual(
+      parts.map(({ points }) => points),
+      [200, 200, 200],
+    );
+    assert.ok(parts.every(({ operations }) => operations.includes("plain")));
   });
 
   it("read lists and samples", () => {

@@ -37,7 +37,9 @@ export function endingsOf(
   const { target, previous, third } = operation;
   switch (recovery) {
     case "same":
-      return [reaches(placeOf("target", target))];
+      return operation.verb === "plain"
+        ? afterPlain(operation, progress)
+        : [reaches(placeOf("target", target))];
     case "up":
       return toManifests(operation, progress, placeOf("target", target), "forward");
     case "old":

@@ -119,6 +119,18 @@ describe("the laws of the ledger", () => {
       want: [/"rollback" takes back and loses web/],
     },
     {
+      name: "a rollback that tells that it goes back is no better",
+      course: courseOf(
+        [terminated("web")],
+        up({}),
+        rollback({
+          ...{ from: 2, tookBack: true },
+          plans: [planOf({ steps: [step("delete", "web")] })],
+        }),
+      ),
+      want: [/"rollback" takes back and loses web/],
+    },
+    {
       name: "a rollback remakes what the change had changed",
       course: courseOf(
         [updated("web"), terminated("web")],

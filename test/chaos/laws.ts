@@ -67,13 +67,18 @@ function terminations(course: Course): Termination[] {
   });
 }
 
+/** Whether a command that was to lead elsewhere took itself back. A rollback says that it does, too. */
+function turnsBack({ leads, tookBack }: Typed): boolean {
+  return tookBack && leads !== "back";
+}
+
 /** No healthy host goes that nobody was told of. */
 function unannounced(ends: readonly Termination[]): string[] {
   return ends
     .filter(({ isNamed, isOld, isMadeHere }) => !isNamed && (isOld || !isMadeHere))
     .filter(({ by, key, entry, isCompensable }) => {
       const isToldBack = letsGo(by, by.plansBack, key, entry.id);
-      return !(by.tookBack && (isCompensable || isToldBack));
+      return !(turnsBack(by) && (isCompensable || isToldBack));
     })
     .map(({ by, entry }) => `"${by.words}" terminates ${entry.name}, which no plan of its names`);
 }
@@ -82,9 +87,9 @@ function unannounced(ends: readonly Termination[]): string[] {
 function unrestored(course: Course, ends: readonly Termination[]): string[] {
   return (
     ends
-      .filter(({ by, isOld }) => isOld && (by.leads === "back" || by.tookBack))
+      .filter(({ by, isOld }) => isOld && (by.leads === "back" || turnsBack(by)))
       // A host that makes room goes by the plan itself, before anything is taken back.
-      .filter(({ by, isNamed }) => !(by.tookBack && isNamed))
+      .filter(({ by, isNamed }) => !(turnsBack(by) && isNamed))
       .filter(({ isCompensable }) => !isCompensable)
       .filter(({ by, entry }) => !isChangedBefore(course, by, entry))
       .map(
@@ -98,7 +103,7 @@ function unrestored(course: Course, ends: readonly Termination[]): string[] {
 function lostMembers(course: Course, ends: readonly Termination[]): string[] {
   return ends
     .filter(({ entry }) => course.members.has(entry.id ?? ""))
-    .filter(({ by }) => by.tookBack || course.typed.indexOf(by) > 0)
+    .filter(({ by }) => turnsBack(by) || course.typed.indexOf(by) > 0)
     .filter(({ isNamed, isCompensable, isOld, isMadeHere }) => {
       return !isNamed && !isCompensable && (isOld || !isMadeHere);
     })
@@ -120,7 +125,7 @@ function hasStep({ steps }: Announced, kind: string, key: string): boolean {
 /** Whether what is taken back had changed the host: what a rollback itself does to it is no reason. */
 function isChangedBefore(course: Course, by: Typed, { id, seq }: LedgerRow): boolean {
   const begin = course.typed[0]?.from ?? 0;
-  const until = by.tookBack ? seq : by.from;
+  const until = turnsBack(by) ? seq : by.from;
   return course.ledger.some(
     (entry) =>
       entry.id === id && entry.effect === "updated" && entry.seq > begin && entry.seq <= until,

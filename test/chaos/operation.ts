@@ -139,9 +139,10 @@ export function operationsOf(targets: Targets, stack: string): Record<OperationN
       ...{ third: targets.upgradedFurther, crosses: true },
     },
     plain: {
-      ...change("plain", third),
+      // Of several members it changes none: that is for a command that takes one after the other.
+      ...change("plain", targets.scaled),
       ...{ verb: "plain", third: targets.shrunk },
-      start: (sandbox) => startPlainUp(sandbox, stack, third),
+      start: (sandbox) => startPlainUp(sandbox, stack, targets.scaled),
     },
   };
 }

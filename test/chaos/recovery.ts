@@ -44,7 +44,7 @@ export function isPossible(recovery: Recovery, operation: Operation): boolean {
     case "adopt":
       return true;
     case "up":
-      return verb !== "up" && verb !== "plain" && target !== undefined;
+      return verb !== "up" && target !== undefined;
     case "rollback":
     case "destroy":
       return verb !== recovery;
@@ -191,9 +191,11 @@ async function judgeThere(scene: Scene, operation: Operation, ending: Ending): P
 
 /** What was begun gets to its target by its own words. */
 async function goForward(scene: Scene, operation: Operation): Promise<Recovered> {
-  const words = wordsOfOperation(operation, scene.stack);
+  // What a plain `pulumi up` has left open is gone on with by ours.
+  const way = operation.verb === "plain" ? "up" : "same";
+  const words = wordsOf(operation, way, scene.stack);
   const ended = await scene.run(words);
-  const endings = endingsOf(operation, "same", "begun");
+  const endings = endingsOf(operation, way, "begun");
   return judgeEnding(scene, operation, { ended, endings, words: `then ${words.words}` });
 }
 
