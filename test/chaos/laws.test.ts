@@ -119,6 +119,32 @@ describe("the laws of the ledger", () => {
       want: [/"rollback" takes back and loses web/],
     },
     {
+      name: "a rollback calls compensable what it loses",
+      course: courseOf(
+        [terminated("web")],
+        up({}),
+        rollback({
+          from: 2,
+          plans: [
+            planOf({
+              steps: [step("delete", "web")],
+              undo: [undo("web", "delete", "compensable")],
+            }),
+          ],
+        }),
+      ),
+      want: [/"rollback" takes back and loses web/],
+    },
+    {
+      name: "a rollback deletes what was to go with the commit",
+      course: courseOf(
+        [terminated("web")],
+        up({ plans: [planOf({ undo: [undo("web", "delete", "compensable")] })] }),
+        rollback({ from: 2, plans: [planOf({ steps: [step("delete", "web")] })] }),
+      ),
+      want: [/"rollback" takes back and loses web/],
+    },
+    {
       name: "a rollback that tells that it goes back is no better",
       course: courseOf(
         [terminated("web")],

@@ -42,7 +42,7 @@ interface Termination {
   readonly isMadeHere: boolean;
   /** The command's own accepted plans let it go. */
   readonly isNamed: boolean;
-  /** A plan of the point says that it is made anew where the change is taken back. */
+  /** A plan of the point says that it is made anew where its change is taken back. */
   readonly isCompensable: boolean;
 }
 
@@ -50,17 +50,21 @@ function terminations(course: Course): Termination[] {
   const begin = course.typed[0]?.from ?? 0;
   const old = hostsAt(course, begin);
   return course.typed.flatMap((by, index) => {
-    const earlier = course.typed.slice(0, index + 1).flatMap(({ plans }) => plans);
+    const upToNow = course.typed.slice(0, index + 1);
+    const plans = upToNow.flatMap((one) => one.plans);
+    // What a rollback's own plan says is about taking the rollback back.
+    const undo = (by.leads === "back" ? upToNow.slice(0, -1) : upToNow).flatMap(undoIn);
     return entriesOf(course, by)
       .filter(isTermination)
       .map((entry): Termination => {
         const key = `${entry.kind}/${entry.name}`;
         return {
           ...{ entry, key, by, isOld: old.has(entry.id ?? "") },
-          isMadeHere: earlier.some((plan) => hasStep(plan, "create", key)),
+          isMadeHere: plans.some((plan) => hasStep(plan, "create", key)),
           isNamed: letsGo(by, by.plans, key, entry.id),
-          isCompensable: earlier.some(({ undo }) =>
-            undo.some((one) => one.key === key && one.class === "compensable"),
+          // What was to be deleted, and was not, is no reason for a rollback to do so.
+          isCompensable: undo.some(
+            (one) => one.key === key && one.class === "compensable" && one.step !== "delete",
           ),
         };
       });
@@ -70,6 +74,10 @@ function terminations(course: Course): Termination[] {
 /** Whether a command that was to lead elsewhere took itself back. A rollback says that it does, too. */
 function turnsBack({ leads, tookBack }: Typed): boolean {
   return tookBack && leads !== "back";
+}
+
+function undoIn({ plans }: Typed): AnnouncedUndo[] {
+  return plans.flatMap(({ undo }) => undo);
 }
 
 /** No healthy host goes that nobody was told of. */
@@ -146,8 +154,7 @@ export function pastNoReturn({ cluster, ledger, typed }: Course): string[] {
       .filter((entry) => entry.cluster === cluster && `${entry.kind}/${entry.name}` === key)
       .some(({ effect, seq }) => effect === effects.get(step) && seq > from && seq <= to);
   const passed = typed.flatMap((one) =>
-    one.plans
-      .flatMap(({ undo }) => undo)
+    undoIn(one)
       .filter((undo) => undo.class === "pointOfNoReturn" && isDone(undo, one))
       .map(({ key, step }) => `${step} ${key}`),
   );
