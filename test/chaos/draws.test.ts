@@ -163,7 +163,9 @@ describe("the points of the matrix", () => {
   ]);
   const recordings = operations.map((operation) => ({ operation, boundaries, problems: [] }));
   const draw = (seed: number, points?: number) =>
-    matrixJobs(recordings, { seed, points, at: undefined });
+    matrixJobs(recordings, {
+      ...{ disturbances: ["tree"], recoveries: undefined, seed, points, at: undefined },
+    });
   const pairOf = ({ aim, ways }: Job) => `${aim.operation.name}, then ${ways.join()}`;
   const textOf = (job: Job) => `${pairOf(job)}: ${boundaryText(job.aim.boundary)}`;
   const pairs = new Set(draw(1).map(pairOf));

@@ -78,9 +78,12 @@ interface Cell {
  */
 export function matrixJobs(
   recordings: readonly Recording[],
-  { seed, points, at }: Pick<Matrix, "seed" | "points" | "at">,
+  matrix: Omit<Matrix, "double">,
 ): Job[] {
-  const cells = recordings.flatMap((recording) => cellsOf(recording, { seed, at }));
+  const { seed, points, disturbances } = matrix;
+  const cells = recordings.flatMap((recording) =>
+    disturbances.flatMap((disturbance) => cellsOf(recording, disturbance, matrix)),
+  );
   const textOf = ({ jobs: [job], recovery }: Cell) => `${recovery} ${job ? jobText(job) : ""}`;
   const drawn = shuffleBy(seed, cells, textOf);
   const rounds = Math.max(0, ...drawn.map(({ jobs }) => jobs.length));
@@ -92,10 +95,13 @@ export function matrixJobs(
 
 function cellsOf(
   { operation, boundaries }: Recording,
-  { seed, at }: Pick<Matrix, "seed" | "at">,
+  disturbance: Disturbance,
+  { seed, at, recoveries: asked = recoveries }: Omit<Matrix, "double">,
 ): Cell[] {
-  const aimedAt = boundaries.filter((one) => at === undefined || boundaryText(one).includes(at));
-  return recoveries
+  const aimedAt = boundaries
+    .filter((one) => at === undefined || boundaryText(one).includes(at))
+    .filter((one) => isMeant(disturbance, one));
+  return asked
     .filter((recovery) => isPossible(recovery, operation) && !isDouble(recovery, operation))
     .map((recovery) => {
       const textOf = (one: Boundary) => [operation.name, recovery, boundaryText(one)].join(" ");
@@ -103,7 +109,7 @@ function cellsOf(
       const changing = drawn.filter((one) => one.kind === "call" && isMutating(one));
       const others = drawn.filter((one) => !changing.includes(one));
       const jobs = inTurns(changing, others).map((boundary) => ({
-        aim: { operation, boundary, disturbance: "tree" as const },
+        aim: { operation, boundary, disturbance },
         ...{ ways: [recovery], repeats: true },
       }));
       return { recovery, jobs };
