@@ -61,6 +61,8 @@ interface Request {
   readonly spec?: JsonObject;
   /** The one name that a listing asks for. */
   readonly name?: string;
+  /** Keys of the faults that have delayed it. */
+  readonly met?: readonly string[];
 }
 
 /** What carries a request out. Rules refuse by throwing, before anything is written. */
@@ -249,7 +251,8 @@ export class LocalCloud {
     );
     if (trouble?.mode === "late") {
       await this.untilItsTime(trouble, signal);
-      return this.call(request, signal, effect);
+      const met = [...(request.met ?? []), trouble.key];
+      return this.call({ ...request, met }, signal, effect);
     }
     if (trouble?.mode === "hang" || trouble?.mode === "hangAfter") {
       await this.clock.sleep(trouble.ms, signal);
@@ -315,6 +318,7 @@ function faultsOf(database: DatabaseSync, request: Request, found: LocalResource
     call: request.call,
     isHost: (found?.kind ?? request.kind) === "LocalHost",
     makesNew: request.call === "create" && found === undefined,
+    met: request.met ?? [],
     ...(name !== undefined && { name }),
   };
   return takeFaults(database, about, declared);

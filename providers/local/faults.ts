@@ -99,6 +99,8 @@ export interface FaultyCall {
   readonly name?: string;
   /** Whether a create will make something new: only then can its course go wrong. */
   readonly makesNew: boolean;
+  /** Keys of faults that have delayed it: to them it is still the same call. */
+  readonly met: readonly string[];
 }
 
 /** Whether the call is carried out before its answer goes missing. */
@@ -143,7 +145,9 @@ export function takeFaults(
   call: FaultyCall,
   declared: readonly Armed[],
 ): Troubles {
-  const drawn = [...storedFaults(database), ...declared].flatMap((fault) => {
+  const faults = [...storedFaults(database), ...declared];
+  const drawn = faults.flatMap((fault) => {
+    if (call.met.includes(fault.key)) return [];
     const mode = fits(fault, call) ? draw(database, fault, call) : undefined;
     if (mode === undefined) return [];
     const { spoils, ms = 0 }: ModeTraits = modeTraits[mode];

@@ -1,6 +1,6 @@
+import { clearFaults } from "../scenario/cloud-faults.js";
 import type { Command } from "../scenario/command.js";
 import type { Sandbox } from "../scenario/sandbox.js";
-import { clearFaults } from "../scenario/cloud-faults.js";
 import { type Boundary, callBoundaries, startUpTo } from "./boundary.js";
 import {
   type Disturbance,
@@ -11,16 +11,19 @@ import {
   spoilAt,
 } from "./disturbance.js";
 import type { Operation } from "./operation.js";
+import { type Place, placeOf, placeText } from "./place.js";
 import type { Picker } from "./random.js";
 import {
-  exitCodeOf,
   finalDestroy,
   judgeAt,
+  judgeRepeated,
   type Recovered,
   recover,
   type Recovery,
-  startRecovery,
+  wordsOf,
+  wordsOfOperation,
 } from "./recovery.js";
+import { exitCodeOf, Scene } from "./scene.js";
 import { stuckWith, verdictProblems } from "./verdict.js";
 
 /** One operation, disturbed at one boundary. */
@@ -38,6 +41,8 @@ export interface Job {
   readonly again?: Picker;
   /** In the end everything is destroyed. */
   readonly destroys?: boolean;
+  /** The same words, once they have reached their target, are typed again. */
+  readonly repeats?: boolean;
 }
 
 /** What became of one recovery. */
@@ -55,21 +60,20 @@ export interface Result extends Recovered {
 /** Disturbs one run and recovers in each of the given ways, each from where the disturbance left it. */
 export async function attempt(baseline: Sandbox, stack: string, job: Job): Promise<Result[]> {
   const { aim } = job;
-  const sandbox = baseline.copy();
+  const scene = Scene.from(baseline, stack);
   const begin = Date.now();
   const failed = (recovery: Result["recovery"], hit: boolean, error: unknown): Result => {
     const verdict = stuckWith(error instanceof Error ? error.message : String(error));
-    const nowhere = { reached: "neither", target: undefined, verdict } as const;
-    return { ...nowhere, aim, recovery, hit, seconds: secondsSince(begin) };
+    return { place: undefined, verdict, aim, recovery, hit, seconds: secondsSince(begin) };
   };
   try {
-    const { ended, killed } = await disturb(sandbox, stack, aim);
+    const { ended, killed } = await disturb(scene, aim);
     const seconds = secondsSince(begin);
     const results: Result[] =
       ended === undefined ? [] : [{ ...ended, aim, recovery: "none", hit: true, seconds }];
     for (const recovery of waysAfter(ended, job.ways)) {
-      const result = await recoverOnce(sandbox, { stack, job, killed }, recovery).catch(
-        (error: unknown) => failed(recovery, true, error),
+      const result = await recoverOnce(scene, { job, killed }, recovery).catch((error: unknown) =>
+        failed(recovery, true, error),
       );
       results.push({ ...result, seconds: result.seconds + seconds });
     }
@@ -77,14 +81,14 @@ export async function attempt(baseline: Sandbox, stack: string, job: Job): Promi
   } catch (error) {
     return [failed("none", false, error)];
   } finally {
-    await sandbox.close();
+    await scene.close();
   }
 }
 
 /** What came through needs nothing more; what took itself back is tried again; else all ways. */
 function waysAfter(ended: Recovered | undefined, ways: readonly Recovery[]): readonly Recovery[] {
   if (ended === undefined) return ways;
-  return ended.reached === "target" ? [] : ["same"];
+  return placeText(ended.place) === "target" ? [] : ["same"];
 }
 
 /** What a disturbance left: a run that was killed, or where it ended all the same. */
@@ -93,17 +97,24 @@ interface Disturbed {
   readonly ended?: Recovered;
 }
 
-async function disturb(sandbox: Sandbox, stack: string, aim: Aim): Promise<Disturbed> {
+async function disturb(scene: Scene, aim: Aim): Promise<Disturbed> {
   const { operation, boundary, disturbance } = aim;
+  const { sandbox } = scene;
+  const words = wordsOfOperation(operation, scene.stack);
+  const from = sandbox.ledgerEnd();
+  const asked = await scene.ask(words);
   if (!isSpoiling(disturbance)) {
-    return { killed: await killAt(sandbox, operation, boundary, disturbance) };
+    const killed = await killAt(sandbox, operation, boundary, disturbance);
+    scene.note(words, { from, said: asked + killed.said });
+    return { killed };
   }
   const { code, said } = await spoilAt(sandbox, operation, boundary, disturbance);
+  scene.note(words, { from, said: asked + said });
   switch (code) {
     case 0:
-      return { ended: await judgeAt(sandbox, stack, "target", operation.target) };
+      return { ended: await judgedByLaws(scene, placeOf("target", operation.target)) };
     case 1:
-      return { ended: await judgeAt(sandbox, stack, "previous", operation.previous) };
+      return { ended: await judgedByLaws(scene, placeBack(operation)) };
     case 3:
     case 4:
       // It says that something is left: the recovery has to do the rest.
@@ -113,62 +124,69 @@ async function disturb(sandbox: Sandbox, stack: string, aim: Aim): Promise<Distu
   }
 }
 
+/** Where an operation is that has taken itself back. */
+function placeBack({ verb, previous }: Operation): Place {
+  return verb === "adopt" ? { kind: "found" } : placeOf("previous", previous);
+}
+
+async function judgedByLaws(scene: Scene, place: Place): Promise<Recovered> {
+  const { verdict, ...there } = await judgeAt(scene, place);
+  return { ...there, verdict: { ...verdict, laws: scene.lawProblems() } };
+}
+
 async function recoverOnce(
-  left: Sandbox,
-  about: { readonly stack: string; readonly job: Job; readonly killed: Command | undefined },
+  left: Scene,
+  about: { readonly job: Job; readonly killed: Command | undefined },
   recovery: Recovery,
 ): Promise<Result> {
-  const { stack, job, killed } = about;
-  const { aim, again, destroys } = job;
+  const { job, killed } = about;
+  const { aim, again, destroys, repeats } = job;
   const begin = Date.now();
   const isShared = isCopyable(aim.disturbance);
-  const sandbox = isShared ? left.copy() : left;
+  const scene = isShared ? left.copy() : left;
   try {
     const { operation } = aim;
     const second =
-      again === undefined
-        ? undefined
-        : await killRecovery(sandbox, stack, { aim, again, recovery });
-    let recovered = await recover(sandbox, stack, {
-      ...{ operation, recovery },
-      isSecond: second !== undefined,
-    });
-    if (killed !== undefined && !isShared && recovered.reached !== "neither") {
-      await letGoOn(sandbox, aim.disturbance, killed);
-      recovered = await judgeAt(sandbox, stack, recovered.reached, recovered.target);
+      again === undefined ? undefined : await killRecovery(scene, { aim, again, recovery });
+    let recovered = await recover(scene, { operation, recovery, isSecond: second !== undefined });
+    if (killed !== undefined && !isShared && recovered.place !== undefined) {
+      await letGoOn(scene.sandbox, aim.disturbance, killed);
+      recovered = await judgedByLaws(scene, recovered.place);
     }
-    if (destroys === true && verdictProblems(recovered.verdict).length === 0) {
-      recovered = await finalDestroy(sandbox, stack, recovered);
+    const isWell = verdictProblems(recovered.verdict).length === 0;
+    if (repeats === true && isWell && recovery === "same") {
+      recovered = { ...recovered, verdict: await judgeRepeated(scene, operation) };
     }
+    if (destroys === true && isWell) recovered = await finalDestroy(scene, recovered);
     const rest = { hit: true, seconds: secondsSince(begin) };
     return { ...recovered, aim, recovery, ...(second && { second }), ...rest };
   } finally {
-    if (isShared) await sandbox.close();
+    if (isShared) await scene.close();
   }
 }
 
 /** Finds out on a copy which boundaries the recovery passes, and kills it at one of them. */
 async function killRecovery(
-  sandbox: Sandbox,
-  stack: string,
+  scene: Scene,
   {
     aim,
     again,
     recovery,
   }: { readonly aim: Aim; readonly again: Picker; readonly recovery: Recovery },
 ): Promise<Boundary | undefined> {
-  const trial = sandbox.copy();
+  const words = wordsOf(aim.operation, recovery, scene.stack);
+  const trial = scene.sandbox.copy();
   try {
     const begin = trial.ledgerEnd();
-    await exitCodeOf(startRecovery(trial, stack, aim.operation, recovery));
-    const passed = callBoundaries(trial.ledger(begin));
-    const boundary = again(passed);
+    await exitCodeOf(words.start(trial));
+    const boundary = again(callBoundaries(trial.ledger(begin)));
     if (boundary === undefined) return undefined;
-    const command = await startUpTo(sandbox, boundary, () =>
-      startRecovery(sandbox, stack, aim.operation, recovery),
-    );
+    const { sandbox } = scene;
+    const from = sandbox.ledgerEnd();
+    const command = await startUpTo(sandbox, boundary, () => words.start(sandbox));
     await command.killTree();
     clearFaults(sandbox.cloudFile);
+    scene.note(words, { from, said: command.said });
     return boundary;
   } finally {
     await trial.close();

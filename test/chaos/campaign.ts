@@ -1,13 +1,9 @@
+import { plantNeighbours } from "../scenario/neighbours.js";
 import { S3Backend } from "../scenario/s3-server.js";
 import { Sandbox, type SandboxOptions } from "../scenario/sandbox.js";
+import { lastWords } from "./announcement.js";
 import { attempt, type Job, type Result } from "./attempt.js";
-import {
-  type Boundary,
-  callBoundaries,
-  fileBoundaries,
-  watchState,
-  writeBoundaries,
-} from "./boundary.js";
+import { callBoundaries, fileBoundaries, watchState, writeBoundaries } from "./boundary.js";
 import {
   type Baseline,
   type Operation,
@@ -15,10 +11,12 @@ import {
   operationsOf,
   startUp,
 } from "./operation.js";
+import type { Recording } from "./jobs.js";
 import { prepare } from "./disturbance.js";
-import { exitCodeOf } from "./recovery.js";
-import { stackOf, type Targets, targetsOf } from "./targets.js";
-import { judgeReached, verdictProblems } from "./verdict.js";
+import { wordsOfOperation } from "./recovery.js";
+import { exitCodeOf, Scene } from "./scene.js";
+import { stackOf, type Target, type Targets, targetsOf, workerOf } from "./targets.js";
+import { judgePlace, verdictProblems } from "./verdict.js";
 
 /** A scenario with the states that its operations start from, made once and copied. */
 export class Stage {
@@ -31,6 +29,8 @@ export class Stage {
     private readonly scenario: string,
     /** Makes the sandboxes' options: a command line and a backend other than the usual. */
     private readonly options: () => SandboxOptions = () => ({}),
+    /** Whether its cloud holds clusters of others, too. */
+    private readonly surroundings: "neighbours" | "nobody" = "nobody",
   ) {
     this.targets = targetsOf(scenario);
     this.stack = stackOf(this.targets.first);
@@ -48,17 +48,50 @@ export class Stage {
   }
 
   private async make(name: Baseline): Promise<Sandbox> {
-    if (name === "nothing") {
-      const sandbox = await Sandbox.make({ folder: this.scenario }, this.options());
-      // Faults can be set only in a cloud that is there.
-      await sandbox.capstan(0, "local", "fault", "--clear");
-      return sandbox;
+    const { targets, stack } = this;
+    switch (name) {
+      case "nothing":
+        return this.makeNothing();
+      case "first":
+        return this.raise("nothing", targets.first);
+      case "updated":
+        return this.raise("first", targets.updated);
+      case "third":
+        return this.raise("updated", targets.third);
+      case "lost": {
+        const sandbox = (await this.baseline("first")).copy();
+        sandbox.loseState(stack);
+        return sandbox;
+      }
+      case "lostAndDead": {
+        const sandbox = (await this.baseline("lost")).copy();
+        const worker = workerOf(targets.first).metadata.name;
+        const host = sandbox
+          .alive()
+          .filter(({ cluster }) => cluster === stack.replace(".", "/"))
+          .find(({ kind, name: host }) => kind === "LocalHost" && host.startsWith(worker));
+        await sandbox.capstan(0, "local", "kill", host?.id ?? worker);
+        return sandbox;
+      }
     }
-    const before = await this.baseline(name === "first" ? "nothing" : "first");
-    const sandbox = before.copy();
-    const target = name === "first" ? this.targets.first : this.targets.updated;
+  }
+
+  private async makeNothing(): Promise<Sandbox> {
+    const sandbox = await Sandbox.make(
+      { folder: this.scenario },
+      { json: true, ...this.options() },
+    );
+    // Faults can be set only in a cloud that is there.
+    await sandbox.capstan(0, "local", "fault", "--clear");
+    if (this.surroundings === "neighbours") await plantNeighbours(sandbox, this.targets.first);
+    return sandbox;
+  }
+
+  /** Another baseline brought to a target. */
+  private async raise(from: Baseline, target: NonNullable<Target>): Promise<Sandbox> {
+    const sandbox = (await this.baseline(from)).copy();
     const command = startUp(sandbox, target);
-    if ((await exitCodeOf(command)) !== 0) throw new Error(`no baseline ${name}: ${command.said}`);
+    if ((await exitCodeOf(command)) !== 0) throw new Error(`no baseline: ${command.said}`);
     return sandbox;
   }
 }
@@ -71,29 +104,29 @@ export async function record(
   stage: Stage,
   operation: Operation,
   files: "unwatched" | "watched" = "unwatched",
-): Promise<Boundary[]> {
-  const sandbox = (await stage.baseline(operation.baseline)).copy();
+): Promise<Recording> {
+  const scene = Scene.from(await stage.baseline(operation.baseline), stage.stack);
+  const { sandbox } = scene;
   try {
     const { undisturbed } = operation;
     await prepare(sandbox, operation);
     const begin = sandbox.ledgerEnd();
     const fileWrites = files === "watched" ? watchState(sandbox) : undefined;
-    const command = operation.start(sandbox);
-    const code = await exitCodeOf(command);
+    const { code, said } = await scene.run(wordsOfOperation(operation, stage.stack));
     fileWrites?.close();
-    const verdict = await judgeReached(sandbox, stage.stack, undisturbed.reaches);
-    const problems = verdictProblems(verdict);
-    if (code !== undisturbed.code || problems.length > 0) {
-      throw new Error(
-        `${operation.name} does not even work undisturbed, exit ${code}: ${problems.join("; ")}\n${command.said}`,
-      );
-    }
+    const verdict = await judgePlace(scene, undisturbed.reaches);
+    const wrongCode =
+      code === undisturbed.code ? [] : [`it exits with ${code}: ${lastWords(said)}`];
     const { backend } = sandbox.options;
     const writes = backend instanceof S3Backend ? writeBoundaries(backend.bucket.log) : [];
     const calls = callBoundaries(sandbox.ledger(begin));
-    return [...calls, ...writes, ...fileBoundaries(fileWrites?.count ?? 0)];
+    return {
+      operation,
+      boundaries: [...calls, ...writes, ...fileBoundaries(fileWrites?.count ?? 0)],
+      problems: [...wrongCode, ...verdictProblems(verdict), ...scene.lawProblems()],
+    };
   } finally {
-    await sandbox.close();
+    await scene.close();
   }
 }
 

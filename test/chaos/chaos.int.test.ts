@@ -32,7 +32,9 @@ describe(`a sample of chaos, seed ${seed}`, function () {
   const recordingOf = async (scenario: string, name: OperationName): Promise<Recording> => {
     const stage = stageOf(scenario);
     const operation = stage.operations[name];
-    return { operation, boundaries: await record(stage, operation) };
+    const recording = await record(stage, operation);
+    assert.deepEqual(recording.problems, [], "undisturbed");
+    return recording;
   };
 
   const run = async (

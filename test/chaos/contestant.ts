@@ -7,7 +7,7 @@ import { repository, Sandbox } from "../scenario/sandbox.js";
 import { judgeWanted } from "../scenario/wanted-judge.js";
 import { type Boundary, boundaryText, callBoundaries, startUpTo } from "./boundary.js";
 import { sampleBy } from "./random.js";
-import { exitCodeOf } from "./recovery.js";
+import { exitCodeOf } from "./scene.js";
 import { type Target, type Targets, targetsOf, wantedMachines } from "./targets.js";
 import { stuckWith, type Verdict, verdictCounts, verdictProblems } from "./verdict.js";
 
@@ -193,6 +193,6 @@ async function judgeContestant(sandbox: Sandbox, target: Target): Promise<Verdic
   return {
     ...judge(rows, deployment, "pulumi-nodejs:dynamic:Resource"),
     unwanted: judgeWanted(rows, wanted),
-    stuck: [],
+    ...{ stuck: [], laws: [] },
   };
 }

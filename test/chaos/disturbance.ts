@@ -6,7 +6,7 @@ import type { Sandbox } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 import { aimFault, type Boundary, boundaryText, isMutating, startUpTo } from "./boundary.js";
 import { type Operation, startUp } from "./operation.js";
-import { exitCodeOf } from "./recovery.js";
+import { exitCodeOf } from "./scene.js";
 
 /**
  * What happens to a run at a boundary.

@@ -3,14 +3,16 @@ import { join } from "node:path";
 import { repository } from "../scenario/sandbox.js";
 import { boundaryText, callBoundaries, writeBoundaries } from "./boundary.js";
 import { isMeant } from "./disturbance.js";
-import { jobsOf, type Matrix } from "./jobs.js";
+import type { Job } from "./attempt.js";
+import { jobsOf, type Matrix, matrixJobs } from "./jobs.js";
 import { operationsOf } from "./operation.js";
 import { BadUsage, readOptions } from "./options.js";
 import { pickBy, sampleBy } from "./random.js";
 import { targetsOf, wantedMachines } from "./targets.js";
 
 const ledgerRow = (call: string, name: string | null) => ({
-  ...{ seq: 1, pid: 1, call, effect: "found", fault: null, id: null, name },
+  ...{ seq: 1, pid: 1, call, effect: "found", fault: null, name },
+  ...{ kind: null, id: null, cluster: null },
 });
 
 describe("boundaries", () => {
@@ -61,7 +63,16 @@ describe("targets", () => {
     });
     assert.deepEqual(Object.fromEntries(counts), {
       ...{ first: 3, updated: 3, scaled: 4, shrunk: 2, replaced: 3, third: 4 },
-      ...{ grown: 4, seedling: 2, rolled: 3, reseated: 3, upgraded: 3, upgradedFurther: 4 },
+      ...{
+        grown: 4,
+        extended: 4,
+        extendedFurther: 5,
+        seedling: 2,
+        rolled: 3,
+        reseated: 3,
+        upgraded: 3,
+        upgradedFurther: 4,
+      },
     });
     const fields = (objects: typeof targets.first) => wantedMachines(objects).at(-1)?.fields;
     assert.deepEqual(fields(targets.updated), {
@@ -113,20 +124,20 @@ describe("the jobs of a matrix", () => {
   };
 
   it("try every recovery after a change, and one elsewhere", () => {
-    const jobs = jobsOf([{ operation: create, boundaries }], matrix);
+    const jobs = jobsOf([{ operation: create, boundaries, problems: [] }], matrix);
     assert.deepEqual(
       jobs.map(({ ways }) => ways.length),
       [1, 1, 4, 4],
     );
   });
 
-  it("do not ask to take back what is destroyed", () => {
-    const jobs = jobsOf([{ operation: destroy, boundaries }], matrix);
-    assert.ok(jobs.every(({ ways }) => !ways.includes("rollback")));
+  it("ask to take back what is destroyed", () => {
+    const jobs = jobsOf([{ operation: destroy, boundaries, problems: [] }], matrix);
+    assert.ok(jobs.some(({ ways }) => ways.includes("rollback")));
   });
 
   it("give what lives on a run for each recovery", () => {
-    const jobs = jobsOf([{ operation: create, boundaries }], {
+    const jobs = jobsOf([{ operation: create, boundaries, problems: [] }], {
       ...matrix,
       disturbances: ["cli"],
       recoveries: ["same", "old"],
@@ -144,12 +155,50 @@ describe("the jobs of a matrix", () => {
   });
 });
 
+describe("the points of the matrix", () => {
+  const targets = targetsOf(join(repository, "examples", "quickstart"));
+  const operations = Object.values(operationsOf(targets, "default.quickstart"));
+  const boundaries = callBoundaries([
+    ...[ledgerRow("list", null), ledgerRow("create", "api"), ledgerRow("update", "api")],
+  ]);
+  const recordings = operations.map((operation) => ({ operation, boundaries, problems: [] }));
+  const draw = (seed: number, points?: number) =>
+    matrixJobs(recordings, {
+      ...{ disturbances: ["tree"], recoveries: undefined, seed, points, at: undefined },
+    });
+  const pairOf = ({ aim, ways }: Job) => `${aim.operation.name}, then ${ways.join()}`;
+  const textOf = (job: Job) => `${pairOf(job)}: ${boundaryText(job.aim.boundary)}`;
+  const pairs = new Set(draw(1).map(pairOf));
+
+  it("are all pairs of verbs at all boundaries", () => {
+    assert.equal(draw(1).length, pairs.size * boundaries.length);
+    assert.equal(new Set(draw(1).map(textOf)).size, draw(1).length);
+    assert.ok(pairs.has("destroy, then rollback") && pairs.has("adoptChanged, then up"));
+    assert.ok(!pairs.has("destroy, then destroy"), "that is the same again");
+  });
+
+  it("are each pair once before any is there twice", () => {
+    const jobs = draw(1, pairs.size);
+    assert.equal(new Set(jobs.map(pairOf)).size, pairs.size);
+    assert.ok(pairs.size <= 200, "a third of 600 points takes every pair");
+  });
+
+  it("begin with calls that change something", () => {
+    assert.ok(draw(1, pairs.size).every(({ aim }) => aim.boundary.what !== "list"));
+  });
+
+  it("are the same for the same seed, and other for another", () => {
+    assert.deepEqual(draw(1, 50).map(textOf), draw(1, 50).map(textOf));
+    assert.notDeepEqual(draw(1, 50).map(textOf), draw(2, 50).map(textOf));
+  });
+});
+
 describe("the options of chaos", () => {
   it("have defaults", () => {
     const options = readOptions([]);
     const operations = options?.parts.map((part) => part.operations.join());
     assert.deepEqual(operations, [
-      "create,update,scale,shrink,replace,destroy,rollback,failing,stillborn",
+      "create,update,scale,shrink,replace,destroy,rollback,rollbackTo,failing,stillborn,cornered,adopt,adoptChanged,adoptFailing",
       "roll,members,upgrade",
     ]);
     assert.deepEqual(
@@ -157,6 +206,15 @@ describe("the options of chaos", () => {
       [undefined, 60],
     );
     assert.deepEqual(options?.disturbances, ["tree"]);
+  });
+
+  it("share the points of a matrix among its scenarios", () => {
+    const parts = readOptions(["--matrix", "--points", "sample=600"])?.parts ?? [];
+    assert.deepEqual(
+      parts.map(({ points }) => points),
+      [200, 200, 200],
+    );
+    assert.ok(parts.every(({ operations }) => operations.includes("plain")));
   });
 
   it("read lists and samples", () => {

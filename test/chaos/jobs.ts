@@ -2,8 +2,8 @@ import { type Job } from "./attempt.js";
 import { type Boundary, boundaryText, isMutating } from "./boundary.js";
 import { type Disturbance, isCopyable, isMeant } from "./disturbance.js";
 import type { Operation } from "./operation.js";
-import { chance, pickBy, sampleBy } from "./random.js";
-import { recoveries, type Recovery } from "./recovery.js";
+import { chance, inTurns, pickBy, sampleBy, shuffleBy } from "./random.js";
+import { isPossible, recoveries, type Recovery, usualRecoveries } from "./recovery.js";
 
 /** What is tried. */
 export interface Matrix {
@@ -23,6 +23,8 @@ export interface Matrix {
 export interface Recording {
   readonly operation: Operation;
   readonly boundaries: readonly Boundary[];
+  /** What is wrong although nobody disturbed it. */
+  readonly problems: readonly string[];
 }
 
 /** One in so many points ends with a destroy. */
@@ -51,11 +53,10 @@ function singleJobs({ operation, boundaries }: Recording, matrix: Matrix): Job[]
       .flatMap((disturbance) => {
         const aim = { operation, boundary, disturbance };
         const all = isMutating(boundary) && boundary.kind === "call";
-        const possible = recoveries.filter((one) => isPossible(one, operation));
-        const inTurn = possible.slice(index % possible.length).slice(0, 1);
-        const ways = (matrix.recoveries ?? (all ? possible : inTurn)).filter((one) =>
-          possible.includes(one),
-        );
+        const usual = usualRecoveries.filter((one) => isPossible(one, operation));
+        const inTurn = usual.slice(index % usual.length).slice(0, 1);
+        const asked = matrix.recoveries ?? (all ? usual : inTurn);
+        const ways = asked.filter((one) => isPossible(one, operation));
         const destroys = chance(seed, jobText({ aim }), "destroy") < destroyShare;
         // What lives on cannot be copied: then each recovery has a run of its own.
         const runs = isCopyable(disturbance) ? [ways] : ways.map((way) => [way]);
@@ -64,9 +65,60 @@ function singleJobs({ operation, boundaries }: Recording, matrix: Matrix): Job[]
   );
 }
 
-/** What is being destroyed is not taken back: destroy goes forward only. */
-function isPossible(recovery: Recovery, { name }: Operation): boolean {
-  return recovery !== "rollback" || name !== "destroy";
+/** A verb that is killed and a verb that comes next, at every boundary of the first. */
+interface Cell {
+  readonly recovery: Recovery;
+  readonly jobs: readonly Job[];
+}
+
+/**
+ * The points of the matrix (verb killed) x (verb next) x (boundary): from each pair in turn, so that a
+ * sample has as many of one as of the other, and of each pair calls that change something first and every
+ * second time.
+ */
+export function matrixJobs(
+  recordings: readonly Recording[],
+  matrix: Omit<Matrix, "double">,
+): Job[] {
+  const { seed, points, disturbances } = matrix;
+  const cells = recordings.flatMap((recording) =>
+    disturbances.flatMap((disturbance) => cellsOf(recording, disturbance, matrix)),
+  );
+  const textOf = ({ jobs: [job], recovery }: Cell) => `${recovery} ${job ? jobText(job) : ""}`;
+  const drawn = shuffleBy(seed, cells, textOf);
+  const rounds = Math.max(0, ...drawn.map(({ jobs }) => jobs.length));
+  const all = Array.from({ length: rounds }, (_, round) =>
+    drawn.flatMap(({ jobs }) => jobs.slice(round, round + 1)),
+  ).flat();
+  return all.slice(0, points ?? all.length);
+}
+
+function cellsOf(
+  { operation, boundaries }: Recording,
+  disturbance: Disturbance,
+  { seed, at, recoveries: asked = recoveries }: Omit<Matrix, "double">,
+): Cell[] {
+  const aimedAt = boundaries
+    .filter((one) => at === undefined || boundaryText(one).includes(at))
+    .filter((one) => isMeant(disturbance, one));
+  return asked
+    .filter((recovery) => isPossible(recovery, operation) && !isDouble(recovery, operation))
+    .map((recovery) => {
+      const textOf = (one: Boundary) => [operation.name, recovery, boundaryText(one)].join(" ");
+      const drawn = shuffleBy(seed, aimedAt, textOf);
+      const changing = drawn.filter((one) => one.kind === "call" && isMutating(one));
+      const others = drawn.filter((one) => !changing.includes(one));
+      const jobs = inTurns(changing, others).map((boundary) => ({
+        aim: { operation, boundary, disturbance },
+        ...{ ways: [recovery], repeats: true },
+      }));
+      return { recovery, jobs };
+    });
+}
+
+/** `up` with the manifests of nothing is a destroy, which is a recovery of its own. */
+function isDouble(recovery: Recovery, { previous }: Operation): boolean {
+  return recovery === "old" && previous === undefined;
 }
 
 function pickedWays(job: Job, seed: number): Recovery[] {

@@ -6,7 +6,9 @@ import { until } from "../scenario/until.js";
 import { bucketOf } from "./boundary.js";
 import { Stage } from "./campaign.js";
 import { startUp } from "./operation.js";
-import { exitCodeOf, judgeAt } from "./recovery.js";
+import { placeOf } from "./place.js";
+import { judgeAt } from "./recovery.js";
+import { exitCodeOf, Scene } from "./scene.js";
 import { verdictProblems } from "./verdict.js";
 
 /** A state write that a killed engine had sent, and that the backend has not yet carried out. */
@@ -48,7 +50,10 @@ describe("the late state write of a killed engine", function () {
   };
 
   const assertFirst = async () => {
-    const there = await judgeAt(sandbox, stage.stack, "previous", stage.targets.first);
+    const there = await judgeAt(
+      Scene.in(sandbox, stage.stack),
+      placeOf("previous", stage.targets.first),
+    );
     assert.deepEqual(verdictProblems(there.verdict), []);
   };
 

@@ -8,15 +8,18 @@ import {
   isChangeName,
   runContestant,
 } from "./contestant.js";
-import { jobsOf, type Recording } from "./jobs.js";
+import { jobsOf, matrixJobs, type Recording } from "./jobs.js";
+import { isMeantIn, type Operation, type OperationName } from "./operation.js";
 import { BadUsage, type Options, type Part, readOptions, usage } from "./options.js";
 import {
+  cellLines,
   coverageLine,
   hasPassed,
   missedBoundaries,
   problemText,
   resultDocument,
   resultLine,
+  unfitText,
 } from "./report.js";
 import { verdictProblems } from "./verdict.js";
 
@@ -26,46 +29,71 @@ async function chaos(options: Options): Promise<number> {
   const begin = Date.now();
   if (options.out !== undefined) writeFileSync(options.out, "");
   try {
-    const results: Result[] = [];
-    for (const part of options.parts) results.push(...(await runPart(part, options, s3)));
+    const all: PartResults[] = [];
+    for (const part of options.parts) all.push(await runPart(part, options, s3));
+    const results = all.flatMap((one) => one.results);
+    const unfit = all.reduce((sum, one) => sum + one.unfit, 0);
+    if (options.matrix) for (const line of cellLines(results)) say(line);
     const missed = missedBoundaries(results);
     for (const text of missed) say(`never hit: ${text}`);
-    const failed = results.filter((result) => !hasPassed(result)).length;
+    const failed = results.filter((result) => !hasPassed(result)).length + unfit;
     const minutes = ((Date.now() - begin) / 60_000).toFixed(1);
     say(`${minutes} min`);
-    say(`${results.length - failed} passed, ${failed} failed`);
+    say(`${results.length + unfit - failed} passed, ${failed} failed`);
     return failed > 0 || results.length === 0 ? 1 : 0;
   } finally {
     await s3?.close();
   }
 }
 
+interface PartResults {
+  readonly results: readonly Result[];
+  /** How many operations do not even work undisturbed. */
+  readonly unfit: number;
+}
+
 async function runPart(
   { scenario, operations, points }: Part,
   options: Options,
   s3: S3Server | undefined,
-): Promise<Result[]> {
-  const stage = new Stage(scenario, () => (s3 ? { backend: s3.makeBackend() } : {}));
+): Promise<PartResults> {
+  const sandbox = () => (s3 ? { backend: s3.makeBackend() } : {});
+  const stage = new Stage(scenario, sandbox, options.matrix ? "neighbours" : "nobody");
   try {
-    const recordings: Recording[] = [];
-    for (const name of operations) {
-      const operation = stage.operations[name];
-      const files = options.backend === "watched" ? "watched" : "unwatched";
-      recordings.push({ operation, boundaries: await record(stage, operation, files) });
-    }
-    const jobs = jobsOf(recordings, { ...options, points });
+    const recordings = await recordAll(stage, operations, options);
+    const unfit = recordings.filter(({ problems }) => problems.length > 0);
+    for (const recording of unfit) say(unfitText(recording));
+    const asked = { ...options, points };
+    const jobs = options.matrix ? matrixJobs(recordings, asked) : jobsOf(recordings, asked);
     say(`${scenario}: ${jobs.length} points, seed ${options.seed}`);
     const results = await workOff(stage, jobs, options.workers, (result) => {
       say(resultLine(result));
       process.stdout.write(problemText(result));
       if (options.out === undefined) return;
-      appendFileSync(options.out, `${JSON.stringify(resultDocument(result))}\n`);
+      const document = { scenario, ...resultDocument(result) };
+      appendFileSync(options.out, `${JSON.stringify(document)}\n`);
     });
     for (const recording of recordings) say(coverageLine(recording, results));
-    return results;
+    return { results, unfit: unfit.length };
   } finally {
     await stage.close();
   }
+}
+
+async function recordAll(
+  stage: Stage,
+  operations: readonly OperationName[],
+  { backend, workers }: Options,
+): Promise<Recording[]> {
+  const meant = operations.map((name) => stage.operations[name]).filter(isMeantIn);
+  const files = backend === "watched" ? "watched" : "unwatched";
+  const recordings = new Map<Operation, Recording>();
+  const queue = meant.values();
+  const work = async () => {
+    for (const operation of queue) recordings.set(operation, await record(stage, operation, files));
+  };
+  await Promise.all(Array.from({ length: workers }, work));
+  return meant.flatMap((operation) => recordings.get(operation) ?? []);
 }
 
 /** Counts what plain Pulumi loses under the same kills. Exit code 0: the count is there. */

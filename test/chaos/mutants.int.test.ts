@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { repository } from "../scenario/sandbox.js";
 import { attempt, type Result } from "./attempt.js";
-import type { Boundary } from "./boundary.js";
+import { type Boundary, boundaryText } from "./boundary.js";
 import { Stage } from "./campaign.js";
 import type { Disturbance } from "./disturbance.js";
 import { makeMutant, type MutantName } from "./mutants.js";
@@ -12,61 +12,46 @@ import type { Recovery } from "./recovery.js";
 import { hasPassed, resultLine } from "./report.js";
 import { verdictProblems } from "./verdict.js";
 
-interface Case {
-  readonly mutant: MutantName;
-  readonly scenario: string;
-  readonly operation: OperationName;
-  readonly boundary: Boundary;
-  readonly disturbance: Disturbance;
-  readonly recovery: Recovery;
-  /** What chaos has to say about it. */
-  readonly want: RegExp;
-}
+/** One aimed kill, and what chaos has to say about it. */
+type Case = readonly [
+  mutant: MutantName,
+  scenario: string,
+  killed: readonly [OperationName, Disturbance],
+  boundary: Boundary,
+  next: Recovery,
+  want: RegExp,
+];
 
-const call = (side: Boundary["side"], what: string, name: string): Boundary => ({
-  ...{ side, kind: "call", what, name, nth: 1 },
+const after = (what: string, name: string): Boundary => ({
+  ...{ side: "after", kind: "call", what, name, nth: 1 },
 });
-const scenarios = join(repository, "test", "chaos", "scenarios");
+const lagging = join(repository, "test", "chaos", "scenarios", "lagging");
+const quickstart = join(repository, "examples", "quickstart");
+const member = "cp-0-7ca2dcf0-1";
+const third = "workers-af5f5222-2-a830c4ef-1";
+const larger = "workers-1fe2a051-0-cf8ecad1-1";
 
+// prettier-ignore
 const cases: readonly Case[] = [
-  {
-    mutant: "tokenPerAttempt",
-    scenario: join(scenarios, "lagging"),
-    operation: "create",
-    boundary: call("after", "create", "network"),
-    disturbance: "tree",
-    recovery: "same",
-    want: /duplicates: \S+ LocalNetwork network/,
-  },
-  {
-    mutant: "noSearchAfterCrash",
-    scenario: join(repository, "examples", "quickstart"),
-    operation: "scale",
-    boundary: call("after", "create", "workers-af5f5222-2-a830c4ef-1"),
-    disturbance: "tree",
-    recovery: "old",
-    want: /orphans: workers-/,
-  },
-  {
-    mutant: "noEndOfEngine",
-    scenario: join(repository, "examples", "quickstart"),
-    operation: "create",
-    boundary: call("after", "create", "api"),
-    disturbance: "frozen",
-    recovery: "same",
-    want: /stuck: same exits with 5/,
-  },
+  ["tokenPerAttempt", lagging, ["create", "tree"], after("create", "network"), "same", /duplicates: \S+ LocalNetwork network/],
+  ["noSearchAfterCrash", quickstart, ["scale", "tree"], after("create", third), "old", /orphans: workers-/],
+  ["noEndOfEngine", quickstart, ["create", "frozen"], after("create", "api"), "same", /stuck: create exits with 5/],
+  ["silentPlan", quickstart, ["replace", "tree"], after("create", larger), "same", /laws: "replace" terminates workers-af5f5222-/],
+  ["backToNothing", quickstart, ["scale", "tree"], after("create", third), "rollback", /laws: "rollback" takes back and loses workers-/],
+  ["noUndoLine", quickstart, ["upgrade", "tree"], after("update", member), "rollback", /stuck: rollback exits with .* has to refuse with 65/],
+  ["everybodysDestroy", quickstart, ["scale", "tree"], after("create", third), "destroy", /laws: terminate of neighbour\/quickstart /],
 ];
 
 describe("chaos against a command line without one protection", function () {
   this.timeout(120_000);
 
-  /** One aimed kill of a mutant, or of the real one. */
+  /** The aimed kill, of a mutant or of the real one. */
   const aim = async (one: Case, installation: string): Promise<Result> => {
-    const stage = new Stage(one.scenario, () => ({ installation }));
+    const [, scenario, [name, disturbance], boundary, recovery] = one;
+    const neighbours = scenario === lagging ? "nobody" : "neighbours";
+    const stage = new Stage(scenario, () => ({ installation }), neighbours);
     try {
-      const operation = stage.operations[one.operation];
-      const { boundary, disturbance, recovery } = one;
+      const operation = stage.operations[name];
       const baseline = await stage.baseline(operation.baseline);
       const job = { aim: { operation, boundary, disturbance }, ways: [recovery] };
       const results = await attempt(baseline, stage.stack, job);
@@ -78,15 +63,14 @@ describe("chaos against a command line without one protection", function () {
   };
 
   for (const one of cases) {
-    it(`fails and names the boundary: ${one.mutant}`, async () => {
-      const folder = makeMutant(one.mutant);
+    const [mutant, , , boundary, , want] = one;
+    it(`fails and names the boundary: ${mutant}`, async () => {
+      const folder = makeMutant(mutant);
       try {
         const result = await aim(one, folder);
         assert.equal(hasPassed(result), false);
-        assert.ok(
-          resultLine(result).includes(`${one.boundary.what} ${one.boundary.name ?? ""} #1`),
-        );
-        assert.match(verdictProblems(result.verdict).join("\n"), one.want);
+        assert.ok(resultLine(result).includes(boundaryText(boundary)));
+        assert.match(verdictProblems(result.verdict).join("\n"), want);
       } finally {
         rmSync(folder, { recursive: true });
       }

@@ -41,6 +41,29 @@ export const mutants = {
       replace: "const { engine } = holder;\n    if (true) return;\n    if (engine === undefined",
     },
   ],
+  /** What a plan does is not told. */
+  silentPlan: [{ find: "steps: [...plan.steps],", replace: "steps: []," }],
+  /** What is taken back is taken back to nothing, whatever was there before. */
+  backToNothing: [
+    {
+      find: "return revision?.target ?? emptied(transaction.target);",
+      replace: "return emptied(transaction.target);",
+    },
+  ],
+  /** Nobody asks whether a rollback comes too late. */
+  noUndoLine: [
+    {
+      find: 'const [host] = (await this.planTo(transaction.target, provider, "forward")).crossed;',
+      replace: "const [host] = [];",
+    },
+  ],
+  /** What is destroyed with a cluster is not asked whose it is. */
+  everybodysDestroy: [
+    {
+      find: "const scope = { cluster: target.cluster, clusterUid };",
+      replace: "const scope = {};",
+    },
+  ],
 } as const satisfies Record<string, readonly Edit[]>;
 
 export type MutantName = keyof typeof mutants;

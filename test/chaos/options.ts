@@ -4,6 +4,7 @@ import { type OperationName, operationNames, rolloutNames } from "./operation.js
 import { recoveries, type Recovery } from "./recovery.js";
 
 const rolloutScenario = "test/chaos/scenarios/rollouts";
+const matrixScenarios = ["examples/quickstart", rolloutScenario, "test/chaos/scenarios/sets"];
 /** Rollouts have many boundaries that are like one another. */
 const rolloutPoints = 60;
 
@@ -14,6 +15,8 @@ export const usage = `npm run chaos -- [options]
   --seed N            what is drawn, is drawn by it (default 1)
   --points all|sample=N  every kill point, or N of them in each scenario (default all, and
                       sample=${rolloutPoints} of ${rolloutNames.join(", ")})
+  --matrix            every verb after every killed verb, over three scenarios, with other people's
+                      clusters in the same cloud; --points sample=N draws N of all (docs/chaos.md)
   --at TEXT           only boundaries whose text holds this
   --kills LIST        of tree, cli, provider, frozen, engine, rival, late, fail (default tree); fail
                       spoils the call instead: fail, throttle, quota, lose, lag
@@ -39,6 +42,8 @@ export interface Part {
 export interface Options {
   /** One at least. */
   readonly parts: readonly Part[];
+  /** (verb killed) x (verb next) x (boundary). */
+  readonly matrix: boolean;
   readonly seed: number;
   readonly at: string | undefined;
   readonly disturbances: readonly Disturbance[];
@@ -65,10 +70,11 @@ export function readOptions(args: readonly string[]): Options | undefined {
   const words = list("--kills", values.kills, Object.keys(kills));
   const operations =
     values.operation === undefined
-      ? operationNames.filter((name) => name !== "plain")
+      ? operationNames.filter((name) => values.matrix || name !== "plain")
       : list("--operation", values.operation, operationNames);
   return {
-    parts: partsOf(operations, values),
+    parts: values.matrix ? matrixParts(operations, values) : partsOf(operations, values),
+    matrix: values.matrix,
     seed: wholeNumber("--seed", values.seed),
     at: values.at,
     disturbances: words.flatMap((word) => kills[word] ?? []),
@@ -82,6 +88,17 @@ export function readOptions(args: readonly string[]): Options | undefined {
     workers: wholeNumber("--workers", values.workers),
     out: values.out,
   };
+}
+
+/** All operations on each scenario, and of a sample the same share of each. */
+function matrixParts(
+  operations: readonly OperationName[],
+  { scenario, points }: { readonly scenario?: string; readonly points?: string },
+): Part[] {
+  const asked = points === undefined ? undefined : pointsOf(points);
+  const scenarios = scenario === undefined ? matrixScenarios : [scenario];
+  const share = asked === undefined ? undefined : Math.ceil(asked / scenarios.length);
+  return scenarios.map((one) => ({ scenario: one, operations, points: share }));
 }
 
 /** Rollouts have a scenario of their own, unless one is named for all. */
@@ -117,6 +134,7 @@ function parse(args: readonly string[]) {
         operation: { type: "string" },
         seed: { type: "string", default: "1" },
         points: { type: "string" },
+        matrix: { type: "boolean", default: false },
         at: { type: "string" },
         kills: { type: "string", default: "tree" },
         recoveries: { type: "string" },

@@ -27,3 +27,22 @@ export function sampleBy<T>(
   const limit = drawn.map(({ draw }) => draw).sort((left, right) => left - right)[count];
   return drawn.filter(({ draw }) => limit === undefined || draw < limit).map(({ one }) => one);
 }
+
+/** All of them in an order that is drawn. */
+export function shuffleBy<T>(
+  seed: number,
+  of: readonly T[],
+  textOf: (one: T) => string,
+): readonly T[] {
+  const drawn = of.map((one) => ({ one, draw: chance(seed, textOf(one)) }));
+  return drawn.sort((left, right) => left.draw - right.draw).map(({ one }) => one);
+}
+
+/** One of these, one of those, and so on; then what is left of the longer. */
+export function inTurns<T>(these: readonly T[], those: readonly T[]): readonly T[] {
+  const longer = Math.max(these.length, those.length);
+  return Array.from({ length: longer }, (_, index) => [
+    ...these.slice(index, index + 1),
+    ...those.slice(index, index + 1),
+  ]).flat();
+}

@@ -1,52 +1,113 @@
-import type { Command } from "../scenario/command.js";
-import type { Sandbox } from "../scenario/sandbox.js";
-import { until } from "../scenario/until.js";
-import { type Operation, startDestroy, startRollback, startUp } from "./operation.js";
-import { machineSpecOf, type Target, writeTarget } from "./targets.js";
-import { judgeReached, stuckWith, type Verdict, verdictProblems } from "./verdict.js";
+import { lastWords } from "./announcement.js";
+import { type Ending, endingsOf, revisionAsked } from "./expectation.js";
+import { type Operation, startDestroy, startPlainUp, startRollback, startUp } from "./operation.js";
+import { type Place, placeOf, placeText } from "./place.js";
+import { type Progress, progressOf } from "./progress.js";
+import { type Ended, exitCodeOf, type Scene, type Words } from "./scene.js";
+import { type Target, writeTarget } from "./targets.js";
+import { judgePlace, stuckWith, type Verdict, verdictProblems } from "./verdict.js";
 
-export const recoveries = ["same", "old", "third", "rollback"] as const;
-/** What the next command asks for: the same target, the one before, another one, or to go back. */
+/**
+ * What people type next: the same words; `up` with the manifests of where it went, of before, or with
+ * others; rollback, rollback --to; destroy; up --adopt after the state was lost; a plain `pulumi up`.
+ */
+export const recoveries = [
+  "same",
+  "up",
+  "old",
+  "third",
+  "rollback",
+  "rollbackTo",
+  "destroy",
+  "adopt",
+  "plain",
+] as const;
 export type Recovery = (typeof recoveries)[number];
+
+/** Those that are tried unless others are asked for. */
+export const usualRecoveries: readonly Recovery[] = ["same", "old", "third", "rollback"];
 
 /** Where a run or a recovery ended, and what is wrong there. */
 export interface Recovered {
-  readonly reached: "target" | "previous" | "third" | "nothing" | "neither";
-  /** What is wanted there. */
-  readonly target: Target;
+  /** undefined: nowhere that it may end. */
+  readonly place: Place | undefined;
   readonly verdict: Verdict;
 }
 
-const commandDeadlineMs = 90_000;
-
-/** Waits for a command's end; one that takes too long is killed and answers undefined. */
-export async function exitCodeOf(command: Command): Promise<number | null | undefined> {
-  try {
-    await until("the command ends", () => command.hasEnded, commandDeadlineMs);
-  } catch {
-    await command.killTree();
-    return undefined;
-  }
-  return (await command.finished).code;
-}
-
-export function startRecovery(
-  sandbox: Sandbox,
-  stack: string,
-  operation: Operation,
-  recovery: Recovery,
-): Command {
-  const { previous, third } = operation;
+/** Whether a command has a meaning after an operation, and is not another one's words again. */
+export function isPossible(recovery: Recovery, operation: Operation): boolean {
+  const { verb, baseline, revisions, target } = operation;
   switch (recovery) {
     case "same":
-      return operation.start(sandbox);
     case "old":
-      return previous === undefined ? startDestroy(sandbox, stack) : startUp(sandbox, previous);
     case "third":
-      return startUp(sandbox, third);
+    case "adopt":
+      return true;
+    case "up":
+      return verb !== "up" && target !== undefined;
     case "rollback":
-      return startRollback(sandbox, stack);
+    case "destroy":
+      return verb !== recovery;
+    case "rollbackTo":
+      return revisions.length > 0 || verb === "adopt";
+    case "plain":
+      return verb !== "plain" && baseline !== "nothing";
   }
+}
+
+/** What is typed for it. */
+export function wordsOf(operation: Operation, recovery: Recovery, stack: string): Words {
+  const { name, previous, third, target } = operation;
+  const up = (words: string, to: Target, ...args: string[]): Words => ({
+    ...{ words, leads: "forward" },
+    start: (sandbox) =>
+      to === undefined ? startDestroy(sandbox, stack) : startUp(sandbox, to, ...args),
+    ...(to === undefined && { leads: "away" }),
+  });
+  switch (recovery) {
+    case "same":
+      return wordsOfOperation(operation, stack);
+    case "up":
+      return up(`up after ${name}`, target);
+    case "old":
+      return up("up with the old manifests", previous);
+    case "third":
+      return up("up with other manifests", third);
+    case "adopt":
+      return up("up --adopt", target ?? previous, "--adopt");
+    case "rollback": {
+      const start: Words["start"] = (sandbox) => startRollback(sandbox, stack);
+      return { words: "rollback", leads: "back", start };
+    }
+    case "rollbackTo": {
+      const number = String(revisionAsked(operation));
+      const start: Words["start"] = (sandbox) => startRollback(sandbox, stack, "--to", number);
+      return { words: `rollback --to ${number}`, leads: "forward", start };
+    }
+    case "destroy":
+      return { words: "destroy", leads: "away", start: (sandbox) => startDestroy(sandbox, stack) };
+    case "plain":
+      return plainWords(stack, target ?? previous ?? third);
+  }
+}
+
+/** The words that are disturbed. */
+export function wordsOfOperation(operation: Operation, stack: string): Words {
+  const { name, verb, target } = operation;
+  if (verb === "plain" && target !== undefined) return plainWords(stack, target);
+  const leads = verb === "destroy" ? "away" : "forward";
+  return { words: name, leads, start: (sandbox) => operation.start(sandbox) };
+}
+
+function plainWords(stack: string, to: NonNullable<Target>): Words {
+  return {
+    ...{ words: "pulumi up", leads: "forward" },
+    start: (sandbox) => startPlainUp(sandbox, stack, to),
+    ask: (sandbox) => {
+      writeTarget(sandbox.manifests, to);
+      return sandbox.start("plan", "-f", sandbox.manifests);
+    },
+  };
 }
 
 /** What comes after a crash. */
@@ -58,140 +119,159 @@ export interface Comeback {
 }
 
 /** Runs the command that comes after a crash, and judges what is there then. */
-export async function recover(
-  sandbox: Sandbox,
-  stack: string,
-  { operation, recovery, isSecond }: Comeback,
+export async function recover(scene: Scene, comeback: Comeback): Promise<Recovered> {
+  const { operation, recovery, isSecond } = comeback;
+  const { progress, problems } = await progressOf(scene, operation);
+  const history = await historyProblems(scene, operation, progress);
+  if (recovery === "adopt") scene.sandbox.loseState(scene.stack);
+  const words = wordsOf(operation, recovery, scene.stack);
+  const ended = await scene.run(leadingAsItIs(words, progress));
+  const endings = endingsAfter(operation, recovery, { progress, isSecond });
+  const recovered = await judgeEnding(scene, operation, { ended, endings, words: words.words });
+  const laws = [...problems, ...history, ...scene.lawProblems()];
+  return { ...recovered, verdict: { ...recovered.verdict, laws } };
+}
+
+/** `rollback` of what is not open is a change like any other: its plan says what goes. */
+function leadingAsItIs(words: Words, progress: Progress): Words {
+  const isOpen = progress === "begun" || progress === "beyond";
+  return words.leads === "back" && !isOpen ? { ...words, leads: "forward" } : words;
+}
+
+/** A recovery that was killed may have been at its end, or nowhere, when the next one came. */
+function endingsAfter(
+  operation: Operation,
+  recovery: Recovery,
+  { progress, isSecond }: { readonly progress: Progress; readonly isSecond: boolean },
+): readonly Ending[] {
+  const endings = endingsOf(operation, recovery, progress);
+  if (!isSecond || progress === "begun") return endings;
+  return [...endings, ...endingsOf(operation, recovery, "begun"), refusedBack(operation)];
+}
+
+function refusedBack({ previous }: Operation): Ending {
+  return { kind: "refuses", codes: [1], at: placeOf("previous", previous) };
+}
+
+/** A command that has ended, and how it may. */
+interface Judged {
+  readonly ended: Ended;
+  readonly endings: readonly Ending[];
+  readonly words: string;
+}
+
+async function judgeEnding(
+  scene: Scene,
+  operation: Operation,
+  { ended, endings, words }: Judged,
 ): Promise<Recovered> {
-  const leadsBack = recovery === "old" || recovery === "rollback";
-  if (leadsBack && isBeyond(sandbox, operation)) {
-    return goForward(sandbox, stack, { operation, recovery, isSecond });
-  }
-  const progress = recovery === "rollback" ? await progressOf(sandbox, stack, operation) : "begun";
-  const command = startRecovery(sandbox, stack, operation, recovery);
-  const code = await exitCodeOf(command);
-  // Where nothing was begun, or all was taken back already, there may be nothing to take back.
-  const isTakenBack = isSecond || operation.undisturbed.code !== 0;
-  const mayRefuse = progress === "untouched" || isTakenBack;
-  const isRefused = progress !== "begun" && mayRefuse && code === 1;
-  if (code !== 0 && !isRefused) {
-    const verdict = stuckWith(`${recovery} ${endText(code)}: ${command.said}`);
-    return { reached: "neither", target: undefined, verdict };
-  }
+  const fitting = endings.filter((ending) => fits(ending, ended));
+  if (fitting.length === 0) return nowhere(`${words} ${wrongEndText(ended, endings)}`);
   let first: Recovered | undefined;
-  for (const { reached, target } of destinations(operation, recovery, progress)) {
-    const there = await judgeAt(sandbox, stack, reached, target);
-    if (there.reached !== "neither") return there;
+  for (const ending of fitting) {
+    const there = await judgeThere(scene, operation, ending);
+    if (there.place !== undefined) return there;
     first ??= there;
   }
-  return first ?? { reached: "neither", target: undefined, verdict: stuckWith() };
+  return first ?? nowhere();
 }
 
-const refusedCode = 65;
-
-/** Whether an operation has brought a control plane to another minor version, as the cloud shows it. */
-function isBeyond(sandbox: Sandbox, operation: Operation): boolean {
-  if (operation.crosses !== true) return false;
-  const objects = operation.previous ?? [];
-  const known = new Set(objects.map((one) => minorOf(machineSpecOf(one)?.["versions"])));
-  const hosts = sandbox.alive().filter(({ spec }) => "controlPlane" in spec);
-  return hosts.some(({ spec }) => !known.has(minorOf(spec)));
+function fits(ending: Ending, { code, changes }: Ended): boolean {
+  if (ending.kind === "reaches") return code === 0;
+  if (code === undefined || code === null || changes > 0) return false;
+  return ending.codes === "any but 0" ? code !== 0 : ending.codes.includes(code);
 }
 
-function minorOf(versions: unknown): string | undefined {
-  const { controlPlane } = (versions ?? {}) as { readonly controlPlane?: string };
-  return controlPlane?.split(".").slice(0, 2).join(".");
+async function judgeThere(scene: Scene, operation: Operation, ending: Ending): Promise<Recovered> {
+  const place = ending.kind === "reaches" ? ending.place : ending.at;
+  if (place.kind !== "open") return judgeAt(scene, place);
+  // It was refused: then the way forward has to be open.
+  return goForward(scene, operation);
 }
 
-/** What leads back has to be refused and to change nothing; then the way forward has to be open. */
-async function goForward(sandbox: Sandbox, stack: string, comeback: Comeback): Promise<Recovered> {
-  const { operation, recovery } = comeback;
-  const before = sandbox.ledgerEnd();
-  const command = startRecovery(sandbox, stack, operation, recovery);
-  const code = await exitCodeOf(command);
-  const changes = sandbox.mutations(before).length;
-  if (code !== refusedCode || changes > 0) {
-    const what = `${recovery} beyond the point of no return ${endText(code)}, ${changes} changes`;
-    const verdict = stuckWith(`${what}: ${command.said}`);
-    return { reached: "neither", target: undefined, verdict };
-  }
-  return recover(sandbox, stack, { ...comeback, recovery: "same" });
+/** What was begun gets to its target by its own words. */
+async function goForward(scene: Scene, operation: Operation): Promise<Recovered> {
+  // What a plain `pulumi up` has left open is gone on with by ours.
+  const way = operation.verb === "plain" ? "up" : "same";
+  const words = wordsOf(operation, way, scene.stack);
+  const ended = await scene.run(words);
+  const endings = endingsOf(operation, way, "begun");
+  return judgeEnding(scene, operation, { ended, endings, words: `then ${words.words}` });
 }
 
-/** Judges whether a target is there in every respect, and whether nothing is left to plan (law 1). */
-export async function judgeAt(
-  sandbox: Sandbox,
-  stack: string,
-  reached: Recovered["reached"],
-  target: Target,
-): Promise<Recovered> {
-  const verdict = await judgeReached(sandbox, stack, target);
-  if (verdictProblems(verdict).length > 0) return { reached: "neither", target, verdict };
-  if (target === undefined) return { reached: "nothing", target, verdict };
-  writeTarget(sandbox.manifests, target);
+/** Typed once more, what is reached already changes nothing. */
+export async function judgeRepeated(scene: Scene, operation: Operation): Promise<Verdict> {
+  const words = wordsOfOperation(operation, scene.stack);
+  const { code, changes, said } = await scene.run(words);
+  const isErased = operation.target === undefined;
+  const isRight = changes === 0 && (code === 0 || (isErased && code === 1));
+  if (!isRight)
+    return stuckWith(
+      `${words.words} again ${endText(code)}, ${changes} changes: ${lastWords(said)}`,
+    );
+  return (await judgeAt(scene, placeOf("target", operation.target))).verdict;
+}
+
+/** Judges whether a place is reached in every respect, and whether nothing is left to plan (law 1). */
+export async function judgeAt(scene: Scene, place: Place): Promise<Recovered> {
+  const { sandbox } = scene;
+  const verdict = await judgePlace(scene, place);
+  if (verdictProblems(verdict).length > 0) return { place: undefined, verdict };
+  if (place.kind !== "manifests") return { place, verdict };
+  writeTarget(sandbox.manifests, place.objects);
   const command = sandbox.start("plan", "-f", sandbox.manifests);
   const code = await exitCodeOf(command);
-  if (code === 0) return { reached, target, verdict };
-  const stuck = [`plan of what was reached ${endText(code)}: ${command.said}`];
-  return { reached: "neither", target, verdict: { ...verdict, stuck } };
+  if (code === 0) return { place, verdict };
+  const stuck = [`plan of what was reached ${endText(code)}: ${lastWords(command.said)}`];
+  return { place: undefined, verdict: { ...verdict, stuck } };
 }
 
 /** Destroys what was reached: whatever happened before, that leaves nothing. */
-export async function finalDestroy(
-  sandbox: Sandbox,
-  stack: string,
-  recovered: Recovered,
-): Promise<Recovered> {
+export async function finalDestroy(scene: Scene, recovered: Recovered): Promise<Recovered> {
+  const { sandbox, stack } = scene;
   const command = startDestroy(sandbox, stack);
   const code = await exitCodeOf(command);
-  if (code !== 0) {
-    const verdict = stuckWith(`the last destroy ${endText(code)}: ${command.said}`);
-    return { ...recovered, reached: "neither", verdict };
-  }
-  return { ...recovered, verdict: await judgeReached(sandbox, stack, undefined) };
+  if (code !== 0) return nowhere(`the last destroy ${endText(code)}: ${lastWords(command.said)}`);
+  return { ...recovered, verdict: await judgePlace(scene, { kind: "nothing" }) };
+}
+
+/** A destroy keeps its history until nothing is left. */
+async function historyProblems(
+  { sandbox, stack }: Scene,
+  { verb, revisions }: Operation,
+  progress: Progress,
+): Promise<string[]> {
+  if (verb !== "destroy" || progress === "committed") return [];
+  const { stdout } = await sandbox.start("history", stack).finished;
+  const listed = stdout.split("\n").flatMap(numbersIn);
+  return revisions
+    .map((_, index) => index + 1)
+    .filter((number) => !listed.includes(number))
+    .map((number) => `history lists no revision ${number} any more`);
+}
+
+function numbersIn(line: string): number[] {
+  if (!line.startsWith("{")) return [];
+  const { transactions = [] } = JSON.parse(line) as {
+    readonly transactions?: readonly { readonly number: number; readonly reach: string }[];
+  };
+  return transactions.filter(({ reach }) => reach !== "never").map(({ number }) => number);
+}
+
+function nowhere(...stuck: string[]): Recovered {
+  return { place: undefined, verdict: stuckWith(...stuck) };
+}
+
+function wrongEndText({ code, changes, said }: Ended, endings: readonly Ending[]): string {
+  return `${endText(code)}, ${changes} changes, and has to ${endings.map(endingText).join(" or ")}: ${lastWords(said)}`;
+}
+
+function endingText(ending: Ending): string {
+  if (ending.kind === "reaches") return `reach ${placeText(ending.place)}`;
+  const codes = ending.codes === "any but 0" ? ending.codes : ending.codes.join(" or ");
+  return `refuse with ${codes}`;
 }
 
 function endText(code: number | null | undefined): string {
   return code === undefined ? "does not end" : `exits with ${code}`;
-}
-
-interface Destination {
-  readonly reached: Recovered["reached"];
-  readonly target: Target;
-}
-
-/** Where a recovery may end. What is committed, or was never begun, may also stay as it is. */
-function destinations(
-  { target, previous, third }: Operation,
-  recovery: Recovery,
-  progress: Progress,
-): readonly Destination[] {
-  switch (recovery) {
-    case "same":
-      return [{ reached: "target", target }];
-    case "old":
-      return [{ reached: "previous", target: previous }];
-    case "third":
-      return [{ reached: "third", target: third }];
-    case "rollback": {
-      const back: Destination = { reached: "previous", target: previous };
-      return progress === "begun" ? [back] : [back, { reached: "target", target }];
-    }
-  }
-}
-
-/** How far an operation had come when it was disturbed, by what it had recorded. */
-type Progress = "untouched" | "begun" | "committed";
-
-async function progressOf(
-  sandbox: Sandbox,
-  stack: string,
-  { baseline }: Operation,
-): Promise<Progress> {
-  const { resources = [] } = await sandbox.deploymentIfAny(stack);
-  const numberOf = (kind: string) =>
-    Number(resources.find(({ type }) => type.endsWith(`:${kind}`))?.inputs?.["number"] ?? 0);
-  const before = { nothing: 0, first: 1, updated: 2 }[baseline];
-  if (numberOf("Revision") > before) return "committed";
-  return numberOf("Transaction") > before ? "begun" : "untouched";
 }

@@ -1,5 +1,6 @@
 import type { Result } from "./attempt.js";
 import { boundaryText } from "./boundary.js";
+import { placeText } from "./place.js";
 import type { Recording } from "./jobs.js";
 import { verdictCounts, verdictProblems } from "./verdict.js";
 
@@ -10,14 +11,14 @@ export function hasPassed({ hit, verdict }: Result): boolean {
 
 /** "create | after create network #1 | tree | same | to target | orphans 0, ... | 4.2 s | passed" */
 export function resultLine(result: Result): string {
-  const { aim, recovery, second, reached, verdict, seconds } = result;
+  const { aim, recovery, second, place, verdict, seconds } = result;
   const again = second === undefined ? "" : `, killed ${boundaryText(second)}`;
   const fields = [
     aim.operation.name,
     boundaryText(aim.boundary),
     aim.disturbance,
     `${recovery}${again}`,
-    `to ${reached}`,
+    `to ${placeText(place)}`,
     verdictCounts(verdict),
     `${seconds.toFixed(1)} s`,
     hasPassed(result) ? "passed" : "FAILED",
@@ -52,15 +53,46 @@ export function coverageLine({ operation, boundaries }: Recording, results: read
   return `boundaries: ${operation.name} ${boundaries.length} recorded, ${hit.size} hit`;
 }
 
+/** What is wrong with an operation that nobody disturbed. */
+export function unfitText({ operation, problems }: Recording): string {
+  return `${operation.name} | undisturbed | FAILED\n  ${problems.join("\n").trim().replaceAll("\n", "\n    ")}`;
+}
+
+/** "cell: destroy, then rollback: 3 tries, 2 failed: stuck 1, laws 2", for each that has failed. */
+export function cellLines(results: readonly Result[]): string[] {
+  const cells = groupBy(results, ({ aim, recovery }) => `${aim.operation.name}, then ${recovery}`);
+  return [...cells].sort().flatMap(([cell, tries]) => {
+    const failed = tries.filter((result) => !hasPassed(result));
+    if (failed.length === 0) return [];
+    const kinds = groupBy(failed.flatMap(kindsOf), (kind) => kind);
+    const how = [...kinds].map(([kind, all]) => `${kind} ${all.length}`).join(", ");
+    return [`cell: ${cell}: ${tries.length} tries, ${failed.length} failed: ${how}`];
+  });
+}
+
+function groupBy<T>(all: readonly T[], keyOf: (one: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const one of all) groups.set(keyOf(one), [...(groups.get(keyOf(one)) ?? []), one]);
+  return groups;
+}
+
+/** Which parts of a verdict are not empty. */
+function kindsOf({ verdict }: Result): string[] {
+  return Object.entries(verdict)
+    .filter(([, all]) => (all as readonly string[]).length > 0)
+    .map(([kind]) => kind);
+}
+
 /** A result without what cannot be written. */
 export function resultDocument(result: Result) {
-  const { aim, recovery, second, reached, verdict, hit, seconds } = result;
+  const { aim, recovery, second, place, verdict, hit, seconds } = result;
   return {
     operation: aim.operation.name,
     boundary: boundaryText(aim.boundary),
     disturbance: aim.disturbance,
     recovery,
     ...(second !== undefined && { second: boundaryText(second) }),
-    ...{ reached, hit, seconds, passed: hasPassed(result), verdict },
+    reached: placeText(place),
+    ...{ hit, seconds, passed: hasPassed(result), verdict },
   };
 }

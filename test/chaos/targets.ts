@@ -32,6 +32,9 @@ export interface Targets {
   readonly third: readonly ManifestObject[];
   /** One machine more, and the control plane changed before it comes. */
   readonly grown: readonly ManifestObject[];
+  /** One machine more, and the control plane's disks grow before it comes; the same and one more. */
+  readonly extended: readonly ManifestObject[];
+  readonly extendedFurther: readonly ManifestObject[];
   /** The control plane and a single worker. */
   readonly seedling: readonly ManifestObject[];
 }
@@ -41,6 +44,10 @@ type Fields = Record<string, unknown>;
 /** Reads a folder of manifests and derives the targets. Hosts boot at once, so that runs repeat. */
 export function targetsOf(folder: string): Targets {
   const first = readObjects(folder).map(bootingAtOnce);
+  const extended = scaled(
+    first.map((one) => withMachines(one, withLargerDisk)),
+    1,
+  );
   const upgraded = first.map((one) => withMachines(one, ofNextMinor));
   return {
     first,
@@ -64,6 +71,8 @@ export function targetsOf(folder: string): Targets {
       ),
       1,
     ),
+    extended,
+    extendedFurther: scaled(extended, 1),
     seedling: seedlingOf(first),
   };
 }
@@ -166,6 +175,11 @@ function resized(spec: Fields): Fields {
 
 function isControlPlane(spec: Fields): boolean {
   return "controlPlane" in ((spec["versions"] ?? {}) as Fields);
+}
+
+/** A disk of the control plane grows in place, and never shrinks there. */
+function withLargerDisk(spec: Fields): Fields {
+  return isControlPlane(spec) ? withProviderFields(spec, { diskGib: 60 }) : spec;
 }
 
 /** The first set's one machine, or the last Machine, beside the control plane. */

@@ -1,7 +1,14 @@
-import { judge, type Judgement } from "../scenario/ledger-judge.js";
-import type { Sandbox } from "../scenario/sandbox.js";
+import {
+  type CloudRow,
+  type Deployment,
+  judge,
+  type Judgement,
+  nothingWrong,
+} from "../scenario/ledger-judge.js";
 import { judgeWanted } from "../scenario/wanted-judge.js";
-import { type Target, wantedMachines } from "./targets.js";
+import type { Place } from "./place.js";
+import type { Scene } from "./scene.js";
+import { wantedMachines } from "./targets.js";
 
 /** What is wrong after a recovery. All empty: nothing is. */
 export interface Verdict extends Judgement {
@@ -9,35 +16,60 @@ export interface Verdict extends Judgement {
   readonly unwanted: readonly string[];
   /** A command that did not end, or not as it should. */
   readonly stuck: readonly string[];
+  /** What the ledger shows that no picture does; docs/chaos.md lists the laws. */
+  readonly laws: readonly string[];
 }
 
-/** Holds cloud, state and a target against each other. */
-export async function judgeReached(
-  sandbox: Sandbox,
-  stack: string,
-  reached: Target,
-): Promise<Verdict> {
-  const rows = sandbox.rows();
-  const judgement = judge(rows, await sandbox.deploymentIfAny(stack));
-  if (reached !== undefined) {
-    const unwanted = judgeWanted(rows, wantedMachines(reached));
-    return { ...judgement, unwanted, stuck: [] };
+/** Holds cloud, state and a place against each other. */
+export async function judgePlace(scene: Scene, place: Place): Promise<Verdict> {
+  const own = scene.sandbox.rows().filter(({ cluster }) => cluster === scene.cluster);
+  const deployment = await scene.sandbox.deploymentIfAny(scene.stack);
+  const judgement = judge(own, deployment);
+  const verdict = (unwanted: readonly string[], more: Partial<Judgement> = {}): Verdict => ({
+    ...{ ...judgement, ...more, unwanted },
+    ...{ stuck: [], laws: [] },
+  });
+  switch (place.kind) {
+    case "manifests":
+      return verdict(judgeWanted(own, wantedMachines(place.objects)));
+    case "nothing":
+      return verdict(scene.alive().map(({ name, id }) => `${name} (${id}) lives, nothing should`));
+    case "found":
+      return verdict(
+        unlike(scene.alive(scene.before), scene.alive()),
+        isEmpty(deployment) ? { ...nothingWrong, duplicates: judgement.duplicates } : {},
+      );
+    case "open":
+      // What is on its way agrees with no target yet; the way on shows whether it is lost.
+      return { ...stuckWith(), duplicates: judgement.duplicates };
   }
-  const left = sandbox.alive().map(({ name, id }) => `${name} (${id}) lives, nothing should`);
-  return { ...judgement, unwanted: left, stuck: [] };
+}
+
+/** What is no longer as it was found, in existence and content. */
+function unlike(before: readonly CloudRow[], after: readonly CloudRow[]): string[] {
+  const text = ({ name, id, spec }: CloudRow) => `${name} (${id}) ${JSON.stringify(spec)}`;
+  const was = new Set(before.map(text));
+  const is = new Set(after.map(text));
+  return [
+    ...[...was].filter((one) => !is.has(one)).map((one) => `${one} was found and is gone`),
+    ...[...is].filter((one) => !was.has(one)).map((one) => `${one} was not found there`),
+  ];
+}
+
+function isEmpty({ resources = [] }: Deployment): boolean {
+  return !resources.some(({ type }) => /capstan:Local/.test(type));
 }
 
 export function stuckWith(...stuck: string[]): Verdict {
-  const nothing = { duplicates: [], orphans: [], missing: [], wrongContent: [], pending: [] };
-  return { ...nothing, unwanted: [], stuck };
+  return { ...nothingWrong, unwanted: [], stuck, laws: [] };
 }
 
-/** "orphans 0, duplicates 0, wrong 0, stuck 0": missing and unfinished count with the nearest of them. */
+/** "orphans 0, duplicates 0, wrong 0, stuck 0, laws 0": each is counted with the nearest of them. */
 export function verdictCounts(verdict: Verdict): string {
-  const { orphans, duplicates, missing, wrongContent, unwanted, pending, stuck } = verdict;
+  const { orphans, duplicates, missing, wrongContent, unwanted, pending, stuck, laws } = verdict;
   const wrong = missing.length + wrongContent.length + unwanted.length;
   const hanging = pending.length + stuck.length;
-  return `orphans ${orphans.length}, duplicates ${duplicates.length}, wrong ${wrong}, stuck ${hanging}`;
+  return `orphans ${orphans.length}, duplicates ${duplicates.length}, wrong ${wrong}, stuck ${hanging}, laws ${laws.length}`;
 }
 
 export function verdictProblems(verdict: Verdict): string[] {

@@ -7,7 +7,10 @@ import { type Boundary, startUpTo } from "./boundary.js";
 import { Stage } from "./campaign.js";
 import { killAt } from "./disturbance.js";
 import { makeMutant } from "./mutants.js";
-import { exitCodeOf, type Recovered, judgeAt, startRecovery } from "./recovery.js";
+import { startRollback } from "./operation.js";
+import { placeOf } from "./place.js";
+import { judgeAt, type Recovered } from "./recovery.js";
+import { exitCodeOf, Scene } from "./scene.js";
 import { verdictProblems } from "./verdict.js";
 
 const host = "workers-af5f5222-2-a830c4ef-1";
@@ -24,7 +27,7 @@ describe("a create that comes while a rollback is verified", function () {
     const stage = new Stage(join(repository, "examples", "quickstart"), () => ({ installation }));
     const { stack } = stage;
     const operation = stage.operations.scale;
-    const start = (sandbox: Sandbox) => startRecovery(sandbox, stack, operation, "rollback");
+    const start = (sandbox: Sandbox) => startRollback(sandbox, stack);
     const sandbox = (await stage.baseline("first")).copy();
     try {
       const create: Boundary = { side: "before", kind: "call", what: "create", name: host, nth: 1 };
@@ -37,7 +40,10 @@ describe("a create that comes while a rollback is verified", function () {
       clearFaults(sandbox.cloudFile);
       const code = await exitCodeOf(command);
       assert.ok(typeof code === "number", command.said);
-      return [code, await judgeAt(sandbox, stack, "previous", operation.previous)];
+      return [
+        code,
+        await judgeAt(Scene.in(sandbox, stack), placeOf("previous", operation.previous)),
+      ];
     } finally {
       await sandbox.close();
       await stage.close();
@@ -47,7 +53,7 @@ describe("a create that comes while a rollback is verified", function () {
   /** How often an undisturbed rollback lists the whole cluster. */
   const listingsOf = async (
     sandbox: Sandbox,
-    start: (sandbox: Sandbox) => ReturnType<typeof startRecovery>,
+    start: (sandbox: Sandbox) => ReturnType<typeof startRollback>,
   ): Promise<number> => {
     try {
       const begin = sandbox.ledgerEnd();

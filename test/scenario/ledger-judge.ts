@@ -11,6 +11,8 @@ export interface CloudRow {
   readonly state: string;
   readonly name: string;
   readonly token: string;
+  /** Namespace and name of the cluster that it is of. */
+  readonly cluster: string;
   readonly clusterUid: string;
   readonly spec: Properties;
 }
@@ -24,7 +26,9 @@ export interface LedgerRow {
   readonly effect: string;
   /** What went wrong by fault, with its milliseconds. */
   readonly fault: string | null;
+  readonly kind: string | null;
   readonly id: string | null;
+  readonly cluster: string | null;
   readonly name: string | null;
 }
 
@@ -129,7 +133,7 @@ function sorted(value: unknown): unknown {
 export function readCloud(file: string): CloudRow[] {
   return query(
     file,
-    `SELECT id, kind, iif(state = 'pending' AND ready_ms <= ${Date.now()}, 'running', state) AS state, name, token, cluster_uid AS clusterUid, spec
+    `SELECT id, kind, iif(state = 'pending' AND ready_ms <= ${Date.now()}, 'running', state) AS state, name, token, cluster, cluster_uid AS clusterUid, spec
      FROM resources ORDER BY rowid`,
   ).map((row) => ({ ...row, spec: JSON.parse(String(row["spec"])) as Properties }) as CloudRow);
 }
@@ -138,7 +142,7 @@ export function readCloud(file: string): CloudRow[] {
 export function readLedger(file: string, after = 0): LedgerRow[] {
   return query(
     file,
-    `SELECT seq, pid, call, effect, fault, id, name FROM ledger WHERE seq > ${after} ORDER BY seq`,
+    `SELECT seq, pid, call, effect, fault, kind, id, cluster, name FROM ledger WHERE seq > ${after} ORDER BY seq`,
   ) as unknown as LedgerRow[];
 }
 

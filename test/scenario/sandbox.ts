@@ -4,12 +4,13 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { delimiter, dirname, join, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parse, stringify } from "yaml";
 import { ensurePulumi } from "#toolchain";
@@ -42,6 +43,8 @@ export interface SandboxOptions {
   /** The folder of the command line that is run, built; the repository unless given. */
   readonly installation?: string;
   readonly backend?: StateBackend;
+  /** Commands answer in lines of JSON. */
+  readonly json?: boolean;
   /** More of the environment of commands. */
   readonly env?: Readonly<Record<string, string>>;
   /** Where its folder is made; the system's folder for temporary files unless given. */
@@ -109,10 +112,11 @@ export class Sandbox {
 
   /** Starts the command line and does not wait. */
   start(...args: string[]): Command {
-    const { installation = repository, backend, env } = this.options;
+    const { installation = repository, backend, json, env } = this.options;
     const cli = join(installation, "dist", "src", "cli", "main.js");
     const where = ["--state", this.state, ...(backend ? ["--backend", backend.url] : [])];
-    return this.launch(process.execPath, [cli, ...where, ...args], {
+    const how = json === true ? ["--json"] : [];
+    return this.launch(process.execPath, [cli, ...where, ...how, ...args], {
       cwd: this.folder,
       env: { ...cleanEnv(), ...this.backendEnv(), ...this.cloudEnv(), ...env },
     });
@@ -198,6 +202,16 @@ export class Sandbox {
   async plain(code: number, command: string, stack: string, ...args: string[]): Promise<Outcome> {
     const { finished } = this.startPlain(command, stack, ...args);
     return expectCode(code, `pulumi ${command} ${args.join(" ")}`, await finished);
+  }
+
+  /** Forgets a stack of the file backend, as whoever has lost the folder that it was in. */
+  loseState(stack: string): void {
+    const stored = join(this.state, "pulumi", ".pulumi");
+    for (const file of readdirSync(stored, { recursive: true, encoding: "utf8" })) {
+      const parts = file.split(sep);
+      const isOfStack = parts.some((part) => part === stack || part.startsWith(`${stack}.`));
+      if (isOfStack) rmSync(join(stored, file), { recursive: true, force: true });
+    }
   }
 
   /** What Pulumi has recorded about a stack. */

@@ -347,6 +347,17 @@ describe("faults of the local cloud", () => {
       assert.ok(clock.now() >= begin + 5_000);
     });
 
+    it("delays as many calls as it is for, each once", async () => {
+      await cloud.addFault({ call: "create", mode: "late", ms: 5_000, times: 2 });
+      const before = await lastSeq();
+      for (const name of ["web-0", "web-1", "web-2"]) await makeHost(name);
+      const effects = (await effectsAfter(before)).filter(([call]) => call === "create");
+      assert.deepEqual(
+        effects.map(([, effect, , name]) => `${effect} ${name}`),
+        ["delayed web-0", "created web-0", "delayed web-1", "created web-1", "created web-2"],
+      );
+    });
+
     it("carries the call out as soon as faults are cleared", async () => {
       await cloud.addFault({ call: "create", mode: "late" });
       const manual = new FakeClock(clock.now(), "manual");

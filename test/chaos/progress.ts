@@ -1,0 +1,54 @@
+import { changesBeforeBegin, pastNoReturn } from "./laws.js";
+import type { Operation } from "./operation.js";
+import type { Scene } from "./scene.js";
+
+/**
+ * How far an operation had come when it was disturbed, by what is recorded and what the cloud shows.
+ * untouched: it has not begun. beyond: it is open, and past its point of no return.
+ */
+export type Progress = "untouched" | "begun" | "beyond" | "committed";
+
+/** What can be read from outside about an operation that was disturbed. */
+export interface Traces {
+  /** The numbers that are recorded now; 0 for none. */
+  readonly transaction: number;
+  readonly revision: number;
+  /** The number of the last revision before the operation. */
+  readonly before: number;
+  readonly hasChanged: boolean;
+  readonly isPastNoReturn: boolean;
+}
+
+/** Pure. What is destroyed erases its records when nothing is left. */
+export function progressIn({ verb }: Pick<Operation, "verb">, traces: Traces): Progress {
+  const { transaction, revision, before, hasChanged, isPastNoReturn } = traces;
+  const isErased = transaction === 0 && before > 0;
+  if (isErased || revision > before) return "committed";
+  // A destroy that has changed something is under way, whatever it has recorded.
+  const isBegun = transaction > before || (verb === "destroy" && hasChanged);
+  if (!isBegun) return "untouched";
+  return isPastNoReturn ? "beyond" : "begun";
+}
+
+/** Reads the traces of an operation, and tells what it did before it had begun. */
+export async function progressOf(
+  scene: Scene,
+  operation: Operation,
+): Promise<{ readonly progress: Progress; readonly problems: readonly string[] }> {
+  const { resources = [] } = await scene.sandbox.deploymentIfAny(scene.stack);
+  const numberOf = (kind: string) =>
+    Number(resources.find(({ type }) => type.endsWith(`:${kind}`))?.inputs?.["number"] ?? 0);
+  const { course } = scene;
+  const first = course.typed[0];
+  const early = first === undefined ? [] : changesBeforeBegin(course, first);
+  const before = operation.revisions.length;
+  const transaction = numberOf("Transaction");
+  const progress = progressIn(operation, {
+    ...{ transaction, revision: numberOf("Revision"), before },
+    hasChanged: early.length > 0,
+    isPastNoReturn:
+      operation.verb === "destroy" ? scene.hasLostQuorum : pastNoReturn(course).length > 0,
+  });
+  const isRecorded = transaction > before || progress === "committed";
+  return { progress, problems: isRecorded ? [] : early };
+}
