@@ -33,7 +33,7 @@ export interface FreezeMemory {
 }
 
 /** Fewer resources than this may all go at once: people do delete a machine and its network. */
-const fewest = 3;
+export const fewest = 3;
 
 /** Why the report is implausible; undefined: it can be believed. Pure. */
 export function implausible(

@@ -198,7 +198,9 @@ export class PretendEngine {
     options: RunOptions & Occasion,
   ): Promise<Outcome> {
     const goal = { kind: "rollback", to, named } as const;
-    return this.applied(await planRecorded(target, state, { ...options, goal }), options);
+    const removal = { allow: this.setup.allow ?? removals };
+    const plan = await planRecorded(target, state, { ...options, goal, removal });
+    return this.applied(plan, options);
   }
 
   /** `capstan destroy`. */
