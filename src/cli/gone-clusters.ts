@@ -19,7 +19,8 @@ export interface GoneCluster {
 
 /**
  * Clusters that these manifests once held, that still exist, and that are gone from them: renamed
- * or removed. A file that disappears must not delete a cluster by itself.
+ * or removed. A file that disappears must not delete a cluster by itself. All of what a cluster was made
+ * from has to be among these manifests.
  */
 export async function findGoneClusters(
   clusters: readonly Desired[],
@@ -28,9 +29,10 @@ export async function findGoneClusters(
   workspace: Workspace,
 ): Promise<GoneCluster[]> {
   const wanted = new Set(clusters.map(({ cluster }) => stackNameOf(cluster)));
-  const source = files.map((file) => resolve(file)).join(",");
+  const given = new Set(files.map((file) => resolve(file)));
   const candidates = Object.entries(workspace.readSources())
-    .filter(([stack, from]) => !wanted.has(stack) && from.join(",") === source)
+    .filter(([stack, from]) => !wanted.has(stack) && from.length > 0)
+    .filter(([, from]) => from.every((file) => given.has(file)))
     .map(([stack]) => stack);
   const gone: GoneCluster[] = [];
   for (const stack of candidates) {
@@ -41,6 +43,26 @@ export async function findGoneClusters(
     gone.push({ stack, cluster: transaction.target.cluster, state });
   }
   return gone;
+}
+
+/**
+ * Clusters that were applied from these manifests and others, and are not in these: whether they are gone from
+ * the others nobody has looked. A sentence each. Pure.
+ */
+export function leftBehind(
+  clusters: readonly Desired[],
+  files: readonly string[],
+  sources: Readonly<Record<string, readonly string[]>>,
+): string[] {
+  const wanted = new Set(clusters.map(({ cluster }) => stackNameOf(cluster)));
+  const given = files.map((file) => resolve(file));
+  return Object.entries(sources)
+    .filter(([stack, from]) => !wanted.has(stack) && from.length > given.length)
+    .filter(([, from]) => given.every((file) => from.includes(file)))
+    .map(
+      ([stack, from]) =>
+        `Stack ${stack} was applied from ${from.join(", ")} and is not in ${files.join(", ")}: it is left as it is`,
+    );
 }
 
 export function stacksIn(gone: readonly GoneCluster[]): string[] {

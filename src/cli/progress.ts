@@ -86,6 +86,8 @@ class LiveTree implements Progress {
           this.states.set(key, { kind: "running", since, what: doing[operation] });
         } else if (state === "failed") {
           this.states.set(key, { kind: "failed", message: message ?? "" });
+        } else if (state === "waiting") {
+          this.status = `${kind} ${name} waits: ${message ?? ""}`;
         } else {
           this.states.set(key, { kind: "done", tookMs: now - since });
         }
@@ -204,6 +206,7 @@ export function runEventLine(event: RunEvent): string | undefined {
       const { operation, state, kind, name, id, message } = event.event;
       if (state === "started" || operation === "read") return undefined;
       if (state === "failed") return `${kind} ${name}: ${operation} failed: ${message ?? ""}`;
+      if (state === "waiting") return `${kind} ${name}: ${operation} waits: ${message ?? ""}`;
       return `${kind} ${name}: ${operation} done${id === undefined ? "" : ` (${id})`}`;
     }
     case "committed":

@@ -93,6 +93,9 @@ function runTold(event: RunEvent, plan: Plan): Told | undefined {
         const why = message === undefined ? "" : `: ${message}`;
         return told("warn", `${operation} of ${kind} ${name} failed${why}`, ids);
       }
+      if (state === "waiting") {
+        return told("info", `${operation} of ${kind} ${name} waits: ${message ?? ""}`, ids);
+      }
       return told("debug", `${operation} of ${kind} ${name}: ${state}`, ids);
     }
     case "waiting":

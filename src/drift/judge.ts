@@ -30,7 +30,9 @@ export type ReportCause =
   /** There is no way back that provider and update policy allow. */
   | { readonly kind: "unsupported"; readonly reason: string }
   /** It failed, and is no host that another could take the place of. */
-  | { readonly kind: "noRemedy" };
+  | { readonly kind: "noRemedy" }
+  /** A control-plane host would go, with what it stores: that is somebody's to ask for. */
+  | { readonly kind: "member" };
 
 /** Whose budget a correction counts against. */
 export type Crew = "members" | "workers";
@@ -93,7 +95,7 @@ export function judgeDrift(report: DriftReport, rules: DriftRules): JudgedDrift 
         ? { kind: "ignore" }
         : isFrozen
           ? { kind: "frozen" }
-          : decide(item, policy, updatePolicy);
+          : sparingMembers(item, decide(item, policy, updatePolicy), policy, report);
     return { item, policy, decision, sinceMs: sinceMs[memoryKey(item)] ?? nowMs };
   });
   return {
@@ -119,6 +121,23 @@ export function hasDrift({ items }: JudgedDrift): boolean {
 /** Whether a transaction has something to correct now. Pure. */
 export function hasCorrections({ items }: JudgedDrift): boolean {
   return items.some(({ decision: { kind } }) => kind === "correct" || kind === "replace");
+}
+
+/**
+ * No correction takes a control-plane host away that runs, or the last one there is: nobody has seen that in a
+ * plan. Policy `replace` asks for it, and what is gone already takes nothing with it.
+ */
+function sparingMembers(
+  item: DriftItem,
+  decision: DriftDecision,
+  policy: DriftPolicy,
+  { members }: DriftReport,
+): DriftDecision {
+  if (item.machine?.controlPlane !== true || decision.kind !== "correct") return decision;
+  const takesAway = decision.how === "replace" || decision.how === "remove";
+  const isSpare = item.class === "failed" && members > 1;
+  const mayGo = !takesAway || isSpare || policy === "replace";
+  return mayGo ? decision : { kind: "report", because: { kind: "member" } };
 }
 
 function decide(

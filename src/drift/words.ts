@@ -69,6 +69,8 @@ function causeText(cause: ReportCause): string {
       return origins[cause.origin];
     case "unsupported":
       return cause.reason;
+    case "member":
+      return "a control-plane host goes only when somebody asks for it: capstan up shows the plan";
     case "noRemedy":
       return "it failed, and nothing else can take its place";
   }

@@ -44,7 +44,8 @@ export interface BridgeRuntime {
 
 export interface ResourceEvent {
   readonly operation: "create" | "adopt" | "update" | "delete" | "read";
-  readonly state: "started" | "done" | "failed";
+  /** waiting: the cloud refuses it for now, and it is tried again. */
+  readonly state: "started" | "waiting" | "done" | "failed";
   readonly kind: string;
   readonly name: string;
   readonly id?: string;
@@ -66,6 +67,7 @@ export class CloudResource implements DynamicResource {
   private readonly session: SessionCloud;
   /** The one cloud of this engine run, once it was compared. */
   private cloud: CloudIdentity | undefined;
+  private readonly toldWaiting = new Set<string>();
 
   constructor(
     private readonly provider: Identifying & Pick<InfrastructureProvider, "verdict">,
@@ -163,7 +165,12 @@ export class CloudResource implements DynamicResource {
         if (presence.found === "none" || isGone(presence)) return { id };
         const current = oneOf(presence, `${this.kind} ${who.name}`);
         this.mustBeOurs(current, who, "delete");
-        await this.changing(deadline, () => this.handler.remove(this.runtime.context, current));
+        const waits = (error: unknown) => this.waits("delete", who.name, error);
+        await this.changing(
+          deadline,
+          () => this.handler.remove(this.runtime.context, current),
+          waits,
+        );
         await this.pause(deadline, `${this.kind} ${who.name} to go away`);
       }
     });
@@ -290,7 +297,11 @@ export class CloudResource implements DynamicResource {
   }
 
   /** An update or a removal: done twice it has the effect of once, so a lost answer is asked again. */
-  private changing<T>(deadline: number, call: () => Promise<T>): Promise<T> {
+  private changing<T>(
+    deadline: number,
+    call: () => Promise<T>,
+    waits?: (error: unknown) => void,
+  ): Promise<T> {
     const again = (error: unknown) =>
       isRetryable(error) || (isCapstanError(error) && error.ambiguous);
     return this.retrying(
@@ -300,13 +311,24 @@ export class CloudResource implements DynamicResource {
         return call();
       },
       again,
+      waits,
     );
+  }
+
+  /** Told once for each reason: who waits for minutes wants to know at once what for. */
+  private waits(operation: ResourceEvent["operation"], name: string, error: unknown): void {
+    const message = messageOf(error);
+    const about = `${operation} ${name}: ${message}`;
+    if (this.toldWaiting.has(about)) return;
+    this.toldWaiting.add(about);
+    this.runtime.report?.({ operation, state: "waiting", kind: this.kind, name, message });
   }
 
   private async retrying<T>(
     deadline: number,
     call: () => Promise<T>,
     again: (error: unknown) => boolean = isRetryable,
+    waits: (error: unknown) => void = () => {},
   ): Promise<T> {
     const { clock, signal } = this.runtime.context;
     for (let waitMs = pollMs; ; waitMs = Math.min(waitMs * 2, 2_000)) {
@@ -314,6 +336,7 @@ export class CloudResource implements DynamicResource {
         return await call();
       } catch (error) {
         if (!again(error) || clock.now() + waitMs > deadline) throw error;
+        waits(error);
         await clock.sleep(waitMs, signal);
       }
     }

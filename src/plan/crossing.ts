@@ -248,7 +248,7 @@ function takenBackText(one: Crossed): string {
     case "data":
       return `cannot take ${one.host} back: an open transaction has changed ${Object.keys(one.fields).join(", ")} already; ${one.reason}`;
     case "quorum":
-      return `cannot bring the control plane back: ${crossedText(one)}, and what it stored is lost`;
+      return `cannot bring the control plane back: ${crossedText(one)}, and what it stored with it`;
   }
 }
 
@@ -272,7 +272,9 @@ export function crossedText(one: Crossed): string {
     case "data":
       return `${one.host} has ${Object.keys(one.fields).join(", ")} changed already`;
     case "quorum":
-      return `the control plane has lost its quorum (${one.left} of ${one.members.length} members are left)`;
+      return one.members.length === 1
+        ? "the only control-plane host is gone"
+        : `the control plane has lost its quorum (${one.left} of ${one.members.length} members are left)`;
   }
 }
 

@@ -164,7 +164,7 @@ function destroyText({ fromRevision, transaction }: Plan): string {
   const anew = "what is deleted is made anew";
   return until.length === 0
     ? `Undo: ${anew} until nothing is left`
-    : `Undo: ${anew}, but only until ${until.join(", ")}: then it is lost`;
+    : `Undo: ${anew}, but only until ${until.join(", ")}; what it stores is lost then`;
 }
 
 /** "the control plane has lost its quorum (fewer than 2 of 3 members)". Pure. */
@@ -175,7 +175,9 @@ export function pointText(point: PointOfNoReturn): string {
     case "data":
       return `${point.host} has ${Object.keys(point.fields).join(", ")} changed`;
     case "quorum":
-      return `the control plane has lost its quorum (fewer than ${point.needed} of ${point.members.length} members)`;
+      return point.members.length === 1
+        ? "the only control-plane host is gone"
+        : `the control plane has lost its quorum (fewer than ${point.needed} of ${point.members.length} members)`;
   }
 }
 

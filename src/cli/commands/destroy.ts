@@ -98,9 +98,10 @@ class Destroy {
         report: (event) => {
           if (context.json) context.emit(runEventDocument(event));
           else if (event.kind === "resource") {
-            const { kind, name, state: how, operation } = event.event;
-            if (how !== "done" || operation !== "delete") return;
-            context.terminal.write(`  ${kind} ${name}: deleted\n`);
+            const { kind, name, state: how, operation, message = "" } = event.event;
+            if (operation !== "delete") return;
+            if (how === "done") context.terminal.write(`  ${kind} ${name}: deleted\n`);
+            if (how === "waiting") context.terminal.write(`  ${kind} ${name}: waits: ${message}\n`);
           }
         },
       });

@@ -30,6 +30,7 @@ import { exitCodes } from "../exit.js";
 import {
   findGoneClusters,
   type GoneCluster,
+  leftBehind,
   refuseGoneClusters,
   stacksIn,
 } from "../gone-clusters.js";
@@ -60,6 +61,9 @@ export async function planCommand(options: PlanOptions, context: CommandContext)
   const { engine, workspace } = await openEngine(options, context);
   const gone = await findGoneClusters(manifests.clusters, options.file, engine, workspace);
   refuseGoneClusters(gone, options);
+  for (const left of leftBehind(manifests.clusters, options.file, workspace.readSources())) {
+    context.terminal.error(`warning: ${left}\n`);
+  }
   const format = documentFormat(options, context);
   const show = format === undefined ? context : undefined;
   for (const one of gone) if (show !== undefined) showGone(one, show);

@@ -1,14 +1,18 @@
 import type { MachineVersions } from "../../api/types.js";
 import { callContext } from "../../engine/session.js";
-import { look } from "../../engine/look.js";
+import { look, type Look } from "../../engine/look.js";
 import type { StackState } from "../../engine/state.js";
 import { inNameOrder } from "../../plan/changes.js";
+import { type WayBack, wayBackOf } from "../../plan/crossing.js";
+import { isOpen } from "../../plan/plan.js";
 import { knownMachines, leavingHosts } from "../../plan/leaving.js";
 import type { Sighting } from "../../plan/step.js";
 import { cloudResources, type PriorState, type RecordedResource } from "../../plan/target.js";
-import type { NodeReport } from "../../provider/port.js";
+import type { InfrastructureProvider, NodeReport } from "../../provider/port.js";
+import { openTransactionText } from "../open-transaction.js";
 import { type CommandContext, type GlobalOptions, openEngine } from "../context.js";
 import { exitCodes } from "../exit.js";
+import { wrap } from "../fit.js";
 import { table } from "../table.js";
 import { recordedProvider, stacksOf } from "./stacks.js";
 
@@ -45,25 +49,42 @@ export async function statusCommand(
   }
   for (const stack of stacks) {
     const state = await engine.readState(stack);
-    const machines = await machinesOf(stack, state, context);
+    const provider = recordedProvider(stack, state, context);
+    const seen = await seenOf(state, provider, context);
+    const machines = seen === undefined ? [] : machinesOf(state, seen);
     if (context.json) context.emit({ type: "status", stack, ...transactionOf(state), machines });
-    else context.terminal.write(statusText(stack, state, machines, context.terminal.columns));
+    else {
+      const open = context.suggest(openText(stack, state, wayBackOf(provider, state, seen)));
+      const { columns } = context.terminal;
+      context.terminal.write(statusText(stack, state, machines, { columns, openText: open }));
+    }
   }
   return exitCodes.done;
 }
 
-async function machinesOf(
-  stack: string,
+/** Undefined of a stack of which nothing is recorded. */
+async function seenOf(
   state: StackState,
+  provider: InfrastructureProvider | undefined,
   context: CommandContext,
-): Promise<MachineStatus[]> {
-  const provider = recordedProvider(stack, state, context);
+): Promise<Look | undefined> {
   const { transaction } = state;
-  if (provider === undefined || transaction === undefined) return [];
+  if (provider === undefined || transaction === undefined) return undefined;
   const call = callContext(context.clock, context.interruption.stop);
-  const { cluster } = transaction.target;
-  const scope = { cluster, clusterUid: transaction.clusterUid };
-  const { sightings } = await look(provider, call, scope, state);
+  const scope = { cluster: transaction.target.cluster, clusterUid: transaction.clusterUid };
+  return look(provider, call, scope, state);
+}
+
+/** What is to be done about an open transaction; empty without one. */
+function openText(stack: string, state: StackState, wayBack: WayBack): string {
+  const { transaction } = state;
+  if (transaction === undefined || !isOpen(state)) return "";
+  return openTransactionText({ ...transaction, stack, wayBack });
+}
+
+function machinesOf(state: StackState, { sightings }: Look): MachineStatus[] {
+  const { transaction } = state;
+  if (transaction === undefined) return [];
   const records = new Map(cloudResources(state).map((record) => [record.key, record]));
   const wanted = transaction.target.machines.map(({ name, host, spec }) => ({
     machine: name,
@@ -115,8 +136,9 @@ function statusText(
   stack: string,
   state: PriorState,
   machines: readonly MachineStatus[],
-  columns: number,
+  paper: { readonly columns: number; readonly openText: string },
 ): string {
+  const { columns, openText } = paper;
   const { revision, openTransaction, interruptedOperations } = transactionOf(state);
   if (state.resources.length === 0) return `Cluster ${stack}: nothing is recorded\n`;
   const head = `Cluster ${state.transaction?.target.cluster ?? stack}   revision ${revision}`;
@@ -127,7 +149,8 @@ function statusText(
   ]);
   const notes = interruptedOperations.map((operation) => `interrupted: ${operation}\n`).join("");
   const names = ["MACHINE", "PHASE", "HOST", "ADDRESS", "KUBELET"];
-  return `${head}${open}\n\n${table(names, rows, columns)}${notes}`;
+  const ways = openText === "" ? [] : ["", ...wrap(openText, columns), ""];
+  return `${head}${open}\n\n${table(names, rows, columns)}${notes}${ways.join("\n")}`;
 }
 
 function phaseText({ phase, leaving }: MachineStatus): string {

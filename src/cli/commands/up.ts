@@ -22,7 +22,7 @@ import {
   withLockedEngine,
 } from "../context.js";
 import { exitCodes } from "../exit.js";
-import { findGoneClusters, refuseGoneClusters, stacksIn } from "../gone-clusters.js";
+import { findGoneClusters, leftBehind, refuseGoneClusters, stacksIn } from "../gone-clusters.js";
 import { failureOf, followRun, type FollowUp, secondsText, wayBackNow } from "../outcome.js";
 import { forgetManifests, rememberFirst, rememberManifests } from "../stack-settings.js";
 import { readSavedPlan, SavedPlanCheck } from "../saved-plan.js";
@@ -55,6 +55,9 @@ export async function upCommand(given: UpOptions, context: CommandContext): Prom
   const { engine, workspace } = await openEngine(options, context);
   const gone = await findGoneClusters(manifests.clusters, options.file, engine, workspace);
   refuseGoneClusters(gone, options);
+  for (const left of leftBehind(manifests.clusters, options.file, workspace.readSources())) {
+    context.terminal.error(`warning: ${left}\n`);
+  }
   if (check !== undefined) {
     check.all(await bindingsOf(manifests, engine, options, context), stacksIn(gone));
   }
