@@ -140,7 +140,7 @@ describe("a control plane of three members that is replaced", function () {
       const said = stdout + stderr;
       assert.notEqual(code, 0, said);
       assert.match(said, /control-plane machine cp-0, cp-1, cp-2 has to be replaced step by step/);
-      assert.match(said, /run capstan up with the same manifests/);
+      assert.match(said, /run capstan --project \S+ --stack default\.demo up -f /);
     }
     assert.deepEqual(sandbox.mutations(begin), []);
   });

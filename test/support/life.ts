@@ -352,6 +352,13 @@ export class Life {
           }),
           left: this.drifted,
         });
+        for (const id of this.before.crossings().crossed) {
+          // What died on the other side is nothing that could be taken back.
+          if (engine.cloud.get(id)?.phase === "gone") continue;
+          this.breaches.push(
+            `law 11: ${id} is past its point of no return, and all was rolled back`,
+          );
+        }
         for (const key of this.before.crossings().takenBack) {
           this.breaches.push(`law 11: ${key} was taken back from beyond its point of no return`);
         }

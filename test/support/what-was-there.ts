@@ -87,7 +87,9 @@ export class WhatWasThere {
     const ours = engine.calls.slice(this.calls, from);
     return engine.calls.slice(from).flatMap(({ call, key, id }) => {
       const before = this.alive.get(id);
-      if (call !== "delete" || before === undefined || !hosts.has(key)) return [];
+      // Without a revision all that there was is what a lost state has left.
+      const served = revision === undefined || hosts.has(key);
+      if (call !== "delete" || before === undefined || !served) return [];
       if (before.spec["controlPlane"] !== undefined) {
         return [`${key} was deleted, a member that was there before`];
       }

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/api/json.js";
 import type { StackEngine } from "../../src/engine/engine.js";
+import type { StackState } from "../../src/engine/state.js";
+import type { NodeKey } from "../../src/graph/graph.js";
+import type { TransactionRecord } from "../../src/plan/target.js";
 import type { InfrastructureProvider, Presence, ResourceHandler } from "../../src/provider/port.js";
 import type { PassProgram, Registration } from "../../src/transaction/registration.js";
 import type { Fleet } from "../support/fleet.js";
@@ -53,6 +56,23 @@ function answering(
   return { ...rest, provider: lying };
 }
 
+/** An engine whose records of the transaction are other than what was recorded. */
+function recalling(
+  { engine, ...rest }: Means,
+  change: (transaction: TransactionRecord) => TransactionRecord,
+): Means {
+  const other = Object.create(engine, {
+    readState: {
+      value: async (stack: string): Promise<StackState> => {
+        const state = await engine.readState(stack);
+        const { transaction } = state;
+        return transaction === undefined ? state : { ...state, transaction: change(transaction) };
+      },
+    },
+  }) as StackEngine;
+  return { ...rest, engine: other };
+}
+
 /** An engine that is given other passes than were asked for, once a change of a cluster has begun. */
 function passing(
   { engine, ...rest }: Means,
@@ -76,6 +96,16 @@ function passing(
 function isChange({ registrations: [transaction] }: PassProgram): boolean {
   return Number(transaction?.inputs["number"]) > 1;
 }
+
+const grown: Fleet = { ...one, machines: { "cp-0": { ...small, diskGib: 30 } } };
+const grownAndMore: Fleet = {
+  ...grown,
+  machines: { ...grown.machines, "db-0": { diskGib: 20 } },
+};
+const tagged: Fleet = { ...one, machines: { "cp-0": { ...small, tags: { team: "a" } } } };
+const rollback = (...mishaps: Mishap[]): Command => ({
+  ...{ verb: "rollback", fleet: one, accidents: [], mishaps },
+});
 
 const unrecordedHost = up(two, { at: "call", number: 3, what: "killAfter" });
 
@@ -192,7 +222,76 @@ const defects: readonly Defect[] = [
           })),
       ),
   },
+  {
+    name: "law 9: taking back what the plan never called replaceable",
+    law: /^law 9: LocalHost\/cp-0-\w+-1 was deleted, a member that was there before/,
+    history: history({
+      before: one,
+      commands: [
+        {
+          ...up(one, { at: "boot", number: 0, what: "never" }),
+          accidents: [{ kind: "drifts", pick: 0, fields: { size: "large" } }],
+        },
+      ],
+    }),
+    sabotage: (means) =>
+      recalling(means, (transaction) => ({
+        ...transaction,
+        compensable: transaction.target.machines
+          .map(({ host }) => host)
+          .concat(transaction.target.machines.map(({ host }) => firstOf(host))),
+      })),
+  },
+  {
+    name: "law 9: taking an adoption for what somebody has made",
+    law: /^law 3: LocalHost-\d+ is left|^law 3: an adoption taken back changed|^law 9: /,
+    history: history({
+      before: one,
+      commands: [
+        {
+          ...up(one, { at: "write", number: 6, what: "killAfter" }),
+          accidents: [{ kind: "losesState" }],
+        },
+      ],
+      wayOut: "rollback",
+    }),
+    sabotage: (means) =>
+      recalling(means, (transaction) =>
+        transaction.goal.kind === "adopt" ? { ...transaction, goal: { kind: "up" } } : transaction,
+      ),
+  },
+  {
+    name: "law 10: forgetting what a rollback was to lead to",
+    law: /^law 10: /,
+    history: history({
+      before: one,
+      commands: [up(tagged), rollback({ at: "call", number: 0, what: "killAfter" })],
+      wayOut: "rollback",
+    }),
+    sabotage: (means) =>
+      recalling(means, (transaction) =>
+        transaction.goal.kind === "rollback"
+          ? { ...transaction, goal: { kind: "up" } }
+          : transaction,
+      ),
+  },
+  {
+    name: "law 11: forgetting what the plan has said of the way back",
+    law: /^law (9|11): /,
+    history: history({
+      before: one,
+      commands: [up(grownAndMore, { at: "boot", number: 0, what: "never" })],
+      wayOut: "rollback",
+    }),
+    sabotage: (means) =>
+      recalling(means, (transaction) => ({ ...transaction, pointsOfNoReturn: [] })),
+  },
 ];
+
+/** The first incarnation of a host's generation. */
+function firstOf(host: NodeKey): NodeKey {
+  return host.replace(/\d+$/, "1") as NodeKey;
+}
 
 describe("a defect that breaks a law is seen", () => {
   for (const { name, law, history: told, sabotage } of defects) {
