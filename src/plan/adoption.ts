@@ -175,16 +175,15 @@ function machineNameOf(host: string): string {
   return splitHostName(host).generation.replace(/-[0-9a-f]{8}$/, "");
 }
 
-/** The set of the manifests that a machine's name is of; undefined for none. */
+/**
+ * The set that a machine's name is of; undefined for none. Sets of deployments are told by their names, whether or
+ * not these manifests hold the deployment: the next ones may.
+ */
 function ownerOf(machine: string, desired: Desired): MachineOwner | undefined {
   const [, machineSet = "", number = ""] = /^(.+)-(\d+)$/.exec(machine) ?? [];
   const ordinal = Number(number);
-  const deployment = desired.machineDeployments.find(({ metadata: { name } }) =>
-    new RegExp(`^${name.replaceAll(".", "\\.")}-[0-9a-f]{8}(-r\\d+)?$`).test(machineSet),
-  );
-  if (deployment !== undefined) {
-    return { machineSet, machineDeployment: deployment.metadata.name, ordinal };
-  }
+  const [, machineDeployment] = /^(.+)-[0-9a-f]{8}(?:-r\d+)?$/.exec(machineSet) ?? [];
+  if (machineDeployment !== undefined) return { machineSet, machineDeployment, ordinal };
   const isSet = desired.machineSets.some(({ metadata }) => metadata.name === machineSet);
   return isSet ? { machineSet, ordinal } : undefined;
 }
