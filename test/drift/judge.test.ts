@@ -98,6 +98,27 @@ describe("what becomes of a finding", () => {
       want: "missing a: correct create",
     },
     {
+      name: "a control-plane host that runs is not replaced by itself",
+      given: (engine) => change(engine, "cp", { size: "large" }),
+      want: "changed cp: report",
+    },
+    {
+      name: "but changed in place",
+      given: (engine) => change(engine, "cp", byHand),
+      want: "changed cp: correct update",
+    },
+    {
+      name: "and made again when it is gone",
+      given: (engine) => kill(engine, "cp"),
+      want: "missing cp: correct create",
+    },
+    {
+      name: "or replaced where somebody asks for that",
+      given: (engine) => change(engine, "cp", { size: "large" }),
+      objects: [drifts("replace", machine("cp", { controlPlane: "1.34.2" }))],
+      want: "changed cp: replace",
+    },
+    {
       name: "it is only reported under policy report",
       given: (engine) => kill(engine, "a"),
       objects: [drifts("report", machine("a"))],

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { resolve } from "node:path";
+import { leftBehind } from "../../src/cli/gone-clusters.js";
+import { cluster, desiredOf } from "../support/manifests.js";
+
+describe("clusters that other folders may hold", () => {
+  const [a, b, c] = ["a", "b", "c"].map((folder) => resolve(folder)) as [string, string, string];
+  const desired = [desiredOf([cluster()])];
+  const cases = [
+    { name: "none when all was read", sources: { "default.old": [b] }, files: ["b"], want: 0 },
+    {
+      name: "one of which a part was read",
+      sources: { "default.old": [a, b] },
+      files: ["b"],
+      want: 1,
+    },
+    {
+      name: "none that is in what was read",
+      sources: { "default.prod": [a, b] },
+      files: ["b"],
+      want: 0,
+    },
+    {
+      name: "none of quite other folders",
+      sources: { "default.old": [a, c] },
+      files: ["b"],
+      want: 0,
+    },
+    {
+      name: "none that shares one of several",
+      sources: { "default.old": [a, c] },
+      files: ["a", "b"],
+      want: 0,
+    },
+  ];
+  for (const { name, sources, files, want } of cases) {
+    it(name, () => {
+      const left = leftBehind(desired, files, sources);
+      assert.equal(left.length, want);
+      if (want > 0) assert.match(left[0] ?? "", /Stack default\.old .*left as it is/);
+    });
+  }
+});
