@@ -34,10 +34,7 @@ export class WhatWasThere {
     const minors = (this.revision?.target.machines ?? []).map(({ spec }) =>
       minorOf(spec.versions.controlPlane),
     );
-    // With a lost state the cloud is all that tells.
-    const seen =
-      this.number > 0 ? [] : engine.hosts().map(({ spec }) => minorOf(spec["controlPlane"]));
-    this.minor = Math.max(...minors, ...seen);
+    this.minor = Math.max(...minors);
   }
 
   /** Whether something else was committed since, or everything was destroyed. */
@@ -48,9 +45,11 @@ export class WhatWasThere {
     return (revision?.number ?? 0) !== this.number;
   }
 
-  /** Whether a minor version is older than what was committed. */
+  /** Whether a minor version is older than what was committed; with a lost state the cloud is all that tells. */
   isOlder(minor: number): boolean {
-    return minor < this.minor;
+    const { number, engine } = this;
+    const seen = number > 0 ? [] : engine.hosts().map(({ spec }) => minorOf(spec["controlPlane"]));
+    return minor < Math.max(this.minor, ...seen);
   }
 
   crossings(): Crossings {
