@@ -3,12 +3,14 @@ import type { ApplyResult } from "../engine/apply.js";
 import { isOfStorage } from "../engine/failures.js";
 import type { Inventory } from "../engine/inventory.js";
 import type { StackEngine } from "../engine/engine.js";
+import { look } from "../engine/look.js";
 import type { RunEvent } from "../engine/run.js";
+import { callContext } from "../engine/session.js";
 import { crossedText, type WayBack, wayBackOf } from "../plan/crossing.js";
 import { goalText } from "../plan/goal.js";
 import type { Plan } from "../plan/plan.js";
 import { pointText } from "../plan/undo.js";
-import type { InfrastructureProvider } from "../provider/port.js";
+import type { Clock, InfrastructureProvider } from "../provider/port.js";
 import type { CommandContext } from "./context.js";
 import { CommandFailure, exitCodes } from "./exit.js";
 import { makeProgress, type Progress } from "./progress.js";
@@ -54,14 +56,24 @@ export type Failed =
   /** A look failed, or somebody interrupted: the transaction stays open. */
   | { readonly kind: "open"; readonly failure: CapstanError };
 
-/** Whether what is open can be taken back, as far as the records tell after a failure. Never throws. */
+/** How long somebody who has interrupted a command is kept waiting to hear about the way back. */
+const lookMs = 2_000;
+
+/** Whether what is open can be taken back, as far as cloud and records tell after a failure. Never throws. */
 export async function wayBackNow(
   engine: StackEngine,
   provider: InfrastructureProvider,
   stack: string,
+  clock: Clock,
 ): Promise<WayBack> {
   try {
-    return wayBackOf(provider, await engine.readState(stack));
+    const state = await engine.readState(stack);
+    const { transaction } = state;
+    if (transaction === undefined) return { kind: "free" };
+    const context = callContext(clock, AbortSignal.timeout(lookMs));
+    const scope = { cluster: transaction.target.cluster, clusterUid: transaction.clusterUid };
+    const seen = await look(provider, context, scope, state).catch(() => undefined);
+    return wayBackOf(provider, state, seen);
   } catch {
     // What cannot be read says nothing about the way back; the failure itself is what is told.
     return { kind: "free" };

@@ -4,7 +4,7 @@ import { isOpen } from "../plan/plan.js";
 import { emptyState, type PriorState } from "../plan/target.js";
 import { clusterIn } from "../plan/wanted.js";
 import type { ApplyResult } from "./apply.js";
-import { engineFailed } from "./engine.js";
+import { engineFailed } from "./engine-refusals.js";
 import { clearPendingCreates, pendingCreates, settleLastCalls } from "./recover.js";
 import type { RunOptions } from "./run.js";
 import { callContext, stepwiseSession } from "./session.js";

@@ -10,10 +10,19 @@ import type { PassProgram } from "../transaction/registration.js";
 import { emptyState } from "../plan/target.js";
 import { copyInsteadOf, damageText, isStillCopy, keepState, restore } from "./checkpoint-repair.js";
 import { emptyCheckpoint } from "./new-stack.js";
+import {
+  engineFailed,
+  holderText,
+  lastWords,
+  lockedByPulumi,
+  refuseOtherCluster,
+  refusingLocks,
+  writtenMeanwhile,
+} from "./engine-refusals.js";
 import { withoutPasswords } from "./project.js";
 import { prunePulumiHistory } from "./pulumi-history.js";
 import { type PulumiResult, runPulumi } from "./pulumi.js";
-import { locksToldOf, type PulumiLock, readPulumiLocks } from "./pulumi-locks.js";
+import { type PulumiLock, readPulumiLocks } from "./pulumi-locks.js";
 import { Room, type RoomDemand } from "./room.js";
 import { CheckpointReader } from "./checkpoint-reader.js";
 import {
@@ -455,22 +464,6 @@ export class Engine {
   }
 }
 
-/** In a stack that was chosen every name means that stack: it has to be its own, or its cluster's. */
-function refuseOtherCluster(state: StackState, stack: string, workspace: Workspace): void {
-  const { transaction } = state;
-  const chosen = workspace.stackName(stack);
-  if (transaction === undefined || stack === chosen) return;
-  const { cluster } = transaction.target;
-  if (cluster.replace("/", ".") === stack) return;
-  throw new CapstanError({
-    code: "BAD_USAGE",
-    source: "user",
-    subject: stack,
-    message: `cannot work on ${stack}: stack ${chosen} of project ${workspace.projectName} holds ${cluster}`,
-    hint: "a stack holds one cluster: choose that of this one with --stack",
-  });
-}
-
 interface AttachedRun {
   readonly args: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
@@ -499,54 +492,4 @@ function checkpointEnv(checkpoints: PassOptions["checkpoints"]): NodeJS.ProcessE
 function transactionUrn(workspace: Workspace, stack: string): string {
   const [name, project] = [workspace.stackName(stack), workspace.projectName];
   return `urn:pulumi:${name}::${project}::${typeTokenOf("Transaction")}::transaction`;
-}
-
-/** ENGINE_FAILED with the last lines that the engine printed; LOCKED when somebody's lock refused it. */
-export function engineFailed(what: string, result: PulumiResult): CapstanError {
-  const [lock] = refusingLocks(result);
-  if (lock !== undefined) return lockedByPulumi(what, lock);
-  return new CapstanError({
-    code: "ENGINE_FAILED",
-    source: "engine",
-    message: `${what}: ${lastWords(result)}`,
-  });
-}
-
-function refusingLocks({ code, stdout, stderr }: PulumiResult): PulumiLock[] {
-  return code === 0 ? [] : locksToldOf(`${stdout}\n${stderr}`);
-}
-
-/** The end of what an engine printed, without its progress lines and the backend's password. */
-function lastWords({ code, stdout, stderr }: PulumiResult): string {
-  const lines = withoutPasswords(`${stdout}\n${stderr}`).split("\n");
-  const said = lines.map((line) => line.trim());
-  const errors = said.filter((line) => /^error: /.test(line)).map((line) => line.slice(7));
-  if (errors.length > 0) return [...new Set(errors)].join("; ");
-  const last = said.filter((line) => line !== "").slice(-3);
-  return last.length > 0 ? last.join("; ") : `Pulumi ended with ${code ?? "a signal"}`;
-}
-
-function lockedByPulumi(what: string, lock: PulumiLock): CapstanError {
-  return new CapstanError({
-    code: "LOCKED",
-    source: "user",
-    message: `${what}: it is locked by ${holderText(lock)}`,
-    hint: "wait until it has ended; if that machine is lost for good, run pulumi cancel",
-    retryable: true,
-  });
-}
-
-function holderText({ user, host, pid, since }: PulumiLock): string {
-  return `${user}@${host} (pid ${pid}, a Pulumi engine, since ${since})`;
-}
-
-function writtenMeanwhile(stack: string): CapstanError {
-  return new CapstanError({
-    code: "LOCKED",
-    source: "user",
-    subject: stack,
-    message: `cannot change ${stack}: somebody else has changed it since this command looked at it`,
-    hint: "wait until they have ended; the same command then goes on from what is there",
-    retryable: true,
-  });
 }

@@ -11,7 +11,8 @@ import { type Action, type Situation, step, type StopResult } from "../transacti
 import { type Admission, type Payloads, programOf, recordedTwice } from "../transaction/pass.js";
 import { revisionPayload, transactionPayload } from "../transaction/payloads.js";
 import { encodePayload } from "./codec.js";
-import { engineFailed, type PassOptions, type StackEngine } from "./engine.js";
+import { type PassOptions, type StackEngine } from "./engine.js";
+import { engineFailed } from "./engine-refusals.js";
 import { callsFailed, failedToStart, isOfStorage, unreadableAfter } from "./failures.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
 import { Availability } from "./availability.js";
@@ -432,7 +433,8 @@ function checkpointsFor(steps: number): PassOptions {
 /** For all that the transaction still makes, so that one which begins can end. */
 function roomFor({ steps, transaction }: Plan): RoomDemand {
   const creations = steps.filter(({ kind }) => kind === "create").length;
-  return { creations, reserve: transaction.direction === "forward" ? "keep" : "spend" };
+  const isWayBack = transaction.direction === "back" || transaction.goal.kind === "destroy";
+  return { creations, reserve: isWayBack ? "spend" : "keep" };
 }
 
 function shownBy({ steps }: Plan): ReadonlySet<string> {

@@ -120,6 +120,7 @@ function surveyFound(
   const found = [...recorded, ...seen.strangers].filter(
     ({ phase, who }) => phase !== "gone" && who.clusterUid === newClusterUid,
   );
+  refuseSeveral(found);
   const target = foundTarget({ desired, provider, found, nowMs });
   const plan = makePlan({
     ...{ wish: { kind: "recorded", target }, goal: { kind: "adopt" }, prior: state },
@@ -132,6 +133,27 @@ function surveyFound(
     }),
   );
   return { plan, ...(!then.empty && { then }) };
+}
+
+/** Throws SEVERAL_FOUND naming all that carry one identity: whose record each is to have nobody can tell. */
+function refuseSeveral(found: readonly Observed[]): void {
+  const nameOf = ({ who }: Observed) => `${who.kind} ${who.name}`;
+  const names = [...new Set(found.map(nameOf))];
+  const several = names
+    .map((name) => [name, found.filter((one) => nameOf(one) === name)] as const)
+    .filter(([, alike]) => alike.length > 1);
+  if (several.length === 0) return;
+  throw new CapstanError({
+    code: "SEVERAL_FOUND",
+    source: "cloud",
+    message: several
+      .map(
+        ([name, alike]) =>
+          `cannot adopt ${name}: ${alike.map(({ id }) => id).join(", ")} are marked as it`,
+      )
+      .join("\n"),
+    hint: "look at them and remove all but one of each by hand; nothing was changed",
+  });
 }
 
 function goneAmong(strangers: readonly Observed[]): Observed[] {

@@ -59,7 +59,11 @@ export function foundTarget(cluster: FoundCluster): Target {
   return {
     cluster: `${desired.cluster.metadata.namespace}/${desired.cluster.metadata.name}`,
     provider: provider.name,
-    objects: foundObjects(wanted.objects, machines),
+    objects: foundObjects(
+      wanted.objects,
+      machines,
+      new Set(wanted.machines.map(({ spec }) => spec)),
+    ),
     machines,
     nodes: [
       ...found.filter(({ who }) => who.kind !== provider.hostKind).map(nodeOf),
@@ -135,15 +139,19 @@ function machinesOf(
 ): TargetMachine[] {
   const known = new Map(wanted.machines.map((machine) => [machine.name, machine]));
   const taken = new Set<string>();
-  const newestFirst = [...hosts].sort(
+  const fits = (host: Observed) => fitOf(host, wanted, provider);
+  // What the manifests want stays, whether it runs yet or not: the same words lead to the same target.
+  const bestFirst = [...hosts].sort(
     (left, right) =>
+      fits(right) - fits(left) ||
       Number(right.phase === "ready") - Number(left.phase === "ready") ||
       (right.createdAtMs ?? 0) - (left.createdAtMs ?? 0) ||
       inNameOrder(right.who.name, left.who.name),
   );
-  const machines = newestFirst.map(({ who, spec: seen }): TargetMachine => {
+  const machines = bestFirst.map(({ who, spec: seen }): TargetMachine => {
     const machine = machineNameOf(who.name);
-    const name = taken.has(machine) ? who.name : machine;
+    const isDuplicate = taken.has(machine);
+    const name = isDuplicate ? who.name : machine;
     taken.add(name);
     const same = known.get(machine);
     const spec = specOf(seen, same, { wanted, provider });
@@ -151,9 +159,22 @@ function machinesOf(
     return {
       ...{ name, spec, controlPlane: isControlPlane(spec), host: nodeKey(who.kind, who.name) },
       ...(owner !== undefined && { owner }),
+      ...(isDuplicate && { duplicateOf: machine }),
     };
   });
   return machines.sort((left, right) => inNameOrder(left.name, right.name));
+}
+
+/** How well a host is what the manifests want of its machine: 2 as it is, 1 after a change in place, else 0. */
+function fitOf(
+  { who, spec }: Observed,
+  { hosts }: Wanted,
+  provider: InfrastructureProvider,
+): number {
+  const asked = hosts.get(machineNameOf(who.name));
+  if (asked === undefined) return 0;
+  const { kind } = provider.verdict(provider.hostKind, spec, withValues(asked, spec) as JsonObject);
+  return kind === "same" ? 2 : kind === "inPlace" ? 1 : 0;
 }
 
 /** As the manifests have it where that is what runs; else what the host tells about it. */
@@ -188,37 +209,47 @@ function ownerOf(machine: string, desired: Desired): MachineOwner | undefined {
   return isSet ? { machineSet, ordinal } : undefined;
 }
 
-/** Objects that something was found of; sets want as many machines as there are. */
+/** Objects that something was found of; sets want as many machines as there are, of the kind that they are. */
 function foundObjects(
   objects: readonly AnyObject[],
   machines: readonly TargetMachine[],
+  known: ReadonlySet<MachineSpec>,
 ): AnyObject[] {
-  const counts = new Map<string, number>();
-  for (const machine of machines) {
-    const name = objectBehind(machine);
-    counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
-  return objects.flatMap((object) =>
-    asLarge(object, counts.get(`${object.kind} ${object.metadata.name}`) ?? 0),
-  );
+  return objects.flatMap((object) => {
+    const name = `${object.kind} ${object.metadata.name}`;
+    return asFoundObject(
+      object,
+      machines.filter((machine) => objectBehind(machine) === name),
+      known,
+    );
+  });
 }
 
-/** An object with as many machines; none without any. */
-function asLarge(object: AnyObject, replicas: number): AnyObject[] {
+/** An object as its machines are found; none without any. What the manifests say of them stands where it is so. */
+function asFoundObject(
+  object: AnyObject,
+  machines: readonly TargetMachine[],
+  known: ReadonlySet<MachineSpec>,
+): AnyObject[] {
   if (object.kind === "Cluster" || object.kind === "MachineClass") return [object];
-  if (replicas === 0) return [];
+  const [other] = machines.filter(({ spec }) => !known.has(spec));
+  const [first] = machines;
+  if (first === undefined) return [];
+  const found = other?.spec;
+  if (object.kind === "Machine") return [found === undefined ? object : { ...object, spec: found }];
+  const replicas = machines.length;
+  const { template } = object.spec;
+  const asIs = found === undefined ? template : { ...template, spec: found };
   switch (object.kind) {
-    case "Machine":
-      return [object];
     case "MachineSet":
-      return [{ ...object, spec: { ...object.spec, replicas } }];
+      return [{ ...object, spec: { ...object.spec, replicas, template: asIs } }];
     case "MachineDeployment":
-      return [{ ...object, spec: { ...object.spec, replicas } }];
+      return [{ ...object, spec: { ...object.spec, replicas, template: asIs } }];
   }
 }
 
-function objectBehind({ name, owner }: TargetMachine): string {
-  if (owner === undefined) return `Machine ${name}`;
+function objectBehind({ name, owner, duplicateOf }: TargetMachine): string {
+  if (owner === undefined) return duplicateOf === undefined ? `Machine ${name}` : "";
   const { machineDeployment, machineSet } = owner;
   return machineDeployment === undefined
     ? `MachineSet ${machineSet}`

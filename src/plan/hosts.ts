@@ -8,6 +8,9 @@ import { canServe, judge, keep, serve, supersede } from "./judge.js";
 import type { FieldChange, Sightings } from "./step.js";
 import type { RecordedResource, Spent } from "./target.js";
 
+/** Why a machine gets a new host whose last one is positively gone. */
+export const goneReason = "its host is gone from the cloud";
+
 /** What becomes of the host of one machine. */
 export interface HostDecision {
   readonly kind: "same" | "create" | "adopt" | "update" | "replace" | "unsupported";
@@ -83,7 +86,7 @@ export function decideHost(provider: InfrastructureProvider, question: HostQuest
   if (newest !== undefined) return { ...made, ...supersede(newest) };
   const fresh = { ...made, changes: [], stale: false };
   return judged.length > 0
-    ? { ...fresh, kind: "replace", reason: "its host is gone from the cloud" }
+    ? { ...fresh, kind: "replace", reason: goneReason }
     : { ...fresh, kind: "create", reason: "" };
 }
 

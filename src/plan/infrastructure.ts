@@ -71,10 +71,15 @@ export function planInfrastructure(
     resolveRefs(spec, (ref) => ({ ...ref, $ref: finalKeys.get(ref.$ref) ?? ref.$ref }));
   const resolve = <T extends Json>(spec: T): T =>
     resolveRefs(spec, (ref) => outputOf(known.get(ref.$ref), ref));
+  const named = new Set(isFrozen ? nodes.map(keyOf) : []);
+  // A recorded graph may hold two generations, as they were found: each is its own and no other's.
+  const mayServe = (node: GraphNode, one: Pick<RecordedResource, "kind" | "name">) =>
+    isGenerationOf(node, one) &&
+    (nodeKey(one.kind, one.name) === keyOf(node) || !named.has(nodeKey(one.kind, one.name)));
   const decisions = inDependencyOrder(nodes).map((node) => {
     const wanted = rename(node.spec);
     const candidates = recorded.filter(
-      (resource) => !resource.deleting && isGenerationOf(node, resource),
+      (resource) => !resource.deleting && mayServe(node, resource),
     );
     const resolved = resolve(wanted);
     const decision = decide(
@@ -82,7 +87,10 @@ export function planInfrastructure(
       { ...node, spec: wanted },
       {
         judged: judge(provider, candidates, resolved, sightings),
-        interrupted: interruptedCreations(provider, node, { unrecorded, wanted: resolved }),
+        interrupted: interruptedCreations(provider, node, {
+          unrecorded: unrecorded.filter((one) => mayServe(node, one)),
+          wanted: resolved,
+        }),
         isFrozen,
         mayReplace,
       },

@@ -4,7 +4,9 @@ import type { MachineDeploymentObject, MachineSetObject } from "../api/types.js"
 import { deleteMachineAnnotation } from "../sets/deletion-order.js";
 import { goFirst } from "../sets/expand-set.js";
 import { isRollingUpdate } from "../sets/fenceposts.js";
+import { quorumOf } from "./admission/members.js";
 import { goalText } from "./goal.js";
+import { goneReason } from "./hosts.js";
 import type { Plan, ToleratedDrift } from "./plan.js";
 
 /** What else people should know before they agree, a sentence each: unfinished work, leftovers, strangers. Pure. */
@@ -12,6 +14,7 @@ export function planNotes(plan: Plan): string[] {
   return [
     ...heldText(plan),
     ...(plan.resumes ? [openText(plan)] : []),
+    ...lostMembers(plan),
     ...plan.abandoned.map(
       ({ id, who }) =>
         `Left by an apply that broke off, to be deleted: ${who.kind} ${who.name} (${id})`,
@@ -76,6 +79,24 @@ function heldBack({ metadata, spec }: MachineDeploymentObject, { target }: Plan)
   const machines = behind === 1 ? "1 machine does" : `${behind} machines do`;
   const why = spec.paused ? "it is paused" : "its strategy is OnDelete";
   return [`MachineDeployment ${metadata.name}: ${machines} not follow the template (${why}).`];
+}
+
+/** What new control-plane hosts do not bring back. */
+function lostMembers({ machines, transaction }: Plan): string[] {
+  const members = machines.filter(({ controlPlane, kind }) => controlPlane && kind !== "delete");
+  if (transaction.goal.kind === "adopt") {
+    const found =
+      members.length === 1 ? "1 control-plane host" : `${members.length} control-plane hosts`;
+    return [
+      `${found} found: what others have stored, if there were any, new ones do not bring back.`,
+    ];
+  }
+  const lost = members.filter(({ reason }) => reason === goneReason).length;
+  const left = members.length - lost;
+  if (lost === 0 || left >= quorumOf(members.length)) return [];
+  return [
+    `${left} of ${members.length} control-plane hosts are left, etcd needs ${quorumOf(members.length)}: what it stored may be lost.`,
+  ];
 }
 
 /** Delete marks that choose nobody: a name that none of its machines has, or an annotation of another profile. */

@@ -17,25 +17,20 @@ import {
 } from "./changes.js";
 import { memberOfHostField } from "../provider/host-spec.js";
 import { crossedBy, hostsOfPoint, refuseTakingBack } from "./crossing.js";
-import { handOverSummary } from "./hand-over.js";
-import { entryOf } from "./history.js";
-import { withObjects } from "./taken-back.js";
 import { decideHost, type HostDecision, machineKey, spendIncarnations } from "./hosts.js";
 import { type InfrastructureDecision, planInfrastructure } from "./infrastructure.js";
-import { knownMachines, type LeavingHost, leavingHosts } from "./leaving.js";
+import { type LeavingHost, leavingHosts } from "./leaving.js";
+import { directionOf, formerMachines, transactionOf } from "./planned-transaction.js";
 import { refuseRemovals, type RemovalDecision } from "./protection.js";
 import { type Refusal, RefusedChange } from "./refused-change.js";
 import type { Sightings, Step } from "./step.js";
 import {
-  type ChangeSummary,
   cloudResources,
   condemnedResources,
   type Crossed,
-  type Direction,
   type Goal,
   type PriorState,
   type RecordedResource,
-  type Spent,
   type Target,
   targetDigest,
   type TargetMachine,
@@ -44,7 +39,7 @@ import {
 import { summaryOf } from "./tree.js";
 import { plannedHost, spentSoFar, unknownResources, unrecordedCreations } from "./unrecorded.js";
 import { type StageNote, stagedWish } from "./staged.js";
-import { type StepUndo, type Undo, undoOf } from "./undo.js";
+import { type StepUndo, undoOf } from "./undo.js";
 import { asFound } from "./adoption.js";
 import { clusterIn, type Wanted, type Wish } from "./wanted.js";
 
@@ -332,14 +327,6 @@ function isOwing(prior: PriorState): boolean {
   return prior.pending.length > 0 || condemnedResources(prior).length > 0;
 }
 
-/** Their deletions may be owed still when this is the only record that there is. */
-function formerMachines(prior: PriorState, leaving: readonly LeavingHost[], target: Target) {
-  const wanted = new Set(target.machines.map(({ name }) => name));
-  const known = knownMachines(prior);
-  const names = new Set(leaving.map(({ machine }) => machine));
-  return [...names].filter((name) => !wanted.has(name)).flatMap((name) => known.get(name) ?? []);
-}
-
 function openTransaction(prior: PriorState): Pick<Plan, "open"> {
   const { transaction } = prior;
   if (transaction === undefined || !isOpen(prior)) return {};
@@ -352,76 +339,10 @@ export function isOpen({ transaction, revision }: PriorState): boolean {
   return transaction !== undefined && transaction.number !== revision?.number;
 }
 
-/**
- * The transaction that leads to the target: the open one if it leads there, else the next number. One
- * that is committed and only owes deletions goes on too. Times and numbers are copied, never renewed
- * (laws 2 and 4), but past its deadline a transaction is not gone on with.
- */
-function transactionOf(
-  input: PlanInput,
-  digest: string,
-  found: {
-    readonly steps: readonly Step[];
-    readonly undo: Undo;
-    readonly spent: Spent;
-    readonly crossed: readonly Crossed[];
-    readonly former: readonly TargetMachine[];
-    readonly summary: () => ChangeSummary;
-  },
-): PlannedTransaction {
-  const { prior, nowMs, goal, by } = input;
-  const direction = directionOf(goal);
-  const last = prior.transaction;
-  const open = isOpen(prior);
-  const owner = input.handOverTo ?? last?.owner ?? input.owner;
-  const isHandOver = last !== undefined && last.owner !== owner;
-  const cloud = input.cloud ?? last?.cloud;
-  if (last !== undefined && !isHandOver && targetDigest(last.target) === digest) {
-    const goesOn = open
-      ? last.direction === direction && nowMs <= last.deadlineAtMs
-      : found.steps.every(({ kind }) => kind === "delete");
-    if (goesOn) {
-      const { target: _target, ...same } = last;
-      return { ...same, spent: found.spent };
-    }
-  }
-  return {
-    number: (last?.number ?? 0) + 1,
-    clusterUid: last?.clusterUid ?? input.newClusterUid,
-    owner,
-    digestKey: last?.digestKey ?? input.newDigestKey ?? "",
-    ...{ goal, direction, by, startedAtMs: nowMs },
-    deadlineAtMs: goal.kind === "destroy" ? Number.MAX_SAFE_INTEGER : nowMs + input.deadlineMs,
-    pointsOfNoReturn: found.undo.pointsOfNoReturn,
-    compensable: [
-      ...new Set([...(open ? (last?.compensable ?? []) : []), ...found.undo.compensable]),
-    ],
-    spent: found.spent,
-    summary: isHandOver ? handOverSummary(owner) : found.summary(),
-    attempts: open && last !== undefined ? [...last.attempts, endedAttempt(input, last)] : [],
-    ...(found.crossed.length > 0 && { crossed: found.crossed }),
-    ...(found.former.length > 0 && { former: found.former }),
-    ...(cloud !== undefined && { cloud }),
-  };
-}
-
-/** The open transaction that another one takes the place of, as history tells it. */
-function endedAttempt({ goal, nowMs, failure }: PlanInput, last: TransactionRecord) {
-  const taken = goal.kind === "takeBack" && last.direction === "forward";
-  const kind = taken ? ("rolledBack" as const) : ("superseded" as const);
-  const ending = { kind, failure: failure ?? "it was interrupted" };
-  return withObjects(entryOf(last, nowMs, ending), last.target);
-}
-
 type Decision = Pick<
   InfrastructureDecision | HostDecision,
   "kind" | "changes" | "reason" | "isLeft"
 >;
-
-/** Where a goal leads: to what somebody asked for, or back to the revision. */
-export function directionOf({ kind }: Goal): Direction {
-  return kind === "takeBack" ? "back" : "forward";
-}
 
 /**
  * Law 9: what the revision has, and is alive, was there before. Taking a transaction back replaces of it

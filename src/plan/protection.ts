@@ -75,7 +75,7 @@ function lostControlPlane(
   const staying = new Set(
     wanted.machines.filter(({ spec }) => isControlPlane(spec)).map(({ name }) => name),
   );
-  const members = machines.filter(({ controlPlane }) => controlPlane);
+  const members = machines.filter((one) => one.controlPlane && one.duplicateOf === undefined);
   const leaving = members.filter(({ name }) => !staying.has(name));
   if (members.length - leaving.length >= quorumOf(members.length) || leaving.length === 0)
     return [];

@@ -25,6 +25,8 @@ export interface TargetMachine extends ExpandedMachine {
   readonly controlPlane: boolean;
   /** The node of the host that serves the machine. */
   readonly host: NodeKey;
+  /** The machine that the host was made for, where an adoption has found another one that serves it. */
+  readonly duplicateOf?: string;
 }
 
 /** Digest that tells whether two targets are the same. */

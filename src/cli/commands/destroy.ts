@@ -1,6 +1,7 @@
 import { isCapstanError } from "../../api/error.js";
 import { type Destroyed, destroyCluster, planDestroy } from "../../engine/destroy.js";
 import type { Engine } from "../../engine/engine.js";
+import { refuseLostState } from "../../engine/lost-state.js";
 import { settleLastCalls } from "../../engine/recover.js";
 import { callContext } from "../../engine/session.js";
 import { refuseNonOwner, type StackState } from "../../engine/state.js";
@@ -61,7 +62,13 @@ export async function destroyStack(
     const provider = recordedProvider(stack, state, context);
     if (provider !== undefined) {
       await new Destroy(stack, provider, engine, { options, context }).run();
-    } else if (context.json) context.emit({ type: "result", stack, deleted: 0, left: [] });
+      return exitCodes.done;
+    }
+    await refuseLostState({
+      ...{ stack, stateDir: context.stateDir, providers: context.providers.all },
+      context: callContext(context.clock, context.interruption.stop),
+    });
+    if (context.json) context.emit({ type: "result", stack, deleted: 0, left: [] });
     else context.terminal.write(`Cluster ${stack}: nothing is recorded, nothing to destroy\n`);
     return exitCodes.done;
   });
@@ -118,7 +125,7 @@ class Destroy {
   }
 
   private async failure(failed: Failed, plan: Plan): Promise<CommandFailure> {
-    const wayBack = await wayBackNow(this.engine, this.provider, this.stack);
+    const wayBack = await wayBackNow(this.engine, this.provider, this.stack, this.context.clock);
     return failureOf(failed, plan, this.next(plan), wayBack);
   }
 

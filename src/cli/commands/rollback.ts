@@ -103,7 +103,11 @@ class RollbackCommand {
   async run(): Promise<void> {
     const { stack, state, context } = this;
     const provider = recordedProvider(stack, state, context);
-    if (provider === undefined) throw this.refusal(`nothing is recorded`);
+    if (provider === undefined)
+      throw this.refusal(
+        "nothing is recorded",
+        "capstan status lists the stacks; with a lost state capstan up --adopt comes first",
+      );
     refuseForeign(state, stack);
     refuseNonOwner(state, fileOwner, "roll back");
     const calls = callContext(context.clock, context.interruption.stop);
@@ -120,7 +124,7 @@ class RollbackCommand {
       case "reached":
         return this.stay(way, provider);
       case "none":
-        throw this.refusal("there is no earlier revision");
+        throw this.refusal("there is no earlier revision", `capstan history ${stack} lists them`);
     }
   }
 
@@ -281,7 +285,7 @@ class RollbackCommand {
     if (!plan.empty) await confirm(`Roll ${plan.cluster} back?`, options.yes === true, context);
   }
 
-  private refusal(cause: string, hint = "capstan status lists the stacks"): CapstanError {
+  private refusal(cause: string, hint: string): CapstanError {
     return new CapstanError({
       code: "NOT_FOUND",
       source: "user",

@@ -231,7 +231,7 @@ export async function carryOut(
     });
   } catch (error) {
     if (!isCapstanError(error)) throw error;
-    const wayBack = await wayBackNow(engine, provider, plan.stack);
+    const wayBack = await wayBackNow(engine, provider, plan.stack, clock);
     throw failureOf({ kind: "open", failure: error }, plan, next, wayBack);
   } finally {
     progress.end();
@@ -240,7 +240,7 @@ export async function carryOut(
   if (result.kind === "rolledBack" && result.to !== "revision") onEnd?.("nothing");
   if (result.kind !== "done") {
     if (context.json) context.emit(resultDocument(result, plan));
-    throw failureOf(result, plan, next, await wayBackNow(engine, provider, plan.stack));
+    throw failureOf(result, plan, next, await wayBackNow(engine, provider, plan.stack, clock));
   }
   done(plan, { passes: result.passes, tookMs }, next, context);
 }
