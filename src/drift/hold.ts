@@ -2,7 +2,7 @@ import { driftAnnotations } from "../api/drift-policy.js";
 import { CapstanError } from "../api/error.js";
 import type { AnyObject } from "../api/types.js";
 import { keyOf } from "../graph/graph.js";
-import type { Hold, Plan } from "../plan/plan.js";
+import { type Hold, isOpen, type Plan } from "../plan/plan.js";
 import type { Look } from "../plan/step.js";
 import { cloudResources, type PriorState } from "../plan/target.js";
 import type { InfrastructureProvider } from "../provider/port.js";
@@ -47,16 +47,15 @@ export function holdOf(state: PriorState, seen: Look, rules: HoldRules): Hold | 
 
 /**
  * Why nothing may be said to be gone for good: the cloud cannot tell which one it is, and shows nothing of
- * what is recorded but what was being deleted. Of a destroy that is under way a few may be gone although nobody
- * could see them go. Undefined for any other look. Pure.
+ * what is recorded but what was being deleted. Of a transaction that is open a few may be gone although nobody
+ * could see them go: its deletions and its undo are cut off too. Undefined for any other look. Pure.
  */
 export function holdOfDestroy(state: PriorState, seen: Look, rules: HoldRules): Hold | undefined {
   const interrupted = new Set(state.pending.map(({ key }) => key));
   const expected = cloudResources(state).filter(({ key }) => !interrupted.has(key));
   const isProven = state.transaction?.cloud !== undefined;
   const isShown = expected.some(({ key }) => seen.sightings.get(key) !== "gone");
-  const isUnderWay = state.transaction?.goal.kind === "destroy";
-  if (isProven || isShown || expected.length < (isUnderWay ? fewest : 1)) return undefined;
+  if (isProven || isShown || expected.length < (isOpen(state) ? fewest : 1)) return undefined;
   const { fingerprint } = classifyDrift(state, seen, rules.provider);
   if (isThawed(fingerprint, rules)) return undefined;
   const reason = `the cloud shows none of ${expected.length} resources, and cannot tell whether it is the recorded one`;

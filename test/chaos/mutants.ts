@@ -53,16 +53,18 @@ export const mutants = {
   /** Nobody asks whether a rollback comes too late. */
   noUndoLine: [
     {
-      find: 'const [host] = (await this.planTo(transaction.target, provider, "forward")).crossed;',
-      replace: "const [host] = [];",
+      find: "refuseCrossed(crossedBy({ provider, prior: state, ...seen }), state);",
+      replace: "",
     },
   ],
   /** What is destroyed with a cluster is not asked whose it is. */
   everybodysDestroy: [
     {
-      find: "const scope = { cluster: target.cluster, clusterUid };",
-      replace: "const scope = {};",
+      find: "const { cluster, transaction } = this.goal;\n        const scope = { cluster, clusterUid: transaction.clusterUid };",
+      replace: `const { cluster, transaction } = this.goal;
+        const scope = transaction.goal.kind === "destroy" ? {} : { cluster, clusterUid: transaction.clusterUid };`,
     },
+    { find: "abandoned: unknown.filter(ours)", replace: "abandoned: unknown" },
   ],
 } as const satisfies Record<string, readonly Edit[]>;
 

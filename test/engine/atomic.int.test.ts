@@ -120,7 +120,10 @@ describe("an apply that fails", function () {
     const { stderr } = await sandbox.up(4);
     assert.match(stderr, /past its point of no return, so there is only forward/);
     const refused = await sandbox.capstan(65, "rollback", "--yes", demoStack);
-    assert.match(refused.stderr, /is past the point of no return of transaction 2/);
+    assert.match(
+      refused.stderr,
+      /transaction 2 of default\/demo back: it is past its point of no return/,
+    );
     await sandbox.up();
     assert.equal(sandbox.hostOf("cp-0").spec["controlPlane"], "1.35.0");
     await sandbox.assertSound(demoStack);

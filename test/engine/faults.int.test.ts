@@ -96,7 +96,8 @@ describe("an apply in a cloud that misbehaves", function () {
   });
 
   it("plans the rest of a deletion that failed after the commit", async () => {
-    sandbox.write({ machines: { "cp-1": { controlPlane: true } } });
+    const annotations = { "capstan.dev/allow-removal": "control-plane" };
+    sandbox.write({ annotations, machines: { "cp-1": { controlPlane: true } } });
     await sandbox.fault("terminate", "fail", "--name", "cp-0", "--times", "2");
     const { stderr } = await sandbox.up(3);
     assert.match(stderr, /Revision 2 of default\/demo is committed, but not all/);
