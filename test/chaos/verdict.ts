@@ -45,9 +45,16 @@ export async function judgePlace(scene: Scene, place: Place): Promise<Verdict> {
   }
 }
 
-/** What is no longer as it was found, in existence and content. */
+/** The end of a host's name. */
+const incarnation = /-\d+$/;
+
+/**
+ * What is no longer as it was found, in existence and content. A host that its change had deleted is made
+ * anew under the next incarnation; that an adoption alone changes nothing is a law of the histories.
+ */
 function unlike(before: readonly CloudRow[], after: readonly CloudRow[]): string[] {
-  const text = ({ name, id, spec }: CloudRow) => `${name} (${id}) ${JSON.stringify(spec)}`;
+  const text = ({ name, spec }: CloudRow) =>
+    `${name.replace(incarnation, "")} ${JSON.stringify(spec)}`;
   const was = new Set(before.map(text));
   const is = new Set(after.map(text));
   return [

@@ -77,9 +77,11 @@ describe("Leadership, laws", () => {
         worlds.fates,
         mishapsOf("pause", "outage", "shutdown"),
         async (rates, fate, mishaps) => {
-          const { world } = await play(rates, fate, mishaps);
+          const { world, contenders } = await play(rates, fate, mishaps);
           assert.equal(relapse(world.deeds), undefined);
-          assert.ok(world.deeds.length > 0);
+          // All may be shut down while every answer is lost: then nobody ever leads.
+          const isAnyLeft = contenders.some(({ shutdown }) => !shutdown.signal.aborted);
+          assert.ok(world.deeds.length > 0 || !isAnyLeft);
         },
       ),
       { numRuns: 40 },
