@@ -1,8 +1,11 @@
 import { holdOfDestroy, refuseHeld } from "../drift/hold.js";
 import type { ResourceEvent } from "../dynamic/cloud-resource.js";
+import { stackNameOf } from "../api/types.js";
 import type { Plan } from "../plan/plan.js";
 import { refuseDestruction } from "../plan/protection.js";
-import { emptied } from "../plan/wanted.js";
+import type { Target } from "../plan/target.js";
+import { clusterIn, desiredIn, emptied } from "../plan/wanted.js";
+import { isAdopting } from "./adopt.js";
 import {
   applyPlan,
   type ApplyResult,
@@ -14,6 +17,7 @@ import { look } from "./look.js";
 import type { RunEvent, RunOptions } from "./run.js";
 import { callContext } from "./session.js";
 import { refuseForeign, type StackState } from "./state.js";
+import { planAdoption } from "./survey.js";
 
 /** How the destruction of a cluster is planned. */
 export interface DestroyPlanning extends PlanningOptions {
@@ -45,10 +49,11 @@ export async function planDestroy(
     target.cluster,
     holdOfDestroy(state, seen, { provider, objects: target.objects, thaw }),
   );
-  return planRecorded(emptied(transaction.target), state, {
-    ...options,
-    goal: { kind: "destroy" },
-  });
+  return destruction(target, state, options);
+}
+
+function destruction(target: Target, state: StackState, options: PlanningOptions): Promise<Plan> {
+  return planRecorded(emptied(target), state, { ...options, goal: { kind: "destroy" } });
 }
 
 /** What became of a destroy, with what two looks at the cloud say when nothing is recorded any more. */
@@ -56,7 +61,8 @@ export type Destroyed = ApplyResult & { readonly deleted: number };
 
 /**
  * Carries out what `planDestroy` has planned, as a transaction: recorded at its begin, taken back only when
- * somebody asks for that, its records kept until two listings show that nothing is left. Throws what
+ * somebody asks for that, its records kept until two listings show that nothing is left. An adoption that is
+ * open is finished first: a destroy without a revision could only be taken back to nothing. Throws what
  * `applyPlan` throws.
  */
 export async function destroyCluster(
@@ -69,8 +75,32 @@ export async function destroyCluster(
     if (event.kind === "resource" && isDeletion(event.event)) deleted += 1;
     options.report(event);
   };
-  const result = await applyPlan(plan, state, { ...options, onFailure: "keep", report });
+  const how = { ...options, onFailure: "keep", report } as const;
+  const before = isAdopting(state) ? await finishAdoption(state, how) : { plan, state };
+  const result = "kind" in before ? before : await applyPlan(before.plan, before.state, how);
   return { ...result, deleted };
+}
+
+/** What is to be destroyed once everything that was found has its record; what went wrong when it has not. */
+async function finishAdoption(
+  state: StackState,
+  options: RunOptions & Occasion,
+): Promise<ApplyResult | { readonly plan: Plan; readonly state: StackState }> {
+  const { engine, provider, clock, stop, by, deadlineMs } = options;
+  const { transaction } = state;
+  if (transaction === undefined) throw new Error("nothing is being adopted");
+  const { target, clusterUid, owner } = transaction;
+  const scope = { cluster: target.cluster, clusterUid };
+  const seen = await look(provider, callContext(clock, stop), scope, state);
+  const occasion = {
+    ...{ provider, nowMs: clock.now(), owner, by, deadlineMs, newClusterUid: clusterUid },
+    removal: {},
+  };
+  const { plan } = planAdoption(desiredIn(target), { state, seen, occasion });
+  const adopted = await applyPlan(plan, state, options);
+  if (adopted.kind !== "done") return adopted;
+  const records = await engine.readState(stackNameOf(clusterIn(target)));
+  return { plan: await destruction(plan.target, records, options), state: records };
 }
 
 function isDeletion({ operation, state }: ResourceEvent): boolean {

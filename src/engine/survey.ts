@@ -115,6 +115,29 @@ function surveyFound(
     readonly placed: (make: () => Plan) => Plan;
   },
 ): Pick<Survey, "plan" | "then"> {
+  const { plan, found } = planAdoption(desired, { state, seen, occasion });
+  const then = placed(() =>
+    makePlan({
+      ...{ wish: { kind: "objects", desired }, goal: { kind: "up" }, ...occasion },
+      ...{ ...afterAdoption(plan, found), strangers: goneAmong(seen.strangers) },
+    }),
+  );
+  return { plan, ...(!then.empty && { then }) };
+}
+
+/**
+ * The plan that gives a record to everything that is alive of one life of the cluster, and what that is. Throws
+ * SEVERAL_FOUND. Pure.
+ */
+export function planAdoption(
+  desired: Desired,
+  about: {
+    readonly state: PriorState;
+    readonly seen: Look;
+    readonly occasion: SurveyOccasion;
+  },
+): { readonly plan: Plan; readonly found: readonly Observed[] } {
+  const { state, seen, occasion } = about;
   const { provider, nowMs, newClusterUid } = occasion;
   const recorded = [...seen.sightings.values()].filter((one) => one !== "gone");
   const found = [...recorded, ...seen.strangers].filter(
@@ -126,13 +149,7 @@ function surveyFound(
     ...{ wish: { kind: "recorded", target }, goal: { kind: "adopt" }, prior: state },
     ...{ ...seen, ...occasion },
   });
-  const then = placed(() =>
-    makePlan({
-      ...{ wish: { kind: "objects", desired }, goal: { kind: "up" }, ...occasion },
-      ...{ ...afterAdoption(plan, found), strangers: goneAmong(seen.strangers) },
-    }),
-  );
-  return { plan, ...(!then.empty && { then }) };
+  return { plan, found };
 }
 
 /** Throws SEVERAL_FOUND naming all that carry one identity: whose record each is to have nobody can tell. */

@@ -82,6 +82,18 @@ export function frozen(target: Target, provider: InfrastructureProvider): Wanted
   };
 }
 
+/** The objects of a graph, by kind. Pure. */
+export function desiredIn(target: Target): Desired {
+  const of = <K extends AnyObject["kind"]>(kind: K) =>
+    target.objects.filter((one): one is Extract<AnyObject, { kind: K }> => one.kind === kind);
+  return {
+    cluster: clusterIn(target),
+    machines: of("Machine"),
+    machineSets: of("MachineSet"),
+    machineDeployments: of("MachineDeployment"),
+  };
+}
+
 /** The Cluster that a target is about. */
 export function clusterIn(target: Target): ClusterObject {
   const cluster = target.objects.find(({ kind }) => kind === "Cluster");

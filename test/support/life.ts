@@ -1,12 +1,12 @@
 import { digestOf } from "../../src/api/digest.js";
 import { isCapstanError } from "../../src/api/error.js";
 import { sameJson } from "../../src/api/json.js";
-import type { AnyObject, Desired } from "../../src/api/types.js";
 import type { NodeKey } from "../../src/graph/graph.js";
 import { wavesOf } from "../../src/plan/admission/waves.js";
 import { targetOfRevision } from "../../src/plan/history.js";
+import { desiredIn } from "../../src/plan/wanted.js";
 import { rollbackOf } from "../../src/plan/rollback.js";
-import type { PriorState, Target } from "../../src/plan/target.js";
+import type { PriorState } from "../../src/plan/target.js";
 import type { Observed } from "../../src/provider/port.js";
 import { desiredFleet, type Fleet } from "./fleet.js";
 import type { Accident, Command, History, Neighbour } from "./histories.js";
@@ -267,7 +267,7 @@ export class Life {
     }
     const before = engine.prior;
     const since = engine.calls.length;
-    const outcome = await engine.up(desiredIn(transaction.target.objects));
+    const outcome = await engine.up(desiredIn(transaction.target));
     this.judge(outcome, { before, since });
     if (outcome.kind !== "done") {
       this.blame(`an undisturbed up toward what is open ended: ${outcomeText(outcome)}`);
@@ -386,19 +386,6 @@ export class Life {
   private blame(what: string): void {
     this.breaches.push(`law 3: ${what}`);
   }
-}
-
-function desiredIn(objects: Target["objects"]): Desired {
-  const of = <K extends AnyObject["kind"]>(kind: K) =>
-    objects.filter((one): one is Extract<AnyObject, { kind: K }> => one.kind === kind);
-  const [cluster] = of("Cluster");
-  if (cluster === undefined) throw new Error("a target holds its Cluster");
-  return {
-    cluster,
-    machines: of("Machine"),
-    machineSets: of("MachineSet"),
-    machineDeployments: of("MachineDeployment"),
-  };
 }
 
 /** A command that has nothing to take back, or must not any more. */
