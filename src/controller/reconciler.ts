@@ -235,8 +235,8 @@ export class Reconciler {
       await settleLastCalls(engine, provider, { clock, signal: stop });
       const records = await engine.readState(stack);
       const planning = { provider, clock, stop, by, deadlineMs: 0 };
-      const plan = await planDestroy(stack, records, { ...planning, released });
-      const result = await destroyCluster(plan, records, {
+      const destruction = await planDestroy(stack, records, { ...planning, released });
+      const result = await destroyCluster(destruction, records, {
         ...{ ...planning, engine, timeoutMs, onFailure: "keep", report: () => {} },
       });
       if (result.kind !== "done") throw leftOver(key, result.failure);

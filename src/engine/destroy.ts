@@ -1,9 +1,10 @@
 import { holdOfDestroy, refuseHeld } from "../drift/hold.js";
 import type { ResourceEvent } from "../dynamic/cloud-resource.js";
 import { stackNameOf } from "../api/types.js";
-import type { Plan } from "../plan/plan.js";
+import { afterAdoption } from "../plan/adoption.js";
+import { makePlan, type Plan } from "../plan/plan.js";
 import { refuseDestruction } from "../plan/protection.js";
-import type { Target } from "../plan/target.js";
+import type { PriorState, Target } from "../plan/target.js";
 import { clusterIn, desiredIn, emptied } from "../plan/wanted.js";
 import { isAdopting } from "./adopt.js";
 import {
@@ -27,29 +28,50 @@ export interface DestroyPlanning extends PlanningOptions {
   readonly released?: readonly string[];
 }
 
+/** What a destroy will do. */
+export interface Destruction {
+  /** What deletes everything that is recorded, and everything else that is of the cluster. */
+  readonly plan: Plan;
+  /** The records that the plan is of. */
+  readonly records: PriorState;
+  /** The rest of an adoption that is open: it is finished before, so that the destroy can be taken back. */
+  readonly first?: Plan;
+}
+
 /**
  * The plan that deletes everything that a cluster has: workers first, then control plane and infrastructure.
- * Looks at the cloud. Throws PROTECTED, BAD_STATE for a stack that holds anything but a cluster, WRONG_CLOUD, and FROZEN for a cloud that may
- * be another one and shows nothing (law 12).
+ * Looks at the cloud. Throws PROTECTED, BAD_STATE for a stack that holds anything but a cluster, WRONG_CLOUD,
+ * FROZEN for a cloud that may be another one and shows nothing (law 12), and SEVERAL_FOUND.
  */
 export async function planDestroy(
   stack: string,
   state: StackState,
   { thaw, released, ...options }: DestroyPlanning,
-): Promise<Plan> {
+): Promise<Destruction> {
   refuseForeign(state, stack);
   refuseDestruction([state], released);
   const { transaction } = state;
   if (transaction === undefined) throw new Error("nothing is recorded, nothing to destroy");
-  const { provider, clock, stop } = options;
-  const { target, clusterUid } = transaction;
+  const { provider, clock, stop, by, deadlineMs } = options;
+  const { target, clusterUid, owner } = transaction;
   const scope = { cluster: target.cluster, clusterUid };
   const seen = await look(provider, callContext(clock, stop), scope, state);
   refuseHeld(
     target.cluster,
     holdOfDestroy(state, seen, { provider, objects: target.objects, thaw }),
   );
-  return destruction(target, state, options);
+  if (!isAdopting(state))
+    return { plan: await destruction(target, state, options), records: state };
+  const occasion = { provider, nowMs: clock.now(), owner, by, deadlineMs, removal: {} };
+  const { plan: first, found } = planAdoption(desiredIn(target), {
+    ...{ state, seen, occasion: { ...occasion, newClusterUid: clusterUid } },
+  });
+  const after = afterAdoption(first, found);
+  const plan = makePlan({
+    ...{ wish: { kind: "recorded", target: emptied(first.target) }, goal: { kind: "destroy" } },
+    ...{ ...occasion, newClusterUid: clusterUid, ...after, strangers: [] },
+  });
+  return { plan, records: after.prior, first };
 }
 
 function destruction(target: Target, state: StackState, options: PlanningOptions): Promise<Plan> {
@@ -61,12 +83,11 @@ export type Destroyed = ApplyResult & { readonly deleted: number };
 
 /**
  * Carries out what `planDestroy` has planned, as a transaction: recorded at its begin, taken back only when
- * somebody asks for that, its records kept until two listings show that nothing is left. An adoption that is
- * open is finished first: a destroy without a revision could only be taken back to nothing. Throws what
+ * somebody asks for that, its records kept until two listings show that nothing is left. Throws what
  * `applyPlan` throws.
  */
 export async function destroyCluster(
-  plan: Plan,
+  { plan, first }: Destruction,
   state: StackState,
   options: RunOptions & Occasion,
 ): Promise<Destroyed> {
@@ -76,31 +97,12 @@ export async function destroyCluster(
     options.report(event);
   };
   const how = { ...options, onFailure: "keep", report } as const;
-  const before = isAdopting(state) ? await finishAdoption(state, how) : { plan, state };
-  const result = "kind" in before ? before : await applyPlan(before.plan, before.state, how);
-  return { ...result, deleted };
-}
-
-/** What is to be destroyed once everything that was found has its record; what went wrong when it has not. */
-async function finishAdoption(
-  state: StackState,
-  options: RunOptions & Occasion,
-): Promise<ApplyResult | { readonly plan: Plan; readonly state: StackState }> {
-  const { engine, provider, clock, stop, by, deadlineMs } = options;
-  const { transaction } = state;
-  if (transaction === undefined) throw new Error("nothing is being adopted");
-  const { target, clusterUid, owner } = transaction;
-  const scope = { cluster: target.cluster, clusterUid };
-  const seen = await look(provider, callContext(clock, stop), scope, state);
-  const occasion = {
-    ...{ provider, nowMs: clock.now(), owner, by, deadlineMs, newClusterUid: clusterUid },
-    removal: {},
-  };
-  const { plan } = planAdoption(desiredIn(target), { state, seen, occasion });
-  const adopted = await applyPlan(plan, state, options);
-  if (adopted.kind !== "done") return adopted;
-  const records = await engine.readState(stackNameOf(clusterIn(target)));
-  return { plan: await destruction(plan.target, records, options), state: records };
+  if (first === undefined) return { ...(await applyPlan(plan, state, how)), deleted };
+  const adopted = await applyPlan(first, state, how);
+  if (adopted.kind !== "done") return { ...adopted, deleted };
+  const records = await options.engine.readState(stackNameOf(clusterIn(first.target)));
+  const now = await destruction(first.target, records, options);
+  return { ...(await applyPlan(now, records, how)), deleted };
 }
 
 function isDeletion({ operation, state }: ResourceEvent): boolean {

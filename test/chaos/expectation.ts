@@ -139,9 +139,9 @@ function isDone(progress: Progress): boolean {
 
 function afterDestroy({ verb, revisions }: Operation, progress: Progress): readonly Ending[] {
   if (progress !== "untouched" || revisions.length > 0) return [reaches(nothing)];
-  // Nobody knows of anything: then nothing is touched.
-  const as = verb === "adopt" ? found : nothing;
-  return [reaches(as), refuses(as, failed)];
+  // Nothing is recorded: then nothing is touched, and what was lost is not said to be gone.
+  if (verb === "adopt") return [refuses(found, ambiguousOwner)];
+  return [reaches(nothing), refuses(nothing, failed)];
 }
 
 /** A plain `pulumi up` goes on with nothing that is open; it says which command does. */

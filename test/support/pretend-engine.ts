@@ -210,9 +210,10 @@ export class PretendEngine {
       const state = await means.engine.readState(theStack);
       if (state.transaction === undefined) return { kind: "done", passes: 0 };
       const options = this.runOptions(process, means);
-      const plan = await planDestroy(theStack, state, options);
-      this.show(plan);
-      return destroyCluster(plan, state, options);
+      const destruction = await planDestroy(theStack, state, options);
+      const { plan, first } = destruction;
+      for (const one of first === undefined ? [plan] : [first, plan]) this.show(one);
+      return destroyCluster(destruction, state, options);
     });
   }
 

@@ -1,10 +1,15 @@
 import { isCapstanError } from "../../api/error.js";
-import { type Destroyed, destroyCluster, planDestroy } from "../../engine/destroy.js";
+import {
+  type Destroyed,
+  destroyCluster,
+  type Destruction,
+  planDestroy,
+} from "../../engine/destroy.js";
 import type { Engine } from "../../engine/engine.js";
 import { refuseLostState } from "../../engine/lost-state.js";
 import { settleLastCalls } from "../../engine/recover.js";
 import { callContext } from "../../engine/session.js";
-import { refuseNonOwner, type StackState } from "../../engine/state.js";
+import { refuseNonOwner } from "../../engine/state.js";
 import { fileOwner } from "../../plan/hand-over.js";
 import type { Plan } from "../../plan/plan.js";
 import { refuseDestruction } from "../../plan/protection.js";
@@ -95,12 +100,13 @@ class Destroy {
     await settleLastCalls(engine, provider, callContext(clock, interruption.stop));
     const state = await engine.readState(stack);
     const planning = { provider, clock, stop: interruption.stop, by, deadlineMs: 0 };
-    const plan = await planDestroy(stack, state, { ...planning, thaw: options.thaw });
-    this.show(plan, state);
+    const destruction = await planDestroy(stack, state, { ...planning, thaw: options.thaw });
+    const { plan } = destruction;
+    this.show(destruction);
     await confirm(`Destroy ${stack}?`, options.yes === true, context);
     let result: Destroyed;
     try {
-      result = await destroyCluster(plan, state, {
+      result = await destroyCluster(destruction, state, {
         ...{ ...planning, engine, onFailure: "keep", timeoutMs: options.timeout * 1_000 },
         report: (event) => {
           if (context.json) context.emit(runEventDocument(event));
@@ -138,15 +144,19 @@ class Destroy {
     };
   }
 
-  private show(plan: Plan, state: StackState): void {
+  private show({ plan, records, first }: Destruction): void {
     const { json, emit, terminal } = this.context;
-    if (json) return emit(planLine(plan));
-    const recorded = cloudResources(state).map(
+    if (json) {
+      for (const one of first === undefined ? [plan] : [first, plan]) emit(planLine(one));
+      return;
+    }
+    const recorded = cloudResources(records).map(
       ({ kind, name, id }) => `${kind} ${name} (${id ?? "no id"})`,
     );
     const others = plan.abandoned.map(({ id, who }) => `${who.kind} ${who.name} (${id})`);
     const lines = [...recorded, ...others].map((what) => `  - ${what}\n`);
     terminal.write(`Cluster ${this.stack}\n\n${terminal.colors.red(lines.join(""))}\n`);
+    if (first !== undefined) terminal.write("An adoption is open: it is finished first\n");
     terminal.write(`Plan: ${lines.length} to delete\n`);
     for (const line of waveLines(plan)) terminal.write(`${terminal.colors.dim(`  ${line}`)}\n`);
     terminal.write(`${terminal.colors.yellow(undoText(plan))}\n`);
