@@ -92,8 +92,9 @@ function afterRollback(operation: Operation, progress: Progress): readonly Endin
   if (verb === "rollback") return [reaches(there)];
   if (verb === "adopt") {
     if (progress === "untouched") return [refuses(found, failed)];
+    // The adoption is a revision of its own: behind it nothing can be open, and there is none before it.
     return isDone(progress)
-      ? [reaches(found), reaches(there), refuses(there, failed)]
+      ? [reaches(found), reaches(there), refuses(there, failed), refuses(found, failed)]
       : [reaches(found)];
   }
   switch (progress) {
