@@ -55,10 +55,12 @@ export class WhatWasThere {
   crossings(): Crossings {
     const crossed = new Set<string>();
     const takenBack: NodeKey[] = [];
+    // What the revision has let go already nobody takes back.
+    const kept = new Set(this.revision?.target.machines.map(({ host }) => host));
     for (const { call, id, key, spec } of this.engine.calls.slice(this.calls)) {
       const minor = minorOf(spec?.["controlPlane"]);
       const before = this.alive.get(id);
-      const isMember = before?.spec["controlPlane"] !== undefined;
+      const isMember = kept.has(key) && before?.spec["controlPlane"] !== undefined;
       const grows = isMember && Number(spec?.["diskGib"]) > Number(before.spec["diskGib"]);
       const rises = this.minor > -Infinity && minor > this.minor;
       if (call !== "delete" && (rises || (call === "update" && grows && this.number > 0))) {
