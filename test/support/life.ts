@@ -269,10 +269,9 @@ export class Life {
     const since = engine.calls.length;
     const outcome = await engine.up(desiredIn(transaction.target));
     this.judge(outcome, { before, since });
-    if (outcome.kind !== "done") {
-      this.blame(`an undisturbed up toward what is open ended: ${outcomeText(outcome)}`);
-    }
-    this.before = new WhatWasThere(engine);
+    // What it has crossed it still has crossed while it is open.
+    if (outcome.kind === "done") this.before = new WhatWasThere(engine);
+    else this.blame(`an undisturbed up toward what is open ended: ${outcomeText(outcome)}`);
   }
 
   /** Recovery, and that nothing is left to do afterwards. */
