@@ -1,5 +1,6 @@
 import { type NodeKey } from "../graph/graph.js";
 import type { MachineOwner } from "../sets/expand.js";
+import { inNameOrder } from "./changes.js";
 import { machineKey } from "./hosts.js";
 import type { Sightings } from "./step.js";
 import { cloudResources, type PriorState, type Target, type TargetMachine } from "./target.js";
@@ -19,8 +20,9 @@ export interface LeavingHost {
 }
 
 /**
- * The recorded hosts that `doomed` names, in state order, without those that the cloud shows gone. One
- * that no transaction remembers belongs to nobody. Pure.
+ * The recorded hosts that `doomed` names, in name order, without those that the cloud shows gone: each engine
+ * run orders its records anew, and what is done next may not depend on that. One that no transaction remembers
+ * belongs to nobody. Pure.
  */
 export function leavingHosts(
   { prior, sightings }: { readonly prior: PriorState; readonly sightings: Sightings },
@@ -30,7 +32,7 @@ export function leavingHosts(
   const wanted = target.machines.map((machine) => [machine.name, machine] as const);
   const machines = new Map([...knownMachines(prior), ...wanted]);
   const serving = new Set(prior.revision?.target.machines.map(({ host }) => host));
-  return cloudResources(prior).flatMap(({ key, parent }): LeavingHost[] => {
+  const hosts = cloudResources(prior).flatMap(({ key, parent }): LeavingHost[] => {
     const sighting = sightings.get(key);
     if (!doomed.has(key) || parent === undefined || sighting === "gone") return [];
     const name = parent.slice(machineKey("").length);
@@ -45,6 +47,7 @@ export function leavingHosts(
       },
     ];
   });
+  return hosts.sort((left, right) => inNameOrder(left.host, right.host));
 }
 
 /** Every machine that the records speak of, by name: oldest knowledge first, newest counts. Pure. */
