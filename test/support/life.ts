@@ -224,7 +224,9 @@ export class Life {
     });
     if (plan === undefined || plan.transaction.goal.kind === "adopt") return undefined;
     const isClean = plan.abandoned.length + plan.strangers.length + plan.stale.length === 0;
-    if (!isClean) return undefined;
+    // What a lost answer has left under a name that is wanted is found, not made.
+    const recorded = new Set(prior.resources.map(({ id }) => id));
+    if (!isClean || !engine.alive().every(({ id }) => recorded.has(id))) return undefined;
     const isGone = (key: NodeKey) =>
       prior.resources.some(
         (one) => one.key === key && engine.cloud.get(one.id ?? "")?.phase === "gone",
