@@ -263,18 +263,29 @@ export class PretendCloud {
     const { activity: during, passes: pass } = this;
     const about = { call, key: nodeKey(who.kind, who.name), id, during, pass, ...rest };
     this.watch.changes(about, who, this.get(id)?.who ?? who);
+    const [whenAsked, callsBefore] = [this.alive(), this.calls.length];
+    /** What is alive, less the accidents that came after a call that took effect late was asked for. */
+    const relevant = () =>
+      this.isLate ? this.aliveButFor(whenAsked, this.calls.slice(callsBefore)) : this.alive();
     return () => {
       const known = this.stored.size;
-      const before = this.alive();
+      const before = relevant();
       const result = change();
       const isNew = this.stored.size > known;
       if (call === "create" && !isNew) return result;
       const isLate = this.isLate ? { isLate: true as const } : {};
       const done = { ...about, ...(isNew && { id: (result as Observed).id }), ...isLate };
       this.calls.push(done);
-      this.rollouts.happened({ call: done, before, after: this.alive() });
+      this.rollouts.happened({ call: done, before, after: relevant() });
       return result;
     };
+  }
+
+  /** What is alive, and as it was before what no call of ours has touched. */
+  private aliveButFor(earlier: readonly Observed[], calls: readonly CloudCall[]): Observed[] {
+    const untouched = earlier.filter(({ id }) => !calls.some((call) => call.id === id));
+    const others = this.alive().filter(({ id }) => !untouched.some((one) => one.id === id));
+    return [...untouched, ...others];
   }
 
   private bootOf(process: CommandProcess): Stored["boot"] {
