@@ -28,6 +28,7 @@ const after = (what: string, name: string): Boundary => ({
 const lagging = join(repository, "test", "chaos", "scenarios", "lagging");
 const quickstart = join(repository, "examples", "quickstart");
 const member = "cp-0-7ca2dcf0-1";
+const worker = "workers-af5f5222-1-a830c4ef-1";
 const third = "workers-af5f5222-2-a830c4ef-1";
 const larger = "workers-1fe2a051-0-cf8ecad1-1";
 
@@ -38,6 +39,9 @@ const cases: readonly Case[] = [
   ["noEndOfEngine", quickstart, ["create", "frozen"], after("create", "api"), "same", /stuck: create exits with 5/],
   ["silentPlan", quickstart, ["replace", "tree"], after("create", larger), "same", /laws: "replace" terminates workers-af5f5222-/],
   ["backToNothing", quickstart, ["scale", "tree"], after("create", third), "rollback", /laws: "rollback" takes back and loses workers-/],
+  ["backToNothing", quickstart, ["destroy", "tree"], after("terminate", worker), "rollback", /laws: "rollback" takes back and loses /],
+  ["adoptionTakenForCreation", quickstart, ["adopt", "tree"], after("list", "api"), "rollback", /laws: "rollback" takes back and loses /],
+  ["forgottenRollback", quickstart, ["rollback", "tree"], after("update", worker), "same", /unwanted: workers: 3 hosts, wanted 2/],
   ["noUndoLine", quickstart, ["upgrade", "tree"], after("update", member), "rollback", /stuck: rollback exits with .* has to refuse with 65/],
   ["everybodysDestroy", quickstart, ["scale", "tree"], after("create", third), "destroy", /laws: terminate of neighbour\/quickstart /],
 ];
@@ -63,8 +67,8 @@ describe("chaos against a command line without one protection", function () {
   };
 
   for (const one of cases) {
-    const [mutant, , , boundary, , want] = one;
-    it(`fails and names the boundary: ${mutant}`, async () => {
+    const [mutant, , [operation], boundary, , want] = one;
+    it(`fails and names the boundary: ${mutant}, ${operation}`, async () => {
       const folder = makeMutant(mutant);
       try {
         const result = await aim(one, folder);

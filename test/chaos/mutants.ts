@@ -50,6 +50,20 @@ export const mutants = {
       replace: "return emptied(transaction.target);",
     },
   ],
+  /** An adoption that is taken back is taken for a creation. */
+  adoptionTakenForCreation: [
+    {
+      find: 'return isOpen(state) && state.transaction?.goal.kind === "adopt";',
+      replace: "return false;",
+    },
+  ],
+  /** A rollback does not know any more that it is one. */
+  forgottenRollback: [
+    {
+      find: 'const isOurs = goal?.kind === "rollback" && !goal.named;',
+      replace: "const isOurs = false;",
+    },
+  ],
   /** Nobody asks whether a rollback comes too late. */
   noUndoLine: [
     {
