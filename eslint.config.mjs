@@ -98,6 +98,15 @@ const nodeGlobals = Object.fromEntries(
     .map((name) => [name, "readonly"]),
 );
 
+/** The compiler looks for fields that a type does not have only where an object is written out. */
+const noSpreadLiterals = [
+  {
+    selector:
+      ":matches(SpreadElement, SpreadProperty) > :matches(ObjectExpression, ArrayExpression)",
+    message: "Write the fields out: what is spread is not checked for excess.",
+  },
+];
+
 /** Not worth a dependency: the rules of eslint's own recommendation that types do not cover. */
 const plainRules = {
   "array-callback-return": "error",
@@ -110,6 +119,7 @@ const plainRules = {
   "no-empty": "error",
   "no-fallthrough": "error",
   "no-self-assign": "error",
+  "no-restricted-syntax": ["error", ...noSpreadLiterals],
   "no-self-compare": "error",
   "no-sparse-arrays": "error",
   "no-template-curly-in-string": "error",
@@ -194,6 +204,7 @@ const pure = {
     ],
     "no-restricted-syntax": [
       "error",
+      ...noSpreadLiterals,
       {
         selector: "NewExpression[callee.name='Date'][arguments.length=0]",
         message: "Time is given, never read.",

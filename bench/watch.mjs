@@ -191,7 +191,9 @@ function manifestOf(number) {
   const kubelet = "1.34.2";
   return [
     {
-      ...{ ...api, kind: "Cluster", metadata: { name } },
+      ...api,
+      kind: "Cluster",
+      metadata: { name },
       spec: {
         clusterNetwork: {
           services: { cidrBlocks: ["10.96.0.0/12"] },
@@ -204,11 +206,15 @@ function manifestOf(number) {
       },
     },
     {
-      ...{ ...api, kind: "Machine", metadata: { name: `cp${number}`, labels: label } },
+      ...api,
+      kind: "Machine",
+      metadata: { name: `cp${number}`, labels: label },
       spec: spec("medium", { kubelet, controlPlane: kubelet }),
     },
     {
-      ...{ ...api, kind: "MachineDeployment", metadata: { name: `w${number}`, labels: label } },
+      ...api,
+      kind: "MachineDeployment",
+      metadata: { name: `w${number}`, labels: label },
       spec: {
         replicas: machinesEach - 1,
         selector: { matchLabels: { set: "w" } },

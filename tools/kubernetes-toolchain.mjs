@@ -91,7 +91,9 @@ function checkVersions(folder, env) {
   for (const file of files) {
     const args = file === "kubectl" ? ["version", "--client"] : ["--version"];
     const { stdout } = spawnSync(join(folder, "bin", file), args, {
-      ...{ env, encoding: "utf8", timeout: versionTimeoutMs },
+      env,
+      encoding: "utf8",
+      timeout: versionTimeoutMs,
     });
     const version = /\bv?(\d+\.\d+\.\d+\S*)/.exec(stdout ?? "")?.[1];
     const expected = file === etcdFile ? etcdVersion : kubernetesVersion;

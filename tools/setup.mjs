@@ -129,7 +129,9 @@ async function compile(node, announce) {
   const sources = sourceFolders.flatMap((folder) => filesIn(join(root, folder), ".ts"));
   const declarations = readdirSync(join(root, "tools")).filter((name) => name.endsWith(".d.mts"));
   const settings = [
-    ...["package.json", "package-lock.json", "tsconfig.json"],
+    "package.json",
+    "package-lock.json",
+    "tsconfig.json",
     ...declarations.map((name) => join("tools", name)),
   ].map((name) => join(root, name));
   const digest = digestOf([...sources, ...settings]);

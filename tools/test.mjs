@@ -52,7 +52,10 @@ async function runMocha(node, args) {
   rmSync(countsFile, { force: true });
   const code = await runShown(node, [
     "node_modules/mocha/bin/mocha.js",
-    ...["--reporter", "tools/mocha-reporter.mjs", "--reporter-option", `counts=${countsFile}`],
+    "--reporter",
+    "tools/mocha-reporter.mjs",
+    "--reporter-option",
+    `counts=${countsFile}`,
     ...(namesFiles ? [] : ["dist/test/**/*.test.js"]),
     ...mochaArgs,
   ]);

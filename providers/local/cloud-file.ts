@@ -155,7 +155,11 @@ function unusable(
 ): CapstanError {
   const { says, hint } = storageWords[failure];
   return new CapstanError({
-    ...{ code: "CLOUD_FAILED", source: "cloud", subject: path, hint, cause },
+    code: "CLOUD_FAILED",
+    source: "cloud",
+    subject: path,
+    hint,
+    cause,
     message: `local cloud: cannot use ${path}: ${says} (${messageOf(cause)})`,
     retryable: failure === "busy",
     ambiguous: failure === "broken" && tookEffect === "perhaps",

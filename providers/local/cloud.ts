@@ -118,7 +118,10 @@ export class LocalCloud {
       if (kind === "LocalHost") refuseOverQuota(database, spec);
       const id = `${idPrefix[kind]}-${randomBytes(8).toString("hex")}`;
       const made: LocalResource = {
-        ...{ id, kind, who, spec },
+        id,
+        kind,
+        who,
+        spec,
         state: kind === "LocalHost" ? "pending" : "running",
         status: allocateStatus(database, { kind, id, spec }),
         ...courseOf(database, { kind, spec, now }, course),

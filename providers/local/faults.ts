@@ -222,7 +222,13 @@ export function listFaults(database: DatabaseSync): StoredFault[] {
     if (left !== undefined && left <= 0) return [];
     return [
       {
-        ...{ call, modes, exact, skip, probability, seed, taken },
+        call,
+        modes,
+        exact,
+        skip,
+        probability,
+        seed,
+        taken,
         ...(name !== undefined && { name }),
         ...(ms !== undefined && { ms }),
         ...(left !== undefined && { left }),
@@ -287,8 +293,15 @@ function insertFault(database: DatabaseSync, fault: Armed): void {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     .run(
-      ...[call ?? null, modes.join(), name ?? null, exact ? 1 : 0, skip, ms ?? null, times ?? null],
-      ...[probability, seed],
+      call ?? null,
+      modes.join(),
+      name ?? null,
+      exact ? 1 : 0,
+      skip,
+      ms ?? null,
+      times ?? null,
+      probability,
+      seed,
     );
 }
 

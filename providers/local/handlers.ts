@@ -14,7 +14,12 @@ export function observe(resource: LocalResource): Observed {
   const { id, who, spec, status, createdMs, readySinceMs, node } = resource;
   const phase = phaseOf(resource);
   return {
-    ...{ id, who, phase, spec, status, createdAtMs: createdMs },
+    id,
+    who,
+    phase,
+    spec,
+    status,
+    createdAtMs: createdMs,
     ...(phase === "ready" && readySinceMs !== undefined && { readySinceMs }),
     ...(phase !== "gone" && node !== undefined && { node }),
   };

@@ -47,9 +47,17 @@ export function logOf(
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       )
       .run(
-        ...[entry.atMs, process.pid, entry.call, effect, entry.fault ?? null],
-        ...[subject?.kind ?? kind ?? null, subject?.id ?? null],
-        ...[cluster ?? null, clusterUid ?? null, name ?? null, token ?? null],
+        entry.atMs,
+        process.pid,
+        entry.call,
+        effect,
+        entry.fault ?? null,
+        subject?.kind ?? kind ?? null,
+        subject?.id ?? null,
+        cluster ?? null,
+        clusterUid ?? null,
+        name ?? null,
+        token ?? null,
         detail === undefined ? null : JSON.stringify(detail),
       );
   };

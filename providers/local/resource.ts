@@ -85,9 +85,20 @@ export function insertResource(database: DatabaseSync, resource: LocalResource):
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     .run(
-      ...[id, kind, state, who.cluster, who.clusterUid, who.name, who.token],
-      ...[JSON.stringify(spec), JSON.stringify(status)],
-      ...[createdMs, listedMs, orNever(readyMs), orNever(diesMs), resource.readySinceMs ?? null],
+      id,
+      kind,
+      state,
+      who.cluster,
+      who.clusterUid,
+      who.name,
+      who.token,
+      JSON.stringify(spec),
+      JSON.stringify(status),
+      createdMs,
+      listedMs,
+      orNever(readyMs),
+      orNever(diesMs),
+      resource.readySinceMs ?? null,
     );
 }
 

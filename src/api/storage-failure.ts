@@ -79,7 +79,11 @@ export function storageError(
   const { says, hint } = storageWords[failure];
   const told = cause instanceof Error ? ` (${cause.message})` : "";
   return new CapstanError({
-    ...{ code, source: failure === "busy" ? "user" : "engine", subject, hint, cause },
+    code,
+    source: failure === "busy" ? "user" : "engine",
+    subject,
+    hint,
+    cause,
     message: `cannot use ${subject}: ${says}${told}`,
     retryable: failure === "full" || failure === "busy",
   });

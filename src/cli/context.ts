@@ -82,7 +82,8 @@ export function makeContext(
     clock: systemClock,
     env,
     providers: makeProviders(stateDir, systemClock, {
-      ...{ folder: project?.root ?? process.cwd(), env },
+      folder: project?.root ?? process.cwd(),
+      env,
     }),
     interruption,
     ...(project !== undefined && { project }),

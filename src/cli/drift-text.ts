@@ -27,9 +27,13 @@ export function clusterDriftText(
       ? `No drift: ${report.recorded} resources are as they are recorded.`
       : `Drift ${report.fingerprint}: ${countsOfDrift(judged)}; ${outcomesOfDrift(judged)}`;
   return [
-    ...[fit(head, columns), "", ...items, ...(items.length > 0 ? [""] : [])],
+    fit(head, columns),
+    "",
+    ...items,
+    ...(items.length > 0 ? [""] : []),
     ...notes.map((line) => colors.yellow(line)),
-    ...[...folded(sum, columns), ""],
+    ...folded(sum, columns),
+    "",
   ].join("\n");
 }
 

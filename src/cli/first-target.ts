@@ -15,6 +15,8 @@ export function firstTarget(desired: Desired, context: CommandContext): Target {
     newClusterUid: "",
     nowMs: 0,
     owner: "files",
-    ...{ goal: { kind: "up" }, by: context.by, deadlineMs: defaultDeadlineMs },
+    goal: { kind: "up" },
+    by: context.by,
+    deadlineMs: defaultDeadlineMs,
   }).target;
 }

@@ -51,7 +51,10 @@ export class Controller {
       ...this.listings.map((listing) =>
         patrol(
           {
-            ...{ listing, clock, periodMs, random },
+            listing,
+            clock,
+            periodMs,
+            random,
             remembered: () => this.reconciler.remembered(),
             onChange: (key) => queue.add(key),
             onFailure: (error) => this.options.onListingFailure(listing.provider.name, error),

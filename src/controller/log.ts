@@ -99,7 +99,9 @@ export function errorFields(error: unknown, depth = 0): Readonly<Record<string, 
   const cause = error instanceof Error && depth < deepestCause ? error.cause : undefined;
   return {
     ...(isCapstanError(error) && {
-      ...{ code: error.code, source: error.source, retryable: error.retryable },
+      code: error.code,
+      source: error.source,
+      retryable: error.retryable,
       ...(error.subject !== undefined && { subject: error.subject }),
       ...(error.hint !== undefined && { hint: error.hint }),
     }),

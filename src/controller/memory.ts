@@ -40,8 +40,14 @@ export interface Memory {
 
 export function newMemory(): Memory {
   return {
-    ...{ digest: undefined, running: undefined, view: undefined, settled: undefined },
-    ...{ held: undefined, dispute: undefined, drift: noMemory, toldDrift: undefined },
+    digest: undefined,
+    running: undefined,
+    view: undefined,
+    settled: undefined,
+    held: undefined,
+    dispute: undefined,
+    drift: noMemory,
+    toldDrift: undefined,
   };
 }
 

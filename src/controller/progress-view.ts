@@ -9,10 +9,15 @@ export function doingAtFirst(plan: Plan): Doing {
   const { number, direction, startedAtMs, deadlineAtMs } = plan.transaction;
   const [first] = wavesOf(plan);
   return {
-    ...{ phase: "Beginning", transaction: number, direction, wave: 0, waves: wavesOf(plan).length },
+    phase: "Beginning",
+    transaction: number,
+    direction,
+    wave: 0,
+    waves: wavesOf(plan).length,
     keys: first?.keys ?? [],
     reason: first?.reason ?? "only what is recorded changes",
-    ...{ startedAtMs, deadlineAtMs },
+    startedAtMs,
+    deadlineAtMs,
   };
 }
 
@@ -22,7 +27,10 @@ export function doingAfter(event: RunEvent, before: Doing): Doing {
     case "pass":
       return {
         ...before,
-        ...{ phase: "Changing", wave: event.number, keys: event.keys, reason: event.reason },
+        phase: "Changing",
+        wave: event.number,
+        keys: event.keys,
+        reason: event.reason,
         waves: Math.max(before.waves, event.number),
       };
     case "waiting":

@@ -53,7 +53,8 @@ export class Pursuit {
     const { witness, clock } = this.options;
     const { key, memory, provider, intent } = this.occasion;
     const drift = watchDrift(provider, intent.desired, {
-      ...{ memory: memory.drift, nowMs: clock.now() },
+      memory: memory.drift,
+      nowMs: clock.now(),
     });
     const found = await this.surveyAllowed(state, drift);
     const judged = drift.judged();
@@ -90,7 +91,10 @@ export class Pursuit {
     const { intent, provider, signal } = this.occasion;
     const revision = state.revision?.target;
     return survey({
-      ...{ desired: intent.desired, positionOf: intent.positionOf, provider, state },
+      desired: intent.desired,
+      positionOf: intent.positionOf,
+      provider,
+      state,
       context: callContext(clock, signal),
       discarded: intent.discarded,
       removal: { released: intent.released ?? [] },
@@ -100,7 +104,9 @@ export class Pursuit {
       tolerance: drift.tolerance,
       newClusterUid: () => this.options.newClusterUid(),
       newDigestKey: () => this.options.newClusterUid(),
-      ...{ owner: source.owner, by, deadlineMs },
+      owner: source.owner,
+      by,
+      deadlineMs,
     });
   }
 
@@ -121,7 +127,8 @@ export class Pursuit {
     const ends = [held?.untilMs, frozen?.thawsAtMs].filter((ms) => ms !== undefined);
     const untilMs = ends.length === 0 ? undefined : Math.min(...ends);
     memory.settled = {
-      ...{ digest: intent.digest, appearance: appearanceOf(everything(seen)) },
+      digest: intent.digest,
+      appearance: appearanceOf(everything(seen)),
       ...(untilMs !== undefined && { untilMs }),
     };
     if (untilMs === undefined) return { kind: "done" };
@@ -157,7 +164,14 @@ export class Pursuit {
     let result: ApplyResult;
     try {
       result = await applyPlan(plan, state, {
-        ...{ engine, provider, clock, by, deadlineMs, timeoutMs, lens, stop: signal },
+        engine,
+        provider,
+        clock,
+        by,
+        deadlineMs,
+        timeoutMs,
+        lens,
+        stop: signal,
         onFailure: "rollBack",
         report: (event) => {
           if (this.doing !== undefined) this.doing = doingAfter(event, this.doing);
@@ -243,7 +257,10 @@ export class Pursuit {
     const driftStatus = driftStatusOf(drift?.judged());
     const isRecorded = state.transaction?.number === planned?.transaction.number;
     return {
-      ...{ records: state, sightings, isSettled, nowMs: clock.now() },
+      records: state,
+      sightings,
+      isSettled,
+      nowMs: clock.now(),
       phase:
         phase ??
         (doing === undefined ? "Running" : phaseDuring(doing, { records: state }, isDrift)),

@@ -26,7 +26,11 @@ const done: WorkOutcome = { kind: "done" };
 
 /** A cluster at which nobody has looked yet: no records are known, which is not to say that there are none. */
 const unseen: ClusterView = {
-  ...{ phase: "Pending", records: emptyState, isBlind: true, isSettled: false, nowMs: 0 },
+  phase: "Pending",
+  records: emptyState,
+  isBlind: true,
+  isSettled: false,
+  nowMs: 0,
 };
 
 /**
@@ -237,7 +241,11 @@ export class Reconciler {
       const planning = { provider, clock, stop, by, deadlineMs: 0 };
       const destruction = await planDestroy(stack, records, { ...planning, released });
       const result = await destroyCluster(destruction, records, {
-        ...{ ...planning, engine, timeoutMs, onFailure: "keep", report: () => {} },
+        ...planning,
+        engine,
+        timeoutMs,
+        onFailure: "keep",
+        report: () => {},
       });
       if (result.kind !== "done") throw leftOver(key, result.failure);
       witness(key, { kind: "destroyed", deleted: result.deleted });
@@ -267,7 +275,11 @@ export class Reconciler {
     const scope = { cluster: key, ...(clusterUid !== undefined && { clusterUid }) };
     const { sightings } = await look(provider, callContext(clock, stop), scope, state);
     return {
-      ...{ phase: "Deleting", records: state, sightings, isSettled: false, nowMs: clock.now() },
+      phase: "Deleting",
+      records: state,
+      sightings,
+      isSettled: false,
+      nowMs: clock.now(),
       ...(clusterUid !== undefined && { clusterUid }),
     };
   }

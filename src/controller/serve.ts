@@ -129,7 +129,9 @@ async function close(server: Server): Promise<void> {
 
 function cannotListen(address: string, cause: string, hint: string): CapstanError {
   return new CapstanError({
-    ...{ code: "BAD_USAGE", source: "user", hint },
+    code: "BAD_USAGE",
+    source: "user",
+    hint,
     message: `cannot serve metrics on ${address}: ${cause}`,
   });
 }

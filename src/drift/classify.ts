@@ -120,7 +120,11 @@ export function classifyDrift(
   return {
     cluster: state.transaction?.target.cluster ?? "",
     recorded: settled.length,
-    ...{ members, workers: machines.length - members, listed, items, ...unreadable },
+    members,
+    workers: machines.length - members,
+    listed,
+    items,
+    ...unreadable,
     fingerprint: digestOf([items.map(traitsOf), listed === 0], fingerprintDigits),
   };
 }
@@ -160,7 +164,9 @@ function subjects(
         ? [...machines.values()].find((one) => kind === hostKind && isHostOf(one.name, name))
         : byKey.get(parent);
     return {
-      ...{ key: nodeKey(kind, name), kind, name },
+      key: nodeKey(kind, name),
+      kind,
+      name,
       ...(machine !== undefined && { machine: whose(machine) }),
       ...(id !== undefined && { id }),
     };

@@ -62,8 +62,10 @@ export interface ConnectionEnds {
 
 function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): ConnectionEnds {
   return {
-    ...{ from: remoteAddress ?? "", fromPort: remotePort ?? 0 },
-    ...{ to: localAddress ?? "", toPort: localPort ?? 0 },
+    from: remoteAddress ?? "",
+    fromPort: remotePort ?? 0,
+    to: localAddress ?? "",
+    toPort: localPort ?? 0,
   };
 }
 

@@ -35,7 +35,10 @@ export async function forgetAdoption(
   const stack = stackNameOf(clusterIn(target));
   const session = () =>
     stepwiseSession({
-      ...{ provider, clock, timeoutMs, adopts: true },
+      provider,
+      clock,
+      timeoutMs,
+      adopts: true,
       assertEngineAlive: () => engine.assertAlive(),
       report: (event) => options.report({ kind: "resource", event }),
     });

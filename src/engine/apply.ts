@@ -211,8 +211,16 @@ function planOf(
 ): Plan {
   const { clusterUid, owner } = transactionIn(state);
   return makePlan({
-    ...{ wish: { kind: "recorded", target }, provider, prior: state, ...seen },
-    ...{ newClusterUid: clusterUid, owner, nowMs: clock.now(), by, deadlineMs, goal },
+    wish: { kind: "recorded", target },
+    provider,
+    prior: state,
+    ...seen,
+    newClusterUid: clusterUid,
+    owner,
+    nowMs: clock.now(),
+    by,
+    deadlineMs,
+    goal,
     ...(failure !== undefined && { failure }),
     ...(handOverTo !== undefined && { handOverTo }),
     ...(removal !== undefined && { removal }),

@@ -64,12 +64,18 @@ export async function planDestroy(
     return { plan: await destruction(target, state, options), records: state };
   const occasion = { provider, nowMs: clock.now(), owner, by, deadlineMs, removal: {} };
   const { plan: first, found } = planAdoption(desiredIn(target), {
-    ...{ state, seen, occasion: { ...occasion, newClusterUid: clusterUid } },
+    state,
+    seen,
+    occasion: { ...occasion, newClusterUid: clusterUid },
   });
   const after = afterAdoption(first, found);
   const plan = makePlan({
-    ...{ wish: { kind: "recorded", target: emptied(first.target) }, goal: { kind: "destroy" } },
-    ...{ ...occasion, newClusterUid: clusterUid, ...after, strangers: [] },
+    wish: { kind: "recorded", target: emptied(first.target) },
+    goal: { kind: "destroy" },
+    ...occasion,
+    newClusterUid: clusterUid,
+    ...after,
+    strangers: [],
   });
   return { plan, records: after.prior, first };
 }

@@ -52,7 +52,11 @@ export function withoutWayBack(failure: CapstanError, refusal: CapstanError): Ca
 function retold(error: CapstanError, message: string, cause: CapstanError): CapstanError {
   const { code, source, subject, hint, retryable } = error;
   return new CapstanError({
-    ...{ code, source, message, retryable, cause },
+    code,
+    source,
+    message,
+    retryable,
+    cause,
     ...(subject !== undefined && { subject }),
     ...(hint !== undefined && { hint }),
   });

@@ -74,7 +74,10 @@ export async function handOver(
     });
   }
   const result = await applyPlan(plan, state, {
-    ...{ ...occasion, onFailure: "keep", timeoutMs: defaultDeadlineMs, report: () => {} },
+    ...occasion,
+    onFailure: "keep",
+    timeoutMs: defaultDeadlineMs,
+    report: () => {},
   });
   if (result.kind === "done") return plan.transaction.number;
   throw result.failure;

@@ -55,7 +55,9 @@ export async function look(
     await provenCloud(provider, ctx, scope.cluster, answered);
   }
   return {
-    ...{ sightings, strangers: [...byId.values()], listed },
+    sightings,
+    strangers: [...byId.values()],
+    listed,
     ...(answered !== undefined && { cloud: answered }),
   };
 }

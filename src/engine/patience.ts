@@ -45,8 +45,11 @@ export class Patience {
       const { deployment, seconds } = deadline;
       const progressAtMs = this.progressAtMs.get(deployment) ?? sinceMs;
       const progress = progressOf({
-        ...{ complete: false, paused: false, nowMs },
-        ...{ lastProgressAtMs: progressAtMs, progressDeadlineSeconds: seconds },
+        complete: false,
+        paused: false,
+        nowMs,
+        lastProgressAtMs: progressAtMs,
+        progressDeadlineSeconds: seconds,
       });
       if (progress.kind !== "deadlineExceeded") continue;
       throw deadlineError(

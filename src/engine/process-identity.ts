@@ -25,7 +25,10 @@ export function identify(pid: number): ProcessIdentity | undefined {
   if (started === undefined) return undefined;
   const pidNamespace = ownPidNamespace();
   return {
-    ...{ host: hostname(), boot: bootId(), pid, started },
+    host: hostname(),
+    boot: bootId(),
+    pid,
+    started,
     ...(pidNamespace !== undefined && { pidNamespace }),
   };
 }

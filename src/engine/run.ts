@@ -396,7 +396,9 @@ export class Run {
     this.events.length = 0;
     const { report } = this.options;
     const session = stepwiseSession({
-      ...{ provider, clock, timeoutMs },
+      provider,
+      clock,
+      timeoutMs,
       adopts: this.goal.transaction.goal.kind === "adopt",
       served: new Set(),
       cloud: this.goal.transaction.cloud,
@@ -445,7 +447,10 @@ function shownBy({ steps }: Plan): ReadonlySet<string> {
 function occasionOf(transaction: Omit<PlannedTransaction, "number">) {
   const { clusterUid, owner, goal, by, startedAtMs, deadlineAtMs } = transaction;
   return {
-    ...{ newClusterUid: clusterUid, owner, goal, by },
+    newClusterUid: clusterUid,
+    owner,
+    goal,
+    by,
     nowMs: startedAtMs,
     deadlineMs: deadlineAtMs - startedAtMs,
   };

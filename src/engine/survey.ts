@@ -74,8 +74,12 @@ export async function survey(input: SurveyInput): Promise<Survey> {
   const seen = await look(provider, context, scope, state);
   const lostUid = known === undefined ? adoptedUid(input, seen.strangers) : undefined;
   const occasion = {
-    ...{ provider, nowMs: context.clock.now(), owner: input.owner, by: input.by },
-    ...{ deadlineMs: input.deadlineMs, newDigestKey: input.newDigestKey() },
+    provider,
+    nowMs: context.clock.now(),
+    owner: input.owner,
+    by: input.by,
+    deadlineMs: input.deadlineMs,
+    newDigestKey: input.newDigestKey(),
     newClusterUid: known ?? lostUid ?? input.newClusterUid(),
     removal: input.removal ?? {},
   };
@@ -86,7 +90,11 @@ export async function survey(input: SurveyInput): Promise<Survey> {
   const planFor = (shown: Look) =>
     placed(() =>
       makePlan({
-        ...{ wish: wishOf(input), goal: { kind: "up" }, prior: state, ...shown, ...occasion },
+        wish: wishOf(input),
+        goal: { kind: "up" },
+        prior: state,
+        ...shown,
+        ...occasion,
         stagesBefore: input.stagesBefore ?? 0,
       }),
     );
@@ -118,8 +126,11 @@ function surveyFound(
   const { plan, found } = planAdoption(desired, { state, seen, occasion });
   const then = placed(() =>
     makePlan({
-      ...{ wish: { kind: "objects", desired }, goal: { kind: "up" }, ...occasion },
-      ...{ ...afterAdoption(plan, found), strangers: goneAmong(seen.strangers) },
+      wish: { kind: "objects", desired },
+      goal: { kind: "up" },
+      ...occasion,
+      ...afterAdoption(plan, found),
+      strangers: goneAmong(seen.strangers),
     }),
   );
   return { plan, ...(!then.empty && { then }) };
@@ -146,8 +157,11 @@ export function planAdoption(
   refuseSeveral(found);
   const target = foundTarget({ desired, provider, found, nowMs });
   const plan = makePlan({
-    ...{ wish: { kind: "recorded", target }, goal: { kind: "adopt" }, prior: state },
-    ...{ ...seen, ...occasion },
+    wish: { kind: "recorded", target },
+    goal: { kind: "adopt" },
+    prior: state,
+    ...seen,
+    ...occasion,
   });
   return { plan, found };
 }

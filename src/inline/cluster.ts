@@ -136,8 +136,12 @@ async function planInline(
   const planFor = (shown: Look) =>
     withPlaces(desired, positionOf, () =>
       makePlan({
-        ...{ wish: { kind: "objects", desired }, provider, prior: state, ...shown },
-        ...{ newClusterUid, newDigestKey },
+        wish: { kind: "objects", desired },
+        provider,
+        prior: state,
+        ...shown,
+        newClusterUid,
+        newDigestKey,
         nowMs: systemClock.now(),
         owner: fileOwner,
         goal: { kind: "up" },

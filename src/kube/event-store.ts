@@ -22,7 +22,9 @@ interface EventObject {
 export function eventsInApiServer(config: KubeConfig, instance: string): EventStore {
   const api = config.makeApiClient(CustomObjectsApi);
   const place = (regarding: Regarding) => ({
-    ...{ group, version, plural },
+    group,
+    version,
+    plural,
     namespace: namespaceOf(regarding),
   });
   const limit = () => AbortSignal.timeout(callTimeoutMs);
@@ -68,10 +70,15 @@ function eventOf(
 ): object {
   const { namespace, ...rest } = regarding;
   return {
-    ...{ apiVersion: `${group}/${version}`, kind: "Event", metadata: { name } },
-    ...{ eventTime: microTime(by.atMs), reportingController },
+    apiVersion: `${group}/${version}`,
+    kind: "Event",
+    metadata: { name },
+    eventTime: microTime(by.atMs),
+    reportingController,
     reportingInstance: by.instance.slice(0, longestField),
-    ...{ type, reason: reason.slice(0, longestField), action: action.slice(0, longestField) },
+    type,
+    reason: reason.slice(0, longestField),
+    action: action.slice(0, longestField),
     note: fitNote(note),
     regarding: { ...rest, ...(namespace !== "" && { namespace }) },
   };

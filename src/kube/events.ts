@@ -98,8 +98,15 @@ export class EventRecorder {
       return;
     }
     const entry: Entry = {
-      ...{ name, happening, firstMs: nowMs, lastMs: nowMs, nextMs: nowMs },
-      ...{ count: 1, told: 0, earlier: 0, isCreated: false },
+      name,
+      happening,
+      firstMs: nowMs,
+      lastMs: nowMs,
+      nextMs: nowMs,
+      count: 1,
+      told: 0,
+      earlier: 0,
+      isCreated: false,
     };
     this.entries.set(key, entry);
     this.unsent.add(entry);

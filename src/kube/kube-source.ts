@@ -90,7 +90,8 @@ export class KubeSource implements ClusterSource {
   ): ApiWrite[] {
     const known = this.generations.get(key);
     return projectionOf(this.options.cache.clusterOf(key), {
-      ...{ view, provider },
+      view,
+      provider,
       generationOf: (object: LiveObject) => known?.get(liveName(object)),
     });
   }

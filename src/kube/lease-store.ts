@@ -39,9 +39,14 @@ export function leaseInApiServer(
       answerOr([409], async () =>
         api.createNamespacedCustomObject(
           {
-            ...{ group, version, namespace, plural },
+            group,
+            version,
+            namespace,
+            plural,
             body: {
-              ...{ apiVersion: `${group}/${version}`, kind: "Lease", metadata: { name } },
+              apiVersion: `${group}/${version}`,
+              kind: "Lease",
+              metadata: { name },
               spec: specOf(wish),
             },
           },
@@ -52,7 +57,11 @@ export function leaseInApiServer(
       answerOr([404, 409], async () =>
         api.patchNamespacedCustomObject(
           {
-            ...{ group, version, namespace, plural, name },
+            group,
+            version,
+            namespace,
+            plural,
+            name,
             body: { metadata: { resourceVersion }, spec: specOf(wish) },
           },
           until(signal, PatchStrategy.MergePatch),

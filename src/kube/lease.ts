@@ -249,7 +249,10 @@ export class Leadership {
   private wish(holder: string, transitions: number, isNew = false): LeaseWish {
     const nowMs = this.options.clock.wallMs();
     return {
-      ...{ holder, transitions, durationMs: this.options.timing.durationMs, renewedAtMs: nowMs },
+      holder,
+      transitions,
+      durationMs: this.options.timing.durationMs,
+      renewedAtMs: nowMs,
       ...(isNew && { acquiredAtMs: nowMs }),
     };
   }

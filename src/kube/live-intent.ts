@@ -54,7 +54,11 @@ export function intentOf(live: LiveCluster, providers: readonly ProviderSpecs[])
     return { kind: "invalid", diagnostics: errors, digest: digestOf(errors, 16) };
   }
   return {
-    ...{ kind: "want", desired, positionOf, discarded, released },
+    kind: "want",
+    desired,
+    positionOf,
+    discarded,
+    released,
     digest: digestOf([desired, discarded, ...(held.length > 0 ? [held] : [])], 16),
     ...uid,
   };
@@ -112,7 +116,8 @@ function wishOf(object: LiveObject): NamedObject {
     apiVersion,
     kind,
     metadata: {
-      ...{ name, namespace },
+      name,
+      namespace,
       ...(labels !== undefined && { labels }),
       ...(own.length > 0 && { annotations: Object.fromEntries(own) }),
     },

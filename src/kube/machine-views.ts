@@ -60,7 +60,9 @@ function machineView(
   const seen = sighting === "gone" ? undefined : sighting;
   const isReady = isWanted && isServing(sighting);
   return {
-    ...{ machine, isWanted, isReady },
+    machine,
+    isWanted,
+    isReady,
     phase: isWanted ? phaseOf(shown, sighting) : "Terminating",
     ...(shown?.id !== undefined && { hostId: shown.id }),
     ...(seen !== undefined && { seen }),

@@ -77,9 +77,11 @@ function newObject(object: AnyObject, more: Readonly<Record<string, string>>): N
   const { name, namespace, labels, annotations } = metadata;
   const all = { ...annotations, ...more };
   return {
-    ...{ apiVersion, kind },
+    apiVersion,
+    kind,
     metadata: {
-      ...{ name, namespace },
+      name,
+      namespace,
       ...(labels !== undefined && { labels }),
       ...(Object.keys(all).length > 0 && { annotations: all }),
     },

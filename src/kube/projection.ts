@@ -122,7 +122,9 @@ class Projection {
     const names = this.setNames().filter((set) => this.deploymentOf(set) === name);
     const sets = names.map((set) =>
       rolloutSetOf(set, this.bySet.get(set) ?? [], {
-        ...{ isNew: set === current, minReadySeconds, nowMs: view.nowMs },
+        isNew: set === current,
+        minReadySeconds,
+        nowMs: view.nowMs,
       }),
     );
     const revision = current === undefined ? undefined : this.revisionIn(current);
@@ -225,7 +227,9 @@ class Projection {
       apiVersion,
       kind: "MachineSet",
       metadata: {
-        ...{ name, namespace: metadata.namespace, labels },
+        name,
+        namespace: metadata.namespace,
+        labels,
         ...(marks !== undefined && {
           annotations: { [revisionAnnotation]: String(marks.revision) },
         }),
@@ -318,7 +322,8 @@ class Projection {
       apiVersion,
       kind: "Machine",
       metadata: {
-        ...{ name: machine.name, namespace: metadata.namespace },
+        name: machine.name,
+        namespace: metadata.namespace,
         labels: this.labelled(labels),
         ...(annotations !== undefined && { annotations }),
         finalizers: [machineFinalizer],

@@ -40,8 +40,12 @@ export function clusterStatusOf(cluster: LiveObject, input: StatusInput): Cluste
     revision: records.revision?.number ?? 0,
     ...(doing !== undefined && {
       transaction: {
-        ...{ number: doing.transaction, direction: doing.direction, phase: doing.phase },
-        ...{ wave: doing.wave, waves: doing.waves, doing: shortened(doing.keys) },
+        number: doing.transaction,
+        direction: doing.direction,
+        phase: doing.phase,
+        wave: doing.wave,
+        waves: doing.waves,
+        doing: shortened(doing.keys),
         reason: doing.reason,
         startedAt: timeText(doing.startedAtMs),
         deadlineAt: timeText(doing.deadlineAtMs),
@@ -118,7 +122,9 @@ export function machineStatusOf(
       providerStatus: {
         apiVersion: provider.apiVersion,
         kind: `${provider.hostKind}Status`,
-        ...{ id: seen.id, host: seen.who.name, ...seen.status },
+        id: seen.id,
+        host: seen.who.name,
+        ...seen.status,
       },
     }),
   };

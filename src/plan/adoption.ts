@@ -50,7 +50,9 @@ export function foundTarget(cluster: FoundCluster): Target {
     const machine = machines.find(({ host }) => host === nodeKey(kind, name));
     const after = machine === undefined ? (model?.dependsOn ?? []) : control;
     return {
-      ...{ kind, name, type: "resource" },
+      kind,
+      name,
+      type: "resource",
       ...(machine !== undefined && { parent: machineKey(machine.name) }),
       spec: withRefs(resource.spec, model?.spec ?? {}, found) as JsonObject,
       dependsOn: machine?.controlPlane === true ? [] : foundAs(after, found),
@@ -117,10 +119,19 @@ export function afterAdoption(
     const { id, who, spec, status } = observed;
     return [
       {
-        ...{ urn: key, key, kind: node.kind, name: node.name, type: "resource", id },
+        urn: key,
+        key,
+        kind: node.kind,
+        name: node.name,
+        type: "resource",
+        id,
         ...(node.parent !== undefined && { parent: node.parent }),
-        ...{ inputs: { who, spec }, secretInputs: [], outputs: { who, spec, status } },
-        ...{ dependsOn: node.dependsOn, unfinished: false, deleting: false },
+        inputs: { who, spec },
+        secretInputs: [],
+        outputs: { who, spec, status },
+        dependsOn: node.dependsOn,
+        unfinished: false,
+        deleting: false,
       },
     ];
   });
@@ -157,7 +168,10 @@ function machinesOf(
     const spec = specOf(seen, same, { wanted, provider });
     const owner = same === undefined ? ownerOf(machine, desired) : same.owner;
     return {
-      ...{ name, spec, controlPlane: isControlPlane(spec), host: nodeKey(who.kind, who.name) },
+      name,
+      spec,
+      controlPlane: isControlPlane(spec),
+      host: nodeKey(who.kind, who.name),
       ...(owner !== undefined && { owner }),
       ...(isDuplicate && { duplicateOf: machine }),
     };

@@ -145,8 +145,11 @@ function asRecorded(prior: PriorState): Sightings {
     cloudResources(prior).map((resource) => [
       resource.key,
       {
-        ...{ id: resource.id ?? "", who: recordedIdentity(resource), phase: "ready" },
-        ...{ spec: recordedSpec(resource), status: {} },
+        id: resource.id ?? "",
+        who: recordedIdentity(resource),
+        phase: "ready",
+        spec: recordedSpec(resource),
+        status: {},
       },
     ]),
   );

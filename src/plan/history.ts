@@ -30,7 +30,13 @@ export function entryOf(
 ): HistoryEntry {
   const { number, direction, goal, by, startedAtMs, summary } = transaction;
   return {
-    ...{ number, direction, by, startedAtMs, endedAtMs, summary, ending: bounded(ending) },
+    number,
+    direction,
+    by,
+    startedAtMs,
+    endedAtMs,
+    summary,
+    ending: bounded(ending),
     ...(goal !== undefined && { goal }),
   };
 }

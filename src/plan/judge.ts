@@ -65,7 +65,9 @@ export function keep(judged: Judged) {
   if (canServe(judged.verdict)) return serve(judged);
   const { stale, resource } = judged;
   return {
-    ...{ kind: "same" as const, changes: [], isLeft: true as const },
+    kind: "same" as const,
+    changes: [],
+    isLeft: true as const,
     reason: "somebody else has changed it; it is left as it is",
     // Registered as it is recorded, so that has to be true.
     stale: stale || resource.unfinished,

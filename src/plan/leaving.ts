@@ -40,7 +40,10 @@ export function leavingHosts(
     const createdAtMs = sighting?.createdAtMs;
     return [
       {
-        ...{ host: key, machine: name, controlPlane, serves: serving.has(key) },
+        host: key,
+        machine: name,
+        controlPlane,
+        serves: serving.has(key),
         failed: sighting?.phase === "failed",
         ...(owner !== undefined && { owner }),
         ...(createdAtMs !== undefined && { createdAtMs }),

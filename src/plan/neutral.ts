@@ -140,7 +140,8 @@ function neutralObject({ metadata, ...object }: AnyObject, names: NeutralNames):
   const plain: JsonObject = {
     ...Object.fromEntries(body.map(([field, value]) => [field, neutralJson(value, names)])),
     metadata: {
-      ...{ name: names.of(metadata.name), namespace: "" },
+      name: names.of(metadata.name),
+      namespace: "",
       ...(labels !== undefined && { labels: neutralJson(labels, names, true) }),
       ...(annotations !== undefined && { annotations }),
     },

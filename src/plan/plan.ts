@@ -270,19 +270,18 @@ function assemble(
   const { abandoned, strangers } = unknownResources(input, target);
   const crossed = crossedBy(input);
   const leaving = leavingHosts(input, new Set(doomed.map(({ key }) => key)), target);
-  if (input.goal.kind !== "takeBack" && input.goal.kind !== "destroy") {
-    const { transaction: open } = prior;
-    refuseTakingBack(target, crossed, {
-      provider,
-      ...(open !== undefined && { transaction: open }),
-    });
-  }
+  refuseUnlessAsked(input, target, crossed);
   const undo = undoOf({
-    ...{ provider, goal: input.goal, steps, target, from: prior.revision?.target },
+    provider,
+    goal: input.goal,
+    steps,
+    target,
+    from: prior.revision?.target,
     recorded: recorded.filter(({ key }) => input.sightings.get(key) !== "gone"),
   });
   const transaction = transactionOf(input, digest, {
-    ...{ steps, undo },
+    steps,
+    undo,
     spent: spendIncarnations(spentSoFar(input), names),
     crossed,
     former: formerMachines(prior, leaving, target),
@@ -309,6 +308,19 @@ function assemble(
     strangers,
     empty: idle && steps.length === 0 && abandoned.length === 0 && !isOwing(prior),
   };
+}
+
+/** Nothing leads back over a point of no return, but for who asks for just that. */
+function refuseUnlessAsked(
+  { goal, prior: { transaction }, provider }: PlanInput,
+  target: Target,
+  crossed: readonly Crossed[],
+): void {
+  if (goal.kind === "takeBack" || goal.kind === "destroy") return;
+  refuseTakingBack(target, crossed, {
+    provider,
+    ...(transaction !== undefined && { transaction }),
+  });
 }
 
 function decisionsByKey(
@@ -426,7 +438,9 @@ function refuseUnsupported(
     ...hosts
       .filter(({ decision }) => decision.kind === "unsupported")
       .map(({ machine, decision: { reason, changes } }) => ({
-        ...{ subject: `Machine ${machine.name}`, reason, machine },
+        subject: `Machine ${machine.name}`,
+        reason,
+        machine,
         member: memberOfHostField(changes[0]?.path ?? ""),
       })),
   ];

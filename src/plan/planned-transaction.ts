@@ -56,7 +56,10 @@ export function transactionOf(
     clusterUid: last?.clusterUid ?? input.newClusterUid,
     owner,
     digestKey: last?.digestKey ?? input.newDigestKey ?? "",
-    ...{ goal, direction, by, startedAtMs: nowMs },
+    goal,
+    direction,
+    by,
+    startedAtMs: nowMs,
     deadlineAtMs: goal.kind === "destroy" ? Number.MAX_SAFE_INTEGER : nowMs + input.deadlineMs,
     pointsOfNoReturn: found.undo.pointsOfNoReturn,
     compensable: [

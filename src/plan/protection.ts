@@ -83,7 +83,8 @@ function lostControlPlane(
   const [object] = leaving.flatMap((machine) => ownerOf(machine) ?? []);
   return [
     {
-      ...{ kind: "controlPlane", cluster },
+      kind: "controlPlane",
+      cluster,
       members: members.map(({ name }) => name),
       leaving: leaving.map(({ name }) => name),
       ...(object !== undefined && { object }),

@@ -103,7 +103,9 @@ export function summaryOf(plan: Shown & Pick<Plan, "steps">): ChangeSummary {
     .filter(({ kind }) => kind !== "same" && kind !== "group")
     .map(({ kind, label, detail }) => `${verbOf(kind)} ${label}${detail && `: ${detail}`}`);
   return {
-    ...{ create: count("create"), update: count("update"), delete: count("delete") },
+    create: count("create"),
+    update: count("update"),
+    delete: count("delete"),
     ...(count("adopt") > 0 && { adopt: count("adopt") }),
     lines: boundedLines(lines),
   };
@@ -167,7 +169,8 @@ function machineBranch(change: MachineChange, versions = ""): ChangeNode {
       label: `Machine ${machine}`,
       kind,
       detail: detail === "of : " ? "" : detail,
-      ...{ changes, reason },
+      changes,
+      reason,
       ...(supersedes !== undefined && { supersedes }),
       ...(host !== undefined && { key: host }),
     },

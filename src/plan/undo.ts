@@ -267,7 +267,8 @@ function undoOfUpdate(
   const fields = Object.fromEntries(changes.map(({ path, to = null }) => [path, to]));
   const machine = target.machines.find(({ host }) => host === key)?.name;
   return {
-    ...{ class: "pointOfNoReturn", reason },
+    class: "pointOfNoReturn",
+    reason,
     point: { kind: "data", host: key, ...(machine !== undefined && { machine }), fields, reason },
   };
 }

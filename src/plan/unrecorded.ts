@@ -44,7 +44,9 @@ export function unrecordedCreations({
   const shown = strangers
     .filter(({ phase, who }) => phase !== "gone" && who.clusterUid === uid)
     .map(({ id, who, spec, status }) => ({
-      ...{ kind: who.kind, name: who.name, spec },
+      kind: who.kind,
+      name: who.name,
+      spec,
       found: { id, status },
     }));
   const keys = new Set(shown.map(({ kind, name }) => nodeKey(kind, name)));

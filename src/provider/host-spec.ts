@@ -65,7 +65,8 @@ export function machineSpecOf(
       controlPlane: isMember ? (controlPlane ?? version) : undefined,
       containerRuntime,
     }),
-    ...{ configSource, taints },
+    configSource,
+    taints,
     metadata: Object.keys(metadata).length === 0 ? undefined : metadata,
   }) as unknown as MachineSpec;
 }

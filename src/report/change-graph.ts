@@ -52,7 +52,10 @@ export function changeGraph(plan: Plan): ChangeGraph {
   return {
     title: `Cluster ${plan.cluster}`,
     boxes: all.map(({ what, name, lines }, id) => ({
-      ...{ id, what, name, kind: kindOf(lines) },
+      id,
+      what,
+      name,
+      kind: kindOf(lines),
       needs: directNeeds(id, needs),
     })),
   };

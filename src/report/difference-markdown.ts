@@ -24,7 +24,9 @@ export function differenceMarkdown(
   );
   const parts = sections.flatMap(({ title: name, lines }) =>
     codePart({
-      ...{ title: name, unit: "lines", isOpen: true },
+      title: name,
+      unit: "lines",
+      isOpen: true,
       lines: lines.map(({ kind, head: about, detail }) => ({
         // A diff has no sign for what has changed; this one has a colour.
         text: `${kind === "changed" ? about.replace(/^~/, "!") : about} ${detail}`.trimEnd(),

@@ -14,10 +14,16 @@ export function clusterDriftDocument(drifted: DriftedCluster): ClusterDriftDocum
   const { report, freeze, thawed, items } = judged;
   const { fingerprint, recorded, listed } = report;
   return {
-    ...{ cluster, stack, provider, revision },
+    cluster,
+    stack,
+    provider,
+    revision,
     ...(openTransaction !== undefined && { openTransaction }),
     drift: hasDrift(judged),
-    ...{ fingerprint, recorded, listed, counts: driftCounts(report) },
+    fingerprint,
+    recorded,
+    listed,
+    counts: driftCounts(report),
     ...(freeze !== undefined && {
       freeze: {
         cause: freeze.cause.kind,
@@ -45,13 +51,17 @@ function itemDocument(one: JudgedItem): ClusterDriftDocument["items"][number] {
   const { item, policy, decision } = one;
   const { class: found, key, kind, name, machine, id } = item;
   return {
-    ...{ class: found, key, kind, name },
+    class: found,
+    key,
+    kind,
+    name,
     ...(machine !== undefined && { machine: machine.name, controlPlane: machine.controlPlane }),
     ...(id !== undefined && { id }),
     fields: "fields" in item ? item.fields.map((field) => ({ ...field })) : [],
     ...("back" in item && item.back.kind !== "same" && { back: item.back.kind }),
     ...("origin" in item && { origin: item.origin }),
-    ...{ policy, decision: decision.kind },
+    policy,
+    decision: decision.kind,
     ...(decision.kind === "correct" && { how: decision.how }),
     reason: decisionText(one),
   };

@@ -79,7 +79,9 @@ function summaryOf({ judged }: DriftedCluster): string {
 
 function itemsPart(drifted: DriftedCluster): Part[] {
   return codePart({
-    ...{ title: "What drifted", unit: "lines", isOpen: true },
+    title: "What drifted",
+    unit: "lines",
+    isOpen: true,
     lines: shownItems(drifted).map((one) => ({ text: lineOf(one), size: 1 })),
   });
 }

@@ -58,7 +58,9 @@ function crossedDocument(one: Crossed): ClusterPlanDocument["crossed"][number] {
 function stageDocument(stage: StageNote): NonNullable<ClusterPlanDocument["stage"]> {
   const { number, count, reason, later } = stage;
   return {
-    ...{ number, count, reason },
+    number,
+    count,
+    reason,
     later: later.map(({ reason: why, changes }) => ({
       reason: why,
       changes: changes.map(({ unit, from, to }) => ({ unit, from: { ...from }, to: { ...to } })),

@@ -28,7 +28,10 @@ function titledGraph({ title, boxes }: ChangeGraph): TitledGraph {
   return {
     title,
     nodes: boxes.map(({ what, name, needs }) => ({
-      ...{ kind: what, name, type: "resource", spec: {} },
+      kind: what,
+      name,
+      type: "resource",
+      spec: {},
       dependsOn: needs.flatMap((need) => keys[need] ?? []),
     })),
     marks: new Map(

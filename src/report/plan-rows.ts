@@ -115,8 +115,12 @@ function keyRows(
   machines: ReadonlyMap<NodeKey, string>,
 ): Row[] {
   const row = (label: string, size: number): Row => ({
-    ...{ sign: signs[kind], indent: 0, label, verb: verbOf(kind).replace(/^\S /, "") },
-    ...{ detail: "", size },
+    sign: signs[kind],
+    indent: 0,
+    label,
+    verb: verbOf(kind).replace(/^\S /, ""),
+    detail: "",
+    size,
   });
   const names = keys.flatMap((key) => machines.get(key) ?? []);
   if (names.length < fewHosts) return keys.map((key) => row(key, 1));

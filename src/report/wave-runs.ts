@@ -35,7 +35,9 @@ export function alikeWaves(
     const taken = waves.slice(from, from + turn * times);
     const reasons = new Set(taken.slice(0, turn).map(({ reason }) => reason));
     runs.push({
-      ...{ first: from + 1, last: from + taken.length, times },
+      first: from + 1,
+      last: from + taken.length,
+      times,
       reason: [...reasons].join("; "),
       keys: taken.flatMap(({ keys }) => keys),
     });

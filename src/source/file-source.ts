@@ -141,7 +141,10 @@ export class FileSource implements ClusterSource {
       clusters.map((desired): [string, Intent] => [
         clusterNameOf(desired.cluster),
         {
-          ...{ kind: "want", desired, positionOf, discarded: [] },
+          kind: "want",
+          desired,
+          positionOf,
+          discarded: [],
           digest: digestOf(desired, 16),
         },
       ]),

@@ -8,8 +8,16 @@ export function transactionPayload({ target, transaction }: Plan): TransactionPa
   const { spent, direction, by, digestKey, deadlineAtMs, summary, attempts } = transaction;
   const { goal, pointsOfNoReturn, compensable, former, crossed, cloud } = transaction;
   return {
-    ...{ target, spent, direction, by, digestKey, deadlineAtMs, summary, attempts },
-    ...{ goal, compensable },
+    target,
+    spent,
+    direction,
+    by,
+    digestKey,
+    deadlineAtMs,
+    summary,
+    attempts,
+    goal,
+    compensable,
     ...(pointsOfNoReturn !== undefined && { pointsOfNoReturn }),
     ...(former !== undefined && { former }),
     ...(crossed !== undefined && { crossed }),

@@ -43,8 +43,13 @@ describe(`a sample of chaos, seed ${seed}`, function () {
     matrix: Partial<Matrix>,
   ): Promise<Result[]> => {
     const jobs = jobsOf(recordings, {
-      ...{ disturbances: ["tree"], recoveries: undefined, seed, at: undefined, points: undefined },
-      ...{ double: 0, ...matrix },
+      disturbances: ["tree"],
+      recoveries: undefined,
+      seed,
+      at: undefined,
+      points: undefined,
+      double: 0,
+      ...matrix,
     });
     return workOff(stageOf(scenario), jobs, 2, () => {});
   };

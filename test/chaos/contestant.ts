@@ -193,6 +193,7 @@ async function judgeContestant(sandbox: Sandbox, target: Target): Promise<Verdic
   return {
     ...judge(rows, deployment, "pulumi-nodejs:dynamic:Resource"),
     unwanted: judgeWanted(rows, wanted),
-    ...{ stuck: [], laws: [] },
+    stuck: [],
+    laws: [],
   };
 }

@@ -11,8 +11,15 @@ import { pickBy, sampleBy } from "./random.js";
 import { targetsOf, wantedMachines } from "./targets.js";
 
 const ledgerRow = (call: string, name: string | null) => ({
-  ...{ seq: 1, pid: 1, call, effect: "found", fault: null, name },
-  ...{ kind: null, id: null, cluster: null },
+  seq: 1,
+  pid: 1,
+  call,
+  effect: "found",
+  fault: null,
+  name,
+  kind: null,
+  id: null,
+  cluster: null,
 });
 
 describe("boundaries", () => {
@@ -62,17 +69,20 @@ describe("targets", () => {
       return [name, machines.reduce((sum, { replicas = 1 }) => sum + replicas, 0)];
     });
     assert.deepEqual(Object.fromEntries(counts), {
-      ...{ first: 3, updated: 3, scaled: 4, shrunk: 2, replaced: 3, third: 4 },
-      ...{
-        grown: 4,
-        extended: 4,
-        extendedFurther: 5,
-        seedling: 2,
-        rolled: 3,
-        reseated: 3,
-        upgraded: 3,
-        upgradedFurther: 4,
-      },
+      first: 3,
+      updated: 3,
+      scaled: 4,
+      shrunk: 2,
+      replaced: 3,
+      third: 4,
+      grown: 4,
+      extended: 4,
+      extendedFurther: 5,
+      seedling: 2,
+      rolled: 3,
+      reseated: 3,
+      upgraded: 3,
+      upgradedFurther: 4,
     });
     const fields = (objects: typeof targets.first) => wantedMachines(objects).at(-1)?.fields;
     assert.deepEqual(fields(targets.updated), {
@@ -119,8 +129,12 @@ describe("the jobs of a matrix", () => {
   const { create, destroy } = operationsOf(targets, "default.quickstart");
   const boundaries = callBoundaries([ledgerRow("list", null), ledgerRow("create", "api")]);
   const matrix: Matrix = {
-    ...{ disturbances: ["tree"], recoveries: undefined, seed: 1, at: undefined },
-    ...{ points: undefined, double: 0 },
+    disturbances: ["tree"],
+    recoveries: undefined,
+    seed: 1,
+    at: undefined,
+    points: undefined,
+    double: 0,
   };
 
   it("try every recovery after a change, and one elsewhere", () => {
@@ -159,12 +173,18 @@ describe("the points of the matrix", () => {
   const targets = targetsOf(join(repository, "examples", "quickstart"));
   const operations = Object.values(operationsOf(targets, "default.quickstart"));
   const boundaries = callBoundaries([
-    ...[ledgerRow("list", null), ledgerRow("create", "api"), ledgerRow("update", "api")],
+    ledgerRow("list", null),
+    ledgerRow("create", "api"),
+    ledgerRow("update", "api"),
   ]);
   const recordings = operations.map((operation) => ({ operation, boundaries, problems: [] }));
   const draw = (seed: number, points?: number) =>
     matrixJobs(recordings, {
-      ...{ disturbances: ["tree"], recoveries: undefined, seed, points, at: undefined },
+      disturbances: ["tree"],
+      recoveries: undefined,
+      seed,
+      points,
+      at: undefined,
     });
   const pairOf = ({ aim, ways }: Job) => `${aim.operation.name}, then ${ways.join()}`;
   const textOf = (job: Job) => `${pairOf(job)}: ${boundaryText(job.aim.boundary)}`;

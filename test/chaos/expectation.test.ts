@@ -76,8 +76,11 @@ describe("what a command has to do after a kill", () => {
 
 describe("how far an operation came", () => {
   const traces: Traces = {
-    ...{ transaction: 1, revision: 1, before: 1 },
-    ...{ hasChanged: false, isPastNoReturn: false },
+    transaction: 1,
+    revision: 1,
+    before: 1,
+    hasChanged: false,
+    isPastNoReturn: false,
   };
   const cases: { name: string; verb: "up" | "destroy"; traces: Partial<Traces>; want: Progress }[] =
     [

@@ -110,7 +110,8 @@ function cellsOf(
       const others = drawn.filter((one) => !changing.includes(one));
       const jobs = inTurns(changing, others).map((boundary) => ({
         aim: { operation, boundary, disturbance },
-        ...{ ways: [recovery], repeats: true },
+        ways: [recovery],
+        repeats: true,
       }));
       return { recovery, jobs };
     });

@@ -4,8 +4,13 @@ import { judgeWanted, type WantedMachines } from "../scenario/wanted-judge.js";
 
 function host(name: string, more: Partial<CloudRow> = {}): CloudRow {
   return {
-    ...{ id: `host-of-${name}`, kind: "LocalHost", state: "running", name },
-    ...{ token: `token of ${name}`, cluster: "default/demo", clusterUid: "uid-1" },
+    id: `host-of-${name}`,
+    kind: "LocalHost",
+    state: "running",
+    name,
+    token: `token of ${name}`,
+    cluster: "default/demo",
+    clusterUid: "uid-1",
     spec: { size: "small" },
     ...more,
   };

@@ -9,8 +9,15 @@ const cluster = "default/demo";
 /** What the cloud wrote down: numbers are given in order, from 1. */
 function ledgerOf(...entries: readonly (readonly [string, string, string])[]): LedgerRow[] {
   return entries.map(([call, name, effect], index) => ({
-    ...{ seq: index + 1, pid: 1, call, effect, fault: null },
-    ...{ kind: "LocalHost", id: `id-of-${name}`, cluster, name },
+    seq: index + 1,
+    pid: 1,
+    call,
+    effect,
+    fault: null,
+    kind: "LocalHost",
+    id: `id-of-${name}`,
+    cluster,
+    name,
   }));
 }
 
@@ -24,7 +31,9 @@ function planOf(plan: Partial<Announced>): Announced {
 
 const step = (kind: string, name: string) => ({ kind, key: `LocalHost/${name}` });
 const undo = (name: string, kind: string, undoClass: string) => ({
-  ...{ key: `LocalHost/${name}`, step: kind, class: undoClass },
+  key: `LocalHost/${name}`,
+  step: kind,
+  class: undoClass,
 });
 
 function typedAs(words: string, more: Partial<Typed>): Typed {
@@ -150,7 +159,8 @@ describe("the laws of the ledger", () => {
         [terminated("web")],
         up({}),
         rollback({
-          ...{ from: 2, tookBack: true },
+          from: 2,
+          tookBack: true,
           plans: [planOf({ steps: [step("delete", "web")] })],
         }),
       ),
@@ -179,7 +189,8 @@ describe("the laws of the ledger", () => {
       course: courseOf(
         [updated("web"), terminated("web")],
         up({
-          ...{ to: 4, tookBack: true },
+          to: 4,
+          tookBack: true,
           plans: [planOf({ undo: [undo("web", "update", "compensable")] })],
         }),
       ),
@@ -195,7 +206,8 @@ describe("the laws of the ledger", () => {
       course: courseOf(
         [updated("cp"), terminated("cp")],
         up({
-          ...{ to: 4, tookBack: true },
+          to: 4,
+          tookBack: true,
           plans: [planOf({ undo: [undo("cp", "update", "pointOfNoReturn")] })],
           plansBack: [planOf({ steps: [step("delete", "cp")] })],
         }),
@@ -268,8 +280,14 @@ describe("changes before a begin", () => {
 
 describe("the judge of neighbours", () => {
   const row: CloudRow = {
-    ...{ id: "n-1", kind: "LocalHost", state: "running", name: "web", token: "t" },
-    ...{ cluster: "neighbour/demo", clusterUid: "u", spec: {} },
+    id: "n-1",
+    kind: "LocalHost",
+    state: "running",
+    name: "web",
+    token: "t",
+    cluster: "neighbour/demo",
+    clusterUid: "u",
+    spec: {},
   };
   const rows = { before: [row], after: [row] };
   const theirs = ledgerOf(terminated("web")).map((one) => ({ ...one, cluster: row.cluster }));

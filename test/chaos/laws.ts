@@ -59,7 +59,10 @@ function terminations(course: Course): Termination[] {
       .map((entry): Termination => {
         const key = `${entry.kind}/${entry.name}`;
         return {
-          ...{ entry, key, by, isOld: old.has(entry.id ?? "") },
+          entry,
+          key,
+          by,
+          isOld: old.has(entry.id ?? ""),
           isMadeHere: plans.some((plan) => hasStep(plan, "create", key)),
           isNamed: letsGo(by, by.plans, key, entry.id),
           // What was to be deleted, and was not, is no reason for a rollback to do so.

@@ -45,7 +45,12 @@ describe("a sample of the matrix (verb killed) x (verb next)", function () {
   for (const [name, at, recoveries] of points) {
     it(`${name}, killed ${at}, then ${recoveries.join(", ")}`, async () => {
       const drawn = jobsOf([await recordingOf(name)], {
-        ...{ disturbances: ["tree"], recoveries, seed: 1, at, points: 1, double: 0 },
+        disturbances: ["tree"],
+        recoveries,
+        seed: 1,
+        at,
+        points: 1,
+        double: 0,
       });
       const jobs = drawn.map((job) => ({ ...job, repeats: true }));
       const told = await workOff(stage, jobs, 2, () => {});

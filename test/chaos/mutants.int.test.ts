@@ -23,7 +23,11 @@ type Case = readonly [
 ];
 
 const after = (what: string, name: string): Boundary => ({
-  ...{ side: "after", kind: "call", what, name, nth: 1 },
+  side: "after",
+  kind: "call",
+  what,
+  name,
+  nth: 1,
 });
 const lagging = join(repository, "test", "chaos", "scenarios", "lagging");
 const quickstart = join(repository, "examples", "quickstart");

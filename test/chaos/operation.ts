@@ -75,23 +75,36 @@ export function operationsOf(targets: Targets, stack: string): Record<OperationN
     reaches: placeOf("target", target),
   });
   const change = (name: OperationName, target: NonNullable<Target>): Operation => ({
-    ...{ name, verb: "up", baseline: "first", revisions: [first], previous: first, target, third },
+    name,
+    verb: "up",
+    baseline: "first",
+    revisions: [first],
+    previous: first,
+    target,
+    third,
     undisturbed: reaching(target),
     start: (sandbox) => startUp(sandbox, target),
   });
   const creation = (name: OperationName, target: NonNullable<Target>): Operation => ({
     ...change(name, target),
-    ...{ baseline: "nothing", revisions: [], previous: undefined },
+    baseline: "nothing",
+    revisions: [],
+    previous: undefined,
   });
   const back = (name: "rollback" | "rollbackTo", target: NonNullable<Target>): Operation => ({
     ...change(name, target),
-    ...{ verb: name, baseline: "third", revisions: [first, updated, third], previous: third },
-    ...{ third: targets.shrunk },
+    verb: name,
+    baseline: "third",
+    revisions: [first, updated, third],
+    previous: third,
+    third: targets.shrunk,
     start: (sandbox) => startRollback(sandbox, stack, ...(target === first ? ["--to", "1"] : [])),
   });
   const adoption = (name: OperationName, target: NonNullable<Target>): Operation => ({
     ...change(name, target),
-    ...{ verb: "adopt", baseline: "lost", revisions: [] },
+    verb: "adopt",
+    baseline: "lost",
+    revisions: [],
     start: (sandbox) => startUp(sandbox, target, "--adopt"),
   });
   const breaks = { call: "create", name: workerOf(first).metadata.name };
@@ -102,8 +115,13 @@ export function operationsOf(targets: Targets, stack: string): Record<OperationN
     shrink: change("shrink", targets.shrunk),
     replace: change("replace", targets.replaced),
     destroy: {
-      ...{ name: "destroy", verb: "destroy", baseline: "updated", revisions: [first, updated] },
-      ...{ previous: updated, target: undefined, third },
+      name: "destroy",
+      verb: "destroy",
+      baseline: "updated",
+      revisions: [first, updated],
+      previous: updated,
+      target: undefined,
+      third,
       undisturbed: reaching(undefined),
       start: (sandbox) => startDestroy(sandbox, stack),
     },
@@ -117,12 +135,15 @@ export function operationsOf(targets: Targets, stack: string): Record<OperationN
     stillborn: {
       ...creation("stillborn", targets.seedling),
       undisturbed: { code: 1, reaches: { kind: "nothing" } },
-      ...{ third: first, breaks },
+      third: first,
+      breaks,
     },
     cornered: {
       ...change("cornered", targets.extended),
       undisturbed: { code: 4, reaches: { kind: "open" } },
-      ...{ third: targets.extendedFurther, breaks, crosses: true },
+      third: targets.extendedFurther,
+      breaks,
+      crosses: true,
     },
     adopt: adoption("adopt", first),
     adoptChanged: adoption("adoptChanged", targets.replaced),
@@ -136,12 +157,14 @@ export function operationsOf(targets: Targets, stack: string): Record<OperationN
     members: change("members", targets.reseated),
     upgrade: {
       ...change("upgrade", targets.upgraded),
-      ...{ third: targets.upgradedFurther, crosses: true },
+      third: targets.upgradedFurther,
+      crosses: true,
     },
     plain: {
       // Of several members it changes none: that is for a command that takes one after the other.
       ...change("plain", targets.scaled),
-      ...{ verb: "plain", third: targets.shrunk },
+      verb: "plain",
+      third: targets.shrunk,
       start: (sandbox) => startPlainUp(sandbox, stack, targets.scaled),
     },
   };

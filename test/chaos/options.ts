@@ -57,8 +57,13 @@ export interface Options {
 
 /** Kills by the words of the command line. */
 const kills: Readonly<Record<string, readonly Disturbance[]>> = {
-  ...{ tree: ["tree"], cli: ["cli"], provider: ["provider"], frozen: ["frozen"] },
-  ...{ engine: ["engine"], rival: ["rival"], late: ["late"] },
+  tree: ["tree"],
+  cli: ["cli"],
+  provider: ["provider"],
+  frozen: ["frozen"],
+  engine: ["engine"],
+  rival: ["rival"],
+  late: ["late"],
   fail: ["fail", "throttle", "quota", "lose", "lag"],
 };
 
@@ -114,7 +119,8 @@ function partsOf(
   const parts: Part[] = [
     { scenario: "examples/quickstart", operations: others ?? [], points: asked },
     {
-      ...{ scenario: rolloutScenario, operations: rollouts ?? [] },
+      scenario: rolloutScenario,
+      operations: rollouts ?? [],
       points: points === undefined ? rolloutPoints : asked,
     },
   ];

@@ -44,7 +44,9 @@ export async function progressOf(
   const before = operation.revisions.length;
   const transaction = numberOf("Transaction");
   const progress = progressIn(operation, {
-    ...{ transaction, revision: numberOf("Revision"), before },
+    transaction,
+    revision: numberOf("Revision"),
+    before,
     hasChanged: early.length > 0,
     isPastNoReturn:
       operation.verb === "destroy" ? scene.hasLostQuorum : pastNoReturn(course).length > 0,

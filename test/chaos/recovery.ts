@@ -59,7 +59,8 @@ export function isPossible(recovery: Recovery, operation: Operation): boolean {
 export function wordsOf(operation: Operation, recovery: Recovery, stack: string): Words {
   const { name, previous, third, target } = operation;
   const up = (words: string, to: Target, ...args: string[]): Words => ({
-    ...{ words, leads: "forward" },
+    words,
+    leads: "forward",
     start: (sandbox) =>
       to === undefined ? startDestroy(sandbox, stack) : startUp(sandbox, to, ...args),
     ...(to === undefined && { leads: "away" }),
@@ -101,7 +102,8 @@ export function wordsOfOperation(operation: Operation, stack: string): Words {
 
 function plainWords(stack: string, to: NonNullable<Target>): Words {
   return {
-    ...{ words: "pulumi up", leads: "forward" },
+    words: "pulumi up",
+    leads: "forward",
     start: (sandbox) => startPlainUp(sandbox, stack, to),
     ask: (sandbox) => {
       writeTarget(sandbox.manifests, to);

@@ -93,6 +93,9 @@ export function resultDocument(result: Result) {
     recovery,
     ...(second !== undefined && { second: boundaryText(second) }),
     reached: placeText(place),
-    ...{ hit, seconds, passed: hasPassed(result), verdict },
+    hit,
+    seconds,
+    passed: hasPassed(result),
+    verdict,
   };
 }

@@ -26,8 +26,11 @@ export async function judgePlace(scene: Scene, place: Place): Promise<Verdict> {
   const deployment = await scene.sandbox.deploymentIfAny(scene.stack);
   const judgement = judge(own, deployment);
   const verdict = (unwanted: readonly string[], more: Partial<Judgement> = {}): Verdict => ({
-    ...{ ...judgement, ...more, unwanted },
-    ...{ stuck: [], laws: [] },
+    ...judgement,
+    ...more,
+    unwanted,
+    stuck: [],
+    laws: [],
   });
   switch (place.kind) {
     case "manifests":

@@ -49,7 +49,10 @@ describe("diff", function () {
       infrastructure: unknown[];
     };
     assert.deepEqual(document.from, {
-      ...{ kind: "stack", stack: demoStack, revision: 1, cluster: "default/demo" },
+      kind: "stack",
+      stack: demoStack,
+      revision: 1,
+      cluster: "default/demo",
     });
     assert.deepEqual(document.infrastructure, [
       {

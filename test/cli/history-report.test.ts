@@ -105,8 +105,11 @@ describe("the history of a stack", () => {
     const { items } = historyReport("s", { ...state, ...(revision && { revision }) });
     assert.deepEqual(items, [
       {
-        ...{ number: 1, direction: "forward", goal: { kind: "up" } },
-        ...{ result: { kind: "committed" }, reach: "present" },
+        number: 1,
+        direction: "forward",
+        goal: { kind: "up" },
+        result: { kind: "committed" },
+        reach: "present",
       },
     ]);
   });

@@ -150,7 +150,9 @@ describe("capstan move", function () {
     const left = (await objectsLeft()).split("\n").filter((line) => line !== "");
     assert.deepEqual(left.map((line) => line.split(".")[0]).sort(), [
       "cluster",
-      ...["machine", "machine", "machine"],
+      "machine",
+      "machine",
+      "machine",
     ]);
     const owned = await sandbox.capstan(0, "plan", "-f", out);
     assert.match(owned.stdout, /No changes/);

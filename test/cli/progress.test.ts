@@ -17,8 +17,13 @@ function paper(live: boolean): { terminal: Terminal; written: () => string } {
   const write = (more: string) => void (text += more);
   return {
     terminal: {
-      ...{ colors, errorColors: colors, live, columns: 120, rows: 50 },
-      ...{ write, error: write },
+      colors,
+      errorColors: colors,
+      live,
+      columns: 120,
+      rows: 50,
+      write,
+      error: write,
     },
     written: () => text,
   };
@@ -68,8 +73,10 @@ describe("how a change goes", () => {
   });
 
   const proving: RunEvent = {
-    ...{ kind: "proving", key: nodeKey("LocalHost", "x") },
-    ...{ readySinceMs: 998_000, minReadyMs: 30_000 },
+    kind: "proving",
+    key: nodeKey("LocalHost", "x"),
+    readySinceMs: 998_000,
+    minReadyMs: 30_000,
   };
 
   it("says of such a host in a line that it does not boot any more", async () => {

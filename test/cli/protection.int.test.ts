@@ -34,7 +34,8 @@ describe("a control plane whose file is lost", function () {
     assert.match(back.stderr, /allow it with --allow-removal control-plane$/m);
     await sandbox.capstan(
       ...([0, "rollback", demoStack, "--to", "2", "--yes"] as const),
-      ...["--allow-removal", "control-plane"],
+      "--allow-removal",
+      "control-plane",
     );
     await sandbox.assertSound(demoStack);
   });

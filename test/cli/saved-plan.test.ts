@@ -9,8 +9,14 @@ import { scratchFolder } from "../support/scratch.js";
 describe("the file of a saved plan", () => {
   const scratch = scratchFolder();
   const binding: Binding = {
-    ...{ stack: "default.demo", cluster: "default/demo", transaction: 1, target: "ab" },
-    ...{ objects: { "Cluster default/demo": "ab" }, state: {}, inventory: {}, steps: ["create x"] },
+    stack: "default.demo",
+    cluster: "default/demo",
+    transaction: 1,
+    target: "ab",
+    objects: { "Cluster default/demo": "ab" },
+    state: {},
+    inventory: {},
+    steps: ["create x"],
   };
   const plan = { files: ["clusters"], clusters: [binding], prune: [] };
   const file = () => join(scratch.path, "saved.json");

@@ -34,7 +34,12 @@ describe("the manifests that capstan env writes for a plain pulumi", function ()
   const upWithGpu = (code: number) =>
     sandbox.capstan(
       code,
-      ...["up", "--yes", "-f", sandbox.manifests, "-f", join(sandbox.folder, "gpu")],
+      "up",
+      "--yes",
+      "-f",
+      sandbox.manifests,
+      "-f",
+      join(sandbox.folder, "gpu"),
     );
 
   const manifests = async (): Promise<unknown> => {

@@ -32,7 +32,10 @@ const items: readonly SweepItem[] = [
 
 function reportOf(look: Partial<LeftoverLook>): SweepReport {
   const whole: LeftoverLook = {
-    ...{ items: [], clusters: [], notListed: [], unreadable: [] },
+    items: [],
+    clusters: [],
+    notListed: [],
+    unreadable: [],
     seen: { views: [], listings: [] },
     ...look,
   };

@@ -100,9 +100,18 @@ describe("capstan sweep", function () {
 
   it("finds nothing where everything is in use", async () => {
     assert.deepEqual(await look(0), {
-      ...{ type: "sweep", dryRun: true, graceMinutes: 60, maxSharePercent: 25 },
-      ...{ doomed: 0, owned: 3, frozen: false, wanted: 3, foreign: 0 },
-      ...{ items: [], unreadable: [], notListed: [] },
+      type: "sweep",
+      dryRun: true,
+      graceMinutes: 60,
+      maxSharePercent: 25,
+      doomed: 0,
+      owned: 3,
+      frozen: false,
+      wanted: 3,
+      foreign: 0,
+      items: [],
+      unreadable: [],
+      notListed: [],
     });
     const before = sandbox.ledgerEnd();
     await sandbox.capstan(0, "sweep", "--yes", "--grace", "0");

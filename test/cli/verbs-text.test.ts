@@ -58,12 +58,10 @@ const report: ClusterReport = {
   clusterUid: "5a1b",
   revision: 3,
   openTransaction: {
-    ...{
-      number: 4,
-      direction: "forward",
-      goal: { kind: "up" },
-      startedAtMs: now - 2 * 60 * minute,
-    },
+    number: 4,
+    direction: "forward",
+    goal: { kind: "up" },
+    startedAtMs: now - 2 * 60 * minute,
     wayBack: { kind: "free" },
   },
   interruptedOperations: ["creating Host/workers-5e7-1-abcdef01-1"],

@@ -126,8 +126,12 @@ describe("capstan watch -f", function () {
     assert.deepEqual(
       { ...result, passes: 0, tookMs: 0 },
       {
-        ...{ type: "result", cluster: "default/demo", changed: true, revision: 1 },
-        ...{ passes: 0, tookMs: 0 },
+        type: "result",
+        cluster: "default/demo",
+        changed: true,
+        revision: 1,
+        passes: 0,
+        tookMs: 0,
       },
     );
     const kinds = new Set(documents.map(({ type, event }) => String(event ?? type)));

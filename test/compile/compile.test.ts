@@ -49,8 +49,11 @@ describe("compilation for the local cloud", () => {
       "m-0": { ...common, role: "worker", size: "large", tags: {}, kubelet: "1.34.2" },
       "m-1": {
         ...common,
-        ...{ role: "controlPlane", size: "small", tags: { a: "b" } },
-        ...{ kubelet: "1.34.2", controlPlane: "1.34.2" },
+        role: "controlPlane",
+        size: "small",
+        tags: { a: "b" },
+        kubelet: "1.34.2",
+        controlPlane: "1.34.2",
         loadBalancerId: { $ref: "LocalLoadBalancer/api", output: "id" },
       },
     });

@@ -77,8 +77,15 @@ describe("Controller", () => {
     queue = new KeyedQueue({ clock, random: () => 0 });
     const engine = { readState: () => Promise.resolve({ ...emptyState, foreign: [] }) };
     controller = new Controller({
-      ...{ source, queue, clock, by: "test", random: () => 0.5, concurrency: 4 },
-      ...{ periodMs: 30_000, timeoutMs: 1_000, deadlineMs: 1_000 },
+      source,
+      queue,
+      clock,
+      by: "test",
+      random: () => 0.5,
+      concurrency: 4,
+      periodMs: 30_000,
+      timeoutMs: 1_000,
+      deadlineMs: 1_000,
       providers: [localProvider()],
       witness: (key, happening) => happenings.push([key, happening]),
       onListingFailure: () => {},

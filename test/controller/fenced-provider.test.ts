@@ -12,7 +12,10 @@ const ctx: CallContext = {
   assertEngineAlive: () => undefined,
 };
 const who: Identity = {
-  ...{ cluster: "default/a", clusterUid: "u", kind: "CrateHost", name: "m-1" },
+  cluster: "default/a",
+  clusterUid: "u",
+  kind: "CrateHost",
+  name: "m-1",
   token: "0".repeat(32),
 };
 const host: Observed = { id: "1", who, phase: "ready", spec: {}, status: {} };

@@ -5,8 +5,13 @@ import { FakeClock } from "../support/fake-clock.js";
 
 const limits = { stuckAfterMs: 60_000, longestWorkMs: 600_000, unreachableAfterMs: 30_000 };
 const idle: QueueState = {
-  ...{ ready: 0, delayed: 0, working: 0, failing: 0, lastMoveAtMs: 0 },
-  ...{ oldestReadyAtMs: undefined, oldestWorkAtMs: undefined },
+  ready: 0,
+  delayed: 0,
+  working: 0,
+  failing: 0,
+  lastMoveAtMs: 0,
+  oldestReadyAtMs: undefined,
+  oldestWorkAtMs: undefined,
 };
 
 describe("Health", () => {
@@ -49,21 +54,26 @@ describe("Health", () => {
     { name: "nobody works on it, as on one that follows", state: undefined, nowMs: 9e8, want: [] },
     {
       name: "clusters that have come just now after a long rest",
-      ...{ state: { ready: 3, oldestReadyAtMs: 899_000 }, nowMs: 900_000, want: [] },
+      state: { ready: 3, oldestReadyAtMs: 899_000 },
+      nowMs: 900_000,
+      want: [],
     },
     {
       name: "a long queue that moves",
       state: { ready: 900, working: 4, oldestReadyAtMs: 0, lastMoveAtMs: 890_000 },
-      ...{ nowMs: 900_000, want: [] },
+      nowMs: 900_000,
+      want: [],
     },
     {
       name: "a queue that does not move",
-      ...{ state: { ready: 2, oldestReadyAtMs: 1_000, lastMoveAtMs: 2_000 }, nowMs: 72_000 },
+      state: { ready: 2, oldestReadyAtMs: 1_000, lastMoveAtMs: 2_000 },
+      nowMs: 72_000,
       want: ["the queue has not moved for 70 s although 2 clusters wait"],
     },
     {
       name: "work that hangs while nobody waits",
-      ...{ state: { working: 1, oldestWorkAtMs: 100_000 }, nowMs: 800_000 },
+      state: { working: 1, oldestWorkAtMs: 100_000 },
+      nowMs: 800_000,
       want: ["one reconcile has taken 700 s so far"],
     },
   ];

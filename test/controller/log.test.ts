@@ -60,8 +60,13 @@ describe("createLog", () => {
     const [line] = parsed();
     const { time, ...rest } = line ?? {};
     assert.deepEqual(rest, {
-      ...{ level: "info", message: "pass ended", cluster: "default/prod", stack: "default.prod" },
-      ...{ transaction: 7, pass: 2, hosts: 3 },
+      level: "info",
+      message: "pass ended",
+      cluster: "default/prod",
+      stack: "default.prod",
+      transaction: 7,
+      pass: 2,
+      hosts: 3,
     });
     assert.ok(Math.abs(Date.parse(String(time)) - Date.now()) < 60_000);
   });
@@ -84,18 +89,19 @@ describe("createLog", () => {
       stdout: "everything",
     });
     const error = new CapstanError({
-      ...{ code: "ENGINE_FAILED", source: "engine", message: "cannot run a pass", cause },
+      code: "ENGINE_FAILED",
+      source: "engine",
+      message: "cannot run a pass",
+      cause,
       hint: "see what Pulumi says",
     });
     logOf().error("pass failed", { cluster: "default/prod" }, error);
     const [line] = parsed();
     assert.deepEqual(line?.["error"], {
-      ...{
-        code: "ENGINE_FAILED",
-        source: "engine",
-        retryable: false,
-        hint: "see what Pulumi says",
-      },
+      code: "ENGINE_FAILED",
+      source: "engine",
+      retryable: false,
+      hint: "see what Pulumi says",
       message: "cannot run a pass",
       cause: { type: "Error", message: "pulumi ended with 1" },
     });
@@ -131,7 +137,10 @@ describe("createLog", () => {
       "pass failed",
       {},
       new CapstanError({
-        ...{ code: "LOCKED", source: "user", message: "cannot lock", hint: "wait" },
+        code: "LOCKED",
+        source: "user",
+        message: "cannot lock",
+        hint: "wait",
       }),
     );
     assert.match(lines[0] ?? "", /^\d\d:\d\d:\d\d default\/prod pass ended pass=2\n$/);

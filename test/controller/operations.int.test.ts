@@ -30,8 +30,15 @@ describe("capstan watch as deploy/kubernetes runs it", function () {
     const token = (await rig.kubectl("create", "token", "capstan", "-n", namespace)).trim();
     const { kubeconfig } = rig.server.userWith(token, "capstan");
     controller = rig.watch(
-      ...["--kubeconfig", kubeconfig, "--lease-namespace", namespace, "--json"],
-      ...["--metrics-address", "127.0.0.1:0", "--log-level", "debug"],
+      "--kubeconfig",
+      kubeconfig,
+      "--lease-namespace",
+      namespace,
+      "--json",
+      "--metrics-address",
+      "127.0.0.1:0",
+      "--log-level",
+      "debug",
     );
     address = await until("the address of its metrics", () => {
       assert.equal(controller.hasEnded, false, controller.said);

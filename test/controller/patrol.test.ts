@@ -46,7 +46,9 @@ describe("a patrol over a thousand clusters", () => {
     const context = { clock, signal: ended.signal, assertEngineAlive: () => undefined };
     const walking = patrol(
       {
-        ...{ listing: new SharedListing(provider, context), clock, periodMs },
+        listing: new SharedListing(provider, context),
+        clock,
+        periodMs,
         random: () => 0.5,
         remembered: () => memories,
         onChange: (key) => told.push(key),

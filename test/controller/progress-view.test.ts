@@ -13,8 +13,15 @@ const plan = firstPlan(
 );
 const [a, b] = ["LocalHost/a", "LocalHost/b"] as NodeKey[] as [NodeKey, NodeKey];
 const before: Doing = {
-  ...{ phase: "Changing", transaction: 1, direction: "forward", wave: 1, waves: 2 },
-  ...{ keys: [a, b], reason: "hosts", startedAtMs: 1, deadlineAtMs: 2 },
+  phase: "Changing",
+  transaction: 1,
+  direction: "forward",
+  wave: 1,
+  waves: 2,
+  keys: [a, b],
+  reason: "hosts",
+  startedAtMs: 1,
+  deadlineAtMs: 2,
 };
 
 describe("doingAtFirst", () => {

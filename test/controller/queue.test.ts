@@ -230,8 +230,13 @@ describe("KeyedQueue", () => {
     await advance(clock, 5);
     await queue.take(never);
     assert.deepEqual(queue.state(), {
-      ...{ ready: 2, delayed: 1, working: 1, failing: 0, oldestReadyAtMs: 0 },
-      ...{ oldestWorkAtMs: 5, lastMoveAtMs: 5 },
+      ready: 2,
+      delayed: 1,
+      working: 1,
+      failing: 0,
+      oldestReadyAtMs: 0,
+      oldestWorkAtMs: 5,
+      lastMoveAtMs: 5,
     });
   });
 });

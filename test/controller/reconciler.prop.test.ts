@@ -42,10 +42,15 @@ const mishaps: fc.Arbitrary<Mishap> = fc.oneof(
   }),
 );
 const turns: fc.Arbitrary<Turn> = fc.record({
-  ...{ fleet: smallFleets, mishaps: fc.array(mishaps, { maxLength: 2 }) },
-  ...{ discards: some(4), kills: some(4), overtakenAt: some(8) },
-  ...{ hearsAtOnce: fc.boolean(), isRestarted: fc.boolean() },
-  ...{ awayAt: some(16), isPaused: fc.boolean() },
+  fleet: smallFleets,
+  mishaps: fc.array(mishaps, { maxLength: 2 }),
+  discards: some(4),
+  kills: some(4),
+  overtakenAt: some(8),
+  hearsAtOnce: fc.boolean(),
+  isRestarted: fc.boolean(),
+  awayAt: some(16),
+  isPaused: fc.boolean(),
 });
 
 const recheckMs = 60_000;

@@ -103,7 +103,9 @@ describe("serveOperations", () => {
 
   it("says so when the address is taken", async () => {
     const second = serveOperations(server.address, {
-      ...{ metrics: () => metrics(), whyNotAlive: () => [], whyNotReady: () => [] },
+      metrics: () => metrics(),
+      whyNotAlive: () => [],
+      whyNotReady: () => [],
     });
     await assert.rejects(second, failsWith("BAD_USAGE", /EADDRINUSE/));
   });

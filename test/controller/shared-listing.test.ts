@@ -126,12 +126,10 @@ describe("SharedListing", () => {
       Object.assign(memory, {
         settled: { digest: "d", appearance: appearanceOf(own) },
         view: {
-          ...{
-            phase: "Running",
-            records: { ...emptyState, transaction },
-            isSettled: true,
-            nowMs: 0,
-          },
+          phase: "Running",
+          records: { ...emptyState, transaction },
+          isSettled: true,
+          nowMs: 0,
           clusterUid: `uid-${key}`,
         },
       });
@@ -140,7 +138,10 @@ describe("SharedListing", () => {
     function begin(): void {
       done = patrol(
         {
-          ...{ listing, clock, periodMs: 10_000, random: () => 0.5 },
+          listing,
+          clock,
+          periodMs: 10_000,
+          random: () => 0.5,
           remembered: () => memories,
           onChange: (key) => changed.push(key),
           onFailure: () => (failures += 1),

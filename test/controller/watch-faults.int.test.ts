@@ -50,7 +50,11 @@ describe("capstan watch where something is wrong", function () {
     const ran = rig.hostsAlive();
     const scaleWith = (faults: object[]) =>
       rig.kubectl(
-        ...["patch", "md", "workers", "--type=merge", "-p"],
+        "patch",
+        "md",
+        "workers",
+        "--type=merge",
+        "-p",
         JSON.stringify({
           spec: {
             replicas: 5,
@@ -133,7 +137,9 @@ function clusterText(name: string, faults: object[], more: object = {}): string 
   const network = { cidrBlocks: ["10.96.0.0/12"] };
   return [
     {
-      ...{ ...api, kind: "Cluster", metadata: { name } },
+      ...api,
+      kind: "Cluster",
+      metadata: { name },
       spec: {
         clusterNetwork: {
           services: network,
@@ -144,7 +150,8 @@ function clusterText(name: string, faults: object[], more: object = {}): string 
       },
     },
     {
-      ...{ ...api, kind: "Machine" },
+      ...api,
+      kind: "Machine",
       metadata: { name: `${name}-cp`, labels: { "cluster.k8s.io/cluster-name": name } },
       spec: {
         versions: { kubelet: "1.34.2", controlPlane: "1.34.2" },

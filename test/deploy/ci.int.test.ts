@@ -246,8 +246,17 @@ describe("a plan under review", function () {
       await reviewed(planText("quoted"), { files, args: "--require\nreversible" });
       const [args, env] = called();
       assert.deepEqual(args, [
-        ...["plan", "--format", "markdown", "-f", "clusters/a b", "-f", "$(touch hacked)"],
-        ...["-f", "*", "--require", "reversible"],
+        "plan",
+        "--format",
+        "markdown",
+        "-f",
+        "clusters/a b",
+        "-f",
+        "$(touch hacked)",
+        "-f",
+        "*",
+        "--require",
+        "reversible",
       ]);
       assert.doesNotMatch(JSON.stringify(env), new RegExp(forgeToken));
       assert.ok(!existsSync(file("hacked")));
@@ -288,8 +297,12 @@ describe("a plan under review", function () {
         env: {
           ...cleanEnv(),
           ...template[".capstan-plan"]?.variables,
-          ...{ GITLAB_CI: "true", CI_API_V4_URL: forge.url, CI_PROJECT_ID: "42" },
-          ...{ CI_MERGE_REQUEST_IID: "7", CAPSTAN_FILES: "clusters/prod", CAPSTAN_PAGE: "" },
+          GITLAB_CI: "true",
+          CI_API_V4_URL: forge.url,
+          CI_PROJECT_ID: "42",
+          CI_MERGE_REQUEST_IID: "7",
+          CAPSTAN_FILES: "clusters/prod",
+          CAPSTAN_PAGE: "",
           ...env,
         },
       });

@@ -22,11 +22,15 @@ interface Thing {
 
 const reads = ["get", "list", "watch"];
 const ours = (resource: string, subresource?: string): Thing => ({
-  ...{ group: "cluster.k8s.io", resource, namespace: "default" },
+  group: "cluster.k8s.io",
+  resource,
+  namespace: "default",
   ...(subresource !== undefined && { subresource }),
 });
 const lease = (where: string, name?: string): Thing => ({
-  ...{ group: "coordination.k8s.io", resource: "leases", namespace: where },
+  group: "coordination.k8s.io",
+  resource: "leases",
+  namespace: where,
   ...(name !== undefined && { name }),
 });
 
@@ -115,7 +119,9 @@ describe("deploy/kubernetes in an API server", function () {
   function pod(change: object = {}): object {
     const { metadata, spec } = deploymentSpec().template;
     return {
-      ...{ apiVersion: "v1", kind: "Pod", metadata: { ...metadata, name: "tried", namespace } },
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { ...metadata, name: "tried", namespace },
       spec: { ...spec, ...change },
     };
   }
@@ -143,7 +149,8 @@ describe("deploy/kubernetes in an API server", function () {
     cpSync(join(root, "deploy"), join(server.folder, "deploy"), { recursive: true });
     writeFileSync(join(server.folder, "my-overlay", "kustomization.yaml"), overlay);
     const { code, stdout, stderr } = await server.kubectl(
-      ...["kustomize", join(server.folder, "my-overlay")],
+      "kustomize",
+      join(server.folder, "my-overlay"),
     );
     assert.equal(code, 0, stderr);
     assert.match(stdout, /image: registry\.example\.com\/capstan:0\.1\.0/);
@@ -153,7 +160,11 @@ describe("deploy/kubernetes in an API server", function () {
 
   it("takes all of it together from kustomize", async () => {
     const { code, stdout, stderr } = await server.kubectl(
-      ...["apply", "-k", manifestFolder, "--dry-run=server", "--validate=strict"],
+      "apply",
+      "-k",
+      manifestFolder,
+      "--dry-run=server",
+      "--validate=strict",
     );
     assert.equal(code, 0, stderr);
     assert.match(stdout, /deployment\.apps\/capstan created/);
@@ -185,7 +196,8 @@ describe("deploy/kubernetes in an API server", function () {
       const api = server.config.makeApiClient(AuthorizationV1Api);
       const asked = verbs.map(async (verb) => {
         const spec = {
-          ...{ user: account, groups: ["system:serviceaccounts", "system:authenticated"] },
+          user: account,
+          groups: ["system:serviceaccounts", "system:authenticated"],
           resourceAttributes: { ...thing, verb },
         };
         const body = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
@@ -230,11 +242,18 @@ describe("deploy/kubernetes in an API server", function () {
       assert.ok((await store.replace(made?.version ?? "", later, signal)) !== undefined);
       const events = eventsInApiServer(robot.config, "capstan-0");
       const regarding = {
-        ...{ apiVersion: "cluster.k8s.io/v1alpha1", kind: "Cluster", namespace: "default" },
-        ...{ name: "prod", uid: "1" },
+        apiVersion: "cluster.k8s.io/v1alpha1",
+        kind: "Cluster",
+        namespace: "default",
+        name: "prod",
+        uid: "1",
       };
       const happening: Happening = {
-        ...{ regarding, type: "Normal", reason: "Created", action: "Create", note: "made" },
+        regarding,
+        type: "Normal",
+        reason: "Created",
+        action: "Create",
+        note: "made",
       };
       assert.equal(await events.create("prod.1", happening, Date.now()), true);
       assert.equal((await events.find("prod.1", regarding))?.count, 1);

@@ -100,7 +100,11 @@ describe("whether a destroy may say that something is gone", () => {
   it("what it was deleting when it was killed may be gone", async () => {
     const { state, seen, rules } = await seenAfter(everything);
     const pending = cloudResources(state).map(({ urn, key, kind, inputs }) => ({
-      ...{ type: "deleting", urn, key, kind, inputs },
+      type: "deleting",
+      urn,
+      key,
+      kind,
+      inputs,
     }));
     assert.equal(holdOfDestroy({ ...state, pending }, seen, rules), undefined);
   });

@@ -265,7 +265,10 @@ describe("an answer that is not believed", () => {
   it("more unhealthy machines than 40 %, or than the Cluster allows; ignored ones do not count", async () => {
     const two = (engine: PretendEngine) => kill(engine, "a", "b");
     assert.deepEqual(await freezeOf(two), {
-      ...{ kind: "tooManyUnhealthy", unhealthy: 2, machines: 4, allowed: 1 },
+      kind: "tooManyUnhealthy",
+      unhealthy: 2,
+      machines: 4,
+      allowed: 1,
     });
     assert.equal(await freezeOf((engine) => kill(engine, "a")), undefined);
     assert.equal(await freezeOf(two, annotated({ [maxUnhealthy]: "2" }, cluster())), undefined);
@@ -314,7 +317,10 @@ describe("an answer that is not believed", () => {
 });
 
 const lagging = {
-  ...{ listingLagMs: 900_000, searchesLag: false, remembersTokens: true, parallel: false },
+  listingLagMs: 900_000,
+  searchesLag: false,
+  remembersTokens: true,
+  parallel: false,
 };
 
 describe("a frozen cluster", () => {

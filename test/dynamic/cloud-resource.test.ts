@@ -51,7 +51,8 @@ function bridge(
   const { assertEngineAlive = () => {}, answers, ...runtime } = options;
   const { name, verdict } = localProvider();
   const provider = {
-    ...{ name, verdict },
+    name,
+    verdict,
     ...(answers !== undefined && { identity: async () => ({ account: answers() }) }),
   };
   const resource = new CloudResource(provider, "LocalHost", handler, {

@@ -44,9 +44,13 @@ describe("a server for our own user", () => {
   const call = async (isWelcome?: () => boolean): Promise<unknown> => {
     const asIs = (bytes: Buffer) => bytes;
     const echo: grpc.MethodDefinition<Buffer, Buffer> = {
-      ...{ path: "/test.Echo/Say", requestStream: false, responseStream: false },
-      ...{ requestSerialize: asIs, requestDeserialize: asIs },
-      ...{ responseSerialize: asIs, responseDeserialize: asIs },
+      path: "/test.Echo/Say",
+      requestStream: false,
+      responseStream: false,
+      requestSerialize: asIs,
+      requestDeserialize: asIs,
+      responseSerialize: asIs,
+      responseDeserialize: asIs,
     };
     served = 0;
     const server = new grpc.Server();

@@ -20,11 +20,18 @@ const [ofSet, own] = ["web-", "db-"].map((name) => {
 
 function observed(name: string, phase: Observed["phase"], readySinceMs?: number): Observed {
   const who = {
-    ...{ cluster: "default/prod", clusterUid: "uid", kind: "LocalHost", name },
+    cluster: "default/prod",
+    clusterUid: "uid",
+    kind: "LocalHost",
+    name,
     token: name,
   };
   return {
-    ...{ id: name, who, phase, spec: {}, status: {} },
+    id: name,
+    who,
+    phase,
+    spec: {},
+    status: {},
     ...(readySinceMs !== undefined && { readySinceMs }),
   };
 }

@@ -16,7 +16,10 @@ const workers = (template: MachineWish): ClusterWish => ({
   machines: { "cp-0": { controlPlane: true } },
   deployments: {
     web: {
-      ...{ replicas: 4, maxSurge: 1, maxUnavailable: 1, progressDeadlineSeconds: 3 },
+      replicas: 4,
+      maxSurge: 1,
+      maxUnavailable: 1,
+      progressDeadlineSeconds: 3,
       template: { joinMs: 50, ...template },
     },
   },

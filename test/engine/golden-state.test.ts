@@ -120,7 +120,9 @@ describe("from schemaVersion 2 to 3", () => {
 
   it("says what was asked for by the direction, and of the way back nothing", () => {
     assert.deepEqual(migrated({ direction: "forward" }), {
-      ...{ direction: "forward", goal: { kind: "up" }, compensable: [] },
+      direction: "forward",
+      goal: { kind: "up" },
+      compensable: [],
     });
     assert.deepEqual(migrated({ direction: "back" })["goal"], { kind: "takeBack" });
   });

@@ -14,10 +14,18 @@ import { minuteMs, nowMs, resource } from "../sweep/world.js";
 const none: StackState = { ...emptyState, foreign: [] };
 
 const recorded = (id: string): RecordedResource => ({
-  ...{ urn: id, key: nodeKey("LocalHost", id), kind: "LocalHost", name: id, id },
+  urn: id,
+  key: nodeKey("LocalHost", id),
+  kind: "LocalHost",
+  name: id,
+  id,
   type: "resource",
-  ...{ inputs: {}, secretInputs: [], outputs: {}, dependsOn: [] },
-  ...{ unfinished: false, deleting: false },
+  inputs: {},
+  secretInputs: [],
+  outputs: {},
+  dependsOn: [],
+  unfinished: false,
+  deleting: false,
 });
 
 describe("a look for leftovers", () => {
@@ -37,8 +45,12 @@ describe("a look for leftovers", () => {
   const note = (clusterUid = "uid-1", stack = "default.prod") => {
     const registry = ClusterRegistry.open(scratch.path);
     registry.note({
-      ...{ clusterUid, cluster: stack.replace(".", "/"), stack },
-      ...{ provider: clusterProvider, backend: "own", notedAtMs: 1 },
+      clusterUid,
+      cluster: stack.replace(".", "/"),
+      stack,
+      provider: clusterProvider,
+      backend: "own",
+      notedAtMs: 1,
     });
     registry.close();
   };
@@ -64,7 +76,10 @@ describe("a look for leftovers", () => {
           return answer?.() ?? none;
         },
       },
-      ...{ stateDir: scratch.path, backend: "own", providers: [toy], graceMs: 60 * minuteMs },
+      stateDir: scratch.path,
+      backend: "own",
+      providers: [toy],
+      graceMs: 60 * minuteMs,
       context: { clock: new FakeClock(nowMs), signal: stop, assertEngineAlive: () => {} },
     };
   };

@@ -13,7 +13,8 @@ async function waited(looks: (readonly PulumiLock[] | undefined)[], patienceMs =
   const begin = clock.now();
   const outcome = await untilUnlocked(
     {
-      ...{ clock, stop: undefined },
+      clock,
+      stop: undefined,
       read: () => (looks.length > 1 ? looks.shift() : looks[0]),
       hasEnded: ({ liveness }) => liveness === "dead",
     },
@@ -45,7 +46,9 @@ describe("who waits for somebody else's lock", () => {
 
 describe("two readings of a stack", () => {
   const state = (writtenAt: string, keys: string[]): StackState => ({
-    ...{ resources: [], pending: [], writtenAt },
+    resources: [],
+    pending: [],
+    writtenAt,
     foreign: keys,
   });
   const cases = [

@@ -16,7 +16,9 @@ describe("the lock of a stack", function () {
 
   const acquire = () =>
     StackLock.acquire({
-      ...{ stateDir: scratch.path, stack, command: "capstan up" },
+      stateDir: scratch.path,
+      stack,
+      command: "capstan up",
       clock: new FakeClock(),
     });
   const holderOf = () => StackLock.holderOf(scratch.path, stack);
@@ -29,7 +31,10 @@ describe("the lock of a stack", function () {
     database.close();
   };
   const heldBy = (identity: ProcessIdentity): LockHolder => ({
-    ...{ command: "capstan up", user: "ann", since: "2026-01-01T12:00:00.000Z", process: identity },
+    command: "capstan up",
+    user: "ann",
+    since: "2026-01-01T12:00:00.000Z",
+    process: identity,
   });
 
   it("is taken over from the dead", async () => {

@@ -65,7 +65,9 @@ describe("the locks on a stack", function () {
   it("of another machine keep everybody out but who is alone by a lease", async () => {
     const { binDir, bin } = await ensurePulumi();
     const workspace = new Workspace({
-      ...{ stateDir: sandbox.state, pulumiBinDir: binDir, env: process.env },
+      stateDir: sandbox.state,
+      pulumiBinDir: binDir,
+      env: process.env,
     });
     const since = new Date(Date.now() - 60_000);
     const asks = async (aloneSinceMs?: number) => {

@@ -20,9 +20,18 @@ const scope = { cluster: "default/prod", clusterUid: "uid-1" };
 
 function recorded(name: string, more: Partial<RecordedResource> = {}): RecordedResource {
   return {
-    ...{ urn: name, key: nodeKey(kind, name), kind, name, type: "resource", id: name },
-    ...{ inputs: { who: { ...resource({ id: name, name }).who }, spec: {} }, secretInputs: [] },
-    ...{ outputs: { spec: {} }, dependsOn: [], unfinished: false, deleting: false },
+    urn: name,
+    key: nodeKey(kind, name),
+    kind,
+    name,
+    type: "resource",
+    id: name,
+    inputs: { who: { ...resource({ id: name, name }).who }, spec: {} },
+    secretInputs: [],
+    outputs: { spec: {} },
+    dependsOn: [],
+    unfinished: false,
+    deleting: false,
     ...more,
   };
 }
@@ -49,7 +58,9 @@ describe("a look at the cloud", () => {
       return answer(name);
     };
     return {
-      ...{ name: "toy", hostKind: kind, timing: { listingLagMs: 100, longestCallMs: 100 } },
+      name: "toy",
+      hostKind: kind,
+      timing: { listingLagMs: 100, longestCallMs: 100 },
       handlers: new Map([[kind, { locate }]]),
       inventory: async () => listed,
     } as unknown as InfrastructureProvider;

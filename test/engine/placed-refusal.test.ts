@@ -47,7 +47,8 @@ describe("a change that is refused", () => {
     {
       name: "of a Machine, where its field stands",
       given: {
-        ...{ subject: "Machine cp", machine: { name: "cp" } },
+        subject: "Machine cp",
+        machine: { name: "cp" },
         member: ["versions", "controlPlane"],
       },
       want: "f.yaml:16:32: cannot change Machine cp: no",
@@ -55,7 +56,8 @@ describe("a change that is refused", () => {
     {
       name: "of a deployment's machine, in its template",
       given: {
-        ...{ subject: "Machine web-1f-0", machine: { name: "web-1f-0", owner } },
+        subject: "Machine web-1f-0",
+        machine: { name: "web-1f-0", owner },
         member: ["providerSpec", "value", "size"],
       },
       want: "f.yaml:32:11: cannot change Machine web-1f-0: no",
@@ -63,7 +65,8 @@ describe("a change that is refused", () => {
     {
       name: "for a field that nobody wrote, where it would stand",
       given: {
-        ...{ subject: "Machine web-1f-0", machine: { name: "web-1f-0", owner } },
+        subject: "Machine web-1f-0",
+        machine: { name: "web-1f-0", owner },
         member: ["versions", "kubelet"],
       },
       want: "f.yaml:27:5: cannot change Machine web-1f-0: no",

@@ -73,7 +73,9 @@ describe("two machines on one PostgreSQL", function () {
     here.write(three);
     there.write(three);
     const hanging = await here.startHanging({
-      ...{ call: "create", mode: "hangAfter", name: "worker-1" },
+      call: "create",
+      mode: "hangAfter",
+      name: "worker-1",
     });
     const before = here.ledgerEnd();
     const { stderr } = await there.up(5);

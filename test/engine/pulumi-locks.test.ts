@@ -67,7 +67,9 @@ describe("Pulumi's locks in a file backend", () => {
   });
 
   const backend = (isShared: boolean, folder = scratch.path) => ({
-    ...{ backendUrl: pathToFileURL(folder).href, isShared, projectName: "capstan" },
+    backendUrl: pathToFileURL(folder).href,
+    isShared,
+    projectName: "capstan",
     stackName: (name: string) => name,
   });
   const read = () => readPulumiLocks(backend(true), stack);

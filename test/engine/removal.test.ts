@@ -11,13 +11,22 @@ import { resource } from "../sweep/world.js";
 const kind = "LocalHost";
 const timeoutMs = 60_000;
 const inUse = new CapstanError({
-  ...{ code: "CLOUD_FAILED", source: "cloud", message: "it is in use", retryable: true },
+  code: "CLOUD_FAILED",
+  source: "cloud",
+  message: "it is in use",
+  retryable: true,
 });
 const throttled = new CapstanError({
-  ...{ code: "CLOUD_THROTTLED", source: "cloud", message: "slow down", retryable: true },
+  code: "CLOUD_THROTTLED",
+  source: "cloud",
+  message: "slow down",
+  retryable: true,
 });
 const lost = new CapstanError({
-  ...{ code: "CLOUD_FAILED", source: "cloud", message: "no answer", ambiguous: true },
+  code: "CLOUD_FAILED",
+  source: "cloud",
+  message: "no answer",
+  ambiguous: true,
 });
 
 /** Refuses to remove a resource while another one lives; a removal takes a moment. */

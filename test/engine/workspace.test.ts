@@ -26,8 +26,14 @@ describe("the stacks of a workspace", () => {
   it("are those that have a state, whatever is in it, and not what lies beside one", () => {
     addFiles(
       join(scratch.path, "pulumi"),
-      ...["b.two.json", "b.two.json.bak", "b.two.json.attrs", "a.one.json.gz", "a.one.json.gz.bak"],
-      ...["a.one.json", "c.three.json.zst", "notes.txt"],
+      "b.two.json",
+      "b.two.json.bak",
+      "b.two.json.attrs",
+      "a.one.json.gz",
+      "a.one.json.gz.bak",
+      "a.one.json",
+      "c.three.json.zst",
+      "notes.txt",
     );
     mkdirSync(join(scratch.path, "pulumi", ".pulumi", "stacks", "capstan", "folder.json"));
     assert.deepEqual(namesIn(), ["a.one", "b.two", "c.three"]);

@@ -19,7 +19,8 @@ describe("the API server of the tests", function () {
 
   before(async () => {
     server = await ApiServer.start({
-      ...{ auditLog: true, controllers: true },
+      auditLog: true,
+      controllers: true,
       users: { somebody: [], watcher: ["system:masters"] },
     });
     api = server.config.makeApiClient(CoreV1Api);
@@ -86,7 +87,10 @@ describe("the API server of the tests", function () {
         .auditEvents()
         .filter((event) => event.user.username === user && isWrite(event))
         .map(({ verb, objectRef, responseStatus }) => [
-          ...[verb, objectRef?.resource, objectRef?.name, responseStatus?.code],
+          verb,
+          objectRef?.resource,
+          objectRef?.name,
+          responseStatus?.code,
         ]);
     assert.deepEqual(asked("watcher"), [["create", "configmaps", "noted", 201]]);
     assert.deepEqual(asked("somebody").at(-1), ["delete", "configmaps", "noted", 403]);

@@ -302,13 +302,18 @@ describe("an API server that knows our kinds", function () {
       await create(machine("m"));
       const deployment = await create(machineDeployment("workers", 3));
       const clusterStatus: ClusterStatus = {
-        ...{ phase: "Updating", message: "wave 2 of 3", revision: 4 },
+        phase: "Updating",
+        message: "wave 2 of 3",
+        revision: 4,
         transaction: { number: 5, direction: "forward" },
         machines: { summary: "2/3" },
       };
       const machineStatus: MachineStatus = { phase: "Running", nodeRef: { name: "m-node" } };
       const counts: MachineDeploymentStatus = {
-        ...{ replicas: 3, readyReplicas: 2, availableReplicas: 1, updatedReplicas: 2 },
+        replicas: 3,
+        readyReplicas: 2,
+        availableReplicas: 1,
+        updatedReplicas: 2,
         labelSelector: "set=workers",
       };
       await patchStatus(cluster(), clusterStatus);

@@ -45,7 +45,8 @@ describe("Events in an API server", () => {
   function recorder(instance: string): EventRecorder {
     const made = new EventRecorder({
       store: eventsInApiServer(server.config, instance),
-      ...{ clock: systemClock, patchEveryMs: 200 },
+      clock: systemClock,
+      patchEveryMs: 200,
       trouble: (error) => troubles.push(String(error)),
     });
     running.push(made.run(stop.signal));
@@ -55,10 +56,16 @@ describe("Events in an API server", () => {
   function happening(change: Partial<Happening> = {}): Happening {
     return {
       regarding: {
-        ...{ apiVersion: "cluster.k8s.io/v1alpha1", kind: "Cluster", namespace },
-        ...{ name: "prod", uid: "11111111-2222" },
+        apiVersion: "cluster.k8s.io/v1alpha1",
+        kind: "Cluster",
+        namespace,
+        name: "prod",
+        uid: "11111111-2222",
       },
-      ...{ type: "Warning", reason: "DriftFound", action: "Replace", note: "host web-1 is gone" },
+      type: "Warning",
+      reason: "DriftFound",
+      action: "Replace",
+      note: "host web-1 is gone",
       ...change,
     };
   }
@@ -77,12 +84,20 @@ describe("Events in an API server", () => {
     const { eventTime, regarding, ...rest } = event ?? ({} as EventItem);
     assert.deepEqual(
       {
-        ...{ note: rest.note, type: rest.type, reason: rest.reason, action: rest.action },
-        ...{ by: rest.reportingController, instance: rest.reportingInstance },
+        note: rest.note,
+        type: rest.type,
+        reason: rest.reason,
+        action: rest.action,
+        by: rest.reportingController,
+        instance: rest.reportingInstance,
       },
       {
-        ...{ note: "host web-1 is gone", type: "Warning", reason: "DriftFound", action: "Replace" },
-        ...{ by: "capstan.dev/controller", instance: "capstan-0" },
+        note: "host web-1 is gone",
+        type: "Warning",
+        reason: "DriftFound",
+        action: "Replace",
+        by: "capstan.dev/controller",
+        instance: "capstan-0",
       },
     );
     assert.ok(Math.abs(Date.parse(eventTime) - Date.now()) < 30_000, eventTime);
@@ -109,7 +124,9 @@ describe("Events in an API server", () => {
     const { regarding } = happening();
     recorder("i".repeat(300)).record(
       happening({
-        ...{ note: "ü".repeat(3_000), reason: "R".repeat(200), action: "A".repeat(200) },
+        note: "ü".repeat(3_000),
+        reason: "R".repeat(200),
+        action: "A".repeat(200),
         regarding: { ...regarding, name: `${"a".repeat(120)}.${"b".repeat(120)}` },
       }),
     );

@@ -15,10 +15,16 @@ const hourMs = 3_600_000;
 function happening(change: Partial<Happening> = {}): Happening {
   return {
     regarding: {
-      ...{ apiVersion: "cluster.k8s.io/v1alpha1", kind: "Cluster", namespace: "default" },
-      ...{ name: "prod", uid: "0000-1111" },
+      apiVersion: "cluster.k8s.io/v1alpha1",
+      kind: "Cluster",
+      namespace: "default",
+      name: "prod",
+      uid: "0000-1111",
     },
-    ...{ type: "Warning", reason: "DriftFound", action: "Replace", note: "host web-1 is gone" },
+    type: "Warning",
+    reason: "DriftFound",
+    action: "Replace",
+    note: "host web-1 is gone",
     ...change,
   };
 }
@@ -110,7 +116,10 @@ describe("EventRecorder", () => {
 
   function recorder(capacity = 100): EventRecorder {
     const made = new EventRecorder({
-      ...{ store, clock, capacity, patchEveryMs: 30_000 },
+      store,
+      clock,
+      capacity,
+      patchEveryMs: 30_000,
       scrub: (note) => note.replaceAll("hunter2", "[redacted]"),
       dropped: (count) => (dropped += count),
       trouble: (error) => troubles.push(String(error)),

@@ -28,7 +28,9 @@ async function lead({ lost, assertLeader }: Term): Promise<void> {
 
 await new Leadership({
   store: leaseInApiServer(config, { namespace: "default", name: "capstan" }),
-  ...{ me, clock: leaseClock(), timing: contenderTiming },
+  me,
+  clock: leaseClock(),
+  timing: contenderTiming,
   tell: (news) => say(news.kind === "trouble" ? { kind: news.kind } : news),
   overrun: () => process.exit(9),
 }).run(shutdown.signal, lead);

@@ -170,7 +170,11 @@ describe("Leadership", () => {
         replace: async (_, wish) => world.write(wish),
       };
       const leadership = new Leadership({
-        ...{ store, me: "one", clock: leaseClock(), timing, overrun },
+        store,
+        me: "one",
+        clock: leaseClock(),
+        timing,
+        overrun,
         tell: ({ kind }) => records.push(kind),
       });
       const run = leadership.run(new AbortController().signal, work);
@@ -193,7 +197,10 @@ describe("Leadership", () => {
         create: async (wish) => world.write(wish),
         replace: async (_, wish) => world.write(wish),
       },
-      ...{ me: "one", timing, overrun, tell: ({ kind }) => told.push(kind) },
+      me: "one",
+      timing,
+      overrun,
+      tell: ({ kind }) => told.push(kind),
       clock: {
         ...leaseClock(
           () => clock.now() + stoppedMs,
@@ -220,7 +227,11 @@ describe("Leadership", () => {
   it("leaves at once when it is told to before it leads", async () => {
     const stop = new AbortController();
     const leadership = new Leadership({
-      ...{ store: noStore, me: "one", clock: leaseClock(), timing, overrun },
+      store: noStore,
+      me: "one",
+      clock: leaseClock(),
+      timing,
+      overrun,
     });
     const run = leadership.run(stop.signal, () => assert.fail("it never leads"));
     stop.abort();

@@ -17,7 +17,9 @@ const mark = movingMark("first");
 const objects = objectsOf(desiredOf([cluster(), machine("cp-0"), machineDeployment("web", 2)]));
 
 const live = (kind: LiveObject["kind"], name: string, more: object = {}): LiveObject => ({
-  ...{ apiVersion: "cluster.k8s.io/v1alpha1", kind, spec: {} },
+  apiVersion: "cluster.k8s.io/v1alpha1",
+  kind,
+  spec: {},
   metadata: { name, namespace: "default", uid: `${kind}-${name}`, resourceVersion: "1", ...more },
 });
 const derived = {

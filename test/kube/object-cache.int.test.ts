@@ -28,7 +28,9 @@ describe("ObjectCache on an API server", function () {
   before(async () => {
     server = await ApiServer.start();
     await installDefinitions(server.config, {
-      ...{ dryRun: false, force: false, onInstalled: () => {} },
+      dryRun: false,
+      force: false,
+      onInstalled: () => {},
       signal: new AbortController().signal,
     });
   });
@@ -47,7 +49,10 @@ describe("ObjectCache on an API server", function () {
     keepConnections(config);
     const api = new KubeApi(config);
     cache = new ObjectCache({
-      ...{ config, api, random: Math.random, silenceMs },
+      config,
+      api,
+      random: Math.random,
+      silenceMs,
       onChange: (key) => told.push(key),
       onTrouble: () => (troubles += 1),
     });

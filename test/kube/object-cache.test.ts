@@ -11,7 +11,9 @@ describe("ObjectCache", () => {
   beforeEach(() => {
     told = [];
     cache = new ObjectCache({
-      ...{ config: new KubeConfig(), random: () => 0, onChange: (key) => told.push(key) },
+      config: new KubeConfig(),
+      random: () => 0,
+      onChange: (key) => told.push(key),
       api: { list: () => Promise.reject(new Error("nobody listens")) },
     });
   });

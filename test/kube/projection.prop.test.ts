@@ -17,7 +17,10 @@ class World {
   readonly server = new PretendApiServer();
   readonly engine = new PretendEngine();
   readonly source = new KubeSource({
-    ...{ api: this.server, cache: this.server.cache, providers: [provider], owner: "kube-system" },
+    api: this.server,
+    cache: this.server.cache,
+    providers: [provider],
+    owner: "kube-system",
   });
 
   /** Makes the objects those of the fleet; others of their users' go. */

@@ -12,7 +12,10 @@ import { PretendEngine } from "../support/pretend-engine.js";
 
 const provider = localProvider();
 const unseen: ClusterView = {
-  ...{ phase: "Failed", records: emptyState, isSettled: false, nowMs: 5_000 },
+  phase: "Failed",
+  records: emptyState,
+  isSettled: false,
+  nowMs: 5_000,
   trouble: { reason: "InvalidConfiguration", message: "nonsense" },
 };
 
@@ -42,8 +45,11 @@ describe("projectionOf", () => {
     assert.deepEqual(said(writes), ["status Cluster prod"]);
     assert.deepEqual(writes[0]?.kind === "status" && writes[0].patch, {
       status: {
-        ...{ phase: "Failed", message: null, observedGeneration: 1 },
-        ...{ errorReason: "InvalidConfiguration", errorMessage: "nonsense" },
+        phase: "Failed",
+        message: null,
+        observedGeneration: 1,
+        errorReason: "InvalidConfiguration",
+        errorMessage: "nonsense",
       },
     });
   });

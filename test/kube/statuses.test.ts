@@ -26,8 +26,15 @@ import { PretendEngine } from "../support/pretend-engine.js";
 const provider = localProvider();
 const member = machine("cp-0", { controlPlane: "1.34.2" });
 const doing: Doing = {
-  ...{ phase: "Changing", transaction: 3, direction: "forward", wave: 1, waves: 2 },
-  ...{ keys: [], reason: "hosts are made", startedAtMs: 0, deadlineAtMs: 60_000 },
+  phase: "Changing",
+  transaction: 3,
+  direction: "forward",
+  wave: 1,
+  waves: 2,
+  keys: [],
+  reason: "hosts are made",
+  startedAtMs: 0,
+  deadlineAtMs: 60_000,
 };
 
 function input(view: ClusterView) {
@@ -111,7 +118,11 @@ describe("what is shown of a cluster", () => {
   it("counts machines as the cloud shows them, and only those that are wanted as ready", async () => {
     const status = clusterStatusOf(live(cluster()), input(await viewOf(world)));
     assert.deepEqual(status.machines, {
-      ...{ desired: 4, current: 4, ready: 4, failed: 0, summary: "4/4" },
+      desired: 4,
+      current: 4,
+      ready: 4,
+      failed: 0,
+      summary: "4/4",
     });
     const blind = await viewOf(world, { sightings: new Map() });
     assert.equal(clusterStatusOf(live(cluster()), input(blind)).machines?.ready, 0);

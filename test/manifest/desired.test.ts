@@ -82,7 +82,11 @@ describe("a valid manifest", () => {
     assert.deepEqual(only?.machines[0]?.spec.providerSpec.value, {
       apiVersion: "local.capstan.dev/v1alpha1",
       kind: "LocalMachineProviderSpec",
-      ...{ size: "small", image: "local/ubuntu-24.04", zone: "local-a", diskGib: 20, tags: {} },
+      size: "small",
+      image: "local/ubuntu-24.04",
+      zone: "local-a",
+      diskGib: 20,
+      tags: {},
     });
     assert.equal(only?.machineSets[0]?.spec.deletePolicy, "Random");
   });

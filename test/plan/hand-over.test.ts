@@ -24,9 +24,18 @@ describe("changing the owner of a stack", () => {
   const planned = (given: PriorState, more: Partial<PlanInput> = {}) => {
     const seen = recordedLens.see({ sightings: new Map(), strangers: [], listed: 0 }, given);
     return makePlan({
-      ...{ wish: { kind: "recorded", target }, provider: localProvider(), prior: given, ...seen },
-      ...{ newClusterUid: "new", nowMs: 5_000, owner: fileOwner, goal: { kind: "up" } },
-      ...{ by: "user@host", deadlineMs: 60_000, handOverTo: server, ...more },
+      wish: { kind: "recorded", target },
+      provider: localProvider(),
+      prior: given,
+      ...seen,
+      newClusterUid: "new",
+      nowMs: 5_000,
+      owner: fileOwner,
+      goal: { kind: "up" },
+      by: "user@host",
+      deadlineMs: 60_000,
+      handOverTo: server,
+      ...more,
     });
   };
   const after = (transaction: Partial<TransactionRecord>): PriorState => ({
@@ -68,9 +77,16 @@ describe("changing the owner of a stack", () => {
   it("happens only when it is asked for", () => {
     const seen = recordedLens.see({ sightings: new Map(), strangers: [], listed: 0 }, prior);
     const plan = makePlan({
-      ...{ wish: { kind: "recorded", target }, provider: localProvider(), prior, ...seen },
-      ...{ newClusterUid: "new", nowMs: 5_000, owner: server, goal: { kind: "up" } },
-      ...{ by: "user@host", deadlineMs: 60_000 },
+      wish: { kind: "recorded", target },
+      provider: localProvider(),
+      prior,
+      ...seen,
+      newClusterUid: "new",
+      nowMs: 5_000,
+      owner: server,
+      goal: { kind: "up" },
+      by: "user@host",
+      deadlineMs: 60_000,
     });
     assert.equal(plan.transaction.owner, fileOwner);
     assert.equal(plan.empty, true);

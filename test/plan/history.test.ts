@@ -24,7 +24,10 @@ function heavy(characters: number): Target {
 
 function entry(number: number, target?: Target, ending: Ending = { kind: "committed" }) {
   const about: Parameters<typeof entryOf>[0] = {
-    ...{ number, direction: "forward", by: "ann@laptop", startedAtMs: number },
+    number,
+    direction: "forward",
+    by: "ann@laptop",
+    startedAtMs: number,
     summary: { create: 1, update: 0, delete: 0, lines: ["+ create"] },
   };
   const told: HistoryEntry = entryOf(about, number + 1, ending);

@@ -13,9 +13,18 @@ const spec: JsonObject = { size: "small", diskGib: 20, kubelet: "1.34.2" };
 /** The recorded host of machine "web": the first of its generation, unless it says otherwise. */
 function recorded(name: string): RecordedResource {
   return {
-    ...{ urn: name, key: nodeKey("LocalHost", name), kind: "LocalHost", name, type: "resource" },
-    ...{ id: `host-${name}`, inputs: { spec }, outputs: { spec }, secretInputs: [] },
-    ...{ dependsOn: [], unfinished: false, deleting: false },
+    urn: name,
+    key: nodeKey("LocalHost", name),
+    kind: "LocalHost",
+    name,
+    type: "resource",
+    id: `host-${name}`,
+    inputs: { spec },
+    outputs: { spec },
+    secretInputs: [],
+    dependsOn: [],
+    unfinished: false,
+    deleting: false,
   };
 }
 
@@ -24,8 +33,15 @@ const generation = first.slice(0, -2);
 
 function decide(wanted: JsonObject, more: Partial<HostQuestion> = {}, other: object = {}) {
   const question: HostQuestion = {
-    ...{ machine: "web", wanted, referenced: wanted, sightings: new Map<never, Sighting>() },
-    ...{ recorded: [], spent: {}, heals: true, policy: "preferInPlace", mayReplace: () => true },
+    machine: "web",
+    wanted,
+    referenced: wanted,
+    sightings: new Map<never, Sighting>(),
+    recorded: [],
+    spent: {},
+    heals: true,
+    policy: "preferInPlace",
+    mayReplace: () => true,
     ...more,
     ...other,
   };
@@ -71,7 +87,9 @@ describe("the host of a machine under a policy", () => {
     const wanted = { ...spec, kubelet: "1.34.1" };
     const planned = { name: `${generation}-2`, spec: wanted };
     const question = {
-      ...{ policy: "replaceOnly" as const, recorded: [recorded(first)], planned },
+      policy: "replaceOnly" as const,
+      recorded: [recorded(first)],
+      planned,
       spent: { [generation]: 2 },
     };
     assert.equal(decide(wanted, question).name, `${generation}-2`);

@@ -314,8 +314,12 @@ describe("a host that failed", () => {
       transaction.target,
       { ...engine.prior, foreign: [] },
       {
-        ...{ provider, clock, stop: new AbortController().signal },
-        ...{ by: "user@host", deadlineMs: 60_000, goal: { kind: "takeBack" } },
+        provider,
+        clock,
+        stop: new AbortController().signal,
+        by: "user@host",
+        deadlineMs: 60_000,
+        goal: { kind: "takeBack" },
       },
     );
     assert.deepEqual(back.steps, []);

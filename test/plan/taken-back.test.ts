@@ -5,7 +5,10 @@ import { testCluster } from "../support/manifests.js";
 
 /** Targets that differ in nothing but their objects. */
 const target = (name: string): Target => ({
-  ...{ cluster: `default/${testCluster}`, provider: "local", machines: [], nodes: [] },
+  cluster: `default/${testCluster}`,
+  provider: "local",
+  machines: [],
+  nodes: [],
   objects: [{ name }] as unknown as Target["objects"],
 });
 
@@ -26,7 +29,13 @@ function revisionAfter(past: readonly Past[]): RevisionRecord {
     const direction = goal.kind === "takeBack" ? ("back" as const) : ("forward" as const);
     const times = { startedAtMs: 0, endedAtMs: 0 };
     const entry: HistoryEntry = {
-      ...{ number: index + 1, direction, goal, by: "a@b", ...times, summary, ending },
+      number: index + 1,
+      direction,
+      goal,
+      by: "a@b",
+      ...times,
+      summary,
+      ending,
     };
     return withObjects(entry, target(objects));
   });
@@ -43,12 +52,14 @@ describe("objects of a transaction that was taken back", () => {
     {
       name: "are known after an automatic rollback",
       past: [{ objects: "a" }, { objects: "b", ending: failed }, { objects: "a", goal: back }],
-      ...{ wish: "b", want: quota },
+      wish: "b",
+      want: quota,
     },
     {
       name: "are known after capstan rollback",
       past: [{ objects: "a" }, { objects: "b" }, { objects: "a", goal: rollback }],
-      ...{ wish: "b", want: left },
+      wish: "b",
+      want: left,
     },
     {
       name: "are all that a rollback went back from",
@@ -58,7 +69,8 @@ describe("objects of a transaction that was taken back", () => {
         { objects: "c" },
         { objects: "a", goal: rollback },
       ],
-      ...{ wish: "b", want: left },
+      wish: "b",
+      want: left,
     },
     {
       name: "are known after a change of owner",
@@ -68,7 +80,8 @@ describe("objects of a transaction that was taken back", () => {
         { objects: "a", goal: back },
         { objects: "a", goal: { kind: "move" } },
       ],
-      ...{ wish: "b", want: quota },
+      wish: "b",
+      want: quota,
     },
     {
       name: "are anybody's again after a change that was kept",

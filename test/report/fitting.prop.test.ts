@@ -12,7 +12,9 @@ interface Shape {
 /** What is shown of it, then how much is not: the shorter the more is shown. */
 function partOf({ rank, lines, isWhole }: Shape): Part {
   return {
-    ...{ rank, lines, isWhole },
+    rank,
+    lines,
+    isWhole,
     render: (count) =>
       [...lines.slice(0, count), `${String(lines.length - count).padStart(3, "0")}|`].join("\n"),
   };

@@ -79,7 +79,10 @@ describe("laws of the deletion order", () => {
       if (policy === "Random") return;
       const spared = drawn.map((one) => ({
         ...one,
-        ...{ deleting: false, ready: true, marked: false, failed: false },
+        deleting: false,
+        ready: true,
+        marked: false,
+        failed: false,
       }));
       const machines = machinesOf(profile, spared);
       const ages = selectForDeletion({ profile, policy, count, machines, nowMs }).map(

@@ -58,7 +58,8 @@ describe("laws of rollouts", () => {
   it("OnDelete counts a machine of the new set that a user deletes until it is gone", () => {
     const scale = (replicas: number) => ({ kind: "scale" as const, replicas });
     const story: Story = {
-      ...{ profile: "modern", policy: "Random" },
+      profile: "modern",
+      policy: "Random",
       bounds: { replicas: 0, strategy: { type: "OnDelete" } },
       rounds: [
         scale(1),

@@ -23,7 +23,9 @@ class Desk {
         const message = this.unreadable;
         throw new CapstanError({ code: "INVALID_INPUT", source: "user", message });
       },
-      ...{ providers: [localProvider()], prune: false, known: [] },
+      providers: [localProvider()],
+      prune: false,
+      known: [],
       remember: (key) => this.remembered.push(key),
       onChange: (key) => this.changed.push(key),
       tell: (news) => this.news.push(news),

@@ -275,9 +275,13 @@ export class ApiServer {
     const [client, peer] = [this.ports.etcd, this.ports.peer].map((at) => `http://127.0.0.1:${at}`);
     this.servers.start("etcd", join(this.binDir, "etcd"), [
       `--data-dir=${this.file("etcd")}`,
-      ...[`--listen-client-urls=${client}`, `--advertise-client-urls=${client}`],
-      ...[`--listen-peer-urls=${peer}`, `--initial-advertise-peer-urls=${peer}`],
-      ...[`--initial-cluster=default=${peer}`, "--unsafe-no-fsync", "--log-level=warn"],
+      `--listen-client-urls=${client}`,
+      `--advertise-client-urls=${client}`,
+      `--listen-peer-urls=${peer}`,
+      `--initial-advertise-peer-urls=${peer}`,
+      `--initial-cluster=default=${peer}`,
+      "--unsafe-no-fsync",
+      "--log-level=warn",
     ]);
   }
 
@@ -286,14 +290,19 @@ export class ApiServer {
     const accountsKey = this.file("accounts.key");
     this.servers.start("kube-apiserver", join(this.binDir, "kube-apiserver"), [
       `--etcd-servers=http://127.0.0.1:${this.ports.etcd}`,
-      ...["--bind-address=127.0.0.1", `--secure-port=${this.ports.api}`],
-      ...[`--tls-cert-file=${certificate}`, `--tls-private-key-file=${key}`],
-      ...[`--client-ca-file=${authority}`, `--token-auth-file=${this.file("tokens.csv")}`],
+      "--bind-address=127.0.0.1",
+      `--secure-port=${this.ports.api}`,
+      `--tls-cert-file=${certificate}`,
+      `--tls-private-key-file=${key}`,
+      `--client-ca-file=${authority}`,
+      `--token-auth-file=${this.file("tokens.csv")}`,
       `--service-account-issuer=${this.url}`,
       `--service-account-key-file=${accountsKey}`,
       `--service-account-signing-key-file=${accountsKey}`,
-      ...["--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount"],
-      ...["--service-cluster-ip-range=10.96.0.0/24", "--endpoint-reconciler-type=none"],
+      "--authorization-mode=RBAC",
+      "--disable-admission-plugins=ServiceAccount",
+      "--service-cluster-ip-range=10.96.0.0/24",
+      "--endpoint-reconciler-type=none",
       ...(this.options.auditLog
         ? [
             `--audit-policy-file=${this.file("audit-policy.yaml")}`,
@@ -307,7 +316,9 @@ export class ApiServer {
     this.servers.start("kube-controller-manager", join(this.binDir, "kube-controller-manager"), [
       `--kubeconfig=${this.kubeconfig}`,
       `--service-account-private-key-file=${this.file("accounts.key")}`,
-      ...["--leader-elect=false", "--use-service-account-credentials=false", "--secure-port=0"],
+      "--leader-elect=false",
+      "--use-service-account-credentials=false",
+      "--secure-port=0",
       `--controllers=${controllers}`,
     ]);
   }

@@ -43,10 +43,17 @@ export class Browser {
     const child = spawn(
       program,
       [
-        ...["--headless", "--remote-debugging-port=0", `--user-data-dir=${folder}`],
-        ...["--no-first-run", "--disable-gpu", "--disable-dev-shm-usage", "--mute-audio"],
+        "--headless",
+        "--remote-debugging-port=0",
+        `--user-data-dir=${folder}`,
+        "--no-first-run",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--mute-audio",
         // Its sandbox refuses root, and containers mostly do not let it be set up.
-        ...["--no-sandbox", "--disable-background-networking", "--hide-scrollbars"],
+        "--no-sandbox",
+        "--disable-background-networking",
+        "--hide-scrollbars",
         "about:blank",
       ],
       { stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, TMPDIR: folder } },
@@ -70,7 +77,9 @@ export class Browser {
     this.listeners.set(page.sessionId, (message) => page.note(message));
     for (const domain of ["Page", "Runtime", "Log", "Network"]) await page.send(`${domain}.enable`);
     await page.send("Emulation.setDeviceMetricsOverride", {
-      ...{ ...size, deviceScaleFactor: 1, mobile: false },
+      ...size,
+      deviceScaleFactor: 1,
+      mobile: false,
     });
     await page.go(url);
     return page;
@@ -155,7 +164,9 @@ export class Page {
   /** What a JavaScript expression comes to in the page. */
   async evaluate<T>(expression: string): Promise<T> {
     const { result, exceptionDetails } = await this.send("Runtime.evaluate", {
-      ...{ expression, returnByValue: true, awaitPromise: true },
+      expression,
+      returnByValue: true,
+      awaitPromise: true,
     });
     assert.equal(exceptionDetails, undefined, JSON.stringify(exceptionDetails));
     return (result as { value: T }).value;

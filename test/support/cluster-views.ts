@@ -17,7 +17,11 @@ export async function viewOf(
   const context = callContext(clock, new AbortController().signal);
   const { sightings } = await look(provider, context, scope, prior);
   return {
-    ...{ phase: "Running", records: prior, sightings, isSettled: true, nowMs: clock.now() },
+    phase: "Running",
+    records: prior,
+    sightings,
+    isSettled: true,
+    nowMs: clock.now(),
     ...(clusterUid !== undefined && { clusterUid }),
     ...about,
   };

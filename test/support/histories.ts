@@ -125,7 +125,9 @@ export async function breachesOf(history: History, setup: LifeSetup = {}): Promi
   const { trace = () => {}, ...rest } = setup;
   const told = tellTo(trace);
   const engine = new PretendEngine({
-    ...{ ...rest, traits: history.traits, adopt: history.neighbours === undefined },
+    ...rest,
+    traits: history.traits,
+    adopt: history.neighbours === undefined,
     tell: (event) => {
       told(event);
       if (event.kind === "committed") life.committed();

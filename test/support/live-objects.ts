@@ -13,15 +13,14 @@ type Shown = Partial<Omit<LiveObject, "metadata">> & { readonly metadata?: Parti
 export function live(manifest: Manifest, about: Shown = {}): LiveObject {
   const object = manifest as unknown as LiveObject;
   const { name } = object.metadata;
-  return {
-    ...object,
-    ...about,
-    metadata: {
-      ...{ namespace: "default", uid: `uid-of-${name}`, resourceVersion: "7", generation: 1 },
-      ...object.metadata,
-      ...about.metadata,
-    },
+  const given: LiveMetadata = {
+    name,
+    namespace: "default",
+    uid: `uid-of-${name}`,
+    resourceVersion: "7",
+    generation: 1,
   };
+  return { ...object, ...about, metadata: { ...given, ...object.metadata, ...about.metadata } };
 }
 
 export const deleted = { deletionTimestamp: "2026-05-04T10:11:12Z" };

@@ -72,8 +72,15 @@ export class Postgres {
     execFileSync(
       join(binDir, "initdb"),
       [
-        ...["-D", data, "-U", "owner", `--pwfile=${password}`, "--no-sync"],
-        ...["--auth=scram-sha-256", "--encoding=UTF8", "--no-locale"],
+        "-D",
+        data,
+        "-U",
+        "owner",
+        `--pwfile=${password}`,
+        "--no-sync",
+        "--auth=scram-sha-256",
+        "--encoding=UTF8",
+        "--no-locale",
       ],
       { ...as, cwd: data, stdio: "pipe" },
     );

@@ -28,7 +28,9 @@ export class PretendApiServer {
 
   constructor(onChange: (key: string) => void = () => {}) {
     this.cache = new ObjectCache({
-      ...{ config: new KubeConfig(), random: () => 0, onChange },
+      config: new KubeConfig(),
+      random: () => 0,
+      onChange,
       api: { list: () => Promise.reject(new Error("nobody watches by the network here")) },
     });
   }
@@ -136,7 +138,9 @@ export class PretendApiServer {
     this.made += 1;
     const metadata = stored({
       ...object.metadata,
-      ...{ uid: `uid-${this.made}`, resourceVersion: this.next(), generation: 1 },
+      uid: `uid-${this.made}`,
+      resourceVersion: this.next(),
+      generation: 1,
       creationTimestamp: new Date(1_700_000_000_000 + this.made * 1_000).toISOString(),
     });
     return this.put({ ...object, metadata } as LiveObject);

@@ -96,7 +96,12 @@ export class PretendCloud {
       },
     ]);
     return {
-      ...{ name, apiVersion, clusterSpec, machineSpec, hostKind, timing },
+      name,
+      apiVersion,
+      clusterSpec,
+      machineSpec,
+      hostKind,
+      timing,
       handlers: new Map(handlers),
       compile: (...args) => parts.compile(...args),
       verdict: (...args) => parts.verdict(...args),

@@ -33,7 +33,7 @@ export class PretendController {
     this.world = world;
     const { cache } = this.server;
     const providers = [world.provider];
-    this.source = new KubeSource({ ...{ api: this.server, cache, providers }, owner: "kube" });
+    this.source = new KubeSource({ api: this.server, cache, providers, owner: "kube" });
     this.reconciler = this.begin();
   }
 
@@ -91,8 +91,13 @@ export class PretendController {
     const ensureStack = () => Promise.resolve();
     const workEngine = Object.assign(engine, { ensureStack }) as WorkEngine;
     const reconciler = new Reconciler({
-      ...{ source, providers: [provider], clock: world.clock, by: "controller@host" },
-      ...{ timeoutMs: 4_000, deadlineMs: 3_600_000, stop: this.stop.signal },
+      source,
+      providers: [provider],
+      clock: world.clock,
+      by: "controller@host",
+      timeoutMs: 4_000,
+      deadlineMs: 3_600_000,
+      stop: this.stop.signal,
       witness: (_key, happening) => this.witness(happening),
       withStack: async (_stack, work) => {
         this.locked += 1;

@@ -312,7 +312,11 @@ export class PretendEngine {
     const tolerance = this.setup.tolerance?.(desired, provider);
     const { plan, lens } = await survey({
       ...(tolerance !== undefined && { tolerance }),
-      ...{ desired, provider, state, owner: "files", adopt: this.setup.adopt === true },
+      desired,
+      provider,
+      state,
+      owner: "files",
+      adopt: this.setup.adopt === true,
       positionOf: () => undefined,
       removal: { allow: this.setup.allow ?? removals },
       newDigestKey: () => "key",
@@ -326,7 +330,10 @@ export class PretendEngine {
 
   private runOptions(process: CommandProcess, { provider, engine }: Means): RunOptions & Occasion {
     return {
-      ...{ engine, provider, timeoutMs, ...occasion },
+      engine,
+      provider,
+      timeoutMs,
+      ...occasion,
       clock: process.clock(this.clock),
       onFailure: "rollBack",
       stop: process.stop.signal,

@@ -15,11 +15,19 @@ export function recordOf(
   },
 ): RecordedResource {
   return {
-    ...{ urn: urnOf(key), key, type, kind, name },
+    urn: urnOf(key),
+    key,
+    type,
+    kind,
+    name,
     ...(parent !== undefined && { parent }),
     ...(made.id !== undefined && { id: made.id }),
-    ...{ inputs: made.inputs, secretInputs, outputs: withoutProvider(made.outputs), dependsOn },
-    ...{ unfinished: made.unfinished ?? false, deleting: false },
+    inputs: made.inputs,
+    secretInputs,
+    outputs: withoutProvider(made.outputs),
+    dependsOn,
+    unfinished: made.unfinished ?? false,
+    deleting: false,
   };
 }
 

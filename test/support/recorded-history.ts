@@ -57,9 +57,20 @@ export class RecordedHistory {
       direction === "back" ? [] : versionPoints(localProvider(), target, this.revision?.target);
     const startedAtMs = this.startMs + number * 10 * minute;
     this.transaction = {
-      ...{ number, clusterUid: "5a1b", owner: "files", digestKey: "", target, spent: {} },
-      ...{ direction, goal, by, pointsOfNoReturn, compensable: [] },
-      ...{ startedAtMs, deadlineAtMs: startedAtMs + 60 * minute, attempts: this.attempts },
+      number,
+      clusterUid: "5a1b",
+      owner: "files",
+      digestKey: "",
+      target,
+      spent: {},
+      direction,
+      goal,
+      by,
+      pointsOfNoReturn,
+      compensable: [],
+      startedAtMs,
+      deadlineAtMs: startedAtMs + 60 * minute,
+      attempts: this.attempts,
       summary: { create: 0, update: 0, delete: 0, lines: [], ...summary },
     };
     return this;

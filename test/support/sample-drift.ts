@@ -32,7 +32,10 @@ async function drifted(
 
 function named(found: JudgedDrift): DriftedCluster {
   return {
-    ...{ cluster: found.report.cluster, stack: "default.prod", provider: "local", revision: 1 },
+    cluster: found.report.cluster,
+    stack: "default.prod",
+    provider: "local",
+    revision: 1,
     judged: found,
   };
 }

@@ -47,7 +47,9 @@ export class Servers {
     const log = openSync(this.logFile(name), "a");
     // A group of its own: Ctrl-C is for the tests, which then end it.
     const child = spawn(program, args, {
-      ...{ ...as, cwd: this.folder, detached: true },
+      ...as,
+      cwd: this.folder,
+      detached: true,
       stdio: ["ignore", log, log],
     });
     closeSync(log);

@@ -24,8 +24,17 @@ export class Screen {
     const { columns, rows } = size;
     const shell = ["bash", "--norc", "--noprofile", "-i"];
     this.tmux(
-      ...["-f", "/dev/null", "new-session", "-d", "-c", cwd],
-      ...["-x", String(columns), "-y", String(rows), ...shell],
+      "-f",
+      "/dev/null",
+      "new-session",
+      "-d",
+      "-c",
+      cwd,
+      "-x",
+      String(columns),
+      "-y",
+      String(rows),
+      ...shell,
     );
     this.tmux("set-option", "-g", "status", "off");
   }

@@ -17,18 +17,33 @@ type ReadView = Extract<StackView, { kind: "read" }>;
 const hosts = ["web-0", "db-0"];
 
 const recorded = (id: string, more: Partial<RecordedResource> = {}): RecordedResource => ({
-  ...{ urn: id, key: nodeKey("LocalHost", id), kind: "LocalHost", name: id, id },
+  urn: id,
+  key: nodeKey("LocalHost", id),
+  kind: "LocalHost",
+  name: id,
+  id,
   type: "resource",
-  ...{ inputs: {}, secretInputs: [], outputs: {}, dependsOn: [] },
-  ...{ unfinished: false, deleting: false },
+  inputs: {},
+  secretInputs: [],
+  outputs: {},
+  dependsOn: [],
+  unfinished: false,
+  deleting: false,
   ...more,
 });
 
 /** The part of a target that a sweep looks at: its names. */
 const targetOf = (names: readonly string[]) => ({
-  ...{ cluster: "default/prod", provider: "local", objects: [], machines: [] },
+  cluster: "default/prod",
+  provider: "local",
+  objects: [],
+  machines: [],
   nodes: names.map((name): GraphNode => ({
-    ...{ kind: "LocalHost", name, type: "resource", spec: {}, dependsOn: [] },
+    kind: "LocalHost",
+    name,
+    type: "resource",
+    spec: {},
+    dependsOn: [],
   })),
 });
 
@@ -96,7 +111,10 @@ describe("a stack as a sweep sees it", () => {
 
   it("wants what an interrupted operation names, by whose life it says", () => {
     const pending = (name: string, who?: JsonObject): PendingOperation => ({
-      ...{ type: "creating", urn: name, key: nodeKey("LocalHost", name), kind: "LocalHost" },
+      type: "creating",
+      urn: name,
+      key: nodeKey("LocalHost", name),
+      kind: "LocalHost",
       inputs: who === undefined ? {} : { who },
     });
     const operations = [pending("other", { clusterUid: "uid-7" }), pending("own")];

@@ -80,7 +80,8 @@ describe("the control plane of the tests", () => {
     assert.deepEqual(findKubernetes(env), { binDir: cached, origin: "cache" });
     const named = writePrograms(join(scratch.path, "named"));
     assert.deepEqual(findKubernetes({ ...env, CAPSTAN_KUBERNETES: named }), {
-      ...{ binDir: named, origin: "CAPSTAN_KUBERNETES" },
+      binDir: named,
+      origin: "CAPSTAN_KUBERNETES",
     });
   });
 

@@ -267,7 +267,11 @@ describe("an interrupted command", () => {
 describe("what a killed engine left pending", () => {
   const host = nodeKey("LocalHost", "elsewhere");
   const left = (type: string): PendingOperation => ({
-    ...{ type, urn: `urn::${host}`, key: host, kind: "LocalHost", inputs: {} },
+    type,
+    urn: `urn::${host}`,
+    key: host,
+    kind: "LocalHost",
+    inputs: {},
   });
 
   for (const type of ["importing", "reading"]) {

@@ -22,7 +22,10 @@ const one: Fleet = {
 const two: Fleet = { ...one, machines: { "cp-0": small, "db-0": { diskGib: 20 } } };
 
 const up = (fleet: Fleet, ...mishaps: Mishap[]): Command => ({
-  ...{ verb: "up", fleet, accidents: [], mishaps },
+  verb: "up",
+  fleet,
+  accidents: [],
+  mishaps,
 });
 
 function history(changed: Partial<History>): History {
@@ -104,7 +107,10 @@ const grownAndMore: Fleet = {
 };
 const tagged: Fleet = { ...one, machines: { "cp-0": { ...small, tags: { team: "a" } } } };
 const rollback = (...mishaps: Mishap[]): Command => ({
-  ...{ verb: "rollback", fleet: one, accidents: [], mishaps },
+  verb: "rollback",
+  fleet: one,
+  accidents: [],
+  mishaps,
 });
 
 const unrecordedHost = up(two, { at: "call", number: 3, what: "killAfter" });

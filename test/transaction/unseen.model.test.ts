@@ -81,8 +81,10 @@ describe("unseen is not gone", () => {
         before: one,
         commands: [
           {
-            ...{ verb: "up", fleet: { ...one, machines: { ...one.machines, "db-0": {} } } },
-            ...{ mishaps: [], isElsewhere: switchAt === undefined },
+            verb: "up",
+            fleet: { ...one, machines: { ...one.machines, "db-0": {} } },
+            mishaps: [],
+            isElsewhere: switchAt === undefined,
             ...(switchAt !== undefined && { switchAt }),
           },
         ],

@@ -70,7 +70,9 @@ export async function destroyStack(
       return exitCodes.done;
     }
     await refuseLostState({
-      ...{ stack, stateDir: context.stateDir, providers: context.providers.all },
+      stack,
+      stateDir: context.stateDir,
+      providers: context.providers.all,
       context: callContext(context.clock, context.interruption.stop),
     });
     if (context.json) context.emit({ type: "result", stack, deleted: 0, left: [] });
@@ -107,7 +109,10 @@ class Destroy {
     let result: Destroyed;
     try {
       result = await destroyCluster(destruction, state, {
-        ...{ ...planning, engine, onFailure: "keep", timeoutMs: options.timeout * 1_000 },
+        ...planning,
+        engine,
+        onFailure: "keep",
+        timeoutMs: options.timeout * 1_000,
         report: (event) => {
           if (context.json) context.emit(runEventDocument(event));
           else if (event.kind === "resource") {

@@ -60,7 +60,9 @@ function show(
   const names = { from: nameOf(from), to: nameOf(to) };
   if (json || format === "json") {
     const document = {
-      ...{ schemaVersion: diffSchemaVersion, kind: "ClusterDiff", same: isSame(difference) },
+      schemaVersion: diffSchemaVersion,
+      kind: "ClusterDiff",
+      same: isSame(difference),
       from: { ...from.source, cluster: from.target.cluster },
       to: { ...to.source, cluster: to.target.cluster },
       ...difference,

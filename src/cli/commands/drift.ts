@@ -112,7 +112,10 @@ async function driftOf(
     nowMs: context.clock.now(),
   });
   return {
-    ...{ cluster: transaction.target.cluster, stack, provider: provider.name, judged },
+    cluster: transaction.target.cluster,
+    stack,
+    provider: provider.name,
+    judged,
     revision: revision?.number ?? 0,
     ...(isOpen(state) && { openTransaction: transaction.number }),
   };

@@ -124,8 +124,15 @@ async function listFaults(cloud: LocalCloud, context: CommandContext): Promise<v
     return;
   }
   const rows = faults.map(({ call, modes, name, skip, ms, probability, seed, taken, left }) => [
-    ...[call, modes.join(), name ?? "", String(skip), ms === undefined ? "" : String(ms)],
-    ...[String(probability), String(seed), String(taken), left === undefined ? "" : String(left)],
+    call,
+    modes.join(),
+    name ?? "",
+    String(skip),
+    ms === undefined ? "" : String(ms),
+    String(probability),
+    String(seed),
+    String(taken),
+    left === undefined ? "" : String(left),
   ]);
   const header = ["CALL", "MODE", "NAME", "SKIP", "MS", "PROBABILITY", "SEED", "TAKEN", "LEFT"];
   context.terminal.write(faults.length === 0 ? "no faults are set\n" : table(header, rows));

@@ -34,7 +34,10 @@ export async function moveCommand(
       throw await nothingRecorded("move", stack, engine);
     }
     const objects = new ClusterObjects({
-      ...{ api, key: cluster, clock: context.clock, stop: context.interruption.stop },
+      api,
+      key: cluster,
+      clock: context.clock,
+      stop: context.interruption.stop,
       attempt: context.newClusterUid(),
     });
     const about = { stack, cluster, provider, objects, options, context, config };
@@ -68,7 +71,11 @@ function tellMoved(move: Move, { text, transaction }: Moved): void {
   if (!context.json) return tellStep(move, context.suggest(text));
   const changed = transaction !== undefined;
   context.emit({
-    ...{ type: "result", stack, cluster, to: options.to, changed },
+    type: "result",
+    stack,
+    cluster,
+    to: options.to,
+    changed,
     ...(transaction !== undefined && { transaction }),
   });
 }

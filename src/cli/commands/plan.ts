@@ -85,7 +85,9 @@ export async function planCommand(options: PlanOptions, context: CommandContext)
   if (options.out !== undefined) {
     const { file: files, allowRemoval } = options;
     savePlan(options.out, {
-      ...{ files, clusters: bindings, prune: stacksIn(gone) },
+      files,
+      clusters: bindings,
+      prune: stacksIn(gone),
       ...(allowRemoval !== undefined && { allowRemoval }),
     });
     tellSaved(options.out, show, context);

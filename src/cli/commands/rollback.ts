@@ -188,7 +188,9 @@ class RollbackCommand {
     try {
       result = await takeBack(state, failure, {
         ...this.planning(provider),
-        ...{ engine, onFailure: "keep", timeoutMs: this.options.timeout * 1_000 },
+        engine,
+        onFailure: "keep",
+        timeoutMs: this.options.timeout * 1_000,
         report: (event) => progress?.on(event),
       });
     } catch (error) {

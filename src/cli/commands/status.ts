@@ -144,7 +144,10 @@ function statusText(
   const head = `Cluster ${state.transaction?.target.cluster ?? stack}   revision ${revision}`;
   const open = openTransaction === null ? "" : `   transaction ${openTransaction} is not finished`;
   const rows = machines.map((one) => [
-    ...[one.machine, phaseText(one), one.host, one.address],
+    one.machine,
+    phaseText(one),
+    one.host,
+    one.address,
     kubeletText(one),
   ]);
   const notes = interruptedOperations.map((operation) => `interrupted: ${operation}\n`).join("");

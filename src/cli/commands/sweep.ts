@@ -175,7 +175,8 @@ function sweepDocument(report: SweepReport, { yes, grace, maxShare }: SweepOptio
     dryRun: yes !== true,
     graceMinutes: grace,
     maxSharePercent: maxShare,
-    ...{ ...share, frozen },
+    ...share,
+    frozen,
     wanted: count("wanted"),
     foreign: count("foreign"),
     items: items
@@ -189,7 +190,12 @@ function sweepDocument(report: SweepReport, { yes, grace, maxShare }: SweepOptio
 function itemDocument({ provider, resource: { id, who, createdAtMs } }: SweepItem) {
   const { cluster, clusterUid, kind, name } = who;
   return {
-    ...{ provider, cluster, clusterUid, kind, name, id },
+    provider,
+    cluster,
+    clusterUid,
+    kind,
+    name,
+    id,
     ...(createdAtMs !== undefined && { createdAtMs }),
   };
 }

@@ -167,8 +167,12 @@ async function upCluster(
   rememberFirst(workspace, plan.stack, options.file);
   const provider = providerOf(cluster.desired, context);
   noteCluster(context.stateDir, {
-    ...{ clusterUid: plan.transaction.clusterUid, cluster: plan.cluster, stack: plan.stack },
-    ...{ provider: provider.name, backend: workspace.backendKey, notedAtMs: context.clock.now() },
+    clusterUid: plan.transaction.clusterUid,
+    cluster: plan.cluster,
+    stack: plan.stack,
+    provider: provider.name,
+    backend: workspace.backendKey,
+    notedAtMs: context.clock.now(),
   });
   const next = upNext(options, plan);
   const onEnd = (end: End) => {
@@ -218,7 +222,11 @@ export async function carryOut(
   let result: ApplyResult;
   try {
     result = await applyPlan(plan, state, {
-      ...{ engine, provider, lens, clock, by: context.by },
+      engine,
+      provider,
+      lens,
+      clock,
+      by: context.by,
       timeoutMs: options.timeout * 1_000,
       deadlineMs: options.deadline * 1_000,
       onFailure: options.rollback ? "rollBack" : "keep",

@@ -90,7 +90,9 @@ class Replica implements Operations {
   ) {
     const { clock, env, terminal } = context;
     this.log = createLog({
-      ...{ level: options.logLevel, env, pretty: terminal.live && !context.json },
+      level: options.logLevel,
+      env,
+      pretty: terminal.live && !context.json,
       write: (line) => terminal.error(line),
     });
     this.api = new KubeApi(config);
@@ -101,12 +103,16 @@ class Replica implements Operations {
     this.health = new Health(clock);
     this.health.waitFor("objects");
     this.events = new EventRecorder({
-      ...{ store: eventsInApiServer(config, this.me), clock, scrub: scrubber(env) },
+      store: eventsInApiServer(config, this.me),
+      clock,
+      scrub: scrubber(env),
       dropped: (count) => this.counts.eventsDropped(count),
       trouble: (error) => this.log.debug(`an Event was not told: ${messageOf(error)}`),
     });
     this.cache = new ObjectCache({
-      ...{ config, api: this.api, random: Math.random },
+      config,
+      api: this.api,
+      random: Math.random,
       onChange: (key) => this.controller?.onChange(key),
       onTrouble: (kind, error) => {
         this.counts.watchRestarted(kind);
@@ -160,7 +166,9 @@ class Replica implements Operations {
     const { leaseNamespace: namespace } = this.options;
     return new Leadership({
       store: leaseInApiServer(this.config, { namespace, name: leaseName }),
-      ...{ me: this.me, clock: leaseClock(), timing: defaultLeaseTiming },
+      me: this.me,
+      clock: leaseClock(),
+      timing: defaultLeaseTiming,
       tell: (news) => this.tellLease(news),
       // Engines live in process groups of their own and see that we are gone.
       overrun: () => process.exit(exitCodes.failed),
@@ -171,7 +179,9 @@ class Replica implements Operations {
     const { context, options, counts: metrics, log } = this;
     const opened = await openWorkspace(options, context);
     const { controller, queue } = makeController(options, context, {
-      ...{ source: discreetSource(source, metrics, scrubber(context.env)), opened, term },
+      source: discreetSource(source, metrics, scrubber(context.env)),
+      opened,
+      term,
       witness: allWitnesses([
         logWitness(log.with({ leader: this.me })),
         metricsWitness(metrics),

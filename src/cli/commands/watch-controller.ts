@@ -63,11 +63,18 @@ export function makeController(
     term === undefined ? interruption.kill : AbortSignal.any([interruption.kill, term.lost]);
   const aloneSinceMs = clock.now();
   const queue = new KeyedQueue({
-    ...{ clock, random: Math.random },
+    clock,
+    random: Math.random,
     ...(observer !== undefined && { observer }),
   });
   const controller = new Controller({
-    ...{ source, queue, clock, by, witness, random: Math.random, providers },
+    source,
+    queue,
+    clock,
+    by,
+    witness,
+    random: Math.random,
+    providers,
     concurrency: options.concurrency,
     periodMs: options.period * 1_000,
     timeoutMs: options.timeout * 1_000,
@@ -77,7 +84,11 @@ export function makeController(
     withStack: (stack, work) =>
       withLockedStack(
         {
-          ...{ stack, command: "capstan watch", clock, pulumi, workspace },
+          stack,
+          command: "capstan watch",
+          clock,
+          pulumi,
+          workspace,
           interruption: { stop: interruption.stop, kill },
           notice: noticeTo(context),
           ...(term !== undefined && { aloneSinceMs }),
@@ -91,8 +102,12 @@ export function makeController(
       ),
     noteCluster: ({ transaction, cluster, stack }, provider) =>
       noteCluster(stateDir, {
-        ...{ clusterUid: transaction.clusterUid, cluster, stack, provider: provider.name },
-        ...{ backend: workspace.backendKey, notedAtMs: clock.now() },
+        clusterUid: transaction.clusterUid,
+        cluster,
+        stack,
+        provider: provider.name,
+        backend: workspace.backendKey,
+        notedAtMs: clock.now(),
       }),
     newClusterUid: () => context.newClusterUid(),
   });

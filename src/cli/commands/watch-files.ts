@@ -29,7 +29,8 @@ export async function watchFiles(options: WatchOptions, context: CommandContext)
     workspace,
   );
   const source = new FileSource({
-    ...{ providers: providers.all, prune: options.prune === true },
+    providers: providers.all,
+    prune: options.prune === true,
     read: () => readSources(options.file),
     known: known.map(({ cluster }) => cluster),
     remember: (key) => rememberFirst(workspace, stackOf(key), options.file),
@@ -42,7 +43,9 @@ export async function watchFiles(options: WatchOptions, context: CommandContext)
     tell(key, happening);
   };
   const { controller }: { controller: Controller } = makeController(options, context, {
-    ...{ source, opened, witness },
+    source,
+    opened,
+    witness,
   });
   tellBegin(options.file, context);
   const periodMs = options.period * 1_000;

@@ -69,7 +69,9 @@ function movesOf({ deployment, wanted, old }: Crew, nowMs: number): RolloutRound
   const created = missing.slice(0, Math.max(sizeOf(newSet) - newSet.replicas, 0));
   const deleted = oldSets.flatMap((set) =>
     selectForDeletion({
-      ...{ profile, count: set.replicas - sizeOf(set), nowMs },
+      profile,
+      count: set.replicas - sizeOf(set),
+      nowMs,
       machines: set.machines,
     }),
   );
@@ -130,7 +132,10 @@ function setOf(
   }));
   const ages = machines.flatMap(({ createdAtMs }) => createdAtMs ?? []);
   return {
-    ...{ name, isNew: name === "new", replicas: machines.length, machines },
+    name,
+    isNew: name === "new",
+    replicas: machines.length,
+    machines,
     ...(ages.length > 0 && { createdAtMs: Math.min(...ages) }),
   };
 }

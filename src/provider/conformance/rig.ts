@@ -124,11 +124,16 @@ export class Rig {
     const scope = { cluster: "default/conformance", clusterUid };
     const seen = await look(this.provider, this.context, scope, prior);
     return makePlan({
-      ...{ wish: { kind: "objects", desired }, prior, ...seen, provider: this.provider },
+      wish: { kind: "objects", desired },
+      prior,
+      ...seen,
+      provider: this.provider,
       newClusterUid: clusterUid,
       nowMs: clock.now(),
       owner: "files",
-      ...{ goal: { kind: "up" }, by: "conformance", deadlineMs: 3_600_000 },
+      goal: { kind: "up" },
+      by: "conformance",
+      deadlineMs: 3_600_000,
     });
   }
 
@@ -202,7 +207,8 @@ export class Rig {
     if (committed === undefined) return { resources, pending: [] };
     const { transaction, target } = committed;
     return {
-      ...{ resources, pending: [] },
+      resources,
+      pending: [],
       transaction: { ...transaction, target },
       revision: { number: transaction.number, target, history: [] },
     };
@@ -245,10 +251,19 @@ export class Rig {
         : { id: before.id, ...(await resource.update(before.id, before.outputs, inputs)) };
     const { kind, name, type, parent, dependsOn } = node;
     this.records.set(key, {
-      ...{ urn: key, key, kind, name, type, inputs, dependsOn },
+      urn: key,
+      key,
+      kind,
+      name,
+      type,
+      inputs,
+      dependsOn,
       ...(parent !== undefined && { parent }),
-      ...{ id: made.id, outputs: made.outs },
-      ...{ secretInputs: [], unfinished: false, deleting: false },
+      id: made.id,
+      outputs: made.outs,
+      secretInputs: [],
+      unfinished: false,
+      deleting: false,
     });
   }
 

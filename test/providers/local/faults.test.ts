@@ -173,7 +173,10 @@ describe("faults of the local cloud", () => {
     assert.deepEqual(await effectsAfter(before), [["create", "found", "lose", "web"]]);
     await makeHost("web-2");
     assert.deepEqual((await effectsAfter(before + 1)).at(-1), [
-      ...["create", "created", "slowBoot 5000, lag 1000", "web-2"],
+      "create",
+      "created",
+      "slowBoot 5000, lag 1000",
+      "web-2",
     ]);
     assert.equal(known.listedMs, known.createdMs);
   });
@@ -227,7 +230,7 @@ describe("faults of the local cloud", () => {
       const db = await makeHost("db");
       assert.deepEqual(
         [web, db].map(({ readyMs, createdMs }) => readyMs - createdMs),
-        [...[bootMs + 1_000, bootMs]],
+        [bootMs + 1_000, bootMs],
       );
     });
 

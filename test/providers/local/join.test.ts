@@ -30,7 +30,10 @@ describe("readiness in the local cloud", () => {
   afterEach(() => cloud.close());
 
   const specOf = (fields: JsonObject = {}): JsonObject => ({
-    ...{ networkId, zone: "a", image: "local/ubuntu-24.04", kubelet: "1.34.2" },
+    networkId,
+    zone: "a",
+    image: "local/ubuntu-24.04",
+    kubelet: "1.34.2",
     ...fields,
   });
   const make = (fields: JsonObject = {}, name = "h") =>

@@ -5,7 +5,9 @@ import type { Verdict } from "../../../src/provider/port.js";
 import { localProvider } from "../../support/manifests.js";
 
 const spec: JsonObject = {
-  ...{ role: "worker", image: "local/ubuntu-24.04", kubelet: "1.34.2" },
+  role: "worker",
+  image: "local/ubuntu-24.04",
+  kubelet: "1.34.2",
   containerRuntime: { name: "containerd", version: "1.7.28" },
 };
 const runtime = (name: string, version: string) => ({ containerRuntime: { name, version } });
