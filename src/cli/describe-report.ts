@@ -3,13 +3,13 @@ import type { MachineVersions } from "../api/types.js";
 import { classifyDrift } from "../drift/classify.js";
 import { type DriftedField, driftedFields, driftText } from "../drift/fields.js";
 import { judgeDrift, noMemory } from "../drift/judge.js";
-import type { Look } from "../engine/look.js";
+import type { Look } from "../engine/observe.js";
 import type { StackState } from "../engine/state.js";
 import { keyOf, type NodeKey } from "../graph/graph.js";
 import { type WayBack, wayBackOf } from "../plan/crossing.js";
 import { machineKey } from "../plan/hosts.js";
 import { isOpen } from "../plan/plan.js";
-import type { Sighting } from "../plan/step.js";
+import type { ObservedResource } from "../plan/step.js";
 import type { InfrastructureProvider, NodeReport, Observed } from "../provider/port.js";
 import {
   cloudResources,
@@ -88,17 +88,17 @@ export interface Surroundings {
   /** Absent where nothing is recorded. */
   readonly provider?: InfrastructureProvider;
   /** The cloud as it is, or why it could not be looked at. */
-  readonly look?: Look | { readonly failed: string };
+  readonly observation?: Look | { readonly failed: string };
 }
 
 /** Holds state and cloud against each other. Without a look every phase is unknown. Pure. */
 export function describeCluster(
   stack: string,
   state: StackState,
-  { provider, look }: Surroundings,
+  { provider, observation: look }: Surroundings,
 ): ClusterReport {
   const { transaction, revision, pending } = state;
-  const seen = look !== undefined && "sightings" in look ? look : undefined;
+  const seen = look !== undefined && "observedResources" in look ? look : undefined;
   const reporter = new Reporter(state, seen, ignoredDrift(state, seen, provider));
   const planned = new Set(transaction?.target.nodes.map(keyOf));
   return {
@@ -130,12 +130,12 @@ export function describeCluster(
 /** What has drifted and is to be ignored: no verb corrects it. */
 function ignoredDrift(
   state: StackState,
-  seen: Look | undefined,
+  observation: Look | undefined,
   provider: InfrastructureProvider | undefined,
 ): ReadonlySet<NodeKey> {
-  if (seen === undefined || provider === undefined) return new Set();
+  if (observation === undefined || provider === undefined) return new Set();
   const objects = state.transaction?.target.objects ?? [];
-  const report = classifyDrift(state, seen, provider);
+  const report = classifyDrift(state, observation, provider);
   const { items } = judgeDrift(report, { objects, memory: noMemory, nowMs: 0 });
   return new Set(
     items.filter(({ decision }) => decision.kind === "ignore").map(({ item }) => item.key),
@@ -153,7 +153,7 @@ class Reporter {
 
   constructor(
     private readonly state: StackState,
-    private readonly look: Look | undefined,
+    private readonly observation: Look | undefined,
     private readonly ignored: ReadonlySet<NodeKey>,
   ) {
     this.recorded = cloudResources(state);
@@ -226,12 +226,12 @@ class Reporter {
         reason: this.interruption(key) ?? "is not made yet",
       };
     }
-    const sighting = this.look?.sightings.get(key);
-    const phase = phaseOf(sighting);
-    const drift = driftedFields(record, sighting);
-    const address = addressOf(record, sighting);
+    const observed = this.observation?.observedResources.get(key);
+    const phase = phaseOf(observed);
+    const drift = driftedFields(record, observed);
+    const address = addressOf(record, observed);
     const times = this.state.times?.get(record.urn);
-    const { readySinceMs, node } = nodeOf(sighting);
+    const { readySinceMs, node } = nodeOf(observed);
     return {
       ...head,
       phase,
@@ -243,7 +243,7 @@ class Reporter {
       drift,
       reason:
         this.interruption(key) ??
-        reasonOf(record, sighting, { drift, isIgnored: this.ignored.has(key) }),
+        reasonOf(record, observed, { drift, isIgnored: this.ignored.has(key) }),
     };
   }
 
@@ -263,34 +263,37 @@ const interrupted: Readonly<Record<string, string>> = {
   reading: "refresh",
 };
 
-function phaseOf(sighting: Sighting | undefined): ShownPhase {
-  if (sighting === undefined) return "unknown";
-  return sighting === "gone" ? "gone" : sighting.phase;
+function phaseOf(observed: ObservedResource | undefined): ShownPhase {
+  if (observed === undefined) return "unknown";
+  return observed === "gone" ? "gone" : observed.phase;
 }
 
-function nodeOf(sighting: Sighting | undefined): Pick<Observed, "readySinceMs" | "node"> {
-  return sighting === undefined || sighting === "gone" ? {} : sighting;
+function nodeOf(observed: ObservedResource | undefined): Pick<Observed, "readySinceMs" | "node"> {
+  return observed === undefined || observed === "gone" ? {} : observed;
 }
 
-function addressOf(record: RecordedResource, sighting: Sighting | undefined): string | undefined {
+function addressOf(
+  record: RecordedResource,
+  observed: ObservedResource | undefined,
+): string | undefined {
   const status =
-    sighting === undefined || sighting === "gone" ? record.outputs["status"] : sighting.status;
+    observed === undefined || observed === "gone" ? record.outputs["status"] : observed.status;
   const address = ((status ?? {}) as JsonObject)["address"];
   return typeof address === "string" ? address : undefined;
 }
 
 function reasonOf(
   record: RecordedResource,
-  sighting: Sighting | undefined,
+  observed: ObservedResource | undefined,
   about: { readonly drift: readonly DriftedField[]; readonly isIgnored: boolean },
 ): string {
   const { drift, isIgnored } = about;
-  const phase = phaseOf(sighting);
+  const phase = phaseOf(observed);
   const next = (what: string) => (isIgnored ? "ignored by policy" : `capstan up ${what}`);
   if (phase === "gone") return `is gone from the cloud; ${next("makes another")}`;
   if (record.unfinished) return "its last change did not finish; capstan up goes on with it";
   if (drift.length > 0) return `drifted: ${driftText(drift)}; ${next("corrects it")}`;
   if (phase === "failed") return `failed in the cloud; ${next("replaces it")}`;
   if (phase !== "pending") return "";
-  return nodeOf(sighting).node === undefined ? "boots" : "its node is not ready";
+  return nodeOf(observed).node === undefined ? "boots" : "its node is not ready";
 }

@@ -10,7 +10,7 @@ export function firstTarget(desired: Desired, context: CommandContext): Target {
     wish: { kind: "objects", desired },
     provider: providerOf(desired, context),
     prior: emptyState,
-    sightings: new Map(),
+    observedResources: new Map(),
     strangers: [],
     newClusterUid: "",
     nowMs: 0,

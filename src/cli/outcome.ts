@@ -3,7 +3,7 @@ import type { ApplyResult } from "../engine/apply.js";
 import { isOfStorage } from "../engine/failures.js";
 import type { Inventory } from "../engine/inventory.js";
 import type { StackEngine } from "../engine/engine.js";
-import { look } from "../engine/look.js";
+import { observe } from "../engine/observe.js";
 import type { RunEvent } from "../engine/run.js";
 import { callContext } from "../engine/session.js";
 import { crossedText, type WayBack, wayBackOf } from "../plan/crossing.js";
@@ -72,8 +72,8 @@ export async function wayBackNow(
     if (transaction === undefined) return { kind: "free" };
     const context = callContext(clock, AbortSignal.timeout(lookMs));
     const scope = { cluster: transaction.target.cluster, clusterUid: transaction.clusterUid };
-    const seen = await look(provider, context, scope, state).catch(() => undefined);
-    return wayBackOf(provider, state, seen);
+    const observation = await observe(provider, context, scope, state).catch(() => undefined);
+    return wayBackOf(provider, state, observation);
   } catch {
     // What cannot be read says nothing about the way back; the failure itself is what is told.
     return { kind: "free" };

@@ -2,7 +2,7 @@ import { type CapstanError, isCapstanError, messageOf } from "../api/error.js";
 import { sameJson } from "../api/json.js";
 import { hasDrift } from "../drift/judge.js";
 import { applyPlan, type ApplyResult } from "../engine/apply.js";
-import { look, type Look } from "../engine/look.js";
+import { observe, type Look } from "../engine/observe.js";
 import { callContext } from "../engine/session.js";
 import type { StackState } from "../engine/state.js";
 import { type Survey, survey } from "../engine/survey.js";
@@ -64,7 +64,7 @@ export class Pursuit {
       if (fingerprint !== memory.toldDrift) witness(key, { kind: "drift", drift: judged });
       memory.toldDrift = fingerprint;
     }
-    if (found.plan.empty) return this.settle(state, found.seen, drift);
+    if (found.plan.empty) return this.settle(state, found.observation, drift);
     return this.apply(state, found, drift);
   }
 
@@ -111,11 +111,15 @@ export class Pursuit {
   }
 
   /** Nothing is to do: that is remembered, and shown. */
-  private async settle(state: StackState, seen: Look, drift: DriftWatch): Promise<WorkOutcome> {
+  private async settle(
+    state: StackState,
+    observation: Look,
+    drift: DriftWatch,
+  ): Promise<WorkOutcome> {
     const { memory, intent } = this.occasion;
     const { held } = this;
     const frozen = drift.judged()?.freeze;
-    const view = this.view(state, seen, {
+    const view = this.view(state, observation, {
       phase: this.refused !== undefined ? "Failed" : frozen === undefined ? "Running" : "Frozen",
       isSettled: true,
       ...(held !== undefined && { message: held.message }),
@@ -128,7 +132,7 @@ export class Pursuit {
     const untilMs = ends.length === 0 ? undefined : Math.min(...ends);
     memory.settled = {
       digest: intent.digest,
-      appearance: appearanceOf(everything(seen)),
+      appearance: appearanceOf(everything(observation)),
       ...(untilMs !== undefined && { untilMs }),
     };
     if (untilMs === undefined) return { kind: "done" };
@@ -139,14 +143,14 @@ export class Pursuit {
     const { options, occasion } = this;
     const { clock, witness, by, deadlineMs, timeoutMs } = options;
     const { key, memory, provider, engine, signal } = occasion;
-    const { plan, seen, lens } = found;
+    const { plan, observation, lens } = found;
     memory.settled = undefined;
     this.doing = doingAtFirst(plan);
     const isDrift = sameJson(plan.target.objects, state.revision?.target.objects);
     // What is derived from the objects is there, and cannot go without us, before anything is made.
     const viewOf = (records: StackState, shown: Look) =>
       this.view(records, shown, { isDrift, planned: plan, isSettled: false, drift });
-    memory.view = viewOf(state, seen);
+    memory.view = viewOf(state, observation);
     await this.display.settle(memory.view);
     // Written back to by us, or changed by their users meanwhile: what they say now is planned anew.
     if (options.source.intentOf(key).digest !== occasion.intent.digest) {
@@ -156,9 +160,9 @@ export class Pursuit {
     await engine.ensureStack(plan.stack, state);
     options.noteCluster(plan, provider);
     const begunAtMs = clock.now();
-    let last = { state, seen };
+    let last = { state, observation };
     const offer = () => {
-      memory.view = viewOf(last.state, last.seen);
+      memory.view = viewOf(last.state, last.observation);
       this.display.offer(memory.view);
     };
     let result: ApplyResult;
@@ -178,8 +182,8 @@ export class Pursuit {
           witness(key, { kind: "run", event, plan });
           if (event.kind !== "resource") offer();
         },
-        onLook: (now, look) => {
-          last = { state: now, seen: look };
+        onLook: (now, observation) => {
+          last = { state: now, observation };
           offer();
         },
       });
@@ -202,7 +206,7 @@ export class Pursuit {
     const { memory, engine, provider, intent, signal } = this.occasion;
     const state = await engine.readState(plan.stack);
     const scope = { cluster: plan.cluster, clusterUid: plan.transaction.clusterUid };
-    const seen = await look(provider, callContext(clock, signal), scope, state);
+    const observation = await observe(provider, callContext(clock, signal), scope, state);
     if (result.kind === "done") {
       memory.held = this.held;
       // What comes behind an adoption, a further stage, or drift beyond this transaction's budget: the next look tells.
@@ -210,11 +214,11 @@ export class Pursuit {
       const more = isFirst || (drift.judged()?.items.length ?? 0) > 0;
       memory.drift = drift.judged()?.memory ?? memory.drift;
       if (more || this.held !== undefined || this.refused !== undefined) {
-        memory.view = this.view(state, seen, { phase: "Running", isSettled: true });
+        memory.view = this.view(state, observation, { phase: "Running", isSettled: true });
         await this.display.settle(memory.view);
         return { kind: "retryAfter", ms: 0 };
       }
-      return this.settle(state, seen, watchNothing);
+      return this.settle(state, observation, watchNothing);
     }
     const held = heldAfter(
       memory.held,
@@ -222,7 +226,7 @@ export class Pursuit {
       clock.now(),
     );
     memory.held = held;
-    memory.view = this.view(state, seen, {
+    memory.view = this.view(state, observation, {
       phase:
         result.kind === "rolledBack"
           ? result.to === "revision"
@@ -241,7 +245,7 @@ export class Pursuit {
 
   private view(
     state: StackState,
-    { sightings }: Look,
+    { observedResources }: Look,
     about: Pick<ClusterView, "isSettled"> &
       Partial<Pick<ClusterView, "phase" | "message" | "trouble">> & {
         readonly planned?: Plan;
@@ -258,7 +262,7 @@ export class Pursuit {
     const isRecorded = state.transaction?.number === planned?.transaction.number;
     return {
       records: state,
-      sightings,
+      observedResources,
       isSettled,
       nowMs: clock.now(),
       phase:
@@ -282,8 +286,8 @@ const watchNothing: DriftWatch = {
 };
 
 /** Everything that a listing of the cluster shows. */
-function everything({ sightings, strangers }: Look): Observed[] {
-  return [...[...sightings.values()].filter((one) => one !== "gone"), ...strangers];
+function everything({ observedResources, strangers }: Look): Observed[] {
+  return [...[...observedResources.values()].filter((one) => one !== "gone"), ...strangers];
 }
 
 function heldText(result: Exclude<ApplyResult, { kind: "done" }>): string {

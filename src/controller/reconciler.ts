@@ -1,7 +1,7 @@
 import { CapstanError, isCapstanError } from "../api/error.js";
 import { clusterNameOf, providerValue, stackNameOf } from "../api/types.js";
 import { destroyCluster, planDestroy } from "../engine/destroy.js";
-import { listProven, look } from "../engine/look.js";
+import { listProven, observe } from "../engine/observe.js";
 import { settleLastCalls } from "../engine/recover.js";
 import { callContext } from "../engine/session.js";
 import { refuseNonOwner, type StackState } from "../engine/state.js";
@@ -273,11 +273,11 @@ export class Reconciler {
     const { clock, stop } = this.options;
     const clusterUid = state.transaction?.clusterUid;
     const scope = { cluster: key, ...(clusterUid !== undefined && { clusterUid }) };
-    const { sightings } = await look(provider, callContext(clock, stop), scope, state);
+    const { observedResources } = await observe(provider, callContext(clock, stop), scope, state);
     return {
       phase: "Deleting",
       records: state,
-      sightings,
+      observedResources,
       isSettled: false,
       nowMs: clock.now(),
       ...(clusterUid !== undefined && { clusterUid }),

@@ -7,7 +7,7 @@ import { inNameOrder } from "../plan/changes.js";
 import { isHostOf, machineKey } from "../plan/hosts.js";
 import { knownMachines } from "../plan/leaving.js";
 import { isOpen } from "../plan/plan.js";
-import type { Look, Sighting } from "../plan/step.js";
+import type { Observation, ObservedResource } from "../plan/step.js";
 import {
   cloudResources,
   type PriorState,
@@ -84,7 +84,7 @@ export interface DriftReport {
 }
 
 /** A look, or why there is none. */
-export type Sight = Look | { readonly failed: string };
+export type ObservationResult = Observation | { readonly failed: string };
 
 /**
  * Holds a look against the records, whatever anybody wants to do about it. Resources that a transaction
@@ -93,7 +93,7 @@ export type Sight = Look | { readonly failed: string };
  */
 export function classifyDrift(
   state: PriorState,
-  sight: Sight,
+  sight: ObservationResult,
   provider: Pick<InfrastructureProvider, "hostKind" | "verdict">,
 ): DriftReport {
   const settled = settledResources(state);
@@ -104,7 +104,7 @@ export function classifyDrift(
       ? settled.map((resource): DriftItem => ({ ...subjectOf(resource), class: "unknown" }))
       : [
           ...settled.flatMap((resource) =>
-            itemOf(resource, sight.sightings.get(resource.key), {
+            itemOf(resource, sight.observedResources.get(resource.key), {
               subject: subjectOf(resource),
               wanted: wantedOf(resource),
               provider,
@@ -179,7 +179,7 @@ function whose({ name, owner, controlPlane }: TargetMachine): NonNullable<Subjec
 
 function itemOf(
   record: RecordedResource,
-  sighting: Sighting | undefined,
+  observed: ObservedResource | undefined,
   about: {
     readonly subject: Subject;
     readonly wanted: JsonObject;
@@ -187,15 +187,15 @@ function itemOf(
   },
 ): DriftItem[] {
   const { subject, provider } = about;
-  if (sighting === undefined) return [];
-  if (sighting === "gone") return [{ ...subject, class: "missing" }];
-  const drifted = driftedFields(record, sighting);
-  if (sighting.phase === "failed") return [{ ...subject, class: "failed", fields: drifted }];
-  const back = provider.verdict(record.kind, sighting.spec, about.wanted);
+  if (observed === undefined) return [];
+  if (observed === "gone") return [{ ...subject, class: "missing" }];
+  const drifted = driftedFields(record, observed);
+  if (observed.phase === "failed") return [{ ...subject, class: "failed", fields: drifted }];
+  const back = provider.verdict(record.kind, observed.spec, about.wanted);
   if (back.kind === "same") return [];
   // A record that was read again before anything was corrected shows the drift itself.
   const wanted = { ...record, outputs: { ...record.outputs, spec: about.wanted } };
-  const fields = drifted.length > 0 ? drifted : driftedFields(wanted, sighting);
+  const fields = drifted.length > 0 ? drifted : driftedFields(wanted, observed);
   return [{ ...subject, class: "changed", fields, back }];
 }
 
@@ -223,7 +223,7 @@ function wantedSpecs(state: PriorState): (record: RecordedResource) => JsonObjec
  * Alive, with the cluster's marks, and in no record; what is being made right now is expected. Without a
  * record nothing can be told from what a lost state has left.
  */
-function extras(state: PriorState, { strangers }: Look, subjectOf: SubjectOf): DriftItem[] {
+function extras(state: PriorState, { strangers }: Observation, subjectOf: SubjectOf): DriftItem[] {
   const { transaction, pending } = state;
   if (transaction === undefined) return [];
   const known = new Set(transaction.target.nodes.map(keyOf));

@@ -1,5 +1,5 @@
 import { type Json, sameJson } from "../api/json.js";
-import type { Sighting } from "../plan/step.js";
+import type { ObservedResource } from "../plan/step.js";
 import { type RecordedResource, recordedSpec } from "../plan/target.js";
 
 /** A field whose value in the cloud is not what is recorded. A side that lacks it leaves it out. */
@@ -12,11 +12,11 @@ export interface DriftedField {
 /** Field by field, in the record's order; of a secret spec only that it drifted. Pure. */
 export function driftedFields(
   record: RecordedResource,
-  sighting: Sighting | undefined,
+  observed: ObservedResource | undefined,
 ): DriftedField[] {
-  if (sighting === undefined || sighting === "gone") return [];
+  if (observed === undefined || observed === "gone") return [];
   const recorded = recordedSpec(record);
-  const seen = sighting.spec;
+  const seen = observed.spec;
   if (record.secretInputs.includes("spec")) {
     return sameJson(recorded, seen) ? [] : [{ path: "spec", recorded: "secret", seen: "secret" }];
   }

@@ -3,7 +3,7 @@ import { CapstanError } from "../api/error.js";
 import type { AnyObject } from "../api/types.js";
 import { keyOf } from "../graph/graph.js";
 import { type Hold, isOpen, type Plan } from "../plan/plan.js";
-import type { Look } from "../plan/step.js";
+import type { Observation } from "../plan/step.js";
 import { cloudResources, type PriorState } from "../plan/target.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import { classifyDrift } from "./classify.js";
@@ -24,17 +24,21 @@ export interface HoldRules {
  * Why a look is not believed, by the rules and with the fingerprint of `capstan drift`; undefined for a
  * plausible one. What counts is what the last Revision holds and no open transaction was to delete. Pure.
  */
-export function holdOf(state: PriorState, seen: Look, rules: HoldRules): Hold | undefined {
+export function holdOf(
+  state: PriorState,
+  observation: Observation,
+  rules: HoldRules,
+): Hold | undefined {
   const { revision, transaction } = state;
   const { provider, objects } = rules;
   if (revision === undefined || transaction === undefined) return undefined;
   const committed = new Set(revision.target.nodes.map(keyOf));
   const wanted = new Set(transaction.target.nodes.map(keyOf));
   const resources = state.resources.filter(({ key }) => committed.has(key) && wanted.has(key));
-  const report = classifyDrift({ ...state, resources }, seen, provider);
+  const report = classifyDrift({ ...state, resources }, observation, provider);
   const cause = implausible(report, driftPoliciesOf(objects), budgetsOf(objects));
   if (cause === undefined) return undefined;
-  const { fingerprint } = classifyDrift(state, seen, provider);
+  const { fingerprint } = classifyDrift(state, observation, provider);
   const isProven = transaction.cloud !== undefined;
   return {
     reason: freezeText(cause),
@@ -50,13 +54,17 @@ export function holdOf(state: PriorState, seen: Look, rules: HoldRules): Hold | 
  * what is recorded but what was being deleted. Of a transaction that is open a few may be gone although nobody
  * could see them go: its deletions and its undo are cut off too. Undefined for any other look. Pure.
  */
-export function holdOfDestroy(state: PriorState, seen: Look, rules: HoldRules): Hold | undefined {
+export function holdOfDestroy(
+  state: PriorState,
+  observation: Observation,
+  rules: HoldRules,
+): Hold | undefined {
   const interrupted = new Set(state.pending.map(({ key }) => key));
   const expected = cloudResources(state).filter(({ key }) => !interrupted.has(key));
   const isProven = state.transaction?.cloud !== undefined;
-  const isShown = expected.some(({ key }) => seen.sightings.get(key) !== "gone");
+  const isShown = expected.some(({ key }) => observation.observedResources.get(key) !== "gone");
   if (isProven || isShown || expected.length < (isOpen(state) ? fewest : 1)) return undefined;
-  const { fingerprint } = classifyDrift(state, seen, rules.provider);
+  const { fingerprint } = classifyDrift(state, observation, rules.provider);
   if (isThawed(fingerprint, rules)) return undefined;
   const reason = `the cloud shows none of ${expected.length} resources, and cannot tell whether it is the recorded one`;
   return { reason, fingerprint };

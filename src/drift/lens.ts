@@ -1,7 +1,7 @@
 import { type JsonObject } from "../api/json.js";
 import type { NodeKey } from "../graph/graph.js";
 import type { Plan, ToleratedDrift } from "../plan/plan.js";
-import type { Look, Seen, Sighting } from "../plan/step.js";
+import type { Observation, PresentResource, ObservedResource } from "../plan/step.js";
 import {
   cloudResources,
   type PriorState,
@@ -16,13 +16,13 @@ import type { DriftDecision, JudgedDrift, JudgedItem } from "./judge.js";
 /** How a planner is to see the cloud. */
 export interface Lens {
   /** Pure; the same at every look of one run. */
-  see(seen: Look, state: PriorState): Look;
+  see(observation: Observation, state: PriorState): Observation;
   /** What it hides; in the report's order. */
   readonly tolerated: readonly ToleratedDrift[];
 }
 
 /** Shows everything as it is. */
-export const clearLens: Lens = { see: (seen) => seen, tolerated: [] };
+export const clearLens: Lens = { see: (observation) => observation, tolerated: [] };
 
 /**
  * Shows what is to be corrected as it is, hosts that a policy replaces as unfit, and everything else as
@@ -54,9 +54,9 @@ export function blindLens({ items }: DriftReport): Lens {
 
 /** Shows everything as it is recorded, and nothing else: for what changes records alone. */
 export const recordedLens: Lens = {
-  see: (seen, state) => ({
-    ...seen,
-    sightings: new Map(
+  see: (observation, state) => ({
+    ...observation,
+    observedResources: new Map(
       cloudResources(state).map((record) => [record.key, asRecorded(record, "gone")]),
     ),
     strangers: [],
@@ -79,20 +79,22 @@ function lensHiding(hidden: readonly Hidden[], unfit: ReadonlyMap<NodeKey, strin
     because === "correct" || because === "replace" ? [] : [{ key, because }],
   );
   if (hidden.length === 0 && unfit.size === 0) return clearLens;
-  const see = (seen: Look, state: PriorState): Look => {
+  const see = (observation: Observation, state: PriorState): Observation => {
     const records = new Map(cloudResources(state).map((record) => [record.key, record]));
-    const sightings = [...seen.sightings].map(([key, sighting]): [NodeKey, Sighting] => {
-      const record = records.get(key);
-      const reason = unfit.get(key);
-      if (record === undefined) return [key, sighting];
-      if (masked.has(key)) return [key, asRecorded(record, sighting)];
-      if (reason === undefined || sighting === "gone") return [key, sighting];
-      return [key, { ...sighting, spec: recordedSpec(record), unfit: reason }];
-    });
+    const observedResources = [...observation.observedResources].map(
+      ([key, observed]): [NodeKey, ObservedResource] => {
+        const record = records.get(key);
+        const reason = unfit.get(key);
+        if (record === undefined) return [key, observed];
+        if (masked.has(key)) return [key, asRecorded(record, observed)];
+        if (reason === undefined || observed === "gone") return [key, observed];
+        return [key, { ...observed, spec: recordedSpec(record), unfit: reason }];
+      },
+    );
     return {
-      ...seen,
-      sightings: new Map(sightings),
-      strangers: seen.strangers.filter(({ id }) => !extras.has(id)),
+      ...observation,
+      observedResources: new Map(observedResources),
+      strangers: observation.strangers.filter(({ id }) => !extras.has(id)),
     };
   };
   return { see, tolerated };
@@ -103,9 +105,9 @@ function isTolerated({ kind }: DriftDecision): boolean {
 }
 
 /** A resource as if nothing had happened to it: it runs, and has for a while. */
-function asRecorded(record: RecordedResource, sighting: Sighting): Seen {
+function asRecorded(record: RecordedResource, observed: ObservedResource): PresentResource {
   const spec = recordedSpec(record);
-  if (sighting !== "gone" && sighting.phase !== "failed") return { ...sighting, spec };
+  if (observed !== "gone" && observed.phase !== "failed") return { ...observed, spec };
   return {
     id: record.id ?? "",
     who: recordedIdentity(record),

@@ -1,6 +1,6 @@
 import type { AnyObject } from "../api/types.js";
 import type { Plan } from "../plan/plan.js";
-import type { Look } from "../plan/step.js";
+import type { Observation } from "../plan/step.js";
 import type { PriorState } from "../plan/target.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import { classifyDrift, type DriftReport } from "./classify.js";
@@ -8,7 +8,11 @@ import { type JudgedDrift, judgeDrift, noMemory } from "./judge.js";
 import { blindLens, clearLens, type Lens, lensOf } from "./lens.js";
 
 /** Decides how the cloud is to be seen. `planFor` makes the plan of a look; it changes nothing. */
-export type Tolerance = (seen: Look, state: PriorState, planFor: (seen: Look) => Plan) => Lens;
+export type Tolerance = (
+  observation: Observation,
+  state: PriorState,
+  planFor: (observation: Observation) => Plan,
+) => Lens;
 
 type Judging = Pick<InfrastructureProvider, "hostKind" | "verdict">;
 
@@ -20,11 +24,11 @@ export function tolerating(
   provider: Judging,
   judge: (report: DriftReport) => JudgedDrift,
 ): Tolerance {
-  return (seen, state, planFor) => {
-    const report = classifyDrift(state, seen, provider);
+  return (observation, state, planFor) => {
+    const report = classifyDrift(state, observation, provider);
     const judged = judge(report);
     if (lensOf(judged) === clearLens) return clearLens;
-    return lensOf(judged, planFor(blindLens(report).see(seen, state)));
+    return lensOf(judged, planFor(blindLens(report).see(observation, state)));
   };
 }
 

@@ -9,7 +9,7 @@ import { clearPendingCreates, pendingCreates, settleLastCalls } from "./recover.
 import type { RunOptions } from "./run.js";
 import { callContext, stepwiseSession } from "./session.js";
 import type { StackState } from "./state.js";
-import { look } from "./look.js";
+import { observe } from "./observe.js";
 
 /** Whether an adoption was begun and is not committed: what it found is there without it. */
 export function isAdopting(state: PriorState): boolean {
@@ -49,7 +49,7 @@ export async function forgetAdoption(
   stop.throwIfAborted();
   if (result.code !== 0) throw engineFailed(`cannot forget the records of ${stack}`, result);
   const scope = { cluster: target.cluster, clusterUid };
-  const { strangers } = await look(provider, context, scope, emptyState);
+  const { strangers } = await observe(provider, context, scope, emptyState);
   const alive = strangers.filter(({ phase }) => phase !== "gone").length;
   const inventory = { recorded: 0, alive, settledMs: 0, differences: [] };
   return { kind: "rolledBack", failure, number, to: "unrecorded", inventory };

@@ -10,7 +10,7 @@ import { timingOf } from "../provider/timing.js";
 import { forgetAdoption, isAdopting } from "./adopt.js";
 import { withoutWayBack } from "./failures.js";
 import type { Inventory } from "./inventory.js";
-import { look, type Look } from "./look.js";
+import { observe, type Look } from "./observe.js";
 import { Run, type RunOptions, type RunResult } from "./run.js";
 import { callContext } from "./session.js";
 import type { StackState } from "./state.js";
@@ -137,10 +137,10 @@ export async function planBack(
 ): Promise<Plan> {
   const { provider, lens = clearLens } = options;
   const target = targetBack(state);
-  const seen = await lookToward(target, state, options);
-  refuseCrossed(crossedBy({ provider, prior: state, ...seen }), state);
+  const observation = await lookToward(target, state, options);
+  refuseCrossed(crossedBy({ provider, prior: state, ...observation }), state);
   const how = { ...options, goal: { kind: "takeBack" }, failure } as const;
-  return withTolerated(planOf(lens.see(seen, state), target, state, how), lens);
+  return withTolerated(planOf(lens.see(observation, state), target, state, how), lens);
 }
 
 /** Throws NOT_REVERSIBLE when an open transaction is past its point of no return. */
@@ -178,8 +178,8 @@ export async function planRecorded(
   options: RecordedPlanning,
 ): Promise<Plan> {
   const { lens = clearLens } = options;
-  const seen = await lookToward(target, state, options);
-  const plan = planOf(lens.see(seen, state), target, state, options);
+  const observation = await lookToward(target, state, options);
+  const plan = planOf(lens.see(observation, state), target, state, options);
   return withTolerated(plan, lens);
 }
 
@@ -190,8 +190,8 @@ export async function lensToward(
   options: RecordedPlanning,
   tolerance: Tolerance,
 ): Promise<Lens> {
-  const seen = await lookToward(target, state, options);
-  return tolerance(seen, state, (shown) => planOf(shown, target, state, options));
+  const observation = await lookToward(target, state, options);
+  return tolerance(observation, state, (shown) => planOf(shown, target, state, options));
 }
 
 function lookToward(
@@ -200,11 +200,16 @@ function lookToward(
   { provider, clock, stop }: PlanningOptions,
 ): Promise<Look> {
   const { clusterUid } = transactionIn(state);
-  return look(provider, callContext(clock, stop), { cluster: target.cluster, clusterUid }, state);
+  return observe(
+    provider,
+    callContext(clock, stop),
+    { cluster: target.cluster, clusterUid },
+    state,
+  );
 }
 
 function planOf(
-  seen: Look,
+  observation: Look,
   target: Target,
   state: StackState,
   { provider, clock, by, deadlineMs, goal, failure, handOverTo, removal }: RecordedPlanning,
@@ -214,7 +219,7 @@ function planOf(
     wish: { kind: "recorded", target },
     provider,
     prior: state,
-    ...seen,
+    ...observation,
     newClusterUid: clusterUid,
     owner,
     nowMs: clock.now(),

@@ -14,7 +14,7 @@ import {
   type PlanningOptions,
   planRecorded,
 } from "./apply.js";
-import { look } from "./look.js";
+import { observe } from "./observe.js";
 import type { RunEvent, RunOptions } from "./run.js";
 import { callContext } from "./session.js";
 import { refuseForeign, type StackState } from "./state.js";
@@ -55,17 +55,17 @@ export async function planDestroy(
   const { provider, clock, stop, by, deadlineMs } = options;
   const { target, clusterUid, owner } = transaction;
   const scope = { cluster: target.cluster, clusterUid };
-  const seen = await look(provider, callContext(clock, stop), scope, state);
+  const observation = await observe(provider, callContext(clock, stop), scope, state);
   refuseHeld(
     target.cluster,
-    holdOfDestroy(state, seen, { provider, objects: target.objects, thaw }),
+    holdOfDestroy(state, observation, { provider, objects: target.objects, thaw }),
   );
   if (!isAdopting(state))
     return { plan: await destruction(target, state, options), records: state };
   const occasion = { provider, nowMs: clock.now(), owner, by, deadlineMs, removal: {} };
   const { plan: first, found } = planAdoption(desiredIn(target), {
     state,
-    seen,
+    observation,
     occasion: { ...occasion, newClusterUid: clusterUid },
   });
   const after = afterAdoption(first, found);

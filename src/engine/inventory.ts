@@ -3,7 +3,7 @@ import { clearLens, type Lens } from "../drift/lens.js";
 import { cloudResources, type PriorState, recordedSpec } from "../plan/target.js";
 import type { Clock, CloudIdentity, InfrastructureProvider } from "../provider/port.js";
 import { timingOf } from "../provider/timing.js";
-import { look, type Look } from "./look.js";
+import { observe, type Look } from "./observe.js";
 import { callContext } from "./session.js";
 
 /** What the cloud shows of a cluster, held against its state. */
@@ -48,9 +48,9 @@ export async function verifyInventory(
   const context = callContext(clock, stop);
   let agreedAtMs: number | undefined;
   for (let looks = 0; ; looks += 1) {
-    const seen = await look(provider, context, scope, state, transaction.cloud);
-    const { sightings, strangers } = lens.see(seen, state);
-    const found = compare(state, sightings, strangers);
+    const observation = await observe(provider, context, scope, state, transaction.cloud);
+    const { observedResources, strangers } = lens.see(observation, state);
+    const found = compare(state, observedResources, strangers);
     const nowMs = clock.now();
     agreedAtMs = found.differences.length > 0 ? undefined : (agreedAtMs ?? nowMs);
     const settledMs = agreedAtMs === undefined ? listingLagMs : nowMs - agreedAtMs;
@@ -62,14 +62,14 @@ export async function verifyInventory(
 
 function compare(
   state: PriorState,
-  sightings: Look["sightings"],
+  observedResources: Look["observedResources"],
   strangers: Look["strangers"],
 ): Omit<Inventory, "settledMs"> {
   const recorded = cloudResources(state);
   let present = 0;
   const differences = recorded.flatMap((resource) => {
     const { key, id } = resource;
-    const seen = sightings.get(key);
+    const seen = observedResources.get(key);
     if (seen === undefined || seen === "gone") return [`${key} (${id ?? ""}) is gone`];
     present += 1;
     return sameJson(seen.spec, recordedSpec(resource))

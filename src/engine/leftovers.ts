@@ -13,7 +13,7 @@ import { mapBounded } from "./bounded.js";
 import { ClusterRegistry } from "./cluster-registry.js";
 import type { Engine } from "./engine.js";
 import { StackLock } from "./lock.js";
-import { provenCloud } from "./look.js";
+import { provenCloud } from "./observe.js";
 
 export interface LeftoverOptions {
   readonly engine: Pick<Engine, "listStacks" | "readState">;

@@ -1,7 +1,7 @@
 import { CapstanError } from "../api/error.js";
 import type { CallContext, InfrastructureProvider } from "../provider/port.js";
 import { ClusterRegistry } from "./cluster-registry.js";
-import { reading } from "./look.js";
+import { reading } from "./observe.js";
 
 export interface LostStateQuestion {
   /** "default.prod". */

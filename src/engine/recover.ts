@@ -7,7 +7,7 @@ import { transactionKey } from "../transaction/pass.js";
 import { timingOf } from "../provider/timing.js";
 import { type HandlerSession, type StackEngine } from "./engine.js";
 import { engineFailed } from "./engine-refusals.js";
-import { provenCloud, reading } from "./look.js";
+import { provenCloud, reading } from "./observe.js";
 import { deathNoticeMs } from "./process-identity.js";
 import type { Recovery } from "./recovery-progress.js";
 import type { StackState } from "./state.js";

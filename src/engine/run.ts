@@ -16,7 +16,7 @@ import { engineFailed } from "./engine-refusals.js";
 import { callsFailed, failedToStart, isOfStorage, unreadableAfter } from "./failures.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
 import { Availability } from "./availability.js";
-import { look, type Look } from "./look.js";
+import { observe, type Look } from "./observe.js";
 import { Patience } from "./patience.js";
 import type { PulumiResult } from "./pulumi.js";
 import { recover, type RecoveryTools } from "./recover.js";
@@ -66,7 +66,7 @@ export interface RunOptions {
   readonly stop: AbortSignal;
   readonly report: (event: RunEvent) => void;
   /** Told of every look at the cloud, with the records it was held against. */
-  readonly onLook?: (state: StackState, seen: Look) => void;
+  readonly onLook?: (state: StackState, observation: Look) => void;
 }
 
 /** How a run ended that was not interrupted. */
@@ -167,13 +167,13 @@ export class Run {
 
   private async observe(): Promise<Situation> {
     const { options, state } = this;
-    const seen = await this.look();
+    const observation = await this.look();
     return {
-      plan: this.planAgain(seen),
+      plan: this.planAgain(observation),
       prior: state,
       shown: this.shown,
       done: this.done,
-      available: this.availability.among(seen, options.clock.now()),
+      available: this.availability.among(observation, options.clock.now()),
       nowMs: options.clock.now(),
       unsettled: options.engine.unsettled,
       ...(this.failure !== undefined && { failure: this.failure.message }),
@@ -185,14 +185,14 @@ export class Run {
   }
 
   /** Toward the frozen target of this run: what is left of it. */
-  private planAgain(seen: Look): Plan {
+  private planAgain(observation: Look): Plan {
     const { goal, state, options } = this;
     const { number: _number, ...occasion } = goal.transaction;
     const plan = makePlan({
       wish: { kind: "recorded", target: goal.target },
       provider: options.provider,
       prior: state,
-      ...seen,
+      ...observation,
       ...occasionOf(occasion),
       removal: "accepted",
     });
@@ -222,9 +222,9 @@ export class Run {
     const scope = { cluster, clusterUid: transaction.clusterUid };
     // Before the begin no record says which cloud the plan is about.
     const cloud = this.state.transaction?.cloud ?? transaction.cloud;
-    const seen = await look(provider, callContext(clock, stop), scope, this.state, cloud);
-    this.options.onLook?.(this.state, seen);
-    return lens.see(seen, this.state);
+    const observation = await observe(provider, callContext(clock, stop), scope, this.state, cloud);
+    this.options.onLook?.(this.state, observation);
+    return lens.see(observation, this.state);
   }
 
   private async carryOut(
@@ -350,13 +350,13 @@ export class Run {
     const proving = new Set<NodeKey>();
     for (let pollMs = firstPollMs; ; pollMs = Math.min(pollMs * 1.5, longestPollMs)) {
       await clock.sleep(pollMs, stop);
-      const seen = await this.look();
-      const available = this.availability.among(seen, clock.now());
+      const observation = await this.look();
+      const available = this.availability.among(observation, clock.now());
       const phaseOf = (key: NodeKey) => {
-        const sighting = seen.sightings.get(key);
-        return sighting === undefined || sighting === "gone" ? "gone" : sighting.phase;
+        const observed = observation.observedResources.get(key);
+        return observed === undefined || observed === "gone" ? "gone" : observed.phase;
       };
-      for (const proof of this.availability.proving(seen, clock.now())) {
+      for (const proof of this.availability.proving(observation, clock.now())) {
         if (!keys.includes(proof.key) || proving.has(proof.key)) continue;
         proving.add(proof.key);
         report({ kind: "proving", ...proof });

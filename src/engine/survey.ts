@@ -12,7 +12,7 @@ import type { PriorState, Target } from "../plan/target.js";
 import type { Wish } from "../plan/wanted.js";
 import type { CallContext, InfrastructureProvider, Observed } from "../provider/port.js";
 import { isAdopting } from "./adopt.js";
-import { look, type Look } from "./look.js";
+import { observe, type Look } from "./observe.js";
 import { withPlaces } from "./placed-refusal.js";
 import { refuseForeign, refuseNonOwner, type StackState } from "./state.js";
 
@@ -54,7 +54,7 @@ export interface Survey {
   readonly plan: Plan;
   /** Of an adoption: what the same objects lead to behind it. */
   readonly then?: Plan;
-  readonly seen: Look;
+  readonly observation: Look;
   /** For the run that applies the plan. */
   readonly lens: Lens;
 }
@@ -71,8 +71,8 @@ export async function survey(input: SurveyInput): Promise<Survey> {
   const cluster = clusterNameOf(desired.cluster);
   const known = state.transaction?.clusterUid;
   const scope = known === undefined ? { cluster } : { cluster, clusterUid: known };
-  const seen = await look(provider, context, scope, state);
-  const lostUid = known === undefined ? adoptedUid(input, seen.strangers) : undefined;
+  const observation = await observe(provider, context, scope, state);
+  const lostUid = known === undefined ? adoptedUid(input, observation.strangers) : undefined;
   const occasion = {
     provider,
     nowMs: context.clock.now(),
@@ -85,7 +85,11 @@ export async function survey(input: SurveyInput): Promise<Survey> {
   };
   const placed = (make: () => Plan) => withPlaces(desired, input.positionOf, make);
   if (lostUid !== undefined || isAdopting(state)) {
-    return { ...surveyFound(desired, { state, seen, occasion, placed }), seen, lens: clearLens };
+    return {
+      ...surveyFound(desired, { state, observation, occasion, placed }),
+      observation,
+      lens: clearLens,
+    };
   }
   const planFor = (shown: Look) =>
     placed(() =>
@@ -98,12 +102,15 @@ export async function survey(input: SurveyInput): Promise<Survey> {
         stagesBefore: input.stagesBefore ?? 0,
       }),
     );
-  const lens = input.tolerance?.(seen, state, planFor) ?? clearLens;
-  return { plan: withTolerated(planFor(lens.see(seen, state)), lens), seen, lens };
+  const lens = input.tolerance?.(observation, state, planFor) ?? clearLens;
+  return { plan: withTolerated(planFor(lens.see(observation, state)), lens), observation, lens };
 }
 
 /** What all plans of one survey have in common. */
-type SurveyOccasion = Omit<PlanInput, "wish" | "goal" | "prior" | "sightings" | "strangers">;
+type SurveyOccasion = Omit<
+  PlanInput,
+  "wish" | "goal" | "prior" | "observedResources" | "strangers"
+>;
 
 /**
  * What is there comes into the records first, as it is; what the objects want of it comes behind that,
@@ -113,24 +120,24 @@ function surveyFound(
   desired: Desired,
   {
     state,
-    seen,
+    observation,
     occasion,
     placed,
   }: {
     readonly state: StackState;
-    readonly seen: Look;
+    readonly observation: Look;
     readonly occasion: SurveyOccasion;
     readonly placed: (make: () => Plan) => Plan;
   },
 ): Pick<Survey, "plan" | "then"> {
-  const { plan, found } = planAdoption(desired, { state, seen, occasion });
+  const { plan, found } = planAdoption(desired, { state, observation, occasion });
   const then = placed(() =>
     makePlan({
       wish: { kind: "objects", desired },
       goal: { kind: "up" },
       ...occasion,
       ...afterAdoption(plan, found),
-      strangers: goneAmong(seen.strangers),
+      strangers: goneAmong(observation.strangers),
     }),
   );
   return { plan, ...(!then.empty && { then }) };
@@ -144,14 +151,14 @@ export function planAdoption(
   desired: Desired,
   about: {
     readonly state: PriorState;
-    readonly seen: Look;
+    readonly observation: Look;
     readonly occasion: SurveyOccasion;
   },
 ): { readonly plan: Plan; readonly found: readonly Observed[] } {
-  const { state, seen, occasion } = about;
+  const { state, observation, occasion } = about;
   const { provider, nowMs, newClusterUid } = occasion;
-  const recorded = [...seen.sightings.values()].filter((one) => one !== "gone");
-  const found = [...recorded, ...seen.strangers].filter(
+  const recorded = [...observation.observedResources.values()].filter((one) => one !== "gone");
+  const found = [...recorded, ...observation.strangers].filter(
     ({ phase, who }) => phase !== "gone" && who.clusterUid === newClusterUid,
   );
   refuseSeveral(found);
@@ -160,7 +167,7 @@ export function planAdoption(
     wish: { kind: "recorded", target },
     goal: { kind: "adopt" },
     prior: state,
-    ...seen,
+    ...observation,
     ...occasion,
   });
   return { plan, found };

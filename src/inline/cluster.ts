@@ -10,7 +10,7 @@ import { holdOf, refuseHeld } from "../drift/hold.js";
 import { ignoringByPolicy } from "../drift/tolerance.js";
 import { withPlaces } from "../engine/placed-refusal.js";
 import { encodePayload } from "../engine/codec.js";
-import { look, type Look } from "../engine/look.js";
+import { observe, type Look } from "../engine/observe.js";
 import { ambientStateDir, projectRoot } from "../engine/project.js";
 import { callContext } from "../engine/session.js";
 import { parseExport, type StackState } from "../engine/state.js";
@@ -22,7 +22,7 @@ import { readSources } from "../manifest/files.js";
 import { defaultDeadlineMs } from "../plan/deadline.js";
 import { fileOwner } from "../plan/hand-over.js";
 import { makePlan, type Plan } from "../plan/plan.js";
-import type { Sighting, Sightings } from "../plan/step.js";
+import type { ObservedResource, ObservedResources } from "../plan/step.js";
 import { recordedSpec } from "../plan/target.js";
 import { systemClock } from "../provider/clock.js";
 import type { InfrastructureProvider } from "../provider/port.js";
@@ -118,18 +118,18 @@ async function planInline(
   const name = `${desired.cluster.metadata.namespace}/${desired.cluster.metadata.name}`;
   const clusterUid = state.transaction?.clusterUid;
   const scope = { cluster: name, ...(clusterUid !== undefined && { clusterUid }) };
-  const seen = await look(provider, context, scope, state);
+  const observation = await observe(provider, context, scope, state);
   const recorded = new Map(state.resources.map((resource) => [resource.key, resource]));
-  const sightings: Sightings = new Map(
-    [...seen.sightings].map(([key, sighting]): [typeof key, Sighting] => {
+  const observedResources: ObservedResources = new Map(
+    [...observation.observedResources].map(([key, observed]): [typeof key, ObservedResource] => {
       const resource = recorded.get(key);
-      if (sighting === "gone" || resource === undefined) return [key, sighting];
-      return [key, { ...sighting, spec: recordedSpec(resource) }];
+      if (observed === "gone" || resource === undefined) return [key, observed];
+      return [key, { ...observed, spec: recordedSpec(resource) }];
     }),
   );
   const adopted = adoptedUid(
     { desired, adopt: false },
-    clusterUid === undefined ? seen.strangers : [],
+    clusterUid === undefined ? observation.strangers : [],
   );
   const newClusterUid = clusterUid ?? adopted ?? randomUUID();
   const newDigestKey = randomUUID();
@@ -149,12 +149,12 @@ async function planInline(
         deadlineMs: defaultDeadlineMs,
       }),
     );
-  const asRecorded = { ...seen, sightings };
+  const asRecorded = { ...observation, observedResources };
   const objects = objectsOf(desired);
   const lens = ignoringByPolicy(provider, objects)(asRecorded, state, planFor);
   const plan = planFor(lens.see(asRecorded, state));
-  if (!plan.empty) refuseHeld(plan.cluster, holdOf(state, seen, { provider, objects }));
-  refuseInline({ plan, state, sightings, place });
+  if (!plan.empty) refuseHeld(plan.cluster, holdOf(state, observation, { provider, objects }));
+  refuseInline({ plan, state, observedResources, place });
   return inOnePass(plan, state);
 }
 

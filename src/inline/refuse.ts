@@ -4,7 +4,7 @@ import { refuseNonOwner, type StackState } from "../engine/state.js";
 import type { NodeKey } from "../graph/graph.js";
 import { fileOwner } from "../plan/hand-over.js";
 import type { Plan } from "../plan/plan.js";
-import type { Sightings } from "../plan/step.js";
+import type { ObservedResources } from "../plan/step.js";
 import { takenBackLike } from "../plan/taken-back.js";
 import { type Place, type WaysOn, waysOn } from "./ways-on.js";
 
@@ -29,7 +29,7 @@ export function refuseWhileLocked(stateDir: string, stack: string): void {
 export interface InlineChange {
   readonly plan: Plan;
   readonly state: StackState;
-  readonly sightings: Sightings;
+  readonly observedResources: ObservedResources;
   readonly place: Omit<Place, "isShared">;
 }
 
@@ -37,7 +37,7 @@ export interface InlineChange {
  * What a plain `pulumi up` must not do, before anything is registered (architecture section 4).
  * Throws TRANSACTION_OPEN or NOT_OWNER with the command that can, in words that reach this stack. Pure.
  */
-export function refuseInline({ plan, state, sightings, place }: InlineChange): void {
+export function refuseInline({ plan, state, observedResources, place }: InlineChange): void {
   const ways = waysOn({ ...place, isShared: state.foreign.length > 0 });
   const { transaction } = state;
   if (transaction !== undefined && transaction.target.cluster !== plan.cluster) {
@@ -51,7 +51,7 @@ export function refuseInline({ plan, state, sightings, place }: InlineChange): v
   refuseUnderWay(plan, state, ways);
   refuseTakenBack(plan, state, ways);
   refuseLeftovers(plan, state, ways);
-  refuseStale(plan, state, sightings);
+  refuseStale(plan, state, observedResources);
   refuseMembers(plan, ways);
 }
 
@@ -96,8 +96,8 @@ function refuseLeftovers(plan: Plan, state: StackState, ways: WaysOn): void {
   throw open(plan, `an apply that broke off left ${what}`, ways.up);
 }
 
-function refuseStale(plan: Plan, state: StackState, sightings: Sightings): void {
-  const stale = plan.stale.filter((key) => !canFinish(key, plan, { state, sightings }));
+function refuseStale(plan: Plan, state: StackState, observedResources: ObservedResources): void {
+  const stale = plan.stale.filter((key) => !canFinish(key, plan, { state, observedResources }));
   if (stale.length === 0) return;
   throw open(plan, `the record of ${stale.join(", ")} is out of date`, "run pulumi refresh first");
 }
@@ -106,11 +106,11 @@ function refuseStale(plan: Plan, state: StackState, sightings: Sightings): void 
 function canFinish(
   key: NodeKey,
   { resumes }: Plan,
-  { state, sightings }: Pick<InlineChange, "state" | "sightings">,
+  { state, observedResources }: Pick<InlineChange, "state" | "observedResources">,
 ): boolean {
   const isUnfinished = state.resources.some((one) => one.key === key && one.unfinished);
-  const sighting = sightings.get(key);
-  return resumes && isUnfinished && sighting !== undefined && sighting !== "gone";
+  const observed = observedResources.get(key);
+  return resumes && isUnfinished && observed !== undefined && observed !== "gone";
 }
 
 function refuseMembers(plan: Plan, ways: WaysOn): void {

@@ -49,42 +49,42 @@ function machineView(
   machine: TargetMachine,
   isWanted: boolean,
   hosts: ReadonlyMap<NodeKey, readonly RecordedResource[]>,
-  { sightings }: ClusterView,
+  { observedResources }: ClusterView,
 ): Omit<MachineView, "isUnderWay"> {
   const own = hosts.get(machineKey(machine.name)) ?? [];
   // Until the new host runs, the one that it follows is the Machine's.
-  const serving = own.find(({ key }) => isServing(sightings?.get(key)));
+  const serving = own.find(({ key }) => isServing(observedResources?.get(key)));
   const host = own.find(({ key }) => key === machine.host) ?? serving;
-  const shown = isServing(host && sightings?.get(host.key)) ? host : (serving ?? host);
-  const sighting = shown === undefined ? undefined : sightings?.get(shown.key);
-  const seen = sighting === "gone" ? undefined : sighting;
-  const isReady = isWanted && isServing(sighting);
+  const shown = isServing(host && observedResources?.get(host.key)) ? host : (serving ?? host);
+  const observed = shown === undefined ? undefined : observedResources?.get(shown.key);
+  const seen = observed === "gone" ? undefined : observed;
+  const isReady = isWanted && isServing(observed);
   return {
     machine,
     isWanted,
     isReady,
-    phase: isWanted ? phaseOf(shown, sighting) : "Terminating",
+    phase: isWanted ? phaseOf(shown, observed) : "Terminating",
     ...(shown?.id !== undefined && { hostId: shown.id }),
     ...(seen !== undefined && { seen }),
   };
 }
 
-function isServing(sighting: Observed | "gone" | undefined): boolean {
-  return sighting !== undefined && sighting !== "gone" && sighting.phase === "ready";
+function isServing(observed: Observed | "gone" | undefined): boolean {
+  return observed !== undefined && observed !== "gone" && observed.phase === "ready";
 }
 
 function phaseOf(
   record: RecordedResource | undefined,
-  sighting: Observed | "gone" | undefined,
+  observed: Observed | "gone" | undefined,
 ): MachinePhase {
   if (record === undefined) return "Pending";
-  if (sighting === undefined) return "Unknown";
-  if (sighting === "gone") return "Failed";
-  switch (sighting.phase) {
+  if (observed === undefined) return "Unknown";
+  if (observed === "gone") return "Failed";
+  switch (observed.phase) {
     case "ready":
       return "Running";
     case "pending":
-      return sighting.node === undefined ? "Provisioning" : "Provisioned";
+      return observed.node === undefined ? "Provisioning" : "Provisioned";
     case "failed":
     case "gone":
       return "Failed";
@@ -102,13 +102,16 @@ function machinesUnderWay({ doing, records }: ClusterView): ReadonlySet<NodeKey>
 }
 
 /** Recorded hosts by machine component, without those of which a leaving machine has lost sight for good. */
-function hostsByMachine({ records, sightings }: ClusterView): Map<NodeKey, RecordedResource[]> {
+function hostsByMachine({
+  records,
+  observedResources,
+}: ClusterView): Map<NodeKey, RecordedResource[]> {
   const wanted = new Set(records.transaction?.target.nodes.map(keyOf));
   const hosts = new Map<NodeKey, RecordedResource[]>();
   for (const record of cloudResources(records)) {
     const { parent, key } = record;
     if (parent === undefined) continue;
-    if (!wanted.has(key) && sightings?.get(key) === "gone") continue;
+    if (!wanted.has(key) && observedResources?.get(key) === "gone") continue;
     hosts.set(parent, [...(hosts.get(parent) ?? []), record]);
   }
   return hosts;

@@ -90,9 +90,9 @@ function shortened(keys: readonly NodeKey[]): string[] {
 }
 
 /** What the cloud shows of the shared resources. */
-function seenInfrastructure({ records, sightings }: ClusterView): Observed[] {
+function seenInfrastructure({ records, observedResources }: ClusterView): Observed[] {
   return cloudResources(records).flatMap(({ key, parent }) => {
-    const seen = sightings?.get(key);
+    const seen = observedResources?.get(key);
     return parent !== undefined || seen === undefined || seen === "gone" ? [] : [seen];
   });
 }

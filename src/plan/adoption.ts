@@ -9,7 +9,7 @@ import { type DecidedHost, inNameOrder } from "./changes.js";
 import { machineKey, splitHostName } from "./hosts.js";
 import { isGenerationOf } from "./infrastructure.js";
 import type { Decided, Plan, PlanInput } from "./plan.js";
-import { hasDrifted, type Sightings } from "./step.js";
+import { hasDrifted, type ObservedResources } from "./step.js";
 import {
   cloudResources,
   type PriorState,
@@ -82,11 +82,15 @@ export function foundTarget(cluster: FoundCluster): Target {
 }
 
 /** What is recorded already is as it is; everything else of the target is to get a record. Pure. */
-export function asFound(target: Target, { prior, provider, sightings }: PlanInput): Decided {
+export function asFound(
+  target: Target,
+  { prior, provider, observedResources }: PlanInput,
+): Decided {
   const recorded = new Map(cloudResources(prior).map((record) => [record.key, record]));
   const decisionOf = (key: NodeKey) => {
     const record = recorded.get(key);
-    const isStale = record !== undefined && hasDrifted(sightings.get(key), recordedSpec(record));
+    const isStale =
+      record !== undefined && hasDrifted(observedResources.get(key), recordedSpec(record));
     const kind = record === undefined ? ("adopt" as const) : ("same" as const);
     return { kind, changes: [], reason: "", stale: isStale };
   };
@@ -110,7 +114,7 @@ export function asFound(target: Target, { prior, provider, sightings }: PlanInpu
 export function afterAdoption(
   { target, transaction }: Plan,
   found: readonly Observed[],
-): { readonly prior: PriorState; readonly sightings: Sightings } {
+): { readonly prior: PriorState; readonly observedResources: ObservedResources } {
   const byKey = new Map(found.map((one) => [nodeKey(one.who.kind, one.who.name), one]));
   const resources = target.nodes.flatMap((node): RecordedResource[] => {
     const key = keyOf(node);
@@ -138,7 +142,7 @@ export function afterAdoption(
   const revision: RevisionRecord = { number: transaction.number, target, history: [] };
   return {
     prior: { resources, pending: [], transaction: { ...transaction, target }, revision },
-    sightings: new Map(byKey),
+    observedResources: new Map(byKey),
   };
 }
 

@@ -6,7 +6,7 @@ import { compileParts } from "../compile/compile.js";
 import { keyOf, nodeKey, type NodeKey } from "../graph/graph.js";
 import type { InfrastructureProvider, Observed } from "../provider/port.js";
 import { canServe } from "./judge.js";
-import type { Sightings } from "./step.js";
+import type { ObservedResources } from "./step.js";
 import {
   cloudResources,
   type Crossed,
@@ -54,7 +54,7 @@ export function hostsOfPoint(point: PointOfNoReturn | Crossed): readonly NodeKey
 export interface CrossingQuestion {
   readonly provider: InfrastructureProvider;
   readonly prior: PriorState;
-  readonly sightings: Sightings;
+  readonly observedResources: ObservedResources;
   readonly strangers: readonly Observed[];
 }
 
@@ -125,11 +125,11 @@ export type WayBack =
 export function wayBackOf(
   provider: InfrastructureProvider | undefined,
   prior: PriorState,
-  seen?: Pick<CrossingQuestion, "sightings" | "strangers">,
+  seen?: Pick<CrossingQuestion, "observedResources" | "strangers">,
 ): WayBack {
   const { transaction } = prior;
   if (transaction === undefined || transaction.direction === "back") return { kind: "free" };
-  const question = { prior, ...(seen ?? { sightings: asRecorded(prior), strangers: [] }) };
+  const question = { prior, ...(seen ?? { observedResources: asRecorded(prior), strangers: [] }) };
   const crossed =
     provider === undefined ? (transaction.crossed ?? []) : crossedBy({ provider, ...question });
   if (crossed.length > 0) return { kind: "closed", crossed };
@@ -140,7 +140,7 @@ export function wayBackOf(
 }
 
 /** What the cloud would show if it were as it is recorded. */
-function asRecorded(prior: PriorState): Sightings {
+function asRecorded(prior: PriorState): ObservedResources {
   return new Map(
     cloudResources(prior).map((resource) => [
       resource.key,
@@ -175,9 +175,9 @@ function versionFields(
   );
 }
 
-function aliveAs(host: NodeKey, { sightings, strangers, prior }: CrossingQuestion) {
-  const sighting = sightings.get(host);
-  if (sighting !== undefined) return sighting === "gone" ? undefined : sighting;
+function aliveAs(host: NodeKey, { observedResources, strangers, prior }: CrossingQuestion) {
+  const observed = observedResources.get(host);
+  if (observed !== undefined) return observed === "gone" ? undefined : observed;
   const uid = prior.transaction?.clusterUid;
   return strangers.find(
     ({ who, phase }) =>

@@ -5,7 +5,7 @@ import { underPolicy } from "../compile/update-policy.js";
 import { type NodeKey, nodeKey } from "../graph/graph.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import { canServe, judge, keep, serve, supersede } from "./judge.js";
-import type { FieldChange, Sightings } from "./step.js";
+import type { FieldChange, ObservedResources } from "./step.js";
 import type { RecordedResource, Spent } from "./target.js";
 
 /** Why a machine gets a new host whose last one is positively gone. */
@@ -50,7 +50,7 @@ export interface HostQuestion {
    * cloud holds of a cluster without state (then its spec counts only by its generation).
    */
   readonly planned?: PlannedHost;
-  readonly sightings: Sightings;
+  readonly observedResources: ObservedResources;
   readonly spent: Spent;
   /** What decides whether a change may be made in place, or by a new host. */
   readonly policy: UpdatePolicy;
@@ -68,8 +68,8 @@ export interface HostQuestion {
  * used. Pure.
  */
 export function decideHost(provider: InfrastructureProvider, question: HostQuestion): HostDecision {
-  const { recorded, wanted, sightings, heals, preferred, policy } = question;
-  const judged = judge(underPolicy(provider, policy), recorded, wanted, sightings);
+  const { recorded, wanted, observedResources, heals, preferred, policy } = question;
+  const judged = judge(underPolicy(provider, policy), recorded, wanted, observedResources);
   const alive = judged.filter(({ gone }) => !gone);
   const kept = alive.find(({ resource: { key } }) => !question.mayReplace(key));
   if (kept !== undefined) return { policy, name: kept.resource.name, ...keep(kept) };

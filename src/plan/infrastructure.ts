@@ -13,7 +13,7 @@ import {
 } from "../graph/graph.js";
 import type { InfrastructureProvider, Observed } from "../provider/port.js";
 import { canServe, judge, type Judged, keep, serve, supersede } from "./judge.js";
-import type { FieldChange, Sightings } from "./step.js";
+import type { FieldChange, ObservedResources } from "./step.js";
 import type { Wanted } from "./wanted.js";
 import type { RecordedResource } from "./target.js";
 
@@ -42,7 +42,7 @@ export interface InfrastructurePlan {
 export interface KnownInfrastructure {
   readonly recorded: readonly RecordedResource[];
   readonly unrecorded: readonly UnrecordedCreation[];
-  readonly sightings: Sightings;
+  readonly observedResources: ObservedResources;
   /** Whether a recorded resource that is alive may be replaced at all: one that may not stays as it is. */
   readonly mayReplace: (key: NodeKey) => boolean;
 }
@@ -63,7 +63,7 @@ export interface UnrecordedCreation {
 export function planInfrastructure(
   provider: InfrastructureProvider,
   { infrastructure: nodes, isFrozen }: Pick<Wanted, "infrastructure" | "isFrozen">,
-  { recorded, unrecorded, sightings, mayReplace }: KnownInfrastructure,
+  { recorded, unrecorded, observedResources, mayReplace }: KnownInfrastructure,
 ): InfrastructurePlan {
   const finalKeys = new Map<NodeKey, NodeKey>();
   const known = new Map<NodeKey, Existing>();
@@ -86,7 +86,7 @@ export function planInfrastructure(
       provider,
       { ...node, spec: wanted },
       {
-        judged: judge(provider, candidates, resolved, sightings),
+        judged: judge(provider, candidates, resolved, observedResources),
         interrupted: interruptedCreations(provider, node, {
           unrecorded: unrecorded.filter((one) => mayServe(node, one)),
           wanted: resolved,
@@ -98,7 +98,7 @@ export function planInfrastructure(
     finalKeys.set(keyOf(node), keyOf(decision.node));
     const key = keyOf(decision.node);
     const current = candidates.find((one) => one.key === key);
-    if (current !== undefined && sightings.get(key) !== "gone") {
+    if (current !== undefined && observedResources.get(key) !== "gone") {
       const status = (current.outputs["status"] ?? {}) as JsonObject;
       known.set(key, { ...(current.id !== undefined && { id: current.id }), status });
     }

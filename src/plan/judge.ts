@@ -1,7 +1,13 @@
 import type { JsonObject } from "../api/json.js";
 import type { VerdictGiver } from "../compile/update-policy.js";
 import type { Verdict } from "../provider/port.js";
-import { changesOf, type FieldChange, hasDrifted, type Sighting, type Sightings } from "./step.js";
+import {
+  changesOf,
+  type FieldChange,
+  hasDrifted,
+  type ObservedResource,
+  type ObservedResources,
+} from "./step.js";
 import { type RecordedResource, recordedSpec } from "./target.js";
 
 /** A recorded resource held against what is wanted. */
@@ -26,28 +32,28 @@ export function judge(
   provider: VerdictGiver,
   recorded: readonly RecordedResource[],
   wanted: JsonObject,
-  sightings: Sightings,
+  observedResources: ObservedResources,
 ): Judged[] {
   return recorded.map((resource) => {
-    const sighting = sightings.get(resource.key);
+    const observed = observedResources.get(resource.key);
     const record = recordedSpec(resource);
-    const current = sighting === undefined || sighting === "gone" ? record : sighting.spec;
+    const current = observed === undefined || observed === "gone" ? record : observed.spec;
     const verdict = provider.verdict(resource.kind, current, wanted);
     return {
       resource,
-      gone: sighting === "gone",
-      ...unfitness(sighting),
+      gone: observed === "gone",
+      ...unfitness(observed),
       verdict,
       changes: changesOf(verdict, current, wanted),
-      stale: hasDrifted(sighting, record),
+      stale: hasDrifted(observed, record),
     };
   });
 }
 
-function unfitness(sighting: Sighting | undefined): Pick<Judged, "unfit"> {
-  if (sighting === undefined || sighting === "gone") return {};
-  if (sighting.phase === "failed") return { unfit: "its host failed in the cloud" };
-  return sighting.unfit === undefined ? {} : { unfit: sighting.unfit };
+function unfitness(observed: ObservedResource | undefined): Pick<Judged, "unfit"> {
+  if (observed === undefined || observed === "gone") return {};
+  if (observed.phase === "failed") return { unfit: "its host failed in the cloud" };
+  return observed.unfit === undefined ? {} : { unfit: observed.unfit };
 }
 
 /** What becomes of a node when a recorded resource goes on to serve it. */

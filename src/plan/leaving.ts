@@ -2,7 +2,7 @@ import { type NodeKey } from "../graph/graph.js";
 import type { MachineOwner } from "../sets/expand.js";
 import { inNameOrder } from "./changes.js";
 import { machineKey } from "./hosts.js";
-import type { Sightings } from "./step.js";
+import type { ObservedResources } from "./step.js";
 import { cloudResources, type PriorState, type Target, type TargetMachine } from "./target.js";
 
 /** A host that is alive and that the target no longer has, and whose it was. */
@@ -25,7 +25,10 @@ export interface LeavingHost {
  * belongs to nobody. Pure.
  */
 export function leavingHosts(
-  { prior, sightings }: { readonly prior: PriorState; readonly sightings: Sightings },
+  {
+    prior,
+    observedResources,
+  }: { readonly prior: PriorState; readonly observedResources: ObservedResources },
   doomed: ReadonlySet<NodeKey>,
   target: Target,
 ): LeavingHost[] {
@@ -33,18 +36,18 @@ export function leavingHosts(
   const machines = new Map([...knownMachines(prior), ...wanted]);
   const serving = new Set(prior.revision?.target.machines.map(({ host }) => host));
   const hosts = cloudResources(prior).flatMap(({ key, parent }): LeavingHost[] => {
-    const sighting = sightings.get(key);
-    if (!doomed.has(key) || parent === undefined || sighting === "gone") return [];
+    const observed = observedResources.get(key);
+    if (!doomed.has(key) || parent === undefined || observed === "gone") return [];
     const name = parent.slice(machineKey("").length);
     const { owner, controlPlane = false } = machines.get(name) ?? {};
-    const createdAtMs = sighting?.createdAtMs;
+    const createdAtMs = observed?.createdAtMs;
     return [
       {
         host: key,
         machine: name,
         controlPlane,
         serves: serving.has(key),
-        failed: sighting?.phase === "failed",
+        failed: observed?.phase === "failed",
         ...(owner !== undefined && { owner }),
         ...(createdAtMs !== undefined && { createdAtMs }),
       },

@@ -23,7 +23,7 @@ import { type LeavingHost, leavingHosts } from "./leaving.js";
 import { directionOf, formerMachines, transactionOf } from "./planned-transaction.js";
 import { refuseRemovals, type RemovalDecision } from "./protection.js";
 import { type Refusal, RefusedChange } from "./refused-change.js";
-import type { Sightings, Step } from "./step.js";
+import type { ObservedResources, Step } from "./step.js";
 import {
   cloudResources,
   condemnedResources,
@@ -48,7 +48,7 @@ export interface PlanInput extends Pick<RemovalDecision, "removal"> {
   readonly wish: Wish;
   readonly provider: InfrastructureProvider;
   readonly prior: PriorState;
-  readonly sightings: Sightings;
+  readonly observedResources: ObservedResources;
   /** Alive or gone resources with the cluster's marks that the state does not know. */
   readonly strangers: readonly Observed[];
   /** The cloud that was looked at; absent where the provider cannot tell. */
@@ -147,7 +147,7 @@ export interface Plan {
  * NOT_REVERSIBLE for a control plane older than what an open transaction has brought it to.
  */
 export function makePlan(input: PlanInput): Plan {
-  const { provider, prior, sightings, wish } = input;
+  const { provider, prior, observedResources, wish } = input;
   if (input.goal.kind === "adopt" && wish.kind === "recorded") {
     return assemble(input, wish.target, asFound(wish.target, input));
   }
@@ -158,7 +158,7 @@ export function makePlan(input: PlanInput): Plan {
   const infrastructure = planInfrastructure(provider, wanted, {
     recorded: recorded.filter(({ kind }) => kind !== provider.hostKind),
     unrecorded: unrecordedCreations(input),
-    sightings,
+    observedResources,
     mayReplace,
   });
   const spent = spentSoFar(input);
@@ -172,7 +172,7 @@ export function makePlan(input: PlanInput): Plan {
       referenced,
       recorded: hostsOf(machine.name, provider, recorded),
       ...preferredHost(input, machine.name),
-      sightings,
+      observedResources,
       spent,
       policy: policyGoing(directionOf(input.goal), policyOf(machine)),
       heals: input.goal.kind !== "takeBack",
@@ -257,7 +257,7 @@ function assemble(
     ...inDependencyOrder(target.nodes).flatMap((node) =>
       stepOf(keyOf(node), decisions.get(keyOf(node))),
     ),
-    ...doomed.map((resource) => deletionOf(resource, target, input.sightings)),
+    ...doomed.map((resource) => deletionOf(resource, target, input.observedResources)),
   ];
   const shown = {
     steps,
@@ -277,7 +277,7 @@ function assemble(
     steps,
     target,
     from: prior.revision?.target,
-    recorded: recorded.filter(({ key }) => input.sightings.get(key) !== "gone"),
+    recorded: recorded.filter(({ key }) => input.observedResources.get(key) !== "gone"),
   });
   const transaction = transactionOf(input, digest, {
     steps,
@@ -376,10 +376,14 @@ function stepOf(key: NodeKey, decision: Decision | undefined): Step[] {
   return [{ kind: kind === "adopt" ? "adopt" : "create", key, reason }];
 }
 
-function deletionOf(resource: RecordedResource, target: Target, sightings: Sightings): Step {
+function deletionOf(
+  resource: RecordedResource,
+  target: Target,
+  observedResources: ObservedResources,
+): Step {
   const machine = resource.parent?.replace(/^Machine\//, "");
   const successor = target.machines.find(({ name }) => name === machine);
-  const gone = sightings.get(resource.key) === "gone";
+  const gone = observedResources.get(resource.key) === "gone";
   const reason = gone
     ? "it is gone from the cloud; only its record is left"
     : successor !== undefined

@@ -3,7 +3,7 @@ import type { RecordedMachine } from "../sets/expand.js";
 import { machineKey } from "./hosts.js";
 import { knownMachines } from "./leaving.js";
 import type { PlanInput } from "./plan.js";
-import type { Sighting } from "./step.js";
+import type { ObservedResource } from "./step.js";
 import { cloudResources, type TargetMachine } from "./target.js";
 
 /**
@@ -12,7 +12,7 @@ import { cloudResources, type TargetMachine } from "./target.js";
  * everything that is there. Pure.
  */
 export function recordedMachines(input: PlanInput): RecordedMachine[] {
-  const { prior, sightings, wish } = input;
+  const { prior, observedResources, wish } = input;
   const discarded = new Set(wish.kind === "objects" ? wish.discarded : []);
   const hosts = hostsByMachine(input);
   const latest = prior.transaction?.target.machines ?? [];
@@ -22,7 +22,7 @@ export function recordedMachines(input: PlanInput): RecordedMachine[] {
   );
   return [...earlier, ...latest].map((machine) => {
     const alive = hosts.get(machineKey(machine.name)) ?? [];
-    const seen = alive.map((key) => sightings.get(key)).find((one) => one !== undefined);
+    const seen = alive.map((key) => observedResources.get(key)).find((one) => one !== undefined);
     const isFound = alive.length > 0 || isUnrecorded(machine, input);
     const createdAtMs = seen === "gone" ? undefined : seen?.createdAtMs;
     return {
@@ -34,18 +34,22 @@ export function recordedMachines(input: PlanInput): RecordedMachine[] {
   });
 }
 
-function lackOf(seen: Sighting | undefined): Pick<RecordedMachine, "lacks"> {
+function lackOf(seen: ObservedResource | undefined): Pick<RecordedMachine, "lacks"> {
   if (seen === undefined || seen === "gone") return {};
   const lacks = seen.phase === "failed" ? "health" : seen.lacks;
   return lacks === undefined ? {} : { lacks };
 }
 
 /** Recorded hosts that are not gone, by the component that they belong to. */
-function hostsByMachine({ prior, provider, sightings }: PlanInput): Map<NodeKey, NodeKey[]> {
+function hostsByMachine({
+  prior,
+  provider,
+  observedResources,
+}: PlanInput): Map<NodeKey, NodeKey[]> {
   const hosts = new Map<NodeKey, NodeKey[]>();
   for (const { key, kind, parent, deleting } of cloudResources(prior)) {
     if (kind !== provider.hostKind || parent === undefined || deleting) continue;
-    if (sightings.get(key) === "gone") continue;
+    if (observedResources.get(key) === "gone") continue;
     hosts.set(parent, [...(hosts.get(parent) ?? []), key]);
   }
   return hosts;

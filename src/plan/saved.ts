@@ -3,7 +3,7 @@ import { canonicalJson, isJsonObject, type Json } from "../api/json.js";
 import { type Removal, removals } from "../api/protection.js";
 import type { Observed } from "../provider/port.js";
 import type { Plan } from "./plan.js";
-import type { Sightings } from "./step.js";
+import type { ObservedResources } from "./step.js";
 import { cloudResources, type PriorState } from "./target.js";
 
 /** Of a saved plan's file. A file of another format is refused. */
@@ -78,12 +78,15 @@ function isText(value: Json | undefined): boolean {
 export interface BindingInput {
   readonly plan: Plan;
   readonly state: PriorState;
-  readonly seen: { readonly sightings: Sightings; readonly strangers: readonly Observed[] };
+  readonly observation: {
+    readonly observedResources: ObservedResources;
+    readonly strangers: readonly Observed[];
+  };
 }
 
 /** Pure. */
-export function bindingOf({ plan, state, seen }: BindingInput): Binding {
-  const { sightings, strangers } = seen;
+export function bindingOf({ plan, state, observation }: BindingInput): Binding {
+  const { observedResources, strangers } = observation;
   const digest = (value: unknown) => keyedDigestOf(state.transaction?.digestKey ?? "", value, 32);
   return {
     stack: plan.stack,
@@ -108,7 +111,7 @@ export function bindingOf({ plan, state, seen }: BindingInput): Binding {
         ? []
         : [["the cloud itself", digest(plan.transaction.cloud)] as const]),
       ...cloudResources(state).map(({ key, id }): [string, string] => {
-        const seen = sightings.get(key);
+        const seen = observedResources.get(key);
         const facts = seen === undefined || seen === "gone" ? "gone" : [seen.spec, seen.who];
         return [`${key} (${id ?? ""})`, digest(facts)];
       }),

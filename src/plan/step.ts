@@ -26,7 +26,7 @@ export type Step =
   | { readonly kind: "delete"; readonly key: NodeKey; readonly reason: string };
 
 /** A resource that the cloud shows, as it is to be planned with. */
-export interface Seen extends Observed {
+export interface PresentResource extends Observed {
   /** Why a host that may well run is to be replaced; absent: it can stay. */
   readonly unfit?: string;
   /** What is not there although it looks so: of several machines this one is given up first. */
@@ -34,14 +34,14 @@ export interface Seen extends Observed {
 }
 
 /** What the cloud says about a recorded resource, after a complete look. */
-export type Sighting = Seen | "gone";
+export type ObservedResource = PresentResource | "gone";
 
 /** Sightings of every recorded cloud resource. Nothing unknown gets this far: it stops the plan. */
-export type Sightings = ReadonlyMap<NodeKey, Sighting>;
+export type ObservedResources = ReadonlyMap<NodeKey, ObservedResource>;
 
 /** What the cloud shows of one cluster. */
-export interface Look {
-  readonly sightings: Sightings;
+export interface Observation {
+  readonly observedResources: ObservedResources;
   /** What carries the cluster's marks but is in no record; gone ones included. */
   readonly strangers: readonly Observed[];
   /** How many of the recorded resources the listing itself showed; others were asked for one by one. */
@@ -61,6 +61,6 @@ export function changesOf(verdict: Verdict, from: JsonObject, to: JsonObject): F
 }
 
 /** Whether the cloud's resource is no longer what is recorded about it. */
-export function hasDrifted(sighting: Sighting | undefined, recorded: JsonObject): boolean {
-  return sighting === "gone" || (sighting !== undefined && !sameJson(sighting.spec, recorded));
+export function hasDrifted(observed: ObservedResource | undefined, recorded: JsonObject): boolean {
+  return observed === "gone" || (observed !== undefined && !sameJson(observed.spec, recorded));
 }

@@ -1,6 +1,6 @@
 import type { ClusterPhase, ClusterStatus, DriftStatus } from "../api/status.js";
 import type { NodeKey } from "../graph/graph.js";
-import type { Sightings } from "../plan/step.js";
+import type { ObservedResources } from "../plan/step.js";
 import type { Direction, PriorState, Target } from "../plan/target.js";
 
 /** What the engine is about to do, or has just done. */
@@ -34,7 +34,7 @@ export interface ClusterView {
    */
   readonly isBlind?: boolean;
   /** Absent: the cloud was not looked at, and nothing is said about what runs. */
-  readonly sightings?: Sightings;
+  readonly observedResources?: ObservedResources;
   /** Of a plan whose transaction is not recorded yet. */
   readonly planned?: Target;
   readonly doing?: Doing;

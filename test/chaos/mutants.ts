@@ -30,8 +30,8 @@ export const mutants = {
   /** Nobody looks once more whether a rollback has left anything. */
   noVerification: [
     {
-      find: "const found = compare(state, sightings, strangers);",
-      replace: "const found = { ...compare(state, sightings, strangers), differences: [] };",
+      find: "const found = compare(state, observedResources, strangers);",
+      replace: "const found = { ...compare(state, observedResources, strangers), differences: [] };",
     },
   ],
   /** The engine of a dead command is left alone when its stack is taken over. */

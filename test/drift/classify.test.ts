@@ -108,12 +108,12 @@ describe("drift of a cluster", () => {
   it("a host that never will run", async () => {
     const engine = await running(wish());
     const sight = await engine.sight();
-    assert.ok("sightings" in sight);
+    assert.ok("observedResources" in sight);
     const { who, id } = hostOf(engine, "a");
     const key = nodeKey(who.kind, who.name);
     const failed = { ...hostOf(engine, "a"), phase: "failed" as const };
-    const sightings = new Map([...sight.sightings, [key, failed]]);
-    const report = classifyDrift(engine.prior, { ...sight, sightings }, engine.provider);
+    const observedResources = new Map([...sight.observedResources, [key, failed]]);
+    const report = classifyDrift(engine.prior, { ...sight, observedResources }, engine.provider);
     assert.deepEqual(
       report.items.map((item) => [line(item), item.id]),
       [["failed a", id]],
@@ -185,7 +185,7 @@ describe("drift of a cluster", () => {
   });
 
   it("nothing is recorded of a cluster that does not exist: there is nothing to drift", () => {
-    const sight = { sightings: new Map(), strangers: [], listed: 0 };
+    const sight = { observedResources: new Map(), strangers: [], listed: 0 };
     const report = classifyDrift({ resources: [], pending: [] }, sight, localProvider());
     assert.deepEqual([report.cluster, report.recorded, report.items], ["", 0, []]);
   });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { driftAnnotations } from "../../src/api/drift-policy.js";
 import { objectsOf } from "../../src/api/types.js";
-import type { Look } from "../../src/plan/step.js";
+import type { Observation } from "../../src/plan/step.js";
 import { holdOf, holdOfDestroy, refuseHeld } from "../../src/drift/hold.js";
 import { cloudResources, type PriorState } from "../../src/plan/target.js";
 import { failsWith } from "../support/errors.js";
@@ -14,11 +14,11 @@ async function seenAfter(given: (engine: PretendEngine) => void) {
   const desired = wish();
   const engine = await running(desired);
   given(engine);
-  const seen = await engine.sight();
-  assert.ok(!("failed" in seen));
+  const observation = await engine.sight();
+  assert.ok(!("failed" in observation));
   const { fingerprint } = await reportOn(engine);
   const rules = { provider: engine.provider, objects: objectsOf(desired) };
-  return { state: engine.prior, seen, rules, fingerprint };
+  return { state: engine.prior, observation, rules, fingerprint };
 }
 
 const everything = (engine: PretendEngine) => {
@@ -38,67 +38,67 @@ function proven(state: PriorState): PriorState {
 describe("whether a look is believed", () => {
   it("it is when nothing is the matter, and when little is", async () => {
     for (const given of [() => {}, (engine: PretendEngine) => kill(engine, "a")]) {
-      const { state, seen, rules } = await seenAfter(given);
-      assert.equal(holdOf(state, seen, rules), undefined);
+      const { state, observation, rules } = await seenAfter(given);
+      assert.equal(holdOf(state, observation, rules), undefined);
     }
   });
 
   it("everything gone at once is not, in the right cloud either, unless a person says so", async () => {
-    const { state, seen, rules, fingerprint } = await seenAfter(everything);
+    const { state, observation, rules, fingerprint } = await seenAfter(everything);
     for (const one of [state, proven(state)]) {
-      const held = holdOf(one, seen, rules);
+      const held = holdOf(one, observation, rules);
       const reason = "all 6 resources are gone at once";
       assert.deepEqual(held, { reason, fingerprint });
       const hint = new RegExp(`cannot change default/prod: ${reason}`);
       assert.throws(() => refuseHeld("default/prod", held), failsWith("FROZEN", hint));
     }
-    const word = holdOf(state, seen, { ...rules, thaw: fingerprint });
+    const word = holdOf(state, observation, { ...rules, thaw: fingerprint });
     assert.equal(word?.believed, "person");
     assert.doesNotThrow(() => refuseHeld("default/prod", word));
-    const other = holdOf(state, seen, { ...rules, thaw: "0123456789ab" });
+    const other = holdOf(state, observation, { ...rules, thaw: "0123456789ab" });
     assert.equal(other?.believed, undefined);
     const objects = wish(annotated({ [driftAnnotations.thaw]: fingerprint }, cluster()));
-    const annotation = holdOf(state, seen, { ...rules, objects: objectsOf(objects) });
+    const annotation = holdOf(state, observation, { ...rules, objects: objectsOf(objects) });
     assert.equal(annotation?.believed, "person");
   });
 
   it("a listing that shows nothing of what is there is not", async () => {
-    const { state, seen, rules } = await seenAfter((engine) => kill(engine, "a"));
-    const blind: Look = { ...seen, listed: 0 };
+    const { state, observation, rules } = await seenAfter((engine) => kill(engine, "a"));
+    const blind: Observation = { ...observation, listed: 0 };
     assert.match(holdOf(proven(state), blind, rules)?.reason ?? "", /shows none of 6 resources/);
   });
 
   it("many machines gone are believed of the recorded cloud, and of no other", async () => {
-    const { state, seen, rules } = await seenAfter(most);
+    const { state, observation, rules } = await seenAfter(most);
     const reason = "3 of 4 machines are gone or failed, and 1 may be";
-    assert.equal(holdOf(state, seen, rules)?.believed, undefined);
-    const believed = holdOf(proven(state), seen, rules);
+    assert.equal(holdOf(state, observation, rules)?.believed, undefined);
+    const believed = holdOf(proven(state), observation, rules);
     assert.deepEqual([believed?.reason, believed?.believed], [reason, "proven"]);
   });
 
   it("what an open transaction was to delete, or no revision holds, may well be gone", async () => {
-    const { state, seen, rules } = await seenAfter(everything);
+    const { state, observation, rules } = await seenAfter(everything);
     const { transaction, revision, ...rest } = state;
     assert.ok(transaction !== undefined && revision !== undefined);
     const toNothing = { ...transaction, number: 2, target: { ...transaction.target, nodes: [] } };
-    assert.equal(holdOf({ ...state, transaction: toNothing }, seen, rules), undefined);
-    assert.equal(holdOf({ ...rest, transaction }, seen, rules), undefined);
+    assert.equal(holdOf({ ...state, transaction: toNothing }, observation, rules), undefined);
+    assert.equal(holdOf({ ...rest, transaction }, observation, rules), undefined);
   });
 });
 
 describe("whether a destroy may say that something is gone", () => {
   it("of a cloud that may be another one not, unless it shows some of it or a person says so", async () => {
-    const { state, seen, rules, fingerprint } = await seenAfter(everything);
+    const { state, observation, rules, fingerprint } = await seenAfter(everything);
     const reason = /^the cloud shows none of 6 resources, and cannot tell/;
-    assert.match(holdOfDestroy(state, seen, rules)?.reason ?? "", reason);
-    assert.equal(holdOfDestroy(state, seen, { ...rules, thaw: fingerprint }), undefined);
-    assert.equal(holdOfDestroy(proven(state), seen, rules), undefined);
+    assert.match(holdOfDestroy(state, observation, rules)?.reason ?? "", reason);
+    assert.equal(holdOfDestroy(state, observation, { ...rules, thaw: fingerprint }), undefined);
+    assert.equal(holdOfDestroy(proven(state), observation, rules), undefined);
     const some = await seenAfter(most);
-    assert.equal(holdOfDestroy(some.state, some.seen, some.rules), undefined);
+    assert.equal(holdOfDestroy(some.state, some.observation, some.rules), undefined);
   });
 
   it("what it was deleting when it was killed may be gone", async () => {
-    const { state, seen, rules } = await seenAfter(everything);
+    const { state, observation, rules } = await seenAfter(everything);
     const pending = cloudResources(state).map(({ urn, key, kind, inputs }) => ({
       type: "deleting",
       urn,
@@ -106,6 +106,6 @@ describe("whether a destroy may say that something is gone", () => {
       kind,
       inputs,
     }));
-    assert.equal(holdOfDestroy({ ...state, pending }, seen, rules), undefined);
+    assert.equal(holdOfDestroy({ ...state, pending }, observation, rules), undefined);
   });
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Availability } from "../../src/engine/availability.js";
-import type { Look } from "../../src/engine/look.js";
+import type { Look } from "../../src/engine/observe.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import type { Observed } from "../../src/provider/port.js";
 import { cluster, machine, machineDeployment } from "../support/manifests.js";
@@ -38,7 +38,7 @@ function observed(name: string, phase: Observed["phase"], readySinceMs?: number)
 
 function look(...hosts: Observed[]): Look {
   return {
-    sightings: new Map(hosts.map((host) => [nodeKey("LocalHost", host.who.name), host])),
+    observedResources: new Map(hosts.map((host) => [nodeKey("LocalHost", host.who.name), host])),
     strangers: [],
     listed: 0,
   };
@@ -63,12 +63,12 @@ describe("which hosts serve", () => {
 
   it("knows which run and have yet to show that they go on", () => {
     const availability = new Availability(target);
-    const seen = look(observed(ofSet, "ready", 4_000), observed(own, "ready", 4_000));
+    const observation = look(observed(ofSet, "ready", 4_000), observed(own, "ready", 4_000));
     const key = nodeKey("LocalHost", ofSet);
-    assert.deepEqual(availability.proving(seen, 8_000), [
+    assert.deepEqual(availability.proving(observation, 8_000), [
       { key, readySinceMs: 4_000, minReadyMs: 5_000 },
     ]);
-    assert.deepEqual(availability.proving(seen, 9_001), []);
+    assert.deepEqual(availability.proving(observation, 9_001), []);
     assert.deepEqual(availability.proving(look(observed(ofSet, "pending")), 8_000), []);
   });
 

@@ -9,7 +9,7 @@ import { parseExport } from "../../src/engine/state.js";
 import { readDesired } from "../../src/manifest/desired.js";
 import { readSources } from "../../src/manifest/files.js";
 import { makePlan } from "../../src/plan/plan.js";
-import type { Sighting } from "../../src/plan/step.js";
+import type { ObservedResource } from "../../src/plan/step.js";
 import {
   cloudResources,
   recordedIdentity,
@@ -35,21 +35,23 @@ describe("states of earlier releases", () => {
       const { clusters } = readDesired(sources, providers);
       const [desired, provider] = [clusters[0], providers[0]];
       assert.ok(desired !== undefined && provider !== undefined);
-      const sightings = cloudResources(prior).map((resource): [typeof resource.key, Sighting] => [
-        resource.key,
-        {
-          id: resource.id ?? "",
-          who: recordedIdentity(resource),
-          phase: "ready",
-          spec: recordedSpec(resource),
-          status: {},
-        },
-      ]);
+      const observedResources = cloudResources(prior).map(
+        (resource): [typeof resource.key, ObservedResource] => [
+          resource.key,
+          {
+            id: resource.id ?? "",
+            who: recordedIdentity(resource),
+            phase: "ready",
+            spec: recordedSpec(resource),
+            status: {},
+          },
+        ],
+      );
       const plan = makePlan({
         wish: { kind: "objects", desired },
         provider,
         prior,
-        sightings: new Map(sightings),
+        observedResources: new Map(observedResources),
         strangers: [],
         newClusterUid: "not used",
         nowMs: 0,

@@ -16,7 +16,7 @@ async function planned(before: readonly Manifest[] | undefined, after: readonly 
   if (before !== undefined) await engine.settle(desiredOf([cluster(), ...before]));
   const plan = await engine.plan(desiredOf([cluster(), ...after]));
   const place = { root: "/shop", stack: "dev", files: ["/shop/clusters"] };
-  return { plan, state: { ...engine.prior, foreign: [] }, sightings: new Map(), place };
+  return { plan, state: { ...engine.prior, foreign: [] }, observedResources: new Map(), place };
 }
 
 const web = (shape: object, replicas = 4) => machineDeployment("web", replicas, shape);

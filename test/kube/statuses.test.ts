@@ -71,22 +71,24 @@ describe("what is shown of a cluster", () => {
       { name: "runs", about: () => ({}), want: "Running" },
       {
         name: "is not known when nobody looked",
-        about: () => ({ sightings: new Map() }),
+        about: () => ({ observedResources: new Map() }),
         want: "Unknown",
       },
       {
         name: "has failed when its host is gone",
-        about: ({ sightings }) => ({ sightings: new Map(sightings).set(host, "gone") }),
+        about: ({ observedResources }) => ({
+          observedResources: new Map(observedResources).set(host, "gone"),
+        }),
         want: "Failed",
       },
       {
         name: "boots",
-        about: ({ sightings }) => seenAs(sightings, { phase: "pending" }),
+        about: ({ observedResources }) => seenAs(observedResources, { phase: "pending" }),
         want: "Provisioning",
       },
       {
         name: "has failed when its host has",
-        about: ({ sightings }) => seenAs(sightings, { phase: "failed" }),
+        about: ({ observedResources }) => seenAs(observedResources, { phase: "failed" }),
         want: "Failed",
       },
       {
@@ -95,10 +97,13 @@ describe("what is shown of a cluster", () => {
         want: "Terminating",
       },
     ];
-    function seenAs(sightings: ClusterView["sightings"], about: object): Partial<ClusterView> {
-      const known = sightings?.get(host);
+    function seenAs(
+      observedResources: ClusterView["observedResources"],
+      about: object,
+    ): Partial<ClusterView> {
+      const known = observedResources?.get(host);
       assert.ok(known !== undefined && known !== "gone");
-      return { sightings: new Map(sightings).set(host, { ...known, ...about }) };
+      return { observedResources: new Map(observedResources).set(host, { ...known, ...about }) };
     }
     for (const { name, about, want } of cases) {
       it(name, async () => {
@@ -124,7 +129,7 @@ describe("what is shown of a cluster", () => {
       failed: 0,
       summary: "4/4",
     });
-    const blind = await viewOf(world, { sightings: new Map() });
+    const blind = await viewOf(world, { observedResources: new Map() });
     assert.equal(clusterStatusOf(live(cluster()), input(blind)).machines?.ready, 0);
   });
 
@@ -156,7 +161,7 @@ describe("what is shown of a cluster", () => {
       [2, 2, 2, 4],
     );
     assert.equal(status.labelSelector, "set=set");
-    const unseen = { ...view, sightings: new Map() };
+    const unseen = { ...view, observedResources: new Map() };
     assert.equal(machineSetStatusOf(set, of(unseen), input(unseen)).readyReplicas, 0);
   });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Desired } from "../../src/api/types.js";
-import { look } from "../../src/engine/look.js";
+import { observe } from "../../src/engine/observe.js";
 import { callContext } from "../../src/engine/session.js";
 import { versionPoints, wayBackOf } from "../../src/plan/crossing.js";
 import type { Crossed } from "../../src/plan/target.js";
@@ -73,7 +73,7 @@ describe("an upgrade that was killed", () => {
   const lookAt = ({ clock, prior, provider }: PretendEngine) => {
     const { clusterUid = "", target } = prior.transaction ?? {};
     const context = callContext(clock, new AbortController().signal);
-    return look(provider, context, { cluster: target?.cluster ?? "", clusterUid }, prior);
+    return observe(provider, context, { cluster: target?.cluster ?? "", clusterUid }, prior);
   };
   const machines = (crossed: readonly Crossed[]) =>
     crossed.map((one) => (one.kind === "version" ? `${one.machine} ${one.version}` : one.kind));

@@ -22,12 +22,15 @@ describe("changing the owner of a stack", () => {
 
   /** Seen through the lens of a change of owner, when every host is gone from the cloud. */
   const planned = (given: PriorState, more: Partial<PlanInput> = {}) => {
-    const seen = recordedLens.see({ sightings: new Map(), strangers: [], listed: 0 }, given);
+    const observation = recordedLens.see(
+      { observedResources: new Map(), strangers: [], listed: 0 },
+      given,
+    );
     return makePlan({
       wish: { kind: "recorded", target },
       provider: localProvider(),
       prior: given,
-      ...seen,
+      ...observation,
       newClusterUid: "new",
       nowMs: 5_000,
       owner: fileOwner,
@@ -75,12 +78,15 @@ describe("changing the owner of a stack", () => {
   });
 
   it("happens only when it is asked for", () => {
-    const seen = recordedLens.see({ sightings: new Map(), strangers: [], listed: 0 }, prior);
+    const observation = recordedLens.see(
+      { observedResources: new Map(), strangers: [], listed: 0 },
+      prior,
+    );
     const plan = makePlan({
       wish: { kind: "recorded", target },
       provider: localProvider(),
       prior,
-      ...seen,
+      ...observation,
       newClusterUid: "new",
       nowMs: 5_000,
       owner: server,

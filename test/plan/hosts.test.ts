@@ -3,7 +3,7 @@ import type { JsonObject } from "../../src/api/json.js";
 import type { UpdatePolicy } from "../../src/api/update-policy.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import { decideHost, type HostQuestion } from "../../src/plan/hosts.js";
-import type { Sighting } from "../../src/plan/step.js";
+import type { ObservedResource } from "../../src/plan/step.js";
 import type { RecordedResource } from "../../src/plan/target.js";
 import { localProvider } from "../support/manifests.js";
 
@@ -36,7 +36,7 @@ function decide(wanted: JsonObject, more: Partial<HostQuestion> = {}, other: obj
     machine: "web",
     wanted,
     referenced: wanted,
-    sightings: new Map<never, Sighting>(),
+    observedResources: new Map<never, ObservedResource>(),
     recorded: [],
     spent: {},
     heals: true,
@@ -98,8 +98,8 @@ describe("the host of a machine under a policy", () => {
   });
 
   it("inPlaceOnly still lets a host that is gone be followed by its next incarnation", () => {
-    const sightings = new Map([[recorded(first).key, "gone" as const]]);
-    const gone = { policy: "inPlaceOnly" as const, recorded: [recorded(first)], sightings };
+    const observedResources = new Map([[recorded(first).key, "gone" as const]]);
+    const gone = { policy: "inPlaceOnly" as const, recorded: [recorded(first)], observedResources };
     const { kind, name } = decide(spec, { ...gone, spent: { [generation]: 1 } });
     assert.deepEqual([kind, name], ["replace", `${generation}-2`]);
   });

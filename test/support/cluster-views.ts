@@ -1,4 +1,4 @@
-import { look } from "../../src/engine/look.js";
+import { observe } from "../../src/engine/observe.js";
 import { callContext } from "../../src/engine/session.js";
 import type { ClusterView } from "../../src/source/cluster-view.js";
 import { testCluster } from "./manifests.js";
@@ -15,11 +15,11 @@ export async function viewOf(
     ...(clusterUid !== undefined && { clusterUid }),
   };
   const context = callContext(clock, new AbortController().signal);
-  const { sightings } = await look(provider, context, scope, prior);
+  const { observedResources } = await observe(provider, context, scope, prior);
   return {
     phase: "Running",
     records: prior,
-    sightings,
+    observedResources,
     isSettled: true,
     nowMs: clock.now(),
     ...(clusterUid !== undefined && { clusterUid }),

@@ -9,7 +9,7 @@ export function firstPlan(desired: Desired, provider: InfrastructureProvider): P
     wish: { kind: "objects", desired },
     provider,
     prior: emptyState,
-    sightings: new Map(),
+    observedResources: new Map(),
     strangers: [],
     newClusterUid: "uid",
     nowMs: 0,

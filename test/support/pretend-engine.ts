@@ -14,10 +14,10 @@ import { encodePayload } from "../../src/engine/codec.js";
 import type { StackEngine } from "../../src/engine/engine.js";
 import { settleLastCalls } from "../../src/engine/recover.js";
 import type { RunEvent, RunOptions } from "../../src/engine/run.js";
-import { type Sight } from "../../src/drift/classify.js";
+import { type ObservationResult } from "../../src/drift/classify.js";
 import type { Lens } from "../../src/drift/lens.js";
 import type { Tolerance } from "../../src/drift/tolerance.js";
-import { look } from "../../src/engine/look.js";
+import { observe } from "../../src/engine/observe.js";
 import { callContext } from "../../src/engine/session.js";
 import type { StackState } from "../../src/engine/state.js";
 import { survey } from "../../src/engine/survey.js";
@@ -130,13 +130,13 @@ export class PretendEngine {
   }
 
   /** What a look at the cloud shows now, or why it shows nothing. */
-  async sight(mishaps: readonly Mishap[] = []): Promise<Sight> {
+  async sight(mishaps: readonly Mishap[] = []): Promise<ObservationResult> {
     const process = new CommandProcess(mishaps);
     const context = callContext(process.clock(this.clock), process.stop.signal);
     const clusterUid = this.prior.transaction?.clusterUid ?? "";
     const scope = { cluster: `default/${testCluster}`, clusterUid };
     try {
-      return await look(this.cloud.providerFor(process), context, scope, this.prior);
+      return await observe(this.cloud.providerFor(process), context, scope, this.prior);
     } catch (error) {
       if (!isCapstanError(error)) throw error;
       return { failed: error.message };

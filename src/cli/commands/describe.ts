@@ -1,7 +1,7 @@
 import { CapstanError, isCapstanError } from "../../api/error.js";
 import { nearest } from "../../api/validate.js";
 import type { Engine } from "../../engine/engine.js";
-import { look } from "../../engine/look.js";
+import { observe } from "../../engine/observe.js";
 import { callContext } from "../../engine/session.js";
 import { type CommandContext, type GlobalOptions, openEngine } from "../context.js";
 import { type ClusterReport, describeCluster, type MachineReport } from "../describe-report.js";
@@ -58,12 +58,12 @@ async function reportOf(
   try {
     return describeCluster(stack, state, {
       provider,
-      look: await look(provider, call, scope, state),
+      observation: await observe(provider, call, scope, state),
     });
   } catch (error) {
     // On-call needs what is recorded most when the cloud is silent.
     if (!isCapstanError(error) || error.source !== "cloud") throw error;
-    return describeCluster(stack, state, { provider, look: { failed: error.message } });
+    return describeCluster(stack, state, { provider, observation: { failed: error.message } });
   }
 }
 

@@ -1,9 +1,9 @@
 import { CapstanError, isCapstanError } from "../../api/error.js";
 import { type Desired, objectsOf, stackNameOf } from "../../api/types.js";
-import { classifyDrift, type Sight } from "../../drift/classify.js";
+import { classifyDrift, type ObservationResult } from "../../drift/classify.js";
 import { judgeDrift, noMemory } from "../../drift/judge.js";
 import type { Engine } from "../../engine/engine.js";
-import { look } from "../../engine/look.js";
+import { observe } from "../../engine/observe.js";
 import { callContext } from "../../engine/session.js";
 import { isOpen } from "../../plan/plan.js";
 import type { PriorState, TransactionRecord } from "../../plan/target.js";
@@ -126,10 +126,10 @@ async function sightOf(
   { target, clusterUid }: TransactionRecord,
   provider: InfrastructureProvider,
   context: CommandContext,
-): Promise<Sight> {
+): Promise<ObservationResult> {
   const call = callContext(context.clock, context.interruption.stop);
   try {
-    return await look(provider, call, { cluster: target.cluster, clusterUid }, state);
+    return await observe(provider, call, { cluster: target.cluster, clusterUid }, state);
   } catch (error) {
     if (!isCapstanError(error) || error.source !== "cloud") throw error;
     return { failed: error.message };

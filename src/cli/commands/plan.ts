@@ -181,7 +181,7 @@ export async function surveyCluster(
     stagesBefore,
   });
   for (const plan of plansIn(found)) refuseBeyond(plan, worst);
-  const held = holdOf(state, found.seen, { provider, objects, thaw });
+  const held = holdOf(state, found.observation, { provider, objects, thaw });
   return { ...found, plan: withHold(found.plan, held), state };
 }
 

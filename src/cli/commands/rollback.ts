@@ -13,7 +13,7 @@ import {
 } from "../../engine/apply.js";
 import { isAdopting } from "../../engine/adopt.js";
 import type { Engine } from "../../engine/engine.js";
-import { look } from "../../engine/look.js";
+import { observe } from "../../engine/observe.js";
 import { settleLastCalls } from "../../engine/recover.js";
 import { callContext } from "../../engine/session.js";
 import { refuseForeign, refuseNonOwner, type StackState } from "../../engine/state.js";
@@ -274,8 +274,17 @@ class RollbackCommand {
     if (transaction === undefined) return;
     const { target, clusterUid } = transaction;
     const calls = callContext(context.clock, context.interruption.stop);
-    const seen = await look(provider, calls, { cluster: target.cluster, clusterUid }, state);
-    this.held = holdOf(state, seen, { provider, objects: target.objects, thaw: options.thaw });
+    const observation = await observe(
+      provider,
+      calls,
+      { cluster: target.cluster, clusterUid },
+      state,
+    );
+    this.held = holdOf(state, observation, {
+      provider,
+      objects: target.objects,
+      thaw: options.thaw,
+    });
   }
 
   private async show(made: Plan): Promise<void> {

@@ -1,12 +1,12 @@
 import type { MachineVersions } from "../../api/types.js";
 import { callContext } from "../../engine/session.js";
-import { look, type Look } from "../../engine/look.js";
+import { observe, type Look } from "../../engine/observe.js";
 import type { StackState } from "../../engine/state.js";
 import { inNameOrder } from "../../plan/changes.js";
 import { type WayBack, wayBackOf } from "../../plan/crossing.js";
 import { isOpen } from "../../plan/plan.js";
 import { knownMachines, leavingHosts } from "../../plan/leaving.js";
-import type { Sighting } from "../../plan/step.js";
+import type { ObservedResource } from "../../plan/step.js";
 import { cloudResources, type PriorState, type RecordedResource } from "../../plan/target.js";
 import type { InfrastructureProvider, NodeReport } from "../../provider/port.js";
 import { openTransactionText } from "../open-transaction.js";
@@ -50,11 +50,11 @@ export async function statusCommand(
   for (const stack of stacks) {
     const state = await engine.readState(stack);
     const provider = recordedProvider(stack, state, context);
-    const seen = await seenOf(state, provider, context);
-    const machines = seen === undefined ? [] : machinesOf(state, seen);
+    const observation = await seenOf(state, provider, context);
+    const machines = observation === undefined ? [] : machinesOf(state, observation);
     if (context.json) context.emit({ type: "status", stack, ...transactionOf(state), machines });
     else {
-      const open = context.suggest(openText(stack, state, wayBackOf(provider, state, seen)));
+      const open = context.suggest(openText(stack, state, wayBackOf(provider, state, observation)));
       const { columns } = context.terminal;
       context.terminal.write(statusText(stack, state, machines, { columns, openText: open }));
     }
@@ -72,7 +72,7 @@ async function seenOf(
   if (provider === undefined || transaction === undefined) return undefined;
   const call = callContext(context.clock, context.interruption.stop);
   const scope = { cluster: transaction.target.cluster, clusterUid: transaction.clusterUid };
-  return look(provider, call, scope, state);
+  return observe(provider, call, scope, state);
 }
 
 /** What is to be done about an open transaction; empty without one. */
@@ -82,29 +82,29 @@ function openText(stack: string, state: StackState, wayBack: WayBack): string {
   return openTransactionText({ ...transaction, stack, wayBack });
 }
 
-function machinesOf(state: StackState, { sightings }: Look): MachineStatus[] {
+function machinesOf(state: StackState, { observedResources }: Look): MachineStatus[] {
   const { transaction } = state;
   if (transaction === undefined) return [];
   const records = new Map(cloudResources(state).map((record) => [record.key, record]));
   const wanted = transaction.target.machines.map(({ name, host, spec }) => ({
     machine: name,
     kubelet: spec.versions.kubelet,
-    ...hostStatus(records.get(host), sightings.get(host)),
+    ...hostStatus(records.get(host), observedResources.get(host)),
   }));
   const known = knownMachines(state);
   const doomed = new Set(records.keys());
   for (const { host } of transaction.target.machines) doomed.delete(host);
-  const leaving = leavingHosts({ prior: state, sightings }, doomed, transaction.target);
+  const leaving = leavingHosts({ prior: state, observedResources }, doomed, transaction.target);
   const old = leaving.map(({ machine, host }) => ({
     machine,
     kubelet: known.get(machine)?.spec.versions.kubelet ?? "",
-    ...hostStatus(records.get(host), sightings.get(host)),
+    ...hostStatus(records.get(host), observedResources.get(host)),
     leaving: true as const,
   }));
   return [...wanted, ...old].sort((left, right) => inNameOrder(left.machine, right.machine));
 }
 
-function hostStatus(record: RecordedResource | undefined, seen: Sighting | undefined) {
+function hostStatus(record: RecordedResource | undefined, seen: ObservedResource | undefined) {
   const observed = seen === "gone" ? undefined : seen;
   const address = observed?.status["address"];
   return {

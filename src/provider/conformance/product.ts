@@ -4,7 +4,7 @@
 
 export { compileParts, identityOf, templateJudge } from "../../compile/compile.js";
 export { CloudResource } from "../../dynamic/cloud-resource.js";
-export { look } from "../../engine/look.js";
+export { observe as look } from "../../engine/observe.js";
 export { readDesired } from "../../manifest/desired.js";
 export { diagnosticText } from "../../manifest/diagnostic.js";
 export { machineKey } from "../../plan/hosts.js";

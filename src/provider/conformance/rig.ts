@@ -122,11 +122,11 @@ export class Rig {
     const { prior } = this;
     const { clusterUid, clock } = this.world;
     const scope = { cluster: "default/conformance", clusterUid };
-    const seen = await look(this.provider, this.context, scope, prior);
+    const observation = await look(this.provider, this.context, scope, prior);
     return makePlan({
       wish: { kind: "objects", desired },
       prior,
-      ...seen,
+      ...observation,
       provider: this.provider,
       newClusterUid: clusterUid,
       nowMs: clock.now(),

@@ -1,7 +1,7 @@
 import { CapstanError, isCapstanError } from "../api/error.js";
 import { mapBounded } from "./bounded.js";
 import type { NodeKey } from "../graph/graph.js";
-import type { Look, Sighting } from "../plan/step.js";
+import type { Observation, ObservedResource } from "../plan/step.js";
 import {
   cloudResources,
   type PriorState,
@@ -17,7 +17,7 @@ import type {
 } from "../provider/port.js";
 import { cloudOf, refuseWrongCloud } from "../provider/same-cloud.js";
 
-export type { Look };
+export type { Observation as Look };
 
 /** As many as a cloud answers without asking to slow down. */
 const looksAtATime = 8;
@@ -28,13 +28,13 @@ const looksAtATime = 8;
  * compared with `cloud`, or with the recorded one unless given. Throws WRONG_CLOUD, and UNKNOWN_PRESENCE
  * when the cloud cannot say.
  */
-export async function look(
+export async function observe(
   provider: InfrastructureProvider,
   ctx: CallContext,
   scope: InventoryScope,
   prior: PriorState,
   cloud = prior.transaction?.cloud,
-): Promise<Look> {
+): Promise<Observation> {
   const answered = await provenCloud(provider, ctx, scope.cluster, cloud);
   const listing = await reading(ctx, () => provider.inventory(ctx, scope));
   const byId = new Map(listing.map((observed) => [observed.id, observed]));
@@ -44,18 +44,21 @@ export async function look(
     const listedOne = byId.get(resource.id ?? "");
     return listedOne ?? locateUnlisted(provider, ctx, resource);
   });
-  const sightings = new Map<NodeKey, Sighting>();
+  const observedResources = new Map<NodeKey, ObservedResource>();
   for (const [index, { key, id = "" }] of recorded.entries()) {
-    const sighting = seen[index] as Sighting;
-    sightings.set(key, sighting === "gone" || sighting.phase === "gone" ? "gone" : sighting);
+    const observed = seen[index] as ObservedResource;
+    observedResources.set(
+      key,
+      observed === "gone" || observed.phase === "gone" ? "gone" : observed,
+    );
     byId.delete(id);
   }
   // Credentials may change at any time: what is not there must not have been looked for elsewhere.
-  if ([...sightings.values()].includes("gone") || listing.length === 0) {
+  if ([...observedResources.values()].includes("gone") || listing.length === 0) {
     await provenCloud(provider, ctx, scope.cluster, answered);
   }
   return {
-    sightings,
+    observedResources,
     strangers: [...byId.values()],
     listed,
     ...(answered !== undefined && { cloud: answered }),
@@ -94,7 +97,7 @@ async function locateUnlisted(
   provider: InfrastructureProvider,
   ctx: CallContext,
   resource: RecordedResource,
-): Promise<Sighting> {
+): Promise<ObservedResource> {
   const handler = provider.handlers.get(resource.kind);
   const who = recordedIdentity(resource);
   const presence = await reading(ctx, async () => handler?.locate(ctx, who, resource.id));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setImmediate } from "node:timers/promises";
 import { verifyInventory } from "../../src/engine/inventory.js";
-import { look } from "../../src/engine/look.js";
+import { observe } from "../../src/engine/observe.js";
 import { callContext } from "../../src/engine/session.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import type { PriorState, RecordedResource, TransactionRecord } from "../../src/plan/target.js";
@@ -66,16 +66,16 @@ describe("a look at the cloud", () => {
     } as unknown as InfrastructureProvider;
   };
   const lookAt = (provider: InfrastructureProvider) =>
-    look(provider, callContext(clock, stop), scope, prior);
+    observe(provider, callContext(clock, stop), scope, prior);
 
   it("asks for several that no listing shows at a time, and for no more than a few", async () => {
-    const { sightings } = await lookAt(providerOf([], () => ({ found: "none" })));
+    const { observedResources } = await lookAt(providerOf([], () => ({ found: "none" })));
     assert.deepEqual(asked.toSorted(), names.toSorted());
     assert.deepEqual(
-      [...sightings.keys()],
+      [...observedResources.keys()],
       prior.resources.map(({ key }) => key),
     );
-    assert.ok([...sightings.values()].every((one) => one === "gone"));
+    assert.ok([...observedResources.values()].every((one) => one === "gone"));
     assert.ok(most > 1 && most <= 8, `${most} at a time`);
   });
 
@@ -91,13 +91,16 @@ describe("a look at the cloud", () => {
     const shown = [resource({ id: "old", name: "old" })];
     const state = { resources: [old], pending: [] };
     const context = callContext(clock, stop);
-    const found = await look(
+    const found = await observe(
       providerOf(shown, () => ({ found: "none" })),
       context,
       scope,
       state,
     );
-    assert.deepEqual([found.sightings.size, found.strangers.map(({ id }) => id)], [0, ["old"]]);
+    assert.deepEqual(
+      [found.observedResources.size, found.strangers.map(({ id }) => id)],
+      [0, ["old"]],
+    );
   });
 
   describe("at a cloud that tells which one it is", () => {
@@ -114,7 +117,7 @@ describe("a look at the cloud", () => {
       },
     });
     const lookFrom = (provider: InfrastructureProvider, state: PriorState = known) =>
-      look(provider, callContext(clock, stop), scope, state);
+      observe(provider, callContext(clock, stop), scope, state);
 
     beforeEach(() => {
       listed = 0;
