@@ -14,7 +14,7 @@ import type { InfrastructureProvider, NodeReport, Observed } from "../provider/p
 import {
   cloudResources,
   type Direction,
-  type Goal,
+  type TransactionGoal,
   type RecordedResource,
   type TargetMachine,
 } from "../plan/target.js";
@@ -68,7 +68,7 @@ export interface ClusterReport {
   readonly openTransaction: {
     readonly number: number;
     readonly direction: Direction;
-    readonly goal: Goal;
+    readonly goal: TransactionGoal;
     readonly startedAtMs: number;
     /** Whether it can be taken back. */
     readonly wayBack: WayBack;

@@ -7,7 +7,7 @@ import { type CommandContext, providerOf } from "./context.js";
 /** What objects compile to as if nothing existed yet. Looks at no state and at no cloud. */
 export function firstTarget(desired: Desired, context: CommandContext): Target {
   return makePlan({
-    wish: { kind: "objects", desired },
+    planGoal: { kind: "objects", desired },
     provider: providerOf(desired, context),
     prior: emptyState,
     observedResources: new Map(),

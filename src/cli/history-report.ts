@@ -9,7 +9,7 @@ import type {
   ChangeSummary,
   Crossed,
   Direction,
-  Goal,
+  TransactionGoal,
   HistoryEntry,
   PriorState,
   RevisionRecord,
@@ -49,7 +49,7 @@ export type Reach =
 export interface HistoryItem {
   readonly number: number;
   readonly direction: Direction;
-  readonly goal: Goal;
+  readonly goal: TransactionGoal;
   readonly result: TransactionResult;
   readonly reach: Reach;
   /** The transaction that this one took back. */

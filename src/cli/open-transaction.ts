@@ -1,12 +1,12 @@
 import { crossedText, type WayBack } from "../plan/crossing.js";
 import { goalText } from "../plan/goal.js";
-import type { Goal } from "../plan/target.js";
+import type { TransactionGoal } from "../plan/target.js";
 import { pointText } from "../plan/undo.js";
 
 /** An open transaction as people are told of it. */
 export interface OpenTransaction {
   readonly number: number;
-  readonly goal: Goal;
+  readonly goal: TransactionGoal;
   readonly wayBack: WayBack;
   readonly stack: string;
   /** "2h ago". */
@@ -36,7 +36,7 @@ function waysOn({ goal, stack, wayBack }: OpenTransaction): string {
 }
 
 /** The command that goes on with a transaction, in the words that began it as far as records know them. Pure. */
-export function wordsOf(goal: Goal, stack: string): string {
+export function wordsOf(goal: TransactionGoal, stack: string): string {
   switch (goal.kind) {
     case "up":
     case "adopt":
@@ -53,7 +53,7 @@ export function wordsOf(goal: Goal, stack: string): string {
 }
 
 /** "capstan rollback default.a takes it back"; undefined for what leads back itself. */
-function wordsBack(goal: Goal, stack: string): string | undefined {
+function wordsBack(goal: TransactionGoal, stack: string): string | undefined {
   const rollback = `capstan rollback ${stack}`;
   switch (goal.kind) {
     case "takeBack":

@@ -4,8 +4,14 @@ import type { Tolerance } from "../drift/tolerance.js";
 import { makePlan, type Plan } from "../plan/plan.js";
 import { crossedBy, crossedText, onwardText } from "../plan/crossing.js";
 import type { RemovalDecision } from "../plan/protection.js";
-import type { Crossed, Goal, PriorState, Target, TransactionRecord } from "../plan/target.js";
-import { emptied } from "../plan/wanted.js";
+import type {
+  Crossed,
+  TransactionGoal,
+  PriorState,
+  Target,
+  TransactionRecord,
+} from "../plan/target.js";
+import { emptied } from "../plan/compiled-goal.js";
 import { timingOf } from "../provider/timing.js";
 import { forgetAdoption, isAdopting } from "./adopt.js";
 import { withoutWayBack } from "./failures.js";
@@ -165,7 +171,7 @@ export function targetBack({ transaction, revision }: PriorState): Target {
 
 /** How a graph that was recorded is planned for. */
 export interface RecordedPlanning extends PlanningOptions, Pick<RemovalDecision, "removal"> {
-  readonly goal: Goal;
+  readonly goal: TransactionGoal;
   readonly failure?: string;
   /** Who is to own the stack from this transaction on; absent: who owns it. */
   readonly handOverTo?: string;
@@ -216,7 +222,7 @@ function planOf(
 ): Plan {
   const { clusterUid, owner } = transactionIn(state);
   return makePlan({
-    wish: { kind: "recorded", target },
+    planGoal: { kind: "recorded", target },
     provider,
     prior: state,
     ...observation,

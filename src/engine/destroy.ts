@@ -5,7 +5,7 @@ import { afterAdoption } from "../plan/adoption.js";
 import { makePlan, type Plan } from "../plan/plan.js";
 import { refuseDestruction } from "../plan/protection.js";
 import type { PriorState, Target } from "../plan/target.js";
-import { clusterIn, desiredIn, emptied } from "../plan/wanted.js";
+import { clusterIn, desiredIn, emptied } from "../plan/compiled-goal.js";
 import { isAdopting } from "./adopt.js";
 import {
   applyPlan,
@@ -70,7 +70,7 @@ export async function planDestroy(
   });
   const after = afterAdoption(first, found);
   const plan = makePlan({
-    wish: { kind: "recorded", target: emptied(first.target) },
+    planGoal: { kind: "recorded", target: emptied(first.target) },
     goal: { kind: "destroy" },
     ...occasion,
     newClusterUid: clusterUid,

@@ -189,7 +189,7 @@ export class Run {
     const { goal, state, options } = this;
     const { number: _number, ...occasion } = goal.transaction;
     const plan = makePlan({
-      wish: { kind: "recorded", target: goal.target },
+      planGoal: { kind: "recorded", target: goal.target },
       provider: options.provider,
       prior: state,
       ...observation,

@@ -9,7 +9,7 @@ import { checkImmutable } from "../plan/immutable.js";
 import { makePlan, type Plan, type PlanInput } from "../plan/plan.js";
 import type { RemovalConsent } from "../plan/protection.js";
 import type { PriorState, Target } from "../plan/target.js";
-import type { Wish } from "../plan/wanted.js";
+import type { PlanGoal } from "../plan/compiled-goal.js";
 import type { CallContext, InfrastructureProvider, Observed } from "../provider/port.js";
 import { isAdopting } from "./adopt.js";
 import { observe, type Look } from "./observe.js";
@@ -94,7 +94,7 @@ export async function survey(input: SurveyInput): Promise<Survey> {
   const planFor = (shown: Look) =>
     placed(() =>
       makePlan({
-        wish: wishOf(input),
+        planGoal: planGoalOf(input),
         goal: { kind: "up" },
         prior: state,
         ...shown,
@@ -109,7 +109,7 @@ export async function survey(input: SurveyInput): Promise<Survey> {
 /** What all plans of one survey have in common. */
 type SurveyOccasion = Omit<
   PlanInput,
-  "wish" | "goal" | "prior" | "observedResources" | "strangers"
+  "planGoal" | "goal" | "prior" | "observedResources" | "strangers"
 >;
 
 /**
@@ -133,7 +133,7 @@ function surveyFound(
   const { plan, found } = planAdoption(desired, { state, observation, occasion });
   const then = placed(() =>
     makePlan({
-      wish: { kind: "objects", desired },
+      planGoal: { kind: "objects", desired },
       goal: { kind: "up" },
       ...occasion,
       ...afterAdoption(plan, found),
@@ -164,7 +164,7 @@ export function planAdoption(
   refuseSeveral(found);
   const target = foundTarget({ desired, provider, found, nowMs });
   const plan = makePlan({
-    wish: { kind: "recorded", target },
+    planGoal: { kind: "recorded", target },
     goal: { kind: "adopt" },
     prior: state,
     ...observation,
@@ -198,7 +198,7 @@ function goneAmong(strangers: readonly Observed[]): Observed[] {
   return strangers.filter(({ phase }) => phase === "gone");
 }
 
-function wishOf({ desired, discarded = [], instead }: SurveyInput): Wish {
+function planGoalOf({ desired, discarded = [], instead }: SurveyInput): PlanGoal {
   if (instead !== undefined) return { kind: "recorded", target: instead };
   return { kind: "objects", desired, discarded };
 }

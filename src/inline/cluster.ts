@@ -136,7 +136,7 @@ async function planInline(
   const planFor = (shown: Look) =>
     withPlaces(desired, positionOf, () =>
       makePlan({
-        wish: { kind: "objects", desired },
+        planGoal: { kind: "objects", desired },
         provider,
         prior: state,
         ...shown,

@@ -1,6 +1,6 @@
 import { CustomObjectsApi, type KubeConfig, PatchStrategy } from "@kubernetes/client-node";
 import { microTime, statusOf, until } from "./requests.js";
-import type { LeaseStore, LeaseWish } from "./lease.js";
+import type { LeaseStore, LeaseWrite } from "./lease.js";
 import type { LeaseRecord } from "./lease-steps.js";
 
 const group = "coordination.k8s.io";
@@ -35,7 +35,7 @@ export function leaseInApiServer(
       answerOr([404], async () =>
         api.getNamespacedCustomObject({ group, version, namespace, plural, name }, until(signal)),
       ),
-    create: (wish, signal) =>
+    create: (lease, signal) =>
       answerOr([409], async () =>
         api.createNamespacedCustomObject(
           {
@@ -47,13 +47,13 @@ export function leaseInApiServer(
               apiVersion: `${group}/${version}`,
               kind: "Lease",
               metadata: { name },
-              spec: specOf(wish),
+              spec: specOf(lease),
             },
           },
           until(signal),
         ),
       ),
-    replace: (resourceVersion, wish, signal) =>
+    replace: (resourceVersion, lease, signal) =>
       answerOr([404, 409], async () =>
         api.patchNamespacedCustomObject(
           {
@@ -62,7 +62,7 @@ export function leaseInApiServer(
             namespace,
             plural,
             name,
-            body: { metadata: { resourceVersion }, spec: specOf(wish) },
+            body: { metadata: { resourceVersion }, spec: specOf(lease) },
           },
           until(signal, PatchStrategy.MergePatch),
         ),
@@ -70,7 +70,7 @@ export function leaseInApiServer(
   };
 }
 
-function specOf({ holder, durationMs, transitions, renewedAtMs, acquiredAtMs }: LeaseWish) {
+function specOf({ holder, durationMs, transitions, renewedAtMs, acquiredAtMs }: LeaseWrite) {
   return {
     holderIdentity: holder,
     leaseDurationSeconds: Math.ceil(durationMs / 1000),

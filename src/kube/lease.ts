@@ -10,7 +10,7 @@ import {
 } from "./lease-steps.js";
 
 /** What a holder writes. */
-export interface LeaseWish {
+export interface LeaseWrite {
   /** Empty to release. */
   readonly holder: string;
   readonly durationMs: number;
@@ -26,9 +26,13 @@ export interface LeaseStore {
   /** Undefined when there is none. */
   read(signal: AbortSignal): Promise<LeaseRecord | undefined>;
   /** What it is now; undefined when there is one already. */
-  create(wish: LeaseWish, signal: AbortSignal): Promise<LeaseRecord | undefined>;
+  create(lease: LeaseWrite, signal: AbortSignal): Promise<LeaseRecord | undefined>;
   /** What it is now; undefined when it was changed or deleted since `version`. */
-  replace(version: string, wish: LeaseWish, signal: AbortSignal): Promise<LeaseRecord | undefined>;
+  replace(
+    version: string,
+    lease: LeaseWrite,
+    signal: AbortSignal,
+  ): Promise<LeaseRecord | undefined>;
 }
 
 export type LeaseNews =
@@ -222,14 +226,14 @@ export class Leadership {
     const send = async (call: AbortSignal) => {
       switch (step.kind) {
         case "create":
-          return store.create(this.wish(me, 0, true), call);
+          return store.create(this.leaseWrite(me, 0, true), call);
         case "take": {
           const isOurs = step.why === "ours";
           const transitions = step.from.transitions + (isOurs ? 0 : 1);
-          return store.replace(step.from.version, this.wish(me, transitions, !isOurs), call);
+          return store.replace(step.from.version, this.leaseWrite(me, transitions, !isOurs), call);
         }
         case "renew":
-          return store.replace(step.from.version, this.wish(me, step.from.transitions), call);
+          return store.replace(step.from.version, this.leaseWrite(me, step.from.transitions), call);
         case "wait":
         case "lose":
           return undefined;
@@ -246,7 +250,7 @@ export class Leadership {
     return true;
   }
 
-  private wish(holder: string, transitions: number, isNew = false): LeaseWish {
+  private leaseWrite(holder: string, transitions: number, isNew = false): LeaseWrite {
     const nowMs = this.options.clock.wallMs();
     return {
       holder,
@@ -265,9 +269,9 @@ export class Leadership {
       try {
         const record = this.view?.record;
         if (record?.holder !== me) return;
-        const wish = this.wish("", record.transitions);
+        const lease = this.leaseWrite("", record.transitions);
         const released = await this.within(timing.callTimeoutMs, never, (call) =>
-          store.replace(record.version, wish, call),
+          store.replace(record.version, lease, call),
         );
         if (released !== undefined) return this.tell({ kind: "released" });
         await this.look(never);

@@ -19,14 +19,14 @@ export const pausedAnnotation = `${ownAnnotationPrefix}paused`;
 /** On a Cluster: its UID in the cloud's marks, written by us before the first call. */
 export const clusterUidAnnotation = `${ownAnnotationPrefix}cluster-uid`;
 
-/** What tools write about their own work: a change of it is no change of the wish. */
+/** What tools write about their own work: a change of it is no change of the goal. */
 const foreignAnnotations = /^(kubectl\.kubernetes\.io|deployment\.kubernetes\.io)\//;
 /** What we write ourselves. */
 const writtenAnnotations = [clusterUidAnnotation, revisionAnnotation, revisionHistoryAnnotation];
 
 /**
  * What the objects of one Cluster ask for. Objects that others of them have made, and objects that are
- * being deleted, are no wishes; a derived Machine that is being deleted is one to be replaced. Pure.
+ * being deleted, are no goals; a derived Machine that is being deleted is one to be replaced. Pure.
  */
 export function intentOf(live: LiveCluster, providers: readonly ProviderSpecs[]): Intent {
   const { cluster, members } = live;
@@ -46,8 +46,8 @@ export function intentOf(live: LiveCluster, providers: readonly ProviderSpecs[])
     .filter(({ metadata }) => !isProtecting(metadata.annotations))
     .map(({ metadata }) => metadata.name)
     .sort();
-  const wishes = wishesIn(cluster, live);
-  const { clusters, diagnostics, positionOf } = readObjects(wishes, providers);
+  const objects = objectsIn(cluster, live);
+  const { clusters, diagnostics, positionOf } = readObjects(objects, providers);
   const errors = diagnostics.filter(({ severity }) => severity === "error");
   const [desired] = clusters;
   if (errors.length > 0 || desired === undefined) {
@@ -84,29 +84,29 @@ function goingIn({ cluster, members }: LiveCluster): Record<"released" | "held",
 }
 
 /** What a cluster's objects ask for, paused or not; undefined without a Cluster. Pure. */
-export function wishOfPaused(
+export function intentOfPaused(
   { cluster, ...rest }: LiveCluster,
   providers: readonly ProviderSpecs[],
 ): Manifests | undefined {
   if (cluster === undefined) return undefined;
   const { [pausedAnnotation]: _paused, ...annotations } = cluster.metadata.annotations ?? {};
   const unpaused = { ...cluster, metadata: { ...cluster.metadata, annotations } };
-  return readObjects(wishesIn(unpaused, rest), providers);
+  return readObjects(objectsIn(unpaused, rest), providers);
 }
 
 /** The Cluster, what users wrote of it, and the classes that it may name. */
-function wishesIn(
+function objectsIn(
   cluster: LiveObject,
   { members, classes }: Pick<LiveCluster, "members" | "classes">,
 ): NamedObject[] {
   const written = members.filter(
     (member) => controllerOf(member) === undefined && !isDeleting(member),
   );
-  return [cluster, ...written.sort(byName), ...[...classes].sort(byName)].map(wishOf);
+  return [cluster, ...written.sort(byName), ...[...classes].sort(byName)].map(namedObjectOf);
 }
 
 /** The object as its user wrote it, as far as anybody can tell. */
-function wishOf(object: LiveObject): NamedObject {
+function namedObjectOf(object: LiveObject): NamedObject {
   const { apiVersion, kind, metadata, spec, providerSpec } = object;
   const { name, namespace, labels, annotations = {} } = metadata;
   const own = Object.entries(annotations).filter(

@@ -60,7 +60,7 @@ export function clusterKeyOf(object: LiveObject): ClusterKey | undefined {
   return cluster === undefined ? undefined : `${namespace}/${cluster}`;
 }
 
-/** Whether another object made it and keeps it: not a wish of a user, but what follows from one. */
+/** Whether another object made it and keeps it: not a goal of a user, but what follows from one. */
 export function controllerOf({ metadata }: LiveObject): OwnerReference | undefined {
   return metadata.ownerReferences?.find(({ controller }) => controller === true);
 }

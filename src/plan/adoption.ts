@@ -19,7 +19,7 @@ import {
   type Target,
   type TargetMachine,
 } from "./target.js";
-import { compiled, type Wanted } from "./wanted.js";
+import { compiled, type CompiledGoal } from "./compiled-goal.js";
 
 // A lost state is made anew from what the cloud shows, before anything is changed: ADR 16. Pure.
 
@@ -40,13 +40,13 @@ export interface FoundCluster {
  */
 export function foundTarget(cluster: FoundCluster): Target {
   const { desired, provider, found, nowMs } = cluster;
-  const wanted = compiled(desired, provider, { recorded: [], nowMs });
+  const compiledGoal = compiled(desired, provider, { recorded: [], nowMs });
   const hosts = found.filter(({ who }) => who.kind === provider.hostKind);
-  const machines = machinesOf(hosts, wanted, cluster);
+  const machines = machinesOf(hosts, compiledGoal, cluster);
   const control = machines.filter((machine) => machine.controlPlane).map(({ host }) => host);
   const nodeOf = (resource: Observed): GraphNode => {
     const { kind, name } = resource.who;
-    const model = modelOf(resource, wanted, provider);
+    const model = modelOf(resource, compiledGoal, provider);
     const machine = machines.find(({ host }) => host === nodeKey(kind, name));
     const after = machine === undefined ? (model?.dependsOn ?? []) : control;
     return {
@@ -62,9 +62,9 @@ export function foundTarget(cluster: FoundCluster): Target {
     cluster: `${desired.cluster.metadata.namespace}/${desired.cluster.metadata.name}`,
     provider: provider.name,
     objects: foundObjects(
-      wanted.objects,
+      compiledGoal.objects,
       machines,
-      new Set(wanted.machines.map(({ spec }) => spec)),
+      new Set(compiledGoal.machines.map(({ spec }) => spec)),
     ),
     machines,
     nodes: [
@@ -149,12 +149,12 @@ export function afterAdoption(
 /** Machines in name order, one for each host. */
 function machinesOf(
   hosts: readonly Observed[],
-  wanted: Wanted,
+  compiledGoal: CompiledGoal,
   { provider, desired }: FoundCluster,
 ): TargetMachine[] {
-  const known = new Map(wanted.machines.map((machine) => [machine.name, machine]));
+  const known = new Map(compiledGoal.machines.map((machine) => [machine.name, machine]));
   const taken = new Set<string>();
-  const fits = (host: Observed) => fitOf(host, wanted, provider);
+  const fits = (host: Observed) => fitOf(host, compiledGoal, provider);
   // What the manifests want stays, whether it runs yet or not: the same words lead to the same target.
   const bestFirst = [...hosts].sort(
     (left, right) =>
@@ -169,7 +169,7 @@ function machinesOf(
     const name = isDuplicate ? who.name : machine;
     taken.add(name);
     const same = known.get(machine);
-    const spec = specOf(seen, same, { wanted, provider });
+    const spec = specOf(seen, same, { compiledGoal, provider });
     const owner = same === undefined ? ownerOf(machine, desired) : same.owner;
     return {
       name,
@@ -186,7 +186,7 @@ function machinesOf(
 /** How well a host is what the manifests want of its machine: 2 as it is, 1 after a change in place, else 0. */
 function fitOf(
   { who, spec }: Observed,
-  { hosts }: Wanted,
+  { hosts }: CompiledGoal,
   provider: InfrastructureProvider,
 ): number {
   const asked = hosts.get(machineNameOf(who.name));
@@ -199,9 +199,12 @@ function fitOf(
 function specOf(
   seen: JsonObject,
   same: ExpandedMachine | undefined,
-  { wanted, provider }: { readonly wanted: Wanted; readonly provider: InfrastructureProvider },
+  {
+    compiledGoal,
+    provider,
+  }: { readonly compiledGoal: CompiledGoal; readonly provider: InfrastructureProvider },
 ): MachineSpec {
-  const asked = same === undefined ? undefined : wanted.hosts.get(same.name);
+  const asked = same === undefined ? undefined : compiledGoal.hosts.get(same.name);
   if (same !== undefined && asked !== undefined) {
     const resolved = withValues(asked, seen) as JsonObject;
     if (provider.verdict(provider.hostKind, seen, resolved).kind === "same") return same.spec;
@@ -277,7 +280,7 @@ function objectBehind({ name, owner, duplicateOf }: TargetMachine): string {
 /** What the manifests compile to in the place of a found resource: it says where values come from. */
 function modelOf(
   { who }: Observed,
-  { infrastructure, hosts }: Wanted,
+  { infrastructure, hosts }: CompiledGoal,
   { hostKind }: InfrastructureProvider,
 ): Pick<GraphNode, "spec" | "dependsOn"> | undefined {
   if (who.kind !== hostKind) return infrastructure.find((node) => isGenerationOf(node, who));

@@ -18,7 +18,7 @@ import {
   type TargetMachine,
   type TransactionRecord,
 } from "./target.js";
-import { clusterIn } from "./wanted.js";
+import { clusterIn } from "./compiled-goal.js";
 
 // Whether an open transaction is past what cannot be taken back. What that is, its plan has said: see undo.ts.
 

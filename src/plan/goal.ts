@@ -1,7 +1,7 @@
-import type { Goal } from "./target.js";
+import type { TransactionGoal } from "./target.js";
 
 /** What a transaction is called by what was asked for: "destroy", "rollback to revision 3". Pure. */
-export function goalText(goal: Goal): string {
+export function goalText(goal: TransactionGoal): string {
   switch (goal.kind) {
     case "up":
       return "up";

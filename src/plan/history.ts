@@ -2,7 +2,7 @@ import { canonicalJson, sameJson } from "../api/json.js";
 import {
   type ChangeSummary,
   type Ending,
-  type Goal,
+  type TransactionGoal,
   type HistoryEntry,
   type RevisionRecord,
   type Target,
@@ -23,7 +23,7 @@ export function entryOf(
     TransactionRecord,
     "number" | "direction" | "by" | "startedAtMs" | "summary"
   > & {
-    readonly goal?: Goal;
+    readonly goal?: TransactionGoal;
   },
   endedAtMs: number,
   ending: Ending,

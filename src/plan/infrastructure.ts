@@ -14,7 +14,7 @@ import {
 import type { InfrastructureProvider, Observed } from "../provider/port.js";
 import { canServe, judge, type Judged, keep, serve, supersede } from "./judge.js";
 import type { FieldChange, ObservedResources } from "./step.js";
-import type { Wanted } from "./wanted.js";
+import type { CompiledGoal } from "./compiled-goal.js";
 import type { RecordedResource } from "./target.js";
 
 /** What becomes of one resource of the shared infrastructure. */
@@ -62,7 +62,7 @@ export interface UnrecordedCreation {
  */
 export function planInfrastructure(
   provider: InfrastructureProvider,
-  { infrastructure: nodes, isFrozen }: Pick<Wanted, "infrastructure" | "isFrozen">,
+  { infrastructure: nodes, isFrozen }: Pick<CompiledGoal, "infrastructure" | "isFrozen">,
   { recorded, unrecorded, observedResources, mayReplace }: KnownInfrastructure,
 ): InfrastructurePlan {
   const finalKeys = new Map<NodeKey, NodeKey>();

@@ -11,7 +11,7 @@ import {
   type ValueDifference,
 } from "./compare.js";
 import type { Target, TargetMachine } from "./target.js";
-import { clusterIn } from "./wanted.js";
+import { clusterIn } from "./compiled-goal.js";
 
 /** What two clusters are compared for. */
 export interface Comparison {

@@ -28,7 +28,7 @@ import {
   cloudResources,
   condemnedResources,
   type Crossed,
-  type Goal,
+  type TransactionGoal,
   type PriorState,
   type RecordedResource,
   type Target,
@@ -38,14 +38,14 @@ import {
 } from "./target.js";
 import { summaryOf } from "./tree.js";
 import { plannedHost, spentSoFar, unknownResources, unrecordedCreations } from "./unrecorded.js";
-import { type StageNote, stagedWish } from "./staged.js";
+import { type StageNote, stagedGoal } from "./staged.js";
 import { type StepUndo, undoOf } from "./undo.js";
 import { asFound } from "./adoption.js";
-import { clusterIn, type Wanted, type Wish } from "./wanted.js";
+import { clusterIn, type CompiledGoal, type PlanGoal } from "./compiled-goal.js";
 
 /** What the plan is made from. Everything that is not a pure function of it is in here. */
 export interface PlanInput extends Pick<RemovalDecision, "removal"> {
-  readonly wish: Wish;
+  readonly planGoal: PlanGoal;
   readonly provider: InfrastructureProvider;
   readonly prior: PriorState;
   readonly observedResources: ObservedResources;
@@ -58,7 +58,7 @@ export interface PlanInput extends Pick<RemovalDecision, "removal"> {
   readonly nowMs: number;
   readonly owner: string;
   /** What is asked for. */
-  readonly goal: Goal;
+  readonly goal: TransactionGoal;
   /** "<user>@<host>". */
   readonly by: string;
   /** How long the transaction may take. */
@@ -147,24 +147,24 @@ export interface Plan {
  * NOT_REVERSIBLE for a control plane older than what an open transaction has brought it to.
  */
 export function makePlan(input: PlanInput): Plan {
-  const { provider, prior, observedResources, wish } = input;
-  if (input.goal.kind === "adopt" && wish.kind === "recorded") {
-    return assemble(input, wish.target, asFound(wish.target, input));
+  const { provider, prior, observedResources, planGoal } = input;
+  if (input.goal.kind === "adopt" && planGoal.kind === "recorded") {
+    return assemble(input, planGoal.target, asFound(planGoal.target, input));
   }
-  const { wanted, whole, stage } = stagedWish(input);
+  const { compiledGoal, whole, stage } = stagedGoal(input);
   refuseRemovals(input, whole);
   const recorded = cloudResources(prior);
   const mayReplace = replaceableIn(input);
-  const infrastructure = planInfrastructure(provider, wanted, {
+  const infrastructure = planInfrastructure(provider, compiledGoal, {
     recorded: recorded.filter(({ kind }) => kind !== provider.hostKind),
     unrecorded: unrecordedCreations(input),
     observedResources,
     mayReplace,
   });
   const spent = spentSoFar(input);
-  const policyOf = policiesOf(wanted.objects);
-  const decided = wanted.machines.map((machine) => {
-    const referenced = infrastructure.rename(wanted.hosts.get(machine.name) ?? {});
+  const policyOf = policiesOf(compiledGoal.objects);
+  const decided = compiledGoal.machines.map((machine) => {
+    const referenced = infrastructure.rename(compiledGoal.hosts.get(machine.name) ?? {});
     const resolved = infrastructure.resolve(referenced);
     const decision = decideHost(provider, {
       machine: machine.name,
@@ -188,17 +188,17 @@ export function makePlan(input: PlanInput): Plan {
     };
   });
   refuseUnsupported(infrastructure.decisions, decided);
-  const target = targetOf(wanted, provider, infrastructure.decisions, decided);
+  const target = targetOf(compiledGoal, provider, infrastructure.decisions, decided);
   const plan = assemble(input, target, {
     infrastructure: infrastructure.decisions,
     hosts: decided,
-    going: wanted.going,
+    going: compiledGoal.going,
   });
   return stage === undefined ? plan : { ...plan, stage };
 }
 
 function targetOf(
-  { cluster, objects }: Wanted,
+  { cluster, objects }: CompiledGoal,
   provider: InfrastructureProvider,
   infrastructure: readonly InfrastructureDecision[],
   hosts: readonly DecidedHost[],
@@ -237,7 +237,7 @@ function targetOf(
 }
 
 /** All that was decided about what is wanted. */
-export interface Decided extends Pick<Wanted, "going"> {
+export interface Decided extends Pick<CompiledGoal, "going"> {
   readonly infrastructure: readonly InfrastructureDecision[];
   readonly hosts: readonly DecidedHost[];
 }
@@ -425,8 +425,8 @@ function hostsOf(
 }
 
 /** Never left to the order of the state, which every pass may change. */
-function preferredHost({ wish, prior }: PlanInput, machine: string) {
-  const target = wish.kind === "recorded" ? wish.target : prior.revision?.target;
+function preferredHost({ planGoal, prior }: PlanInput, machine: string) {
+  const target = planGoal.kind === "recorded" ? planGoal.target : prior.revision?.target;
   const host = target?.machines.find(({ name }) => name === machine)?.host;
   return host === undefined ? {} : { preferred: host };
 }

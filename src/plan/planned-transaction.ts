@@ -8,7 +8,7 @@ import {
   type ChangeSummary,
   type Crossed,
   type Direction,
-  type Goal,
+  type TransactionGoal,
   type PriorState,
   type Spent,
   type Target,
@@ -83,7 +83,7 @@ function endedAttempt({ goal, nowMs, failure }: PlanInput, last: TransactionReco
 }
 
 /** Where a goal leads: to what somebody asked for, or back to the revision. */
-export function directionOf({ kind }: Goal): Direction {
+export function directionOf({ kind }: TransactionGoal): Direction {
   return kind === "takeBack" ? "back" : "forward";
 }
 

@@ -12,8 +12,8 @@ import { type AnyObject, isControlPlane } from "../api/types.js";
 import type { ExpandedMachine } from "../sets/expand.js";
 import { type OwningObject, owningObjects } from "../sets/owning-objects.js";
 import { quorumOf } from "./admission/members.js";
-import type { Goal, PriorState, Target } from "./target.js";
-import type { Wanted, Wish } from "./wanted.js";
+import type { TransactionGoal, PriorState, Target } from "./target.js";
+import type { CompiledGoal, PlanGoal } from "./compiled-goal.js";
 
 /** What somebody has said may be lost, beside what the Cluster itself allows. */
 export interface RemovalConsent {
@@ -46,7 +46,7 @@ export type RefusedRemoval =
 export interface RemovalQuestion {
   /** Undefined of a cluster of which nothing is recorded: it has nothing to lose. */
   readonly recorded: Target | undefined;
-  readonly wanted: Pick<Wanted, "cluster" | "objects" | "machines">;
+  readonly compiledGoal: Pick<CompiledGoal, "cluster" | "objects" | "machines">;
   readonly allowed: readonly Removal[];
   readonly released: readonly string[];
 }
@@ -57,7 +57,7 @@ export interface RemovalQuestion {
  * serves it. Pure.
  */
 export function refusedRemovals(question: RemovalQuestion): RefusedRemoval[] {
-  const { recorded, wanted, allowed, released } = question;
+  const { recorded, compiledGoal: wanted, allowed, released } = question;
   if (recorded === undefined) return [];
   return [
     ...(allowed.includes("control-plane") ? [] : lostControlPlane(recorded, wanted)),
@@ -70,7 +70,7 @@ export function refusedRemovals(question: RemovalQuestion): RefusedRemoval[] {
 
 function lostControlPlane(
   { cluster, machines }: Target,
-  wanted: RemovalQuestion["wanted"],
+  wanted: RemovalQuestion["compiledGoal"],
 ): RefusedRemoval[] {
   const staying = new Set(
     wanted.machines.filter(({ spec }) => isControlPlane(spec)).map(({ name }) => name),
@@ -94,7 +94,7 @@ function lostControlPlane(
 
 function lostWorkers(
   { cluster, machines, objects }: Target,
-  wanted: RemovalQuestion["wanted"],
+  wanted: RemovalQuestion["compiledGoal"],
 ): RefusedRemoval[] {
   const workers = machines.filter(({ controlPlane }) => !controlPlane);
   if (wanted.machines.some(({ spec }) => !isControlPlane(spec))) return [];
@@ -183,9 +183,9 @@ const releaseHint = `first apply what is protected without the annotation ${prot
 
 /** Where a plan goes, as far as its removals are concerned. */
 export interface RemovalDecision {
-  readonly wish: Wish;
+  readonly planGoal: PlanGoal;
   readonly prior: PriorState;
-  readonly goal: Goal;
+  readonly goal: TransactionGoal;
   /** "accepted": this very graph was asked about when it was planned for first. */
   readonly removal?: RemovalConsent | "accepted";
 }
@@ -195,15 +195,18 @@ export interface RemovalDecision {
  * from what was begun where nothing was committed, and that nobody has allowed. The way back is none
  * that somebody asked for: it leads to what there was. Pure.
  */
-export function refuseRemovals(decision: RemovalDecision, wanted: Wanted): void {
-  const { wish, prior, goal, removal = {} } = decision;
+export function refuseRemovals(decision: RemovalDecision, compiledGoal: CompiledGoal): void {
+  const { planGoal, prior, goal, removal = {} } = decision;
   // Who destroys a cluster means all of it: see `refuseDestruction`.
   if (removal === "accepted" || goal.kind === "takeBack" || goal.kind === "destroy") return;
-  const isRecorded = wish.kind === "recorded";
+  const isRecorded = planGoal.kind === "recorded";
   const refusals = refusedRemovals({
     recorded: recordedTarget(prior),
-    wanted,
-    allowed: [...(removal.allow ?? []), ...(isRecorded ? [] : allowedRemovals(wanted.cluster))],
+    compiledGoal,
+    allowed: [
+      ...(removal.allow ?? []),
+      ...(isRecorded ? [] : allowedRemovals(compiledGoal.cluster)),
+    ],
     released: removal.released ?? [],
   });
   if (refusals.length > 0) throw new RefusedRemovals(refusals, remedyOf(refusals, isRecorded));

@@ -8,12 +8,12 @@ import { cloudResources, type TargetMachine } from "./target.js";
 
 /**
  * What sets and deployments go on from: the machines of the last transaction, whether it came to its end
- * or not, after those of earlier ones that still have a host. So a wish in the middle of a rollout finds
+ * or not, after those of earlier ones that still have a host. So a goal in the middle of a rollout finds
  * everything that is there. Pure.
  */
 export function recordedMachines(input: PlanInput): RecordedMachine[] {
-  const { prior, observedResources, wish } = input;
-  const discarded = new Set(wish.kind === "objects" ? wish.discarded : []);
+  const { prior, observedResources, planGoal } = input;
+  const discarded = new Set(planGoal.kind === "objects" ? planGoal.discarded : []);
   const hosts = hostsByMachine(input);
   const latest = prior.transaction?.target.machines ?? [];
   const names = new Set(latest.map(({ name }) => name));

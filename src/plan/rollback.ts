@@ -1,6 +1,6 @@
 import { previousRevision } from "./history.js";
 import { isOpen } from "./plan.js";
-import type { Goal, PriorState, RevisionRecord, Target } from "./target.js";
+import type { TransactionGoal, PriorState, RevisionRecord, Target } from "./target.js";
 
 /** What `rollback` means now. */
 export type Rollback =
@@ -35,7 +35,7 @@ export function rollbackOf(prior: PriorState, number?: number): Rollback {
 }
 
 /** What the transaction was asked for that is, or was last, taken back; undefined in records of early releases. */
-function goalTakenBack(prior: PriorState): Goal | undefined {
+function goalTakenBack(prior: PriorState): TransactionGoal | undefined {
   const past = isOpen(prior) ? prior.transaction?.attempts : prior.revision?.history;
   return past?.findLast(({ direction }) => direction === "forward")?.goal;
 }

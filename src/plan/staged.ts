@@ -3,7 +3,7 @@ import type { PlanInput } from "./plan.js";
 import { planUpgrade } from "./stage-objects.js";
 import { lastStageReason, type Stage } from "./upgrade.js";
 import { refuseVersions, versionRefusals } from "./version-rules.js";
-import { compiled, frozen, type Wanted } from "./wanted.js";
+import { compiled, frozen, type CompiledGoal } from "./compiled-goal.js";
 
 /** Where a plan stands in a chain of upgrades over several minor versions. */
 export interface StageNote {
@@ -17,38 +17,42 @@ export interface StageNote {
   readonly later: readonly Stage[];
 }
 
-export interface StagedWish {
-  readonly wanted: Wanted;
+export interface StagedGoal {
+  readonly compiledGoal: CompiledGoal;
   /** What it comes to in the end. */
-  readonly whole: Wanted;
+  readonly whole: CompiledGoal;
   readonly stage?: StageNote;
 }
 
 /**
- * What a wish comes to now: the whole of it, or the first stage on the way there. A recorded graph is
+ * What a goal comes to now: the whole of it, or the first stage on the way there. A recorded graph is
  * never taken apart. Pure. Throws UNSUPPORTED_CHANGE for versions that no stages lead to.
  */
-export function stagedWish(input: PlanInput): StagedWish {
-  const { wish, provider, prior, goal, nowMs, stagesBefore = 0 } = input;
+export function stagedGoal(input: PlanInput): StagedGoal {
+  const { planGoal, provider, prior, goal, nowMs, stagesBefore = 0 } = input;
   const running = goal.kind !== "takeBack" ? (prior.revision?.target.machines ?? []) : [];
-  if (wish.kind === "recorded") {
-    if (running.length > 0) refuseVersions(versionRefusals(running, wish.target.machines));
-    const wanted = frozen(wish.target, provider);
-    return { wanted, whole: wanted };
+  if (planGoal.kind === "recorded") {
+    if (running.length > 0) refuseVersions(versionRefusals(running, planGoal.target.machines));
+    const compiledGoal = frozen(planGoal.target, provider);
+    return { compiledGoal, whole: compiledGoal };
   }
   const memory = { recorded: recordedMachines(input), nowMs };
-  const wanted = compiled(wish.desired, provider, memory);
-  const whole = wanted;
-  if (running.length === 0) return { wanted, whole };
-  const upgrade = planUpgrade({ desired: wish.desired, wanted: wanted.machines, running });
+  const compiledGoal = compiled(planGoal.desired, provider, memory);
+  const whole = compiledGoal;
+  if (running.length === 0) return { compiledGoal, whole };
+  const upgrade = planUpgrade({
+    desired: planGoal.desired,
+    wanted: compiledGoal.machines,
+    running,
+  });
   if (upgrade.kind === "refused") {
     refuseVersions(upgrade.refusals);
-    return { wanted, whole };
+    return { compiledGoal, whole };
   }
   const [first, ...later] = upgrade.stages;
-  if (first === undefined || stagesBefore + later.length === 0) return { wanted, whole };
+  if (first === undefined || stagesBefore + later.length === 0) return { compiledGoal, whole };
   return {
-    wanted: later.length === 0 ? wanted : compiled(first.desired, provider, memory),
+    compiledGoal: later.length === 0 ? compiledGoal : compiled(first.desired, provider, memory),
     whole,
     stage: {
       number: stagesBefore + 1,

@@ -44,7 +44,7 @@ export type Direction = "forward" | "back";
  * What somebody asked a transaction for. It is recorded at the begin, so that the same words lead to the same
  * target however often they are interrupted. JSON data.
  */
-export type Goal =
+export type TransactionGoal =
   /** To what objects say. */
   | { readonly kind: "up" }
   /** The cloud's resources of a cluster whose state is lost get records; nothing changes in the cloud. */
@@ -82,7 +82,7 @@ export interface HistoryEntry {
   readonly number: number;
   readonly direction: Direction;
   /** Absent in records of early releases. */
-  readonly goal?: Goal;
+  readonly goal?: TransactionGoal;
   /** "<user>@<host>". */
   readonly by: string;
   readonly startedAtMs: number;
@@ -101,7 +101,7 @@ export interface TransactionPayload {
   readonly spent: Spent;
   readonly direction: Direction;
   /** What was asked for; "up" or "takeBack", by its direction, in records of early releases. */
-  readonly goal: Goal;
+  readonly goal: TransactionGoal;
   /** What closes the way back, as the plan that was accepted says; absent in records of early releases. */
   readonly pointsOfNoReturn?: readonly PointOfNoReturn[];
   /** What the plans since the last revision change so that only a new one takes it back: a rollback replaces nothing else. */

@@ -13,7 +13,7 @@ import type { Plan } from "./plan.js";
 import type { Step } from "./step.js";
 import {
   type Crossed,
-  type Goal,
+  type TransactionGoal,
   type PointOfNoReturn,
   type RecordedResource,
   recordedSpec,
@@ -41,7 +41,7 @@ export interface StepUndo {
 
 export interface UndoQuestion {
   readonly provider: InfrastructureProvider;
-  readonly goal: Goal;
+  readonly goal: TransactionGoal;
   readonly steps: readonly Step[];
   readonly target: Target;
   /** The last committed target, if there is one. */

@@ -1,26 +1,26 @@
 import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type ClusterWish, demoStack, writeManifests } from "../scenario/manifests.js";
+import { type ClusterShape, demoStack, writeManifests } from "../scenario/manifests.js";
 import { repository, Sandbox } from "../scenario/sandbox.js";
 
 const examples = join(repository, "examples");
 
 describe("diff", function () {
   this.timeout(60_000);
-  const wish: ClusterWish = { machines: { "cp-0": { controlPlane: true }, web: {} } };
+  const shape: ClusterShape = { machines: { "cp-0": { controlPlane: true }, web: {} } };
   let sandbox: Sandbox;
 
   before(async () => {
-    sandbox = await Sandbox.make(wish);
+    sandbox = await Sandbox.make(shape);
   });
   after(() => sandbox.close());
 
   /** Manifests in a folder of their own. */
-  const folder = (name: string, change: Partial<ClusterWish> = {}): string => {
+  const folder = (name: string, change: Partial<ClusterShape> = {}): string => {
     const path = join(sandbox.folder, name);
     mkdirSync(path, { recursive: true });
-    writeManifests(path, { ...wish, ...change });
+    writeManifests(path, { ...shape, ...change });
     return path;
   };
   const diff = (code: number, ...args: string[]) => sandbox.capstan(code, "diff", ...args);

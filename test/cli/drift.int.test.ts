@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { driftAnnotations } from "../../src/api/drift-policy.js";
 import type { ClusterDriftDocument } from "../../src/report/drift-schema.js";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
-import { demoStack, type ClusterWish } from "../scenario/manifests.js";
+import { demoStack, type ClusterShape } from "../scenario/manifests.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 
 const { policy, maxUnhealthy, maxInFlight, thaw } = driftAnnotations;
-const machines: ClusterWish["machines"] = { "cp-0": { controlPlane: true }, a: {}, b: {}, c: {} };
+const machines: ClusterShape["machines"] = { "cp-0": { controlPlane: true }, a: {}, b: {}, c: {} };
 
 describe("drift with a real engine", function () {
   this.timeout(120_000);
@@ -19,9 +19,9 @@ describe("drift with a real engine", function () {
   type Annotations = Record<string, string>;
   /** The manifests with annotations of the Cluster and of Machines, and no others. */
   const annotate = (annotations: Annotations, of: Record<string, Annotations> = {}) => {
-    const entries = Object.entries(machines).map(([name, wish]) => {
+    const entries = Object.entries(machines).map(([name, shape]) => {
       const own = of[name];
-      return [name, own === undefined ? wish : { ...wish, annotations: own }] as const;
+      return [name, own === undefined ? shape : { ...shape, annotations: own }] as const;
     });
     sandbox.write({ annotations, machines: Object.fromEntries(entries) });
   };

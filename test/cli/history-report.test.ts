@@ -69,7 +69,7 @@ describe("the history of a stack", () => {
       ],
     },
     {
-      name: "where a rollback gave way to another wish",
+      name: "where a rollback gave way to another goal",
       given: begun()
         .commit({ target: small })
         .fail({ target: large }, lost)

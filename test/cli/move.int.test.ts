@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ClusterWish } from "../scenario/manifests.js";
+import type { ClusterShape } from "../scenario/manifests.js";
 import { FatalPulumi } from "../scenario/fatal-pulumi.js";
 import { Sandbox } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 import { ApiServer } from "../support/api-server.js";
 
-const wish = (name: string): ClusterWish => ({
+const shape = (name: string): ClusterShape => ({
   name,
   machines: { "cp-0": { controlPlane: true } },
   deployments: { web: { replicas: 2 } },
@@ -40,7 +40,7 @@ describe("capstan move", function () {
   /** A cluster that runs, owned by files. */
   const running = async (name: string): Promise<number> => {
     const env = { KUBECONFIG: server.kubeconfig, CAPSTAN_PULUMI: pulumi.program };
-    sandbox = await Sandbox.make(wish(name), { env });
+    sandbox = await Sandbox.make(shape(name), { env });
     await sandbox.capstan(0, "install");
     await sandbox.up();
     return sandbox.ledgerEnd();
@@ -171,7 +171,7 @@ describe("capstan move", function () {
     await kubectl("delete", "cluster,machine,machinedeployment", "--all");
 
     await sandbox.fault("create", "fail", "--name", "web");
-    sandbox.write({ ...wish("refused"), deployments: { web: { replicas: 3 } } });
+    sandbox.write({ ...shape("refused"), deployments: { web: { replicas: 3 } } });
     await sandbox.up(4, "--no-rollback");
     const open = await toServer(1, "refused");
     assert.match(open.stderr, /transaction 2 is not finished/);

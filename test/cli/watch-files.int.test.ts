@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "../scenario/command.js";
-import { type ClusterWish, demoStack } from "../scenario/manifests.js";
+import { type ClusterShape, demoStack } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 
-const wish: ClusterWish = {
+const shape: ClusterShape = {
   machines: { "cp-0": { controlPlane: true } },
   deployments: { web: { replicas: 2 } },
 };
@@ -25,7 +25,7 @@ describe("capstan watch -f", function () {
   let watcher: Command;
 
   beforeEach(async () => {
-    sandbox = await Sandbox.make(wish);
+    sandbox = await Sandbox.make(shape);
   });
   afterEach(() => sandbox.close());
 
@@ -58,7 +58,7 @@ describe("capstan watch -f", function () {
     let at = await said(/default\/demo: done in .* s: revision 1, 3 machines run/);
     assert.equal(hosts("web").length, 2);
 
-    sandbox.write({ ...wish, deployments: { web: { replicas: 3 } } });
+    sandbox.write({ ...shape, deployments: { web: { replicas: 3 } } });
     at = await said(/revision 2, 4 machines run/, at);
     assert.equal(hosts("web").length, 3);
 
@@ -115,7 +115,7 @@ describe("capstan watch -f", function () {
   it("tells everything as JSON lines, and needs no client of API servers", async () => {
     await sandbox.close();
     const hook = `data:text/javascript,${encodeURIComponent(noClient)}`;
-    sandbox = await Sandbox.make(wish, { env: { NODE_OPTIONS: `--import=${hook}` } });
+    sandbox = await Sandbox.make(shape, { env: { NODE_OPTIONS: `--import=${hook}` } });
     const { stderr } = await sandbox.capstan(1, "install", "--dry-run");
     assert.match(stderr, /loads @kubernetes/);
     watch("--json");

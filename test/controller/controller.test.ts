@@ -16,7 +16,7 @@ const paused = (reason: string): Intent => ({ kind: "paused", reason, digest: `p
 const remove: Intent = { kind: "remove", digest: "remove" };
 
 /** Clusters that are asked for by a test, and what was shown and let go of them. */
-class Wishes implements ClusterSource {
+class IntentsSource implements ClusterSource {
   readonly owner = "test";
   readonly intents = new Map<string, Intent>();
   readonly shown: string[] = [];
@@ -58,7 +58,7 @@ class Wishes implements ClusterSource {
 
 describe("Controller", () => {
   let clock: FakeClock;
-  let source: Wishes;
+  let source: IntentsSource;
   let queue: KeyedQueue;
   let controller: Controller;
   let happenings: [string, Happening][];
@@ -70,7 +70,7 @@ describe("Controller", () => {
 
   beforeEach(() => {
     clock = new FakeClock(0, "manual");
-    source = new Wishes();
+    source = new IntentsSource();
     [hanging, breaking, happenings] = [new Set(), new Set(), []];
     stop = new AbortController();
     running = undefined;

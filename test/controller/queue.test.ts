@@ -138,7 +138,7 @@ describe("KeyedQueue", () => {
     assert.equal(queue.state().ready, 1);
   });
 
-  it("keeps the wait of a failed key that is added, not that of one whose wish has changed", async () => {
+  it("keeps the wait of a failed key that is added, not that of one whose goal has changed", async () => {
     const queue = queueAt(clock);
     queue.add("a");
     const key = await queue.take(never);

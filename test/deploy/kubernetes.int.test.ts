@@ -235,10 +235,10 @@ describe("deploy/kubernetes in an API server", function () {
     it("leads and reports by its own token", async () => {
       const { signal } = new AbortController();
       const store = leaseInApiServer(robot.config, { namespace, name: leaseName });
-      const wish = { holder: "a", durationMs: 15_000, transitions: 0, renewedAtMs: Date.now() };
-      const made = await store.create(wish, signal);
+      const shape = { holder: "a", durationMs: 15_000, transitions: 0, renewedAtMs: Date.now() };
+      const made = await store.create(shape, signal);
       assert.equal((await store.read(signal))?.version, made?.version);
-      const later = { ...wish, renewedAtMs: wish.renewedAtMs + 1_000 };
+      const later = { ...shape, renewedAtMs: shape.renewedAtMs + 1_000 };
       assert.ok((await store.replace(made?.version ?? "", later, signal)) !== undefined);
       const events = eventsInApiServer(robot.config, "capstan-0");
       const regarding = {

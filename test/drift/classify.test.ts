@@ -3,7 +3,7 @@ import { classifyDrift, type DriftItem, driftCounts } from "../../src/drift/clas
 import { nodeKey } from "../../src/graph/graph.js";
 import { localProvider } from "../support/manifests.js";
 import type { PretendEngine } from "../support/pretend-engine.js";
-import { change, hostOf, kill, reportOn, running, wish } from "./drifting.js";
+import { change, hostOf, kill, reportOn, running, desiredWith } from "./drifting.js";
 
 /** "changed a inPlace tags {} -> {"by":"hand"}". */
 function line(item: DriftItem): string {
@@ -93,7 +93,7 @@ const cases: {
 describe("drift of a cluster", () => {
   for (const { name, given, want } of cases) {
     it(name, async () => {
-      const engine = await running(wish());
+      const engine = await running(desiredWith());
       given(engine);
       const report = await reportOn(engine);
       assert.deepEqual(report.items.map(line), want);
@@ -106,7 +106,7 @@ describe("drift of a cluster", () => {
   }
 
   it("a host that never will run", async () => {
-    const engine = await running(wish());
+    const engine = await running(desiredWith());
     const sight = await engine.sight();
     assert.ok("observedResources" in sight);
     const { who, id } = hostOf(engine, "a");
@@ -121,7 +121,7 @@ describe("drift of a cluster", () => {
   });
 
   it("nothing at all is known of a cloud that does not answer", async () => {
-    const engine = await running(wish());
+    const engine = await running(desiredWith());
     const report = await reportOn(engine, [{ at: "look", number: 0, what: "failForGood" }]);
     assert.match(report.unreadable ?? "", /^cannot look for the listing/);
     assert.deepEqual([...new Set(report.items.map((item) => item.class))], ["unknown"]);
@@ -129,7 +129,7 @@ describe("drift of a cluster", () => {
   });
 
   it("one that cannot tell about a single resource is not believed about the others either", async () => {
-    const engine = await running(wish());
+    const engine = await running(desiredWith());
     kill(engine, "a");
     engine.cloud.kill(network(engine).id);
     engine.tamper((resources) =>
@@ -141,7 +141,7 @@ describe("drift of a cluster", () => {
   });
 
   it("a secret is never shown, only that it is another", async () => {
-    const engine = await running(wish());
+    const engine = await running(desiredWith());
     change(engine, "a", { tags: { password: "hunter2" } });
     engine.tamper((resources) => resources.map((one) => ({ ...one, secretInputs: ["spec"] })));
     const report = await reportOn(engine);
@@ -151,7 +151,7 @@ describe("drift of a cluster", () => {
   });
 
   it("what a transaction left unfinished, or is to delete, is that transaction's business", async () => {
-    const engine = await running(wish());
+    const engine = await running(desiredWith());
     change(engine, "a", { tags: { by: "hand" } });
     kill(engine, "b", "c");
     const { who } = hostOf(engine, "a");
@@ -171,7 +171,7 @@ describe("drift of a cluster", () => {
   });
 
   it("is found also where the record was read again and nothing corrected: what was committed counts", async () => {
-    const engine = await running(wish());
+    const engine = await running(desiredWith());
     change(engine, "a", { tags: { by: "hand" } });
     const { who, spec } = hostOf(engine, "a");
     engine.tamper((resources) =>
@@ -181,7 +181,7 @@ describe("drift of a cluster", () => {
     );
     const report = await reportOn(engine);
     assert.deepEqual(report.items.map(line), ['changed a inPlace tags {} -> {"by":"hand"}']);
-    assert.equal((await engine.plan(wish())).steps.length, 1);
+    assert.equal((await engine.plan(desiredWith())).steps.length, 1);
   });
 
   it("nothing is recorded of a cluster that does not exist: there is nothing to drift", () => {
@@ -193,7 +193,7 @@ describe("drift of a cluster", () => {
 
 describe("the fingerprint of a report", () => {
   const printOf = async (given: (engine: PretendEngine) => void) => {
-    const engine = await running(wish());
+    const engine = await running(desiredWith());
     given(engine);
     return (await reportOn(engine)).fingerprint;
   };

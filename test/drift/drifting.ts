@@ -23,7 +23,7 @@ export function drifts(
 }
 
 /** One member, and workers "a", "b", "c" that everything here happens to. */
-export function wish(...changed: readonly Manifest[]): Desired {
+export function desiredWith(...changed: readonly Manifest[]): Desired {
   const usual = [
     cluster(),
     machine("cp", { controlPlane: "1.34.2" }),

@@ -7,11 +7,11 @@ import { cloudResources, type PriorState } from "../../src/plan/target.js";
 import { failsWith } from "../support/errors.js";
 import { annotated, cluster } from "../support/manifests.js";
 import type { PretendEngine } from "../support/pretend-engine.js";
-import { kill, reportOn, running, wish } from "./drifting.js";
+import { kill, reportOn, running, desiredWith } from "./drifting.js";
 
 /** A state, and what its cloud shows after something has happened to it. */
 async function seenAfter(given: (engine: PretendEngine) => void) {
-  const desired = wish();
+  const desired = desiredWith();
   const engine = await running(desired);
   given(engine);
   const observation = await engine.sight();
@@ -57,7 +57,7 @@ describe("whether a look is believed", () => {
     assert.doesNotThrow(() => refuseHeld("default/prod", word));
     const other = holdOf(state, observation, { ...rules, thaw: "0123456789ab" });
     assert.equal(other?.believed, undefined);
-    const objects = wish(annotated({ [driftAnnotations.thaw]: fingerprint }, cluster()));
+    const objects = desiredWith(annotated({ [driftAnnotations.thaw]: fingerprint }, cluster()));
     const annotation = holdOf(state, observation, { ...rules, objects: objectsOf(objects) });
     assert.equal(annotation?.believed, "person");
   });

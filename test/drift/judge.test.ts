@@ -20,7 +20,7 @@ import {
   lines,
   reportOn,
   running,
-  wish,
+  desiredWith,
 } from "./drifting.js";
 
 const { maxUnhealthy, maxInFlight, freeze, thaw } = driftAnnotations;
@@ -32,7 +32,7 @@ async function judgedAfter(
   given: (engine: PretendEngine) => void,
   ...objects: readonly Manifest[]
 ): Promise<JudgedDrift> {
-  const desired = wish(...objects);
+  const desired = desiredWith(...objects);
   const engine = await running(desired);
   given(engine);
   return judged(await reportOn(engine), desired);
@@ -292,7 +292,7 @@ describe("an answer that is not believed", () => {
   });
 
   it("a listing that shows nothing of what there is", async () => {
-    const desired = wish(openly);
+    const desired = desiredWith(openly);
     const engine = await running(desired, { traits: { ...lagging } });
     assert.equal(judged(await reportOn(engine), desired).freeze, undefined, "all of it is found");
     kill(engine, "a");
@@ -304,10 +304,12 @@ describe("an answer that is not believed", () => {
   });
 
   it("none at all; nothing thaws that", async () => {
-    const desired = wish();
+    const desired = desiredWith();
     const engine = await running(desired);
     const report = await reportOn(engine, [{ at: "look", number: 0, what: "failForGood" }]);
-    const thawing = wish(annotated({ [thaw]: report.fingerprint, [freeze]: "1s" }, cluster()));
+    const thawing = desiredWith(
+      annotated({ [thaw]: report.fingerprint, [freeze]: "1s" }, cluster()),
+    );
     const memory = { sinceMs: {}, frozen: { fingerprint: report.fingerprint, sinceMs: 0 } };
     const found = judged(report, thawing, { memory, nowMs: 9_999_999 });
     assert.equal(found.freeze?.cause.kind, "unreadable");
@@ -325,7 +327,7 @@ const lagging = {
 
 describe("a frozen cluster", () => {
   const manyGone = async (more: Readonly<Record<string, string>> = {}) => {
-    const desired = wish(annotated(more, cluster()));
+    const desired = desiredWith(annotated(more, cluster()));
     const engine = await running(desired);
     kill(engine, "a", "b", "c");
     return { engine, desired, report: await reportOn(engine) };
@@ -341,7 +343,7 @@ describe("a frozen cluster", () => {
 
   it("believes what a person approves by its fingerprint, all of it at one go", async () => {
     const { report } = await manyGone();
-    const approved = wish(annotated({ [thaw]: report.fingerprint }, cluster()));
+    const approved = desiredWith(annotated({ [thaw]: report.fingerprint }, cluster()));
     const found = judged(report, approved);
     assert.deepEqual([found.freeze, found.thawed], [undefined, "person"]);
     assert.deepEqual(
@@ -352,7 +354,7 @@ describe("a frozen cluster", () => {
 
   it("does not believe another answer than the one that was approved", async () => {
     const { engine, report } = await manyGone();
-    const approved = wish(annotated({ [thaw]: report.fingerprint }, cluster()));
+    const approved = desiredWith(annotated({ [thaw]: report.fingerprint }, cluster()));
     kill(engine, "cp");
     assert.ok(judged(await reportOn(engine), approved).freeze !== undefined);
   });
@@ -383,7 +385,7 @@ describe("a frozen cluster", () => {
 
 describe("what is remembered from look to look", () => {
   it("since when each finding is there, and nothing of those that are over", async () => {
-    const desired = wish();
+    const desired = desiredWith();
     const engine = await running(desired);
     kill(engine, "a");
     const first = judged(await reportOn(engine), desired, { nowMs: 10 });

@@ -5,7 +5,16 @@ import { ignoringByPolicy } from "../../src/drift/tolerance.js";
 import type { Plan } from "../../src/plan/plan.js";
 import { annotated, cluster, machine, machineSet } from "../support/manifests.js";
 import { type EngineSetup, outcomeText, type PretendEngine } from "../support/pretend-engine.js";
-import { byPolicy, change, drifts, hostOf, kill, reportOn, running, wish } from "./drifting.js";
+import {
+  byPolicy,
+  change,
+  drifts,
+  hostOf,
+  kill,
+  reportOn,
+  running,
+  desiredWith,
+} from "./drifting.js";
 
 const byHand = { tags: { by: "hand" } };
 const { maxUnhealthy, maxInFlight } = driftAnnotations;
@@ -17,7 +26,10 @@ function steps({ steps: all }: Plan): string[] {
   );
 }
 
-async function upDone(engine: PretendEngine, desired: ReturnType<typeof wish>): Promise<void> {
+async function upDone(
+  engine: PretendEngine,
+  desired: ReturnType<typeof desiredWith>,
+): Promise<void> {
   const outcome = await engine.up(desired);
   assert.equal(outcome.kind, "done", outcomeText(outcome));
   assert.deepEqual(engine.cloud.watch.violations, []);
@@ -25,7 +37,7 @@ async function upDone(engine: PretendEngine, desired: ReturnType<typeof wish>): 
 
 describe("a plan that tolerates drift", () => {
   it("has no step for what is only reported, and says what it leaves", async () => {
-    const desired = wish(drifts("report", machine("a")));
+    const desired = desiredWith(drifts("report", machine("a")));
     const engine = await running(desired);
     kill(engine, "a");
     const plan = await engine.plan(desired);
@@ -34,7 +46,7 @@ describe("a plan that tolerates drift", () => {
   });
 
   it("replaces what a policy replaces: a new host beside one that serves until then", async () => {
-    const desired = wish(drifts("replace", machine("a")));
+    const desired = desiredWith(drifts("replace", machine("a")));
     const engine = await running(desired);
     const before = hostOf(engine, "a");
     change(engine, "a", byHand);
@@ -50,7 +62,7 @@ describe("a plan that tolerates drift", () => {
   });
 
   it("keeps the old host, as it is, when its replacement fails", async () => {
-    const desired = wish(drifts("replace", machine("a")));
+    const desired = desiredWith(drifts("replace", machine("a")));
     const engine = await running(desired);
     change(engine, "a", byHand);
     const { id } = hostOf(engine, "a");
@@ -61,7 +73,7 @@ describe("a plan that tolerates drift", () => {
   });
 
   it("is carried out although what it leaves is gone: nobody waits for that", async () => {
-    const desired = wish(drifts("report", machine("a")));
+    const desired = desiredWith(drifts("report", machine("a")));
     const engine = await running(desired);
     kill(engine, "a");
     change(engine, "b", byHand);
@@ -74,33 +86,33 @@ describe("a plan that tolerates drift", () => {
   });
 
   it("is taken back beside what it leaves, and that is no difference to the records", async () => {
-    const desired = wish(drifts("report", machine("a")));
+    const desired = desiredWith(drifts("report", machine("a")));
     const engine = await running(desired);
     change(engine, "a", byHand);
-    const more = wish(drifts("report", machine("a")), machine("d"));
+    const more = desiredWith(drifts("report", machine("a")), machine("d"));
     const outcome = await engine.up(more, [{ at: "boot", number: 0, what: "fails" }]);
     assert.equal(outcome.kind, "rolledBack", outcomeText(outcome));
     assert.deepEqual(hostOf(engine, "a").spec["tags"], byHand.tags);
   });
 
   it("gives way to a change that somebody asks for on the same machine", async () => {
-    const engine = await running(wish(drifts("ignore", machine("a"))));
+    const engine = await running(desiredWith(drifts("ignore", machine("a"))));
     kill(engine, "a");
-    const desired = wish(drifts("ignore", machine("a", { tags: { team: "x" } })));
+    const desired = desiredWith(drifts("ignore", machine("a", { tags: { team: "x" } })));
     const plan = await engine.plan(desired);
     assert.deepEqual([steps(plan), plan.tolerated], [["create a 2", "delete a 1"], undefined]);
     await upDone(engine, desired);
   });
 
   it("gives a machine up that has no host before one that has", async () => {
-    const three = (count: number) => wish(drifts("report", machineSet("set", count)));
+    const three = (count: number) => desiredWith(drifts("report", machineSet("set", count)));
     const engine = await running(three(3));
     kill(engine, "set-1");
     assert.deepEqual(steps(await engine.plan(three(2))), ["delete set-1 1"]);
   });
 
   it("finds what a lost state has left, whatever the policy", async () => {
-    const desired = wish(drifts("ignore", cluster()));
+    const desired = desiredWith(drifts("ignore", cluster()));
     const engine = await running(desired, { ...byPolicy, adopt: true });
     const before = engine.hosts().map(({ id }) => id);
     engine.tamper(() => []);
@@ -112,15 +124,15 @@ describe("a plan that tolerates drift", () => {
   });
 
   it("touches nothing of a frozen cluster", async () => {
-    const engine = await running(wish());
+    const engine = await running(desiredWith());
     for (const { id } of engine.alive()) engine.cloud.kill(id);
-    const plan = await engine.plan(wish());
+    const plan = await engine.plan(desiredWith());
     assert.deepEqual([plan.empty, plan.tolerated?.length], [true, 6]);
   });
 
   it("corrects in turns: the second half when the first is done", async () => {
     const asks = annotated({ [maxUnhealthy]: "100%", [maxInFlight]: "2" }, cluster());
-    const desired = wish(asks, machineSet("set", 3));
+    const desired = desiredWith(asks, machineSet("set", 3));
     const engine = await running(desired);
     kill(engine, "set-0", "set-1", "set-2", "a");
     assert.deepEqual(steps(await engine.plan(desired)).length, 4);
@@ -136,24 +148,24 @@ describe("a plan that tolerates drift", () => {
         machine(name, { controlPlane: "1.34.2", ...(name === "cp" && { tags: { size } }) }),
       );
     const asks = annotated({ [maxUnhealthy]: "100%" }, cluster());
-    const engine = await running(wish(asks, ...members("s")));
+    const engine = await running(desiredWith(asks, ...members("s")));
     kill(engine, "cp-1", "cp-2");
-    const waiting = await engine.plan(wish(asks, ...members("s")));
+    const waiting = await engine.plan(desiredWith(asks, ...members("s")));
     assert.deepEqual(waiting.tolerated?.length, 1);
-    const asked = await engine.plan(wish(asks, ...members("m")));
+    const asked = await engine.plan(desiredWith(asks, ...members("m")));
     assert.equal(asked.tolerated, undefined);
   });
 
   it("hides what an apply has left only where a policy says so", async () => {
     const plant = (engine: PretendEngine) =>
       engine.cloud.plant({ ...hostOf(engine, "a").who, name: "old-0123abcd-1", token: "t" }, {});
-    const kept = wish(drifts("report", cluster()));
+    const kept = desiredWith(drifts("report", cluster()));
     const engine = await running(kept);
     plant(engine);
     assert.deepEqual((await engine.plan(kept)).abandoned, []);
-    const other = await running(wish());
+    const other = await running(desiredWith());
     plant(other);
-    assert.equal((await other.plan(wish())).abandoned.length, 1);
+    assert.equal((await other.plan(desiredWith())).abandoned.length, 1);
   });
 });
 
@@ -163,7 +175,7 @@ describe("capstan plan and up", () => {
   };
 
   it("correct everything, also what the loop would only report or put off", async () => {
-    const desired = wish(drifts("report", machine("a")), drifts("report", machine("b")));
+    const desired = desiredWith(drifts("report", machine("a")), drifts("report", machine("b")));
     const engine = await running(desired, ignoring);
     kill(engine, "a", "b", "c");
     const plan = await engine.plan(desired);
@@ -173,7 +185,7 @@ describe("capstan plan and up", () => {
   });
 
   it("leave alone what is to be ignored", async () => {
-    const desired = wish(drifts("ignore", machine("a")));
+    const desired = desiredWith(drifts("ignore", machine("a")));
     const engine = await running(desired, ignoring);
     change(engine, "a", byHand);
     const plan = await engine.plan(desired);
@@ -186,7 +198,7 @@ describe("capstan plan and up", () => {
 
 describe("without a tolerance", () => {
   it("everything is seen as it is", async () => {
-    const desired = wish(drifts("ignore", machine("a")));
+    const desired = desiredWith(drifts("ignore", machine("a")));
     const engine = await running(desired, {});
     kill(engine, "a");
     assert.deepEqual(steps(await engine.plan(desired)), ["create a 2", "delete a 1"]);

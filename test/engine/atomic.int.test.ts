@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import {
-  type ClusterWish,
+  type ClusterShape,
   demoStack,
-  type MachineWish,
+  type MachineShape,
   mayLoseWorkers,
 } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
 
-const member: MachineWish = { controlPlane: true };
-const workers = (wish: MachineWish = {}) => ({
-  "worker-0": wish,
-  "worker-1": wish,
-  "worker-2": wish,
+const member: MachineShape = { controlPlane: true };
+const workers = (shape: MachineShape = {}) => ({
+  "worker-0": shape,
+  "worker-1": shape,
+  "worker-2": shape,
 });
-const fleet = (wish: MachineWish = {}): ClusterWish => ({
-  machines: { "cp-0": member, ...workers(wish) },
+const fleet = (shape: MachineShape = {}): ClusterShape => ({
+  machines: { "cp-0": member, ...workers(shape) },
 });
 
 describe("an apply that fails", function () {
@@ -38,8 +38,8 @@ describe("an apply that fails", function () {
     it(`in the creation of ${failing} of worker-3 to worker-6 leaves the revision before`, async () => {
       const before = alive();
       const more = { "worker-3": {}, "worker-4": {}, "worker-5": {}, "worker-6": {} };
-      const wish = { machines: { ...fleet().machines, ...more } };
-      sandbox.write(wish);
+      const shape = { machines: { ...fleet().machines, ...more } };
+      sandbox.write(shape);
       await sandbox.fault("create", "fail", "--name", failing);
       const { stderr } = await sandbox.up(1);
       assert.match(stderr, new RegExp(`cannot create LocalHost ${failing}-`));

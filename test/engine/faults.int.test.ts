@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
-import { type ClusterWish, demoStack } from "../scenario/manifests.js";
+import { type ClusterShape, demoStack } from "../scenario/manifests.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 
-const pair: ClusterWish = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
-const member: ClusterWish = { machines: { "cp-0": { controlPlane: true } } };
+const pair: ClusterShape = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
+const member: ClusterShape = { machines: { "cp-0": { controlPlane: true } } };
 
 describe("an apply in a cloud that misbehaves", function () {
   this.timeout(90_000);

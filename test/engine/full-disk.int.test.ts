@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Command, Outcome } from "../scenario/command.js";
-import { type ClusterWish, demoStack } from "../scenario/manifests.js";
+import { type ClusterShape, demoStack } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
 import { SmallDisk } from "../scenario/small-disk.js";
 import { until } from "../scenario/until.js";
@@ -23,7 +23,7 @@ interface Try {
   readonly freeBytes: number;
 }
 
-const wish = (size: "small" | "medium"): ClusterWish => ({
+const shape = (size: "small" | "medium"): ClusterShape => ({
   machines: { "cp-0": { controlPlane: true } },
   deployments: { web: { replicas: 3, maxSurge: 1, template: { size } } },
 });
@@ -50,7 +50,7 @@ describe("a disk that is full", function () {
 
   before(async () => {
     disk = await SmallDisk.make(8);
-    fresh = await Sandbox.make(wish("small"));
+    fresh = await Sandbox.make(shape("small"));
     running = fresh.copy();
     await running.up();
   });
@@ -98,7 +98,7 @@ describe("a disk that is full", function () {
     const { verb, moment, freeBytes } = one;
     it(`${moment} ${verb}, with ${freeBytes} bytes left, stops nobody who frees it`, async () => {
       sandbox = (verb === "up" ? fresh : running).copy({ parent: disk.folder });
-      if (verb === "update") sandbox.write(wish("medium"));
+      if (verb === "update") sandbox.write(shape("medium"));
       const first = await runOn(one);
       disk.release();
       if (shows) process.stderr.write(`\n--- ${one.moment} ${verb}, ${freeBytes}\n${said(first)}`);

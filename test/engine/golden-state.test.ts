@@ -48,7 +48,7 @@ describe("states of earlier releases", () => {
         ],
       );
       const plan = makePlan({
-        wish: { kind: "objects", desired },
+        planGoal: { kind: "objects", desired },
         provider,
         prior,
         observedResources: new Map(observedResources),

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { type ClusterWish, demoStack } from "../scenario/manifests.js";
+import { type ClusterShape, demoStack } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
 
 const joinMs = 300;
 
-function wish(kubelet: string): ClusterWish {
+function shape(kubelet: string): ClusterShape {
   return { machines: { "cp-0": { controlPlane: true, joinMs }, "web-0": { joinMs, kubelet } } };
 }
 
@@ -24,7 +24,7 @@ describe("an apply whose hosts have to join", function () {
   let madeBy: number;
 
   before(async () => {
-    sandbox = await Sandbox.make(wish("1.34.2"));
+    sandbox = await Sandbox.make(shape("1.34.2"));
     await sandbox.up();
     madeBy = sandbox.ledgerEnd();
   });
@@ -52,7 +52,7 @@ describe("an apply whose hosts have to join", function () {
   it("takes back a kubelet that does not exist, and history tells it", async () => {
     const since = (await webIn())?.readySinceMs;
     const begin = sandbox.ledgerEnd();
-    sandbox.write(wish("1.34.99"));
+    sandbox.write(shape("1.34.99"));
     const { stderr } = await sandbox.up(1, "--timeout", "2");
     assert.match(stderr, /not ready after 2 s: LocalHost\/web-0-/);
     const what = sandbox
@@ -74,7 +74,7 @@ describe("an apply whose hosts have to join", function () {
     const { stdout } = await sandbox.capstan(0, "history", demoStack);
     assert.match(stdout, /rolled back/);
     await sandbox.assertSound(demoStack);
-    sandbox.write(wish("1.34.2"));
+    sandbox.write(shape("1.34.2"));
     await sandbox.plan(0);
   });
 });

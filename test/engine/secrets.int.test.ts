@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { type ClusterWish, demoStack } from "../scenario/manifests.js";
+import { type ClusterShape, demoStack } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
 
 const planted = "planted-3f9c1e77-a-value-nobody-else-may-see";
-const wish: ClusterWish = {
+const shape: ClusterShape = {
   annotations: { "example.com/note": planted },
   machines: { "cp-0": { controlPlane: true } },
 };
@@ -26,7 +26,7 @@ describe("what a user's objects hold", function () {
   let sandbox: Sandbox;
 
   beforeEach(async () => {
-    sandbox = await Sandbox.make(wish);
+    sandbox = await Sandbox.make(shape);
   });
   afterEach(() => sandbox.close());
 
@@ -55,7 +55,7 @@ describe("what a user's objects hold", function () {
     };
     await say(2, "plan", "-f", sandbox.manifests, "--out", saved);
     await say(0, "up", "--plan", saved);
-    sandbox.write({ ...wish, machines: { ...wish.machines, "worker-0": {} } });
+    sandbox.write({ ...shape, machines: { ...shape.machines, "worker-0": {} } });
     await sandbox.fault("create", "fail", "--name", "worker-0");
     await say(1, "up", "--yes", "-f", sandbox.manifests);
     for (const args of [["history"], ["history", "show", "1"], ["describe"], ["status"]]) {

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { type ClusterWish } from "../scenario/manifests.js";
+import { type ClusterShape } from "../scenario/manifests.js";
 import { judge, nothingWrong } from "../scenario/ledger-judge.js";
 import { Sandbox } from "../scenario/sandbox.js";
 import { UserProject, userProject, userStack } from "../scenario/user-project.js";
 
-const pair: ClusterWish = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
-const three: ClusterWish = { machines: { ...pair.machines, "worker-1": {} } };
-const large: ClusterWish = { machines: { ...pair.machines, "worker-1": { size: "large" } } };
+const pair: ClusterShape = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
+const three: ClusterShape = { machines: { ...pair.machines, "worker-1": {} } };
+const large: ClusterShape = { machines: { ...pair.machines, "worker-1": { size: "large" } } };
 const upCommand = /capstan --project \S+ --stack dev up -f \S+[^\s,;]/;
 
 describe("a Pulumi project of a user's", function () {
@@ -61,16 +61,16 @@ describe("a Pulumi project of a user's", function () {
   ];
   /** The same manifests again, corrected ones, and the old ones. */
   const ways = [
-    { wish: three, hosts: 3 },
-    { wish: large, hosts: 3 },
-    { wish: pair, hosts: 2 },
+    { shape: three, hosts: 3 },
+    { shape: large, hosts: 3 },
+    { shape: pair, hosts: 2 },
   ];
   for (const { name: where, prepare } of inVain) {
     it(`goes on after each pulumi up that failed, in ${where}`, async () => {
       prepare();
-      for (const { wish, hosts } of ways) {
+      for (const { shape, hosts } of ways) {
         await failOnce();
-        sandbox.write(wish);
+        sandbox.write(shape);
         await project.up();
         await assertSound();
         assert.equal(sandbox.alive().filter(({ kind }) => kind === "LocalHost").length, hosts);

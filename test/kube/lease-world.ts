@@ -3,7 +3,7 @@ import { isCapstanError } from "../../src/api/error.js";
 import {
   type LeaseNews,
   type LeaseStore,
-  type LeaseWish,
+  type LeaseWrite,
   Leadership,
 } from "../../src/kube/lease.js";
 import { leaseClock } from "../../src/kube/lease-clock.js";
@@ -59,8 +59,8 @@ export class LeaseWorld {
     return this.record;
   }
 
-  write(wish: LeaseWish): LeaseRecord {
-    const { holder, durationMs, transitions } = wish;
+  write(lease: LeaseWrite): LeaseRecord {
+    const { holder, durationMs, transitions } = lease;
     this.record = { version: String(++this.version), holder, durationMs, transitions };
     return this.record;
   }
@@ -144,10 +144,10 @@ export class Contender {
     const { world } = this;
     return {
       read: () => this.call(() => world.read()),
-      create: (wish) =>
-        this.call(() => (world.record === undefined ? world.write(wish) : undefined)),
-      replace: (version, wish) =>
-        this.call(() => (world.record?.version === version ? world.write(wish) : undefined)),
+      create: (lease) =>
+        this.call(() => (world.record === undefined ? world.write(lease) : undefined)),
+      replace: (version, lease) =>
+        this.call(() => (world.record?.version === version ? world.write(lease) : undefined)),
     };
   }
 

@@ -170,20 +170,20 @@ describe("Leadership in an API server", () => {
   it("refuses a write that starts from an older version, and one over nothing", async () => {
     const store = leaseInApiServer(server.config, { namespace: "default", name: "capstan" });
     const { signal } = new AbortController();
-    const wish = { holder: "a", durationMs: 5_000, transitions: 0, renewedAtMs: Date.now() };
+    const shape = { holder: "a", durationMs: 5_000, transitions: 0, renewedAtMs: Date.now() };
     assert.equal(await store.read(signal), undefined);
-    assert.equal(await store.replace("1", wish, signal), undefined);
-    const made = await store.create({ ...wish, acquiredAtMs: Date.now() }, signal);
+    assert.equal(await store.replace("1", shape, signal), undefined);
+    const made = await store.create({ ...shape, acquiredAtMs: Date.now() }, signal);
     assert.deepEqual(
       { ...made, version: "" },
       { version: "", holder: "a", durationMs: 5_000, transitions: 0 },
     );
-    assert.equal(await store.create(wish, signal), undefined);
-    const later = { ...wish, renewedAtMs: wish.renewedAtMs + 1_000 };
+    assert.equal(await store.create(shape, signal), undefined);
+    const later = { ...shape, renewedAtMs: shape.renewedAtMs + 1_000 };
     const renewed = await store.replace(made?.version ?? "", later, signal);
     assert.ok(renewed !== undefined && renewed.version !== made?.version);
     assert.equal(
-      await store.replace(made?.version ?? "", { ...wish, holder: "b" }, signal),
+      await store.replace(made?.version ?? "", { ...shape, holder: "b" }, signal),
       undefined,
     );
     assert.equal((await store.read(signal))?.holder, "a");

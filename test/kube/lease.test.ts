@@ -166,8 +166,8 @@ describe("Leadership", () => {
       const records: string[] = [];
       const store: LeaseStore = {
         read: async () => world.read(),
-        create: async (wish) => world.write(wish),
-        replace: async (_, wish) => world.write(wish),
+        create: async (lease) => world.write(lease),
+        replace: async (_, lease) => world.write(lease),
       };
       const leadership = new Leadership({
         store,
@@ -194,8 +194,8 @@ describe("Leadership", () => {
     const run = new Leadership({
       store: {
         read: async () => world.read(),
-        create: async (wish) => world.write(wish),
-        replace: async (_, wish) => world.write(wish),
+        create: async (lease) => world.write(lease),
+        replace: async (_, lease) => world.write(lease),
       },
       me: "one",
       timing,

@@ -54,13 +54,13 @@ describe("hosts with which a transaction crosses its point of no return", () => 
 });
 
 describe("an upgrade that was killed", () => {
-  const wish = (member: MachineShape, cidr = "10.0.0.0/16"): Desired =>
+  const planGoal = (member: MachineShape, cidr = "10.0.0.0/16"): Desired =>
     desiredOf([cluster({ cidr }), machine("cp", member), machine("web")]);
-  const before = wish({ controlPlane: "1.34.2" });
-  const upgraded = wish({ controlPlane: "1.35.0" });
-  const replaced = wish({ controlPlane: "1.35.0", size: "large" });
-  const elsewhere = wish({ controlPlane: "1.34.2" }, "10.9.0.0/16");
-  const newerElsewhere = wish({ controlPlane: "1.35.0" }, "10.9.0.0/16");
+  const before = planGoal({ controlPlane: "1.34.2" });
+  const upgraded = planGoal({ controlPlane: "1.35.0" });
+  const replaced = planGoal({ controlPlane: "1.35.0", size: "large" });
+  const elsewhere = planGoal({ controlPlane: "1.34.2" }, "10.9.0.0/16");
+  const newerElsewhere = planGoal({ controlPlane: "1.35.0" }, "10.9.0.0/16");
 
   async function killed(after: Desired, what: "killBefore" | "killAfter" | "killLate") {
     const engine = new PretendEngine();
@@ -131,7 +131,7 @@ describe("an upgrade that was killed", () => {
     assert.deepEqual(wayBackOf(engine.provider, engine.prior, found), { kind: "free" });
   });
 
-  it("cannot be followed by another wish for the old version", async () => {
+  it("cannot be followed by another goal for the old version", async () => {
     const engine = await killed(upgraded, "killLate");
     const text = outcomeText(await engine.up(elsewhere));
     assert.match(
@@ -142,7 +142,7 @@ describe("an upgrade that was killed", () => {
     await engine.settle(upgraded);
   });
 
-  it("can be followed by another wish for the new one, which goes forward only, however it is killed", async () => {
+  it("can be followed by another goal for the new one, which goes forward only, however it is killed", async () => {
     const engine = await killed(upgraded, "killAfter");
     const [failed] = [await engine.up(newerElsewhere, [neverBoots])];
     assert.match(outcomeText(failed), /^stopped forwardOnly: not ready/);

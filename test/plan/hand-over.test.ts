@@ -27,7 +27,7 @@ describe("changing the owner of a stack", () => {
       given,
     );
     return makePlan({
-      wish: { kind: "recorded", target },
+      planGoal: { kind: "recorded", target },
       provider: localProvider(),
       prior: given,
       ...observation,
@@ -83,7 +83,7 @@ describe("changing the owner of a stack", () => {
       prior,
     );
     const plan = makePlan({
-      wish: { kind: "recorded", target },
+      planGoal: { kind: "recorded", target },
       provider: localProvider(),
       prior,
       ...observation,

@@ -99,7 +99,7 @@ describe("law 4: the same inputs give the same names, tokens, order and text", (
     await assertAsyncLaw(property);
   });
 
-  it("two engines that apply the same wishes record and make the same", async () => {
+  it("two engines that apply the same goals record and make the same", async () => {
     const property = fc.asyncProperty(inputs, async ([first, second]: [Fleet, Fleet, number]) => {
       const made = [];
       for (const engine of [new PretendEngine(), new PretendEngine()]) {

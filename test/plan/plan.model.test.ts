@@ -34,17 +34,17 @@ const events: fc.Arbitrary<Event> = fc.oneof(
 
 const histories = fc.tuple(fleets, fc.array(events, { maxLength: 8 }));
 
-/** Lets a history happen, each command held against the laws. Returns the last wish. */
+/** Lets a history happen, each command held against the laws. Returns the last goal. */
 async function happen(engine: PretendEngine, [first, history]: [Fleet, Event[]]): Promise<Fleet> {
-  let wish = first;
+  let planGoal = first;
   for (const event of history) {
     const hosts = engine.hosts();
     switch (event.kind) {
       case "edit":
-        wish = event.fleet;
+        planGoal = event.fleet;
         break;
       case "up":
-        await engine.up(desiredFleet(wish), event.mishaps);
+        await engine.up(desiredFleet(planGoal), event.mishaps);
         break;
       case "kill":
       case "drift": {
@@ -57,18 +57,18 @@ async function happen(engine: PretendEngine, [first, history]: [Fleet, Event[]])
     }
   }
   assert.deepEqual(engine.cloud.watch.violations, []);
-  return wish;
+  return planGoal;
 }
 
 describe("a cluster over time", () => {
-  it("law 1, 2: after any history the wish is reached, and planning again finds nothing to do", async () => {
+  it("law 1, 2: after any history the goal is reached, and planning again finds nothing to do", async () => {
     const property = fc.asyncProperty(histories, async (history) => {
       const engine = new PretendEngine();
-      const wish = desiredFleet(await happen(engine, history));
+      const planGoal = desiredFleet(await happen(engine, history));
       // What an interrupted creation left may not be able to serve any more: that is found out on the way.
-      const outcome = await engine.up(wish);
-      if (outcome.kind !== "done") await engine.settle(wish);
-      const again = await engine.plan(wish);
+      const outcome = await engine.up(planGoal);
+      if (outcome.kind !== "done") await engine.settle(planGoal);
+      const again = await engine.plan(planGoal);
       assert.equal(planSummary(again), "No changes: objects, state and cloud agree.");
       assert.deepEqual(
         [again.empty, again.steps, again.stale, again.resumes],
@@ -92,11 +92,11 @@ describe("a cluster over time", () => {
   it("law 2: an empty plan that is applied anyway touches nothing", async () => {
     const property = fc.asyncProperty(fleets, async (fleet) => {
       const engine = new PretendEngine();
-      const wish = desiredFleet(fleet);
-      await engine.settle(wish);
+      const planGoal = desiredFleet(fleet);
+      await engine.settle(planGoal);
       const before = JSON.stringify(engine.prior);
       const calls = engine.calls.length;
-      await engine.settle(wish);
+      await engine.settle(planGoal);
       assert.equal(engine.calls.length, calls);
       assert.equal(JSON.stringify(engine.prior), before, "the record changed");
     });
@@ -106,9 +106,9 @@ describe("a cluster over time", () => {
   it("law 7: every step of a plan has a line in its tree, and an undisturbed apply does them all", async () => {
     const property = fc.asyncProperty(histories, async (history) => {
       const engine = new PretendEngine();
-      const wish = desiredFleet(await happen(engine, history));
+      const planGoal = desiredFleet(await happen(engine, history));
       const { prior } = engine;
-      const plan = await engine.plan(wish);
+      const plan = await engine.plan(planGoal);
       const since = engine.calls.length;
       const outcome = await engine.apply(plan);
       const lines = new Set(planTree(plan).flatMap(({ key }) => key ?? []));

@@ -409,15 +409,15 @@ describe("infrastructure", () => {
     const engine = await running(...objects);
     for (const cidr of ["10.1.0.0/16", "10.2.0.0/16", "10.1.0.0/16", "10.0.0.0/16"]) {
       const recorded = new Set(engine.prior.resources.map(({ key }) => key));
-      const wish = desiredOf([cluster({ cidr }), ...objects]);
-      const { steps } = await engine.plan(wish);
+      const planGoal = desiredOf([cluster({ cidr }), ...objects]);
+      const { steps } = await engine.plan(planGoal);
       const created = steps.filter(({ kind }) => kind === "create");
       assert.equal(created.length, 3);
       assert.deepEqual(
         created.filter(({ key }) => recorded.has(key)),
         [],
       );
-      await engine.settle(wish);
+      await engine.settle(planGoal);
     }
   });
 
@@ -468,7 +468,7 @@ describe("an unfinished transaction", () => {
     assert.deepEqual(stepsOf(resumed), ["create LocalHost/web-#-1"]);
   });
 
-  it("gets the next number when the wish has changed meanwhile", async () => {
+  it("gets the next number when the goal has changed meanwhile", async () => {
     const changed = await plan(
       await interrupted(killedAt(3)),
       objects[0]!,
@@ -477,7 +477,7 @@ describe("an unfinished transaction", () => {
     assert.deepEqual([changed.resumes, changed.transaction.number], [true, 2]);
   });
 
-  it("keeps a planned name for a wish that its host can follow", async () => {
+  it("keeps a planned name for a goal that its host can follow", async () => {
     const changed = await plan(
       await interrupted(killedAt(3)),
       objects[0]!,

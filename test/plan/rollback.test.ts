@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { type Rollback, rollbackOf } from "../../src/plan/rollback.js";
-import type { Goal } from "../../src/plan/target.js";
+import type { TransactionGoal } from "../../src/plan/target.js";
 import { cluster, machine } from "../support/manifests.js";
 import { RecordedHistory, targetOf } from "../support/recorded-history.js";
 
 const small = targetOf([cluster(), machine("web")]);
 const large = targetOf([cluster(), machine("web", { size: "large" })]);
 const lost = { kind: "rolledBack", failure: "lost" } as const;
-const unnamed: Goal = { kind: "rollback", to: 1, named: false };
-const named: Goal = { ...unnamed, named: true };
+const unnamed: TransactionGoal = { kind: "rollback", to: 1, named: false };
+const named: TransactionGoal = { ...unnamed, named: true };
 
 /** Two revisions, the second of other objects. */
 const two = () => new RecordedHistory(0).commit({ target: small }).commit({ target: large });

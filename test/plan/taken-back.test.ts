@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { takenBackLike, withObjects } from "../../src/plan/taken-back.js";
-import type { Ending, Goal, HistoryEntry, RevisionRecord, Target } from "../../src/plan/target.js";
+import type {
+  Ending,
+  TransactionGoal,
+  HistoryEntry,
+  RevisionRecord,
+  Target,
+} from "../../src/plan/target.js";
 import { testCluster } from "../support/manifests.js";
 
 /** Targets that differ in nothing but their objects. */
@@ -19,7 +25,7 @@ const superseded: Ending = { kind: "superseded", failure: "it was interrupted" }
 interface Past {
   readonly objects: string;
   readonly ending?: Ending;
-  readonly goal?: Goal;
+  readonly goal?: TransactionGoal;
 }
 
 /** A history whose last entry made the present revision. */
@@ -42,23 +48,23 @@ function revisionAfter(past: readonly Past[]): RevisionRecord {
   return { number: past.length, target: target(past.at(-1)?.objects ?? ""), history };
 }
 
-const back: Goal = { kind: "takeBack" };
-const rollback: Goal = { kind: "rollback", to: 1, named: false };
+const back: TransactionGoal = { kind: "takeBack" };
+const rollback: TransactionGoal = { kind: "rollback", to: 1, named: false };
 const quota = { number: 2, why: "the quota is used up" };
 const left = { number: 2, why: "capstan rollback went to revision 1" };
 
 describe("objects of a transaction that was taken back", () => {
-  const cases: { name: string; past: Past[]; wish: string; want?: object }[] = [
+  const cases: { name: string; past: Past[]; planGoal: string; want?: object }[] = [
     {
       name: "are known after an automatic rollback",
       past: [{ objects: "a" }, { objects: "b", ending: failed }, { objects: "a", goal: back }],
-      wish: "b",
+      planGoal: "b",
       want: quota,
     },
     {
       name: "are known after capstan rollback",
       past: [{ objects: "a" }, { objects: "b" }, { objects: "a", goal: rollback }],
-      wish: "b",
+      planGoal: "b",
       want: left,
     },
     {
@@ -69,7 +75,7 @@ describe("objects of a transaction that was taken back", () => {
         { objects: "c" },
         { objects: "a", goal: rollback },
       ],
-      wish: "b",
+      planGoal: "b",
       want: left,
     },
     {
@@ -80,7 +86,7 @@ describe("objects of a transaction that was taken back", () => {
         { objects: "a", goal: back },
         { objects: "a", goal: { kind: "move" } },
       ],
-      wish: "b",
+      planGoal: "b",
       want: quota,
     },
     {
@@ -91,26 +97,26 @@ describe("objects of a transaction that was taken back", () => {
         { objects: "a", goal: back },
         { objects: "c" },
       ],
-      wish: "b",
+      planGoal: "b",
     },
     {
       name: "are not those of one that another took the place of",
       past: [{ objects: "a" }, { objects: "b", ending: superseded }, { objects: "a" }],
-      wish: "b",
+      planGoal: "b",
     },
     {
       name: "are not those that the revision has anyway",
       past: [{ objects: "a" }, { objects: "a", ending: failed }, { objects: "a", goal: back }],
-      wish: "a",
+      planGoal: "a",
     },
     {
       name: "are not others",
       past: [{ objects: "a" }, { objects: "b", ending: failed }, { objects: "a", goal: back }],
-      wish: "c",
+      planGoal: "c",
     },
   ];
-  for (const { name, past, wish, want } of cases) {
-    it(name, () => assert.deepEqual(takenBackLike(target(wish), revisionAfter(past)), want));
+  for (const { name, past, planGoal, want } of cases) {
+    it(name, () => assert.deepEqual(takenBackLike(target(planGoal), revisionAfter(past)), want));
   }
 
   it("are not known of an entry that an early release wrote", () => {

@@ -5,7 +5,7 @@ import { stringify } from "yaml";
 const clusterApi = "cluster.k8s.io/v1alpha1";
 const localApi = "local.capstan.dev/v1alpha1";
 
-export interface MachineWish {
+export interface MachineShape {
   readonly size?: "small" | "medium" | "large";
   readonly diskGib?: number;
   readonly bootMs?: number;
@@ -17,22 +17,22 @@ export interface MachineWish {
 }
 
 /** A MachineDeployment; its fields as a user writes them. */
-export interface DeploymentWish {
+export interface DeploymentShape {
   readonly replicas: number;
   readonly maxSurge?: number | string;
   readonly maxUnavailable?: number | string;
   readonly progressDeadlineSeconds?: number;
   readonly minReadySeconds?: number;
-  readonly template?: MachineWish;
+  readonly template?: MachineShape;
 }
 
-export interface ClusterWish {
+export interface ClusterShape {
   readonly name?: string;
   readonly annotations?: Record<string, string>;
   readonly machineQuota?: number;
   readonly networkCidr?: string;
-  readonly machines: Readonly<Record<string, MachineWish>>;
-  readonly deployments?: Readonly<Record<string, DeploymentWish>>;
+  readonly machines: Readonly<Record<string, MachineShape>>;
+  readonly deployments?: Readonly<Record<string, DeploymentShape>>;
 }
 
 /** Annotations of a cluster that a test takes all workers from. */
@@ -42,19 +42,19 @@ export const mayLoseWorkers = { "capstan.dev/allow-removal": "workers" };
 export const demoStack = "default.demo";
 
 /** A cluster whose hosts boot at once, as one file in the folder. Replaces what was there. */
-export function writeManifests(folder: string, wish: ClusterWish): void {
-  const name = wish.name ?? "demo";
-  const machines = Object.entries(wish.machines).map(([machine, one]) =>
+export function writeManifests(folder: string, shape: ClusterShape): void {
+  const name = shape.name ?? "demo";
+  const machines = Object.entries(shape.machines).map(([machine, one]) =>
     machineObject(machine, name, one),
   );
-  const deployments = Object.entries(wish.deployments ?? {}).map(([deployment, one]) =>
+  const deployments = Object.entries(shape.deployments ?? {}).map(([deployment, one]) =>
     deploymentObject(deployment, name, one),
   );
-  const documents = [clusterObject(name, wish), ...machines, ...deployments];
+  const documents = [clusterObject(name, shape), ...machines, ...deployments];
   writeFileSync(join(folder, "cluster.yaml"), documents.map((one) => stringify(one)).join("---\n"));
 }
 
-function clusterObject(name: string, { annotations, machineQuota, networkCidr }: ClusterWish) {
+function clusterObject(name: string, { annotations, machineQuota, networkCidr }: ClusterShape) {
   return {
     apiVersion: clusterApi,
     kind: "Cluster",
@@ -78,18 +78,18 @@ function clusterObject(name: string, { annotations, machineQuota, networkCidr }:
   };
 }
 
-function machineObject(name: string, cluster: string, { annotations, ...wish }: MachineWish) {
+function machineObject(name: string, cluster: string, { annotations, ...shape }: MachineShape) {
   const labels = { "cluster.k8s.io/cluster-name": cluster };
   return {
     apiVersion: clusterApi,
     kind: "Machine",
     metadata: { name, labels, ...(annotations && { annotations }) },
-    spec: machineSpec(wish),
+    spec: machineSpec(shape),
   };
 }
 
-function deploymentObject(name: string, cluster: string, wish: DeploymentWish) {
-  const { replicas, maxSurge, maxUnavailable, template = {}, ...seconds } = wish;
+function deploymentObject(name: string, cluster: string, shape: DeploymentShape) {
+  const { replicas, maxSurge, maxUnavailable, template = {}, ...seconds } = shape;
   return {
     apiVersion: clusterApi,
     kind: "MachineDeployment",
@@ -104,7 +104,7 @@ function deploymentObject(name: string, cluster: string, wish: DeploymentWish) {
   };
 }
 
-function machineSpec({ kubelet = "1.34.2", controlPlane = false, ...host }: MachineWish) {
+function machineSpec({ kubelet = "1.34.2", controlPlane = false, ...host }: MachineShape) {
   return {
     versions: { kubelet, ...(controlPlane && { controlPlane: kubelet }) },
     providerSpec: { value: { apiVersion: localApi, kind: "LocalMachineProviderSpec", ...host } },

@@ -25,7 +25,7 @@ import {
   readCloud,
   readLedger,
 } from "./ledger-judge.js";
-import { type ClusterWish, writeManifests } from "./manifests.js";
+import { type ClusterShape, writeManifests } from "./manifests.js";
 import { until } from "./until.js";
 
 export const repository = fileURLToPath(new URL("../../../", import.meta.url));
@@ -53,7 +53,7 @@ export interface SandboxOptions {
 
 /** A cluster to be written, an example by name, or a folder of manifests. */
 export type SandboxSource =
-  ClusterWish | { readonly example: string } | { readonly folder: string };
+  ClusterShape | { readonly example: string } | { readonly folder: string };
 
 /** A folder of its own with manifests and a state, and the commands that work on them. */
 export class Sandbox {
@@ -106,8 +106,8 @@ export class Sandbox {
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 
-  write(wish: ClusterWish): void {
-    writeManifests(this.manifests, wish);
+  write(shape: ClusterShape): void {
+    writeManifests(this.manifests, shape);
   }
 
   /** Starts the command line and does not wait. */

@@ -30,14 +30,14 @@ export function judgeWanted(
     );
     return sets.sort((left, right) => right.name.length - left.name.length)[0];
   };
-  const owned = hosts.map((host) => ({ host, wish: owner(host) }));
+  const owned = hosts.map((host) => ({ host, shape: owner(host) }));
   return [
-    ...owned.flatMap(({ host, wish }) =>
-      wish === undefined ? [`${host.name}: no manifest wants it`] : wrongFields(host, wish),
+    ...owned.flatMap(({ host, shape }) =>
+      shape === undefined ? [`${host.name}: no manifest wants it`] : wrongFields(host, shape),
     ),
-    ...wanted.flatMap((wish) => {
-      const count = owned.filter((one) => one.wish === wish).length;
-      const { name, replicas = 1 } = wish;
+    ...wanted.flatMap((shape) => {
+      const count = owned.filter((one) => one.shape === shape).length;
+      const { name, replicas = 1 } = shape;
       return count === replicas ? [] : [`${name}: ${count} hosts, wanted ${replicas}`];
     }),
   ];

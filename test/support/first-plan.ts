@@ -6,7 +6,7 @@ import type { InfrastructureProvider } from "../../src/provider/port.js";
 /** The plan of a cluster of which nothing is recorded and the cloud shows nothing. */
 export function firstPlan(desired: Desired, provider: InfrastructureProvider): Plan {
   return makePlan({
-    wish: { kind: "objects", desired },
+    planGoal: { kind: "objects", desired },
     provider,
     prior: emptyState,
     observedResources: new Map(),

@@ -4,7 +4,7 @@ import { sameJson } from "../../src/api/json.js";
 import type { NodeKey } from "../../src/graph/graph.js";
 import { wavesOf } from "../../src/plan/admission/waves.js";
 import { targetOfRevision } from "../../src/plan/history.js";
-import { desiredIn } from "../../src/plan/wanted.js";
+import { desiredIn } from "../../src/plan/compiled-goal.js";
 import { rollbackOf } from "../../src/plan/rollback.js";
 import type { PriorState } from "../../src/plan/target.js";
 import type { Observed } from "../../src/provider/port.js";
@@ -13,7 +13,7 @@ import type { Accident, Command, History, Neighbour } from "./histories.js";
 import { testCluster } from "./manifests.js";
 import { timing } from "./pretend-cloud.js";
 import { type Outcome, outcomeText, type PretendEngine } from "./pretend-engine.js";
-import { notReached, textOf, type Wanted } from "./reached.js";
+import { notReached, textOf, type Expected } from "./reached.js";
 import { minorOf, WhatWasThere } from "./what-was-there.js";
 
 /** Codes that the trouble of a history may end a command with. */
@@ -31,7 +31,7 @@ type Run = Pick<Command, "verb" | "fleet" | "mishaps" | "keeps">;
 /** Runs commands and holds what they leave against what they say. */
 export class Life {
   readonly breaches: string[] = [];
-  private lastWish: Fleet | undefined;
+  private lastGoal: Fleet | undefined;
   private before: WhatWasThere;
   private readonly planted: Observed[] = [];
   /** Changed behind everybody's back, by id. */
@@ -121,7 +121,7 @@ export class Life {
       case "destroy":
         return engine.destroy(mishaps);
       case "up":
-        this.lastWish = fleet;
+        this.lastGoal = fleet;
         return engine.up(desiredFleet(fleet), mishaps, keeps === true ? "keep" : "rollBack");
     }
   }
@@ -177,7 +177,7 @@ export class Life {
     const since = engine.calls.length;
     const outcome = await this.run({
       verb: "rollback",
-      fleet: this.lastWish as Fleet,
+      fleet: this.lastGoal as Fleet,
       mishaps: [],
     });
     if (outcome.kind !== "done" && outcome.kind !== "rolledBack") {
@@ -279,7 +279,7 @@ export class Life {
   /** Recovery, and that nothing is left to do afterwards. */
   async getOut({ wayOut, before, third }: History): Promise<void> {
     this.engine.cloud.endStuck();
-    const same = this.lastWish ?? third;
+    const same = this.lastGoal ?? third;
     const fleet = { same, old: before ?? third, third, rollback: same, destroy: third }[wayOut];
     if (wayOut === "rollback" || wayOut === "destroy") await this.quietly(wayOut, fleet);
     await this.quietly("up", fleet);
@@ -380,7 +380,7 @@ export class Life {
       this.blame("a record is left of a cluster that is gone");
   }
 
-  private mustBe(wanted: Wanted): void {
+  private mustBe(wanted: Expected): void {
     for (const wrong of notReached(this.engine, wanted)) this.blame(wrong);
   }
 

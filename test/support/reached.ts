@@ -4,7 +4,7 @@ import { cloudResources, type Target } from "../../src/plan/target.js";
 import type { PretendEngine } from "./pretend-engine.js";
 
 /** What was to be reached, as far as somebody knows. */
-export interface Wanted {
+export interface Expected {
   /** See `textOf`; undefined: whatever objects they are of. */
   readonly objects?: string;
   /** What machines are to be, whatever their hosts are called. */
@@ -14,7 +14,7 @@ export interface Wanted {
 }
 
 /** Whether cloud, state and revision agree in existence and content, and are what is wanted: what is wrong. */
-export function notReached(engine: PretendEngine, { objects, content, left }: Wanted): string[] {
+export function notReached(engine: PretendEngine, { objects, content, left }: Expected): string[] {
   const { prior } = engine;
   const { revision, transaction } = prior;
   if (revision === undefined || transaction?.number !== revision.number) {

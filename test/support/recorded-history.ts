@@ -5,7 +5,7 @@ import {
   type Direction,
   emptyState,
   type Ending,
-  type Goal,
+  type TransactionGoal,
   type HistoryEntry,
   type PriorState,
   type RevisionRecord,
@@ -25,7 +25,7 @@ export function targetOf(objects: readonly Manifest[]): Target {
 interface Step {
   readonly target: Target;
   readonly direction?: Direction;
-  readonly goal?: Goal;
+  readonly goal?: TransactionGoal;
   readonly by?: string;
   readonly summary?: Partial<ChangeSummary>;
 }

@@ -10,7 +10,7 @@ import {
   type Occasion,
   reportOn,
   running,
-  wish,
+  desiredWith,
 } from "../drift/drifting.js";
 import { annotated, cluster, machine, machineSet, type Manifest } from "./manifests.js";
 import type { PretendEngine } from "./pretend-engine.js";
@@ -24,7 +24,7 @@ async function drifted(
   given: (engine: PretendEngine) => void,
   occasion: Occasion = {},
 ): Promise<DriftedCluster> {
-  const desired = wish(...objects);
+  const desired = desiredWith(...objects);
   const engine = await running(desired);
   given(engine);
   return named(judged(await reportOn(engine), desired, occasion));
@@ -75,7 +75,7 @@ const thawed = () =>
   drifted([annotated({ [freeze]: "0s" }, cluster())], (engine) => kill(engine, "a", "b"));
 
 async function unreadable(): Promise<DriftedCluster> {
-  const desired = wish();
+  const desired = desiredWith();
   const engine = await running(desired);
   const report = await reportOn(engine, [{ at: "look", number: 0, what: "failForGood" }]);
   return { ...named(judged(report, desired)), openTransaction: 2 };

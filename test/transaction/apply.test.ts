@@ -14,11 +14,11 @@ import {
   PretendEngine,
 } from "../support/pretend-engine.js";
 
-const wish = (...objects: Manifest[]) => desiredOf([cluster(), ...objects]);
+const goal = (...objects: Manifest[]) => desiredOf([cluster(), ...objects]);
 const member = machine("cp", { controlPlane: "1.34.2" });
-const before = wish(member, machine("web"));
-const after = wish(member, machine("web", { size: "large" }));
-const upgraded = wish(machine("cp", { controlPlane: "1.35.0" }), machine("web", { size: "large" }));
+const before = goal(member, machine("web"));
+const after = goal(member, machine("web", { size: "large" }));
+const upgraded = goal(machine("cp", { controlPlane: "1.35.0" }), machine("web", { size: "large" }));
 
 async function running(setup: EngineSetup = {}): Promise<PretendEngine> {
   const engine = new PretendEngine(setup);
@@ -125,7 +125,7 @@ describe("a change that fails", () => {
 });
 
 describe("a control-plane machine of a newer version that fails", () => {
-  const replaced = wish(machine("cp", { controlPlane: "1.35.0", size: "large" }), machine("web"));
+  const replaced = goal(machine("cp", { controlPlane: "1.35.0", size: "large" }), machine("web"));
 
   it("is beyond the point of no return all the same: its successor is made, nothing taken back", async () => {
     const engine = await running();
@@ -214,7 +214,7 @@ describe("an interrupted command", () => {
   it("between passes makes no further call: what it has not removed stays for the next", async () => {
     const engine = await running();
     forgetHosts(engine);
-    const other = wish(machine("cp-new", { controlPlane: "1.34.2" }));
+    const other = goal(machine("cp-new", { controlPlane: "1.34.2" }));
     const calls = engine.calls.length;
     const outcome = await engine.up(other, [{ at: "call", number: 0, what: "interrupt" }]);
     assert.match(outcomeText(outcome), /^broke: CANCELLED/);
@@ -239,7 +239,7 @@ describe("an interrupted command", () => {
       },
     });
     forgetHosts(engine);
-    const outcome = await engine.up(wish(machine("cp-new", { controlPlane: "1.34.2" })));
+    const outcome = await engine.up(goal(machine("cp-new", { controlPlane: "1.34.2" })));
     assert.match(outcomeText(outcome), /^broke: CANCELLED/);
     assert.equal(asked, 2);
   });

@@ -19,7 +19,7 @@ const upgraded = machine("cp", { controlPlane: "1.35.0" });
 const worker = machine("web");
 const large = machine("web", { size: "large" });
 
-const wish = (...objects: Manifest[]) => desiredOf([cluster(), ...objects]);
+const desiredWith = (...objects: Manifest[]) => desiredOf([cluster(), ...objects]);
 
 /** A situation that a run could be in, with what the cloud shows then. */
 function situationOf(plan: Plan, prior: PriorState, changed: Partial<Situation> = {}): Situation {
@@ -59,8 +59,8 @@ async function killed(
   at: Mishap,
 ): Promise<PretendEngine> {
   const engine = new PretendEngine();
-  if (before !== undefined) await engine.settle(wish(...before));
-  const outcome = await engine.up(wish(...after), [at]);
+  if (before !== undefined) await engine.settle(desiredWith(...before));
+  const outcome = await engine.up(desiredWith(...after), [at]);
   assert.equal(outcome.kind, "killed");
   return engine;
 }
@@ -110,18 +110,18 @@ describe("the next step of a transaction", () => {
 
   before(async () => {
     const first = new PretendEngine();
-    fresh = situationOf(await first.plan(wish(member, worker)), first.prior, {
+    fresh = situationOf(await first.plan(desiredWith(member, worker)), first.prior, {
       available: new Set(),
     });
     const created = await killed(undefined, [member, worker], afterBegin);
-    const again = await created.plan(wish(member, worker));
+    const again = await created.plan(desiredWith(member, worker));
     begun = situationOf(again, created.prior, { available: new Set() });
     toNothing = situationOf(await takingBack(created), await begunBack(created));
     const running = new PretendEngine();
-    await running.settle(wish(member, worker));
-    planned = situationOf(await running.plan(wish(member, large)), running.prior);
+    await running.settle(desiredWith(member, worker));
+    planned = situationOf(await running.plan(desiredWith(member, large)), running.prior);
     const changed = await killed([member, worker], [member, large], afterBegin);
-    changing = situationOf(await changed.plan(wish(member, large)), changed.prior);
+    changing = situationOf(await changed.plan(desiredWith(member, large)), changed.prior);
     const grown = await killed([member], [member, worker], {
       at: "write",
       number: 5,
@@ -133,9 +133,9 @@ describe("the next step of a transaction", () => {
       number: 0,
       what: "killBefore",
     });
-    owing = situationOf(await left.plan(wish(member)), { ...left.prior, pending: [] });
+    owing = situationOf(await left.plan(desiredWith(member)), { ...left.prior, pending: [] });
     const upgrade = await killed([member, worker], [upgraded, worker], afterBegin);
-    upgrading = situationOf(await upgrade.plan(wish(upgraded, worker)), upgrade.prior);
+    upgrading = situationOf(await upgrade.plan(desiredWith(upgraded, worker)), upgrade.prior);
   });
 
   describe("undisturbed", () => {

@@ -20,7 +20,7 @@ function running(...objects: Manifest[]): Promise<PretendEngine> {
   return PretendEngine.running(desiredOf([cluster(), ...objects]));
 }
 
-function wish(...objects: Manifest[]) {
+function desiredWith(...objects: Manifest[]) {
   return desiredOf([cluster(), ...objects]);
 }
 
@@ -43,7 +43,7 @@ describe("the list that a pass registers", () => {
 
   it("of a first pass holds Transaction first, and no Revision", async () => {
     const engine = new PretendEngine();
-    const plan = await engine.plan(wish(...objects));
+    const plan = await engine.plan(desiredWith(...objects));
     const none = program(plan, engine.prior);
     assert.deepEqual(shown(none.registrations.map(({ key }) => key)), [transactionKey]);
     assert.deepEqual(none.stackOutputs, {});
@@ -51,7 +51,7 @@ describe("the list that a pass registers", () => {
 
   it("of a commit holds everything, Revision last and depending on everything", async () => {
     const engine = new PretendEngine();
-    const plan = await engine.plan(wish(...objects));
+    const plan = await engine.plan(desiredWith(...objects));
     const { registrations, stackOutputs } = program(plan, engine.prior, allOf(plan));
     const keys = registrations.map(({ key }) => key);
     assert.equal(keys[0], transactionKey);
@@ -63,7 +63,7 @@ describe("the list that a pass registers", () => {
 
   it("makes a Machine a component around its host", async () => {
     const engine = new PretendEngine();
-    const plan = await engine.plan(wish(...objects));
+    const plan = await engine.plan(desiredWith(...objects));
     const { registrations } = program(plan, engine.prior, allOf(plan));
     const host = registrations.find(({ key }) => key.startsWith("LocalHost/web-"));
     assert.equal(host?.parent, "Machine/web");
@@ -73,7 +73,7 @@ describe("the list that a pass registers", () => {
 
   it("treats the payloads, and nothing else, as secrets", async () => {
     const engine = new PretendEngine();
-    const plan = await engine.plan(wish(...objects));
+    const plan = await engine.plan(desiredWith(...objects));
     const { registrations } = program(plan, engine.prior, allOf(plan));
     const secrets = registrations.flatMap(({ key, secretInputs }) =>
       secretInputs.map((one) => [key, one]),
@@ -86,7 +86,7 @@ describe("the list that a pass registers", () => {
 
   it("leaves out no step's resource before it is admitted, and creates none", async () => {
     const engine = await running(...objects);
-    const plan = await engine.plan(wish(objects[0]!, machine("web", { size: "large" })));
+    const plan = await engine.plan(desiredWith(objects[0]!, machine("web", { size: "large" })));
     const { registrations } = program(plan, engine.prior);
     const registered = new Set(registrations.map(({ key }) => key));
     const recorded = engine.prior.resources.map(({ key }) => key);
@@ -100,7 +100,7 @@ describe("the list that a pass registers", () => {
 
   it("repeats what is recorded word for word until its change is admitted", async () => {
     const engine = await running(...objects);
-    const plan = await engine.plan(wish(objects[0]!, machine("web", { diskGib: 99 })));
+    const plan = await engine.plan(desiredWith(objects[0]!, machine("web", { diskGib: 99 })));
     const [step] = plan.steps;
     assert.ok(step?.kind === "update");
     const recorded = engine.prior.resources.find(({ key }) => key === step.key);
@@ -119,7 +119,7 @@ describe("the list that a pass registers", () => {
 
   it("repeats the old Revision, and its outputs, until the commit", async () => {
     const engine = await running(...objects);
-    const plan = await engine.plan(wish(...objects, machine("extra")));
+    const plan = await engine.plan(desiredWith(...objects, machine("extra")));
     const old = engine.prior.resources.find(({ key }) => key === revisionKey);
     const between = program(plan, engine.prior);
     assert.deepEqual(between.registrations.at(-1)?.inputs, old?.inputs);
@@ -135,7 +135,7 @@ describe("the list that a pass registers", () => {
 
   it("of a begin writes Transaction alone: all else is registered as it is recorded", async () => {
     const engine = await running(...objects);
-    const plan = await engine.plan(wish(objects[0]!, machine("web", { diskGib: 99 })));
+    const plan = await engine.plan(desiredWith(objects[0]!, machine("web", { diskGib: 99 })));
     const { registrations } = program(plan, engine.prior, begin);
     const recorded = new Map(engine.prior.resources.map((one) => [one.key, one]));
     const changed = registrations.filter(
@@ -154,7 +154,7 @@ describe("the list that a pass registers", () => {
 
   it("of a first begin holds Transaction and nothing else", async () => {
     const engine = new PretendEngine();
-    const plan = await engine.plan(wish(...objects));
+    const plan = await engine.plan(desiredWith(...objects));
     const { registrations } = program(plan, engine.prior, begin);
     assert.deepEqual(
       registrations.map(({ key }) => key),
@@ -169,7 +169,7 @@ describe("the list that a pass registers", () => {
         const { who } = inputs as { who?: { token: string } };
         return who === undefined ? [] : [`${key} ${who.token}`];
       });
-    const plan = await engine.plan(wish(...objects, machine("extra")));
+    const plan = await engine.plan(desiredWith(...objects, machine("extra")));
     const before = tokens([...engine.prior.resources]);
     const after = tokens([...program(plan, engine.prior, allOf(plan)).registrations]);
     assert.equal(before.length, 4);
@@ -184,7 +184,7 @@ describe("the list that a pass registers", () => {
     engine.tamper((resources) =>
       resources.map((one) => (one.name.startsWith("web-") ? { ...one, deleting: true } : one)),
     );
-    const plan = await engine.plan(wish(objects[0]!));
+    const plan = await engine.plan(desiredWith(objects[0]!));
     const { registrations } = program(plan, engine.prior);
     assert.deepEqual(
       registrations.filter(({ key }) => key.startsWith("LocalHost/web-")),
@@ -198,7 +198,7 @@ describe("law 8: a pass that would delete what was not admitted", () => {
 
   it("keeps what no plan mentions", async () => {
     const engine = await running(...objects);
-    const plan = await engine.plan(wish(machine("web")));
+    const plan = await engine.plan(desiredWith(machine("web")));
     const { registrations } = program(plan, engine.prior, {
       kind: "commit",
       admitted: new Set(),
@@ -209,7 +209,7 @@ describe("law 8: a pass that would delete what was not admitted", () => {
 
   it("keeps what was recorded after the plan was made", async () => {
     const engine = await running(...objects);
-    const plan = await engine.plan(wish(...objects));
+    const plan = await engine.plan(desiredWith(...objects));
     const late = {
       ...engine.prior.resources.find(({ kind }) => kind === "LocalHost")!,
       name: "late",
@@ -222,7 +222,7 @@ describe("law 8: a pass that would delete what was not admitted", () => {
 
   it("is refused before anything starts, naming what would be lost", async () => {
     const engine = await running(...objects);
-    const plan = await engine.plan(wish(...objects));
+    const plan = await engine.plan(desiredWith(...objects));
     // A record under a name that no release registers: neither wanted nor kept.
     const prior: PriorState = {
       ...engine.prior,
@@ -241,7 +241,7 @@ describe("law 8: a pass that would delete what was not admitted", () => {
 
   it("keeps a recorded resource that the target takes for a component", async () => {
     const engine = await running(...objects);
-    const plan = await engine.plan(wish(...objects));
+    const plan = await engine.plan(desiredWith(...objects));
     const nodes = plan.target.nodes.map((node) =>
       node.name === "api" ? { ...node, type: "component" as const } : node,
     );

@@ -9,7 +9,7 @@ import { refuseNonOwner, type StackState } from "../../engine/state.js";
 import { leaseClock } from "../../kube/lease-clock.js";
 import { LeaderSight } from "../../kube/leader-sight.js";
 import { leaseInApiServer, leaseName } from "../../kube/lease-store.js";
-import { wishOfPaused } from "../../kube/live-intent.js";
+import { intentOfPaused } from "../../kube/live-intent.js";
 import type { LiveCluster } from "../../kube/live-object.js";
 import { isMoving, withoutClasses } from "../../kube/move-objects.js";
 import { BadInput } from "../../manifest/bad-input.js";
@@ -153,9 +153,9 @@ export class MoveToFiles {
 
   /** What users have written, as it would be read from files. Throws BadInput where it is wrong. */
   private manifests(live: LiveCluster): string {
-    const wish = wishOfPaused(live, this.move.context.providers.all);
-    const errors = (wish?.diagnostics ?? []).filter(({ severity }) => severity === "error");
-    const [desired] = wish?.clusters ?? [];
+    const intent = intentOfPaused(live, this.move.context.providers.all);
+    const errors = (intent?.diagnostics ?? []).filter(({ severity }) => severity === "error");
+    const [desired] = intent?.clusters ?? [];
     if (errors.length > 0 || desired === undefined) throw new BadInput(errors);
     return objectsOf(desired)
       .map((object) => stringify(withoutClasses(object)))

@@ -22,7 +22,7 @@ import { targetOfRevision } from "../../plan/history.js";
 import type { Hold, Plan } from "../../plan/plan.js";
 import type { RemovalConsent } from "../../plan/protection.js";
 import { type Rollback, rollbackOf } from "../../plan/rollback.js";
-import type { Goal, Target } from "../../plan/target.js";
+import type { TransactionGoal, Target } from "../../plan/target.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { confirm } from "../confirm.js";
 import {
@@ -248,13 +248,17 @@ class RollbackCommand {
   private async planTo(
     target: Target,
     provider: InfrastructureProvider,
-    goal: Goal,
+    goal: TransactionGoal,
   ): Promise<Plan> {
     await this.focus(target, provider, goal);
     return planRecorded(target, this.state, { ...this.planning(provider), goal });
   }
 
-  private async focus(target: Target, provider: InfrastructureProvider, goal: Goal): Promise<void> {
+  private async focus(
+    target: Target,
+    provider: InfrastructureProvider,
+    goal: TransactionGoal,
+  ): Promise<void> {
     const how = { ...this.planning(provider), goal };
     const tolerance = ignoringByPolicy(provider, target.objects);
     this.lens = await lensToward(target, this.state, how, tolerance);

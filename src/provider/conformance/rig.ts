@@ -124,7 +124,7 @@ export class Rig {
     const scope = { cluster: "default/conformance", clusterUid };
     const observation = await look(this.provider, this.context, scope, prior);
     return makePlan({
-      wish: { kind: "objects", desired },
+      planGoal: { kind: "objects", desired },
       prior,
       ...observation,
       provider: this.provider,

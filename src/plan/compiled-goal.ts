@@ -10,7 +10,7 @@ import { inNameOrder } from "./changes.js";
 import type { Target } from "./target.js";
 
 /** Where somebody wants a cluster to go: to what objects say, or to a graph that was recorded. */
-export type Wish =
+export type PlanGoal =
   | {
       readonly kind: "objects";
       readonly desired: Desired;
@@ -19,8 +19,8 @@ export type Wish =
     }
   | { readonly kind: "recorded"; readonly target: Target };
 
-/** What a wish comes to, before it is held against state and cloud. */
-export interface Wanted {
+/** What a goal comes to, before it is held against state and cloud. */
+export interface CompiledGoal {
   readonly cluster: ClusterObject;
   /** In name order. */
   readonly objects: readonly AnyObject[];
@@ -36,7 +36,7 @@ export interface Wanted {
 }
 
 /** What sets remember of their machines. */
-export interface Memory {
+export interface SetMemory {
   readonly recorded: readonly RecordedMachine[];
   /** Machines have an age. Milliseconds since the epoch. */
   readonly nowMs: number;
@@ -46,8 +46,8 @@ export interface Memory {
 export function compiled(
   desired: Desired,
   provider: InfrastructureProvider,
-  { recorded, nowMs }: Memory,
-): Wanted {
+  { recorded, nowMs }: SetMemory,
+): CompiledGoal {
   const { cluster } = desired;
   const judge = templateJudge(provider, cluster);
   const { machines, going } = expandObjects(desired, recorded, judge, nowMs);
@@ -65,7 +65,7 @@ export function compiled(
 }
 
 /** A recorded graph as it was frozen, whatever this release would compile today (architecture section 6). Pure. */
-export function frozen(target: Target, provider: InfrastructureProvider): Wanted {
+export function frozen(target: Target, provider: InfrastructureProvider): CompiledGoal {
   const nodes = new Map(target.nodes.map((node) => [keyOf(node), node]));
   return {
     cluster: clusterIn(target),
