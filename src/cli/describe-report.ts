@@ -6,7 +6,7 @@ import { judgeDrift, noMemory } from "../drift/judge.js";
 import type { Look } from "../engine/observe.js";
 import type { StackState } from "../engine/state.js";
 import { keyOf, type NodeKey } from "../graph/graph.js";
-import { type WayBack, wayBackOf } from "../plan/crossing.js";
+import { type WayBack, wayBackOf } from "../plan/point-of-no-return.js";
 import { machineKey } from "../plan/hosts.js";
 import { isOpen } from "../plan/plan.js";
 import type { ObservedResource } from "../plan/step.js";

@@ -1,13 +1,13 @@
 import type { JsonObject } from "../api/json.js";
 import type { MachineVersions } from "../api/types.js";
 import type { NodeKey } from "../graph/graph.js";
-import { takenBackBy, type WayBack, wayBackOf } from "../plan/crossing.js";
+import { takenBackBy, type WayBack, wayBackOf } from "../plan/point-of-no-return.js";
 import { targetOfRevision } from "../plan/history.js";
 import { isOpen } from "../plan/plan.js";
 import { versionRefusals } from "../plan/version-rules.js";
 import type {
   ChangeSummary,
-  Crossed,
+  PassedPoint,
   Direction,
   TransactionGoal,
   HistoryEntry,
@@ -94,7 +94,7 @@ export function historyReport(
   const open = transaction !== undefined && isOpen(state) ? [{ ...transaction, open: true }] : [];
   const all: readonly Told[] = [...past, ...open].sort((left, right) => left.number - right.number);
   const wayBack = open.length > 0 ? wayBackOf(provider, state) : undefined;
-  const ways = { revision, provider, crossed: wayBack?.kind === "closed" ? wayBack.crossed : [] };
+  const ways = { revision, provider, passed: wayBack?.kind === "closed" ? wayBack.passed : [] };
   return {
     stack,
     ...(transaction !== undefined && { cluster: transaction.target.cluster }),
@@ -143,7 +143,7 @@ interface Ways {
   readonly revision: RevisionRecord | undefined;
   readonly provider: InfrastructureProvider | undefined;
   /** With what the open transaction is past its point of no return, as far as the records tell. */
-  readonly crossed: readonly Crossed[];
+  readonly passed: readonly PassedPoint[];
 }
 
 function itemOf(told: Told, all: readonly Told[], index: number, ways: Ways): HistoryItem {
@@ -185,13 +185,13 @@ function resultOf({ open, ending }: Told, later: readonly Told[]): TransactionRe
 function reachOf(
   number: number,
   { kind }: TransactionResult,
-  { revision, provider, crossed }: Ways,
+  { revision, provider, passed }: Ways,
 ): Reach {
   if (number === revision?.number) return "present";
   if (kind !== "committed") return "never";
   const target = targetOfRevision(revision, number);
   if (target === undefined) return "dropped";
-  if (takenBackBy(target, crossed, provider).length > 0) return "barred";
+  if (takenBackBy(target, passed, provider).length > 0) return "barred";
   const refusals = versionRefusals(revision?.target.machines ?? [], target.machines);
   return refusals.length === 0 ? "kept" : "barred";
 }

@@ -1,12 +1,12 @@
 import { stringify } from "yaml";
 import { canonicalJson } from "../api/json.js";
-import type { WayBack } from "../plan/crossing.js";
+import type { WayBack } from "../plan/point-of-no-return.js";
 import type { ChangeSummary } from "../plan/target.js";
 import type { CommandContext } from "./context.js";
 import { durationText, facts, momentText } from "./describe-text.js";
 import { fit, indented, leastRoom, padded, widthOf, wrap } from "./fit.js";
 import type { HistoryItem, HistoryReport, RecordedMachine } from "./history-report.js";
-import { crossedText } from "../plan/crossing.js";
+import { passedText } from "../plan/point-of-no-return.js";
 import { goalText } from "../plan/goal.js";
 import { openTransactionText } from "./open-transaction.js";
 import { aligned, table, widthsOf } from "./table.js";
@@ -213,7 +213,7 @@ function rollbackText({ reach, number }: HistoryItem, stack: string): string {
 function failureOf({ result }: HistoryItem, wayBack: WayBack | undefined): string {
   if (result.kind === "open") {
     return wayBack?.kind === "closed"
-      ? `only forward: ${wayBack.crossed.map(crossedText).join(", ")}`
+      ? `only forward: ${wayBack.passed.map(passedText).join(", ")}`
       : "";
   }
   return result.kind === "rolledBack" || result.kind === "superseded" ? result.failure : "";

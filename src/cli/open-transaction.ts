@@ -1,4 +1,4 @@
-import { crossedText, type WayBack } from "../plan/crossing.js";
+import { passedText, type WayBack } from "../plan/point-of-no-return.js";
 import { goalText } from "../plan/goal.js";
 import type { TransactionGoal } from "../plan/target.js";
 import { pointText } from "../plan/undo.js";
@@ -29,7 +29,7 @@ function waysOn({ goal, stack, wayBack }: OpenTransaction): string {
     case "free":
       return `${forward}, ${back}`;
     case "closed":
-      return `${forward}, and there is no way back: ${wayBack.crossed.map(crossedText).join(", ")}`;
+      return `${forward}, and there is no way back: ${wayBack.passed.map(passedText).join(", ")}`;
     case "unknown":
       return `${forward}; ${back}, unless ${wayBack.points.map(pointText).join(" or ")} already`;
   }

@@ -6,7 +6,7 @@ import type { StackEngine } from "../engine/engine.js";
 import { observe } from "../engine/observe.js";
 import type { RunEvent } from "../engine/run.js";
 import { callContext } from "../engine/session.js";
-import { crossedText, type WayBack, wayBackOf } from "../plan/crossing.js";
+import { passedText, type WayBack, wayBackOf } from "../plan/point-of-no-return.js";
 import { goalText } from "../plan/goal.js";
 import type { Plan } from "../plan/plan.js";
 import { pointText } from "../plan/undo.js";
@@ -153,7 +153,7 @@ function choicesText(
   wayBack: WayBack,
 ): string {
   if (wayBack.kind === "closed") {
-    return `go on with ${again}; there is no way back: ${wayBack.crossed.map(crossedText).join(", ")}`;
+    return `go on with ${again}; there is no way back: ${wayBack.passed.map(passedText).join(", ")}`;
   }
   const unless =
     wayBack.kind === "free" ? "" : ` unless ${wayBack.points.map(pointText).join(" or ")} already`;

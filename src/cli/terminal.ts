@@ -57,7 +57,7 @@ export function planText(
     planSummary(plan),
     ...waveLines(plan).map((line) => colors.dim(fit(`  ${line}`, columns))),
     ...stageLines(plan),
-    ...undo.map((line) => (plan.crossings.length > 0 ? colors.yellow(line) : line)),
+    ...undo.map((line) => (plan.pointsOfNoReturn.length > 0 ? colors.yellow(line) : line)),
     "",
   ].join("\n");
 }

@@ -1,5 +1,5 @@
 import type { NodeKey } from "../graph/graph.js";
-import { wavesOf } from "../plan/admission/waves.js";
+import { wavesOf } from "../plan/waves/list-waves.js";
 import type { Plan } from "../plan/plan.js";
 import type { Step } from "../plan/step.js";
 import { withThousands } from "../report/alike.js";

@@ -1,6 +1,6 @@
 import type { RunEvent } from "../engine/run.js";
 import type { ClusterView, Doing } from "../source/cluster-view.js";
-import { wavesOf } from "../plan/admission/waves.js";
+import { wavesOf } from "../plan/waves/list-waves.js";
 import type { Plan } from "../plan/plan.js";
 import type { ClusterPhase } from "../api/status.js";
 

@@ -18,7 +18,7 @@ export type DriftDecision =
   /** The cluster is frozen: its freeze says why. */
   | { readonly kind: "frozen" }
   /** A later transaction's turn: this one holds as many corrections as it may. */
-  | { readonly kind: "overBudget"; readonly of: Crew; readonly allowed: number };
+  | { readonly kind: "overBudget"; readonly of: MachineGroup; readonly allowed: number };
 
 /** create: again, or a new host; update: in place; replace: by a new one; remove: what nobody wants. */
 export type Correction = "create" | "update" | "replace" | "remove";
@@ -35,7 +35,7 @@ export type ReportCause =
   | { readonly kind: "member" };
 
 /** Whose budget a correction counts against. */
-export type Crew = "members" | "workers";
+export type MachineGroup = "members" | "workers";
 
 export interface JudgedItem {
   readonly item: DriftItem;
@@ -198,12 +198,12 @@ function withinBudget(
   budgets: DriftBudgets,
 ): JudgedItem[] {
   const room = roomFor(budgets, report);
-  const inTurn = (of: Crew) =>
-    [...items.filter((one) => crewOf(one) === of)].sort(
+  const inTurn = (of: MachineGroup) =>
+    [...items.filter((one) => machineGroupOf(one) === of)].sort(
       (left, right) =>
         Number(left.item.class === "changed") - Number(right.item.class === "changed"),
     );
-  const late = new Map<JudgedItem, Crew>(
+  const late = new Map<JudgedItem, MachineGroup>(
     (["members", "workers"] as const).flatMap((of) =>
       inTurn(of)
         .slice(room[of])
@@ -217,7 +217,7 @@ function withinBudget(
   });
 }
 
-function crewOf({ item, decision }: JudgedItem): Crew | undefined {
+function machineGroupOf({ item, decision }: JudgedItem): MachineGroup | undefined {
   const { machine } = item;
   const isCorrected = decision.kind === "correct" || decision.kind === "replace";
   if (machine === undefined || item.class === "extra" || !isCorrected) return undefined;

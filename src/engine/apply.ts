@@ -2,10 +2,10 @@ import { CapstanError, isCapstanError } from "../api/error.js";
 import { clearLens, type Lens, withTolerated } from "../drift/lens.js";
 import type { Tolerance } from "../drift/tolerance.js";
 import { makePlan, type Plan } from "../plan/plan.js";
-import { crossedBy, crossedText, onwardText } from "../plan/crossing.js";
+import { passedPoints, passedText, onwardText } from "../plan/point-of-no-return.js";
 import type { RemovalDecision } from "../plan/protection.js";
 import type {
-  Crossed,
+  PassedPoint,
   TransactionGoal,
   PriorState,
   Target,
@@ -144,22 +144,22 @@ export async function planBack(
   const { provider, lens = clearLens } = options;
   const target = targetBack(state);
   const observation = await lookToward(target, state, options);
-  refuseCrossed(crossedBy({ provider, prior: state, ...observation }), state);
+  refusePassed(passedPoints({ provider, prior: state, ...observation }), state);
   const how = { ...options, goal: { kind: "takeBack" }, failure } as const;
   return withTolerated(planOf(lens.see(observation, state), target, state, how), lens);
 }
 
 /** Throws NOT_REVERSIBLE when an open transaction is past its point of no return. */
-function refuseCrossed(crossed: readonly Crossed[], { transaction }: PriorState): void {
-  const [first] = crossed;
+function refusePassed(passed: readonly PassedPoint[], { transaction }: PriorState): void {
+  const [first] = passed;
   if (first === undefined || transaction === undefined) return;
   const { target, number } = transaction;
   throw new CapstanError({
     code: "NOT_REVERSIBLE",
     source: "user",
     subject: target.cluster,
-    message: `cannot take transaction ${number} of ${target.cluster} back: it is past its point of no return: ${crossedText(first)}`,
-    hint: `nothing was changed; ${onwardText(crossed, transaction)}`,
+    message: `cannot take transaction ${number} of ${target.cluster} back: it is past its point of no return: ${passedText(first)}`,
+    hint: `nothing was changed; ${onwardText(passed, transaction)}`,
   });
 }
 

@@ -2,13 +2,18 @@ import { type CapstanError, isCapstanError } from "../api/error.js";
 import { clearLens, type Lens } from "../drift/lens.js";
 import type { ResourceEvent } from "../dynamic/cloud-resource.js";
 import type { NodeKey } from "../graph/graph.js";
-import { leadsToNothing } from "../plan/admission/admit.js";
+import { leadsToNothing } from "../plan/waves/next-action.js";
 import { makePlan, type Plan, type PlannedTransaction } from "../plan/plan.js";
 import { cloudResources } from "../plan/target.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
 import { timingOf } from "../provider/timing.js";
 import { type Action, type Situation, step, type StopResult } from "../transaction/lifecycle.js";
-import { type Admission, type Payloads, programOf, recordedTwice } from "../transaction/pass.js";
+import {
+  type AllowedChanges,
+  type Payloads,
+  programOf,
+  recordedTwice,
+} from "../transaction/pass.js";
 import { revisionPayload, transactionPayload } from "../transaction/payloads.js";
 import { encodePayload } from "./codec.js";
 import { type PassOptions, type StackEngine } from "./engine.js";
@@ -276,8 +281,8 @@ export class Run {
   ): Promise<void> {
     const all = [...keys, ...deletions];
     this.announce(all, reason);
-    const admitted = { admitted: new Set(keys), deletions: new Set(deletions) };
-    await this.pass(plan, { kind: "change", ...admitted }, all.length);
+    const allowed = { allowed: new Set(keys), deletions: new Set(deletions) };
+    await this.pass(plan, { kind: "change", ...allowed }, all.length);
     for (const key of keys) this.done.add(key);
   }
 
@@ -294,7 +299,7 @@ export class Run {
     if (deletions.length > 0) this.announce(deletions, reason);
     await this.pass(plan, {
       kind: "commit",
-      admitted: new Set(),
+      allowed: new Set(),
       deletions: new Set(deletions),
     });
     this.options.report({ kind: "committed", revision: this.goal.transaction.number });
@@ -318,20 +323,20 @@ export class Run {
   }
 
   /** Begin and commit are written step by step, whatever they hold: what follows stands on them. */
-  private async pass(plan: Plan, admission: Admission, steps = 0): Promise<void> {
+  private async pass(plan: Plan, allowed: AllowedChanges, steps = 0): Promise<void> {
     const { engine } = this.options;
-    const program = programOf(plan, this.state, admission, this.payloads(admission));
-    const deletions = admission.kind === "begin" ? new Set<NodeKey>() : admission.deletions;
+    const program = programOf(plan, this.state, allowed, this.payloads(allowed));
+    const deletions = allowed.kind === "begin" ? new Set<NodeKey>() : allowed.deletions;
     const session = this.session({
       recordedTwice: recordedTwice(this.state, deletions),
       assertEngineAlive: () => engine.assertAlive(),
     });
     const how = { ...checkpointsFor(steps), room: roomFor(plan) };
     this.check(await engine.pass(plan.stack, program, session, how), "cannot apply");
-    if (admission.kind !== "commit") this.state = await engine.readState(plan.stack);
+    if (allowed.kind !== "commit") this.state = await engine.readState(plan.stack);
   }
 
-  private payloads({ kind }: Admission): Payloads {
+  private payloads({ kind }: AllowedChanges): Payloads {
     const { goal, state, options, transactionPayload: transaction } = this;
     if (kind !== "commit") return { transaction, revision: "" };
     const revision = encodePayload(revisionPayload(goal, state, options.clock.now()));

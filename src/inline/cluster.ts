@@ -88,7 +88,7 @@ async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs>
       state,
       {
         kind: "commit",
-        admitted: new Set(plan.steps.map(({ key }) => key)),
+        allowed: new Set(plan.steps.map(({ key }) => key)),
         deletions: new Set(
           plan.steps.filter(({ kind }) => kind === "delete").map(({ key }) => key),
         ),

@@ -4,7 +4,7 @@ import type { MachineDeploymentObject, MachineSetObject } from "../api/types.js"
 import { deleteMachineAnnotation } from "../sets/deletion-order.js";
 import { goFirst } from "../sets/expand-set.js";
 import { isRollingUpdate } from "../sets/fenceposts.js";
-import { quorumOf } from "./admission/members.js";
+import { quorumOf } from "./waves/members.js";
 import { goalText } from "./goal.js";
 import { goneReason } from "./hosts.js";
 import type { Plan, ToleratedDrift } from "./plan.js";

@@ -16,7 +16,7 @@ import {
   machineChanges,
 } from "./changes.js";
 import { memberOfHostField } from "../provider/host-spec.js";
-import { crossedBy, hostsOfPoint, refuseTakingBack } from "./crossing.js";
+import { passedPoints, hostsOfPoint, refuseTakingBack } from "./point-of-no-return.js";
 import { decideHost, type HostDecision, machineKey, spendIncarnations } from "./hosts.js";
 import { type InfrastructureDecision, planInfrastructure } from "./infrastructure.js";
 import { type LeavingHost, leavingHosts } from "./leaving.js";
@@ -27,7 +27,7 @@ import type { ObservedResources, Step } from "./step.js";
 import {
   cloudResources,
   condemnedResources,
-  type Crossed,
+  type PassedPoint,
   type TransactionGoal,
   type PriorState,
   type RecordedResource,
@@ -112,9 +112,9 @@ export interface Plan {
   /** How each step can be taken back, in the order of the steps. */
   readonly undo: readonly StepUndo[];
   /** Hosts that a point of no return of the transaction is told by: beyond it, forward only. */
-  readonly crossings: readonly NodeKey[];
+  readonly pointsOfNoReturn: readonly NodeKey[];
   /** With what an open transaction is beyond its point of no return already. */
-  readonly crossed: readonly Crossed[];
+  readonly passed: readonly PassedPoint[];
   /** Records to read again from the cloud before the first pass. */
   readonly stale: readonly NodeKey[];
   /** Of a plan back: what somebody else has changed, so that it stays as it is recorded. */
@@ -268,9 +268,9 @@ function assemble(
   };
   const names = hosts.map(({ decision }) => decision.name);
   const { abandoned, strangers } = unknownResources(input, target);
-  const crossed = crossedBy(input);
+  const passed = passedPoints(input);
   const leaving = leavingHosts(input, new Set(doomed.map(({ key }) => key)), target);
-  refuseUnlessAsked(input, target, crossed);
+  refuseUnlessAsked(input, target, passed);
   const undo = undoOf({
     provider,
     goal: input.goal,
@@ -283,7 +283,7 @@ function assemble(
     steps,
     undo,
     spent: spendIncarnations(spentSoFar(input), names),
-    crossed,
+    passed,
     former: formerMachines(prior, leaving, target),
     summary: () => summaryOf(shown),
   });
@@ -298,8 +298,8 @@ function assemble(
     targetDigest: digest,
     undo: undo.undo,
     leaving,
-    crossings: (transaction.pointsOfNoReturn ?? []).flatMap(hostsOfPoint),
-    crossed,
+    pointsOfNoReturn: (transaction.pointsOfNoReturn ?? []).flatMap(hostsOfPoint),
+    passed,
     stale: staleKeys(prior, infrastructure, hosts, provider),
     left: [...decisions].filter(([, { isLeft }]) => isLeft === true).map(([key]) => key),
     resumes: isOpen(prior),
@@ -314,10 +314,10 @@ function assemble(
 function refuseUnlessAsked(
   { goal, prior: { transaction }, provider }: PlanInput,
   target: Target,
-  crossed: readonly Crossed[],
+  passed: readonly PassedPoint[],
 ): void {
   if (goal.kind === "takeBack" || goal.kind === "destroy") return;
-  refuseTakingBack(target, crossed, {
+  refuseTakingBack(target, passed, {
     provider,
     ...(transaction !== undefined && { transaction }),
   });

@@ -6,7 +6,7 @@ import type { Step } from "./step.js";
 import { withObjects } from "./taken-back.js";
 import {
   type ChangeSummary,
-  type Crossed,
+  type PassedPoint,
   type Direction,
   type TransactionGoal,
   type PriorState,
@@ -30,7 +30,7 @@ export function transactionOf(
     readonly steps: readonly Step[];
     readonly undo: Undo;
     readonly spent: Spent;
-    readonly crossed: readonly Crossed[];
+    readonly passed: readonly PassedPoint[];
     readonly former: readonly TargetMachine[];
     readonly summary: () => ChangeSummary;
   },
@@ -68,7 +68,7 @@ export function transactionOf(
     spent: found.spent,
     summary: isHandOver ? handOverSummary(owner) : found.summary(),
     attempts: open && last !== undefined ? [...last.attempts, endedAttempt(input, last)] : [],
-    ...(found.crossed.length > 0 && { crossed: found.crossed }),
+    ...(found.passed.length > 0 && { passed: found.passed }),
     ...(found.former.length > 0 && { former: found.former }),
     ...(cloud !== undefined && { cloud }),
   };

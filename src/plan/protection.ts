@@ -11,7 +11,7 @@ import {
 import { type AnyObject, isControlPlane } from "../api/types.js";
 import type { ExpandedMachine } from "../sets/expand.js";
 import { type OwningObject, owningObjects } from "../sets/owning-objects.js";
-import { quorumOf } from "./admission/members.js";
+import { quorumOf } from "./waves/members.js";
 import type { TransactionGoal, PriorState, Target } from "./target.js";
 import type { CompiledGoal, PlanGoal } from "./compiled-goal.js";
 

@@ -2,7 +2,7 @@ import type { Json } from "../api/json.js";
 import type { MachineVersions } from "../api/types.js";
 import { unknownValue } from "../api/unknown.js";
 import type { NodeKey } from "../graph/graph.js";
-import { wavesText } from "./admission/waves.js";
+import { wavesText } from "./waves/list-waves.js";
 import type { ChangeKind, MachineChange } from "./changes.js";
 import type { Plan } from "./plan.js";
 import { boundedLines } from "./history.js";

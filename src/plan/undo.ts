@@ -4,15 +4,15 @@ import type { UpdatePolicy } from "../api/update-policy.js";
 import { policiesOf, policyGoing, underPolicy } from "../compile/update-policy.js";
 import { isRef, keyOf, type NodeKey } from "../graph/graph.js";
 import type { InfrastructureProvider } from "../provider/port.js";
-import { quorumOf } from "./admission/members.js";
-import { wavesOf } from "./admission/waves.js";
-import { crossedText, versionPoints } from "./crossing.js";
+import { quorumOf } from "./waves/members.js";
+import { wavesOf } from "./waves/list-waves.js";
+import { passedText, versionPoints } from "./point-of-no-return.js";
 import { machineKey } from "./hosts.js";
 import { canServe } from "./judge.js";
 import type { Plan } from "./plan.js";
 import type { Step } from "./step.js";
 import {
-  type Crossed,
+  type PassedPoint,
   type TransactionGoal,
   type PointOfNoReturn,
   type RecordedResource,
@@ -54,7 +54,7 @@ export interface UndoQuestion {
 export interface Undo {
   /** One answer for each step, in their order. */
   readonly undo: readonly StepUndo[];
-  /** What closes the way back once the cloud shows it done: recorded at the begin, asked by `crossedBy`. */
+  /** What closes the way back once the cloud shows it done: recorded at the begin, asked by `passedPoints`. */
   readonly pointsOfNoReturn: readonly PointOfNoReturn[];
   /**
    * What is changed in a way that only a new one takes back: recorded at the begin, all that a rollback may
@@ -115,21 +115,21 @@ export function refuseBeyond(
   {
     undo,
     cluster,
-    crossed,
-  }: Pick<Plan, "undo" | "cluster"> & { readonly crossed: readonly Crossed[] },
+    passed,
+  }: Pick<Plan, "undo" | "cluster"> & { readonly passed: readonly PassedPoint[] },
   worst?: UndoClass,
 ): void {
   if (worst === undefined) return;
   const allowed = undoClasses.slice(0, undoClasses.indexOf(worst) + 1);
   const refused = undo.filter((one) => !allowed.includes(one.class));
-  const beyond = allowed.includes("pointOfNoReturn") ? [] : crossed;
+  const beyond = allowed.includes("pointOfNoReturn") ? [] : passed;
   if (refused.length + beyond.length === 0) return;
   throw new CapstanError({
     code: "NOT_REVERSIBLE",
     source: "user",
     subject: cluster,
     message: [
-      ...beyond.map((one) => `cannot go on: ${crossedText(one)}`),
+      ...beyond.map((one) => `cannot go on: ${passedText(one)}`),
       ...refused.map(
         ({ step, key, class: found, reason }) =>
           `cannot ${step} ${key}: it is ${undoNames[found]}: ${reason}`,
@@ -144,10 +144,10 @@ export function refuseBeyond(
  * that does nothing, or that takes something back itself. Pure.
  */
 export function undoText(plan: Plan): string {
-  const { transaction, empty, crossed } = plan;
+  const { transaction, empty, passed } = plan;
   if (empty || transaction.direction === "back") return "";
-  const [beyond] = crossed;
-  if (beyond !== undefined) return `Undo: none; ${crossedText(beyond)}, so there is only forward`;
+  const [beyond] = passed;
+  if (beyond !== undefined) return `Undo: none; ${passedText(beyond)}, so there is only forward`;
   switch (transaction.goal.kind) {
     case "adopt":
       return "Undo: its records are forgotten again; nothing in the cloud is changed either way";
@@ -188,12 +188,12 @@ function changeText(plan: Plan): string {
   const deletions = undo.filter(
     (one) => one.step === "delete" && one.class !== "reversible" && !early.has(one.key),
   ).length;
-  const crossing = before.find((one) => one.class === "pointOfNoReturn");
+  const point = before.find((one) => one.class === "pointOfNoReturn");
   const rebuilt = before.filter((one) => one.class === "compensable").length + early.size;
   const until =
-    crossing === undefined
+    point === undefined
       ? "every step can be taken back until the commit"
-      : `only until ${crossing.key} is ${crossing.step}d: ${crossing.reason}`;
+      : `only until ${point.key} is ${point.step}d: ${point.reason}`;
   const how = rebuilt === 0 ? "" : `, ${rebuilt} of them by making something new`;
   const then = deletions === 0 ? "" : `; then ${countOf(deletions, "resource")} deleted`;
   return `Undo: ${until}${how}${then}`;

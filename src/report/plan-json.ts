@@ -1,5 +1,5 @@
-import { crossedText } from "../plan/crossing.js";
-import type { Crossed } from "../plan/target.js";
+import { passedText } from "../plan/point-of-no-return.js";
+import type { PassedPoint } from "../plan/target.js";
 import type { StageNote } from "../plan/staged.js";
 import { planSummary } from "../plan/tree.js";
 import { undoText } from "../plan/undo.js";
@@ -33,8 +33,8 @@ export function clusterDocument({ plan, waves }: PlannedCluster): ClusterPlanDoc
     steps: [...plan.steps] as ClusterPlanDocument["steps"],
     undo: [...plan.undo],
     waves: waves.map(({ keys, reason }) => ({ keys: [...keys], reason })),
-    crossings: [...plan.crossings],
-    crossed: plan.crossed.map(crossedDocument),
+    crossings: [...plan.pointsOfNoReturn],
+    crossed: plan.passed.map(passedDocument),
     leaving: plan.leaving.map((one) => pick(one, ["host", "machine", "controlPlane", "failed"])),
     stale: [...plan.stale],
     abandoned: plan.abandoned.map(({ id, who }) => ({ id, who })),
@@ -48,8 +48,8 @@ export function clusterDocument({ plan, waves }: PlannedCluster): ClusterPlanDoc
   };
 }
 
-function crossedDocument(one: Crossed): ClusterPlanDocument["crossed"][number] {
-  const reason = crossedText(one);
+function passedDocument(one: PassedPoint): ClusterPlanDocument["crossed"][number] {
+  const reason = passedText(one);
   if (one.kind !== "version") return { reason };
   const { machine, host, version } = one;
   return { reason, machine, host, version };

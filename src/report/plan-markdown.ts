@@ -112,8 +112,8 @@ function clusterParts(planned: PlannedCluster, isOnly: boolean): Part[] {
 
 /** What has to be known before anything else is never folded. */
 function notesPart({ plan }: PlannedCluster, heading: string): Part {
-  const crossing = hasPointOfNoReturn(plan) ? [undoText(plan)] : [];
-  const notes = [...crossing, ...planNotes(plan), ...stageLines(plan)];
+  const undo = hasPointOfNoReturn(plan) ? [undoText(plan)] : [];
+  const notes = [...undo, ...planNotes(plan), ...stageLines(plan)];
   const lines = notes.map((note) => `> - ${inlineText(note.trim())}`);
   return {
     rank: 0,

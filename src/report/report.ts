@@ -57,11 +57,11 @@ export function hasChanges({ clusters, destroyed }: PlanReport): boolean {
 }
 
 /** Whether recovery only goes forward, already or from some step before the commit on. Pure. */
-export function hasPointOfNoReturn({ undo, crossed }: Plan): boolean {
-  const isCrossing = undo.some(
+export function hasPointOfNoReturn({ undo, passed }: Plan): boolean {
+  const passesOne = undo.some(
     ({ step, class: found }) => step !== "delete" && found === "pointOfNoReturn",
   );
-  return isCrossing || crossed.length > 0;
+  return passesOne || passed.length > 0;
 }
 
 /** "3 to create, 1 to update in place"; empty where nothing is counted. Pure. */

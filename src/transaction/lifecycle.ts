@@ -1,7 +1,7 @@
 import { keyOf, type NodeKey } from "../graph/graph.js";
 import { type Abandoned, isOpen, type Plan } from "../plan/plan.js";
 import { isRecordKind, type PendingOperation, type PriorState } from "../plan/target.js";
-import { leadsToNothing, nextAction, type NextAction } from "../plan/admission/admit.js";
+import { leadsToNothing, nextAction, type NextAction } from "../plan/waves/next-action.js";
 
 /** Where a stack stands, as its records alone tell. docs/lifecycle.md says what is true in each. */
 export type Standing =
@@ -149,8 +149,8 @@ function recoveryOf(situation: Situation): Action | undefined {
     const reason = "an engine was killed at them, and they are in no record";
     return { kind: "forget", keys: interrupted, reason };
   }
-  // A host may be all that shows a crossing: it is not removed before Transaction tells of it.
-  if (plan.crossed.length > 0 && !isBegun(situation)) return undefined;
+  // A host may be all that shows that a point of no return is passed: it is not removed before Transaction tells of it.
+  if (plan.passed.length > 0 && !isBegun(situation)) return undefined;
   if (plan.abandoned.length > 0) {
     const reason = "an apply that broke off left them in no record";
     return { kind: "remove", resources: plan.abandoned, reason };
@@ -171,7 +171,7 @@ function isResolvable({ key }: PendingOperation, plan: Plan, prior: PriorState):
   return !wanted || prior.resources.some((one) => one.key === key);
 }
 
-/** Changes in admitted order, waiting between, then the commit with its deletions. */
+/** Changes in waves, waiting between, then the commit with its deletions. */
 function onward(situation: Situation): Action {
   const { plan, done } = situation;
   const action = nextAction(plan, { applied: new Set(), available: availableFor(situation) });
@@ -225,7 +225,7 @@ function afterFailure(situation: Situation, failure: string): Action {
     return stop(goesOn ? "incomplete" : "owing");
   }
   if (!begun) return stop("untouched");
-  if (plan.crossed.length > 0) return stop("forwardOnly");
+  if (plan.passed.length > 0) return stop("forwardOnly");
   return onFailure === "keep" ? stop("kept") : { kind: "rollBack", reason: failure };
 }
 

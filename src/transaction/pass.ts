@@ -30,19 +30,19 @@ export interface Payloads {
 }
 
 /** What a pass may do: nothing but this, and whatever is recorded stays. */
-export type Admission =
+export type AllowedChanges =
   /** Writes Transaction alone; everything else stays as it is recorded. */
   | { readonly kind: "begin" }
   /** Carries out these creations and updates, then these deletions. */
   | {
       readonly kind: "change";
-      readonly admitted: ReadonlySet<NodeKey>;
+      readonly allowed: ReadonlySet<NodeKey>;
       readonly deletions: ReadonlySet<NodeKey>;
     }
   /** Writes Revision, then deletes these. A single pass may carry changes out before. */
   | {
       readonly kind: "commit";
-      readonly admitted: ReadonlySet<NodeKey>;
+      readonly allowed: ReadonlySet<NodeKey>;
       readonly deletions: ReadonlySet<NodeKey>;
     };
 
@@ -50,19 +50,19 @@ const none: ReadonlySet<NodeKey> = new Set();
 
 /**
  * The complete list that one pass registers. Every resource of the state is in it, as recorded or as
- * wanted, except those whose deletion is admitted (law 8). Transaction comes first and everything
+ * wanted, except those whose deletion is allowed (law 8). Transaction comes first and everything
  * depends on it; Revision comes last and depends on everything. Pure.
  */
 export function programOf(
   plan: Plan,
   prior: PriorState,
-  admission: Admission,
+  allowed: AllowedChanges,
   payloads: Payloads,
 ): PassProgram {
   const staying = prior.resources.filter(({ deleting }) => !deleting);
   const recorded = new Map(staying.map((resource) => [resource.key, resource]));
-  const deletions = admission.kind === "begin" ? none : admission.deletions;
-  const wanted = wantedNodes(plan, admission);
+  const deletions = allowed.kind === "begin" ? none : allowed.deletions;
+  const wanted = wantedNodes(plan, allowed);
   const wantedKeys = new Set(wanted.map(keyOf));
   const kept = staying.filter(
     ({ key, kind, type }) =>
@@ -73,7 +73,7 @@ export function programOf(
   const parents = [...new Set(members.flatMap(({ parent }) => parent ?? []))];
   const body = ordered(presentOnly([...parents.map(componentRegistration), ...members]));
   const revision = revisionRegistration(plan, recorded.get(revisionKey), {
-    commit: admission.kind === "commit",
+    commit: allowed.kind === "commit",
     payloads,
   });
   const everything = [transactionKey, ...body.map(({ key }) => key)];
@@ -96,12 +96,12 @@ function presentOnly(registrations: readonly Registration[]): Registration[] {
 }
 
 /** Nodes that a pass registers as the target wants them; others, and what is left alone, stay as they are recorded. */
-function wantedNodes(plan: Plan, admission: Admission): GraphNode[] {
-  if (admission.kind === "begin") return [];
+function wantedNodes(plan: Plan, allowed: AllowedChanges): GraphNode[] {
+  if (allowed.kind === "begin") return [];
   const changing = new Set([...plan.steps.map(({ key }) => key), ...plan.left]);
   return plan.target.nodes.filter((node) => {
     const key = keyOf(node);
-    return node.type === "resource" && (admission.admitted.has(key) || !changing.has(key));
+    return node.type === "resource" && (allowed.allowed.has(key) || !changing.has(key));
   });
 }
 

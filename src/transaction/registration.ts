@@ -8,7 +8,7 @@ export function componentToken(kind: string): string {
 
 /**
  * One resource as a pass hands it to Pulumi. The list of a pass is in dependency order, and it holds
- * every resource of the state except those whose deletion was admitted.
+ * every resource of the state except those whose deletion is allowed.
  */
 export interface Registration {
   readonly key: NodeKey;

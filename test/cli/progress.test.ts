@@ -5,7 +5,7 @@ import type { Terminal } from "../../src/cli/terminal.js";
 import { waveLines } from "../../src/cli/wave-text.js";
 import type { RunEvent } from "../../src/engine/run.js";
 import { nodeKey } from "../../src/graph/graph.js";
-import { wavesOf } from "../../src/plan/admission/waves.js";
+import { wavesOf } from "../../src/plan/waves/list-waves.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { cluster, desiredOf, machine, machineDeployment } from "../support/manifests.js";
 import { PretendEngine } from "../support/pretend-engine.js";

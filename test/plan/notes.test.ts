@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { wavesText } from "../../src/plan/admission/waves.js";
+import { wavesText } from "../../src/plan/waves/list-waves.js";
 import { planNotes } from "../../src/plan/notes.js";
 import {
   cluster,

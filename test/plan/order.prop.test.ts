@@ -4,7 +4,7 @@ import { readDesired } from "../../src/manifest/desired.js";
 import { diagnosticText } from "../../src/manifest/diagnostic.js";
 import type { Plan } from "../../src/plan/plan.js";
 import { planSummary, planTree } from "../../src/plan/tree.js";
-import { type Admission, programOf } from "../../src/transaction/pass.js";
+import { type AllowedChanges, programOf } from "../../src/transaction/pass.js";
 import { type Fleet, fleets, manifestsOf } from "../support/fleet.js";
 import { assertAsyncLaw } from "../support/laws.js";
 import { localProvider, type Manifest, textOf } from "../support/manifests.js";
@@ -36,9 +36,9 @@ function planOf(engine: PretendEngine, objects: readonly Manifest[]): Promise<Pl
 
 /** Everything that people, state and cloud see of a plan, in order. */
 function traceOf(engine: PretendEngine, plan: Plan) {
-  const admission: Admission = {
+  const admission: AllowedChanges = {
     kind: "commit",
-    admitted: new Set(plan.steps.map(({ key }) => key)),
+    allowed: new Set(plan.steps.map(({ key }) => key)),
     deletions: new Set(plan.steps.filter(({ kind }) => kind === "delete").map(({ key }) => key)),
   };
   const { registrations } = programOf(

@@ -2,7 +2,7 @@ import { digestOf } from "../../src/api/digest.js";
 import { isCapstanError } from "../../src/api/error.js";
 import { sameJson } from "../../src/api/json.js";
 import type { NodeKey } from "../../src/graph/graph.js";
-import { wavesOf } from "../../src/plan/admission/waves.js";
+import { wavesOf } from "../../src/plan/waves/list-waves.js";
 import { targetOfRevision } from "../../src/plan/history.js";
 import { desiredIn } from "../../src/plan/compiled-goal.js";
 import { rollbackOf } from "../../src/plan/rollback.js";

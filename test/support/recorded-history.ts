@@ -1,4 +1,4 @@
-import { versionPoints } from "../../src/plan/crossing.js";
+import { versionPoints } from "../../src/plan/point-of-no-return.js";
 import { entryOf, historyWith } from "../../src/plan/history.js";
 import {
   type ChangeSummary,

@@ -1,5 +1,5 @@
 import type { NodeKey } from "../../src/graph/graph.js";
-import { leadsToNothing } from "../../src/plan/admission/admit.js";
+import { leadsToNothing } from "../../src/plan/waves/next-action.js";
 import type { Plan } from "../../src/plan/plan.js";
 import type { Observed } from "../../src/provider/port.js";
 import type { CloudCall } from "./law-watch.js";

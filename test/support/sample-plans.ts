@@ -1,6 +1,6 @@
 import type { Plan } from "../../src/plan/plan.js";
 import type { PlannedCluster, PlanReport } from "../../src/report/report.js";
-import { wavesOf } from "../../src/plan/admission/waves.js";
+import { wavesOf } from "../../src/plan/waves/list-waves.js";
 import {
   cluster,
   desiredOf,

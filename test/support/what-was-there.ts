@@ -1,4 +1,4 @@
-import { quorumOf } from "../../src/plan/admission/members.js";
+import { quorumOf } from "../../src/plan/waves/members.js";
 import { canServe } from "../../src/plan/judge.js";
 import { keyOf, type NodeKey, nodeKey, resolveRefs } from "../../src/graph/graph.js";
 import type { PriorState } from "../../src/plan/target.js";
@@ -6,7 +6,7 @@ import type { Observed } from "../../src/provider/port.js";
 import type { PretendEngine } from "./pretend-engine.js";
 
 /** What changes of the cloud since the last commit cannot be taken back. */
-export interface Crossings {
+export interface PassedPoints {
   /** Members that cannot be what they were, by id. */
   readonly crossed: ReadonlySet<string>;
   /** Those that were taken back all the same. */
@@ -52,7 +52,7 @@ export class WhatWasThere {
     return minor < Math.max(this.minor, ...seen);
   }
 
-  crossings(): Crossings {
+  crossings(): PassedPoints {
     const crossed = new Set<string>();
     const takenBack: NodeKey[] = [];
     // What the revision has let go already nobody takes back.

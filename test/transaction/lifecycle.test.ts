@@ -330,7 +330,7 @@ describe("the next step of a transaction", () => {
       },
       {
         name: "goes forward only once the control plane is newer",
-        given: () => ({ ...upgrading, failure, plan: { ...upgrading.plan, crossed } }),
+        given: () => ({ ...upgrading, failure, plan: { ...upgrading.plan, passed: crossed } }),
         want: "stop forwardOnly",
       },
       {

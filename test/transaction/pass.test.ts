@@ -5,7 +5,7 @@ import { type NodeKey, nodeKey } from "../../src/graph/graph.js";
 import type { Plan } from "../../src/plan/plan.js";
 import type { PriorState } from "../../src/plan/target.js";
 import {
-  type Admission,
+  type AllowedChanges,
   programOf,
   revisionKey,
   transactionKey,
@@ -13,8 +13,8 @@ import {
 import { cluster, desiredOf, machine, type Manifest } from "../support/manifests.js";
 import { payloadsOf, PretendEngine } from "../support/pretend-engine.js";
 
-const begin: Admission = { kind: "begin" };
-const nothing: Admission = { kind: "change", admitted: new Set(), deletions: new Set() };
+const begin: AllowedChanges = { kind: "begin" };
+const nothing: AllowedChanges = { kind: "change", allowed: new Set(), deletions: new Set() };
 
 function running(...objects: Manifest[]): Promise<PretendEngine> {
   return PretendEngine.running(desiredOf([cluster(), ...objects]));
@@ -24,14 +24,14 @@ function desiredWith(...objects: Manifest[]) {
   return desiredOf([cluster(), ...objects]);
 }
 
-function program(plan: Plan, prior: PriorState, admission: Admission = nothing) {
-  return programOf(plan, prior, admission, payloadsOf(plan, prior));
+function program(plan: Plan, prior: PriorState, allowed: AllowedChanges = nothing) {
+  return programOf(plan, prior, allowed, payloadsOf(plan, prior));
 }
 
-function allOf(plan: Plan): Admission {
+function allOf(plan: Plan): AllowedChanges {
   const keys = (deletes: boolean) =>
     new Set(plan.steps.filter(({ kind }) => (kind === "delete") === deletes).map(({ key }) => key));
-  return { kind: "commit", admitted: keys(false), deletions: keys(true) };
+  return { kind: "commit", allowed: keys(false), deletions: keys(true) };
 }
 
 function shown(keys: Iterable<NodeKey>): string[] {
@@ -111,7 +111,7 @@ describe("the list that a pass registers", () => {
     const admitted = new Set([step.key]);
     const after = program(plan, engine.prior, {
       kind: "change",
-      admitted,
+      allowed: admitted,
       deletions: new Set(),
     }).registrations.find(({ key }) => key === step.key);
     assert.equal((after?.inputs["spec"] as { diskGib: number }).diskGib, 99);
@@ -201,7 +201,7 @@ describe("law 8: a pass that would delete what was not admitted", () => {
     const plan = await engine.plan(desiredWith(machine("web")));
     const { registrations } = program(plan, engine.prior, {
       kind: "commit",
-      admitted: new Set(),
+      allowed: new Set(),
       deletions: new Set(),
     });
     assert.ok(registrations.some(({ key }) => key.startsWith("LocalHost/old-")));

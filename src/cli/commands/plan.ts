@@ -13,7 +13,7 @@ import { fileOwner } from "../../plan/hand-over.js";
 import type { Plan } from "../../plan/plan.js";
 import { type Binding, bindingOf } from "../../plan/saved.js";
 import { refuseBeyond, type UndoClass } from "../../plan/undo.js";
-import { wavesOf } from "../../plan/admission/waves.js";
+import { wavesOf } from "../../plan/waves/list-waves.js";
 import type { Manifests } from "../../manifest/desired.js";
 import type { PlanFormat } from "../../report/format-names.js";
 import type { DocumentFormat } from "../../report/formats.js";
@@ -202,7 +202,7 @@ export function planLine(plan: Plan) {
   return { type: "plan", ...clusterDocument(planned(plan)) };
 }
 
-/** The waves that an undisturbed apply takes are a matter of admission, not of rendering. */
+/** The waves that an undisturbed apply takes are decided by the planner, not by rendering. */
 function planned(plan: Plan): PlannedCluster {
   return { plan, waves: wavesOf(plan) };
 }

@@ -3,7 +3,7 @@ import { callContext } from "../../engine/session.js";
 import { observe, type Look } from "../../engine/observe.js";
 import type { StackState } from "../../engine/state.js";
 import { inNameOrder } from "../../plan/changes.js";
-import { type WayBack, wayBackOf } from "../../plan/crossing.js";
+import { type WayBack, wayBackOf } from "../../plan/point-of-no-return.js";
 import { isOpen } from "../../plan/plan.js";
 import { knownMachines, leavingHosts } from "../../plan/leaving.js";
 import type { ObservedResource } from "../../plan/step.js";

@@ -8,7 +8,7 @@ import {
   readDesired,
   templateJudge,
 } from "./product.js";
-import type { Fleet, Rig } from "./rig.js";
+import type { MachineSpecs, Rig } from "./rig.js";
 import { type ConformanceSubject, must } from "./subject.js";
 
 /** "judges changes purely, and the same each time" */
@@ -103,7 +103,7 @@ function hostSpecOf(rig: Rig, fields: JsonObject): JsonObject {
   return compiled(rig, { web: fields }).hosts.get("web") ?? {};
 }
 
-function compiled(rig: Rig, fleet: Fleet) {
+function compiled(rig: Rig, fleet: MachineSpecs) {
   const { provider } = rig;
   const { cluster, ...desired } = frozen(rig.desired(fleet));
   const judge = templateJudge(provider, cluster);

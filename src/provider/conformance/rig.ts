@@ -25,7 +25,7 @@ import {
 import { type ConformanceSubject, must, type World } from "./subject.js";
 
 /** Machines of the case's cluster by name, with what differs from the subject's machineSpec. */
-export type Fleet = Readonly<Record<string, JsonObject>>;
+export type MachineSpecs = Readonly<Record<string, JsonObject>>;
 
 /** What a resource is registered with. */
 export interface Inputs extends JsonObject {
@@ -79,7 +79,7 @@ export class Rig {
     });
   }
 
-  desired(fleet: Fleet): Desired {
+  desired(fleet: MachineSpecs): Desired {
     const { clusters, diagnostics } = readDesired([this.manifest(fleet)], [this.provider]);
     const problems = diagnostics.map(diagnosticText).join("; ");
     const [only] = clusters;
@@ -88,7 +88,7 @@ export class Rig {
   }
 
   /** The sample as a user would write it. */
-  manifest(fleet: Fleet, clusterFields: JsonObject = {}): { file: string; text: string } {
+  manifest(fleet: MachineSpecs, clusterFields: JsonObject = {}): { file: string; text: string } {
     const { clusterSpec, machineSpec } = this.subject;
     const cluster = {
       apiVersion,
@@ -117,7 +117,7 @@ export class Rig {
   }
 
   /** Looks at the cloud and plans, as `capstan plan` does. */
-  async plan(fleet: Fleet): Promise<Plan> {
+  async plan(fleet: MachineSpecs): Promise<Plan> {
     const desired = this.desired(fleet);
     const { prior } = this;
     const { clusterUid, clock } = this.world;
@@ -149,7 +149,7 @@ export class Rig {
     this.committed = plan;
   }
 
-  async up(fleet: Fleet): Promise<void> {
+  async up(fleet: MachineSpecs): Promise<void> {
     await this.apply(await this.plan(fleet));
   }
 

@@ -1,6 +1,6 @@
 import type { NodeKey } from "../../graph/graph.js";
 import type { Plan } from "../plan.js";
-import { type Fleet, fleetOf, hostOf, type Progress, type Round } from "./fleet.js";
+import { type HostSet, hostSetOf, hostOf, type Progress, type Round } from "./host-set.js";
 import { membersRound } from "./members.js";
 import { workersRound } from "./workers.js";
 
@@ -19,22 +19,22 @@ export type NextAction =
  * is, so that whoever comes next goes on from wherever it stands. Pure; architecture section 4.
  */
 export function nextAction(plan: Plan, progress: Progress): NextAction {
-  const fleet = fleetOf(plan, progress);
-  if (leadsToNothing(plan)) return removal(fleet);
-  if (plan.transaction.goal.kind === "adopt") return adoption(fleet);
-  const hosts = new Set(fleet.hosts.map(({ host }) => host));
-  const shared = fleet.open
+  const hostSet = hostSetOf(plan, progress);
+  if (leadsToNothing(plan)) return removal(hostSet);
+  if (plan.transaction.goal.kind === "adopt") return adoption(hostSet);
+  const hosts = new Set(hostSet.hosts.map(({ host }) => host));
+  const shared = hostSet.open
     .filter(({ kind, key }) => kind !== "delete" && !hosts.has(key))
     .map(({ key }) => key);
-  const members = membersRound(fleet);
+  const members = membersRound(hostSet);
   if (members.kind === "change") return { ...members, keys: [...shared, ...members.keys] };
   if (shared.length > 0) {
     return { kind: "change", keys: shared, deletions: [], reason: "infrastructure comes first" };
   }
   if (members.kind === "wait") return members;
-  const workers = workersRound(plan, fleet);
+  const workers = workersRound(plan, hostSet);
   if (workers.kind !== "settled") return workers;
-  const deletions = fleet.open.filter(({ kind }) => kind === "delete").map(({ key }) => key);
+  const deletions = hostSet.open.filter(({ kind }) => kind === "delete").map(({ key }) => key);
   const reason = deletions.length > 0 ? "what is superseded goes last" : "everything runs";
   return { kind: "commit", deletions, reason };
 }
@@ -45,7 +45,7 @@ export function leadsToNothing({ transaction: { goal }, fromRevision }: Plan): b
 }
 
 /** Workers go before what they depend on; where nothing was ever committed nobody depends on anything. */
-function removal({ open, leaving, isFirst }: Fleet): NextAction {
+function removal({ open, leaving, isFirst }: HostSet): NextAction {
   const workers = isFirst ? [] : leaving.filter(({ controlPlane }) => !controlPlane).map(hostOf);
   if (workers.length > 0) {
     return { kind: "change", keys: [], deletions: workers, reason: "workers go first" };
@@ -57,7 +57,7 @@ function removal({ open, leaving, isFirst }: Fleet): NextAction {
 }
 
 /** All at once, and nothing is waited for: it changes nothing in the cloud. */
-function adoption({ open }: Fleet): NextAction {
+function adoption({ open }: HostSet): NextAction {
   const keys = open.filter(({ kind }) => kind === "adopt").map(({ key }) => key);
   if (keys.length > 0) return { kind: "change", keys, deletions: [], reason: "they get records" };
   const deletions = open.map(({ key }) => key);

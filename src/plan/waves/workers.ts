@@ -1,7 +1,7 @@
 import type { MachineDeploymentObject } from "../../api/types.js";
 import { isRollingUpdate } from "../../sets/fenceposts.js";
 import type { Plan } from "../plan.js";
-import { type Fleet, hostOf, type Round, settled, unavailable } from "./fleet.js";
+import { type HostSet, hostOf, type Round, settled, unavailable } from "./host-set.js";
 import { rolloutRound } from "./rollout.js";
 
 /**
@@ -9,15 +9,15 @@ import { rolloutRound } from "./rollout.js";
  * at once; each MachineDeployment as far as its bounds allow. Whatever was changed has to be available
  * before anything more is: so the waves of an apply are those that its plan has shown. Pure.
  */
-export function workersRound(plan: Plan, fleet: Fleet): Round {
-  const workers = fleet.hosts.filter(({ controlPlane }) => !controlPlane);
+export function workersRound(plan: Plan, hosts: HostSet): Round {
+  const workers = hosts.hosts.filter(({ controlPlane }) => !controlPlane);
   const waiting = unavailable(workers);
   const deployments = rollingDeployments(plan);
   const free = workers.filter(
     ({ open, owner }) => open !== undefined && !deployments.has(owner?.machineDeployment ?? ""),
   );
   const rounds = [...(waiting.length > 0 ? [] : deployments.values())].map((deployment) =>
-    rolloutRound(deployment, fleet, plan.transaction.startedAtMs),
+    rolloutRound(deployment, hosts, plan.transaction.startedAtMs),
   );
   const keys = [...free.map(hostOf), ...rounds.flatMap((round) => round.changes)];
   const deletions = rounds.flatMap((round) => round.deletions);

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import type { Desired } from "../../src/api/types.js";
 import { observe } from "../../src/engine/observe.js";
 import { callContext } from "../../src/engine/session.js";
-import { versionPoints, wayBackOf } from "../../src/plan/crossing.js";
-import type { Crossed } from "../../src/plan/target.js";
+import { versionPoints, wayBackOf } from "../../src/plan/point-of-no-return.js";
+import type { PassedPoint } from "../../src/plan/target.js";
 import { undoText } from "../../src/plan/undo.js";
 import { failsWith } from "../support/errors.js";
 import {
@@ -75,12 +75,12 @@ describe("an upgrade that was killed", () => {
     const context = callContext(clock, new AbortController().signal);
     return observe(provider, context, { cluster: target?.cluster ?? "", clusterUid }, prior);
   };
-  const machines = (crossed: readonly Crossed[]) =>
-    crossed.map((one) => (one.kind === "version" ? `${one.machine} ${one.version}` : one.kind));
+  const machines = (passed: readonly PassedPoint[]) =>
+    passed.map((one) => (one.kind === "version" ? `${one.machine} ${one.version}` : one.kind));
 
   it("has crossed nothing while the cloud shows the old version", async () => {
     const engine = await killed(upgraded, "killBefore");
-    assert.deepEqual((await engine.plan(elsewhere)).crossed, []);
+    assert.deepEqual((await engine.plan(elsewhere)).passed, []);
   });
 
   for (const [name, after] of [
@@ -90,7 +90,7 @@ describe("an upgrade that was killed", () => {
     it(`has crossed ${name} once the cloud shows the new one, whatever is recorded`, async () => {
       const engine = await killed(after, "killAfter");
       const plan = await engine.plan(upgraded);
-      assert.deepEqual(machines(plan.crossed), ["cp 1.35.0"]);
+      assert.deepEqual(machines(plan.passed), ["cp 1.35.0"]);
       assert.match(
         undoText(plan),
         /^Undo: none; LocalHost\/cp-\w+-1 has a control plane of 1\.35\.0/,
@@ -105,7 +105,7 @@ describe("an upgrade that was killed", () => {
     assert.equal(unknown.kind, "unknown");
     const found = await lookAt(engine);
     const closed = wayBackOf(engine.provider, engine.prior, found);
-    assert.deepEqual(closed.kind === "closed" && machines(closed.crossed), ["cp 1.35.0"]);
+    assert.deepEqual(closed.kind === "closed" && machines(closed.passed), ["cp 1.35.0"]);
   });
 
   it("has no way back by its records alone where those show the new version", async () => {
@@ -119,9 +119,9 @@ describe("an upgrade that was killed", () => {
     ]);
     const outcome = await engine.up(more, [{ at: "boot", number: 0, what: "never" }]);
     assert.match(outcomeText(outcome), /^stopped forwardOnly: /);
-    assert.equal(engine.prior.transaction?.crossed, undefined);
+    assert.equal(engine.prior.transaction?.passed, undefined);
     const closed = wayBackOf(engine.provider, engine.prior);
-    assert.deepEqual(closed.kind === "closed" && machines(closed.crossed), ["cp 1.35.0"]);
+    assert.deepEqual(closed.kind === "closed" && machines(closed.passed), ["cp 1.35.0"]);
   });
 
   it("has a way back while the cloud shows the old version", async () => {
@@ -147,9 +147,9 @@ describe("an upgrade that was killed", () => {
     const [failed] = [await engine.up(newerElsewhere, [neverBoots])];
     assert.match(outcomeText(failed), /^stopped forwardOnly: not ready/);
     assert.match(outcomeText(await engine.rollback()), /^broke: NOT_REVERSIBLE/);
-    assert.deepEqual(machines(engine.prior.transaction?.crossed ?? []), ["cp 1.35.0"]);
+    assert.deepEqual(machines(engine.prior.transaction?.passed ?? []), ["cp 1.35.0"]);
     await assert.rejects(engine.plan(elsewhere), failsWith("NOT_REVERSIBLE", /Machine cp/));
     await engine.settle(upgraded);
-    assert.deepEqual((await engine.plan(upgraded)).crossed, [], "a commit ends it");
+    assert.deepEqual((await engine.plan(upgraded)).passed, [], "a commit ends it");
   });
 });

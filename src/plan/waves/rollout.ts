@@ -6,7 +6,7 @@ import { planInPlace } from "../../sets/in-place.js";
 import { goFirst } from "../../sets/expand-set.js";
 
 import { planRollout, type RolloutMachine, type RolloutSet } from "../../sets/rollout.js";
-import { type Fleet, hostOf, type OldHost, type WantedHost } from "./fleet.js";
+import { type HostSet, hostOf, type OldHost, type WantedHost } from "./host-set.js";
 
 /** What a MachineDeployment may do next. */
 export interface RolloutRound {
@@ -24,7 +24,7 @@ const deleteMarks = Object.fromEntries(
 const nothing: RolloutRound = { changes: [], deletions: [], reason: "" };
 
 /** The hosts of one MachineDeployment. */
-interface Crew {
+interface MachineGroup {
   readonly deployment: MachineDeploymentObject;
   readonly wanted: readonly WantedHost[];
   readonly old: readonly OldHost[];
@@ -37,24 +37,24 @@ interface Crew {
  */
 export function rolloutRound(
   deployment: MachineDeploymentObject,
-  { hosts, leaving }: Fleet,
+  { hosts, leaving }: HostSet,
   nowMs: number,
 ): RolloutRound {
   const { name } = deployment.metadata;
   const isOurs = ({ owner, controlPlane }: WantedHost | OldHost) =>
     owner?.machineDeployment === name && !controlPlane;
-  const crew = { deployment, wanted: hosts.filter(isOurs), old: leaving.filter(isOurs) };
-  const open = crew.wanted.filter((host) => host.open !== undefined);
+  const group = { deployment, wanted: hosts.filter(isOurs), old: leaving.filter(isOurs) };
+  const open = group.wanted.filter((host) => host.open !== undefined);
   if (open.length === 0) return nothing;
-  const moved = movesOf(crew, nowMs);
+  const moved = movesOf(group, nowMs);
   const isLast = moved.changes.length === open.length;
   const old = isLast ? [] : moved.deletions;
   if (moved.changes.length + old.length > 0) return { ...moved, deletions: old };
-  return updatesOf(crew);
+  return updatesOf(group);
 }
 
 /** Who comes and who goes. */
-function movesOf({ deployment, wanted, old }: Crew, nowMs: number): RolloutRound {
+function movesOf({ deployment, wanted, old }: MachineGroup, nowMs: number): RolloutRound {
   const { profile, marked } = goFirst(deployment);
   const missing = wanted.filter(({ open }) => open === "create");
   const newSet = setOf(
@@ -85,7 +85,7 @@ function movesOf({ deployment, wanted, old }: Crew, nowMs: number): RolloutRound
 }
 
 /** Who is changed where it is. */
-function updatesOf({ deployment, wanted, old }: Crew): RolloutRound {
+function updatesOf({ deployment, wanted, old }: MachineGroup): RolloutRound {
   const bounds = { ...deployment.spec, replicas: wanted.length };
   const standing = wanted.filter(({ open }) => open !== "create");
   const machines = [...standing, ...old].map((one) => ({

@@ -1,6 +1,6 @@
 import type { NodeKey } from "../../graph/graph.js";
 import type { Plan } from "../plan.js";
-import { nextAction } from "./admit.js";
+import { nextAction } from "./next-action.js";
 import { mostUnavailable } from "./unavailable.js";
 
 /** One wave of a plan: what one pass changes, then deletes. */

@@ -12,7 +12,7 @@ export interface Progress {
   readonly available: ReadonlySet<NodeKey>;
 }
 
-/** What one part of the fleet wants next. */
+/** What one part of the hosts wants next. */
 export type Round =
   /** Creations and updates in one pass, then deletions, and nothing else. */
   | {
@@ -44,7 +44,7 @@ export interface OldHost extends LeavingHost {
 }
 
 /** All hosts of a plan at one moment of its apply. */
-export interface Fleet {
+export interface HostSet {
   readonly open: readonly Step[];
   readonly hosts: readonly WantedHost[];
   readonly leaving: readonly OldHost[];
@@ -53,7 +53,7 @@ export interface Fleet {
 }
 
 /** Pure. Asked thousands of times for the waves of a great plan, so what stays is worked out once. */
-export function fleetOf(plan: Plan, { applied, available }: Progress): Fleet {
+export function hostSetOf(plan: Plan, { applied, available }: Progress): HostSet {
   const kinds = kindsOf(plan);
   const kindOf = (key: NodeKey) => (applied.has(key) ? undefined : kinds.get(key));
   return {

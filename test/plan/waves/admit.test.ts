@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { NodeKey } from "../../../src/graph/graph.js";
 import type { Plan } from "../../../src/plan/plan.js";
-import { nextAction } from "../../../src/plan/admission/admit.js";
-import { wavesOf } from "../../../src/plan/admission/waves.js";
+import { nextAction } from "../../../src/plan/waves/next-action.js";
+import { wavesOf } from "../../../src/plan/waves/list-waves.js";
 import { cluster, desiredOf, machine, type Manifest } from "../../support/manifests.js";
 import { PretendEngine } from "../../support/pretend-engine.js";
 

@@ -1,25 +1,25 @@
 import type { NodeKey } from "../../graph/graph.js";
 import type { Plan } from "../plan.js";
 import type { TargetMachine } from "../target.js";
-import type { Wave } from "./waves.js";
+import type { Wave } from "./list-waves.js";
 
 /**
  * How many machines are missing at worst while the waves go by, of those that there are before and
  * after: old ones that go before new ones serve, and those that are changed in place. Pure.
  */
 export function mostUnavailable(plan: Plan, waves: readonly Wave[]): number {
-  const crews = crewsOf(plan);
+  const groups = groupsOf(plan);
   const kinds = new Map(plan.steps.map(({ key, kind }) => [key, kind]));
   let most = 0;
   for (const { keys } of waves) {
     let missing = 0;
-    for (const crew of crews) {
-      const ours = keys.filter((key) => crew.hosts.has(key));
+    for (const group of groups) {
+      const ours = keys.filter((key) => group.hosts.has(key));
       const count = (kind: string) => ours.filter((key) => kinds.get(key) === kind).length;
       // What a wave makes serves only after what it deletes is gone.
-      crew.present -= count("delete");
-      missing += Math.max(crew.needed - crew.present + count("update"), 0);
-      crew.present += count("create");
+      group.present -= count("delete");
+      missing += Math.max(group.needed - group.present + count("update"), 0);
+      group.present += count("create");
     }
     most = Math.max(most, missing);
   }
@@ -27,19 +27,19 @@ export function mostUnavailable(plan: Plan, waves: readonly Wave[]): number {
 }
 
 /** Machines that stand in for one another. */
-interface Crew {
+interface UnavailableGroup {
   readonly hosts: ReadonlySet<NodeKey>;
   /** As many as there are both before and after. */
   readonly needed: number;
   present: number;
 }
 
-function crewsOf({ target, leaving, steps }: Plan): Crew[] {
+function groupsOf({ target, leaving, steps }: Plan): UnavailableGroup[] {
   const made = new Set(steps.filter(({ kind }) => kind === "create").map(({ key }) => key));
-  const names = new Set([...target.machines, ...leaving].map(crewOf));
+  const names = new Set([...target.machines, ...leaving].map(groupOf));
   return [...names].map((name) => {
-    const wanted = target.machines.filter((machine) => crewOf(machine) === name);
-    const old = leaving.filter((host) => crewOf(host) === name);
+    const wanted = target.machines.filter((machine) => groupOf(machine) === name);
+    const old = leaving.filter((host) => groupOf(host) === name);
     const present = wanted.filter(({ host }) => !made.has(host)).length + old.length;
     return {
       hosts: new Set([...wanted, ...old].map(({ host }) => host)),
@@ -49,7 +49,7 @@ function crewsOf({ target, leaving, steps }: Plan): Crew[] {
   });
 }
 
-function crewOf(
+function groupOf(
   one: Pick<TargetMachine, "controlPlane" | "owner"> & { name?: string; machine?: string },
 ) {
   if (one.controlPlane) return "control plane";

@@ -9,7 +9,7 @@ import { canServe } from "./judge.js";
 import type { ObservedResources } from "./step.js";
 import {
   cloudResources,
-  type Crossed,
+  type PassedPoint,
   type PointOfNoReturn,
   type PriorState,
   recordedIdentity,
@@ -46,12 +46,12 @@ export function versionPoints(
 }
 
 /** The resources that a point of no return is told by. Pure. */
-export function hostsOfPoint(point: PointOfNoReturn | Crossed): readonly NodeKey[] {
+export function hostsOfPoint(point: PointOfNoReturn | PassedPoint): readonly NodeKey[] {
   return point.kind === "quorum" ? point.members : [point.host];
 }
 
 /** What tells how far an open transaction has come. */
-export interface CrossingQuestion {
+export interface PassedQuestion {
   readonly provider: InfrastructureProvider;
   readonly prior: PriorState;
   readonly observedResources: ObservedResources;
@@ -63,10 +63,10 @@ export interface CrossingQuestion {
  * place of, and those of its own plan that the cloud shows done. The cloud's word counts, not the
  * record's: an engine may have been killed between the two. Pure.
  */
-export function crossedBy(question: CrossingQuestion): Crossed[] {
+export function passedPoints(question: PassedQuestion): PassedPoint[] {
   const { transaction, revision } = question.prior;
   if (transaction === undefined || transaction.number === revision?.number) return [];
-  const before = transaction.crossed ?? [];
+  const before = transaction.passed ?? [];
   const now = pointsOf(question.provider, question.prior).flatMap((point) =>
     arrived(point, transaction.target, question),
   );
@@ -84,7 +84,7 @@ function pointsOf(
   return pointsOfNoReturn ?? versionPoints(provider, target, revision?.target);
 }
 
-function arrived(point: PointOfNoReturn, target: Target, question: CrossingQuestion): Crossed[] {
+function arrived(point: PointOfNoReturn, target: Target, question: PassedQuestion): PassedPoint[] {
   switch (point.kind) {
     case "version": {
       const { machine, host, version, fields } = point;
@@ -114,7 +114,7 @@ function arrived(point: PointOfNoReturn, target: Target, question: CrossingQuest
 export type WayBack =
   | { readonly kind: "free" }
   /** It is past its point of no return. At least one. */
-  | { readonly kind: "closed"; readonly crossed: readonly Crossed[] }
+  | { readonly kind: "closed"; readonly passed: readonly PassedPoint[] }
   /** The records do not say whether it is past one of these, and the cloud was not asked. At least one. */
   | { readonly kind: "unknown"; readonly points: readonly PointOfNoReturn[] };
 
@@ -125,14 +125,14 @@ export type WayBack =
 export function wayBackOf(
   provider: InfrastructureProvider | undefined,
   prior: PriorState,
-  seen?: Pick<CrossingQuestion, "observedResources" | "strangers">,
+  seen?: Pick<PassedQuestion, "observedResources" | "strangers">,
 ): WayBack {
   const { transaction } = prior;
   if (transaction === undefined || transaction.direction === "back") return { kind: "free" };
   const question = { prior, ...(seen ?? { observedResources: asRecorded(prior), strangers: [] }) };
-  const crossed =
-    provider === undefined ? (transaction.crossed ?? []) : crossedBy({ provider, ...question });
-  if (crossed.length > 0) return { kind: "closed", crossed };
+  const passed =
+    provider === undefined ? (transaction.passed ?? []) : passedPoints({ provider, ...question });
+  if (passed.length > 0) return { kind: "closed", passed };
   const points =
     provider === undefined ? (transaction.pointsOfNoReturn ?? []) : pointsOf(provider, prior);
   const isCertain = points.length === 0 || (seen !== undefined && provider !== undefined);
@@ -175,7 +175,7 @@ function versionFields(
   );
 }
 
-function aliveAs(host: NodeKey, { observedResources, strangers, prior }: CrossingQuestion) {
+function aliveAs(host: NodeKey, { observedResources, strangers, prior }: PassedQuestion) {
   const observed = observedResources.get(host);
   if (observed !== undefined) return observed === "gone" ? undefined : observed;
   const uid = prior.transaction?.clusterUid;
@@ -191,35 +191,35 @@ export function minorText(version: string): string {
 }
 
 /**
- * With what an open transaction has crossed that a target would take back; without a provider, as far as
+ * What an open transaction has passed that a target would take back; without a provider, as far as
  * versions tell. Pure.
  */
 export function takenBackBy(
   target: Target,
-  crossed: readonly Crossed[],
+  passed: readonly PassedPoint[],
   provider?: InfrastructureProvider,
-): Crossed[] {
-  return crossed.filter((one) => takesBack(target, one, provider));
+): PassedPoint[] {
+  return passed.filter((one) => takesBack(target, one, provider));
 }
 
 function takesBack(
   target: Target,
-  crossed: Crossed,
+  passed: PassedPoint,
   provider: InfrastructureProvider | undefined,
 ): boolean {
-  switch (crossed.kind) {
+  switch (passed.kind) {
     case "version": {
-      const minor = minorOf(crossed.version) ?? -Infinity;
-      const same = target.machines.find(({ name }) => name === crossed.machine);
+      const minor = minorOf(passed.version) ?? -Infinity;
+      const same = target.machines.find(({ name }) => name === passed.machine);
       const isOlder = same !== undefined && controlPlaneMinor(same) < minor;
       return newestMinor(target) < minor || isOlder;
     }
     case "data": {
-      const same = target.machines.find(({ name }) => name === crossed.machine);
-      const key = same?.host ?? crossed.host;
+      const same = target.machines.find(({ name }) => name === passed.machine);
+      const key = same?.host ?? passed.host;
       const node = target.nodes.find((wanted) => keyOf(wanted) === key);
       if (node === undefined || provider === undefined) return false;
-      const now = { ...node.spec, ...crossed.fields };
+      const now = { ...node.spec, ...passed.fields };
       return !canServe(provider.verdict(node.kind, now, node.spec));
     }
     case "quorum":
@@ -227,13 +227,13 @@ function takesBack(
   }
 }
 
-/** Throws NOT_REVERSIBLE for a target that takes back what an open transaction has crossed with. */
+/** Throws NOT_REVERSIBLE for a target that takes back what an open transaction has passed. */
 export function refuseTakingBack(
   target: Target,
-  crossed: readonly Crossed[],
+  passed: readonly PassedPoint[],
   { provider, transaction }: { provider: InfrastructureProvider; transaction?: TransactionRecord },
 ): void {
-  const taken = takenBackBy(target, crossed, provider);
+  const taken = takenBackBy(target, passed, provider);
   if (taken.length === 0) return;
   throw new CapstanError({
     code: "NOT_REVERSIBLE",
@@ -244,20 +244,23 @@ export function refuseTakingBack(
   });
 }
 
-function takenBackText(one: Crossed): string {
+function takenBackText(one: PassedPoint): string {
   switch (one.kind) {
     case "version":
       return `cannot take Machine ${one.machine} back: its control plane is ${one.version} already, which an open transaction has brought it to`;
     case "data":
       return `cannot take ${one.host} back: an open transaction has changed ${Object.keys(one.fields).join(", ")} already; ${one.reason}`;
     case "quorum":
-      return `cannot bring the control plane back: ${crossedText(one)}, and what it stored with it`;
+      return `cannot bring the control plane back: ${passedText(one)}, and what it stored with it`;
   }
 }
 
 /** What there is to do beyond a point of no return. Pure. */
-export function onwardText(crossed: readonly Crossed[], transaction?: TransactionRecord): string {
-  const [first] = crossed;
+export function onwardText(
+  passed: readonly PassedPoint[],
+  transaction?: TransactionRecord,
+): string {
+  const [first] = passed;
   if (first?.kind === "quorum") {
     return "capstan destroy finishes the destroy that was begun; after it capstan up makes a new cluster";
   }
@@ -268,7 +271,7 @@ export function onwardText(crossed: readonly Crossed[], transaction?: Transactio
 }
 
 /** "LocalHost/cp-0-7ca2dcf0-1 has a control plane of 1.35.0 already". Pure. */
-export function crossedText(one: Crossed): string {
+export function passedText(one: PassedPoint): string {
   switch (one.kind) {
     case "version":
       return `${one.host} has a control plane of ${one.version} already`;

@@ -1,19 +1,19 @@
 import {
-  type Fleet,
+  type HostSet,
   hostOf,
   type OldHost,
   type Round,
   settled,
   unavailable,
   type WantedHost,
-} from "./fleet.js";
+} from "./host-set.js";
 
 /**
  * What may happen to the control plane next. All of it at once while nothing was ever committed; later
  * one member at a time, so that etcd keeps its quorum: a new one joins and serves before the one that it
  * follows leaves. The last deletion is left to the commit. Pure. Source: reference/cluster-api.md 2.7.
  */
-export function membersRound({ hosts, leaving, isFirst }: Fleet): Round {
+export function membersRound({ hosts, leaving, isFirst }: HostSet): Round {
   const members = hosts.filter(({ controlPlane }) => controlPlane);
   const old = leaving.filter(({ controlPlane }) => controlPlane);
   const open = members.filter((member) => member.open !== undefined);
