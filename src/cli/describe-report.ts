@@ -3,7 +3,7 @@ import type { MachineVersions } from "../api/types.js";
 import { classifyDrift } from "../drift/classify.js";
 import { type DriftedField, driftedFields, driftText } from "../drift/fields.js";
 import { judgeDrift, noMemory } from "../drift/judge.js";
-import type { Look } from "../engine/observe.js";
+import type { Observation } from "../engine/observe.js";
 import type { StackState } from "../engine/state.js";
 import { keyOf, type NodeKey } from "../graph/graph.js";
 import { type WayBack, wayBackOf } from "../plan/point-of-no-return.js";
@@ -88,7 +88,7 @@ export interface Surroundings {
   /** Absent where nothing is recorded. */
   readonly provider?: InfrastructureProvider;
   /** The cloud as it is, or why it could not be looked at. */
-  readonly observation?: Look | { readonly failed: string };
+  readonly observation?: Observation | { readonly failed: string };
 }
 
 /** Holds state and cloud against each other. Without a look every phase is unknown. Pure. */
@@ -122,7 +122,7 @@ export function describeCluster(
     interruptedOperations: pending.map(({ type, key }) => `${type} ${key}`),
     infrastructure: reporter.infrastructure(),
     machines: reporter.machines(),
-    strangers: seen === undefined ? [] : strangersOf(seen, planned),
+    strangers: seen === undefined ? [] : unrecordedOf(seen, planned),
     ...(look !== undefined && "failed" in look && { cloudError: look.failed }),
   };
 }
@@ -130,7 +130,7 @@ export function describeCluster(
 /** What has drifted and is to be ignored: no verb corrects it. */
 function ignoredDrift(
   state: StackState,
-  observation: Look | undefined,
+  observation: Observation | undefined,
   provider: InfrastructureProvider | undefined,
 ): ReadonlySet<NodeKey> {
   if (observation === undefined || provider === undefined) return new Set();
@@ -142,8 +142,8 @@ function ignoredDrift(
   );
 }
 
-function strangersOf({ strangers }: Look, planned: ReadonlySet<NodeKey>): string[] {
-  return strangers
+function unrecordedOf({ unrecorded }: Observation, planned: ReadonlySet<NodeKey>): string[] {
+  return unrecorded
     .filter(({ phase, who }) => phase !== "gone" && !planned.has(keyOf(who)))
     .map(({ id, who }) => `${who.kind} ${who.name} (${id})`);
 }
@@ -153,7 +153,7 @@ class Reporter {
 
   constructor(
     private readonly state: StackState,
-    private readonly observation: Look | undefined,
+    private readonly observation: Observation | undefined,
     private readonly ignored: ReadonlySet<NodeKey>,
   ) {
     this.recorded = cloudResources(state);

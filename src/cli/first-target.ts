@@ -11,7 +11,7 @@ export function firstTarget(desired: Desired, context: CommandContext): Target {
     provider: providerOf(desired, context),
     prior: emptyState,
     observedResources: new Map(),
-    strangers: [],
+    unrecorded: [],
     newClusterUid: "",
     nowMs: 0,
     owner: "files",

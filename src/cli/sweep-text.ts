@@ -20,13 +20,13 @@ export function sweepText(
   { colors, columns }: Pick<Terminal, "colors" | "columns">,
 ): string {
   const { look } = report;
-  const doomed = look.items.filter(({ kind }) => kind === "sweep");
+  const toDelete = look.items.filter(({ kind }) => kind === "sweep");
   const notes = [...leftAlone(look.items), ...notLookedAt(look)];
   const blocks = [
-    ...[...groupsOf(doomed)].map(([head, items]) => [
+    ...[...groupsOf(toDelete)].map(([head, items]) => [
       ...folded(head, columns),
       "",
-      ...doomedRows(items, report.nowMs, columns).map((line) => colors.red(line)),
+      ...toDeleteRows(items, report.nowMs, columns).map((line) => colors.red(line)),
     ]),
     notes.flatMap((note) => folded(note, columns)).map((line) => colors.yellow(line)),
     folded(sumText(report), columns),
@@ -38,9 +38,9 @@ export function sweepText(
 }
 
 /** By life of a cluster: what they have in common goes above them. */
-function groupsOf(doomed: readonly SweepItem[]): Map<string, SweepItem[]> {
+function groupsOf(toDelete: readonly SweepItem[]): Map<string, SweepItem[]> {
   const groups = new Map<string, SweepItem[]>();
-  for (const item of doomed) {
+  for (const item of toDelete) {
     const { cluster, clusterUid } = item.resource.who;
     const head = `Cluster ${cluster} (${clusterUid}): ${item.reason}`;
     groups.set(head, [...(groups.get(head) ?? []), item]);
@@ -48,7 +48,7 @@ function groupsOf(doomed: readonly SweepItem[]): Map<string, SweepItem[]> {
   return groups;
 }
 
-function doomedRows(items: readonly SweepItem[], nowMs: number, columns: number): string[] {
+function toDeleteRows(items: readonly SweepItem[], nowMs: number, columns: number): string[] {
   const names = items.map(({ resource: { who } }) => `${who.kind} ${who.name}`);
   const width = Math.max(...names.map(widthOf));
   return items.flatMap(({ resource: { id, createdAtMs } }, index) => {
@@ -90,9 +90,9 @@ function notLookedAt({ notListed, unreadable }: LeftoverLook): string[] {
   ];
 }
 
-function sumText({ share: { doomed, owned }, look }: SweepReport): string {
-  if (doomed > 0)
-    return `To sweep: ${doomed} of ${resources(owned)} that this backend's clusters own`;
+function sumText({ share: { doomed: toDelete, owned }, look }: SweepReport): string {
+  if (toDelete > 0)
+    return `To sweep: ${toDelete} of ${resources(owned)} that this backend's clusters own`;
   const nothing = `Nothing to sweep among ${resources(owned)} that this backend's clusters own`;
   return isComplete(look) ? nothing : `${nothing}, but not everything could be looked at`;
 }
@@ -103,8 +103,11 @@ export function isComplete({ unreadable, notListed }: LeftoverLook): boolean {
 }
 
 /** What a sweep that would delete too much is refused with. */
-export function frozenText({ share: { doomed, owned }, maxSharePercent }: SweepReport): string {
-  return `${doomed} of ${resources(owned)} is more than ${maxSharePercent} %, and a lost state looks exactly like that`;
+export function frozenText({
+  share: { doomed: toDelete, owned },
+  maxSharePercent,
+}: SweepReport): string {
+  return `${toDelete} of ${resources(owned)} is more than ${maxSharePercent} %, and a lost state looks exactly like that`;
 }
 
 /** How a sweep ended: numbers, and what could not be deleted with what stood in the way. */

@@ -2,7 +2,7 @@ import { type CapstanError, isCapstanError, messageOf } from "../api/error.js";
 import { sameJson } from "../api/json.js";
 import { hasDrift } from "../drift/judge.js";
 import { applyPlan, type ApplyResult } from "../engine/apply.js";
-import { observe, type Look } from "../engine/observe.js";
+import { observe, type Observation } from "../engine/observe.js";
 import { callContext } from "../engine/session.js";
 import type { StackState } from "../engine/state.js";
 import { type Survey, survey } from "../engine/survey.js";
@@ -113,7 +113,7 @@ export class Pursuit {
   /** Nothing is to do: that is remembered, and shown. */
   private async settle(
     state: StackState,
-    observation: Look,
+    observation: Observation,
     drift: DriftWatch,
   ): Promise<WorkOutcome> {
     const { memory, intent } = this.occasion;
@@ -148,7 +148,7 @@ export class Pursuit {
     this.doing = doingAtFirst(plan);
     const isDrift = sameJson(plan.target.objects, state.revision?.target.objects);
     // What is derived from the objects is there, and cannot go without us, before anything is made.
-    const viewOf = (records: StackState, shown: Look) =>
+    const viewOf = (records: StackState, shown: Observation) =>
       this.view(records, shown, { isDrift, planned: plan, isSettled: false, drift });
     memory.view = viewOf(state, observation);
     await this.display.settle(memory.view);
@@ -245,7 +245,7 @@ export class Pursuit {
 
   private view(
     state: StackState,
-    { observedResources }: Look,
+    { observedResources }: Observation,
     about: Pick<ClusterView, "isSettled"> &
       Partial<Pick<ClusterView, "phase" | "message" | "trouble">> & {
         readonly planned?: Plan;
@@ -286,8 +286,8 @@ const watchNothing: DriftWatch = {
 };
 
 /** Everything that a listing of the cluster shows. */
-function everything({ observedResources, strangers }: Look): Observed[] {
-  return [...[...observedResources.values()].filter((one) => one !== "gone"), ...strangers];
+function everything({ observedResources, unrecorded }: Observation): Observed[] {
+  return [...[...observedResources.values()].filter((one) => one !== "gone"), ...unrecorded];
 }
 
 function heldText(result: Exclude<ApplyResult, { kind: "done" }>): string {

@@ -226,7 +226,10 @@ export class Reconciler {
     return done;
   }
 
-  private async destroy(key: string, { stack, state, engine, released }: Doomed): Promise<void> {
+  private async destroy(
+    key: string,
+    { stack, state, engine, released }: ClusterToDelete,
+  ): Promise<void> {
     const { source, clock, witness, providers, stop, timeoutMs, by } = this.options;
     const recorded = state.transaction?.target.provider;
     const provider = providers.find((one) => one.name === recorded);
@@ -286,7 +289,7 @@ export class Reconciler {
 }
 
 /** A cluster that goes. */
-interface Doomed {
+interface ClusterToDelete {
   readonly stack: string;
   readonly state: StackState;
   readonly engine: WorkEngine;

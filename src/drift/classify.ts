@@ -58,11 +58,11 @@ export type DriftItem = Subject &
 /** Where something comes from that carries our marks and is in no record. */
 export type ExtraOrigin =
   /** An apply of this life of the cluster that broke off; nothing wants it. */
-  | "abandoned"
+  | "orphaned"
   /** A second one with the identity of a recorded resource. */
-  | "twin"
+  | "duplicate"
   /** Another life of a cluster of this name. */
-  | "otherLife";
+  | "otherClusterUid";
 
 /** What a look at the cloud says against the records of one cluster. JSON data. */
 export interface DriftReport {
@@ -223,19 +223,19 @@ function wantedSpecs(state: PriorState): (record: RecordedResource) => JsonObjec
  * Alive, with the cluster's marks, and in no record; what is being made right now is expected. Without a
  * record nothing can be told from what a lost state has left.
  */
-function extras(state: PriorState, { strangers }: Observation, subjectOf: SubjectOf): DriftItem[] {
+function extras(state: PriorState, { unrecorded }: Observation, subjectOf: SubjectOf): DriftItem[] {
   const { transaction, pending } = state;
   if (transaction === undefined) return [];
   const known = new Set(transaction.target.nodes.map(keyOf));
   const originOf = (key: NodeKey, clusterUid: string): ExtraOrigin => {
-    if (clusterUid !== transaction.clusterUid) return "otherLife";
-    return known.has(key) ? "twin" : "abandoned";
+    if (clusterUid !== transaction.clusterUid) return "otherClusterUid";
+    return known.has(key) ? "duplicate" : "orphaned";
   };
   const expected = new Set([
     ...pending.map(({ key }) => key),
     ...(isOpen(state) ? transaction.target.nodes.map(keyOf) : []),
   ]);
-  return strangers
+  return unrecorded
     .filter(({ phase, who }) => phase !== "gone" && !expected.has(keyOf(who)))
     .map(({ id, who }: Observed): DriftItem => ({
       ...subjectOf({ kind: who.kind, name: who.name, id }),

@@ -26,7 +26,7 @@ export type Correction = "create" | "update" | "replace" | "remove";
 export type ReportCause =
   | { readonly kind: "policy" }
   /** It is an extra resource that no apply has left. */
-  | { readonly kind: "notAbandoned"; readonly origin: Exclude<ExtraOrigin, "abandoned"> }
+  | { readonly kind: "notOrphaned"; readonly origin: Exclude<ExtraOrigin, "orphaned"> }
   /** There is no way back that provider and update policy allow. */
   | { readonly kind: "unsupported"; readonly reason: string }
   /** It failed, and is no host that another could take the place of. */
@@ -156,9 +156,9 @@ function decide(
     case "changed":
       return decideChanged(item, policy, updatePolicyOf);
     case "extra":
-      return item.origin === "abandoned"
+      return item.origin === "orphaned"
         ? { kind: "correct", how: "remove" }
-        : { kind: "report", because: { kind: "notAbandoned", origin: item.origin } };
+        : { kind: "report", because: { kind: "notOrphaned", origin: item.origin } };
     case "unknown":
       return { kind: "frozen" };
     default:

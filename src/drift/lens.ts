@@ -59,7 +59,7 @@ export const recordedLens: Lens = {
     observedResources: new Map(
       cloudResources(state).map((record) => [record.key, asRecorded(record, "gone")]),
     ),
-    strangers: [],
+    unrecorded: [],
   }),
   tolerated: [],
 };
@@ -94,7 +94,7 @@ function lensHiding(hidden: readonly Hidden[], unfit: ReadonlyMap<NodeKey, strin
     return {
       ...observation,
       observedResources: new Map(observedResources),
-      strangers: observation.strangers.filter(({ id }) => !extras.has(id)),
+      unrecorded: observation.unrecorded.filter(({ id }) => !extras.has(id)),
     };
   };
   return { see, tolerated };

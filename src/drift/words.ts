@@ -56,16 +56,16 @@ function correctionText(
   }
 }
 
-const origins: Record<Exclude<ExtraOrigin, "abandoned">, string> = {
-  twin: "it carries the identity of a recorded resource",
-  otherLife: "it belongs to another life of the cluster",
+const origins: Record<Exclude<ExtraOrigin, "orphaned">, string> = {
+  duplicate: "it carries the identity of a recorded resource",
+  otherClusterUid: "it belongs to another life of the cluster",
 };
 
 function causeText(cause: ReportCause): string {
   switch (cause.kind) {
     case "policy":
       return "policy report";
-    case "notAbandoned":
+    case "notOrphaned":
       return origins[cause.origin];
     case "unsupported":
       return cause.reason;

@@ -49,8 +49,8 @@ export async function forgetAdoption(
   stop.throwIfAborted();
   if (result.code !== 0) throw engineFailed(`cannot forget the records of ${stack}`, result);
   const scope = { cluster: target.cluster, clusterUid };
-  const { strangers } = await observe(provider, context, scope, emptyState);
-  const alive = strangers.filter(({ phase }) => phase !== "gone").length;
+  const { unrecorded } = await observe(provider, context, scope, emptyState);
+  const alive = unrecorded.filter(({ phase }) => phase !== "gone").length;
   const inventory = { recorded: 0, alive, settledMs: 0, differences: [] };
   return { kind: "rolledBack", failure, number, to: "unrecorded", inventory };
 }

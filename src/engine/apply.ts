@@ -16,7 +16,7 @@ import { timingOf } from "../provider/timing.js";
 import { forgetAdoption, isAdopting } from "./adopt.js";
 import { withoutWayBack } from "./failures.js";
 import type { Inventory } from "./inventory.js";
-import { observe, type Look } from "./observe.js";
+import { observe, type Observation } from "./observe.js";
 import { Run, type RunOptions, type RunResult } from "./run.js";
 import { callContext } from "./session.js";
 import type { StackState } from "./state.js";
@@ -204,7 +204,7 @@ function lookToward(
   target: Target,
   state: StackState,
   { provider, clock, stop }: PlanningOptions,
-): Promise<Look> {
+): Promise<Observation> {
   const { clusterUid } = transactionIn(state);
   return observe(
     provider,
@@ -215,7 +215,7 @@ function lookToward(
 }
 
 function planOf(
-  observation: Look,
+  observation: Observation,
   target: Target,
   state: StackState,
   { provider, clock, by, deadlineMs, goal, failure, handOverTo, removal }: RecordedPlanning,

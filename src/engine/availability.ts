@@ -2,7 +2,7 @@ import { nodeKey, type NodeKey } from "../graph/graph.js";
 import type { Target } from "../plan/target.js";
 import { minReadyMsOf } from "../plan/owner.js";
 import type { Observed } from "../provider/port.js";
-import type { Look } from "./observe.js";
+import type { Observation } from "./observe.js";
 
 /** A host that runs, and what it has to show before it counts. */
 export interface Proof {
@@ -29,18 +29,18 @@ export class Availability {
   }
 
   /** Recorded or not. */
-  among(observation: Look, nowMs: number): ReadonlySet<NodeKey> {
+  among(observation: Observation, nowMs: number): ReadonlySet<NodeKey> {
     const running = this.running(observation, nowMs);
     return new Set(running.filter((host) => serves(host, nowMs)).map(({ key }) => key));
   }
 
   /** Those that run, but not for long enough yet. */
-  proving(observation: Look, nowMs: number): Proof[] {
+  proving(observation: Observation, nowMs: number): Proof[] {
     return this.running(observation, nowMs).filter((host) => !serves(host, nowMs));
   }
 
-  private running({ observedResources, strangers }: Look, nowMs: number): Proof[] {
-    const running = [...observedResources.values(), ...strangers].filter(
+  private running({ observedResources, unrecorded }: Observation, nowMs: number): Proof[] {
+    const running = [...observedResources.values(), ...unrecorded].filter(
       (one): one is Observed => one !== "gone" && one.phase === "ready",
     );
     this.forgetAllBut(running);

@@ -75,7 +75,7 @@ export async function planDestroy(
     ...occasion,
     newClusterUid: clusterUid,
     ...after,
-    strangers: [],
+    unrecorded: [],
   });
   return { plan, records: after.prior, first };
 }

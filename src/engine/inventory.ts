@@ -3,7 +3,7 @@ import { clearLens, type Lens } from "../drift/lens.js";
 import { cloudResources, type PriorState, recordedSpec } from "../plan/target.js";
 import type { Clock, CloudIdentity, InfrastructureProvider } from "../provider/port.js";
 import { timingOf } from "../provider/timing.js";
-import { observe, type Look } from "./observe.js";
+import { observe, type Observation } from "./observe.js";
 import { callContext } from "./session.js";
 
 /** What the cloud shows of a cluster, held against its state. */
@@ -49,8 +49,8 @@ export async function verifyInventory(
   let agreedAtMs: number | undefined;
   for (let looks = 0; ; looks += 1) {
     const observation = await observe(provider, context, scope, state, transaction.cloud);
-    const { observedResources, strangers } = lens.see(observation, state);
-    const found = compare(state, observedResources, strangers);
+    const { observedResources, unrecorded } = lens.see(observation, state);
+    const found = compare(state, observedResources, unrecorded);
     const nowMs = clock.now();
     agreedAtMs = found.differences.length > 0 ? undefined : (agreedAtMs ?? nowMs);
     const settledMs = agreedAtMs === undefined ? listingLagMs : nowMs - agreedAtMs;
@@ -62,8 +62,8 @@ export async function verifyInventory(
 
 function compare(
   state: PriorState,
-  observedResources: Look["observedResources"],
-  strangers: Look["strangers"],
+  observedResources: Observation["observedResources"],
+  unrecorded: Observation["unrecorded"],
 ): Omit<Inventory, "settledMs"> {
   const recorded = cloudResources(state);
   let present = 0;
@@ -76,7 +76,7 @@ function compare(
       ? []
       : [`${key} (${seen.id}) is not what is recorded`];
   });
-  const unknown = strangers.filter(({ phase }) => phase !== "gone");
+  const unknown = unrecorded.filter(({ phase }) => phase !== "gone");
   return {
     recorded: recorded.length,
     alive: present + unknown.length,

@@ -70,8 +70,8 @@ export async function lookForLeftovers(options: LeftoverOptions): Promise<Leftov
     ...decided({ views: reached, listings }, noted, options),
     notListed: [...notListed, ...elsewhere],
   };
-  const doomed = new Set(doomedOf(first.items).map(({ resource }) => resource.who.clusterUid));
-  return lookAgain(first, options, { clusterUids: doomed, locks: "peek" });
+  const toDelete = new Set(toDeleteOf(first.items).map(({ resource }) => resource.who.clusterUid));
+  return lookAgain(first, options, { clusterUids: toDelete, locks: "peek" });
 }
 
 /**
@@ -99,7 +99,7 @@ export async function lookAgain(
 }
 
 /** What is to be deleted. */
-export function doomedOf(items: readonly SweepItem[]): SweepItem[] {
+export function toDeleteOf(items: readonly SweepItem[]): SweepItem[] {
   return items.filter(({ kind }) => kind === "sweep");
 }
 

@@ -17,7 +17,7 @@ import type {
 } from "../provider/port.js";
 import { cloudOf, refuseWrongCloud } from "../provider/same-cloud.js";
 
-export type { Observation as Look };
+export type { Observation };
 
 /** As many as a cloud answers without asking to slow down. */
 const looksAtATime = 8;
@@ -59,7 +59,7 @@ export async function observe(
   }
   return {
     observedResources,
-    strangers: [...byId.values()],
+    unrecorded: [...byId.values()],
     listed,
     ...(answered !== undefined && { cloud: answered }),
   };

@@ -1,6 +1,6 @@
 import { CapstanError } from "../api/error.js";
 import type { NodeKey } from "../graph/graph.js";
-import type { Abandoned } from "../plan/plan.js";
+import type { OrphanedResource } from "../plan/plan.js";
 import type { PendingOperation } from "../plan/target.js";
 import type { CallContext, Identity, InfrastructureProvider } from "../provider/port.js";
 import { transactionKey } from "../transaction/pass.js";
@@ -35,7 +35,7 @@ export async function recover(
     case "forget":
       return forgetInterrupted(stack, state, tools);
     case "remove":
-      await removeAbandoned(recovery.resources, tools);
+      await removeOrphaned(recovery.resources, tools);
       return state;
     case "resolve":
       return resolvePendingCreates(stack, state, tools);
@@ -43,8 +43,8 @@ export async function recover(
 }
 
 /** Newest first, as nothing of it is in the engine's record, which would know the order. */
-async function removeAbandoned(
-  resources: readonly Abandoned[],
+async function removeOrphaned(
+  resources: readonly OrphanedResource[],
   { session, context }: RecoveryTools,
 ): Promise<void> {
   const { lookup } = session();

@@ -22,8 +22,8 @@ export class RecoveryProgress {
    * the second, as listings may not show yet what the first has done; then throws BAD_STATE.
    */
   next(recovery: Recovery, { resources, pending }: PriorState, plan: Plan): "act" | "wait" {
-    const { stack, steps, stale, abandoned } = plan;
-    const decision = digestOf([recovery, resources, pending, steps, stale, abandoned], 32);
+    const { stack, steps, stale, orphaned } = plan;
+    const decision = digestOf([recovery, resources, pending, steps, stale, orphaned], 32);
     const times = (this.decided.get(decision) ?? 0) + 1;
     this.decided.set(decision, times);
     if (times === 1) return "act";

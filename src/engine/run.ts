@@ -21,7 +21,7 @@ import { engineFailed } from "./engine-refusals.js";
 import { callsFailed, failedToStart, isOfStorage, unreadableAfter } from "./failures.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
 import { Availability } from "./availability.js";
-import { observe, type Look } from "./observe.js";
+import { observe, type Observation } from "./observe.js";
 import { Patience } from "./patience.js";
 import type { PulumiResult } from "./pulumi.js";
 import { recover, type RecoveryTools } from "./recover.js";
@@ -71,7 +71,7 @@ export interface RunOptions {
   readonly stop: AbortSignal;
   readonly report: (event: RunEvent) => void;
   /** Told of every look at the cloud, with the records it was held against. */
-  readonly onLook?: (state: StackState, observation: Look) => void;
+  readonly onLook?: (state: StackState, observation: Observation) => void;
 }
 
 /** How a run ended that was not interrupted. */
@@ -190,7 +190,7 @@ export class Run {
   }
 
   /** Toward the frozen target of this run: what is left of it. */
-  private planAgain(observation: Look): Plan {
+  private planAgain(observation: Observation): Plan {
     const { goal, state, options } = this;
     const { number: _number, ...occasion } = goal.transaction;
     const plan = makePlan({
@@ -201,13 +201,13 @@ export class Run {
       ...occasionOf(occasion),
       removal: "accepted",
     });
-    const shown = new Set(goal.abandoned.map(({ id }) => id));
+    const shown = new Set(goal.orphaned.map(({ id }) => id));
     // Where nothing is to be left, everything that carries the cluster's UID goes.
     const everything = leadsToNothing(goal);
     return {
       ...plan,
       transaction: goal.transaction,
-      abandoned: plan.abandoned.filter(
+      orphaned: plan.orphaned.filter(
         ({ id, who }) => everything || shown.has(id) || this.mayHaveMade(who),
       ),
     };
@@ -221,7 +221,7 @@ export class Run {
     );
   }
 
-  private async look(): Promise<Look> {
+  private async look(): Promise<Observation> {
     const { provider, clock, stop, lens = clearLens } = this.options;
     const { cluster, transaction } = this.goal;
     const scope = { cluster, clusterUid: transaction.clusterUid };

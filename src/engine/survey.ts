@@ -12,7 +12,7 @@ import type { PriorState, Target } from "../plan/target.js";
 import type { PlanGoal } from "../plan/compiled-goal.js";
 import type { CallContext, InfrastructureProvider, Observed } from "../provider/port.js";
 import { isAdopting } from "./adopt.js";
-import { observe, type Look } from "./observe.js";
+import { observe, type Observation } from "./observe.js";
 import { withPlaces } from "./placed-refusal.js";
 import { refuseForeign, refuseNonOwner, type StackState } from "./state.js";
 
@@ -54,7 +54,7 @@ export interface Survey {
   readonly plan: Plan;
   /** Of an adoption: what the same objects lead to behind it. */
   readonly then?: Plan;
-  readonly observation: Look;
+  readonly observation: Observation;
   /** For the run that applies the plan. */
   readonly lens: Lens;
 }
@@ -72,7 +72,7 @@ export async function survey(input: SurveyInput): Promise<Survey> {
   const known = state.transaction?.clusterUid;
   const scope = known === undefined ? { cluster } : { cluster, clusterUid: known };
   const observation = await observe(provider, context, scope, state);
-  const lostUid = known === undefined ? adoptedUid(input, observation.strangers) : undefined;
+  const lostUid = known === undefined ? adoptedUid(input, observation.unrecorded) : undefined;
   const occasion = {
     provider,
     nowMs: context.clock.now(),
@@ -91,7 +91,7 @@ export async function survey(input: SurveyInput): Promise<Survey> {
       lens: clearLens,
     };
   }
-  const planFor = (shown: Look) =>
+  const planFor = (shown: Observation) =>
     placed(() =>
       makePlan({
         planGoal: planGoalOf(input),
@@ -109,7 +109,7 @@ export async function survey(input: SurveyInput): Promise<Survey> {
 /** What all plans of one survey have in common. */
 type SurveyOccasion = Omit<
   PlanInput,
-  "planGoal" | "goal" | "prior" | "observedResources" | "strangers"
+  "planGoal" | "goal" | "prior" | "observedResources" | "unrecorded"
 >;
 
 /**
@@ -125,7 +125,7 @@ function surveyFound(
     placed,
   }: {
     readonly state: StackState;
-    readonly observation: Look;
+    readonly observation: Observation;
     readonly occasion: SurveyOccasion;
     readonly placed: (make: () => Plan) => Plan;
   },
@@ -137,7 +137,7 @@ function surveyFound(
       goal: { kind: "up" },
       ...occasion,
       ...afterAdoption(plan, found),
-      strangers: goneAmong(observation.strangers),
+      unrecorded: goneAmong(observation.unrecorded),
     }),
   );
   return { plan, ...(!then.empty && { then }) };
@@ -151,14 +151,14 @@ export function planAdoption(
   desired: Desired,
   about: {
     readonly state: PriorState;
-    readonly observation: Look;
+    readonly observation: Observation;
     readonly occasion: SurveyOccasion;
   },
 ): { readonly plan: Plan; readonly found: readonly Observed[] } {
   const { state, observation, occasion } = about;
   const { provider, nowMs, newClusterUid } = occasion;
   const recorded = [...observation.observedResources.values()].filter((one) => one !== "gone");
-  const found = [...recorded, ...observation.strangers].filter(
+  const found = [...recorded, ...observation.unrecorded].filter(
     ({ phase, who }) => phase !== "gone" && who.clusterUid === newClusterUid,
   );
   refuseSeveral(found);
@@ -194,8 +194,8 @@ function refuseSeveral(found: readonly Observed[]): void {
   });
 }
 
-function goneAmong(strangers: readonly Observed[]): Observed[] {
-  return strangers.filter(({ phase }) => phase === "gone");
+function goneAmong(unrecorded: readonly Observed[]): Observed[] {
+  return unrecorded.filter(({ phase }) => phase === "gone");
 }
 
 function planGoalOf({ desired, discarded = [], instead }: SurveyInput): PlanGoal {
@@ -228,9 +228,9 @@ export function refuseImmutable(
  */
 export function adoptedUid(
   input: Pick<SurveyInput, "desired" | "adopt">,
-  strangers: readonly Observed[],
+  unrecorded: readonly Observed[],
 ): string | undefined {
-  const alive = strangers.filter(({ phase }) => phase !== "gone");
+  const alive = unrecorded.filter(({ phase }) => phase !== "gone");
   const uids = [...new Set(alive.map(({ who }) => who.clusterUid))];
   const [only] = uids;
   if (only === undefined) return undefined;

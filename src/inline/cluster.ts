@@ -10,7 +10,7 @@ import { holdOf, refuseHeld } from "../drift/hold.js";
 import { ignoringByPolicy } from "../drift/tolerance.js";
 import { withPlaces } from "../engine/placed-refusal.js";
 import { encodePayload } from "../engine/codec.js";
-import { observe, type Look } from "../engine/observe.js";
+import { observe, type Observation } from "../engine/observe.js";
 import { ambientStateDir, projectRoot } from "../engine/project.js";
 import { callContext } from "../engine/session.js";
 import { parseExport, type StackState } from "../engine/state.js";
@@ -129,11 +129,11 @@ async function planInline(
   );
   const adopted = adoptedUid(
     { desired, adopt: false },
-    clusterUid === undefined ? observation.strangers : [],
+    clusterUid === undefined ? observation.unrecorded : [],
   );
   const newClusterUid = clusterUid ?? adopted ?? randomUUID();
   const newDigestKey = randomUUID();
-  const planFor = (shown: Look) =>
+  const planFor = (shown: Observation) =>
     withPlaces(desired, positionOf, () =>
       makePlan({
         planGoal: { kind: "objects", desired },

@@ -90,7 +90,7 @@ function refuseLeftovers(plan: Plan, state: StackState, ways: WaysOn): void {
   }
   const owed = state.resources.filter(({ deleting }) => deleting).map(({ key }) => key);
   if (owed.length > 0) throw open(plan, `the deletion of ${owed.join(", ")} is owed`, ways.up);
-  const [left] = plan.abandoned;
+  const [left] = plan.orphaned;
   if (left === undefined) return;
   const what = `${left.who.kind} ${left.who.name} (${left.id})`;
   throw open(plan, `an apply that broke off left ${what}`, ways.up);

@@ -11,7 +11,7 @@ import {
   movingMark,
   pauseOf,
   pausing,
-  strangersAmong,
+  foreignAmong,
 } from "./move-objects.js";
 import type { ApiWrite } from "./api-write.js";
 import { statusOf } from "./requests.js";
@@ -75,9 +75,9 @@ export class ClusterObjects {
   async arrive(objects: readonly AnyObject[]): Promise<number> {
     const { attempt, key } = this.options;
     const live = await this.read();
-    const strangers = strangersAmong(objects, live);
-    if (strangers.length > 0) {
-      const names = strangers.map(({ kind, metadata }) => `${kind} ${metadata.name}`).join(", ");
+    const foreign = foreignAmong(objects, live);
+    if (foreign.length > 0) {
+      const names = foreign.map(({ kind, metadata }) => `${kind} ${metadata.name}`).join(", ");
       throw this.refused(
         `the API server holds ${names} of ${key}, which its last revision has not`,
       );

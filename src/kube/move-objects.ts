@@ -60,7 +60,7 @@ export function arrivalOf(
 }
 
 /** Users' objects that say they belong to the cluster and are not among these. */
-export function strangersAmong(
+export function foreignAmong(
   objects: readonly AnyObject[],
   { members }: Pick<LiveCluster, "members">,
 ): LiveObject[] {

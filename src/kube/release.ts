@@ -11,8 +11,8 @@ export function releaseOf({ cluster, members }: LiveCluster): ApiWrite[] {
   if (cluster === undefined || !isDeleting(cluster)) return [];
   const own = members.filter((member) => !isForeign(member));
   const makers = own.filter(({ kind }) => kind === "MachineDeployment");
-  const doomed = [...makers, ...own.filter((one) => !makers.includes(one))];
-  const writes = doomed.flatMap((on): ApiWrite[] =>
+  const toDelete = [...makers, ...own.filter((one) => !makers.includes(one))];
+  const writes = toDelete.flatMap((on): ApiWrite[] =>
     isDeleting(on) ? released(on, [machineFinalizer]) : [{ kind: "delete", on }],
   );
   return writes.length > 0 ? writes : released(cluster, [clusterFinalizer]);

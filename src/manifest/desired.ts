@@ -165,14 +165,14 @@ class Reader {
 
   private keep(placed: Placed): void {
     const { object } = placed;
-    const twin = this.placed.find(
+    const duplicate = this.placed.find(
       (other) => other.object.kind === object.kind && sameName(other.object, object),
     );
-    if (twin === undefined) {
+    if (duplicate === undefined) {
       this.placed.push(placed);
       return;
     }
-    const { file, line } = twin.document.positionOf([]);
+    const { file, line } = duplicate.document.positionOf([]);
     const summary = `defined twice; first in ${file}:${line}`;
     this.report(placed, { code: "DUPLICATE", path: ["metadata", "name"], summary });
   }

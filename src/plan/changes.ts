@@ -129,11 +129,11 @@ function goText(reason: GoReason): string {
 /** The shared infrastructure's resources, wanted ones first. Pure. */
 export function infrastructureChanges(
   decisions: readonly InfrastructureDecision[],
-  doomed: readonly RecordedResource[],
+  toDelete: readonly RecordedResource[],
   provider: InfrastructureProvider,
 ): InfrastructureChange[] {
   const replacing = decisions.some(({ kind }) => kind === "replace");
-  const removed = doomed
+  const removed = toDelete
     .filter(({ kind }) => kind !== provider.hostKind)
     .map(({ key }): InfrastructureChange => ({
       key,

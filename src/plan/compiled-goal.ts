@@ -108,12 +108,12 @@ export function emptied(target: Target): Target {
 
 function refuseDuplicates(machines: readonly ExpandedMachine[]): void {
   const seen = new Set<string>();
-  const twins = machines.filter(({ name }) => seen.has(name) || !seen.add(name));
-  if (twins.length === 0) return;
+  const duplicates = machines.filter(({ name }) => seen.has(name) || !seen.add(name));
+  if (duplicates.length === 0) return;
   throw new CapstanError({
     code: "INVALID_INPUT",
     source: "user",
-    message: twins
+    message: duplicates
       .map(({ name }) => `cannot name a Machine ${name}: a Machine and a set both use that name`)
       .join("\n"),
     hint: "rename the Machine or the set",

@@ -29,7 +29,7 @@ export function leavingHosts(
     prior,
     observedResources,
   }: { readonly prior: PriorState; readonly observedResources: ObservedResources },
-  doomed: ReadonlySet<NodeKey>,
+  toDelete: ReadonlySet<NodeKey>,
   target: Target,
 ): LeavingHost[] {
   const wanted = target.machines.map((machine) => [machine.name, machine] as const);
@@ -37,7 +37,7 @@ export function leavingHosts(
   const serving = new Set(prior.revision?.target.machines.map(({ host }) => host));
   const hosts = cloudResources(prior).flatMap(({ key, parent }): LeavingHost[] => {
     const observed = observedResources.get(key);
-    if (!doomed.has(key) || parent === undefined || observed === "gone") return [];
+    if (!toDelete.has(key) || parent === undefined || observed === "gone") return [];
     const name = parent.slice(machineKey("").length);
     const { owner, controlPlane = false } = machines.get(name) ?? {};
     const createdAtMs = observed?.createdAtMs;

@@ -15,11 +15,11 @@ export function planNotes(plan: Plan): string[] {
     ...heldText(plan),
     ...(plan.resumes ? [openText(plan)] : []),
     ...lostMembers(plan),
-    ...plan.abandoned.map(
+    ...plan.orphaned.map(
       ({ id, who }) =>
         `Left by an apply that broke off, to be deleted: ${who.kind} ${who.name} (${id})`,
     ),
-    ...plan.strangers.map((what) => `In the cloud but in no record: ${what}`),
+    ...plan.unrecorded.map((what) => `In the cloud but in no record: ${what}`),
     ...toleratedText(plan),
     ...plan.target.objects.flatMap((object) => {
       if (object.kind === "MachineDeployment") {

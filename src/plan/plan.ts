@@ -26,7 +26,7 @@ import { type Refusal, RefusedChange } from "./refused-change.js";
 import type { ObservedResources, Step } from "./step.js";
 import {
   cloudResources,
-  condemnedResources,
+  pendingDeletions,
   type PassedPoint,
   type TransactionGoal,
   type PriorState,
@@ -50,7 +50,7 @@ export interface PlanInput extends Pick<RemovalDecision, "removal"> {
   readonly prior: PriorState;
   readonly observedResources: ObservedResources;
   /** Alive or gone resources with the cluster's marks that the state does not know. */
-  readonly strangers: readonly Observed[];
+  readonly unrecorded: readonly Observed[];
   /** The cloud that was looked at; absent where the provider cannot tell. */
   readonly cloud?: CloudIdentity;
   /** Used when the state holds no transaction yet. */
@@ -77,7 +77,7 @@ export interface PlanInput extends Pick<RemovalDecision, "removal"> {
 export type PlannedTransaction = Omit<TransactionRecord, "target">;
 
 /** A resource with this cluster's UID, so made by an earlier apply, that is to be removed. */
-export interface Abandoned {
+export interface OrphanedResource {
   readonly id: string;
   readonly who: Identity;
 }
@@ -128,9 +128,9 @@ export interface Plan {
   /** Hosts that go, and whose they were: what decides when each may. */
   readonly leaving: readonly LeavingHost[];
   /** What an apply that broke off left alive, in no record and wanted by nothing: removed first. */
-  readonly abandoned: readonly Abandoned[];
+  readonly orphaned: readonly OrphanedResource[];
   /** What else is alive in the cloud with the cluster's marks and that nobody knows. */
-  readonly strangers: readonly string[];
+  readonly unrecorded: readonly string[];
   /** Nothing to do: state, cloud and objects agree. */
   readonly empty: boolean;
   /** What has drifted and is left as it is; absent: nothing. */
@@ -251,25 +251,25 @@ function assemble(
   const digest = targetDigest(target);
   const targetKeys = new Set(target.nodes.map(keyOf));
   const recorded = cloudResources(prior);
-  const doomed = recorded.filter(({ key }) => !targetKeys.has(key));
+  const toDelete = recorded.filter(({ key }) => !targetKeys.has(key));
   const decisions = decisionsByKey(infrastructure, hosts, provider);
   const steps = [
     ...inDependencyOrder(target.nodes).flatMap((node) =>
       stepOf(keyOf(node), decisions.get(keyOf(node))),
     ),
-    ...doomed.map((resource) => deletionOf(resource, target, input.observedResources)),
+    ...toDelete.map((resource) => deletionOf(resource, target, input.observedResources)),
   ];
   const shown = {
     steps,
-    infrastructure: infrastructureChanges(infrastructure, doomed, provider),
+    infrastructure: infrastructureChanges(infrastructure, toDelete, provider),
     machines: machineChanges({ hosts, prior, provider, going }),
     target,
     cluster: target.cluster,
   };
   const names = hosts.map(({ decision }) => decision.name);
-  const { abandoned, strangers } = unknownResources(input, target);
+  const { orphaned, unrecorded } = unknownResources(input, target);
   const passed = passedPoints(input);
-  const leaving = leavingHosts(input, new Set(doomed.map(({ key }) => key)), target);
+  const leaving = leavingHosts(input, new Set(toDelete.map(({ key }) => key)), target);
   refuseUnlessAsked(input, target, passed);
   const undo = undoOf({
     provider,
@@ -304,9 +304,9 @@ function assemble(
     left: [...decisions].filter(([, { isLeft }]) => isLeft === true).map(([key]) => key),
     resumes: isOpen(prior),
     ...openTransaction(prior),
-    abandoned,
-    strangers,
-    empty: idle && steps.length === 0 && abandoned.length === 0 && !isOwing(prior),
+    orphaned,
+    unrecorded,
+    empty: idle && steps.length === 0 && orphaned.length === 0 && !isOwing(prior),
   };
 }
 
@@ -336,7 +336,7 @@ function decisionsByKey(
 
 /** Entries to clear, or condemned records to drop: any pass does it. */
 function isOwing(prior: PriorState): boolean {
-  return prior.pending.length > 0 || condemnedResources(prior).length > 0;
+  return prior.pending.length > 0 || pendingDeletions(prior).length > 0;
 }
 
 function openTransaction(prior: PriorState): Pick<Plan, "open"> {

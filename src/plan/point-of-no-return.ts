@@ -55,7 +55,7 @@ export interface PassedQuestion {
   readonly provider: InfrastructureProvider;
   readonly prior: PriorState;
   readonly observedResources: ObservedResources;
-  readonly strangers: readonly Observed[];
+  readonly unrecorded: readonly Observed[];
 }
 
 /**
@@ -125,11 +125,11 @@ export type WayBack =
 export function wayBackOf(
   provider: InfrastructureProvider | undefined,
   prior: PriorState,
-  seen?: Pick<PassedQuestion, "observedResources" | "strangers">,
+  seen?: Pick<PassedQuestion, "observedResources" | "unrecorded">,
 ): WayBack {
   const { transaction } = prior;
   if (transaction === undefined || transaction.direction === "back") return { kind: "free" };
-  const question = { prior, ...(seen ?? { observedResources: asRecorded(prior), strangers: [] }) };
+  const question = { prior, ...(seen ?? { observedResources: asRecorded(prior), unrecorded: [] }) };
   const passed =
     provider === undefined ? (transaction.passed ?? []) : passedPoints({ provider, ...question });
   if (passed.length > 0) return { kind: "closed", passed };
@@ -175,11 +175,11 @@ function versionFields(
   );
 }
 
-function aliveAs(host: NodeKey, { observedResources, strangers, prior }: PassedQuestion) {
+function aliveAs(host: NodeKey, { observedResources, unrecorded, prior }: PassedQuestion) {
   const observed = observedResources.get(host);
   if (observed !== undefined) return observed === "gone" ? undefined : observed;
   const uid = prior.transaction?.clusterUid;
-  return strangers.find(
+  return unrecorded.find(
     ({ who, phase }) =>
       phase !== "gone" && who.clusterUid === uid && nodeKey(who.kind, who.name) === host,
   );

@@ -56,9 +56,9 @@ function hostsByMachine({
 }
 
 /** An engine was killed while it made the host, or forgot it. */
-function isUnrecorded({ host }: TargetMachine, { prior, strangers }: PlanInput): boolean {
+function isUnrecorded({ host }: TargetMachine, { prior, unrecorded }: PlanInput): boolean {
   return (
     prior.pending.some(({ key, type }) => key === host && type === "creating") ||
-    strangers.some(({ who, phase }) => phase !== "gone" && nodeKey(who.kind, who.name) === host)
+    unrecorded.some(({ who, phase }) => phase !== "gone" && nodeKey(who.kind, who.name) === host)
   );
 }

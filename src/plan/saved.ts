@@ -80,13 +80,13 @@ export interface BindingInput {
   readonly state: PriorState;
   readonly observation: {
     readonly observedResources: ObservedResources;
-    readonly strangers: readonly Observed[];
+    readonly unrecorded: readonly Observed[];
   };
 }
 
 /** Pure. */
 export function bindingOf({ plan, state, observation }: BindingInput): Binding {
-  const { observedResources, strangers } = observation;
+  const { observedResources, unrecorded } = observation;
   const digest = (value: unknown) => keyedDigestOf(state.transaction?.digestKey ?? "", value, 32);
   return {
     stack: plan.stack,
@@ -115,7 +115,7 @@ export function bindingOf({ plan, state, observation }: BindingInput): Binding {
         const facts = seen === undefined || seen === "gone" ? "gone" : [seen.spec, seen.who];
         return [`${key} (${id ?? ""})`, digest(facts)];
       }),
-      ...strangers
+      ...unrecorded
         .filter(({ phase }) => phase !== "gone")
         .map(({ id, who, spec }): [string, string] => [
           `${who.kind}/${who.name} (${id})`,

@@ -43,7 +43,7 @@ export type ObservedResources = ReadonlyMap<NodeKey, ObservedResource>;
 export interface Observation {
   readonly observedResources: ObservedResources;
   /** What carries the cluster's marks but is in no record; gone ones included. */
-  readonly strangers: readonly Observed[];
+  readonly unrecorded: readonly Observed[];
   /** How many of the recorded resources the listing itself showed; others were asked for one by one. */
   readonly listed: number;
   /** Which cloud it was; absent where the provider cannot tell. */

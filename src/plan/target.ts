@@ -237,7 +237,7 @@ export function cloudResources(prior: PriorState): RecordedResource[] {
  * What Pulumi itself has replaced, and deletes in whatever pass comes next: nothing is planned with it. The
  * same id may be recorded a second time, as find-or-create gives a resource to its own successor.
  */
-export function condemnedResources(prior: PriorState): RecordedResource[] {
+export function pendingDeletions(prior: PriorState): RecordedResource[] {
   return inCloud(prior).filter(({ deleting }) => deleting);
 }
 

@@ -90,7 +90,7 @@ export function planCounts(plan: Plan): string {
     [count("adopt"), "to adopt"],
     [count("create"), "to create"],
     [count("update"), "to update in place"],
-    [count("delete") + plan.abandoned.length, "to delete"],
+    [count("delete") + plan.orphaned.length, "to delete"],
   ] as const;
   const some = parts.filter(([number]) => number > 0);
   return some.map(([number, what]) => `${number} ${what}`).join(", ");

@@ -201,10 +201,10 @@ function changeText(plan: Plan): string {
 
 /** Hosts that make room for others before the commit. */
 function earlyDeletions(plan: Plan): ReadonlySet<NodeKey> {
-  const doomed = new Set(plan.leaving.map(({ host }) => host));
+  const toDelete = new Set(plan.leaving.map(({ host }) => host));
   const early = wavesOf(plan)
     .slice(0, -1)
-    .flatMap(({ keys }) => keys.filter((key) => doomed.has(key)));
+    .flatMap(({ keys }) => keys.filter((key) => toDelete.has(key)));
   return new Set(early);
 }
 

@@ -14,18 +14,18 @@ import type { Spent, Target } from "./target.js";
  * record it may be anybody's of that name.
  */
 export function unknownResources(
-  { prior, strangers }: PlanInput,
+  { prior, unrecorded }: PlanInput,
   { nodes }: Target,
-): Pick<Plan, "abandoned" | "strangers"> {
+): Pick<Plan, "orphaned" | "unrecorded"> {
   const wanted = nodes.map(keyOf);
   const known = new Set<NodeKey>([...wanted, ...prior.pending.map(({ key }) => key)]);
-  const unknown = strangers.filter(
+  const unknown = unrecorded.filter(
     ({ phase, who }) => phase !== "gone" && !known.has(nodeKey(who.kind, who.name)),
   );
   const ours = ({ who }: Observed) => who.clusterUid === prior.transaction?.clusterUid;
   return {
-    abandoned: unknown.filter(ours).map(({ id, who }) => ({ id, who })),
-    strangers: unknown
+    orphaned: unknown.filter(ours).map(({ id, who }) => ({ id, who })),
+    unrecorded: unknown
       .filter((observed) => !ours(observed))
       .map(({ id, who }) => `${who.kind} ${who.name} (${id})`),
   };
@@ -37,11 +37,11 @@ export function unknownResources(
  */
 export function unrecordedCreations({
   prior,
-  strangers,
+  unrecorded,
   newClusterUid,
 }: PlanInput): UnrecordedCreation[] {
   const uid = prior.transaction?.clusterUid ?? newClusterUid;
-  const shown = strangers
+  const shown = unrecorded
     .filter(({ phase, who }) => phase !== "gone" && who.clusterUid === uid)
     .map(({ id, who, spec, status }) => ({
       kind: who.kind,
@@ -61,9 +61,9 @@ export function unrecordedCreations({
 }
 
 /** With a lost state the cloud itself remembers which incarnations there were in this cluster's life. */
-export function spentSoFar({ prior, provider, strangers, newClusterUid }: PlanInput): Spent {
+export function spentSoFar({ prior, provider, unrecorded, newClusterUid }: PlanInput): Spent {
   if (prior.transaction !== undefined) return prior.transaction.spent;
-  const hosts = strangers.filter(
+  const hosts = unrecorded.filter(
     ({ who }) => who.kind === provider.hostKind && who.clusterUid === newClusterUid,
   );
   return spendIncarnations(
@@ -76,10 +76,10 @@ export function spentSoFar({ prior, provider, strangers, newClusterUid }: PlanIn
  * A host that is to be found rather than made: planned by an unfinished transaction, unless the
  * cloud shows that it lived and died, or failed; or, without any record, what the cloud holds of the machine.
  */
-export function plannedHost({ prior, provider, strangers }: PlanInput, machine: string) {
+export function plannedHost({ prior, provider, unrecorded }: PlanInput, machine: string) {
   const last = prior.transaction;
   if (last === undefined) {
-    const found = strangers.find(
+    const found = unrecorded.find(
       ({ who, phase }) =>
         phase !== "gone" && who.kind === provider.hostKind && isHostOf(machine, who.name),
     );
@@ -89,7 +89,7 @@ export function plannedHost({ prior, provider, strangers }: PlanInput, machine: 
   const key = last.target.machines.find(({ name }) => name === machine)?.host;
   const node = last.target.nodes.find((one) => keyOf(one) === key);
   if (node === undefined) return {};
-  const seen = strangers.find(({ who }) => who.name === node.name);
+  const seen = unrecorded.find(({ who }) => who.name === node.name);
   if (seen?.phase === "gone" || seen?.phase === "failed") return {};
   const { name, spec } = node;
   return { planned: { name, spec, ...(seen !== undefined && { seen: seen.spec }) } };

@@ -1,4 +1,4 @@
-import { driftCounts } from "../drift/classify.js";
+import { driftCounts, type ExtraOrigin } from "../drift/classify.js";
 import { hasDrift, type JudgedItem } from "../drift/judge.js";
 import { decisionText, freezeText } from "../drift/words.js";
 import { anyDrift, type DriftedCluster, type DriftRun } from "./drift-report.js";
@@ -47,6 +47,13 @@ export function driftDocument(run: DriftRun): DriftDocument {
   };
 }
 
+/** The words of schema version 1. */
+const originsInDocuments = {
+  orphaned: "abandoned",
+  duplicate: "twin",
+  otherClusterUid: "otherLife",
+} as const satisfies Record<ExtraOrigin, string>;
+
 function itemDocument(one: JudgedItem): ClusterDriftDocument["items"][number] {
   const { item, policy, decision } = one;
   const { class: found, key, kind, name, machine, id } = item;
@@ -59,7 +66,7 @@ function itemDocument(one: JudgedItem): ClusterDriftDocument["items"][number] {
     ...(id !== undefined && { id }),
     fields: "fields" in item ? item.fields.map((field) => ({ ...field })) : [],
     ...("back" in item && item.back.kind !== "same" && { back: item.back.kind }),
-    ...("origin" in item && { origin: item.origin }),
+    ...("origin" in item && { origin: originsInDocuments[item.origin] }),
     policy,
     decision: decision.kind,
     ...(decision.kind === "correct" && { how: decision.how }),

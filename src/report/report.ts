@@ -37,12 +37,12 @@ export interface ChangeCounts {
 }
 
 /** The same counts as in the plan's summary. Pure. */
-export function countChanges({ steps, abandoned }: Plan): ChangeCounts {
+export function countChanges({ steps, orphaned }: Plan): ChangeCounts {
   const count = (kind: keyof ChangeCounts) => steps.filter((step) => step.kind === kind).length;
   return {
     create: count("create"),
     update: count("update"),
-    delete: count("delete") + abandoned.length,
+    delete: count("delete") + orphaned.length,
   };
 }
 

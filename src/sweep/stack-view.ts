@@ -1,6 +1,6 @@
 import { keyOf, type NodeKey } from "../graph/graph.js";
 import { isOpen } from "../plan/plan.js";
-import { cloudResources, condemnedResources, type PriorState } from "../plan/target.js";
+import { cloudResources, pendingDeletions, type PriorState } from "../plan/target.js";
 import type { CloudIdentity, Identity } from "../provider/port.js";
 
 /** What a sweep has to know about one stack. */
@@ -51,7 +51,7 @@ export function viewOf(stack: string, state: PriorState, lockedBy?: string): Sta
       },
     }),
     ids: new Set(
-      [...cloudResources(state), ...condemnedResources(state)].flatMap(({ id }) => id ?? []),
+      [...cloudResources(state), ...pendingDeletions(state)].flatMap(({ id }) => id ?? []),
     ),
     wanted: wantedBy(stack, state),
     ...(busy !== undefined && { busy }),

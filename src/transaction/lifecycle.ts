@@ -1,5 +1,5 @@
 import { keyOf, type NodeKey } from "../graph/graph.js";
-import { type Abandoned, isOpen, type Plan } from "../plan/plan.js";
+import { type OrphanedResource, isOpen, type Plan } from "../plan/plan.js";
 import { isRecordKind, type PendingOperation, type PriorState } from "../plan/target.js";
 import { leadsToNothing, nextAction, type NextAction } from "../plan/waves/next-action.js";
 
@@ -59,7 +59,11 @@ export type Action =
   | { readonly kind: "refresh"; readonly keys: readonly NodeKey[]; readonly reason: string }
   /** Clear the entries of interrupted operations on what is not recorded. */
   | { readonly kind: "forget"; readonly keys: readonly NodeKey[]; readonly reason: string }
-  | { readonly kind: "remove"; readonly resources: readonly Abandoned[]; readonly reason: string }
+  | {
+      readonly kind: "remove";
+      readonly resources: readonly OrphanedResource[];
+      readonly reason: string;
+    }
   /** Find out about interrupted creations, and clear their entries. */
   | { readonly kind: "resolve"; readonly keys: readonly NodeKey[]; readonly reason: string }
   /** Write Transaction, and nothing else. */
@@ -151,9 +155,9 @@ function recoveryOf(situation: Situation): Action | undefined {
   }
   // A host may be all that shows that a point of no return is passed: it is not removed before Transaction tells of it.
   if (plan.passed.length > 0 && !isBegun(situation)) return undefined;
-  if (plan.abandoned.length > 0) {
+  if (plan.orphaned.length > 0) {
     const reason = "an apply that broke off left them in no record";
-    return { kind: "remove", resources: plan.abandoned, reason };
+    return { kind: "remove", resources: plan.orphaned, reason };
   }
   const creates = prior.pending.filter(({ type }) => type === "creating");
   if (creates.length > 0 && creates.every((one) => isResolvable(one, plan, prior))) {
@@ -203,9 +207,9 @@ function verified({ plan, differences }: Situation): Action | undefined {
   if (differences === undefined) {
     return { kind: "verify", reason: "the cloud has to show what is recorded, and nothing else" };
   }
-  if (differences.length > 0 && plan.abandoned.length > 0) {
+  if (differences.length > 0 && plan.orphaned.length > 0) {
     const reason = "listings have shown them only now";
-    return { kind: "remove", resources: plan.abandoned, reason };
+    return { kind: "remove", resources: plan.orphaned, reason };
   }
   const open = plan.steps.map(({ kind, key }) => `${key} is still to be ${pastTense[kind]}`);
   const wrong = [...differences, ...open];

@@ -12,7 +12,7 @@ import {
 import type { Plan } from "../plan/plan.js";
 import {
   cloudResources,
-  condemnedResources,
+  pendingDeletions,
   isRecordKind,
   type PriorState,
   type RecordedResource,
@@ -115,7 +115,7 @@ export function recordedTwice(
 ): ReadonlySet<string> {
   const staying = cloudResources(prior).filter(({ key }) => !deletions.has(key));
   const ids = new Set(staying.map(({ id }) => id));
-  return new Set(condemnedResources(prior).flatMap(({ id = "" }) => (ids.has(id) ? [id] : [])));
+  return new Set(pendingDeletions(prior).flatMap(({ id = "" }) => (ids.has(id) ? [id] : [])));
 }
 
 /**

@@ -185,7 +185,7 @@ describe("drift of a cluster", () => {
   });
 
   it("nothing is recorded of a cluster that does not exist: there is nothing to drift", () => {
-    const sight = { observedResources: new Map(), strangers: [], listed: 0 };
+    const sight = { observedResources: new Map(), unrecorded: [], listed: 0 };
     const report = classifyDrift({ resources: [], pending: [] }, sight, localProvider());
     assert.deepEqual([report.cluster, report.recorded, report.items], ["", 0, []]);
   });

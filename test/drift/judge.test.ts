@@ -197,7 +197,7 @@ describe("what becomes of a finding", () => {
     });
     assert.deepEqual(found.items[0]?.decision, {
       kind: "report",
-      because: { kind: "notAbandoned", origin: "twin" },
+      because: { kind: "notOrphaned", origin: "duplicate" },
     });
   });
 });

@@ -162,10 +162,10 @@ describe("a plan that tolerates drift", () => {
     const kept = desiredWith(drifts("report", cluster()));
     const engine = await running(kept);
     plant(engine);
-    assert.deepEqual((await engine.plan(kept)).abandoned, []);
+    assert.deepEqual((await engine.plan(kept)).orphaned, []);
     const other = await running(desiredWith());
     plant(other);
-    assert.equal((await other.plan(desiredWith())).abandoned.length, 1);
+    assert.equal((await other.plan(desiredWith())).orphaned.length, 1);
   });
 });
 

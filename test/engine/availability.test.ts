@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Availability } from "../../src/engine/availability.js";
-import type { Look } from "../../src/engine/observe.js";
+import type { Observation } from "../../src/engine/observe.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import type { Observed } from "../../src/provider/port.js";
 import { cluster, machine, machineDeployment } from "../support/manifests.js";
@@ -36,10 +36,10 @@ function observed(name: string, phase: Observed["phase"], readySinceMs?: number)
   };
 }
 
-function look(...hosts: Observed[]): Look {
+function look(...hosts: Observed[]): Observation {
   return {
     observedResources: new Map(hosts.map((host) => [nodeKey("LocalHost", host.who.name), host])),
-    strangers: [],
+    unrecorded: [],
     listed: 0,
   };
 }

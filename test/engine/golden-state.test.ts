@@ -52,7 +52,7 @@ describe("states of earlier releases", () => {
         provider,
         prior,
         observedResources: new Map(observedResources),
-        strangers: [],
+        unrecorded: [],
         newClusterUid: "not used",
         nowMs: 0,
         owner: "files",

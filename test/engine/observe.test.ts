@@ -98,7 +98,7 @@ describe("a look at the cloud", () => {
       state,
     );
     assert.deepEqual(
-      [found.observedResources.size, found.strangers.map(({ id }) => id)],
+      [found.observedResources.size, found.unrecorded.map(({ id }) => id)],
       [0, ["old"]],
     );
   });

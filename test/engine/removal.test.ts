@@ -118,12 +118,12 @@ describe("the removal of leftovers", () => {
     assert.equal(removals(), 0);
   });
 
-  const strangers: { name: string; change: Partial<Observed["who"]> }[] = [
+  const unrecorded: { name: string; change: Partial<Observed["who"]> }[] = [
     { name: "of another cluster", change: { cluster: "default/other" } },
     { name: "of another life", change: { clusterUid: "uid-2" } },
     { name: "with another token", change: { token: "another" } },
   ];
-  for (const { name, change } of strangers) {
+  for (const { name, change } of unrecorded) {
     it(`law 5: never touches what carries the marks ${name} by now`, async () => {
       const items = [leftover("host")];
       const found = handler.resources.get("host") as Observed;

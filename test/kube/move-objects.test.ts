@@ -6,7 +6,7 @@ import {
   departureOf,
   isMoving,
   movingMark,
-  strangersAmong,
+  foreignAmong,
   withoutClasses,
 } from "../../src/kube/move-objects.js";
 import type { ApiWrite } from "../../src/kube/api-write.js";
@@ -76,7 +76,7 @@ describe("objects that move", () => {
       live("Machine", "stray"),
       live("Machine", "web-1", derived),
     ];
-    const names = strangersAmong(objects, { members }).map(({ metadata }) => metadata.name);
+    const names = foreignAmong(objects, { members }).map(({ metadata }) => metadata.name);
     assert.deepEqual(names, ["stray"]);
   });
 

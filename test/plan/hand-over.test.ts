@@ -23,7 +23,7 @@ describe("changing the owner of a stack", () => {
   /** Seen through the lens of a change of owner, when every host is gone from the cloud. */
   const planned = (given: PriorState, more: Partial<PlanInput> = {}) => {
     const observation = recordedLens.see(
-      { observedResources: new Map(), strangers: [], listed: 0 },
+      { observedResources: new Map(), unrecorded: [], listed: 0 },
       given,
     );
     return makePlan({
@@ -52,7 +52,7 @@ describe("changing the owner of a stack", () => {
     assert.equal(plan.transaction.owner, server);
     assert.equal(plan.transaction.clusterUid, prior.transaction?.clusterUid);
     assert.deepEqual(plan.target, target);
-    assert.deepEqual([plan.steps, plan.abandoned, plan.stale], [[], [], []]);
+    assert.deepEqual([plan.steps, plan.orphaned, plan.stale], [[], [], []]);
     assert.equal(plan.empty, false);
     assert.deepEqual(plan.transaction.summary, handOverSummary(server));
   });
@@ -79,7 +79,7 @@ describe("changing the owner of a stack", () => {
 
   it("happens only when it is asked for", () => {
     const observation = recordedLens.see(
-      { observedResources: new Map(), strangers: [], listed: 0 },
+      { observedResources: new Map(), unrecorded: [], listed: 0 },
       prior,
     );
     const plan = makePlan({

@@ -84,7 +84,7 @@ describe("a cluster over time", () => {
         again.target.machines.map(({ host }) => host.replace("LocalHost/", "")).sort(),
         "the cloud holds the target's hosts and nothing else",
       );
-      assert.deepEqual(again.strangers, []);
+      assert.deepEqual(again.unrecorded, []);
     });
     await assertAsyncLaw(property, 70);
   });

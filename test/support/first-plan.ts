@@ -10,7 +10,7 @@ export function firstPlan(desired: Desired, provider: InfrastructureProvider): P
     provider,
     prior: emptyState,
     observedResources: new Map(),
-    strangers: [],
+    unrecorded: [],
     newClusterUid: "uid",
     nowMs: 0,
     owner: "files",

@@ -40,7 +40,7 @@ export class LawWatch {
   readonly uids = new Set<string>();
   private readonly shown = new Set<string>();
   private readonly named = new Set<NodeKey>();
-  private readonly abandoned = new Set<string>();
+  private readonly orphaned = new Set<string>();
   private readonly unknown = new Set<string>();
   /** Hosts that may go before the commit: of what comes and goes in waves. */
   private readonly early = new Set<NodeKey>();
@@ -51,7 +51,7 @@ export class LawWatch {
 
   /** A new command begins: only what it shows itself may be done from now on. */
   beginCommand({ pending, transaction }: PriorState): void {
-    for (const set of [this.shown, this.named, this.abandoned, this.unknown, this.early])
+    for (const set of [this.shown, this.named, this.orphaned, this.unknown, this.early])
       set.clear();
     for (const { key } of pending) this.named.add(key);
     if (transaction !== undefined) this.name(transaction.target.nodes);
@@ -59,13 +59,13 @@ export class LawWatch {
 
   /** Whoever asked for the command has seen this plan. */
   show(plan: Plan): void {
-    const { steps, abandoned, target, transaction, leaving } = plan;
+    const { steps, orphaned, target, transaction, leaving } = plan;
     if (leadsToNothing(plan)) for (const { key } of steps) this.early.add(key);
     for (const { host, controlPlane, owner } of leaving) {
       if (controlPlane || owner?.machineDeployment !== undefined) this.early.add(host);
     }
     for (const { kind, key } of steps) this.shown.add(`${kind} ${key}`);
-    for (const { id } of abandoned) this.abandoned.add(id);
+    for (const { id } of orphaned) this.orphaned.add(id);
     this.name(target.nodes);
     this.uids.add(transaction.clusterUid);
   }
@@ -109,7 +109,7 @@ export class LawWatch {
     if (this.isShown(call, key)) return true;
     if (call === "update") return this.isShown("create", key);
     return (
-      call === "delete" && during === "recovery" && (this.abandoned.has(id) || this.named.has(key))
+      call === "delete" && during === "recovery" && (this.orphaned.has(id) || this.named.has(key))
     );
   }
 

@@ -223,7 +223,7 @@ export class Life {
       throw error;
     });
     if (plan === undefined || plan.transaction.goal.kind === "adopt") return undefined;
-    const isClean = plan.abandoned.length + plan.strangers.length + plan.stale.length === 0;
+    const isClean = plan.orphaned.length + plan.unrecorded.length + plan.stale.length === 0;
     // What a lost answer has left under a name that is wanted is found, not made.
     const recorded = new Set(prior.resources.map(({ id }) => id));
     if (!isClean || !engine.alive().every(({ id }) => recorded.has(id))) return undefined;

@@ -140,8 +140,8 @@ export async function hostilePlan(): Promise<Plan> {
       reason: hostile,
     })),
     undo: plan.undo.map((one) => ({ ...one, class: "compensable", reason: hostile })),
-    abandoned: [{ id: hostile, who: id }],
-    strangers: [hostile],
+    orphaned: [{ id: hostile, who: id }],
+    unrecorded: [hostile],
   };
 }
 

@@ -182,11 +182,11 @@ describe("the next step of a transaction", () => {
       const resources = [...situation.prior.resources, made as RecordedResource];
       return { ...situation, prior: { ...situation.prior, resources } };
     };
-    const abandoned = () => ({
+    const orphaned = () => ({
       ...begun.plan,
-      abandoned: [{ id: "host-9", who: { kind: "LocalHost" } as never }],
+      orphaned: [{ id: "host-9", who: { kind: "LocalHost" } as never }],
     });
-    const stale = () => ({ ...abandoned(), stale: [network] });
+    const stale = () => ({ ...orphaned(), stale: [network] });
     table([
       {
         name: "lets its last calls come to their end before anything else",
@@ -204,7 +204,7 @@ describe("the next step of a transaction", () => {
       },
       {
         name: "reads again what was being updated",
-        given: () => ({ ...recordedWith(pendingOf("updating", network)), plan: abandoned() }),
+        given: () => ({ ...recordedWith(pendingOf("updating", network)), plan: orphaned() }),
         want: "refresh LocalNetwork/network",
       },
       {
@@ -214,7 +214,7 @@ describe("the next step of a transaction", () => {
       },
       ...["importing", "reading", "updating", "deleting"].map((type) => ({
         name: `forgets the ${type} of what is in no record, before it looks for what that left`,
-        given: () => ({ ...pending(pendingOf(type, host)), plan: abandoned() }),
+        given: () => ({ ...pending(pendingOf(type, host)), plan: orphaned() }),
         want: "forget LocalHost/elsewhere",
       })),
       {
@@ -224,7 +224,7 @@ describe("the next step of a transaction", () => {
       },
       {
         name: "removes what is in no record",
-        given: () => ({ ...pending(pendingOf("creating", host)), plan: abandoned() }),
+        given: () => ({ ...pending(pendingOf("creating", host)), plan: orphaned() }),
         want: "remove host-9",
       },
       {

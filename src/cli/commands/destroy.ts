@@ -158,7 +158,7 @@ class Destroy {
     const recorded = cloudResources(records).map(
       ({ kind, name, id }) => `${kind} ${name} (${id ?? "no id"})`,
     );
-    const others = plan.abandoned.map(({ id, who }) => `${who.kind} ${who.name} (${id})`);
+    const others = plan.orphaned.map(({ id, who }) => `${who.kind} ${who.name} (${id})`);
     const lines = [...recorded, ...others].map((what) => `  - ${what}\n`);
     terminal.write(`Cluster ${this.stack}\n\n${terminal.colors.red(lines.join(""))}\n`);
     if (first !== undefined) terminal.write("An adoption is open: it is finished first\n");

@@ -1,6 +1,6 @@
 import type { MachineVersions } from "../../api/types.js";
 import { callContext } from "../../engine/session.js";
-import { observe, type Look } from "../../engine/observe.js";
+import { observe, type Observation } from "../../engine/observe.js";
 import type { StackState } from "../../engine/state.js";
 import { inNameOrder } from "../../plan/changes.js";
 import { type WayBack, wayBackOf } from "../../plan/point-of-no-return.js";
@@ -67,7 +67,7 @@ async function seenOf(
   state: StackState,
   provider: InfrastructureProvider | undefined,
   context: CommandContext,
-): Promise<Look | undefined> {
+): Promise<Observation | undefined> {
   const { transaction } = state;
   if (provider === undefined || transaction === undefined) return undefined;
   const call = callContext(context.clock, context.interruption.stop);
@@ -82,7 +82,7 @@ function openText(stack: string, state: StackState, wayBack: WayBack): string {
   return openTransactionText({ ...transaction, stack, wayBack });
 }
 
-function machinesOf(state: StackState, { observedResources }: Look): MachineStatus[] {
+function machinesOf(state: StackState, { observedResources }: Observation): MachineStatus[] {
   const { transaction } = state;
   if (transaction === undefined) return [];
   const records = new Map(cloudResources(state).map((record) => [record.key, record]));
@@ -92,9 +92,9 @@ function machinesOf(state: StackState, { observedResources }: Look): MachineStat
     ...hostStatus(records.get(host), observedResources.get(host)),
   }));
   const known = knownMachines(state);
-  const doomed = new Set(records.keys());
-  for (const { host } of transaction.target.machines) doomed.delete(host);
-  const leaving = leavingHosts({ prior: state, observedResources }, doomed, transaction.target);
+  const toDelete = new Set(records.keys());
+  for (const { host } of transaction.target.machines) toDelete.delete(host);
+  const leaving = leavingHosts({ prior: state, observedResources }, toDelete, transaction.target);
   const old = leaving.map(({ machine, host }) => ({
     machine,
     kubelet: known.get(machine)?.spec.versions.kubelet ?? "",

@@ -1,7 +1,7 @@
 import { CapstanError, isCapstanError } from "../../api/error.js";
 import type { Engine } from "../../engine/engine.js";
 import {
-  doomedOf,
+  toDeleteOf,
   type LeftoverLook,
   type LeftoverOptions,
   lookAgain,
@@ -85,15 +85,15 @@ async function sweepAll(
   const left: LeftOver[] = [];
   let deleted = 0;
   for (const cluster of look.clusters) {
-    const first = doomedOf(look.items).filter((item) => isOf(cluster, item));
+    const first = toDeleteOf(look.items).filter((item) => isOf(cluster, item));
     if (first.length === 0) continue;
     const sweepOne = async (engine: Engine): Promise<void> => {
       if (engine.unsettled) await letCallsEnd(first, context);
       const about = { clusterUids: new Set([cluster.clusterUid]), locks: "mine" } as const;
       const again = await lookAgain(look, { ...looking, engine }, about);
-      const doomed = doomedOf(again.items).filter((item) => isOf(cluster, item));
+      const toDelete = toDeleteOf(again.items).filter((item) => isOf(cluster, item));
       left.push(
-        ...(await removeInWaves(doomed, {
+        ...(await removeInWaves(toDelete, {
           providers: looking.providers,
           context: looking.context,
           timeoutMs: options.timeout * 1000,
@@ -218,6 +218,6 @@ function frozen(report: SweepReport): CapstanError {
 }
 
 /** The share that allows what was found, in whole per cent. */
-function percentOf({ share: { doomed, owned } }: SweepReport): number {
-  return Math.ceil((doomed * 100) / owned);
+function percentOf({ share: { doomed: toDelete, owned } }: SweepReport): number {
+  return Math.ceil((toDelete * 100) / owned);
 }
