@@ -31,7 +31,8 @@ export const mutants = {
   noVerification: [
     {
       find: "const found = compare(state, observedResources, strangers);",
-      replace: "const found = { ...compare(state, observedResources, strangers), differences: [] };",
+      replace:
+        "const found = { ...compare(state, observedResources, strangers), differences: [] };",
     },
   ],
   /** The engine of a dead command is left alone when its stack is taken over. */
