@@ -94,7 +94,7 @@ export function historyReport(
   const open = transaction !== undefined && isOpen(state) ? [{ ...transaction, open: true }] : [];
   const all: readonly Told[] = [...past, ...open].sort((left, right) => left.number - right.number);
   const wayBack = open.length > 0 ? wayBackOf(provider, state) : undefined;
-  const ways = { revision, provider, passed: wayBack?.kind === "closed" ? wayBack.passed : [] };
+  const ways = { revision, provider, passed: wayBack?.kind === "closed" ? wayBack.crossed : [] };
   return {
     stack,
     ...(transaction !== undefined && { cluster: transaction.target.cluster }),

@@ -213,7 +213,7 @@ function rollbackText({ reach, number }: HistoryItem, stack: string): string {
 function failureOf({ result }: HistoryItem, wayBack: WayBack | undefined): string {
   if (result.kind === "open") {
     return wayBack?.kind === "closed"
-      ? `only forward: ${wayBack.passed.map(passedText).join(", ")}`
+      ? `only forward: ${wayBack.crossed.map(passedText).join(", ")}`
       : "";
   }
   return result.kind === "rolledBack" || result.kind === "superseded" ? result.failure : "";

@@ -29,7 +29,7 @@ function waysOn({ goal, stack, wayBack }: OpenTransaction): string {
     case "free":
       return `${forward}, ${back}`;
     case "closed":
-      return `${forward}, and there is no way back: ${wayBack.passed.map(passedText).join(", ")}`;
+      return `${forward}, and there is no way back: ${wayBack.crossed.map(passedText).join(", ")}`;
     case "unknown":
       return `${forward}; ${back}, unless ${wayBack.points.map(pointText).join(" or ")} already`;
   }

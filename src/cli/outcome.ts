@@ -153,7 +153,7 @@ function choicesText(
   wayBack: WayBack,
 ): string {
   if (wayBack.kind === "closed") {
-    return `go on with ${again}; there is no way back: ${wayBack.passed.map(passedText).join(", ")}`;
+    return `go on with ${again}; there is no way back: ${wayBack.crossed.map(passedText).join(", ")}`;
   }
   const unless =
     wayBack.kind === "free" ? "" : ` unless ${wayBack.points.map(pointText).join(" or ")} already`;

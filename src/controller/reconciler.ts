@@ -241,7 +241,7 @@ export class Reconciler {
     try {
       await settleLastCalls(engine, provider, { clock, signal: stop });
       const records = await engine.readState(stack);
-      const planning = { provider, clock, stop, by, deadlineMs: 0 };
+      const planning = { provider, clock, stop, by };
       const destruction = await planDestroy(stack, records, { ...planning, released });
       const result = await destroyCluster(destruction, records, {
         ...planning,

@@ -2,6 +2,7 @@ import { holdOfDestroy, refuseHeld } from "../drift/hold.js";
 import type { ResourceEvent } from "../dynamic/cloud-resource.js";
 import { stackNameOf } from "../api/types.js";
 import { afterAdoption } from "../plan/adoption.js";
+import { noDeadlineMs } from "../plan/deadline.js";
 import { makePlan, type Plan } from "../plan/plan.js";
 import { refuseDestruction } from "../plan/protection.js";
 import type { PriorState, Target } from "../plan/target.js";
@@ -21,7 +22,7 @@ import { refuseForeign, type StackState } from "./state.js";
 import { planAdoption } from "./survey.js";
 
 /** How the destruction of a cluster is planned. */
-export interface DestroyPlanning extends PlanningOptions {
+export interface DestroyPlanning extends Omit<PlanningOptions, "deadlineMs"> {
   /** The fingerprint of a look that shows nothing and is true, as a person says. */
   readonly thaw?: string | undefined;
   /** Names of protected objects whose annotation was taken away since they were recorded. */
@@ -46,8 +47,9 @@ export interface Destruction {
 export async function planDestroy(
   stack: string,
   state: StackState,
-  { thaw, released, ...options }: DestroyPlanning,
+  { thaw, released, ...planning }: DestroyPlanning,
 ): Promise<Destruction> {
+  const options = { ...planning, deadlineMs: noDeadlineMs };
   refuseForeign(state, stack);
   refuseDestruction([state], released);
   const { transaction } = state;
@@ -95,19 +97,19 @@ export type Destroyed = ApplyResult & { readonly deleted: number };
 export async function destroyCluster(
   { plan, first }: Destruction,
   state: StackState,
-  options: RunOptions & Occasion,
+  options: RunOptions & Omit<Occasion, "deadlineMs">,
 ): Promise<Destroyed> {
   let deleted = 0;
   const report = (event: RunEvent) => {
     if (event.kind === "resource" && isDeletion(event.event)) deleted += 1;
     options.report(event);
   };
-  const how = { ...options, onFailure: "keep", report } as const;
+  const how = { ...options, deadlineMs: noDeadlineMs, onFailure: "keep", report } as const;
   if (first === undefined) return { ...(await applyPlan(plan, state, how)), deleted };
   const adopted = await applyPlan(first, state, how);
   if (adopted.kind !== "done") return { ...adopted, deleted };
   const records = await options.engine.readState(stackNameOf(clusterIn(first.target)));
-  const now = await destruction(first.target, records, options);
+  const now = await destruction(first.target, records, how);
   return { ...(await applyPlan(now, records, how)), deleted };
 }
 

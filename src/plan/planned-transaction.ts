@@ -2,6 +2,7 @@ import { handOverSummary } from "./hand-over.js";
 import { entryOf } from "./history.js";
 import { knownMachines, type LeavingHost } from "./leaving.js";
 import { isOpen, type PlanInput, type PlannedTransaction } from "./plan.js";
+import { deadlineAtMs } from "./deadline.js";
 import type { Step } from "./step.js";
 import { withObjects } from "./taken-back.js";
 import {
@@ -60,7 +61,7 @@ export function transactionOf(
     direction,
     by,
     startedAtMs: nowMs,
-    deadlineAtMs: goal.kind === "destroy" ? Number.MAX_SAFE_INTEGER : nowMs + input.deadlineMs,
+    deadlineAtMs: deadlineAtMs(nowMs, input.deadlineMs),
     pointsOfNoReturn: found.undo.pointsOfNoReturn,
     compensable: [
       ...new Set([...(open ? (last?.compensable ?? []) : []), ...found.undo.compensable]),
@@ -68,7 +69,7 @@ export function transactionOf(
     spent: found.spent,
     summary: isHandOver ? handOverSummary(owner) : found.summary(),
     attempts: open && last !== undefined ? [...last.attempts, endedAttempt(input, last)] : [],
-    ...(found.passed.length > 0 && { passed: found.passed }),
+    ...(found.passed.length > 0 && { crossed: found.passed }),
     ...(found.former.length > 0 && { former: found.former }),
     ...(cloud !== undefined && { cloud }),
   };

@@ -66,7 +66,7 @@ export interface PassedQuestion {
 export function passedPoints(question: PassedQuestion): PassedPoint[] {
   const { transaction, revision } = question.prior;
   if (transaction === undefined || transaction.number === revision?.number) return [];
-  const before = transaction.passed ?? [];
+  const before = transaction.crossed ?? [];
   const now = pointsOf(question.provider, question.prior).flatMap((point) =>
     arrived(point, transaction.target, question),
   );
@@ -114,7 +114,7 @@ function arrived(point: PointOfNoReturn, target: Target, question: PassedQuestio
 export type WayBack =
   | { readonly kind: "free" }
   /** It is past its point of no return. At least one. */
-  | { readonly kind: "closed"; readonly passed: readonly PassedPoint[] }
+  | { readonly kind: "closed"; readonly crossed: readonly PassedPoint[] }
   /** The records do not say whether it is past one of these, and the cloud was not asked. At least one. */
   | { readonly kind: "unknown"; readonly points: readonly PointOfNoReturn[] };
 
@@ -131,8 +131,8 @@ export function wayBackOf(
   if (transaction === undefined || transaction.direction === "back") return { kind: "free" };
   const question = { prior, ...(seen ?? { observedResources: asRecorded(prior), unrecorded: [] }) };
   const passed =
-    provider === undefined ? (transaction.passed ?? []) : passedPoints({ provider, ...question });
-  if (passed.length > 0) return { kind: "closed", passed };
+    provider === undefined ? (transaction.crossed ?? []) : passedPoints({ provider, ...question });
+  if (passed.length > 0) return { kind: "closed", crossed: passed };
   const points =
     provider === undefined ? (transaction.pointsOfNoReturn ?? []) : pointsOf(provider, prior);
   const isCertain = points.length === 0 || (seen !== undefined && provider !== undefined);

@@ -118,7 +118,7 @@ export interface TransactionPayload {
   /** Machines of those whose hosts are left and that no other record describes. */
   readonly former?: readonly TargetMachine[];
   /** With what those have gone beyond their point of no return: it stays so until a commit. */
-  readonly passed?: readonly PassedPoint[];
+  readonly crossed?: readonly PassedPoint[];
   /** A plain `pulumi up` began it: one pass does it all, and another one may go on with it. */
   readonly inline?: true;
   /** Where the resources are: a look at any other cloud says nothing about them. Absent: nobody could tell. */

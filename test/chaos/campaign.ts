@@ -110,16 +110,15 @@ export async function record(
   try {
     const { undisturbed } = operation;
     await prepare(sandbox, operation);
-    const begin = sandbox.ledgerEnd();
     const fileWrites = files === "watched" ? watchState(sandbox) : undefined;
-    const { code, said } = await scene.run(wordsOfOperation(operation, stage.stack));
+    const { code, said, from } = await scene.run(wordsOfOperation(operation, stage.stack));
     fileWrites?.close();
     const verdict = await judgePlace(scene, undisturbed.reaches);
     const wrongCode =
       code === undisturbed.code ? [] : [`it exits with ${code}: ${lastWords(said)}`];
     const { backend } = sandbox.options;
     const writes = backend instanceof S3Backend ? writeBoundaries(backend.bucket.log) : [];
-    const calls = callBoundaries(sandbox.ledger(begin));
+    const calls = callBoundaries(sandbox.ledger(from));
     return {
       operation,
       boundaries: [...calls, ...writes, ...fileBoundaries(fileWrites?.count ?? 0)],

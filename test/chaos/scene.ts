@@ -34,6 +34,8 @@ export interface Ended {
   readonly said: string;
   /** How many changes it asked the cloud for. */
   readonly changes: number;
+  /** The last entry of the ledger before it; what it asked beforehand for its plan does not count. */
+  readonly from: number;
 }
 
 /** A sandbox at one point: what was there when the point began, and what was typed since. */
@@ -66,10 +68,12 @@ export class Scene {
   async run(words: Words): Promise<Ended> {
     const from = this.sandbox.ledgerEnd();
     const asked = await this.ask(words);
+    const begin = this.sandbox.ledgerEnd();
     const command = words.start(this.sandbox);
     const code = await exitCodeOf(command);
     this.note(words, { from, said: asked + command.said });
-    return { code, said: command.said, changes: this.sandbox.mutations(from).length };
+    const changes = this.sandbox.mutations(from).length;
+    return { code, said: command.said, changes, from: begin };
   }
 
   /** What a command that does not tell its plan is about to do. */

@@ -131,7 +131,7 @@ describe("history as text", () => {
     ] as const;
     const beyond = historyReport("default.prod", {
       ...open.state,
-      transaction: { ...transaction, passed: crossed },
+      transaction: { ...transaction, crossed },
     });
     const text = historyText(beyond, plain, now);
     assert.match(text, /^3 .*open, forward .*only forward: Host\/cp-0-1 has a control plane of 1/m);

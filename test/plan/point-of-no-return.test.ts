@@ -105,7 +105,7 @@ describe("an upgrade that was killed", () => {
     assert.equal(unknown.kind, "unknown");
     const found = await lookAt(engine);
     const closed = wayBackOf(engine.provider, engine.prior, found);
-    assert.deepEqual(closed.kind === "closed" && machines(closed.passed), ["cp 1.35.0"]);
+    assert.deepEqual(closed.kind === "closed" && machines(closed.crossed), ["cp 1.35.0"]);
   });
 
   it("has no way back by its records alone where those show the new version", async () => {
@@ -119,9 +119,9 @@ describe("an upgrade that was killed", () => {
     ]);
     const outcome = await engine.up(more, [{ at: "boot", number: 0, what: "never" }]);
     assert.match(outcomeText(outcome), /^stopped forwardOnly: /);
-    assert.equal(engine.prior.transaction?.passed, undefined);
+    assert.equal(engine.prior.transaction?.crossed, undefined);
     const closed = wayBackOf(engine.provider, engine.prior);
-    assert.deepEqual(closed.kind === "closed" && machines(closed.passed), ["cp 1.35.0"]);
+    assert.deepEqual(closed.kind === "closed" && machines(closed.crossed), ["cp 1.35.0"]);
   });
 
   it("has a way back while the cloud shows the old version", async () => {
@@ -147,7 +147,7 @@ describe("an upgrade that was killed", () => {
     const [failed] = [await engine.up(newerElsewhere, [neverBoots])];
     assert.match(outcomeText(failed), /^stopped forwardOnly: not ready/);
     assert.match(outcomeText(await engine.rollback()), /^broke: NOT_REVERSIBLE/);
-    assert.deepEqual(machines(engine.prior.transaction?.passed ?? []), ["cp 1.35.0"]);
+    assert.deepEqual(machines(engine.prior.transaction?.crossed ?? []), ["cp 1.35.0"]);
     await assert.rejects(engine.plan(elsewhere), failsWith("NOT_REVERSIBLE", /Machine cp/));
     await engine.settle(upgraded);
     assert.deepEqual((await engine.plan(upgraded)).passed, [], "a commit ends it");

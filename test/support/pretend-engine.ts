@@ -209,7 +209,8 @@ export class PretendEngine {
       await this.settleLastCalls(process, means);
       const state = await means.engine.readState(theStack);
       if (state.transaction === undefined) return { kind: "done", passes: 0 };
-      const options = this.runOptions(process, means);
+      // A destroy has no deadline, and neither has what it does first: this one must not count.
+      const options = { ...this.runOptions(process, means), deadlineMs: -1 };
       const destruction = await planDestroy(theStack, state, options);
       const { plan, first } = destruction;
       for (const one of first === undefined ? [plan] : [first, plan]) this.show(one);

@@ -101,7 +101,7 @@ class Destroy {
     const { clock, interruption, by } = context;
     await settleLastCalls(engine, provider, callContext(clock, interruption.stop));
     const state = await engine.readState(stack);
-    const planning = { provider, clock, stop: interruption.stop, by, deadlineMs: 0 };
+    const planning = { provider, clock, stop: interruption.stop, by };
     const destruction = await planDestroy(stack, state, { ...planning, thaw: options.thaw });
     const { plan } = destruction;
     this.show(destruction);
