@@ -4,7 +4,7 @@ import { CapstanError, isCapstanError } from "../../src/api/error.js";
 import type { JsonObject } from "../../src/api/json.js";
 import type { Clock, Identity } from "../../src/provider/port.js";
 import { CloudFile } from "./cloud-file.js";
-import { changeNode, courseOf, settle } from "./course.js";
+import { changeNode, lifecycleOf, settle } from "./lifecycle.js";
 import {
   clearFaults,
   declaredFaults,
@@ -17,8 +17,8 @@ import {
   storeRandomFaults,
   takeFaults,
   takesEffect,
-  type Trouble,
-  troublesText,
+  type ArmedFault,
+  faultsText,
 } from "./faults.js";
 import { type LedgerEntry, type Log, logOf, readLedger } from "./ledger.js";
 import {
@@ -71,12 +71,12 @@ type Effect<T> = (at: {
   readonly now: number;
   /** The resource with the request's id or token, if there is one. */
   readonly found: LocalResource | undefined;
-  readonly course: readonly Trouble[];
+  readonly lifecycle: readonly ArmedFault[];
   readonly log: Log;
 }) => T;
 
 interface Outcome<T> {
-  readonly trouble?: Trouble;
+  readonly fault?: ArmedFault;
   /** A rule of the cloud spoke against it. */
   readonly refusal?: CapstanError;
   readonly answer?: T;
@@ -110,7 +110,7 @@ export class LocalCloud {
     signal?: AbortSignal,
   ): Promise<LocalResource> {
     const request: Request = { call: "create", kind, who, spec };
-    return this.call(request, signal, ({ database, now, found, course, log }) => {
+    return this.call(request, signal, ({ database, now, found, lifecycle, log }) => {
       if (found !== undefined) {
         log("found", found);
         return found;
@@ -124,7 +124,7 @@ export class LocalCloud {
         spec,
         state: kind === "LocalHost" ? "pending" : "running",
         status: allocateStatus(database, { kind, id, spec }),
-        ...courseOf(database, { kind, spec, now }, course),
+        ...lifecycleOf(database, { kind, spec, now }, lifecycle),
       };
       insertResource(database, made);
       log("created", made, spec);
@@ -249,24 +249,27 @@ export class LocalCloud {
     effect: Effect<T>,
   ): Promise<T> {
     signal?.throwIfAborted();
-    const { trouble, refusal, answer } = await this.file.write((database) =>
+    const { fault, refusal, answer } = await this.file.write((database) =>
       this.carryOut(database, request, effect),
     );
-    if (trouble?.mode === "late") {
-      await this.untilItsTime(trouble, signal);
-      const met = [...(request.met ?? []), trouble.key];
+    if (fault?.mode === "late") {
+      await this.untilItsTime(fault, signal);
+      const met = [...(request.met ?? []), fault.key];
       return this.call({ ...request, met }, signal, effect);
     }
-    if (trouble?.mode === "hang" || trouble?.mode === "hangAfter") {
-      await this.clock.sleep(trouble.ms, signal);
+    if (fault?.mode === "hang" || fault?.mode === "hangAfter") {
+      await this.clock.sleep(fault.ms, signal);
     }
-    if (trouble !== undefined) throw troubleError(request.call, trouble);
+    if (fault !== undefined) throw faultError(request.call, fault);
     if (refusal !== undefined) throw refusal;
     return answer as T;
   }
 
   /** A late call is carried out when its time is over, or its fault is forgotten. */
-  private async untilItsTime({ key, ms }: Trouble, signal: AbortSignal | undefined): Promise<void> {
+  private async untilItsTime(
+    { key, ms }: ArmedFault,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     const deadline = this.clock.now() + ms;
     while (this.clock.now() < deadline) {
       if (!(await this.file.read((database) => isStanding(database, key)))) return;
@@ -279,21 +282,25 @@ export class LocalCloud {
     settle(database, now);
     const found = subjectOf(database, request);
     const { call } = request;
-    const troubles = faultsOf(database, request, found);
-    const fault = troublesText(troubles);
-    const log = logOf(database, { call, atMs: now, ...(fault !== undefined && { fault }) });
-    const { answer: trouble, course } = troubles;
-    if (trouble !== undefined && !takesEffect(trouble.mode)) {
-      log(trouble.mode === "late" ? "delayed" : `refused: ${trouble.mode}`, found ?? request);
-      return { trouble };
+    const faults = faultsOf(database, request, found);
+    const text = faultsText(faults);
+    const log = logOf(database, {
+      call,
+      atMs: now,
+      ...(text !== undefined && { fault: text }),
+    });
+    const { answer: fault, lifecycle } = faults;
+    if (fault !== undefined && !takesEffect(fault.mode)) {
+      log(fault.mode === "late" ? "delayed" : `refused: ${fault.mode}`, found ?? request);
+      return { fault };
     }
     try {
-      const answer = effect({ database, now, found, course, log });
-      return { answer, ...(trouble !== undefined && { trouble }) };
+      const answer = effect({ database, now, found, lifecycle, log });
+      return { answer, ...(fault !== undefined && { fault }) };
     } catch (error) {
       if (!isCapstanError(error)) throw error;
       log(`refused: ${error.code}`, found ?? request);
-      return { refusal: error, ...(trouble !== undefined && { trouble }) };
+      return { refusal: error, ...(fault !== undefined && { fault }) };
     }
   }
 }
@@ -327,7 +334,7 @@ function faultsOf(database: DatabaseSync, request: Request, found: LocalResource
   return takeFaults(database, about, declared);
 }
 
-function troubleError(call: string, { mode }: Trouble): CapstanError {
+function faultError(call: string, { mode }: ArmedFault): CapstanError {
   if (mode === "quota") {
     return new CapstanError({
       code: "QUOTA",

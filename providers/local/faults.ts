@@ -78,7 +78,7 @@ export function isModeOf(mode: FaultMode, call: FaultCall): boolean {
 }
 
 /** What goes wrong with one call. */
-export interface Trouble {
+export interface ArmedFault {
   /** Of the fault that does it. */
   readonly key: string;
   readonly mode: FaultMode;
@@ -86,9 +86,9 @@ export interface Trouble {
 }
 
 /** All that goes wrong with one call: one thing with the call or its answer, others with its course. */
-export interface Troubles {
-  readonly answer?: Trouble;
-  readonly course: readonly Trouble[];
+export interface ArmedFaults {
+  readonly answer?: ArmedFault;
+  readonly lifecycle: readonly ArmedFault[];
 }
 
 /** The call that faults are looked for. */
@@ -144,30 +144,30 @@ export function takeFaults(
   database: DatabaseSync,
   call: FaultyCall,
   declared: readonly Armed[],
-): Troubles {
+): ArmedFaults {
   const faults = [...storedFaults(database), ...declared];
   const drawn = faults.flatMap((fault) => {
     if (call.met.includes(fault.key)) return [];
     const mode = fits(fault, call) ? draw(database, fault, call) : undefined;
     if (mode === undefined) return [];
     const { spoils, ms = 0 }: ModeTraits = modeTraits[mode];
-    return [{ spoils, trouble: { key: fault.key, mode, ms: fault.ms ?? ms } }];
+    return [{ spoils, fault: { key: fault.key, mode, ms: fault.ms ?? ms } }];
   });
   const answer = drawn.find(({ spoils }) => spoils !== "course");
-  const happens = answer === undefined || takesEffect(answer.trouble.mode);
-  const course = happens ? drawn.filter(({ spoils }) => spoils === "course") : [];
-  for (const { trouble } of answer === undefined ? course : [answer, ...course]) {
-    database.prepare("UPDATE fault_uses SET taken = taken + 1 WHERE key = ?").run(trouble.key);
+  const happens = answer === undefined || takesEffect(answer.fault.mode);
+  const lifecycle = happens ? drawn.filter(({ spoils }) => spoils === "course") : [];
+  for (const { fault } of answer === undefined ? lifecycle : [answer, ...lifecycle]) {
+    database.prepare("UPDATE fault_uses SET taken = taken + 1 WHERE key = ?").run(fault.key);
   }
   return {
-    ...(answer !== undefined && { answer: answer.trouble }),
-    course: course.map(({ trouble }) => trouble),
+    ...(answer !== undefined && { answer: answer.fault }),
+    lifecycle: lifecycle.map(({ fault }) => fault),
   };
 }
 
 /** "lose, lag 1000": how the ledger names what a call met. */
-export function troublesText({ answer, course }: Troubles): string | undefined {
-  const all = answer === undefined ? course : [answer, ...course];
+export function faultsText({ answer, lifecycle }: ArmedFaults): string | undefined {
+  const all = answer === undefined ? lifecycle : [answer, ...lifecycle];
   if (all.length === 0) return undefined;
   return all.map(({ mode, ms }) => (ms > 0 ? `${mode} ${ms}` : mode)).join(", ");
 }

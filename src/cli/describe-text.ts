@@ -15,7 +15,7 @@ import { aligned, widthsOf } from "./table.js";
 import type { Colors, Terminal } from "./terminal.js";
 
 /** `suggest` names commands as they have to be typed; as they are without. */
-type Paper = Pick<Terminal, "colors" | "columns"> & Partial<Pick<CommandContext, "suggest">>;
+type TextOptions = Pick<Terminal, "colors" | "columns"> & Partial<Pick<CommandContext, "suggest">>;
 
 interface Row {
   readonly branch: string;
@@ -34,20 +34,20 @@ interface Branch {
 }
 
 /** A cluster as a header, a tree with reasons, and what else somebody should know. */
-export function clusterText(report: ClusterReport, paper: Paper, nowMs: number): string {
-  const { suggest = (text) => text } = paper;
+export function clusterText(report: ClusterReport, options: TextOptions, nowMs: number): string {
+  const { suggest = (text) => text } = options;
   const warnings = warningsOf(report, nowMs).map(suggest);
   return [
     ...headerLines(report),
     "",
-    ...treeText(flatten(clusterBranch(report, nowMs), "", ""), paper),
+    ...treeText(flatten(clusterBranch(report, nowMs), "", ""), options),
     ...(warnings.length === 0
       ? []
       : [
           "",
           ...warnings
-            .flatMap((text) => wrap(text, paper.columns))
-            .map((line) => paper.colors.yellow(line)),
+            .flatMap((text) => wrap(text, options.columns))
+            .map((line) => options.colors.yellow(line)),
         ]),
     "",
   ].join("\n");
@@ -302,7 +302,7 @@ type ColumnName = (typeof columnNames)[number];
 /** What a narrow terminal goes without, first to go first. A reason goes below its row instead. */
 const expendable: readonly ColumnName[] = ["since", "address", "version", "id"];
 
-function treeText(rows: readonly Row[], { colors, columns }: Paper): string[] {
+function treeText(rows: readonly Row[], { colors, columns }: TextOptions): string[] {
   const names = columnsThatFit(rows, columns);
   const head = ["NAME", ...names.map((name) => name.toUpperCase())];
   const cells = rows.map((row) => [`${row.branch}${row.label}`, ...names.map((name) => row[name])]);

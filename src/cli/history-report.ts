@@ -92,7 +92,9 @@ export function historyReport(
   const { transaction, revision } = state;
   const past = endedTransactions(state);
   const open = transaction !== undefined && isOpen(state) ? [{ ...transaction, open: true }] : [];
-  const all: readonly Told[] = [...past, ...open].sort((left, right) => left.number - right.number);
+  const all: readonly ShownTransaction[] = [...past, ...open].sort(
+    (left, right) => left.number - right.number,
+  );
   const wayBack = open.length > 0 ? wayBackOf(provider, state) : undefined;
   const ways = { revision, provider, passed: wayBack?.kind === "closed" ? wayBack.crossed : [] };
   return {
@@ -122,16 +124,16 @@ export function recordedMachines({ machines }: Target): RecordedMachine[] {
 }
 
 /** An ended transaction, one without a word about its end, or the open one. */
-type Told = Pick<HistoryEntry, "number" | "direction"> &
+type ShownTransaction = Pick<HistoryEntry, "number" | "direction"> &
   Partial<HistoryEntry> & { readonly open?: boolean };
 
 /** Everything that is over. The present revision of an early release is in no history. */
-function endedTransactions(state: PriorState): Told[] {
+function endedTransactions(state: PriorState): ShownTransaction[] {
   const { transaction, revision } = state;
   const history = revision?.history ?? [];
   const attempts = transaction !== undefined && isOpen(state) ? transaction.attempts : [];
   const known = new Set(history.map(({ number }) => number));
-  const unknown: Told[] =
+  const unknown: ShownTransaction[] =
     revision === undefined || known.has(revision.number)
       ? []
       : [{ number: revision.number, direction: "forward" }];
@@ -146,7 +148,12 @@ interface Ways {
   readonly passed: readonly PassedPoint[];
 }
 
-function itemOf(told: Told, all: readonly Told[], index: number, ways: Ways): HistoryItem {
+function itemOf(
+  told: ShownTransaction,
+  all: readonly ShownTransaction[],
+  index: number,
+  ways: Ways,
+): HistoryItem {
   const { number, direction, by, startedAtMs, endedAtMs, summary } = told;
   const later = all.slice(index + 1);
   const result = resultOf(told, later);
@@ -165,7 +172,10 @@ function itemOf(told: Told, all: readonly Told[], index: number, ways: Ways): Hi
   };
 }
 
-function resultOf({ open, ending }: Told, later: readonly Told[]): TransactionResult {
+function resultOf(
+  { open, ending }: ShownTransaction,
+  later: readonly ShownTransaction[],
+): TransactionResult {
   if (open === true) return { kind: "open" };
   if (ending === undefined || ending.kind === "committed") return { kind: "committed" };
   const next = later[0]?.number;

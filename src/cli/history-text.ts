@@ -13,24 +13,24 @@ import { aligned, table, widthsOf } from "./table.js";
 import type { Colors, Terminal } from "./terminal.js";
 
 /** `suggest` names commands as they have to be typed; as they are without. */
-type Paper = Pick<Terminal, "colors" | "columns"> & Partial<Pick<CommandContext, "suggest">>;
+type TextOptions = Pick<Terminal, "colors" | "columns"> & Partial<Pick<CommandContext, "suggest">>;
 
 /** Transactions, newest first, with what a rollback can go to. Ends with a line end. */
-export function historyText(report: HistoryReport, paper: Paper, nowMs: number): string {
+export function historyText(report: HistoryReport, options: TextOptions, nowMs: number): string {
   const { cluster, stack, revision, items, wayBack = { kind: "free" } } = report;
   if (items.length === 0) return `Cluster ${cluster ?? stack}: nothing is recorded\n`;
-  const { suggest = (text) => text } = paper;
+  const { suggest = (text) => text } = options;
   const head = `Cluster ${cluster ?? stack}   revision ${revision === 0 ? "none yet" : revision}`;
   const notes = items
     .filter(({ result }) => result.kind === "open")
     .flatMap((item) =>
-      wrap(suggest(openTransactionText({ ...item, stack, wayBack })), paper.columns),
+      wrap(suggest(openTransactionText({ ...item, stack, wayBack })), options.columns),
     )
-    .map((line) => paper.colors.yellow(line));
+    .map((line) => options.colors.yellow(line));
   return [
-    fit(head, paper.columns),
+    fit(head, options.columns),
     "",
-    ...listLines(report, paper, nowMs),
+    ...listLines(report, options, nowMs),
     ...(notes.length > 0 ? ["", ...notes] : []),
     "",
   ].join("\n");
@@ -41,9 +41,9 @@ export function transactionText(
   { stack, cluster = stack, wayBack }: HistoryReport,
   item: HistoryItem,
   machines: readonly RecordedMachine[] | undefined,
-  paper: Omit<Paper, "colors"> & { readonly nowMs: number },
+  options: Omit<TextOptions, "colors"> & { readonly nowMs: number },
 ): string {
-  const { columns, nowMs, suggest = (text) => text } = paper;
+  const { columns, nowMs, suggest = (text) => text } = options;
   const { number, by = "", startedAtMs, endedAtMs, summary } = item;
   const failure = failureOf(item, wayBack);
   const took =
@@ -74,8 +74,12 @@ const columnNames = ["number", "when", "result", "rollback", "changes", "by"] as
 type ColumnName = (typeof columnNames)[number];
 type Row = Readonly<Record<ColumnName, string>>;
 
-function listLines({ items, wayBack }: HistoryReport, paper: Paper, nowMs: number): string[] {
-  const { colors, columns } = paper;
+function listLines(
+  { items, wayBack }: HistoryReport,
+  options: TextOptions,
+  nowMs: number,
+): string[] {
+  const { colors, columns } = options;
   const { names, rows } = rowsThatFit(items, columns, nowMs);
   const head = names.map((name) => name.toUpperCase());
   const cells = [head, ...rows.map((row) => names.map((name) => row[name]))];

@@ -1,4 +1,4 @@
-import type { LeftoverLook } from "../engine/leftovers.js";
+import type { LeftoverReport } from "../engine/leftovers.js";
 import type { LeftOver } from "../engine/removal.js";
 import type { SweepItem, SweepShare } from "../sweep/decide.js";
 import { durationText } from "./describe-text.js";
@@ -7,7 +7,7 @@ import type { Terminal } from "./terminal.js";
 
 /** What a sweep found, as people read it. */
 export interface SweepReport {
-  readonly look: LeftoverLook;
+  readonly look: LeftoverReport;
   readonly share: SweepShare;
   readonly maxSharePercent: number;
   readonly frozen: boolean;
@@ -79,7 +79,7 @@ function leftAlone(items: readonly SweepItem[]): string[] {
   return [...counts].map(([what, count]) => `Left alone: ${resources(count)} ${what}`);
 }
 
-function notLookedAt({ notListed, unreadable }: LeftoverLook): string[] {
+function notLookedAt({ notListed, unreadable }: LeftoverReport): string[] {
   return [
     ...unreadable.map(({ stack, reason }) => `Stack ${stack}: ${reason}`),
     ...notListed.map(({ provider, kind, reason }) =>
@@ -98,7 +98,7 @@ function sumText({ share: { doomed: toDelete, owned }, look }: SweepReport): str
 }
 
 /** A provider that can never be looked at does not count: it is told each time. */
-export function isComplete({ unreadable, notListed }: LeftoverLook): boolean {
+export function isComplete({ unreadable, notListed }: LeftoverReport): boolean {
   return unreadable.length === 0 && notListed.every(({ kind }) => kind === "unable");
 }
 

@@ -1,5 +1,5 @@
 import { driftStatusOf } from "../controller/drift-watch.js";
-import type { Happening, Witness } from "../controller/witness.js";
+import type { ReconcileEvent, EventSink } from "../controller/reconcile-event.js";
 import type { ApplyResult } from "../engine/apply.js";
 import { planSummary } from "../plan/tree.js";
 import type { CommandContext } from "./context.js";
@@ -11,19 +11,19 @@ import { runEventLine } from "./progress.js";
  * Tells what happens to clusters: a line each, with its time, or a JSON line. What a cluster is refused
  * for is told once, until something else happens to it: it is looked at again every few minutes.
  */
-export function tellHappenings(context: CommandContext): Witness {
+export function watchLinesSink(context: CommandContext): EventSink {
   const refused = new Map<string, string>();
-  return (key, happening) => {
-    const isRefusal = happening.kind === "refused";
-    if (isRefusal && refused.get(key) === happening.error.message) return;
-    if (isRefusal) refused.set(key, happening.error.message);
+  return (key, event) => {
+    const isRefusal = event.kind === "refused";
+    if (isRefusal && refused.get(key) === event.error.message) return;
+    if (isRefusal) refused.set(key, event.error.message);
     else refused.delete(key);
     if (context.json) {
-      const document = happeningDocument(key, happening);
+      const document = eventDocument(key, event);
       if (document !== undefined) context.emit(document);
       return;
     }
-    for (const line of happeningLines(happening, context)) tellLine(context, `${key}: ${line}`);
+    for (const line of eventLines(event, context)) tellLine(context, `${key}: ${line}`);
   };
 }
 
@@ -34,39 +34,39 @@ export function tellLine({ terminal, clock }: CommandContext, text: string): voi
 }
 
 /** What happened, for people. Pure but for the words of commands. */
-export function happeningLines(
-  happening: Happening,
+export function eventLines(
+  event: ReconcileEvent,
   { suggest }: Pick<CommandContext, "suggest">,
 ): string[] {
-  switch (happening.kind) {
+  switch (event.kind) {
     case "planned":
-      return [planSummary(happening.plan)];
+      return [planSummary(event.plan)];
     case "run":
-      return [runEventLine(happening.event)].filter((line) => line !== undefined);
+      return [runEventLine(event.event)].filter((line) => line !== undefined);
     case "ended":
-      return endedText(happening).split("\n");
+      return endedText(event).split("\n");
     case "broken off":
-      return [`broken off: ${happening.reason}`];
+      return [`broken off: ${event.reason}`];
     case "drift":
-      return (driftStatusOf(happening.drift)?.items ?? []).map((item) => `drift: ${item}`);
+      return (driftStatusOf(event.drift)?.items ?? []).map((item) => `drift: ${item}`);
     case "destroying":
-      return [`destroying ${happening.resources} resources`];
+      return [`destroying ${event.resources} resources`];
     case "destroyed":
-      return [`destroyed: ${happening.deleted} resources deleted`];
+      return [`destroyed: ${event.deleted} resources deleted`];
     case "refused":
     case "failed": {
-      const { message, hint } = happening.error;
+      const { message, hint } = event.error;
       const next = hint === undefined ? [] : [`hint: ${suggest(hint)}`];
-      return [...`${happening.kind}: ${message}`.split("\n"), ...next];
+      return [...`${event.kind}: ${message}`.split("\n"), ...next];
     }
     case "paused":
-      return [`paused: ${happening.reason}`];
+      return [`paused: ${event.reason}`];
     case "forgotten":
       return [];
   }
 }
 
-function endedText({ result, plan, tookMs }: Extract<Happening, { kind: "ended" }>): string {
+function endedText({ result, plan, tookMs }: Extract<ReconcileEvent, { kind: "ended" }>): string {
   if (result.kind !== "done") return failedText(result);
   const { transaction, target } = plan;
   return `done in ${secondsText(tookMs)}: revision ${transaction.number}, ${target.machines.length} machines run`;
@@ -80,37 +80,37 @@ function failedText(result: Exclude<ApplyResult, { kind: "done" }>): string {
 }
 
 /** The same for programs; undefined for what is not worth a line. Pure. */
-export function happeningDocument(cluster: string, happening: Happening): object | undefined {
-  switch (happening.kind) {
+export function eventDocument(cluster: string, event: ReconcileEvent): object | undefined {
+  switch (event.kind) {
     case "planned":
-      return planLine(happening.plan);
+      return planLine(event.plan);
     case "run":
-      return { ...runEventDocument(happening.event), cluster };
+      return { ...runEventDocument(event.event), cluster };
     case "ended":
-      return { type: "result", cluster, ...endedFacts(happening) };
+      return { type: "result", cluster, ...endedFacts(event) };
     case "drift": {
-      const drift = driftStatusOf(happening.drift);
+      const drift = driftStatusOf(event.drift);
       return drift === undefined ? undefined : { type: "drift", cluster, ...drift };
     }
     case "refused":
     case "failed": {
-      const { code, message, source, hint, retryable } = happening.error;
+      const { code, message, source, hint, retryable } = event.error;
       return { type: "error", cluster, code, message, source, hint, retryable };
     }
     case "broken off":
     case "paused":
-      return { type: "event", event: happening.kind, cluster, reason: happening.reason };
+      return { type: "event", event: event.kind, cluster, reason: event.reason };
     case "forgotten":
       return undefined;
     case "destroying":
     case "destroyed": {
-      const { kind, ...counts } = happening;
+      const { kind, ...counts } = event;
       return { type: "event", event: kind, cluster, ...counts };
     }
   }
 }
 
-function endedFacts({ result, plan, tookMs }: Extract<Happening, { kind: "ended" }>) {
+function endedFacts({ result, plan, tookMs }: Extract<ReconcileEvent, { kind: "ended" }>) {
   switch (result.kind) {
     case "done": {
       const { passes } = result;

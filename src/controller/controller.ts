@@ -1,6 +1,6 @@
 import type { CallContext, InfrastructureProvider } from "../provider/port.js";
-import { disputeAfter } from "./dispute.js";
-import { patrol } from "./patrol.js";
+import { overwriteBackoffAfter } from "./overwrite-backoff.js";
+import { pollDrift } from "./poll-drift.js";
 import type { KeyedQueue, WorkOutcome } from "./queue.js";
 import { Reconciler, shownBy } from "./reconciler.js";
 import type { ReconcilerOptions } from "./reconciler-options.js";
@@ -47,9 +47,9 @@ export class Controller {
     signal.addEventListener("abort", stop, { once: true });
     for (const key of source.keys()) queue.add(key);
     await Promise.all([
-      queue.work(concurrency, signal, (key) => this.work(key)),
+      queue.work(concurrency, signal, (key) => this.reconcileKey(key)),
       ...this.listings.map((listing) =>
-        patrol(
+        pollDrift(
           {
             listing,
             clock,
@@ -65,7 +65,7 @@ export class Controller {
     ]);
   }
 
-  private async work(key: string): Promise<WorkOutcome> {
+  private async reconcileKey(key: string): Promise<WorkOutcome> {
     try {
       return await this.reconciler.reconcile(key);
     } finally {
@@ -100,14 +100,14 @@ export class Controller {
 
   private read(key: string): void {
     const { source, queue, clock } = this.options;
-    const memory = this.reconciler.memoryOf(key);
-    if (source.intentOf(key).digest !== memory.digest) {
+    const cluster = this.reconciler.clusterStateOf(key);
+    if (source.intentOf(key).digest !== cluster.digest) {
       this.reconciler.supersede(key);
       queue.addChanged(key);
       return;
     }
-    const { view } = memory;
-    if (memory.running !== undefined || view === undefined) return;
+    const { view } = cluster;
+    if (cluster.running !== undefined || view === undefined) return;
     const provider = shownBy(
       view,
       this.listings.map((one) => one.provider),
@@ -115,9 +115,10 @@ export class Controller {
     if (provider === undefined || source.isShown(key, view, provider)) return;
     // Somebody else has written over what is shown, perhaps somebody who does so each time.
     const nowMs = clock.now();
-    if (memory.dispute !== undefined && nowMs < memory.dispute.againAtMs) return;
-    memory.dispute = disputeAfter(memory.dispute, nowMs);
-    const waitMs = memory.dispute.againAtMs - nowMs;
+    if (cluster.overwriteBackoff !== undefined && nowMs < cluster.overwriteBackoff.againAtMs)
+      return;
+    cluster.overwriteBackoff = overwriteBackoffAfter(cluster.overwriteBackoff, nowMs);
+    const waitMs = cluster.overwriteBackoff.againAtMs - nowMs;
     if (waitMs === 0) queue.add(key);
     else queue.addAfter(key, waitMs);
   }

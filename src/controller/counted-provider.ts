@@ -26,7 +26,7 @@ export function countedProvider(
     };
     try {
       const answer = await make();
-      ended(name === "locate" ? outcomeOfLook(answer as Presence) : "ok");
+      ended(name === "locate" ? outcomeOfRead(answer as Presence) : "ok");
       return answer;
     } catch (error) {
       ended(context.signal.aborted ? "cancelled" : outcomeOf(error));
@@ -35,7 +35,7 @@ export function countedProvider(
   });
 }
 
-function outcomeOfLook(presence: Presence): CloudOutcome {
+function outcomeOfRead(presence: Presence): CloudOutcome {
   return presence.found === "unknown" ? "unknown" : "ok";
 }
 

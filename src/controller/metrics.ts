@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom
 import type { CloudCall } from "./counted-provider.js";
 import { type MetricDefinition, type MetricName, metricTable } from "./metric-table.js";
 import type { QueueObserver, QueueState } from "./queue.js";
-import { type Counts, Tally } from "./tally.js";
+import { type Counts, LabelCounts } from "./label-counts.js";
 
 export interface MetricsOptions {
   /** The release. */
@@ -43,8 +43,8 @@ export class Metrics {
 
   private readonly metrics: MetricSet;
   private readonly perCluster: boolean;
-  private readonly drifted = new Tally();
-  private readonly phases = new Tally();
+  private readonly drifted = new LabelCounts();
+  private readonly phases = new LabelCounts();
   private queueState: (() => QueueState) | undefined;
 
   constructor(options: MetricsOptions) {

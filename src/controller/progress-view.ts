@@ -1,11 +1,11 @@
 import type { RunEvent } from "../engine/run.js";
-import type { ClusterView, Doing } from "../source/cluster-view.js";
+import type { ClusterView, Progress } from "../source/cluster-view.js";
 import { wavesOf } from "../plan/waves/list-waves.js";
 import type { Plan } from "../plan/plan.js";
 import type { ClusterPhase } from "../api/status.js";
 
 /** What a plan is about to do, before its first wave. Pure. */
-export function doingAtFirst(plan: Plan): Doing {
+export function firstProgress(plan: Plan): Progress {
   const { number, direction, startedAtMs, deadlineAtMs } = plan.transaction;
   const [first] = wavesOf(plan);
   return {
@@ -22,7 +22,7 @@ export function doingAtFirst(plan: Plan): Doing {
 }
 
 /** What is done after something happened. Pure. */
-export function doingAfter(event: RunEvent, before: Doing): Doing {
+export function progressAfter(event: RunEvent, before: Progress): Progress {
   switch (event.kind) {
     case "pass":
       return {
@@ -44,7 +44,7 @@ export function doingAfter(event: RunEvent, before: Doing): Doing {
     case "recovering":
       return { ...before, phase: "Recovering", reason: event.reason };
     case "rollingBack":
-      return { ...doingAtFirst(event.plan), phase: "RollingBack", reason: event.reason };
+      return { ...firstProgress(event.plan), phase: "RollingBack", reason: event.reason };
     case "committed":
       return { ...before, phase: "Committing", keys: [], reason: "what is superseded is deleted" };
     case "resource":
@@ -55,11 +55,11 @@ export function doingAfter(event: RunEvent, before: Doing): Doing {
 
 /** The word for a cluster that a plan changes. Pure. */
 export function phaseDuring(
-  doing: Doing,
+  progress: Progress,
   view: Pick<ClusterView, "records">,
   isDrift: boolean,
 ): ClusterPhase {
-  if (doing.direction === "back") return "RollingBack";
+  if (progress.direction === "back") return "RollingBack";
   if (view.records.revision === undefined) return "Provisioning";
   return isDrift ? "Correcting" : "Updating";
 }

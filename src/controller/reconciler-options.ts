@@ -3,7 +3,7 @@ import type { ClusterSource } from "../source/cluster-source.js";
 import type { Intent } from "../source/intent.js";
 import type { Plan } from "../plan/plan.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
-import type { Witness } from "./witness.js";
+import type { EventSink } from "./reconcile-event.js";
 
 /** What is asked of a cluster that shall be there. */
 export type Want = Extract<Intent, { kind: "want" }>;
@@ -23,7 +23,7 @@ export interface ReconcilerOptions {
   readonly deadlineMs: number;
   /** Nothing new is begun from then on, and what waits stops waiting. */
   readonly stop: AbortSignal;
-  readonly witness: Witness;
+  readonly sink: EventSink;
   /** Runs work on a stack under its lock. */
   readonly withStack: <T>(stack: string, work: (engine: WorkEngine) => Promise<T>) => Promise<T>;
   /** Notes a cluster UID before the first call to its cloud. */

@@ -11,13 +11,13 @@ import { diagnosticText } from "../manifest/diagnostic.js";
 import { refuseDestruction } from "../plan/protection.js";
 import { cloudResources, emptyState } from "../plan/target.js";
 import type { InfrastructureProvider } from "../provider/port.js";
-import { Display } from "./display.js";
-import { type Memory, newMemory } from "./memory.js";
-import { Pursuit } from "./pursuit.js";
+import { StatusWriter } from "./status-writer.js";
+import { type ClusterState, newClusterState } from "./cluster-state.js";
+import { ClusterReconcile } from "./cluster-reconcile.js";
 import type { WorkOutcome } from "./queue.js";
 import type { ReconcilerOptions, Want, WorkEngine } from "./reconciler-options.js";
-import { appearanceOf } from "./shared-listing.js";
-import { troubleOf } from "./trouble.js";
+import { observedDigestOf } from "./shared-listing.js";
+import { terminalErrorOf } from "./terminal-error.js";
 
 /** How often what only a person can mend is looked at again: somebody may have mended it elsewhere. */
 const recheckMs = 5 * 60_000;
@@ -39,18 +39,18 @@ const unseen: ClusterView = {
  * Never throws for what can happen to a cluster: that comes back as when to try again.
  */
 export class Reconciler {
-  private readonly memories = new Map<string, Memory>();
+  private readonly memories = new Map<string, ClusterState>();
 
   constructor(private readonly options: ReconcilerOptions) {}
 
-  memoryOf(key: string): Memory {
-    const known = this.memories.get(key) ?? newMemory();
+  clusterStateOf(key: string): ClusterState {
+    const known = this.memories.get(key) ?? newClusterState();
     this.memories.set(key, known);
     return known;
   }
 
   /** Clusters that are remembered, for who looks whether they look as before. */
-  remembered(): ReadonlyMap<string, Memory> {
+  remembered(): ReadonlyMap<string, ClusterState> {
     return this.memories;
   }
 
@@ -60,15 +60,15 @@ export class Reconciler {
   }
 
   async reconcile(key: string): Promise<WorkOutcome> {
-    const { source, witness } = this.options;
-    const memory = this.memoryOf(key);
+    const { source, sink } = this.options;
+    const cluster = this.clusterStateOf(key);
     const intent = source.intentOf(key, true);
-    memory.digest = intent.digest;
+    cluster.digest = intent.digest;
     try {
       switch (intent.kind) {
         case "absent":
           this.memories.delete(key);
-          witness(key, { kind: "forgotten" });
+          sink(key, { kind: "forgotten" });
           return done;
         case "invalid":
           throw new CapstanError({
@@ -78,57 +78,67 @@ export class Reconciler {
             message: intent.diagnostics.map(diagnosticText).join("\n"),
           });
         case "paused":
-          witness(key, { kind: "paused", reason: intent.reason });
+          sink(key, { kind: "paused", reason: intent.reason });
           // What is shown is not how it was when nothing was left to do.
-          memory.settled = undefined;
+          cluster.settled = undefined;
           await this.showAsItIs(key, { phase: "Paused", message: intent.reason });
           return done;
         case "remove":
           return await this.remove(key, intent);
         case "want":
-          return await this.pursue(key, intent, memory);
+          return await this.reconcileWanted(key, intent, cluster);
       }
     } catch (error) {
-      return this.outcomeOf(key, error, memory);
+      return this.outcomeOf(key, error, cluster);
     }
   }
 
   /** What an error means for when to try again. */
-  private async outcomeOf(key: string, error: unknown, memory: Memory): Promise<WorkOutcome> {
-    const { witness, stop } = this.options;
+  private async outcomeOf(
+    key: string,
+    error: unknown,
+    cluster: ClusterState,
+  ): Promise<WorkOutcome> {
+    const { sink, stop } = this.options;
     if (stop.aborted) return done;
     if (!isCapstanError(error)) throw error;
     // Another leads by now, or may: what is to be done is theirs to do.
     if (error.code === "NOT_LEADER") return done;
     if (error.code === "CANCELLED") return { kind: "retryAfter", ms: 0 };
-    memory.settled = undefined;
-    const trouble = troubleOf(error);
-    witness(key, { kind: trouble === undefined ? "failed" : "refused", error });
+    cluster.settled = undefined;
+    const terminalError = terminalErrorOf(error);
+    sink(key, { kind: terminalError === undefined ? "failed" : "refused", error });
     const about =
-      trouble === undefined ? { message: error.message } : ({ phase: "Failed", trouble } as const);
+      terminalError === undefined
+        ? { message: error.message }
+        : ({ phase: "Failed", terminalError } as const);
     await this.showAsItIs(key, about).catch((unshown: unknown) => {
       if (!isCapstanError(unshown)) throw unshown;
     });
-    return trouble === undefined ? { kind: "failed" } : { kind: "retryAfter", ms: recheckMs };
+    return terminalError === undefined ? { kind: "failed" } : { kind: "retryAfter", ms: recheckMs };
   }
 
-  private async pursue(key: string, intent: Want, memory: Memory): Promise<WorkOutcome> {
+  private async reconcileWanted(
+    key: string,
+    intent: Want,
+    cluster: ClusterState,
+  ): Promise<WorkOutcome> {
     const running = new AbortController();
-    memory.running = running;
+    cluster.running = running;
     try {
       const signal = AbortSignal.any([this.options.stop, running.signal]);
-      return await this.pursueUntil(signal, { key, intent, memory });
+      return await this.reconcileUntil(signal, { key, intent, cluster });
     } finally {
-      memory.running = undefined;
+      cluster.running = undefined;
     }
   }
 
-  private async pursueUntil(
+  private async reconcileUntil(
     signal: AbortSignal,
-    work: { readonly key: string; readonly intent: Want; readonly memory: Memory },
+    work: { readonly key: string; readonly intent: Want; readonly cluster: ClusterState },
   ): Promise<WorkOutcome> {
     const { source, clock } = this.options;
-    const { key, intent, memory } = work;
+    const { key, intent, cluster } = work;
     const provider = this.providerFor(intent);
     const rest = await this.restOf(work, provider);
     if (rest !== undefined) return rest;
@@ -141,34 +151,42 @@ export class Reconciler {
       signal.throwIfAborted();
       await settleLastCalls(engine, provider, { clock, signal });
       const state = await engine.readState(stack);
-      return new Pursuit(this.options, { key, intent, memory, provider, engine, signal }).go(state);
+      return new ClusterReconcile(this.options, {
+        key,
+        intent,
+        cluster,
+        provider,
+        engine,
+        signal,
+      }).go(state);
     });
   }
 
   /** What to do about a cluster for which no engine has to be asked; undefined for any other. */
   private async restOf(
-    { key, intent, memory }: { key: string; intent: Want; memory: Memory },
+    { key, intent, cluster }: { key: string; intent: Want; cluster: ClusterState },
     provider: InfrastructureProvider,
   ): Promise<WorkOutcome | undefined> {
     const { source, clock } = this.options;
-    if (memory.held?.digest !== intent.digest) memory.held = undefined;
-    const { held, settled, view } = memory;
+    if (cluster.failedAttempt?.digest !== intent.digest) cluster.failedAttempt = undefined;
+    const { failedAttempt, settled, view } = cluster;
     if (view === undefined) return undefined;
-    const isKept = held?.isTakenBack === true && view.records.revision !== undefined;
-    if (held !== undefined && !isKept && clock.now() < held.untilMs) {
-      await source.show(key, { ...view, message: held.message }, provider);
-      return { kind: "retryAfter", ms: held.untilMs - clock.now() };
+    const isKept = failedAttempt?.isTakenBack === true && view.records.revision !== undefined;
+    if (failedAttempt !== undefined && !isKept && clock.now() < failedAttempt.untilMs) {
+      await source.show(key, { ...view, message: failedAttempt.message }, provider);
+      return { kind: "retryAfter", ms: failedAttempt.untilMs - clock.now() };
     }
     const untilMs = settled?.untilMs;
     if (settled?.digest !== intent.digest) return undefined;
     if (untilMs !== undefined && untilMs <= clock.now()) return undefined;
-    if ((await this.appearance(key, provider, view)) !== settled.appearance) return undefined;
+    if ((await this.observedDigest(key, provider, view)) !== settled.observedDigest)
+      return undefined;
     await source.show(key, view, provider);
     return untilMs === undefined ? done : { kind: "retryAfter", ms: untilMs - clock.now() };
   }
 
   /** How the cloud shows a cluster, as `settled` remembers it. */
-  private async appearance(
+  private async observedDigest(
     key: string,
     provider: InfrastructureProvider,
     view: ClusterView,
@@ -177,18 +195,23 @@ export class Reconciler {
     const { clusterUid } = view;
     const scope = { cluster: key, ...(clusterUid !== undefined && { clusterUid }) };
     const { cloud } = view.records.transaction ?? {};
-    return appearanceOf(await listProven(provider, callContext(clock, stop), scope, cloud));
+    return observedDigestOf(await listProven(provider, callContext(clock, stop), scope, cloud));
   }
 
   /** Shows a cluster on which no work is done, as it was seen last. */
   private async showAsItIs(key: string, about: Partial<ClusterView>): Promise<void> {
     const { source, clock, providers } = this.options;
-    const memory = this.memoryOf(key);
-    const { doing: _ended, trouble: _old, message: _said, ...known } = memory.view ?? unseen;
+    const cluster = this.clusterStateOf(key);
+    const {
+      progress: _ended,
+      terminalError: _old,
+      message: _said,
+      ...known
+    } = cluster.view ?? unseen;
     const provider = shownBy(known, providers);
     if (provider === undefined) return;
     const view = { ...known, ...about, isSettled: false, nowMs: clock.now() };
-    memory.view = view;
+    cluster.view = view;
     await source.show(key, view, provider);
   }
 
@@ -230,14 +253,18 @@ export class Reconciler {
     key: string,
     { stack, state, engine, released }: ClusterToDelete,
   ): Promise<void> {
-    const { source, clock, witness, providers, stop, timeoutMs, by } = this.options;
+    const { source, clock, sink, providers, stop, timeoutMs, by } = this.options;
     const recorded = state.transaction?.target.provider;
     const provider = providers.find((one) => one.name === recorded);
     if (provider === undefined) throw unknownProvider(key, recorded);
-    witness(key, { kind: "destroying", resources: cloudResources(state).length });
+    sink(key, { kind: "destroying", resources: cloudResources(state).length });
     const view = await this.viewOf(key, state, provider);
-    const display = new Display((shown) => source.show(key, shown, provider), clock);
-    display.offer({ ...view, phase: "Deleting", message: "everything that it has is deleted" });
+    const statusWriter = new StatusWriter((shown) => source.show(key, shown, provider), clock);
+    statusWriter.offer({
+      ...view,
+      phase: "Deleting",
+      message: "everything that it has is deleted",
+    });
     try {
       await settleLastCalls(engine, provider, { clock, signal: stop });
       const records = await engine.readState(stack);
@@ -251,9 +278,9 @@ export class Reconciler {
         report: () => {},
       });
       if (result.kind !== "done") throw leftOver(key, result.failure);
-      witness(key, { kind: "destroyed", deleted: result.deleted });
+      sink(key, { kind: "destroyed", deleted: result.deleted });
     } finally {
-      await display.quiet();
+      await statusWriter.quiet();
     }
   }
 

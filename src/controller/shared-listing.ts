@@ -80,7 +80,7 @@ export class SharedListing {
 }
 
 /** Tells whether a cluster looks in two listings the same: order does not count, nor what is gone. Pure. */
-export function appearanceOf(observed: readonly Observed[]): string {
+export function observedDigestOf(observed: readonly Observed[]): string {
   const alive = observed.filter(({ phase }) => phase !== "gone");
   const sorted = [...alive].sort((left, right) => (left.id < right.id ? -1 : 1));
   return digestOf(sorted, 16);

@@ -115,7 +115,7 @@ function asRecorded(record: RecordedResource, observed: ObservedResource): Prese
     spec,
     status: (record.outputs["status"] ?? {}) as JsonObject,
     readySinceMs: 0,
-    lacks: "health",
+    missing: "health",
   };
 }
 

@@ -22,7 +22,7 @@ import { callContext } from "./session.js";
 import type { StackState } from "./state.js";
 
 /** Who asks, and how long the transaction may take. */
-export interface Occasion {
+export interface RequestInfo {
   /** "<user>@<host>". */
   readonly by: string;
   /** Milliseconds from its begin to its commit. */
@@ -68,7 +68,7 @@ export type ApplyResult =
 export async function applyPlan(
   plan: Plan,
   state: StackState,
-  options: RunOptions & Occasion,
+  options: RunOptions & RequestInfo,
 ): Promise<ApplyResult> {
   const result = await new Run(plan, state, options).toTheEnd();
   if (result.kind === "done") return result;
@@ -101,7 +101,7 @@ const plansBack = 5;
 export async function takeBack(
   state: StackState,
   failure: CapstanError,
-  options: RunOptions & Occasion,
+  options: RunOptions & RequestInfo,
   plans = plansBack,
 ): Promise<ApplyResult> {
   if (isAdopting(state)) return forgetAdoption(state, failure, options);
@@ -130,7 +130,8 @@ export async function takeBack(
 }
 
 /** What planning toward recorded graphs takes. */
-export type PlanningOptions = Pick<RunOptions, "provider" | "clock" | "stop" | "lens"> & Occasion;
+export type PlanningOptions = Pick<RunOptions, "provider" | "clock" | "stop" | "lens"> &
+  RequestInfo;
 
 /**
  * The plan that takes an open transaction back: to the last revision's recorded graph, or to nothing. Throws
@@ -143,7 +144,7 @@ export async function planBack(
 ): Promise<Plan> {
   const { provider, lens = clearLens } = options;
   const target = targetBack(state);
-  const observation = await lookToward(target, state, options);
+  const observation = await observeToward(target, state, options);
   refusePassed(passedPoints({ provider, prior: state, ...observation }), state);
   const how = { ...options, goal: { kind: "takeBack" }, failure } as const;
   return withTolerated(planOf(lens.see(observation, state), target, state, how), lens);
@@ -184,7 +185,7 @@ export async function planRecorded(
   options: RecordedPlanning,
 ): Promise<Plan> {
   const { lens = clearLens } = options;
-  const observation = await lookToward(target, state, options);
+  const observation = await observeToward(target, state, options);
   const plan = planOf(lens.see(observation, state), target, state, options);
   return withTolerated(plan, lens);
 }
@@ -196,11 +197,11 @@ export async function lensToward(
   options: RecordedPlanning,
   tolerance: Tolerance,
 ): Promise<Lens> {
-  const observation = await lookToward(target, state, options);
+  const observation = await observeToward(target, state, options);
   return tolerance(observation, state, (shown) => planOf(shown, target, state, options));
 }
 
-function lookToward(
+function observeToward(
   target: Target,
   state: StackState,
   { provider, clock, stop }: PlanningOptions,

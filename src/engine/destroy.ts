@@ -11,7 +11,7 @@ import { isAdopting } from "./adopt.js";
 import {
   applyPlan,
   type ApplyResult,
-  type Occasion,
+  type RequestInfo,
   type PlanningOptions,
   planRecorded,
 } from "./apply.js";
@@ -64,17 +64,17 @@ export async function planDestroy(
   );
   if (!isAdopting(state))
     return { plan: await destruction(target, state, options), records: state };
-  const occasion = { provider, nowMs: clock.now(), owner, by, deadlineMs, removal: {} };
+  const request = { provider, nowMs: clock.now(), owner, by, deadlineMs, removal: {} };
   const { plan: first, found } = planAdoption(desiredIn(target), {
     state,
     observation,
-    occasion: { ...occasion, newClusterUid: clusterUid },
+    request: { ...request, newClusterUid: clusterUid },
   });
   const after = afterAdoption(first, found);
   const plan = makePlan({
     planGoal: { kind: "recorded", target: emptied(first.target) },
     goal: { kind: "destroy" },
-    ...occasion,
+    ...request,
     newClusterUid: clusterUid,
     ...after,
     unrecorded: [],
@@ -97,7 +97,7 @@ export type Destroyed = ApplyResult & { readonly deleted: number };
 export async function destroyCluster(
   { plan, first }: Destruction,
   state: StackState,
-  options: RunOptions & Omit<Occasion, "deadlineMs">,
+  options: RunOptions & Omit<RequestInfo, "deadlineMs">,
 ): Promise<Destroyed> {
   let deleted = 0;
   const report = (event: RunEvent) => {

@@ -28,7 +28,7 @@ import { CheckpointReader } from "./checkpoint-reader.js";
 import {
   beginPatienceMs,
   lockPatienceMs,
-  type LockSight,
+  type LockObservation,
   sameRecords,
   untilUnlocked,
 } from "./lock-wait.js";
@@ -301,7 +301,7 @@ export class Engine {
     return this.options.clock ?? systemClock;
   }
 
-  private sightOf(stack: string): LockSight {
+  private sightOf(stack: string): LockObservation {
     const { workspace, interruption } = this.options;
     return {
       clock: this.clock,

@@ -31,12 +31,12 @@ export function canHandOver(state: StackState): boolean {
 export function refuseUnfinished(stack: string, state: StackState): void {
   if (canHandOver(state)) return;
   const number = state.transaction?.number ?? 0;
-  const isOwing = standingOf(state) === "owing";
+  const isCleanupPending = standingOf(state) === "owing";
   throw new CapstanError({
     code: "TRANSACTION_OPEN",
     source: "user",
     subject: stack,
-    message: `cannot move ${stack}: ${isOwing ? `what transaction ${number} supersedes is not all deleted` : `transaction ${number} is not finished`}`,
+    message: `cannot move ${stack}: ${isCleanupPending ? `what transaction ${number} supersedes is not all deleted` : `transaction ${number} is not finished`}`,
     hint: "its owner finishes it, or takes it back with capstan rollback; nothing was changed",
   });
 }
@@ -57,9 +57,9 @@ export async function handOver(
   const { transaction, revision } = state;
   if (transaction === undefined || revision === undefined) throw new Error("idle is not absent");
   if (transaction.owner === owner && transaction.number === revision.number) return revision.number;
-  const occasion = { ...options, deadlineMs: defaultDeadlineMs, lens: recordedLens };
+  const request = { ...options, deadlineMs: defaultDeadlineMs, lens: recordedLens };
   const plan = await planRecorded(revision.target, state, {
-    ...occasion,
+    ...request,
     goal: { kind: "move" },
     handOverTo: owner,
   });
@@ -74,7 +74,7 @@ export async function handOver(
     });
   }
   const result = await applyPlan(plan, state, {
-    ...occasion,
+    ...request,
     onFailure: "keep",
     timeoutMs: defaultDeadlineMs,
     report: () => {},

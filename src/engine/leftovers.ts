@@ -34,16 +34,16 @@ export interface NotListed {
 }
 
 /** A look at everything that clusters of a backend own. */
-export interface LeftoverLook {
+export interface LeftoverReport {
   readonly items: readonly SweepItem[];
   readonly clusters: readonly KnownCluster[];
   readonly notListed: readonly NotListed[];
   readonly unreadable: readonly { readonly stack: string; readonly reason: string }[];
-  readonly seen: Seen;
+  readonly seen: LeftoverReading;
 }
 
 /** What a second look starts from. */
-interface Seen {
+interface LeftoverReading {
   readonly views: readonly StackView[];
   readonly listings: readonly Listing[];
 }
@@ -57,7 +57,7 @@ const readersAtATime = 4;
  * between is not taken for a leftover. Clusters in another cloud than the one that answers are left alone.
  * Throws WRONG_CLOUD when all of a provider's is, and when stacks or registry cannot be listed.
  */
-export async function lookForLeftovers(options: LeftoverOptions): Promise<LeftoverLook> {
+export async function findLeftovers(options: LeftoverOptions): Promise<LeftoverReport> {
   const noted = readNoted(options.stateDir);
   const stacks = await options.engine.listStacks();
   const views = await readViews(stacks, options, "peek");
@@ -71,18 +71,18 @@ export async function lookForLeftovers(options: LeftoverOptions): Promise<Leftov
     notListed: [...notListed, ...elsewhere],
   };
   const toDelete = new Set(toDeleteOf(first.items).map(({ resource }) => resource.who.clusterUid));
-  return lookAgain(first, options, { clusterUids: toDelete, locks: "peek" });
+  return findAgain(first, options, { clusterUids: toDelete, locks: "peek" });
 }
 
 /**
  * Decides once more, from fresh states of the named clusters' stacks. `mine`: the caller holds their locks.
  * Only what both looks would sweep is swept.
  */
-export async function lookAgain(
-  before: LeftoverLook,
+export async function findAgain(
+  before: LeftoverReport,
   options: LeftoverOptions,
   about: { readonly clusterUids: ReadonlySet<string>; readonly locks: "peek" | "mine" },
-): Promise<LeftoverLook> {
+): Promise<LeftoverReport> {
   const stacks = before.clusters
     .filter(({ clusterUid }) => about.clusterUids.has(clusterUid))
     .flatMap((cluster) => cluster.stacks);
@@ -104,10 +104,10 @@ export function toDeleteOf(items: readonly SweepItem[]): SweepItem[] {
 }
 
 function decided(
-  seen: Seen,
+  seen: LeftoverReading,
   noted: readonly NotedCluster[],
   { backend, graceMs, context }: LeftoverOptions,
-): Omit<LeftoverLook, "notListed"> {
+): Omit<LeftoverReport, "notListed"> {
   const clusters = knownClusters(noted, backend, seen.views);
   const items = decideSweep({ ...seen, clusters, graceMs, nowMs: context.clock.now() });
   const unreadable = seen.views.filter((view) => view.kind === "unreadable");

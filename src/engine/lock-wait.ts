@@ -16,7 +16,7 @@ const pollMs = 50;
 const probeMs = 1_000;
 
 /** What there is to know about the locks of one stack. */
-export interface LockSight {
+export interface LockObservation {
   readonly clock: Clock;
   readonly stop: AbortSignal | undefined;
   /** The locks on the stack now; undefined where only an engine can tell. */
@@ -30,7 +30,7 @@ export interface LockSight {
  * stop when that comes first.
  */
 export async function untilUnlocked(
-  { clock, stop, read, hasEnded }: LockSight,
+  { clock, stop, read, hasEnded }: LockObservation,
   giveUpAtMs: number,
 ): Promise<"gone" | "dead" | "held"> {
   for (;;) {

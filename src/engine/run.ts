@@ -22,7 +22,7 @@ import { callsFailed, failedToStart, isOfStorage, unreadableAfter } from "./fail
 import { type Inventory, verifyInventory } from "./inventory.js";
 import { Availability } from "./availability.js";
 import { observe, type Observation } from "./observe.js";
-import { Patience } from "./patience.js";
+import { ReadinessDeadline } from "./readiness-deadline.js";
 import type { PulumiResult } from "./pulumi.js";
 import { recover, type RecoveryTools } from "./recover.js";
 import { type Recovery, RecoveryProgress } from "./recovery-progress.js";
@@ -71,7 +71,7 @@ export interface RunOptions {
   readonly stop: AbortSignal;
   readonly report: (event: RunEvent) => void;
   /** Told of every look at the cloud, with the records it was held against. */
-  readonly onLook?: (state: StackState, observation: Observation) => void;
+  readonly onObservation?: (state: StackState, observation: Observation) => void;
 }
 
 /** How a run ended that was not interrupted. */
@@ -124,7 +124,7 @@ export class Run {
     for (;;) {
       // A turn for the signals of the process: nothing else here may wait for anything.
       await this.options.clock.sleep(0, this.options.stop);
-      const situation = await this.observe();
+      const situation = await this.situation();
       const action = step(situation);
       if (action.kind === "end") {
         const { passes, inventory } = this;
@@ -170,9 +170,9 @@ export class Run {
     return this.state.transaction?.number === this.goal.transaction.number;
   }
 
-  private async observe(): Promise<Situation> {
+  private async situation(): Promise<Situation> {
     const { options, state } = this;
-    const observation = await this.look();
+    const observation = await this.observe();
     return {
       plan: this.planAgain(observation),
       prior: state,
@@ -192,13 +192,13 @@ export class Run {
   /** Toward the frozen target of this run: what is left of it. */
   private planAgain(observation: Observation): Plan {
     const { goal, state, options } = this;
-    const { number: _number, ...occasion } = goal.transaction;
+    const { number: _number, ...request } = goal.transaction;
     const plan = makePlan({
       planGoal: { kind: "recorded", target: goal.target },
       provider: options.provider,
       prior: state,
       ...observation,
-      ...occasionOf(occasion),
+      ...requestInfoOf(request),
       removal: "accepted",
     });
     const shown = new Set(goal.orphaned.map(({ id }) => id));
@@ -221,14 +221,14 @@ export class Run {
     );
   }
 
-  private async look(): Promise<Observation> {
+  private async observe(): Promise<Observation> {
     const { provider, clock, stop, lens = clearLens } = this.options;
     const { cluster, transaction } = this.goal;
     const scope = { cluster, clusterUid: transaction.clusterUid };
     // Before the begin no record says which cloud the plan is about.
     const cloud = this.state.transaction?.cloud ?? transaction.cloud;
     const observation = await observe(provider, callContext(clock, stop), scope, this.state, cloud);
-    this.options.onLook?.(this.state, observation);
+    this.options.onObservation?.(this.state, observation);
     return lens.see(observation, this.state);
   }
 
@@ -346,7 +346,7 @@ export class Run {
   /** Until they serve, or one of them never will: what to do then is decided from a new look. */
   private async waitUntilAvailable(keys: readonly NodeKey[]): Promise<void> {
     const { clock, stop, timeoutMs, report } = this.options;
-    const patience = new Patience(this.goal.target, {
+    const readinessDeadline = new ReadinessDeadline(this.goal.target, {
       timeoutMs,
       sinceMs: clock.now(),
       deadlineAtMs: this.goal.transaction.deadlineAtMs,
@@ -355,7 +355,7 @@ export class Run {
     const proving = new Set<NodeKey>();
     for (let pollMs = firstPollMs; ; pollMs = Math.min(pollMs * 1.5, longestPollMs)) {
       await clock.sleep(pollMs, stop);
-      const observation = await this.look();
+      const observation = await this.observe();
       const available = this.availability.among(observation, clock.now());
       const phaseOf = (key: NodeKey) => {
         const observed = observation.observedResources.get(key);
@@ -368,7 +368,7 @@ export class Run {
       }
       for (const key of keys.filter((one) => available.has(one) && !told.has(one))) {
         told.add(key);
-        patience.progressed(key, clock.now());
+        readinessDeadline.progressed(key, clock.now());
         report({ kind: "ready", key });
       }
       const failed = keys.filter((key) => phaseOf(key) === "failed");
@@ -376,7 +376,7 @@ export class Run {
       const missing = keys.filter((key) => !available.has(key));
       if (missing.length === 0 || keys.some((key) => phaseOf(key) === "gone")) return;
       const ready = missing.filter((key) => phaseOf(key) === "ready");
-      patience.check(missing, clock.now(), new Set(ready));
+      readinessDeadline.check(missing, clock.now(), new Set(ready));
     }
   }
 
@@ -449,7 +449,7 @@ function shownBy({ steps }: Plan): ReadonlySet<string> {
 }
 
 /** The time of a transaction is that of its begin, however often it is looked at again. */
-function occasionOf(transaction: Omit<PlannedTransaction, "number">) {
+function requestInfoOf(transaction: Omit<PlannedTransaction, "number">) {
   const { clusterUid, owner, goal, by, startedAtMs, deadlineAtMs } = transaction;
   return {
     newClusterUid: clusterUid,

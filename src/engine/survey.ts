@@ -73,7 +73,7 @@ export async function survey(input: SurveyInput): Promise<Survey> {
   const scope = known === undefined ? { cluster } : { cluster, clusterUid: known };
   const observation = await observe(provider, context, scope, state);
   const lostUid = known === undefined ? adoptedUid(input, observation.unrecorded) : undefined;
-  const occasion = {
+  const request = {
     provider,
     nowMs: context.clock.now(),
     owner: input.owner,
@@ -86,7 +86,7 @@ export async function survey(input: SurveyInput): Promise<Survey> {
   const placed = (make: () => Plan) => withPlaces(desired, input.positionOf, make);
   if (lostUid !== undefined || isAdopting(state)) {
     return {
-      ...surveyFound(desired, { state, observation, occasion, placed }),
+      ...surveyFound(desired, { state, observation, request, placed }),
       observation,
       lens: clearLens,
     };
@@ -98,7 +98,7 @@ export async function survey(input: SurveyInput): Promise<Survey> {
         goal: { kind: "up" },
         prior: state,
         ...shown,
-        ...occasion,
+        ...request,
         stagesBefore: input.stagesBefore ?? 0,
       }),
     );
@@ -107,7 +107,7 @@ export async function survey(input: SurveyInput): Promise<Survey> {
 }
 
 /** What all plans of one survey have in common. */
-type SurveyOccasion = Omit<
+type PlanContext = Omit<
   PlanInput,
   "planGoal" | "goal" | "prior" | "observedResources" | "unrecorded"
 >;
@@ -121,21 +121,21 @@ function surveyFound(
   {
     state,
     observation,
-    occasion,
+    request,
     placed,
   }: {
     readonly state: StackState;
     readonly observation: Observation;
-    readonly occasion: SurveyOccasion;
+    readonly request: PlanContext;
     readonly placed: (make: () => Plan) => Plan;
   },
 ): Pick<Survey, "plan" | "then"> {
-  const { plan, found } = planAdoption(desired, { state, observation, occasion });
+  const { plan, found } = planAdoption(desired, { state, observation, request });
   const then = placed(() =>
     makePlan({
       planGoal: { kind: "objects", desired },
       goal: { kind: "up" },
-      ...occasion,
+      ...request,
       ...afterAdoption(plan, found),
       unrecorded: goneAmong(observation.unrecorded),
     }),
@@ -152,11 +152,11 @@ export function planAdoption(
   about: {
     readonly state: PriorState;
     readonly observation: Observation;
-    readonly occasion: SurveyOccasion;
+    readonly request: PlanContext;
   },
 ): { readonly plan: Plan; readonly found: readonly Observed[] } {
-  const { state, observation, occasion } = about;
-  const { provider, nowMs, newClusterUid } = occasion;
+  const { state, observation, request } = about;
+  const { provider, nowMs, newClusterUid } = request;
   const recorded = [...observation.observedResources.values()].filter((one) => one !== "gone");
   const found = [...recorded, ...observation.unrecorded].filter(
     ({ phase, who }) => phase !== "gone" && who.clusterUid === newClusterUid,
@@ -168,7 +168,7 @@ export function planAdoption(
     goal: { kind: "adopt" },
     prior: state,
     ...observation,
-    ...occasion,
+    ...request,
   });
   return { plan, found };
 }

@@ -31,7 +31,7 @@ import { revisionPayload, transactionPayload } from "../transaction/payloads.js"
 import { exportStack } from "./export.js";
 import { type InlineChange, refuseInline, refuseWhileLocked } from "./refuse.js";
 import { registerNodes } from "./register.js";
-import { inlineNotes } from "./told.js";
+import { inlineNotes } from "./inline-notes.js";
 
 export interface ClusterOptions {
   /**

@@ -8,7 +8,7 @@ import type { ApiWrite } from "./api-write.js";
 import { CapstanError, isCapstanError } from "../api/error.js";
 import { apiGroup, apiVersionName, namesOf } from "../api/kind-names.js";
 import type { Kind } from "../api/schema.js";
-import { Turns } from "../provider/turns.js";
+import { Semaphore } from "../provider/semaphore.js";
 import type { LiveObject } from "./live-object.js";
 import { liveName } from "./live-object.js";
 import { mayPass, saidBy, statusOf, within } from "./requests.js";
@@ -37,7 +37,7 @@ export interface NamedLive {
 export class KubeApi {
   private readonly objects: CustomObjectsApi;
   private readonly core: CoreV1Api;
-  private readonly turns = new Turns(requestsAtATime);
+  private readonly semaphore = new Semaphore(requestsAtATime);
 
   constructor(config: KubeConfig) {
     this.objects = config.makeApiClient(CustomObjectsApi);
@@ -134,7 +134,7 @@ export class KubeApi {
 
   private async call<T>(verb: string, subject: string, request: () => Promise<T>): Promise<T> {
     try {
-      return await this.turns.take(request);
+      return await this.semaphore.take(request);
     } catch (error) {
       throw refused(verb, subject, error);
     }

@@ -11,7 +11,7 @@ export interface Regarding {
 }
 
 /** Something that happened to an object, for its users to read. */
-export interface Happening {
+export interface EventRequest {
   readonly regarding: Regarding;
   readonly type: "Normal" | "Warning";
   /** One word in CamelCase, for machines: "DriftFound". */
@@ -42,8 +42,8 @@ export function fitNote(note: string): string {
  * The name of the Event: the same for the same happening within a window of time, whoever tells of it
  * and however often it was restarted. Windows of different happenings end at different times. Pure.
  */
-export function eventName(happening: Happening, atMs: number): string {
-  const { regarding, type, reason, action, note } = happening;
+export function eventName(event: EventRequest, atMs: number): string {
+  const { regarding, type, reason, action, note } = event;
   const about = [regarding.uid, regarding.kind, type, reason, action, fitNote(note)];
   const digest = hash(about.join("\n"));
   const offsetMs = parseInt(digest.slice(0, 8), 16) % seriesWindowMs;

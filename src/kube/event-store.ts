@@ -1,6 +1,6 @@
 import { CustomObjectsApi, type KubeConfig, PatchStrategy } from "@kubernetes/client-node";
 import { microTime, statusOf, until } from "./requests.js";
-import { fitNote, type Happening, type Regarding } from "./event-names.js";
+import { fitNote, type EventRequest, type Regarding } from "./event-names.js";
 import { EventRefused, type EventStore } from "./events.js";
 
 const group = "events.k8s.io";
@@ -29,9 +29,9 @@ export function eventsInApiServer(config: KubeConfig, instance: string): EventSt
   });
   const limit = () => AbortSignal.timeout(callTimeoutMs);
   return {
-    create: async (name, happening, atMs) => {
-      const body = eventOf(name, happening, { atMs, instance });
-      const at = place(happening.regarding);
+    create: async (name, event, atMs) => {
+      const body = eventOf(name, event, { atMs, instance });
+      const at = place(event.regarding);
       const made = await orNone(409, () =>
         api.createNamespacedCustomObject({ ...at, body }, until(limit())),
       );
@@ -65,7 +65,7 @@ function namespaceOf({ namespace }: Regarding): string {
 
 function eventOf(
   name: string,
-  { regarding, type, reason, action, note }: Happening,
+  { regarding, type, reason, action, note }: EventRequest,
   by: { readonly atMs: number; readonly instance: string },
 ): object {
   const { namespace, ...rest } = regarding;

@@ -1,7 +1,7 @@
 import type { Clock } from "../provider/port.js";
-import { eventName, type Happening, type Regarding, seriesWindowMs } from "./event-names.js";
+import { eventName, type EventRequest, type Regarding, seriesWindowMs } from "./event-names.js";
 
-export type { Happening, Regarding };
+export type { EventRequest as Happening, Regarding };
 
 /** How often something happened, and when last. */
 export interface EventSeries {
@@ -22,7 +22,7 @@ export interface StoredEvent {
  */
 export interface EventStore {
   /** False when there is one of this name. */
-  create(name: string, happening: Happening, atMs: number): Promise<boolean>;
+  create(name: string, event: EventRequest, atMs: number): Promise<boolean>;
   /** Undefined when there is none of this name. */
   find(name: string, regarding: Regarding): Promise<StoredEvent | undefined>;
   /** False when there is none of this name. */
@@ -43,12 +43,12 @@ export interface EventRecorderOptions {
   readonly scrub?: (note: string) => string;
   readonly dropped?: (count: number) => void;
   /** The server refused an Event or does not answer. */
-  readonly trouble?: (error: unknown, happening: Happening) => void;
+  readonly onError?: (error: unknown, event: EventRequest) => void;
 }
 
 interface Entry {
   readonly name: string;
-  readonly happening: Happening;
+  readonly event: EventRequest;
   readonly firstMs: number;
   lastMs: number;
   /** Since it is known here. */
@@ -79,7 +79,7 @@ export class EventRecorder {
 
   constructor(private readonly options: EventRecorderOptions) {}
 
-  record(told: Happening): void {
+  record(told: EventRequest): void {
     const { clock, capacity = defaultCapacity, scrub = (note: string) => note } = this.options;
     const happening = { ...told, note: scrub(told.note) };
     const nowMs = clock.now();
@@ -99,7 +99,7 @@ export class EventRecorder {
     }
     const entry: Entry = {
       name,
-      happening,
+      event: happening,
       firstMs: nowMs,
       lastMs: nowMs,
       nextMs: nowMs,
@@ -155,14 +155,14 @@ export class EventRecorder {
 
   /** False when the server could not be asked. */
   private async send(entry: Entry): Promise<boolean> {
-    const { clock, patchEveryMs = 30_000, trouble } = this.options;
+    const { clock, patchEveryMs = 30_000, onError } = this.options;
     try {
       await this.tell(entry);
       entry.nextMs = clock.now() + patchEveryMs;
       if (entry.told >= entry.count) this.unsent.delete(entry);
       return true;
     } catch (error) {
-      trouble?.(error, entry.happening);
+      onError?.(error, entry.event);
       entry.nextMs = clock.now() + retryMs;
       if (!(error instanceof EventRefused)) return false;
       this.unsent.delete(entry);
@@ -172,11 +172,11 @@ export class EventRecorder {
 
   private async tell(entry: Entry): Promise<void> {
     const { store } = this.options;
-    const { name, happening, count } = entry;
+    const { name, event, count } = entry;
     if (!entry.isCreated) await this.create(entry);
     if (entry.told >= count) return;
     const series = { count: entry.earlier + count, lastObservedMs: entry.lastMs };
-    const isTold = await store.patchSeries(name, happening.regarding, series);
+    const isTold = await store.patchSeries(name, event.regarding, series);
     if (isTold) entry.told = count;
     // Events expire. What still happens then is told as new.
     else Object.assign(entry, { isCreated: false, earlier: 0, told: 0 });
@@ -184,12 +184,12 @@ export class EventRecorder {
 
   private async create(entry: Entry): Promise<void> {
     const { store } = this.options;
-    const { name, happening, firstMs } = entry;
-    if (await store.create(name, happening, firstMs)) {
+    const { name, event, firstMs } = entry;
+    if (await store.create(name, event, firstMs)) {
       Object.assign(entry, { isCreated: true, told: 1 });
       return;
     }
-    const found = await store.find(name, happening.regarding);
+    const found = await store.find(name, event.regarding);
     if (found === undefined) throw new Error(`Event ${name} is there and is not there`);
     // Either the answer to our own create was lost, or it is an earlier life's or another's.
     const isOwn = found.atMs === firstMs;

@@ -127,7 +127,7 @@ export class Leadership {
         }
         if (step.kind === "wait") pauseMs = step.ms;
       } catch (error) {
-        this.tellTrouble(error, signal);
+        this.tellError(error, signal);
       }
       await clock.sleep(pauseMs, signal).catch(() => undefined);
     }
@@ -179,7 +179,7 @@ export class Leadership {
         if (!isWritten && step.kind !== "wait") await this.look(ended);
       } catch (error) {
         pauseMs = timing.retryEveryMs;
-        this.tellTrouble(error, ended);
+        this.tellError(error, ended);
       }
       await clock.sleep(this.untilDeadlineMs(pauseMs), ended).catch(() => undefined);
     }
@@ -308,7 +308,7 @@ export class Leadership {
   }
 
   /** A call that was ended on purpose is no trouble. */
-  private tellTrouble(error: unknown, signal: AbortSignal): void {
+  private tellError(error: unknown, signal: AbortSignal): void {
     if (!signal.aborted) this.tell({ kind: "trouble", error });
   }
 

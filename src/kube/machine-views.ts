@@ -92,8 +92,8 @@ function phaseOf(
 }
 
 /** What is done now, and the machine components that recorded hosts among it belong to. */
-function machinesUnderWay({ doing, records }: ClusterView): ReadonlySet<NodeKey> {
-  const keys = new Set(doing?.keys);
+function machinesUnderWay({ progress, records }: ClusterView): ReadonlySet<NodeKey> {
+  const keys = new Set(progress?.keys);
   if (keys.size === 0) return keys;
   const parents = cloudResources(records).flatMap(({ key, parent }) =>
     keys.has(key) && parent !== undefined ? [parent] : [],

@@ -18,7 +18,7 @@ export interface CacheOptions {
   /** Something that a cluster's goal or picture is made from may have changed. */
   readonly onChange: (key: ClusterKey) => void;
   /** A watch broke and is begun anew, or the API server does not answer. */
-  readonly onTrouble?: (kind: Kind, error: unknown) => void;
+  readonly onError?: (kind: Kind, error: unknown) => void;
   /** From 0 to below 1, as Math.random. */
   readonly random: () => number;
   /** A watch that says nothing for so long may have lost its API server, and is opened anew. */
@@ -128,7 +128,7 @@ export class ObjectCache {
     // As shipped a watch that broke stays broken.
     informer.on("error", (error: unknown) => {
       if (this.stopped) return;
-      this.options.onTrouble?.(kind, error);
+      this.options.onError?.(kind, error);
       const pauseMs = restartMs * (0.5 + this.options.random() / 2);
       restartMs = Math.min(restartMs * 2, longestRestartMs);
       this.later(pauseMs, () => void informer.start());

@@ -35,7 +35,7 @@ import {
 } from "./statuses.js";
 
 /** What a picture is made from: the machines are in the view. */
-export type PictureInput = Omit<StatusInput, "machines">;
+export type ProjectionInput = Omit<StatusInput, "machines">;
 
 /**
  * What has to be written so that an API server shows a cluster as it is: finalizers and owners, the
@@ -43,7 +43,7 @@ export type PictureInput = Omit<StatusInput, "machines">;
  * already. Objects that others own are never touched. Some writes need what others make: who has created
  * something asks again. Pure.
  */
-export function projectionOf(live: LiveCluster, input: PictureInput): ApiWrite[] {
+export function projectionOf(live: LiveCluster, input: ProjectionInput): ApiWrite[] {
   const { cluster } = live;
   if (cluster === undefined) return [];
   if (input.view.isBlind === true) return wordsOf(cluster, input);
@@ -55,7 +55,7 @@ export function projectionOf(live: LiveCluster, input: PictureInput): ApiWrite[]
 }
 
 /** What can be said of a cluster at which nobody has looked: everything else stays as it was shown. */
-function wordsOf(on: LiveObject, { view, generationOf }: PictureInput): ApiWrite[] {
+function wordsOf(on: LiveObject, { view, generationOf }: ProjectionInput): ApiWrite[] {
   const { message: _said, errorReason: _reason, errorMessage: _error, ...shown } = on.status ?? {};
   const observedGeneration = generationOf(on);
   return statusPatch(on, {

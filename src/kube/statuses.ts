@@ -29,7 +29,7 @@ const shownItems = 12;
 /** A Cluster's status. Pure. */
 export function clusterStatusOf(cluster: LiveObject, input: StatusInput): ClusterStatus {
   const { view, provider, machines } = input;
-  const { records, doing, drift } = view;
+  const { records, progress, drift } = view;
   const infrastructure = seenInfrastructure(view);
   const endpoints = provider.apiEndpoints?.(infrastructure) ?? [];
   const wanted = machines.filter(({ isWanted }) => isWanted);
@@ -38,17 +38,17 @@ export function clusterStatusOf(cluster: LiveObject, input: StatusInput): Cluste
     ...wordsIn(view),
     ...generation(input.generationOf(cluster)),
     revision: records.revision?.number ?? 0,
-    ...(doing !== undefined && {
+    ...(progress !== undefined && {
       transaction: {
-        number: doing.transaction,
-        direction: doing.direction,
-        phase: doing.phase,
-        wave: doing.wave,
-        waves: doing.waves,
-        doing: shortened(doing.keys),
-        reason: doing.reason,
-        startedAt: timeText(doing.startedAtMs),
-        deadlineAt: timeText(doing.deadlineAtMs),
+        number: progress.transaction,
+        direction: progress.direction,
+        phase: progress.phase,
+        wave: progress.wave,
+        waves: progress.waves,
+        doing: shortened(progress.keys),
+        reason: progress.reason,
+        startedAt: timeText(progress.startedAtMs),
+        deadlineAt: timeText(progress.deadlineAtMs),
       },
     }),
     ...(drift !== undefined && { drift }),
@@ -66,21 +66,24 @@ export function clusterStatusOf(cluster: LiveObject, input: StatusInput): Cluste
 /** What a status says of a cluster in words. Pure. */
 export function wordsIn({
   phase,
-  doing,
-  message = doingText(doing),
-  trouble,
+  progress,
+  message = progressText(progress),
+  terminalError,
 }: ClusterView): Pick<ClusterStatus, "phase" | "message" | "errorReason" | "errorMessage"> {
   return {
     phase,
     ...(message !== undefined && { message }),
-    ...(trouble !== undefined && { errorReason: trouble.reason, errorMessage: trouble.message }),
+    ...(terminalError !== undefined && {
+      errorReason: terminalError.reason,
+      errorMessage: terminalError.message,
+    }),
   };
 }
 
 /** "wave 2 of 3: the control plane runs, workers follow". */
-function doingText(doing: ClusterView["doing"]): string | undefined {
-  if (doing === undefined) return undefined;
-  const { wave, waves, reason } = doing;
+function progressText(progress: ClusterView["progress"]): string | undefined {
+  if (progress === undefined) return undefined;
+  const { wave, waves, reason } = progress;
   return wave === 0 ? reason : `wave ${wave} of ${waves}: ${reason}`;
 }
 
@@ -133,11 +136,11 @@ export function machineStatusOf(
 function lastOperationOf(
   live: LiveObject,
   { phase, hostId, isUnderWay }: MachineView,
-  { doing, nowMs }: ClusterView,
+  { progress, nowMs }: ClusterView,
 ): MachineStatus["lastOperation"] {
   const known = live.status?.["lastOperation"] as MachineStatus["lastOperation"];
-  if (doing === undefined || !isUnderWay) {
-    if (known?.state !== "Processing" || doing !== undefined) return known;
+  if (progress === undefined || !isUnderWay) {
+    if (known?.state !== "Processing" || progress !== undefined) return known;
     const state = phase === "Running" || phase === "Terminating" ? "Successful" : "Failed";
     return { ...known, state, lastUpdated: timeText(nowMs) };
   }
@@ -147,9 +150,9 @@ function lastOperationOf(
       : hostId === undefined
         ? "Create"
         : (known?.type ?? "Update");
-  const operation = { type, state: "Processing", description: doing.reason };
+  const operation = { type, state: "Processing", description: progress.reason };
   const isSame =
-    known?.type === type && known.state === "Processing" && known.description === doing.reason;
+    known?.type === type && known.state === "Processing" && known.description === progress.reason;
   return isSame ? known : { ...operation, lastUpdated: timeText(nowMs) };
 }
 

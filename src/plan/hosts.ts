@@ -55,7 +55,7 @@ export interface HostQuestion {
   /** What decides whether a change may be made in place, or by a new host. */
   readonly policy: UpdatePolicy;
   /** Whether a host that failed is replaced. A rollback leaves what was so before. */
-  readonly heals: boolean;
+  readonly replacesFailed: boolean;
   /** Whether a recorded host that is alive may be replaced at all: one that may not stays as it is. */
   readonly mayReplace: (key: NodeKey) => boolean;
 }
@@ -68,13 +68,13 @@ export interface HostQuestion {
  * used. Pure.
  */
 export function decideHost(provider: InfrastructureProvider, question: HostQuestion): HostDecision {
-  const { recorded, wanted, observedResources, heals, preferred, policy } = question;
+  const { recorded, wanted, observedResources, replacesFailed, preferred, policy } = question;
   const judged = judge(underPolicy(provider, policy), recorded, wanted, observedResources);
   const alive = judged.filter(({ gone }) => !gone);
   const kept = alive.find(({ resource: { key } }) => !question.mayReplace(key));
   if (kept !== undefined) return { policy, name: kept.resource.name, ...keep(kept) };
   const able = alive.filter(
-    ({ verdict, unfit }) => canServe(verdict) && !(unfit !== undefined && heals),
+    ({ verdict, unfit }) => canServe(verdict) && !(unfit !== undefined && replacesFailed),
   );
   const serving = able.find(({ resource }) => resource.key === preferred) ?? able.at(-1);
   if (serving !== undefined) return { policy, name: serving.resource.name, ...serve(serving) };

@@ -175,7 +175,7 @@ export function makePlan(input: PlanInput): Plan {
       observedResources,
       spent,
       policy: policyGoing(directionOf(input.goal), policyOf(machine)),
-      heals: input.goal.kind !== "takeBack",
+      replacesFailed: input.goal.kind !== "takeBack",
       mayReplace,
       ...plannedHost(input, machine.name),
     });
@@ -306,7 +306,7 @@ function assemble(
     ...openTransaction(prior),
     orphaned,
     unrecorded,
-    empty: idle && steps.length === 0 && orphaned.length === 0 && !isOwing(prior),
+    empty: idle && steps.length === 0 && orphaned.length === 0 && !isCleanupPending(prior),
   };
 }
 
@@ -335,7 +335,7 @@ function decisionsByKey(
 }
 
 /** Entries to clear, or condemned records to drop: any pass does it. */
-function isOwing(prior: PriorState): boolean {
+function isCleanupPending(prior: PriorState): boolean {
   return prior.pending.length > 0 || pendingDeletions(prior).length > 0;
 }
 

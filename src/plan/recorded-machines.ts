@@ -27,17 +27,17 @@ export function recordedMachines(input: PlanInput): RecordedMachine[] {
     const createdAtMs = seen === "gone" ? undefined : seen?.createdAtMs;
     return {
       ...machine,
-      ...(isFound ? lackOf(seen) : { lacks: "host" as const }),
+      ...(isFound ? lackOf(seen) : { missing: "host" as const }),
       ...(discarded.has(machine.name) && { discarded: true }),
       ...(createdAtMs !== undefined && { createdAtMs }),
     };
   });
 }
 
-function lackOf(seen: ObservedResource | undefined): Pick<RecordedMachine, "lacks"> {
+function lackOf(seen: ObservedResource | undefined): Pick<RecordedMachine, "missing"> {
   if (seen === undefined || seen === "gone") return {};
-  const lacks = seen.phase === "failed" ? "health" : seen.lacks;
-  return lacks === undefined ? {} : { lacks };
+  const missing = seen.phase === "failed" ? "health" : seen.missing;
+  return missing === undefined ? {} : { missing };
 }
 
 /** Recorded hosts that are not gone, by the component that they belong to. */

@@ -30,7 +30,7 @@ export interface PresentResource extends Observed {
   /** Why a host that may well run is to be replaced; absent: it can stay. */
   readonly unfit?: string;
   /** What is not there although it looks so: of several machines this one is given up first. */
-  readonly lacks?: "health";
+  readonly missing?: "health";
 }
 
 /** What the cloud says about a recorded resource, after a complete look. */

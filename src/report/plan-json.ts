@@ -38,7 +38,7 @@ export function clusterDocument({ plan, waves }: PlannedCluster): ClusterPlanDoc
     leaving: plan.leaving.map((one) => pick(one, ["host", "machine", "controlPlane", "failed"])),
     stale: [...plan.stale],
     abandoned: plan.orphaned.map(({ id, who }) => ({ id, who })),
-    unrecorded: [...plan.unrecorded],
+    strangers: [...plan.unrecorded],
     ...(plan.tolerated !== undefined && { tolerated: [...plan.tolerated] }),
     ...(plan.held !== undefined && { held: plan.held }),
     targetDigest: plan.targetDigest,

@@ -226,7 +226,7 @@ const clusterPlan = closed(
     ),
     stage: Type.Optional(stage),
     abandoned: list(abandoned, "Leftovers of this cluster."),
-    unrecorded: list(Type.String(), "What else carries the cluster's marks and nobody knows."),
+    strangers: list(Type.String(), "What else carries the cluster's marks and nobody knows."),
     tolerated: Type.Optional(
       list(
         closed(

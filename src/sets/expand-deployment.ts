@@ -82,7 +82,9 @@ function sizesOf(
 ): Map<string, number> {
   const { spec } = deployment;
   const { profile } = goFirst(deployment);
-  const standing = ours.filter(({ lacks, discarded }) => lacks !== "host" && discarded !== true);
+  const standing = ours.filter(
+    ({ missing, discarded }) => missing !== "host" && discarded !== true,
+  );
   const known = setNamesOf(standing);
   // A paused deployment makes no set for a template that it does not roll out.
   const names = spec.paused || known.includes(current) ? known : [...known, current];
@@ -96,8 +98,8 @@ function sizesOf(
       machines: members.map((machine) => ({
         name: machine.name,
         deleting: false,
-        ready: machine.lacks === undefined,
-        available: machine.lacks === undefined,
+        ready: machine.missing === undefined,
+        available: machine.missing === undefined,
       })),
     };
   });

@@ -67,10 +67,10 @@ export interface Membership {
 export function membersOf(membership: Membership): Expanded {
   const { owner, replicas, template, keepSpec } = membership;
   const standing = membership.existing.filter(
-    ({ lacks, discarded }) => lacks !== "host" && discarded !== true,
+    ({ missing, discarded }) => missing !== "host" && discarded !== true,
   );
   const discards = membership.existing.filter(
-    ({ lacks, discarded }) => lacks !== "host" && discarded === true,
+    ({ missing, discarded }) => missing !== "host" && discarded === true,
   );
   const taken = new Set(discards.map((machine) => machine.owner?.ordinal ?? 0));
   const excess = excessOf(standing, membership);
@@ -109,9 +109,9 @@ function excessOf(
   const candidates = latestFirst.map((machine) => ({
     name: machine.name,
     deleting: false,
-    ready: machine.lacks === undefined,
+    ready: machine.missing === undefined,
     ...(machine.createdAtMs !== undefined && { createdAtMs: machine.createdAtMs }),
-    ...(machine.lacks !== undefined && { errorReason: "CreateError" }),
+    ...(machine.missing !== undefined && { errorReason: "CreateError" }),
     ...(marked.has(machine.name) && {
       annotations: { [deleteMachineAnnotation[profile]]: "true" },
     }),

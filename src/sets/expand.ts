@@ -24,7 +24,7 @@ export interface MachineOwner {
 /** A Machine of the records, with what is known of its host. */
 export interface RecordedMachine extends ExpandedMachine {
   /** No host of it exists, or the one that there is will never run; one that serves without. */
-  readonly lacks?: "host" | "health";
+  readonly missing?: "host" | "health";
   /** Somebody deleted it: it goes, and its name stays taken until it is gone. */
   readonly discarded?: boolean;
   /** When its host was made, milliseconds since the epoch. */

@@ -4,7 +4,7 @@ import type { ObservedResources } from "../plan/step.js";
 import type { Direction, PriorState, Target } from "../plan/target.js";
 
 /** What the engine is about to do, or has just done. */
-export interface Doing {
+export interface Progress {
   /** "Changing", "Waiting", "Recovering", "Committing", "Verifying". */
   readonly phase: string;
   readonly transaction: number;
@@ -19,7 +19,7 @@ export interface Doing {
 }
 
 /** What only a person can mend. */
-export interface Trouble {
+export interface TerminalError {
   readonly reason: NonNullable<ClusterStatus["errorReason"]>;
   readonly message: string;
 }
@@ -37,9 +37,9 @@ export interface ClusterView {
   readonly observedResources?: ObservedResources;
   /** Of a plan whose transaction is not recorded yet. */
   readonly planned?: Target;
-  readonly doing?: Doing;
+  readonly progress?: Progress;
   readonly drift?: DriftStatus;
-  readonly trouble?: Trouble;
+  readonly terminalError?: TerminalError;
   /** In the marks of everything that the cloud has of it; absent before the first transaction. */
   readonly clusterUid?: string;
   /** What people should know that heals by itself, e.g. why it waits. */

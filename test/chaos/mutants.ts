@@ -19,20 +19,20 @@ export const mutants = {
       replace: "if (true) return true;\n    $&",
     },
     {
-      find: "abandoned: unknown.filter(ours)",
-      replace: "abandoned: unknown.filter(() => false)",
+      find: "orphaned: unknown.filter(ours)",
+      replace: "orphaned: unknown.filter(() => false)",
     },
     {
-      find: 'const unknown = strangers.filter(({ phase }) => phase !== "gone");',
+      find: 'const unknown = unrecorded.filter(({ phase }) => phase !== "gone");',
       replace: "const unknown = [];",
     },
   ],
   /** Nobody looks once more whether a rollback has left anything. */
   noVerification: [
     {
-      find: "const found = compare(state, observedResources, strangers);",
+      find: "const found = compare(state, observedResources, unrecorded);",
       replace:
-        "const found = { ...compare(state, observedResources, strangers), differences: [] };",
+        "const found = { ...compare(state, observedResources, unrecorded), differences: [] };",
     },
   ],
   /** The engine of a dead command is left alone when its stack is taken over. */
@@ -68,7 +68,7 @@ export const mutants = {
   /** Nobody asks whether a rollback comes too late. */
   noUndoLine: [
     {
-      find: "refuseCrossed(crossedBy({ provider, prior: state, ...seen }), state);",
+      find: "refusePassed(passedPoints({ provider, prior: state, ...observation }), state);",
       replace: "",
     },
   ],
@@ -79,7 +79,7 @@ export const mutants = {
       replace: `const { cluster, transaction } = this.goal;
         const scope = transaction.goal.kind === "destroy" ? {} : { cluster, clusterUid: transaction.clusterUid };`,
     },
-    { find: "abandoned: unknown.filter(ours)", replace: "abandoned: unknown" },
+    { find: "orphaned: unknown.filter(ours)", replace: "orphaned: unknown" },
   ],
 } as const satisfies Record<string, readonly Edit[]>;
 

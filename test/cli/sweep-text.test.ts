@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import pc from "picocolors";
 import { sweptText, type SweepReport, sweepText } from "../../src/cli/sweep-text.js";
-import type { LeftoverLook } from "../../src/engine/leftovers.js";
+import type { LeftoverReport } from "../../src/engine/leftovers.js";
 import { isFrozen, type SweepItem, type SweepKind, shareOf } from "../../src/sweep/decide.js";
 import { assertGolden } from "../support/golden.js";
 import { nowMs, type ResourceShape, resource } from "../sweep/world.js";
@@ -30,8 +30,8 @@ const items: readonly SweepItem[] = [
   item("foreign", "no cluster of this backend has its UID", { uid: "b" }),
 ];
 
-function reportOf(look: Partial<LeftoverLook>): SweepReport {
-  const whole: LeftoverLook = {
+function reportOf(look: Partial<LeftoverReport>): SweepReport {
+  const whole: LeftoverReport = {
     items: [],
     clusters: [],
     notListed: [],
@@ -43,7 +43,7 @@ function reportOf(look: Partial<LeftoverLook>): SweepReport {
   return { look: whole, share, frozen: isFrozen(share, 25), maxSharePercent: 25, nowMs };
 }
 
-const incomplete: Partial<LeftoverLook> = {
+const incomplete: Partial<LeftoverReport> = {
   unreadable: [{ stack: "default.b", reason: "cannot read the state of default.b: it is damaged" }],
   notListed: [
     { provider: "aws", kind: "failed", reason: "no credentials" },
@@ -60,7 +60,7 @@ describe("what a sweep says", () => {
     });
   }
 
-  const sums: { name: string; look: Partial<LeftoverLook>; want: RegExp }[] = [
+  const sums: { name: string; look: Partial<LeftoverReport>; want: RegExp }[] = [
     {
       name: "nothing",
       look: {},

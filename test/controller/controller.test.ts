@@ -4,7 +4,7 @@ import { CapstanError } from "../../src/api/error.js";
 import { Controller } from "../../src/controller/controller.js";
 import { KeyedQueue } from "../../src/controller/queue.js";
 import type { WorkEngine } from "../../src/controller/reconciler-options.js";
-import type { Happening } from "../../src/controller/witness.js";
+import type { ReconcileEvent } from "../../src/controller/reconcile-event.js";
 import { emptyState } from "../../src/plan/target.js";
 import type { ClusterSource } from "../../src/source/cluster-source.js";
 import type { ClusterView } from "../../src/source/cluster-view.js";
@@ -61,7 +61,7 @@ describe("Controller", () => {
   let source: IntentsSource;
   let queue: KeyedQueue;
   let controller: Controller;
-  let happenings: [string, Happening][];
+  let happenings: [string, ReconcileEvent][];
   /** Stacks at which work hangs, or breaks, instead of coming to an end. */
   let hanging: Set<string>;
   let breaking: Set<string>;
@@ -87,7 +87,7 @@ describe("Controller", () => {
       timeoutMs: 1_000,
       deadlineMs: 1_000,
       providers: [localProvider()],
-      witness: (key, happening) => happenings.push([key, happening]),
+      sink: (key, event) => happenings.push([key, event]),
       onListingFailure: () => {},
       withStack: (stack, work) => {
         if (hanging.has(stack)) return new Promise(() => {});

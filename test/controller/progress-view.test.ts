@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { doingAfter, doingAtFirst, phaseDuring } from "../../src/controller/progress-view.js";
+import { progressAfter, firstProgress, phaseDuring } from "../../src/controller/progress-view.js";
 import type { RunEvent } from "../../src/engine/run.js";
 import type { NodeKey } from "../../src/graph/graph.js";
 import { emptyState } from "../../src/plan/target.js";
-import type { Doing } from "../../src/source/cluster-view.js";
+import type { Progress } from "../../src/source/cluster-view.js";
 import { firstPlan } from "../support/first-plan.js";
 import { cluster, desiredOf, localProvider, machine } from "../support/manifests.js";
 
@@ -12,7 +12,7 @@ const plan = firstPlan(
   localProvider(),
 );
 const [a, b] = ["LocalHost/a", "LocalHost/b"] as NodeKey[] as [NodeKey, NodeKey];
-const before: Doing = {
+const before: Progress = {
   phase: "Changing",
   transaction: 1,
   direction: "forward",
@@ -26,10 +26,13 @@ const before: Doing = {
 
 describe("doingAtFirst", () => {
   it("names the transaction and what its first wave will do", () => {
-    const doing = doingAtFirst(plan);
-    assert.deepEqual([doing.phase, doing.wave, doing.direction], ["Beginning", 0, "forward"]);
-    assert.ok(doing.waves >= 1 && doing.keys.length > 0 && doing.reason !== "");
-    assert.equal(doing.transaction, plan.transaction.number);
+    const progress = firstProgress(plan);
+    assert.deepEqual(
+      [progress.phase, progress.wave, progress.direction],
+      ["Beginning", 0, "forward"],
+    );
+    assert.ok(progress.waves >= 1 && progress.keys.length > 0 && progress.reason !== "");
+    assert.equal(progress.transaction, plan.transaction.number);
   });
 });
 
@@ -58,9 +61,9 @@ describe("doingAfter", () => {
     },
   ]) {
     it(`follows ${name}`, () => {
-      const after = doingAfter(event as unknown as RunEvent, before);
+      const after = progressAfter(event as unknown as RunEvent, before);
       for (const [key, value] of Object.entries(want)) {
-        assert.deepEqual(after[key as keyof Doing], value, key);
+        assert.deepEqual(after[key as keyof Progress], value, key);
       }
     });
   }
@@ -68,7 +71,7 @@ describe("doingAfter", () => {
   it("turns around with a rollback", () => {
     const back = { ...plan, transaction: { ...plan.transaction, number: 7, direction: "back" } };
     const event = { kind: "rollingBack", plan: back, reason: "no quota" } as unknown as RunEvent;
-    const after = doingAfter(event, before);
+    const after = progressAfter(event, before);
     assert.deepEqual(
       [after.phase, after.transaction, after.direction, after.reason],
       ["RollingBack", 7, "back", "no quota"],
@@ -79,18 +82,24 @@ describe("doingAfter", () => {
 describe("phaseDuring", () => {
   const fresh = { records: emptyState };
   const made = { records: { ...emptyState, revision: {} as never } };
-  for (const { name, doing, view, isDrift, want } of [
-    { name: "a first creation", doing: before, view: fresh, isDrift: false, want: "Provisioning" },
-    { name: "a change", doing: before, view: made, isDrift: false, want: "Updating" },
-    { name: "drift", doing: before, view: made, isDrift: true, want: "Correcting" },
+  for (const { name, progress, view, isDrift, want } of [
+    {
+      name: "a first creation",
+      progress: before,
+      view: fresh,
+      isDrift: false,
+      want: "Provisioning",
+    },
+    { name: "a change", progress: before, view: made, isDrift: false, want: "Updating" },
+    { name: "drift", progress: before, view: made, isDrift: true, want: "Correcting" },
     {
       name: "the way back",
-      doing: { ...before, direction: "back" as const },
+      progress: { ...before, direction: "back" as const },
       view: made,
       isDrift: false,
       want: "RollingBack",
     },
   ]) {
-    it(`is ${want} for ${name}`, () => assert.equal(phaseDuring(doing, view, isDrift), want));
+    it(`is ${want} for ${name}`, () => assert.equal(phaseDuring(progress, view, isDrift), want));
   }
 });

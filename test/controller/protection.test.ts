@@ -137,8 +137,8 @@ describe("what a cluster cannot lose by accident, in an API server", () => {
     const { server, world } = controller;
     controller.hearsAtOnce = true;
     server.apply(machineDeployment("web", 5));
-    controller.onHappening = (happening) => {
-      if (happening.kind !== "run" || happening.event.kind !== "pass") return;
+    controller.onHappening = (event) => {
+      if (event.kind !== "run" || event.event.kind !== "pass") return;
       controller.onHappening = () => {};
       server.delete("Machine cp-0");
     };

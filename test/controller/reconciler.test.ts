@@ -75,11 +75,11 @@ describe("Reconciler", () => {
     assert.deepEqual(await controller.settle(), { kind: "done" });
     const [calls, state] = [world.calls.length, JSON.stringify(world.prior)];
     world.cloud.name = "2";
-    const trouble =
+    const terminalError =
       /account 1 is recorded, and 2 answered; use the credentials and settings of acc/;
     const saysSo = () => {
       assert.equal(status(controller).phase, "Failed");
-      assert.match(status(controller).errorMessage ?? "", trouble);
+      assert.match(status(controller).errorMessage ?? "", terminalError);
       assert.deepEqual([world.calls.length, JSON.stringify(world.prior)], [calls, state]);
     };
     assert.equal((await controller.settle()).kind, "retryAfter");
@@ -105,7 +105,7 @@ describe("Reconciler", () => {
     assert.ok(spec?.["versions"] !== undefined);
     assert.equal(controller.count("ended"), 1);
     assert.equal(
-      controller.memory.settled?.digest,
+      controller.cluster.settled?.digest,
       controller.source.intentOf("default/prod").digest,
     );
   });
@@ -220,7 +220,7 @@ describe("Reconciler", () => {
       controller.meet();
       const waiting = await controller.settle();
       assert.ok(waiting.kind === "retryAfter" && waiting.ms > 10_000);
-      const { settled } = controller.memory;
+      const { settled } = controller.cluster;
       assert.ok(settled?.untilMs !== undefined, "a patrol would not look at it");
       const [host] = controller.world.hosts().slice(-1);
       controller.world.cloud.kill(host?.id ?? "");
@@ -235,7 +235,7 @@ describe("Reconciler", () => {
       controller.meet();
       edited(controller, "MachineDeployment web", { replicas: 2 });
       assert.deepEqual(await controller.settle(), { kind: "done" });
-      assert.equal(controller.memory.held, undefined);
+      assert.equal(controller.cluster.failedAttempt, undefined);
       assert.equal(status(controller).message, undefined);
     });
 
@@ -246,7 +246,7 @@ describe("Reconciler", () => {
       controller.meet();
       controller.world.clock.advance(outcome.ms + 1);
       assert.deepEqual(await controller.settle(), { kind: "done" });
-      assert.equal(controller.memory.held, undefined);
+      assert.equal(controller.cluster.failedAttempt, undefined);
     });
 
     it("comes to rest when what could not be corrected has healed by itself", async () => {
@@ -264,18 +264,24 @@ describe("Reconciler", () => {
       clock.advance(outcome.ms + 1);
       controller.meet();
       assert.deepEqual(await controller.settle(), { kind: "done" });
-      assert.equal(controller.memory.held, undefined);
+      assert.equal(controller.cluster.failedAttempt, undefined);
     });
 
     it("forgets a hold that is over once nothing is left to do", async () => {
       const controller = await running(...objects());
-      const { memory, world } = controller;
+      const { cluster, world } = controller;
       const { digest } = controller.source.intentOf("default/prod");
       const untilMs = world.clock.now() - 1;
-      memory.held = { digest, untilMs, failures: 1, message: "no quota", isTakenBack: true };
-      memory.settled = undefined;
+      cluster.failedAttempt = {
+        digest,
+        untilMs,
+        failures: 1,
+        message: "no quota",
+        isTakenBack: true,
+      };
+      cluster.settled = undefined;
       assert.deepEqual(await controller.reconcile(), { kind: "done" });
-      assert.equal(memory.held, undefined);
+      assert.equal(cluster.failedAttempt, undefined);
       assert.equal(status(controller).message, undefined);
     });
 
@@ -414,8 +420,8 @@ describe("Reconciler", () => {
       const controller = new PretendController();
       const { server } = controller;
       server.apply(...objects(machine("db-0"), machine("db-1")));
-      controller.onHappening = (happening) => {
-        if (happening.kind !== "run" || happening.event.kind !== "pass") return;
+      controller.onHappening = (event) => {
+        if (event.kind !== "run" || event.event.kind !== "pass") return;
         controller.onHappening = () => {};
         server.delete("Machine db-0");
       };

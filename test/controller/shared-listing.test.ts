@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
-import { newMemory, type Memory } from "../../src/controller/memory.js";
-import { patrol } from "../../src/controller/patrol.js";
-import { appearanceOf, SharedListing } from "../../src/controller/shared-listing.js";
+import { newClusterState, type ClusterState } from "../../src/controller/cluster-state.js";
+import { pollDrift } from "../../src/controller/poll-drift.js";
+import { observedDigestOf, SharedListing } from "../../src/controller/shared-listing.js";
 import { emptyState } from "../../src/plan/target.js";
 import type { InfrastructureProvider, Observed } from "../../src/provider/port.js";
 import { FakeClock } from "../support/fake-clock.js";
@@ -100,7 +100,7 @@ describe("SharedListing", () => {
   });
 
   describe("and its patrol", () => {
-    let memories: Map<string, Memory>;
+    let memories: Map<string, ClusterState>;
     let changed: string[];
     let failures: number;
     let done: Promise<void>;
@@ -121,10 +121,10 @@ describe("SharedListing", () => {
       const own = world.filter(({ who }) => who.cluster === key);
       const target = { provider: listing.provider.name } as never;
       const transaction = { target } as never;
-      const memory = memories.get(key) ?? newMemory();
-      memories.set(key, memory);
-      Object.assign(memory, {
-        settled: { digest: "d", appearance: appearanceOf(own) },
+      const cluster = memories.get(key) ?? newClusterState();
+      memories.set(key, cluster);
+      Object.assign(cluster, {
+        settled: { digest: "d", observedDigest: observedDigestOf(own) },
         view: {
           phase: "Running",
           records: { ...emptyState, transaction },
@@ -136,7 +136,7 @@ describe("SharedListing", () => {
     }
 
     function begin(): void {
-      done = patrol(
+      done = pollDrift(
         {
           listing,
           clock,
@@ -173,7 +173,7 @@ describe("SharedListing", () => {
     });
 
     it("does not list for nobody", async () => {
-      memories.set("default/a", newMemory());
+      memories.set("default/a", newClusterState());
       begin();
       await period();
       assert.equal(listings, 0);
@@ -207,9 +207,9 @@ describe("SharedListing", () => {
 describe("appearanceOf", () => {
   const all = [host("h1", "a"), host("h2", "a")];
   it("does not depend on order, nor on what is gone", () => {
-    const same = appearanceOf(all);
-    assert.equal(appearanceOf([...all].reverse()), same);
-    assert.equal(appearanceOf([...all, host("h3", "a", { phase: "gone" })]), same);
+    const same = observedDigestOf(all);
+    assert.equal(observedDigestOf([...all].reverse()), same);
+    assert.equal(observedDigestOf([...all, host("h3", "a", { phase: "gone" })]), same);
   });
 
   for (const { name, other } of [
@@ -218,6 +218,6 @@ describe("appearanceOf", () => {
     { name: "a host that was changed", other: [all[0], host("h2", "a", { spec: { size: "x" } })] },
   ]) {
     it(`is another with ${name}`, () =>
-      assert.notEqual(appearanceOf(other as Observed[]), appearanceOf(all)));
+      assert.notEqual(observedDigestOf(other as Observed[]), observedDigestOf(all)));
   }
 });

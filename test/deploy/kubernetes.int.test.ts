@@ -248,14 +248,14 @@ describe("deploy/kubernetes in an API server", function () {
         name: "prod",
         uid: "1",
       };
-      const happening: Happening = {
+      const event: Happening = {
         regarding,
         type: "Normal",
         reason: "Created",
         action: "Create",
         note: "made",
       };
-      assert.equal(await events.create("prod.1", happening, Date.now()), true);
+      assert.equal(await events.create("prod.1", event, Date.now()), true);
       assert.equal((await events.find("prod.1", regarding))?.count, 1);
       const series = { count: 2, lastObservedMs: Date.now() };
       assert.equal(await events.patchSeries("prod.1", regarding, series), true);

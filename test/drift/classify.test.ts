@@ -63,7 +63,7 @@ const cases: {
       const { who } = hostOf(engine, "a");
       engine.cloud.plant({ ...who, name: "gone-0123abcd-1", token: "t" }, {});
     },
-    want: ["extra LocalHost abandoned"],
+    want: ["extra LocalHost orphaned"],
   },
   {
     name: "an abandoned host of a machine that is known",
@@ -71,14 +71,14 @@ const cases: {
       const { who } = hostOf(engine, "a");
       engine.cloud.plant({ ...who, name: "a-0123abcd-7", token: "t" }, {});
     },
-    want: ["extra a abandoned"],
+    want: ["extra a orphaned"],
   },
   {
     name: "a second one with the same identity",
     given: (engine) => {
       engine.cloud.plant(hostOf(engine, "a").who, {});
     },
-    want: ["extra a twin"],
+    want: ["extra a duplicate"],
   },
   {
     name: "all of it at once, the worst first and in name order",

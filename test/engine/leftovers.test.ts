@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ClusterRegistry } from "../../src/engine/cluster-registry.js";
-import { lookAgain, lookForLeftovers, type LeftoverOptions } from "../../src/engine/leftovers.js";
+import { findAgain, findLeftovers, type LeftoverOptions } from "../../src/engine/leftovers.js";
 import type { StackState } from "../../src/engine/state.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import { emptyState, type RecordedResource } from "../../src/plan/target.js";
@@ -108,7 +108,7 @@ describe("a look for leftovers", () => {
   it("is refused in a cloud in which nothing is that is recorded, before anything is listed", async () => {
     states = { "default.prod": [inCloud("1")] };
     const refusal = /what clusters on toy own .*account 1 is recorded, and 2 answered/;
-    await assert.rejects(lookForLeftovers(from("2")), failsWith("WRONG_CLOUD", refusal));
+    await assert.rejects(findLeftovers(from("2")), failsWith("WRONG_CLOUD", refusal));
     assert.deepEqual(reads, ["default.prod"]);
     assert.deepEqual(await decided(from("1")), [
       "sweep: default.prod neither records nor wants it",
@@ -121,7 +121,7 @@ describe("a look for leftovers", () => {
       "default.other": [inCloud("2", "uid-2", "default/other")],
     };
     listed = () => [resource(), resource({ uid: "uid-2", cluster: "default/other" })];
-    const { items, notListed } = await lookForLeftovers(from("1"));
+    const { items, notListed } = await findLeftovers(from("1"));
     assert.deepEqual(
       items.map(({ kind }) => kind),
       ["sweep", "busy"],
@@ -131,7 +131,7 @@ describe("a look for leftovers", () => {
   });
 
   const decided = async (from = options()) =>
-    (await lookForLeftovers(from)).items.map(({ kind, reason }) => `${kind}: ${reason}`);
+    (await findLeftovers(from)).items.map(({ kind, reason }) => `${kind}: ${reason}`);
 
   it("reads again, after the listing, the stacks of clusters with leftovers", async () => {
     note();
@@ -151,9 +151,9 @@ describe("a look for leftovers", () => {
     note();
     states = { "default.prod": [recording("h-1"), () => none] };
     const from = options();
-    const first = await lookForLeftovers(from);
+    const first = await findLeftovers(from);
     const about = { clusterUids: new Set(["uid-1"]), locks: "mine" } as const;
-    const second = await lookAgain(first, from, about);
+    const second = await findAgain(first, from, about);
     assert.deepEqual(
       second.items.map(({ kind }) => kind),
       ["wanted"],
@@ -163,14 +163,14 @@ describe("a look for leftovers", () => {
   it("sees a stack that came into being while it looked", async () => {
     note();
     const from = options();
-    const first = await lookForLeftovers(from);
+    const first = await findLeftovers(from);
     assert.deepEqual(
       first.items.map(({ kind }) => kind),
       ["sweep"],
     );
     states = { "default.prod": [recording("h-1")] };
     const about = { clusterUids: new Set(["uid-1"]), locks: "mine" } as const;
-    const { items } = await lookAgain(first, from, about);
+    const { items } = await findAgain(first, from, about);
     assert.deepEqual(
       items.map(({ kind }) => kind),
       ["wanted"],
@@ -187,7 +187,7 @@ describe("a look for leftovers", () => {
         },
       ],
     };
-    const { items, unreadable } = await lookForLeftovers(options());
+    const { items, unreadable } = await findLeftovers(options());
     assert.deepEqual(
       items.map(({ kind }) => kind),
       ["unknown"],
@@ -218,7 +218,7 @@ describe("a look for leftovers", () => {
               throw new Error("the line is cut");
             }
           : undefined;
-      const { items, notListed } = await lookForLeftovers(options());
+      const { items, notListed } = await findLeftovers(options());
       assert.deepEqual(items, []);
       assert.deepEqual(
         notListed.map((one) => [one.provider, one.kind]),
@@ -239,6 +239,6 @@ describe("a look for leftovers", () => {
         },
       ],
     };
-    await assert.rejects(lookForLeftovers(options(stop.signal)), /interrupted/);
+    await assert.rejects(findLeftovers(options(stop.signal)), /interrupted/);
   });
 });

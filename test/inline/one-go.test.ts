@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { refuseInline } from "../../src/inline/refuse.js";
-import { inlineNotes } from "../../src/inline/told.js";
+import { inlineNotes } from "../../src/inline/inline-notes.js";
 import { failsWith } from "../support/errors.js";
 import {
   cluster,

@@ -47,7 +47,7 @@ describe("Events in an API server", () => {
       store: eventsInApiServer(server.config, instance),
       clock: systemClock,
       patchEveryMs: 200,
-      trouble: (error) => troubles.push(String(error)),
+      onError: (error) => troubles.push(String(error)),
     });
     running.push(made.run(stop.signal));
     return made;

@@ -122,7 +122,7 @@ describe("EventRecorder", () => {
       patchEveryMs: 30_000,
       scrub: (note) => note.replaceAll("hunter2", "[redacted]"),
       dropped: (count) => (dropped += count),
-      trouble: (error) => troubles.push(String(error)),
+      onError: (error) => troubles.push(String(error)),
     });
     run = made.run(stop.signal);
     return made;

@@ -54,7 +54,7 @@ describe("ObjectCache on an API server", function () {
       random: Math.random,
       silenceMs,
       onChange: (key) => told.push(key),
-      onTrouble: () => (troubles += 1),
+      onError: () => (troubles += 1),
     });
     cache.start();
     await until("every kind is listed", () => cache.isSynced);

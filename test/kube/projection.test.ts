@@ -16,7 +16,7 @@ const unseen: ClusterView = {
   records: emptyState,
   isSettled: false,
   nowMs: 5_000,
-  trouble: { reason: "InvalidConfiguration", message: "nonsense" },
+  terminalError: { reason: "InvalidConfiguration", message: "nonsense" },
 };
 
 function writesFor(given: LiveCluster, view: ClusterView): ApiWrite[] {

@@ -10,7 +10,7 @@ import {
   rolloutSetOf,
   timeText,
 } from "../../src/kube/statuses.js";
-import type { ClusterView, Doing } from "../../src/source/cluster-view.js";
+import type { ClusterView, Progress } from "../../src/source/cluster-view.js";
 import { viewOf } from "../support/cluster-views.js";
 import { live } from "../support/live-objects.js";
 import {
@@ -25,7 +25,7 @@ import { PretendEngine } from "../support/pretend-engine.js";
 
 const provider = localProvider();
 const member = machine("cp-0", { controlPlane: "1.34.2" });
-const doing: Doing = {
+const progress: Progress = {
   phase: "Changing",
   transaction: 3,
   direction: "forward",
@@ -135,7 +135,7 @@ describe("what is shown of a cluster", () => {
 
   it("tells of the transaction under way, with no more than a few of its keys", async () => {
     const keys = Array.from({ length: 30 }, (_, number) => `LocalHost/h${number}` as NodeKey);
-    const view = await viewOf(world, { phase: "Updating", doing: { ...doing, keys } });
+    const view = await viewOf(world, { phase: "Updating", progress: { ...progress, keys } });
     const { transaction } = clusterStatusOf(live(cluster()), input(view));
     assert.equal(transaction?.doing?.length, 13);
     assert.equal(transaction.doing.at(-1), "and 18 more");
@@ -143,8 +143,8 @@ describe("what is shown of a cluster", () => {
   });
 
   it("says what only a person can mend in the fields for it, and nothing there otherwise", async () => {
-    const trouble = { reason: "UnsupportedChange", message: "no way" } as const;
-    const broken = clusterStatusOf(live(cluster()), input(await viewOf(world, { trouble })));
+    const terminalError = { reason: "UnsupportedChange", message: "no way" } as const;
+    const broken = clusterStatusOf(live(cluster()), input(await viewOf(world, { terminalError })));
     assert.deepEqual([broken.errorReason, broken.errorMessage], ["UnsupportedChange", "no way"]);
     const well = clusterStatusOf(live(cluster()), input(await viewOf(world)));
     assert.ok(!("errorReason" in well) && !("errorMessage" in well));
@@ -193,7 +193,7 @@ describe("what is shown of a cluster", () => {
     const at = (about: Partial<ClusterView>) => viewOf(world, { isSettled: false, ...about });
 
     it("begins when its host is worked on, and its time stands still while it goes on", async () => {
-      const view = await at({ doing: { ...doing, keys: [host] }, nowMs: 5_000 });
+      const view = await at({ progress: { ...progress, keys: [host] }, nowMs: 5_000 });
       const begun = statusOf(view).lastOperation;
       assert.deepEqual(
         [begun?.state, begun?.description, begun?.lastUpdated],
@@ -204,7 +204,7 @@ describe("what is shown of a cluster", () => {
     });
 
     it("ends when nothing is done any more, and stays so", async () => {
-      const begun = statusOf(await at({ doing: { ...doing, keys: [host] } }));
+      const begun = statusOf(await at({ progress: { ...progress, keys: [host] } }));
       const ended = statusOf(await at({ nowMs: 9_000 }), begun);
       assert.deepEqual(
         [ended.lastOperation?.state, ended.lastOperation?.lastUpdated],
@@ -217,7 +217,7 @@ describe("what is shown of a cluster", () => {
     });
 
     it("is not there for who was never worked on", async () => {
-      assert.equal(statusOf(await at({ doing })).lastOperation, undefined);
+      assert.equal(statusOf(await at({ progress })).lastOperation, undefined);
     });
   });
 });

@@ -39,7 +39,7 @@ function decide(wanted: JsonObject, more: Partial<HostQuestion> = {}, other: obj
     observedResources: new Map<never, ObservedResource>(),
     recorded: [],
     spent: {},
-    heals: true,
+    replacesFailed: true,
     policy: "preferInPlace",
     mayReplace: () => true,
     ...more,

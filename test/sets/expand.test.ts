@@ -182,7 +182,7 @@ describe("why a machine goes", () => {
     },
     {
       name: "its host, which failed",
-      given: going({}, {}, { lacks: "health" }),
+      given: going({}, {}, { missing: "health" }),
       want: [{ name: "db-1", reason: { kind: "failed" } }],
     },
     {
@@ -232,14 +232,14 @@ describe("a MachineSet that has too many machines", () => {
 
   it("deletes those whose hosts failed first", () => {
     assert.deepEqual(
-      shrunk((_, index) => (index < 2 ? { lacks: "health" } : {})),
+      shrunk((_, index) => (index < 2 ? { missing: "health" } : {})),
       ["db-2"],
     );
   });
 
   it("counts no machine without a host", () => {
     assert.deepEqual(
-      shrunk((_, index) => (index === 0 ? { lacks: "host" } : {})),
+      shrunk((_, index) => (index === 0 ? { missing: "host" } : {})),
       ["db-1"],
     );
   });
@@ -275,7 +275,7 @@ describe("a MachineDeployment that does not roll", () => {
   it("puts the new template in the place of what a user deleted", () => {
     const [gone, ...rest] = small;
     assert.ok(gone !== undefined);
-    const recorded = [{ ...gone, lacks: "host" as const }, ...rest];
+    const recorded = [{ ...gone, missing: "host" as const }, ...rest];
     const after = expand([deployment(3, { size: "large" }, onDelete)], recorded);
     assert.deepEqual(sizesOf(after), ["small", "small", "large"]);
     assert.deepEqual(sizesOf(expand([deployment(3, { size: "large" }, onDelete)], after)), [

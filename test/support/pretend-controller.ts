@@ -1,9 +1,9 @@
 import { setImmediate as turn } from "node:timers/promises";
-import type { Memory } from "../../src/controller/memory.js";
+import type { ClusterState } from "../../src/controller/cluster-state.js";
 import type { WorkOutcome } from "../../src/controller/queue.js";
 import { Reconciler } from "../../src/controller/reconciler.js";
 import type { WorkEngine } from "../../src/controller/reconciler-options.js";
-import type { Happening } from "../../src/controller/witness.js";
+import type { ReconcileEvent } from "../../src/controller/reconcile-event.js";
 import { KubeSource } from "../../src/kube/kube-source.js";
 import { testCluster } from "./manifests.js";
 import { CommandProcess, type Mishap } from "./mishaps.js";
@@ -18,9 +18,9 @@ export class PretendController {
   readonly world: PretendEngine;
   readonly source: KubeSource;
   readonly stop = new AbortController();
-  readonly happenings: Happening[] = [];
+  readonly happenings: ReconcileEvent[] = [];
   /** Told of everything that happens, while it happens. */
-  onHappening: (happening: Happening) => void = () => {};
+  onHappening: (event: ReconcileEvent) => void = () => {};
   /** Called when work on the stack has its lock, before anything else. */
   onLock: () => void = () => {};
   hearsAtOnce = false;
@@ -37,8 +37,8 @@ export class PretendController {
     this.reconciler = this.begin();
   }
 
-  get memory(): Memory {
-    return this.reconciler.memoryOf(key);
+  get cluster(): ClusterState {
+    return this.reconciler.clusterStateOf(key);
   }
 
   /** Clusters of which anything is remembered. */
@@ -73,7 +73,7 @@ export class PretendController {
     throw new Error("it never comes to rest");
   }
 
-  count(kind: Happening["kind"]): number {
+  count(kind: ReconcileEvent["kind"]): number {
     return this.happenings.filter((one) => one.kind === kind).length;
   }
 
@@ -85,7 +85,7 @@ export class PretendController {
     if (this.source.intentOf(changed).digest !== known.digest) this.reconciler.supersede(changed);
   }
 
-  private begin(memory?: Memory): Reconciler {
+  private begin(cluster?: ClusterState): Reconciler {
     const { world, source } = this;
     const { provider, engine } = world.meansOf(this.process);
     const ensureStack = () => Promise.resolve();
@@ -98,7 +98,7 @@ export class PretendController {
       timeoutMs: 4_000,
       deadlineMs: 3_600_000,
       stop: this.stop.signal,
-      witness: (_key, happening) => this.witness(happening),
+      sink: (_key, event) => this.sink(event),
       withStack: async (_stack, work) => {
         this.locked += 1;
         world.cloud.watch.beginCommand(world.prior);
@@ -108,15 +108,14 @@ export class PretendController {
       noteCluster: () => {},
       newClusterUid: () => `uid-${world.cloud.watch.uids.size + 1}`,
     });
-    if (memory !== undefined) Object.assign(reconciler.memoryOf(key), memory);
+    if (cluster !== undefined) Object.assign(reconciler.clusterStateOf(key), cluster);
     return reconciler;
   }
 
-  private witness(happening: Happening): void {
-    this.happenings.push(happening);
-    if (happening.kind === "planned") this.world.show(happening.plan);
-    if (happening.kind === "run" && "plan" in happening.event)
-      this.world.show(happening.event.plan);
-    this.onHappening(happening);
+  private sink(event: ReconcileEvent): void {
+    this.happenings.push(event);
+    if (event.kind === "planned") this.world.show(event.plan);
+    if (event.kind === "run" && "plan" in event.event) this.world.show(event.event.plan);
+    this.onHappening(event);
   }
 }

@@ -5,7 +5,7 @@ import type { Desired } from "../../src/api/types.js";
 import {
   type ApplyResult,
   applyPlan,
-  type Occasion,
+  type RequestInfo,
   planRecorded,
   takeBack,
 } from "../../src/engine/apply.js";
@@ -80,7 +80,7 @@ const refused = new CapstanError({
   source: "user",
   message: "there is nothing to take back, or no way",
 });
-const occasion = { by: "user@host", deadlineMs: 3_600_000 };
+const request = { by: "user@host", deadlineMs: 3_600_000 };
 
 /**
  * Capstan without Pulumi and without a cloud: the product's own commands, from survey to rollback, on
@@ -195,7 +195,7 @@ export class PretendEngine {
     to: number,
     named: boolean,
     state: StackState,
-    options: RunOptions & Occasion,
+    options: RunOptions & RequestInfo,
   ): Promise<Outcome> {
     const goal = { kind: "rollback", to, named } as const;
     const removal = { allow: this.setup.allow ?? removals };
@@ -252,7 +252,7 @@ export class PretendEngine {
     this.checkpoint.pending = [...this.checkpoint.pending, ...operations];
   }
 
-  private async applied(plan: Plan, options: RunOptions & Occasion): Promise<Outcome> {
+  private async applied(plan: Plan, options: RunOptions & RequestInfo): Promise<Outcome> {
     this.show(plan);
     if (plan.empty) return { kind: "done", passes: 0 };
     const state = await options.engine.readState(plan.stack);
@@ -323,18 +323,21 @@ export class PretendEngine {
       newDigestKey: () => "key",
       context: callContext(process.clock(this.clock), process.stop.signal),
       newClusterUid: () => `uid-${this.cloud.watch.uids.size + 1}`,
-      ...occasion,
+      ...request,
     });
     this.lenses.set(plan, lens);
     return plan;
   }
 
-  private runOptions(process: CommandProcess, { provider, engine }: Means): RunOptions & Occasion {
+  private runOptions(
+    process: CommandProcess,
+    { provider, engine }: Means,
+  ): RunOptions & RequestInfo {
     return {
       engine,
       provider,
       timeoutMs,
-      ...occasion,
+      ...request,
       clock: process.clock(this.clock),
       onFailure: "rollBack",
       stop: process.stop.signal,

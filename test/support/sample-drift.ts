@@ -22,12 +22,12 @@ const { maxUnhealthy, maxInFlight, freeze } = driftAnnotations;
 async function drifted(
   objects: readonly Manifest[],
   given: (engine: PretendEngine) => void,
-  occasion: Occasion = {},
+  request: Occasion = {},
 ): Promise<DriftedCluster> {
   const desired = desiredWith(...objects);
   const engine = await running(desired);
   given(engine);
-  return named(judged(await reportOn(engine), desired, occasion));
+  return named(judged(await reportOn(engine), desired, request));
 }
 
 function named(found: JudgedDrift): DriftedCluster {

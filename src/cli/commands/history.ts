@@ -69,8 +69,8 @@ export async function historyShowCommand(
     const { stack, cluster } = report;
     context.emit({ type: "transaction", stack, cluster, ...itemDocument(item), machines });
   } else {
-    const paper = { columns: terminal.columns, nowMs: clock.now(), suggest };
-    terminal.write(transactionText(report, item, machines, paper));
+    const text = { columns: terminal.columns, nowMs: clock.now(), suggest };
+    terminal.write(transactionText(report, item, machines, text));
   }
   return exitCodes.done;
 }

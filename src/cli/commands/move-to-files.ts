@@ -7,7 +7,7 @@ import type { Engine } from "../../engine/engine.js";
 import { canHandOver, handOver, refuseUnfinished } from "../../engine/hand-over.js";
 import { refuseNonOwner, type StackState } from "../../engine/state.js";
 import { leaseClock } from "../../kube/lease-clock.js";
-import { LeaderSight } from "../../kube/leader-sight.js";
+import { LeaderObserver } from "../../kube/leader-observer.js";
 import { leaseInApiServer, leaseName } from "../../kube/lease-store.js";
 import { intentOfPaused } from "../../kube/live-intent.js";
 import type { LiveCluster } from "../../kube/live-object.js";
@@ -27,7 +27,7 @@ const pollMs = 250;
  */
 export class MoveToFiles {
   private readonly deadlineAtMs: number;
-  private readonly leader: LeaderSight;
+  private readonly leader: LeaderObserver;
 
   constructor(
     private readonly move: Move,
@@ -36,7 +36,7 @@ export class MoveToFiles {
     const { context, options, config } = move;
     this.deadlineAtMs = context.clock.now() + options.timeout * 1_000;
     const where = { namespace: options.leaseNamespace, name: leaseName };
-    this.leader = new LeaderSight(leaseInApiServer(config, where), leaseClock());
+    this.leader = new LeaderObserver(leaseInApiServer(config, where), leaseClock());
   }
 
   async run(state: StackState): Promise<Moved> {

@@ -136,9 +136,9 @@ function statusText(
   stack: string,
   state: PriorState,
   machines: readonly MachineStatus[],
-  paper: { readonly columns: number; readonly openText: string },
+  text: { readonly columns: number; readonly openText: string },
 ): string {
-  const { columns, openText } = paper;
+  const { columns, openText } = text;
   const { revision, openTransaction, interruptedOperations } = transactionOf(state);
   if (state.resources.length === 0) return `Cluster ${stack}: nothing is recorded\n`;
   const head = `Cluster ${state.transaction?.target.cluster ?? stack}   revision ${revision}`;

@@ -2,10 +2,10 @@ import { CapstanError, isCapstanError } from "../../api/error.js";
 import type { Engine } from "../../engine/engine.js";
 import {
   toDeleteOf,
-  type LeftoverLook,
+  type LeftoverReport,
   type LeftoverOptions,
-  lookAgain,
-  lookForLeftovers,
+  findAgain,
+  findLeftovers,
 } from "../../engine/leftovers.js";
 import { type LeftOver, removeInWaves } from "../../engine/removal.js";
 import { callContext } from "../../engine/session.js";
@@ -50,7 +50,7 @@ export async function sweepCommand(
     context: callContext(context.clock, context.interruption.stop),
     graceMs: options.grace * 60_000,
   };
-  const look = await lookForLeftovers(looking);
+  const look = await findLeftovers(looking);
   const report = reportOf(look, options, context);
   if (context.json) context.emit(sweepDocument(report, options));
   else context.terminal.write(sweepText(report, context.terminal));
@@ -66,7 +66,7 @@ export async function sweepCommand(
 }
 
 function reportOf(
-  look: LeftoverLook,
+  look: LeftoverReport,
   { maxShare }: SweepOptions,
   { clock }: CommandContext,
 ): SweepReport {
@@ -77,7 +77,7 @@ function reportOf(
 
 /** Deletes cluster by cluster, each under the locks of its stacks and after a fresh look at them. */
 async function sweepAll(
-  look: LeftoverLook,
+  look: LeftoverReport,
   looking: LeftoverOptions,
   options: SweepOptions,
   context: CommandContext,
@@ -90,7 +90,7 @@ async function sweepAll(
     const sweepOne = async (engine: Engine): Promise<void> => {
       if (engine.unsettled) await letCallsEnd(first, context);
       const about = { clusterUids: new Set([cluster.clusterUid]), locks: "mine" } as const;
-      const again = await lookAgain(look, { ...looking, engine }, about);
+      const again = await findAgain(look, { ...looking, engine }, about);
       const toDelete = toDeleteOf(again.items).filter((item) => isOf(cluster, item));
       left.push(
         ...(await removeInWaves(toDelete, {

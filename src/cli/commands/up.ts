@@ -198,7 +198,7 @@ function isSamePlan(plan: Plan, shown: Plan): boolean {
 type End = "committed" | "nothing";
 
 /** What `carryOut` works with. */
-export interface Means {
+export interface ApplyContext {
   readonly engine: Engine;
   readonly provider: InfrastructureProvider;
   /** Through which the plan was made. */
@@ -213,7 +213,7 @@ export interface Means {
 export async function carryOut(
   plan: Plan,
   state: StackState,
-  { engine, provider, lens, options, next, onEnd }: Means,
+  { engine, provider, lens, options, next, onEnd }: ApplyContext,
   context: CommandContext,
 ): Promise<void> {
   const { clock } = context;

@@ -11,12 +11,12 @@ import { Metrics } from "../../controller/metrics.js";
 import { scrubber } from "../../controller/secrets.js";
 import { type Operations, serveOperations } from "../../controller/serve.js";
 import {
-  allWitnesses,
-  discreetSource,
-  eventWitness,
-  logWitness,
-  metricsWitness,
-} from "../../controller/witnesses.js";
+  allSinks,
+  redactingSource,
+  kubeEventSink,
+  logSink,
+  metricsSink,
+} from "../../controller/event-sinks.js";
 import { observeApiCalls } from "../../kube/api-calls.js";
 import { KubeApi } from "../../kube/api.js";
 import { connect, serverOf } from "../../kube/connection.js";
@@ -107,14 +107,14 @@ class Replica implements Operations {
       clock,
       scrub: scrubber(env),
       dropped: (count) => this.counts.eventsDropped(count),
-      trouble: (error) => this.log.debug(`an Event was not told: ${messageOf(error)}`),
+      onError: (error) => this.log.debug(`an Event was not told: ${messageOf(error)}`),
     });
     this.cache = new ObjectCache({
       config,
       api: this.api,
       random: Math.random,
       onChange: (key) => this.controller?.onChange(key),
-      onTrouble: (kind, error) => {
+      onError: (kind, error) => {
         this.counts.watchRestarted(kind);
         this.log.warn(`the watch of ${kind} objects begins anew`, {}, error);
       },
@@ -179,13 +179,13 @@ class Replica implements Operations {
     const { context, options, counts: metrics, log } = this;
     const opened = await openWorkspace(options, context);
     const { controller, queue } = makeController(options, context, {
-      source: discreetSource(source, metrics, scrubber(context.env)),
+      source: redactingSource(source, metrics, scrubber(context.env)),
       opened,
       term,
-      witness: allWitnesses([
-        logWitness(log.with({ leader: this.me })),
-        metricsWitness(metrics),
-        eventWitness(this.events, (key) => source.regarding(key)),
+      sink: allSinks([
+        logSink(log.with({ leader: this.me })),
+        metricsSink(metrics),
+        kubeEventSink(this.events, (key) => source.regarding(key)),
       ]),
       providers: context.providers.all.map((provider) =>
         fencedProvider(

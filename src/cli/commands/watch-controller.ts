@@ -2,8 +2,8 @@ import { messageOf } from "../../api/error.js";
 import { Controller } from "../../controller/controller.js";
 import type { LogLevel } from "../../controller/log.js";
 import { KeyedQueue, type QueueObserver } from "../../controller/queue.js";
-import { Turns } from "../../provider/turns.js";
-import type { Witness } from "../../controller/witness.js";
+import { Semaphore } from "../../provider/semaphore.js";
+import type { EventSink } from "../../controller/reconcile-event.js";
 import { noteCluster } from "../../engine/cluster-registry.js";
 import { withLockedStack } from "../../engine/locked-stack.js";
 import type { Workspace } from "../../engine/workspace.js";
@@ -37,7 +37,7 @@ export interface WatchOptions extends GlobalOptions, ConnectionFlags {
 /** What a source of clusters brings along. */
 export interface Watched {
   readonly source: ClusterSource;
-  readonly witness: Witness;
+  readonly sink: EventSink;
   readonly opened: { readonly workspace: Workspace; readonly pulumi: string };
   /** Of one who leads others: what ends it at once, and throws when it leads no more. */
   readonly term?: { readonly lost: AbortSignal; assertLeader(): void };
@@ -54,11 +54,11 @@ export function makeController(
   context: CommandContext,
   watched: Watched,
 ): { readonly controller: Controller; readonly queue: KeyedQueue } {
-  const { source, witness, opened, term, providers = context.providers.all } = watched;
+  const { source, sink, opened, term, providers = context.providers.all } = watched;
   const { duringPass = <T>(run: () => Promise<T>) => run(), queueObserver: observer } = watched;
   const { clock, by, interruption, stateDir } = context;
   const { workspace, pulumi } = opened;
-  const turns = new Turns(options.engines);
+  const semaphore = new Semaphore(options.engines);
   const kill =
     term === undefined ? interruption.kill : AbortSignal.any([interruption.kill, term.lost]);
   const aloneSinceMs = clock.now();
@@ -72,7 +72,7 @@ export function makeController(
     queue,
     clock,
     by,
-    witness,
+    sink,
     random: Math.random,
     providers,
     concurrency: options.concurrency,
@@ -93,7 +93,7 @@ export function makeController(
           notice: noticeTo(context),
           ...(term !== undefined && { aloneSinceMs }),
           inTurn: (run) =>
-            turns.take(() => {
+            semaphore.take(() => {
               term?.assertLeader();
               return duringPass(run);
             }),

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { CapstanError } from "../../api/error.js";
 import { stackNameOf } from "../../api/types.js";
 import type { Controller } from "../../controller/controller.js";
-import type { Happening, Witness } from "../../controller/witness.js";
+import type { ReconcileEvent, EventSink } from "../../controller/reconcile-event.js";
 import { Engine } from "../../engine/engine.js";
 import { diagnosticText } from "../../manifest/diagnostic.js";
 import { readSources } from "../../manifest/files.js";
@@ -12,7 +12,7 @@ import { type CommandContext, openWorkspace } from "../context.js";
 import { exitCodes } from "../exit.js";
 import { findGoneClusters } from "../gone-clusters.js";
 import { rememberFirst, rememberManifests } from "../stack-settings.js";
-import { tellHappenings, tellLine } from "../watch-lines.js";
+import { watchLinesSink, tellLine } from "../watch-lines.js";
 import { makeController, type WatchOptions } from "./watch-controller.js";
 
 /** capstan watch -f: keeps clusters as their manifests want them, until it is stopped. Needs no API server. */
@@ -37,15 +37,15 @@ export async function watchFiles(options: WatchOptions, context: CommandContext)
     onChange: (key) => controller.onChange(key),
     tell: (news) => tellNews(news, context),
   });
-  const tell = tellHappenings(context);
-  const witness: Witness = (key, happening) => {
-    if (hasCommitted(happening)) rememberManifests(workspace, stackOf(key), options.file);
-    tell(key, happening);
+  const tell = watchLinesSink(context);
+  const sink: EventSink = (key, event) => {
+    if (hasCommitted(event)) rememberManifests(workspace, stackOf(key), options.file);
+    tell(key, event);
   };
   const { controller }: { controller: Controller } = makeController(options, context, {
     source,
     opened,
-    witness,
+    sink,
   });
   tellBegin(options.file, context);
   const periodMs = options.period * 1_000;
@@ -59,9 +59,9 @@ export async function watchFiles(options: WatchOptions, context: CommandContext)
 }
 
 /** Whether what the manifests say is the revision now. */
-function hasCommitted(happening: Happening): boolean {
-  if (happening.kind !== "ended") return false;
-  const { result } = happening;
+function hasCommitted(event: ReconcileEvent): boolean {
+  if (event.kind !== "ended") return false;
+  const { result } = event;
   return result.kind === "done" || (result.kind === "stopped" && result.result === "owing");
 }
 

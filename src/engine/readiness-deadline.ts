@@ -17,7 +17,7 @@ interface Limits {
  * and those of a MachineDeployment for its progressDeadlineSeconds since one of its hosts last came up.
  * Cluster API documents that deadline and never kept it. Source: reference/cluster-api.md 1.5.
  */
-export class Patience {
+export class ReadinessDeadline {
   private readonly deadlines: ReadonlyMap<NodeKey, { deployment: string; seconds: number }>;
   private readonly progressAtMs = new Map<string, number>();
 

@@ -1,15 +1,15 @@
 import type { Clock } from "../provider/port.js";
-import type { Memory } from "./memory.js";
-import { appearanceOf, listedOf, type SharedListing } from "./shared-listing.js";
+import type { ClusterState } from "./cluster-state.js";
+import { observedDigestOf, listedOf, type SharedListing } from "./shared-listing.js";
 
-export interface PatrolOptions {
+export interface PollOptions {
   readonly listing: SharedListing;
   readonly clock: Clock;
   /** Milliseconds between two looks, give or take a tenth. */
   readonly periodMs: number;
   /** From 0 to below 1, as Math.random. */
   readonly random: () => number;
-  readonly remembered: () => ReadonlyMap<string, Memory>;
+  readonly remembered: () => ReadonlyMap<string, ClusterState>;
   /** A cluster looks otherwise than it did when nothing was left to do. */
   readonly onChange: (key: string) => void;
   /** A listing failed: nothing is known, so nothing has changed. */
@@ -20,7 +20,7 @@ export interface PatrolOptions {
  * Looks for drift: one listing of everything, held against how each settled cluster looked when nothing
  * was left to do. Until the signal; never throws for what a cloud answers.
  */
-export async function patrol(options: PatrolOptions, signal: AbortSignal): Promise<void> {
+export async function pollDrift(options: PollOptions, signal: AbortSignal): Promise<void> {
   const { clock, periodMs, random } = options;
   while (!signal.aborted) {
     try {
@@ -34,25 +34,25 @@ export async function patrol(options: PatrolOptions, signal: AbortSignal): Promi
   }
 }
 
-async function inspect({ listing, remembered, onChange }: PatrolOptions): Promise<void> {
+async function inspect({ listing, remembered, onChange }: PollOptions): Promise<void> {
   const { name } = listing.provider;
   const settled = [...remembered()].filter(
-    ([, memory]) =>
-      memory.settled !== undefined && memory.view?.records.transaction?.target.provider === name,
+    ([, cluster]) =>
+      cluster.settled !== undefined && cluster.view?.records.transaction?.target.provider === name,
   );
   if (settled.length === 0) return;
   if (!listing.canShare) {
     for (const [key] of settled) onChange(key);
     return;
   }
-  const before = new Map(settled.map(([key, memory]) => [key, memory.settled]));
+  const before = new Map(settled.map(([key, cluster]) => [key, cluster.settled]));
   const listed = await listing.fresh();
-  for (const [key, memory] of settled) {
+  for (const [key, cluster] of settled) {
     // Work that went on meanwhile has looked for itself.
-    if (memory.settled === undefined || memory.settled !== before.get(key)) continue;
-    const clusterUid = memory.view?.clusterUid;
+    if (cluster.settled === undefined || cluster.settled !== before.get(key)) continue;
+    const clusterUid = cluster.view?.clusterUid;
     const scope = { cluster: key, ...(clusterUid !== undefined && { clusterUid }) };
     const own = listedOf(listed, scope);
-    if (appearanceOf(own) !== memory.settled.appearance) onChange(key);
+    if (observedDigestOf(own) !== cluster.settled.observedDigest) onChange(key);
   }
 }

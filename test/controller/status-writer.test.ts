@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { CapstanError } from "../../src/api/error.js";
-import { Display } from "../../src/controller/display.js";
+import { StatusWriter } from "../../src/controller/status-writer.js";
 import { emptyState } from "../../src/plan/target.js";
 import type { ClusterView } from "../../src/source/cluster-view.js";
 import { FakeClock } from "../support/fake-clock.js";
@@ -16,12 +16,12 @@ describe("Display", () => {
   let clock: FakeClock;
   let shown: string[];
   let answer: () => Promise<void>;
-  let display: Display;
+  let statusWriter: StatusWriter;
   beforeEach(() => {
     clock = new FakeClock(0, "manual");
     shown = [];
     answer = () => Promise.resolve();
-    display = new Display((one) => {
+    statusWriter = new StatusWriter((one) => {
       shown.push(one.message ?? "");
       return answer();
     }, clock);
@@ -34,39 +34,39 @@ describe("Display", () => {
   }
 
   it("shows the first picture at once, and of many that follow the newest, after a pause", async () => {
-    for (const message of ["a", "b", "c"]) display.offer(view(message));
+    for (const message of ["a", "b", "c"]) statusWriter.offer(view(message));
     assert.deepEqual(shown, ["a"]);
     await pass(499);
     assert.deepEqual(shown, ["a"]);
     await pass(1);
     assert.deepEqual(shown, ["a", "c"]);
     await pass(500);
-    display.offer(view("d"));
+    statusWriter.offer(view("d"));
     assert.deepEqual(shown, ["a", "c", "d"]);
   });
 
   it("holds nobody up while an API server is away", async () => {
     answer = () => Promise.reject(away);
-    display.offer(view("a"));
+    statusWriter.offer(view("a"));
     await pass(500);
     answer = () => Promise.resolve();
-    display.offer(view("b"));
+    statusWriter.offer(view("b"));
     await pass(500);
-    await display.quiet();
+    await statusWriter.quiet();
     assert.deepEqual(shown, ["a", "b"]);
   });
 
   it("tells who asks for the last picture that it could not be shown", async () => {
     answer = () => Promise.reject(away);
-    await assert.rejects(display.settle(view("last")), away);
+    await assert.rejects(statusWriter.settle(view("last")), away);
   });
 
   it("shows the last picture after what is being shown, and nothing that was offered before", async () => {
     let finish = () => {};
     answer = () => new Promise((resolve) => (finish = resolve));
-    display.offer(view("slow"));
-    display.offer(view("never"));
-    const settled = display.settle(view("last"));
+    statusWriter.offer(view("slow"));
+    statusWriter.offer(view("never"));
+    const settled = statusWriter.settle(view("last"));
     await turn();
     assert.deepEqual(shown, ["slow"]);
     answer = () => Promise.resolve();
@@ -78,8 +78,8 @@ describe("Display", () => {
 
   it("gives a defect to who waits for it, not to the process", async () => {
     answer = () => Promise.reject(new TypeError("a defect"));
-    display.offer(view("a"));
+    statusWriter.offer(view("a"));
     await pass(0);
-    await assert.rejects(display.quiet(), TypeError);
+    await assert.rejects(statusWriter.quiet(), TypeError);
   });
 });

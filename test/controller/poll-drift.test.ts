@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
-import { type Memory, newMemory } from "../../src/controller/memory.js";
-import { patrol } from "../../src/controller/patrol.js";
-import { appearanceOf, SharedListing } from "../../src/controller/shared-listing.js";
+import { type ClusterState, newClusterState } from "../../src/controller/cluster-state.js";
+import { pollDrift } from "../../src/controller/poll-drift.js";
+import { observedDigestOf, SharedListing } from "../../src/controller/shared-listing.js";
 import type { InfrastructureProvider, Observed } from "../../src/provider/port.js";
 import type { ClusterView } from "../../src/source/cluster-view.js";
 import { FakeClock } from "../support/fake-clock.js";
@@ -18,11 +18,11 @@ function resourcesOf(cluster: string, spec = {}): Observed[] {
 }
 
 /** A cluster that had nothing left to do when it looked like this. */
-function settled(cluster: string): Memory {
+function settled(cluster: string): ClusterState {
   const records = { transaction: { target: { provider: "cloud" } }, resources: [], pending: [] };
   const view = { records, clusterUid: `uid ${cluster}` } as unknown as ClusterView;
-  const appearance = appearanceOf(resourcesOf(cluster));
-  return { ...newMemory(), view, settled: { digest: "asked", appearance } };
+  const observedDigest = observedDigestOf(resourcesOf(cluster));
+  return { ...newClusterState(), view, settled: { digest: "asked", observedDigest } };
 }
 
 describe("a patrol over a thousand clusters", () => {
@@ -44,7 +44,7 @@ describe("a patrol over a thousand clusters", () => {
       },
     } as unknown as InfrastructureProvider;
     const context = { clock, signal: ended.signal, assertEngineAlive: () => undefined };
-    const walking = patrol(
+    const walking = pollDrift(
       {
         listing: new SharedListing(provider, context),
         clock,

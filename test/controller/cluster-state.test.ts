@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { heldAfter, type Held } from "../../src/controller/memory.js";
+import { heldAfter, type FailedAttempt } from "../../src/controller/cluster-state.js";
 
 const failed = { digest: "d1", message: "no quota", isTakenBack: true };
-const before: Held = { ...failed, failures: 3, untilMs: 5 };
+const before: FailedAttempt = { ...failed, failures: 3, untilMs: 5 };
 
 describe("heldAfter", () => {
   for (const { name, known, digest, want } of [
@@ -22,9 +22,9 @@ describe("heldAfter", () => {
     },
   ]) {
     it(name, () => {
-      const held = heldAfter(known, { ...failed, digest }, 1_000);
-      assert.deepEqual([held.failures, held.untilMs - 1_000], want);
-      assert.equal(held.message, "no quota");
+      const failedAttempt = heldAfter(known, { ...failed, digest }, 1_000);
+      assert.deepEqual([failedAttempt.failures, failedAttempt.untilMs - 1_000], want);
+      assert.equal(failedAttempt.message, "no quota");
     });
   }
 });

@@ -9,7 +9,7 @@ const gapMs = 500;
  * Shows a cluster while work on it goes on: the newest picture counts, and nobody waits for its showing.
  * An API server that does not answer holds no work up; the last picture is shown by who asks for it.
  */
-export class Display {
+export class StatusWriter {
   private newest: ClusterView | undefined;
   private showing: Promise<void> | undefined;
   private bug: { readonly error: unknown } | undefined;

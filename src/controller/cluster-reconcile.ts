@@ -6,24 +6,24 @@ import { observe, type Observation } from "../engine/observe.js";
 import { callContext } from "../engine/session.js";
 import type { StackState } from "../engine/state.js";
 import { type Survey, survey } from "../engine/survey.js";
-import type { ClusterView, Doing } from "../source/cluster-view.js";
+import type { ClusterView, Progress } from "../source/cluster-view.js";
 import { isOpen, type Plan } from "../plan/plan.js";
 import { RefusedRemovals } from "../plan/protection.js";
 import type { InfrastructureProvider, Observed } from "../provider/port.js";
-import { Display } from "./display.js";
+import { StatusWriter } from "./status-writer.js";
 import { type DriftWatch, driftStatusOf, watchDrift } from "./drift-watch.js";
-import { type Held, heldAfter, type Memory } from "./memory.js";
-import { doingAfter, doingAtFirst, phaseDuring } from "./progress-view.js";
+import { type FailedAttempt, heldAfter, type ClusterState } from "./cluster-state.js";
+import { progressAfter, firstProgress, phaseDuring } from "./progress-view.js";
 import type { WorkOutcome } from "./queue.js";
 import type { ReconcilerOptions, Want, WorkEngine } from "./reconciler-options.js";
-import { appearanceOf } from "./shared-listing.js";
-import { troubleOf } from "./trouble.js";
+import { observedDigestOf } from "./shared-listing.js";
+import { terminalErrorOf } from "./terminal-error.js";
 
 /** What one work on a cluster is done with. */
 export interface Occasion {
   readonly key: string;
   readonly intent: Want;
-  readonly memory: Memory;
+  readonly cluster: ClusterState;
   readonly provider: InfrastructureProvider;
   readonly engine: WorkEngine;
   /** Stops it between two waves. */
@@ -31,38 +31,44 @@ export interface Occasion {
 }
 
 /** One look, one plan, one transaction at most: toward what is wanted, under the stack's lock. */
-export class Pursuit {
-  private readonly display: Display;
-  private doing: Doing | undefined;
+export class ClusterReconcile {
+  private readonly statusWriter: StatusWriter;
+  private progress: Progress | undefined;
   /** What failed a moment ago, and is not tried again yet. */
-  private readonly held: Held | undefined;
+  private readonly failedAttempt: FailedAttempt | undefined;
   /** What the objects ask for and nobody has allowed. */
   private refused: CapstanError | undefined;
 
   constructor(
     private readonly options: ReconcilerOptions,
-    private readonly occasion: Occasion,
+    private readonly request: Occasion,
   ) {
-    const { key, provider, memory } = occasion;
-    const { held } = memory;
-    this.held = held !== undefined && options.clock.now() < held.untilMs ? held : undefined;
-    this.display = new Display((view) => options.source.show(key, view, provider), options.clock);
+    const { key, provider, cluster } = request;
+    const { failedAttempt } = cluster;
+    this.failedAttempt =
+      failedAttempt !== undefined && options.clock.now() < failedAttempt.untilMs
+        ? failedAttempt
+        : undefined;
+    this.statusWriter = new StatusWriter(
+      (view) => options.source.show(key, view, provider),
+      options.clock,
+    );
   }
 
   async go(state: StackState): Promise<WorkOutcome> {
-    const { witness, clock } = this.options;
-    const { key, memory, provider, intent } = this.occasion;
+    const { sink, clock } = this.options;
+    const { key, cluster, provider, intent } = this.request;
     const drift = watchDrift(provider, intent.desired, {
-      memory: memory.drift,
+      memory: cluster.drift,
       nowMs: clock.now(),
     });
     const found = await this.surveyAllowed(state, drift);
     const judged = drift.judged();
-    memory.drift = judged?.memory ?? memory.drift;
+    cluster.drift = judged?.memory ?? cluster.drift;
     if (judged !== undefined) {
       const fingerprint = hasDrift(judged) ? judged.report.fingerprint : undefined;
-      if (fingerprint !== memory.toldDrift) witness(key, { kind: "drift", drift: judged });
-      memory.toldDrift = fingerprint;
+      if (fingerprint !== cluster.toldDrift) sink(key, { kind: "drift", drift: judged });
+      cluster.toldDrift = fingerprint;
     }
     if (found.plan.empty) return this.settle(state, found.observation, drift);
     return this.apply(state, found, drift);
@@ -74,21 +80,22 @@ export class Pursuit {
    */
   private async surveyAllowed(state: StackState, drift: DriftWatch): Promise<Survey> {
     try {
-      return await this.survey(state, drift, this.held !== undefined);
+      return await this.survey(state, drift, this.failedAttempt !== undefined);
     } catch (error) {
       const isHeldBack = error instanceof RefusedRemovals && state.revision !== undefined;
       if (!isHeldBack || isOpen(state)) throw error;
-      const { key, memory } = this.occasion;
+      const { key, cluster } = this.request;
       this.refused = error;
-      const told = memory.view?.trouble?.message;
-      if (told !== troubleOf(error)?.message) this.options.witness(key, { kind: "refused", error });
+      const told = cluster.view?.terminalError?.message;
+      if (told !== terminalErrorOf(error)?.message)
+        this.options.sink(key, { kind: "refused", error });
       return this.survey(state, drift, true);
     }
   }
 
   private survey(state: StackState, drift: DriftWatch, keepsRevision: boolean): Promise<Survey> {
     const { clock, by, deadlineMs, source } = this.options;
-    const { intent, provider, signal } = this.occasion;
+    const { intent, provider, signal } = this.request;
     const revision = state.revision?.target;
     return survey({
       desired: intent.desired,
@@ -116,23 +123,23 @@ export class Pursuit {
     observation: Observation,
     drift: DriftWatch,
   ): Promise<WorkOutcome> {
-    const { memory, intent } = this.occasion;
-    const { held } = this;
+    const { cluster, intent } = this.request;
+    const { failedAttempt } = this;
     const frozen = drift.judged()?.freeze;
     const view = this.view(state, observation, {
       phase: this.refused !== undefined ? "Failed" : frozen === undefined ? "Running" : "Frozen",
       isSettled: true,
-      ...(held !== undefined && { message: held.message }),
+      ...(failedAttempt !== undefined && { message: failedAttempt.message }),
       drift,
     });
-    memory.view = view;
-    memory.held = held;
-    await this.display.settle(view);
-    const ends = [held?.untilMs, frozen?.thawsAtMs].filter((ms) => ms !== undefined);
+    cluster.view = view;
+    cluster.failedAttempt = failedAttempt;
+    await this.statusWriter.settle(view);
+    const ends = [failedAttempt?.untilMs, frozen?.thawsAtMs].filter((ms) => ms !== undefined);
     const untilMs = ends.length === 0 ? undefined : Math.min(...ends);
-    memory.settled = {
+    cluster.settled = {
       digest: intent.digest,
-      appearance: appearanceOf(everything(observation)),
+      observedDigest: observedDigestOf(everything(observation)),
       ...(untilMs !== undefined && { untilMs }),
     };
     if (untilMs === undefined) return { kind: "done" };
@@ -140,30 +147,30 @@ export class Pursuit {
   }
 
   private async apply(state: StackState, found: Survey, drift: DriftWatch): Promise<WorkOutcome> {
-    const { options, occasion } = this;
-    const { clock, witness, by, deadlineMs, timeoutMs } = options;
-    const { key, memory, provider, engine, signal } = occasion;
+    const { options, request } = this;
+    const { clock, sink, by, deadlineMs, timeoutMs } = options;
+    const { key, cluster, provider, engine, signal } = request;
     const { plan, observation, lens } = found;
-    memory.settled = undefined;
-    this.doing = doingAtFirst(plan);
+    cluster.settled = undefined;
+    this.progress = firstProgress(plan);
     const isDrift = sameJson(plan.target.objects, state.revision?.target.objects);
     // What is derived from the objects is there, and cannot go without us, before anything is made.
     const viewOf = (records: StackState, shown: Observation) =>
       this.view(records, shown, { isDrift, planned: plan, isSettled: false, drift });
-    memory.view = viewOf(state, observation);
-    await this.display.settle(memory.view);
+    cluster.view = viewOf(state, observation);
+    await this.statusWriter.settle(cluster.view);
     // Written back to by us, or changed by their users meanwhile: what they say now is planned anew.
-    if (options.source.intentOf(key).digest !== occasion.intent.digest) {
+    if (options.source.intentOf(key).digest !== request.intent.digest) {
       return { kind: "retryAfter", ms: 0 };
     }
-    witness(key, { kind: "planned", plan });
+    sink(key, { kind: "planned", plan });
     await engine.ensureStack(plan.stack, state);
     options.noteCluster(plan, provider);
     const begunAtMs = clock.now();
     let last = { state, observation };
     const offer = () => {
-      memory.view = viewOf(last.state, last.observation);
-      this.display.offer(memory.view);
+      cluster.view = viewOf(last.state, last.observation);
+      this.statusWriter.offer(cluster.view);
     };
     let result: ApplyResult;
     try {
@@ -178,55 +185,55 @@ export class Pursuit {
         stop: signal,
         onFailure: "rollBack",
         report: (event) => {
-          if (this.doing !== undefined) this.doing = doingAfter(event, this.doing);
-          witness(key, { kind: "run", event, plan });
+          if (this.progress !== undefined) this.progress = progressAfter(event, this.progress);
+          sink(key, { kind: "run", event, plan });
           if (event.kind !== "resource") offer();
         },
-        onLook: (now, observation) => {
+        onObservation: (now, observation) => {
           last = { state: now, observation };
           offer();
         },
       });
     } catch (error) {
       if (isCapstanError(error) && error.code === "CANCELLED") {
-        witness(key, { kind: "broken off", plan, reason: messageOf(error) });
+        sink(key, { kind: "broken off", plan, reason: messageOf(error) });
       }
       throw error;
     } finally {
-      this.doing = undefined;
-      await this.display.quiet();
+      this.progress = undefined;
+      await this.statusWriter.quiet();
     }
-    witness(key, { kind: "ended", result, plan, tookMs: clock.now() - begunAtMs });
+    sink(key, { kind: "ended", result, plan, tookMs: clock.now() - begunAtMs });
     return this.after(result, plan, drift);
   }
 
   /** What comes after a transaction that ended, one way or the other. */
   private async after(result: ApplyResult, plan: Plan, drift: DriftWatch): Promise<WorkOutcome> {
     const { clock } = this.options;
-    const { memory, engine, provider, intent, signal } = this.occasion;
+    const { cluster, engine, provider, intent, signal } = this.request;
     const state = await engine.readState(plan.stack);
     const scope = { cluster: plan.cluster, clusterUid: plan.transaction.clusterUid };
     const observation = await observe(provider, callContext(clock, signal), scope, state);
     if (result.kind === "done") {
-      memory.held = this.held;
+      cluster.failedAttempt = this.failedAttempt;
       // What comes behind an adoption, a further stage, or drift beyond this transaction's budget: the next look tells.
       const isFirst = plan.stage !== undefined || plan.transaction.goal.kind === "adopt";
       const more = isFirst || (drift.judged()?.items.length ?? 0) > 0;
-      memory.drift = drift.judged()?.memory ?? memory.drift;
-      if (more || this.held !== undefined || this.refused !== undefined) {
-        memory.view = this.view(state, observation, { phase: "Running", isSettled: true });
-        await this.display.settle(memory.view);
+      cluster.drift = drift.judged()?.memory ?? cluster.drift;
+      if (more || this.failedAttempt !== undefined || this.refused !== undefined) {
+        cluster.view = this.view(state, observation, { phase: "Running", isSettled: true });
+        await this.statusWriter.settle(cluster.view);
         return { kind: "retryAfter", ms: 0 };
       }
       return this.settle(state, observation, watchNothing);
     }
-    const held = heldAfter(
-      memory.held,
+    const failedAttempt = heldAfter(
+      cluster.failedAttempt,
       { digest: intent.digest, message: heldText(result), isTakenBack: isTakenBack(result) },
       clock.now(),
     );
-    memory.held = held;
-    memory.view = this.view(state, observation, {
+    cluster.failedAttempt = failedAttempt;
+    cluster.view = this.view(state, observation, {
       phase:
         result.kind === "rolledBack"
           ? result.to === "revision"
@@ -234,29 +241,29 @@ export class Pursuit {
             : "Pending"
           : "Failed",
       isSettled: result.kind === "rolledBack",
-      message: held.message,
+      message: failedAttempt.message,
       ...(result.kind === "stopped" && {
-        trouble: { reason: "UpdateError" as const, message: held.message },
+        terminalError: { reason: "UpdateError" as const, message: failedAttempt.message },
       }),
     });
-    await this.display.settle(memory.view);
-    return { kind: "retryAfter", ms: held.untilMs - clock.now() };
+    await this.statusWriter.settle(cluster.view);
+    return { kind: "retryAfter", ms: failedAttempt.untilMs - clock.now() };
   }
 
   private view(
     state: StackState,
     { observedResources }: Observation,
     about: Pick<ClusterView, "isSettled"> &
-      Partial<Pick<ClusterView, "phase" | "message" | "trouble">> & {
+      Partial<Pick<ClusterView, "phase" | "message" | "terminalError">> & {
         readonly planned?: Plan;
         readonly isDrift?: boolean;
         readonly drift?: DriftWatch;
       },
   ): ClusterView {
     const { clock } = this.options;
-    const { doing } = this;
+    const { progress } = this;
     const { planned, isDrift = false, drift, phase, message, isSettled } = about;
-    const trouble = about.trouble ?? (this.refused && troubleOf(this.refused));
+    const terminalError = about.terminalError ?? (this.refused && terminalErrorOf(this.refused));
     const clusterUid = state.transaction?.clusterUid ?? planned?.transaction.clusterUid;
     const driftStatus = driftStatusOf(drift?.judged());
     const isRecorded = state.transaction?.number === planned?.transaction.number;
@@ -267,13 +274,13 @@ export class Pursuit {
       nowMs: clock.now(),
       phase:
         phase ??
-        (doing === undefined ? "Running" : phaseDuring(doing, { records: state }, isDrift)),
+        (progress === undefined ? "Running" : phaseDuring(progress, { records: state }, isDrift)),
       ...(planned !== undefined && !isRecorded && { planned: planned.target }),
-      ...(doing !== undefined && { doing }),
+      ...(progress !== undefined && { progress }),
       ...(driftStatus !== undefined && { drift: driftStatus }),
       ...(clusterUid !== undefined && { clusterUid }),
       ...(message !== undefined && { message }),
-      ...(trouble !== undefined && { trouble }),
+      ...(terminalError !== undefined && { terminalError }),
     };
   }
 }

@@ -1,7 +1,7 @@
 export type Counts = Readonly<Record<string, number>>;
 
 /** Counts of several owners by label, and their sums. A label that was there once stays, as 0. */
-export class Tally {
+export class LabelCounts {
   private readonly byOwner = new Map<string, Counts>();
   private readonly labels = new Set<string>();
 

@@ -1,9 +1,9 @@
 import { type DriftMemory, noMemory } from "../drift/judge.js";
-import type { Dispute } from "./dispute.js";
+import type { OverwriteBackoff } from "./overwrite-backoff.js";
 import type { ClusterView } from "../source/cluster-view.js";
 
 /** What was asked for and could not be had, so that it is not tried at once again. */
-export interface Held {
+export interface FailedAttempt {
   /** Of the intent that failed. */
   readonly digest: string;
   readonly failures: number;
@@ -16,13 +16,13 @@ export interface Held {
 /** Nothing was left to do when this was asked for, and the cloud looked like this. */
 export interface Settled {
   readonly digest: string;
-  readonly appearance: string;
+  readonly observedDigest: string;
   /** Then something is due, although everything looks the same. */
   readonly untilMs?: number;
 }
 
 /** What the controller remembers of one cluster. All of it can be found out again: a restart forgets it. */
-export interface Memory {
+export interface ClusterState {
   /** Of the intent that the present or last work was about. */
   digest: string | undefined;
   /** Stops the work that is under way between two waves, as something else is asked for. */
@@ -30,22 +30,22 @@ export interface Memory {
   /** The last picture of it. */
   view: ClusterView | undefined;
   settled: Settled | undefined;
-  held: Held | undefined;
+  failedAttempt: FailedAttempt | undefined;
   /** With whoever writes over what is shown. */
-  dispute: Dispute | undefined;
+  overwriteBackoff: OverwriteBackoff | undefined;
   drift: DriftMemory;
   /** Fingerprint of the drift that was last told of. */
   toldDrift: string | undefined;
 }
 
-export function newMemory(): Memory {
+export function newClusterState(): ClusterState {
   return {
     digest: undefined,
     running: undefined,
     view: undefined,
     settled: undefined,
-    held: undefined,
-    dispute: undefined,
+    failedAttempt: undefined,
+    overwriteBackoff: undefined,
     drift: noMemory,
     toldDrift: undefined,
   };
@@ -56,10 +56,10 @@ const longestHoldMs = 30 * 60_000;
 
 /** Puts off what failed: each time for twice as long, as long as the same is asked for. Pure. */
 export function heldAfter(
-  before: Held | undefined,
-  failed: Pick<Held, "digest" | "message" | "isTakenBack">,
+  before: FailedAttempt | undefined,
+  failed: Pick<FailedAttempt, "digest" | "message" | "isTakenBack">,
   nowMs: number,
-): Held {
+): FailedAttempt {
   const failures = before?.digest === failed.digest ? before.failures + 1 : 1;
   const holdMs = Math.min(firstHoldMs * 2 ** (failures - 1), longestHoldMs);
   return { ...failed, failures, untilMs: nowMs + holdMs };

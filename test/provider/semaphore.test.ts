@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
-import { Turns } from "../../src/provider/turns.js";
+import { Semaphore } from "../../src/provider/semaphore.js";
 
 describe("Turns", () => {
   it("lets no more than its limit work, in the order in which they came", async () => {
-    const turns = new Turns(2);
+    const semaphore = new Semaphore(2);
     const begun: number[] = [];
     const ends: (() => void)[] = [];
     const works = [0, 1, 2, 3].map((number) =>
-      turns.take(() => {
+      semaphore.take(() => {
         begun.push(number);
         return new Promise<void>((end) => (ends[number] = end));
       }),
@@ -26,11 +26,11 @@ describe("Turns", () => {
   });
 
   it("goes on after work that failed, and hands the failure on", async () => {
-    const turns = new Turns(1);
+    const semaphore = new Semaphore(1);
     await assert.rejects(
-      turns.take(() => Promise.reject(new Error("broken"))),
+      semaphore.take(() => Promise.reject(new Error("broken"))),
       /broken/,
     );
-    assert.equal(await turns.take(() => Promise.resolve(7)), 7);
+    assert.equal(await semaphore.take(() => Promise.resolve(7)), 7);
   });
 });

@@ -4,7 +4,7 @@ import type { LeaseStore } from "./lease.js";
 import { saidBy } from "./requests.js";
 
 /** Whether a controller leads, as it looks to who does not contend: held, and renewed in time. */
-export class LeaderSight {
+export class LeaderObserver {
   private seen: { readonly version: string; readonly atMs: number } | undefined;
 
   constructor(

@@ -4,10 +4,10 @@ import type { ApplyResult } from "../engine/apply.js";
 import type { RunEvent } from "../engine/run.js";
 import type { Plan } from "../plan/plan.js";
 import type { LogDetail, LogLevel } from "./log.js";
-import type { Happening } from "./witness.js";
+import type { ReconcileEvent } from "./reconcile-event.js";
 
 /** What is said about something that happened: to people at the cluster's objects, and in logs. */
-export interface Told {
+export interface EventText {
   readonly level: LogLevel;
   readonly message: string;
   readonly detail: LogDetail;
@@ -21,30 +21,30 @@ export interface Told {
 }
 
 /** Words for what happened; undefined for what is too small to be told. Pure. */
-export function toldOf(happening: Happening): Told | undefined {
-  switch (happening.kind) {
+export function eventTextOf(event: ReconcileEvent): EventText | undefined {
+  switch (event.kind) {
     case "planned":
-      return plannedTold(happening.plan);
+      return plannedText(event.plan);
     case "run":
-      return runTold(happening.event, happening.plan);
+      return runText(event.event, event.plan);
     case "ended":
-      return endedTold(happening.result, happening.plan, happening.tookMs);
+      return endedText(event.result, event.plan, event.tookMs);
     case "broken off":
-      return told("info", happening.reason, idsOf(happening.plan));
+      return eventText("info", event.reason, idsOf(event.plan));
     case "drift":
-      return driftTold(happening.drift);
+      return driftText(event.drift);
     case "destroying":
-      return normal(`deletes ${happening.resources} resources`, "Destroying", "Destroy");
+      return normal(`deletes ${event.resources} resources`, "Destroying", "Destroy");
     case "destroyed":
-      return normal(`${happening.deleted} resources deleted, none left`, "Destroyed", "Destroy");
+      return normal(`${event.deleted} resources deleted, none left`, "Destroyed", "Destroy");
     case "forgotten":
-      return told("debug", "no object speaks of it any more", {});
+      return eventText("debug", "no object speaks of it any more", {});
     case "paused":
-      return told("info", "paused; nothing is changed", {});
+      return eventText("info", "paused; nothing is changed", {});
     case "refused":
-      return warning(happening.error.message, "Refused", "Wait", { code: happening.error.code });
+      return warning(event.error.message, "Refused", "Wait", { code: event.error.code });
     case "failed":
-      return warning(happening.error.message, "Failed", "Retry", { code: happening.error.code });
+      return warning(event.error.message, "Failed", "Retry", { code: event.error.code });
   }
 }
 
@@ -52,7 +52,7 @@ function idsOf({ transaction, stack }: Plan): LogDetail {
   return { transaction: transaction.number, stack };
 }
 
-function plannedTold(plan: Plan): Told {
+function plannedText(plan: Plan): EventText {
   const { create, update, delete: deleted } = plan.transaction.summary;
   const what = `${create} to create, ${update} to update, ${deleted} to delete`;
   return normal(
@@ -63,7 +63,7 @@ function plannedTold(plan: Plan): Told {
   );
 }
 
-function runTold(event: RunEvent, plan: Plan): Told | undefined {
+function runText(event: RunEvent, plan: Plan): EventText | undefined {
   const ids = idsOf(plan);
   switch (event.kind) {
     case "pass":
@@ -83,7 +83,7 @@ function runTold(event: RunEvent, plan: Plan): Told | undefined {
     case "recovering":
       return normal(event.reason, "Recovering", "Recover", ids);
     case "committed":
-      return told("info", `revision ${event.revision} is committed`, {
+      return eventText("info", `revision ${event.revision} is committed`, {
         ...ids,
         revision: event.revision,
       });
@@ -91,23 +91,23 @@ function runTold(event: RunEvent, plan: Plan): Told | undefined {
       const { kind, name, operation, state, message } = event.event;
       if (state === "failed") {
         const why = message === undefined ? "" : `: ${message}`;
-        return told("warn", `${operation} of ${kind} ${name} failed${why}`, ids);
+        return eventText("warn", `${operation} of ${kind} ${name} failed${why}`, ids);
       }
       if (state === "waiting") {
-        return told("info", `${operation} of ${kind} ${name} waits: ${message ?? ""}`, ids);
+        return eventText("info", `${operation} of ${kind} ${name} waits: ${message ?? ""}`, ids);
       }
-      return told("debug", `${operation} of ${kind} ${name}: ${state}`, ids);
+      return eventText("debug", `${operation} of ${kind} ${name}: ${state}`, ids);
     }
     case "waiting":
-      return told("debug", `waits for ${event.keys.length}: ${event.reason}`, ids);
+      return eventText("debug", `waits for ${event.keys.length}: ${event.reason}`, ids);
     case "ready":
-      return told("debug", `${event.key} runs`, ids);
+      return eventText("debug", `${event.key} runs`, ids);
     case "proving":
-      return told("debug", `${event.key} has to run for ${event.minReadyMs / 1_000} s`, ids);
+      return eventText("debug", `${event.key} has to run for ${event.minReadyMs / 1_000} s`, ids);
   }
 }
 
-function endedTold(result: ApplyResult, plan: Plan, tookMs: number): Told {
+function endedText(result: ApplyResult, plan: Plan, tookMs: number): EventText {
   const ids = { ...idsOf(plan), seconds: Math.round(tookMs / 100) / 10 };
   switch (result.kind) {
     case "done":
@@ -135,7 +135,7 @@ function endedTold(result: ApplyResult, plan: Plan, tookMs: number): Told {
 }
 
 /** The whole picture is in the Cluster's status; here is how much, and what first. */
-function driftTold(drift: JudgedDrift): Told {
+function driftText(drift: JudgedDrift): EventText {
   if (!hasDrift(drift)) return normal("cloud and records agree again", "DriftGone", "None");
   const counts = Object.entries(driftCounts(drift.report)).filter(([, count]) => count > 0);
   const what = counts.map(([name, count]) => `${count} ${name}`).join(", ");
@@ -148,14 +148,24 @@ function driftTold(drift: JudgedDrift): Told {
   return warning(`${what}${example}`, "DriftFound", action);
 }
 
-function told(level: LogLevel, message: string, detail: LogDetail): Told {
+function eventText(level: LogLevel, message: string, detail: LogDetail): EventText {
   return { level, message, detail };
 }
 
-function normal(message: string, reason: string, action: string, detail: LogDetail = {}): Told {
+function normal(
+  message: string,
+  reason: string,
+  action: string,
+  detail: LogDetail = {},
+): EventText {
   return { level: "info", message, detail, event: { type: "Normal", reason, action } };
 }
 
-function warning(message: string, reason: string, action: string, detail: LogDetail = {}): Told {
+function warning(
+  message: string,
+  reason: string,
+  action: string,
+  detail: LogDetail = {},
+): EventText {
   return { level: "warn", message, detail, event: { type: "Warning", reason, action } };
 }

@@ -4,13 +4,13 @@ import type { ClusterSource } from "../source/cluster-source.js";
 import type { ClusterView } from "../source/cluster-view.js";
 import type { Log } from "./log.js";
 import type { Metrics, TransactionResult } from "./metrics.js";
-import { toldOf } from "./telling.js";
-import type { Happening, Witness } from "./witness.js";
+import { eventTextOf } from "./event-messages.js";
+import type { ReconcileEvent, EventSink } from "./reconcile-event.js";
 
 /** One line in the log for what happened, where that is worth one. */
-export function logWitness(log: Log): Witness {
-  return (key, happening) => {
-    const told = toldOf(happening);
+export function logSink(log: Log): EventSink {
+  return (key, event) => {
+    const told = eventTextOf(event);
     if (told === undefined) return;
     const { level, message, detail } = told;
     log[level](message, { cluster: key, ...detail });
@@ -18,12 +18,12 @@ export function logWitness(log: Log): Witness {
 }
 
 /** Events of the Cluster that something happened to; of a Cluster that is gone there are none. */
-export function eventWitness(
+export function kubeEventSink(
   recorder: EventRecorder,
   regarding: (key: string) => Regarding | undefined,
-): Witness {
-  return (key, happening) => {
-    const told = toldOf(happening);
+): EventSink {
+  return (key, event) => {
+    const told = eventTextOf(event);
     const object = regarding(key);
     if (told?.event === undefined || object === undefined) return;
     recorder.record({ ...told.event, regarding: object, note: told.message });
@@ -31,11 +31,11 @@ export function eventWitness(
 }
 
 /** Counts what happened. */
-export function metricsWitness(metrics: Metrics): Witness {
-  return (key, happening) => {
-    switch (happening.kind) {
+export function metricsSink(metrics: Metrics): EventSink {
+  return (key, event) => {
+    switch (event.kind) {
       case "ended":
-        metrics.transactionEnded(...transactionOf(happening));
+        metrics.transactionEnded(...transactionOf(event));
         break;
       case "destroyed":
         metrics.transactionEnded("destroy", "succeeded");
@@ -45,7 +45,7 @@ export function metricsWitness(metrics: Metrics): Witness {
         metrics.forget(key);
         break;
       case "drift":
-        metrics.drift(key, driftCounts(happening.drift.report));
+        metrics.drift(key, driftCounts(event.drift.report));
         break;
       default:
         break;
@@ -55,7 +55,7 @@ export function metricsWitness(metrics: Metrics): Witness {
 
 function transactionOf({
   result,
-}: Extract<Happening, { kind: "ended" }>): ["forward" | "back", TransactionResult] {
+}: Extract<ReconcileEvent, { kind: "ended" }>): ["forward" | "back", TransactionResult] {
   switch (result.kind) {
     case "done":
       return ["forward", "succeeded"];
@@ -67,7 +67,7 @@ function transactionOf({
 }
 
 /** The same source, that also counts in which phases clusters are shown, and shows no secret. */
-export function discreetSource(
+export function redactingSource(
   source: ClusterSource,
   metrics: Metrics,
   scrub: (text: string) => string,
@@ -75,8 +75,8 @@ export function discreetSource(
   const discreet = (view: ClusterView): ClusterView => ({
     ...view,
     ...(view.message !== undefined && { message: scrub(view.message) }),
-    ...(view.trouble !== undefined && {
-      trouble: { ...view.trouble, message: scrub(view.trouble.message) },
+    ...(view.terminalError !== undefined && {
+      terminalError: { ...view.terminalError, message: scrub(view.terminalError.message) },
     }),
   });
   return {
@@ -94,8 +94,8 @@ export function discreetSource(
 }
 
 /** Tells all of them. */
-export function allWitnesses(witnesses: readonly Witness[]): Witness {
-  return (key, happening) => {
-    for (const witness of witnesses) witness(key, happening);
+export function allSinks(sinks: readonly EventSink[]): EventSink {
+  return (key, event) => {
+    for (const sink of sinks) sink(key, event);
   };
 }

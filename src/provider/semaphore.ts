@@ -1,5 +1,5 @@
 /** So many at a time, first come, first served. */
-export class Turns {
+export class Semaphore {
   private free: number;
   private readonly waiting: (() => void)[] = [];
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Patience } from "../../src/engine/patience.js";
+import { ReadinessDeadline } from "../../src/engine/readiness-deadline.js";
 import { failsWith } from "../support/errors.js";
 import { cluster, machine, machineDeployment } from "../support/manifests.js";
 import { targetOf } from "../support/recorded-history.js";
@@ -13,40 +13,47 @@ function patienceWith(progressDeadlineSeconds: number, deadlineAtMs = 1_000_000)
   ]);
   const [db, ...web] = target.machines.map(({ host }) => host);
   assert.ok(db !== undefined && web[0] !== undefined && web[1] !== undefined);
-  const patience = new Patience(target, { timeoutMs: 60_000, sinceMs: 0, deadlineAtMs });
-  return { patience, db, web: [web[0], web[1]] as const };
+  const readinessDeadline = new ReadinessDeadline(target, {
+    timeoutMs: 60_000,
+    sinceMs: 0,
+    deadlineAtMs,
+  });
+  return { readinessDeadline, db, web: [web[0], web[1]] as const };
 }
 
 describe("how long hosts are waited for", () => {
   it("is a deployment's progress deadline", () => {
-    const { patience, web } = patienceWith(10);
-    patience.check(web, 10_000);
+    const { readinessDeadline, web } = patienceWith(10);
+    readinessDeadline.check(web, 10_000);
     assert.throws(
-      () => patience.check(web, 10_001),
+      () => readinessDeadline.check(web, 10_001),
       failsWith("DEADLINE", /^MachineDeployment web has made no progress for 10 s: /),
     );
   });
 
   it("begins anew when one of its hosts comes up", () => {
-    const { patience, web } = patienceWith(10);
-    patience.progressed(web[0], 9_000);
-    patience.check([web[1]], 19_000);
-    assert.throws(() => patience.check([web[1]], 19_001), failsWith("DEADLINE", /no progress/));
+    const { readinessDeadline, web } = patienceWith(10);
+    readinessDeadline.progressed(web[0], 9_000);
+    readinessDeadline.check([web[1]], 19_000);
+    assert.throws(
+      () => readinessDeadline.check([web[1]], 19_001),
+      failsWith("DEADLINE", /no progress/),
+    );
   });
 
   it("is the command's time-out for all others, and where the progress deadline is 0", () => {
-    const { patience, db, web } = patienceWith(0);
-    patience.check([db, ...web], 60_000);
+    const { readinessDeadline, db, web } = patienceWith(0);
+    readinessDeadline.check([db, ...web], 60_000);
     assert.throws(
-      () => patience.check([db, ...web], 60_001),
+      () => readinessDeadline.check([db, ...web], 60_001),
       failsWith("DEADLINE", /^not ready after 60 s: /),
     );
   });
 
   it("tells those that are ready, and only have to stay so, from those that boot", () => {
-    const { patience, db, web } = patienceWith(0);
+    const { readinessDeadline, db, web } = patienceWith(0);
     assert.throws(
-      () => patience.check([db, web[0]], 60_001, new Set([web[0]])),
+      () => readinessDeadline.check([db, web[0]], 60_001, new Set([web[0]])),
       (error: Error) =>
         error.message ===
         `not ready after 60 s: ${db}, ${web[0]} (ready, but not yet for its minReadySeconds)`,
@@ -54,10 +61,10 @@ describe("how long hosts are waited for", () => {
   });
 
   it("is never longer than what is left of the transaction's deadline", () => {
-    const { patience, db } = patienceWith(10, 5_000);
-    patience.check([db], 5_000);
+    const { readinessDeadline, db } = patienceWith(10, 5_000);
+    readinessDeadline.check([db], 5_000);
     assert.throws(
-      () => patience.check([db], 5_001),
+      () => readinessDeadline.check([db], 5_001),
       failsWith("DEADLINE", /^not ready by the transaction's deadline: /),
     );
   });

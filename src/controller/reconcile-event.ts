@@ -5,7 +5,7 @@ import type { RunEvent } from "../engine/run.js";
 import type { Plan } from "../plan/plan.js";
 
 /** What happens to clusters, for logs, Events and metrics. */
-export type Happening =
+export type ReconcileEvent =
   | { readonly kind: "planned"; readonly plan: Plan }
   | { readonly kind: "run"; readonly event: RunEvent; readonly plan: Plan }
   | {
@@ -26,4 +26,4 @@ export type Happening =
   | { readonly kind: "forgotten" };
 
 /** Is told; must not throw and must not wait. */
-export type Witness = (key: string, happening: Happening) => void;
+export type EventSink = (key: string, event: ReconcileEvent) => void;

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { JsonObject } from "../../src/api/json.js";
-import type { Trouble } from "./faults.js";
+import type { ArmedFault } from "./faults.js";
 import { logOf } from "./ledger.js";
 import { canServe, nodeOf, restartsNode } from "./node.js";
 import {
@@ -17,17 +17,17 @@ import { networkOf } from "./rules.js";
 const defaultBootMs = 200;
 
 /** When a new resource shows, runs and ends, after what its faults make of it. */
-export function courseOf(
+export function lifecycleOf(
   database: DatabaseSync,
   {
     kind,
     spec,
     now,
   }: { readonly kind: LocalKind; readonly spec: JsonObject; readonly now: number },
-  course: readonly Trouble[],
+  lifecycle: readonly ArmedFault[],
 ): Omit<LocalResource, "id" | "kind" | "state" | "who" | "spec" | "status"> {
-  const of = (mode: Trouble["mode"]) => course.filter((trouble) => trouble.mode === mode);
-  const msOf = (mode: Trouble["mode"]) => of(mode).reduce((sum, { ms }) => sum + ms, 0);
+  const of = (mode: ArmedFault["mode"]) => lifecycle.filter((fault) => fault.mode === mode);
+  const msOf = (mode: ArmedFault["mode"]) => of(mode).reduce((sum, { ms }) => sum + ms, 0);
   const bootMs = kind === "LocalHost" ? bootMsOf(database, spec) + msOf("slowBoot") : 0;
   const readyMs = of("neverBoots").length > 0 ? Infinity : now + bootMs;
   return {

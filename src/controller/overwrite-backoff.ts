@@ -1,5 +1,5 @@
 /** Others write over what is shown of a cluster, again and again. */
-export interface Dispute {
+export interface OverwriteBackoff {
   readonly times: number;
   /** What they wrote is not written over before. */
   readonly againAtMs: number;
@@ -11,7 +11,10 @@ const longestWaitMs = 5 * 60_000;
 const forgottenAfterMs = 2 * longestWaitMs;
 
 /** Found written over once more: put right at once the first time, then later each time. Pure. */
-export function disputeAfter(before: Dispute | undefined, nowMs: number): Dispute {
+export function overwriteBackoffAfter(
+  before: OverwriteBackoff | undefined,
+  nowMs: number,
+): OverwriteBackoff {
   const isNew = before === undefined || nowMs - before.againAtMs > forgottenAfterMs;
   const times = isNew ? 1 : before.times + 1;
   const waitMs = times === 1 ? 0 : Math.min(firstWaitMs * 2 ** (times - 2), longestWaitMs);

@@ -1,11 +1,11 @@
 import type { CapstanError } from "../api/error.js";
-import type { Trouble } from "../source/cluster-view.js";
+import type { TerminalError } from "../source/cluster-view.js";
 
 /**
  * What only a person can mend, in Cluster API's words; undefined for what may heal by itself. Pure.
  * Source: reference/cluster-api.md 1.1.
  */
-export function troubleOf(error: CapstanError): Trouble | undefined {
+export function terminalErrorOf(error: CapstanError): TerminalError | undefined {
   const { message, hint } = error;
   const told = hint === undefined ? message : `${message}; ${hint}`;
   switch (error.code) {

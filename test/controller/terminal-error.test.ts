@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { troubleOf } from "../../src/controller/trouble.js";
+import { terminalErrorOf } from "../../src/controller/terminal-error.js";
 import { CapstanError, type ErrorCode, errorCodes } from "../../src/api/error.js";
 
 const terminal: Partial<Record<ErrorCode, string>> = {
@@ -20,7 +20,7 @@ describe("troubleOf", () => {
     it(`${want === undefined ? "expects to heal" : `calls ${want}`}: ${code}`, () => {
       const error = new CapstanError({ code, source: "user", message: "cannot", hint: "do that" });
       assert.deepEqual(
-        troubleOf(error),
+        terminalErrorOf(error),
         want === undefined ? undefined : { reason: want, message: "cannot; do that" },
       );
     });

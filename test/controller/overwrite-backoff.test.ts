@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
-import { type Dispute, disputeAfter } from "../../src/controller/dispute.js";
+import {
+  type OverwriteBackoff,
+  overwriteBackoffAfter,
+} from "../../src/controller/overwrite-backoff.js";
 
 /** Who writes over us does so right after each of our writes, `times` times. */
 function waits(times: number): number[] {
-  let [nowMs, dispute]: [number, Dispute | undefined] = [1_000_000, undefined];
+  let [nowMs, overwriteBackoff]: [number, OverwriteBackoff | undefined] = [1_000_000, undefined];
   return Array.from({ length: times }, () => {
-    dispute = disputeAfter(dispute, nowMs);
-    const waitMs = dispute.againAtMs - nowMs;
-    nowMs = dispute.againAtMs + 50;
+    overwriteBackoff = overwriteBackoffAfter(overwriteBackoff, nowMs);
+    const waitMs = overwriteBackoff.againAtMs - nowMs;
+    nowMs = overwriteBackoff.againAtMs + 50;
     return waitMs;
   });
 }
@@ -22,8 +25,8 @@ describe("disputeAfter", () => {
   });
 
   it("forgets a dispute that has been over for a while", () => {
-    const old: Dispute = { times: 9, againAtMs: 1_000 };
-    assert.equal(disputeAfter(old, 1_000 + 3_600_000).times, 1);
-    assert.equal(disputeAfter(old, 1_000 + 60_000).times, 10);
+    const old: OverwriteBackoff = { times: 9, againAtMs: 1_000 };
+    assert.equal(overwriteBackoffAfter(old, 1_000 + 3_600_000).times, 1);
+    assert.equal(overwriteBackoffAfter(old, 1_000 + 60_000).times, 10);
   });
 });
