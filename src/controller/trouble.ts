@@ -3,7 +3,7 @@ import type { Trouble } from "../source/cluster-view.js";
 
 /**
  * What only a person can mend, in Cluster API's words; undefined for what may heal by itself. Pure.
- * Source: reference/cluster-api.md 1.1.
+ * Source: docs/cluster-api.md#cluster.
  */
 export function troubleOf(error: CapstanError): Trouble | undefined {
   const { message, hint } = error;

@@ -16,7 +16,7 @@ interface Holder {
   readonly since: string;
 }
 
-/** A lock of Pulumi's own, as a file backend keeps it. Source: reference/pulumi.md 2.2. */
+/** A lock of Pulumi's own, as a file backend keeps it. Source: pulumi/pulumi, pkg/backend/diy/lock.go. */
 export interface PulumiLock extends Holder {
   /** Of the process that took it: only of a dead one the lock may be removed. */
   readonly liveness: Liveness;
