@@ -117,7 +117,7 @@ function leastToRead({ resources }: StackState): string[] {
 
 /**
  * Clears what a dead engine left of imports, reads, and changes of what is recorded no more. Whenever
- * Pulumi writes a state it keeps the entries of creations only (pkg/backend/snapshot.go). Throws BAD_STATE
+ * Pulumi writes a state it keeps the entries of creations only (architecture section 9). Throws BAD_STATE
  * naming the entries that are still there then.
  */
 async function forgetInterrupted(

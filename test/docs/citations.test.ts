@@ -73,6 +73,12 @@ describe("citations", () => {
       want: "path docs/drift.md#none",
     },
     {
+      name: "a source of another project without an address",
+      file: "src/a.ts",
+      text: "// Source: pkg/none.go, as of today",
+      want: "document pkg/none.go",
+    },
+    {
       name: "a document that nobody has",
       file: "src/a.ts",
       text: " * Source: reference/none.md 2.5.",

@@ -57,6 +57,12 @@ const patterns: readonly Pattern[] = [
     where: "markdown",
   },
   { kind: "document", pattern: /[\w./-]+\.md\b/g, where: "comments" },
+  // Sources of others are named by address, with the release that was read.
+  {
+    kind: "document",
+    pattern: /(?<![\w/.-])(?:pkg|sdk)\/[\w./-]+\.(?:go|ts)\b/g,
+    where: "comments",
+  },
   { kind: "link", pattern: /\]\((?!\w+:)([^)\s]+)\)/g, where: "markdown" },
 ];
 
