@@ -25,9 +25,9 @@ export interface PulumiLock extends Holder {
 /**
  * The locks on a stack in a file backend. Other backends answer none here: there an engine has to be
  * asked. Throws BAD_STATE for a lock that cannot be read: somebody may hold it. One that was cut off in
- * writing nobody holds, since Pulumi works only once its lock is written as a whole (docs/state.md,
- * A lock that cannot be read). On a backend of one machine that is proof enough; on a shared one the disk that has lost the rest may
- * be another machine's.
+ * writing nobody holds, since Pulumi works only once its lock is written as a whole
+ * (docs/state.md#a-lock-that-cannot-be-read). On a backend of one machine that is proof enough; on a shared
+ * one the disk that has lost the rest may be another machine's.
  */
 export function readPulumiLocks(
   workspace: Pick<Workspace, "backendUrl" | "isShared" | "projectName" | "stackName">,
