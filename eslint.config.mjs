@@ -51,7 +51,7 @@ const impureImports = {
     "google-protobuf",
     "google-protobuf/*",
   ],
-  message: "A pure folder reaches nothing outside (docs: architecture, section 2).",
+  message: "A pure folder reaches nothing outside (docs/architecture.md, section 2).",
 };
 
 /** Matches imports of a folder of src/, from wherever in src/ or providers/. */

@@ -218,7 +218,7 @@ export class LocalCloud {
     return this.file.read((database) => readLedger(database, afterSeq));
   }
 
-  /** Makes coming calls go wrong; see docs/local-cloud. */
+  /** Makes coming calls go wrong; see docs/local-cloud.md. */
   addFault(fault: Fault): Promise<void> {
     return this.file.write((database) => storeFault(database, fault));
   }

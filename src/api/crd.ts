@@ -40,7 +40,7 @@ interface CrdVersion {
 
 /**
  * Groups under k8s.io are protected: an API server refuses their CRDs unless they say that they were
- * approved, or that they were not. Source: reference/parts.md, "CRDs in group cluster.k8s.io".
+ * approved, or that they were not. Source: https://github.com/kubernetes/enhancements/pull/1111.
  */
 const approval = {
   "api-approved.kubernetes.io": "unapproved, Capstan serves an early API of Cluster API",

@@ -1,7 +1,7 @@
 /** Where an error has its origin: what the user gave, what the cloud answered, or the engine. */
 export type ErrorSource = "user" | "cloud" | "engine";
 
-/** Every stable error code with its meaning. docs/errors is generated from this table. */
+/** Every stable error code with its meaning. docs/errors.md is generated from this table. */
 export const errorCodes = {
   AMBIGUOUS_OWNER: "The cloud holds resources of this cluster that the state does not know.",
   API_SERVER: "The API server refused or failed a request.",

@@ -17,7 +17,7 @@ export const kinds = Object.keys(schemas) as Kind[];
 
 /**
  * Names of a kind by rule: lower case, English plural, and as short name the initials of its words,
- * or two letters of the only one: cl, ma, ms, md, mc. Source: reference/cluster-api.md 1.1 to 1.5.
+ * or two letters of the only one: cl, ma, ms, md, mc. Source: docs/cluster-api.md#types.
  */
 export function namesOf(kind: string): KindNames {
   const singular = kind.toLowerCase();

@@ -23,7 +23,7 @@ import {
 /** Group and version of every object that users write. */
 export const apiVersion = "cluster.k8s.io/v1alpha1";
 
-/** The label that says which Cluster an object belongs to. Source: reference/cluster-api.md 1.2. */
+/** The label that says which Cluster an object belongs to. Source: docs/cluster-api.md#machine. */
 export const clusterNameLabel = "cluster.k8s.io/cluster-name";
 
 const labels = Type.Optional(stringMap("Labels of the object, for selectors and tools."));
@@ -308,7 +308,7 @@ const addressBlocks = (whose: string) =>
 
 /**
  * The one source of types, validators and CRDs. Shapes and defaults follow the API as shipped, plus
- * roles and containerRuntime of the KEP (reference/cluster-api.md 1.0 to 1.5).
+ * roles and containerRuntime of the KEP (docs/cluster-api.md#types).
  */
 export const schemas = {
   Cluster: kindOf(

@@ -2,7 +2,7 @@ import { ownAnnotationPrefix } from "./update-policy.js";
 
 /**
  * Whose arithmetic sets and rollouts follow where Cluster API's own history differs: the release
- * that shipped this API, or today's. Source: reference/cluster-api.md 2.4, 2.5; docs/adr/0013.
+ * that shipped this API, or today's. Source: docs/cluster-api.md; docs/adr/0013.
  */
 export type Profile = "v1alpha1" | "modern";
 

@@ -17,7 +17,7 @@ export const clusterPhases = {
 } as const;
 export type ClusterPhase = keyof typeof clusterPhases;
 
-/** What a Machine is doing, in one word. Source: reference/cluster-api.md 1.2 and 2.3. */
+/** What a Machine is doing, in one word. Source: docs/cluster-api.md#machine. */
 export const machinePhases = {
   Pending: "no host was asked for yet",
   Provisioning: "its host is being made or boots",
@@ -30,7 +30,7 @@ export const machinePhases = {
 } as const;
 export type MachinePhase = keyof typeof machinePhases;
 
-/** Problems that do not heal by themselves. Source: reference/cluster-api.md 1.1, 1.2 and 1.4. */
+/** Problems that do not heal by themselves. Source: docs/cluster-api.md#cluster. */
 export const clusterErrors = [
   "InvalidConfiguration",
   "UnsupportedChange",
@@ -250,7 +250,7 @@ const machineDeploymentStatus = closed(
   "What is the case.",
 );
 
-/** The one source of the types and the CRDs' schemas of statuses. Source: reference/cluster-api.md 1. */
+/** The one source of the types and the CRDs' schemas of statuses. Source: docs/cluster-api.md#types. */
 export const statuses = {
   Cluster: clusterStatus,
   Machine: machineStatus,

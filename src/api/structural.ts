@@ -36,7 +36,7 @@ export interface StructuralSchema {
 /**
  * The same schema in structural form: closed objects opened (an API server prunes instead), maps by
  * additionalProperties, constants as enums, number-or-text unions as int-or-string, anything else
- * without a type as preserved. Pure. Source: reference/parts.md, "TypeBox to CRD".
+ * without a type as preserved. Pure. Source: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
  */
 export function structuralOf(schema: JsonSchema): StructuralSchema {
   const types = typesOf(schema).filter((type) => type !== "null");

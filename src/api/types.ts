@@ -50,7 +50,7 @@ export function stackNameOf(cluster: {
   return `${full.slice(0, maxStackNameLength - hash.length - 1)}-${hash}`;
 }
 
-/** Control plane is who runs a control plane version. Source: reference/cluster-api.md 1.0. */
+/** Control plane is who runs a control plane version. Source: docs/cluster-api.md#older-spellings. */
 export function isControlPlane(spec: Pick<MachineSpec, "versions">): boolean {
   return spec.versions.controlPlane !== undefined;
 }

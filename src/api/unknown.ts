@@ -2,7 +2,7 @@ import { isJsonObject, type Json } from "./json.js";
 
 /**
  * What Pulumi puts in the place of a value that is not known before it is applied, whatever its
- * type. Source: sdk/nodejs/runtime/rpc.ts `unknownValue`; reference/pulumi.md 1.2.
+ * type. Source: https://github.com/pulumi/pulumi/blob/v3.259.0/sdk/nodejs/runtime/rpc.ts
  */
 export const unknownValue = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 

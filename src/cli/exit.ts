@@ -1,6 +1,6 @@
 import { CapstanError, type ErrorDetails, isCapstanError } from "../api/error.js";
 
-/** Exit codes of every command. Source: design of the product; docs/cli.md lists them for users. */
+/** Exit codes of every command. docs/cli.md lists them for users. */
 export const exitCodes = {
   done: 0,
   failed: 1,

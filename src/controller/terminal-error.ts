@@ -3,7 +3,7 @@ import type { TerminalError } from "../source/cluster-view.js";
 
 /**
  * What only a person can mend, in Cluster API's words; undefined for what may heal by itself. Pure.
- * Source: reference/cluster-api.md 1.1.
+ * Source: docs/cluster-api.md#cluster.
  */
 export function terminalErrorOf(error: CapstanError): TerminalError | undefined {
   const { message, hint } = error;

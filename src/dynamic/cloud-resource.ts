@@ -88,7 +88,7 @@ export class CloudResource implements DynamicResource {
 
   /**
    * Pure and local: wanted inputs against recorded outputs, but for the cloud, which no input names. Never asks for a replacement: a new
-   * generation is a new resource with a name of its own, decided in the plan (architecture 3).
+   * generation is a new resource with a name of its own, decided in the plan (architecture section 3).
    */
   async diff(_id: string, olds: Properties, news: Properties) {
     if (!sameJson(olds["who"], news["who"])) return { changes: true, paths: ["who"] };

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../api/json.js";
 import { secretMark } from "./state.js";
 
-/** What a file backend keeps of a stack. Source: pkg/resource/stack/checkpoint.go of Pulumi. */
+/** What a file backend keeps of a stack. Source: https://github.com/pulumi/pulumi/blob/v3.259.0/pkg/resource/stack/checkpoint.go */
 export interface Checkpoint {
   /** As `pulumi stack export` prints it, secrets encrypted. */
   readonly deployment: JsonObject;

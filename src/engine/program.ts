@@ -18,7 +18,7 @@ import {
   type Registration,
 } from "../transaction/registration.js";
 
-/** Marks a secret on the wire. Source: sdk/nodejs/runtime/rpc.ts specialSigKey, specialSecretSig. */
+/** Marks a secret on the wire. Source: https://github.com/pulumi/pulumi/blob/v3.259.0/sdk/nodejs/runtime/rpc.ts */
 const signature = "4dabf18193072939515e22adb298388d";
 const secretSignature = "1b47061264138c4ac30d75fd1eb44270";
 

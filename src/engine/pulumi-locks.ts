@@ -16,7 +16,7 @@ interface Holder {
   readonly since: string;
 }
 
-/** A lock of Pulumi's own, as a file backend keeps it. Source: reference/pulumi.md 2.2. */
+/** A lock of Pulumi's own, as a file backend keeps it. Source: https://github.com/pulumi/pulumi/blob/v3.259.0/pkg/backend/diy/lock.go */
 export interface PulumiLock extends Holder {
   /** Of the process that took it: only of a dead one the lock may be removed. */
   readonly liveness: Liveness;
@@ -25,9 +25,9 @@ export interface PulumiLock extends Holder {
 /**
  * The locks on a stack in a file backend. Other backends answer none here: there an engine has to be
  * asked. Throws BAD_STATE for a lock that cannot be read: somebody may hold it. One that was cut off in
- * writing nobody holds, since Pulumi works only once its lock is written as a whole (pkg/backend/diy/lock.go,
- * Lock). On a backend of one machine that is proof enough; on a shared one the disk that has lost the rest may
- * be another machine's.
+ * writing nobody holds, since Pulumi works only once its lock is written as a whole
+ * (docs/state.md#a-lock-that-cannot-be-read). On a backend of one machine that is proof enough; on a shared
+ * one the disk that has lost the rest may be another machine's.
  */
 export function readPulumiLocks(
   workspace: Pick<Workspace, "backendUrl" | "isShared" | "projectName" | "stackName">,
@@ -57,7 +57,7 @@ const neverHeld: PulumiLock = { pid: 0, user: "", host: "", since: "", liveness:
 /**
  * The locks that an engine said it was refused by; none when it said nothing of them. The one place
  * where Pulumi's words are read, since for buckets it offers nothing else.
- * Source: pkg/backend/diy/lock.go, checkForLock.
+ * Source: https://github.com/pulumi/pulumi/blob/v3.259.0/pkg/backend/diy/lock.go, checkForLock.
  */
 export function locksToldOf(text: string): PulumiLock[] {
   const told = /: created by (\S+)@(\S+) \(pid (\d+)\) at (\S+)/g;

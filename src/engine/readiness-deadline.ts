@@ -15,7 +15,7 @@ interface Limits {
 /**
  * How long hosts are waited for: each for the command's time-out, all until the transaction's deadline,
  * and those of a MachineDeployment for its progressDeadlineSeconds since one of its hosts last came up.
- * Cluster API documents that deadline and never kept it. Source: reference/cluster-api.md 1.5.
+ * Cluster API documents that deadline and never kept it. Source: docs/cluster-api.md#machinedeployment.
  */
 export class ReadinessDeadline {
   private readonly deadlines: ReadonlyMap<NodeKey, { deployment: string; seconds: number }>;

@@ -76,7 +76,7 @@ export function pendingCreates(state: StackState): PendingOperation[] {
 
 /**
  * Resolves the creations that a dead engine left: one that is recorded by now was adopted; any
- * other is looked for and removed. Then, and not before, their entries are cleared. Architecture 5.4
+ * other is looked for and removed. Then, and not before, their entries are cleared. Architecture rule 5.4
  * and section 6. Returns the state after it. Throws UNKNOWN_PRESENCE when the cloud cannot say.
  */
 export async function resolvePendingCreates(
@@ -117,7 +117,7 @@ function leastToRead({ resources }: StackState): string[] {
 
 /**
  * Clears what a dead engine left of imports, reads, and changes of what is recorded no more. Whenever
- * Pulumi writes a state it keeps the entries of creations only (pkg/backend/snapshot.go). Throws BAD_STATE
+ * Pulumi writes a state it keeps the entries of creations only (architecture section 9). Throws BAD_STATE
  * naming the entries that are still there then.
  */
 async function forgetInterrupted(

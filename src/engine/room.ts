@@ -19,7 +19,7 @@ import type { Workspace } from "./workspace.js";
 /**
  * How often the state is on the disk at once while an engine writes it, beside where it is already: the
  * new one, the old one as `.bak`, and at the end the copies in Pulumi's history and in its backups.
- * Source: pkg/backend/diy/state.go, saveCheckpoint, addToHistory and backupStack.
+ * Source: https://github.com/pulumi/pulumi/blob/v3.259.0/pkg/backend/diy/state.go
  */
 const copiesOfState = 4;
 

@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, createHmac, pbkdf2, randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 
-// How Pulumi's passphrase secrets provider encrypts. Source: sdk/go/common/resource/config/crypt.go
-// and pkg/secrets/passphrase/manager.go: AES-256-GCM as "v1:<nonce>:<ciphertext and tag>", the key
+// How Pulumi's passphrase secrets provider encrypts. Source: https://github.com/pulumi/pulumi/blob/v3.259.0/sdk/go/common/resource/config/crypt.go
+// and https://github.com/pulumi/pulumi/blob/v3.259.0/pkg/secrets/passphrase/manager.go: AES-256-GCM as "v1:<nonce>:<ciphertext and tag>", the key
 // from PBKDF2 with SHA-256; a stack's salt reads "v1:<salt>:<the word pulumi, encrypted>".
 
 const rounds = 1_000_000;

@@ -15,7 +15,7 @@ import type {
 import { revisionKey, transactionKey } from "../transaction/pass.js";
 import { decodeRecord } from "./codec.js";
 
-/** Marks a secret: in an export with its `plaintext`. Source: sdk/go/common/resource. */
+/** Marks a secret: in an export with its `plaintext`. Source: https://github.com/pulumi/pulumi/tree/v3.259.0/sdk/go/common/resource */
 export const secretMark = "4dabf18193072939515e22adb298388d";
 
 interface ExportedResource {

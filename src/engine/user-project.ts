@@ -85,7 +85,7 @@ function badProject(file: string, why: string): CapstanError {
   });
 }
 
-/** In Pulumi's own order: environment, project, login. Source: pkg/workspace/creds.go, GetCurrentCloudURL. */
+/** In Pulumi's own order: environment, project, login. Source: https://github.com/pulumi/pulumi/blob/v3.259.0/pkg/workspace/creds.go */
 function backendOf(settings: Json, env: NodeJS.ProcessEnv): string | undefined {
   const named = env["PULUMI_BACKEND_URL"];
   if (named !== undefined && named !== "") return named;

@@ -3,9 +3,9 @@ import type { Kind } from "../api/schema.js";
 import { isDeleting, type LiveObject } from "./live-object.js";
 import { mergePatch } from "./merge-patch.js";
 
-/** Kept on a Cluster until nothing of it is left. Source: reference/cluster-api.md 1.1. */
+/** Kept on a Cluster until nothing of it is left. Source: docs/cluster-api.md#cluster. */
 export const clusterFinalizer = "cluster.cluster.k8s.io";
-/** Kept on a Machine until its hosts are gone. Source: reference/cluster-api.md 1.2. */
+/** Kept on a Machine until its hosts are gone. Source: docs/cluster-api.md#machine. */
 export const machineFinalizer = "machine.cluster.k8s.io";
 
 /** An object before an API server has it. */

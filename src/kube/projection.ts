@@ -377,7 +377,7 @@ function controlledBy(kind: Kind, { name, uid }: LiveObject["metadata"]): JsonOb
   return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true };
 }
 
-/** The versions that a user left out are written back. Source: reference/cluster-api.md 1.2. */
+/** The versions that a user left out are written back. Source: docs/cluster-api.md#machine. */
 function versionsIn(spec: JsonObject, { machine }: MachineView): JsonObject {
   const written = spec["versions"];
   return { ...machine.spec.versions, ...(isJsonObject(written) && written) };

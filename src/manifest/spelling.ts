@@ -13,7 +13,7 @@ type Members = Record<string, unknown>;
 /**
  * Rewrites, in place, what the KEP and the first tags spelled otherwise: dnsDomain for
  * serviceDomain, providerConfig (an object with value, or a text that holds the provider's object)
- * for providerSpec. Returns what was rewritten. Source: reference/cluster-api.md 1.0.
+ * for providerSpec. Returns what was rewritten. Source: docs/cluster-api.md#older-spellings.
  */
 export function respell(object: Members): Respelling[] {
   const spec = memberOf(object, "spec");

@@ -25,7 +25,7 @@ import { clusterIn } from "./compiled-goal.js";
 /**
  * Points of no return by version: an API server of a newer minor version writes objects that older ones cannot
  * read. Hosts of the target whose control plane is newer than any of the committed revision, in name
- * order. Pure. Source: reference/cluster-api.md 4 (kubeadm takes no control plane back).
+ * order. Pure. docs/upgrades.md#what-is-refused.
  */
 export function versionPoints(
   provider: InfrastructureProvider,

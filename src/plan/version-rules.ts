@@ -65,7 +65,7 @@ export function controlPlanesOf(machines: readonly VersionedMachine[]): string[]
   return machines.flatMap(({ spec }) => spec.versions.controlPlane ?? []);
 }
 
-/** Source: reference/cluster-api.md 2.7, Kubernetes version skew policy. */
+/** Source: https://kubernetes.io/releases/version-skew-policy/; docs/cluster-api.md#control-planes. */
 function controlPlaneRefusals(
   from: readonly VersionedMachine[],
   to: readonly VersionedMachine[],

@@ -47,7 +47,7 @@ const ageScaleSeconds = 864_000;
  * The machines that a set deletes, in order: none for a count of 0 or less, never more than there
  * are. "Random" is not random but leaves age out. Ties go by name today; v1alpha1 leaves them open,
  * and there machines that are not available go before others. Pure.
- * Source: reference/cluster-api.md 2.4.
+ * Source: docs/cluster-api.md#machinesets.
  */
 export function selectForDeletion<M extends DeletionCandidate>(request: DeletionRequest<M>): M[] {
   const { profile, count, machines, ties } = request;

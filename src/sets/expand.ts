@@ -59,7 +59,7 @@ export interface TemplateJudge {
  *
  * A MachineSet's machine keeps the spec it was made with (a set's template is for new machines); a
  * MachineDeployment keeps its MachineSet as long as every machine of it can follow the template in
- * place, and gets a new one otherwise. Source: reference/cluster-api.md 2.4, 2.5.
+ * place, and gets a new one otherwise. Source: docs/cluster-api.md#rollouts.
  */
 export function expandObjects(
   desired: Desired,

@@ -24,7 +24,7 @@ export type MembershipChange =
  * How many machines a set makes, or which it deletes. Machines that are being deleted are members
  * until they are gone today, and go first, so that a set neither deletes twice nor makes a machine
  * beside one that still stands; v1alpha1 does not count them. Pure.
- * Source: reference/cluster-api.md 2.4.
+ * Source: docs/cluster-api.md#machinesets.
  */
 export function changeMembers(request: MembershipRequest): MembershipChange {
   const { profile, policy, replicas, nowMs } = request;

@@ -13,7 +13,7 @@ import type { Profile } from "../api/set-profile.js";
 
 /**
  * The new set's next size when users delete machines themselves: it takes the places that were
- * freed, and nothing above the deployment's replicas. Pure. Source: reference/cluster-api.md 2.5.
+ * freed, and nothing above the deployment's replicas. Pure. Source: docs/cluster-api.md#rollouts.
  */
 export function scaleNewSetOnDelete(
   { bounds, newSet, oldSets }: Omit<RollingState, "intents">,

@@ -31,7 +31,7 @@ export type Claim =
  * What a Machine is to a MachineSet. Neither profile takes the controller reference from a Machine
  * whose labels stop matching; it stays in the cloud and in its owner's care, but counts no longer.
  * Today's Cluster API counts what is being deleted until it is gone, v1alpha1 does not. Pure.
- * Source: reference/cluster-api.md 2.4.
+ * Source: docs/cluster-api.md#machinesets.
  */
 export function claimOf(set: Claimant, machine: ClaimableMachine, profile: Profile): Claim {
   const { controllerUid, labels, deleting } = machine;

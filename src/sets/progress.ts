@@ -31,7 +31,7 @@ export type ProgressVerdict =
 /**
  * Where a rollout stands against its progress deadline. The bound is strict: at the very moment of
  * the deadline it still has its chance. Cluster API documents the field and never enforced it.
- * Pure. Source: reference/cluster-api.md 1.5.
+ * Pure. Source: docs/cluster-api.md#machinedeployment.
  */
 export function progressOf(question: ProgressQuestion): ProgressVerdict {
   const { complete, paused, lastProgressAtMs, progressDeadlineSeconds, nowMs } = question;

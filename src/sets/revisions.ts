@@ -19,7 +19,7 @@ export interface RevisionMarks {
 /**
  * The revision of a deployment's new set: one above all old ones, and never lower than it was. A set
  * that becomes new again (a rollback) gets a new number and remembers the one before. Pure.
- * Source: reference/cluster-api.md 2.5.
+ * Source: docs/cluster-api.md#rollouts.
  */
 export function revisionOf(newSet: RevisedSet, oldSets: readonly RevisedSet[]): RevisionMarks {
   const next = Math.max(0, ...oldSets.map((set) => numberOf(set) ?? 0)) + 1;
@@ -50,7 +50,7 @@ export interface CleanableSet extends Pick<
 /**
  * Old sets that a complete deployment no longer needs, oldest first: v1alpha1 keeps the newest
  * `revisionHistoryLimit`, today's Cluster API keeps none. A set that has, or may have, machines
- * always stays. Pure. Source: reference/cluster-api.md 2.5.
+ * always stays. Pure. Source: docs/cluster-api.md#rollouts.
  */
 export function setsToForget(
   oldSets: readonly CleanableSet[],

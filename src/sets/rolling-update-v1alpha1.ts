@@ -6,7 +6,7 @@ import type { RollingState } from "./rolling-update.js";
  * Scales old sets down, oldest first, as the release that shipped this API did: machines that are
  * not available first, then available ones above the minimum. It takes a set at its word that the
  * unavailable go first, and does not see machines that are on their way out. `newSet` is taken as
- * this round has scaled it. Pure. Source: reference/cluster-api.md 2.5.
+ * this round has scaled it. Pure. Source: docs/cluster-api.md#rollouts.
  */
 export function scaleOldSetsV1alpha1({ bounds, newSet, oldSets }: RollingStateNow): ScaleStep[] {
   const total = sumOf([...oldSets, newSet], ({ replicas }) => replicas);

@@ -71,7 +71,7 @@ interface Allowance {
  * Scales old sets down, oldest first, today's way: first what costs nothing, then available
  * machines above the minimum. It assumes the worst, namely that a set loses available machines
  * first, and that what was decided before is still to be lost. Pure.
- * Source: reference/cluster-api.md 2.5.
+ * Source: docs/cluster-api.md#rollouts.
  */
 export function scaleOldSets(state: RollingState): ScaleStep[] {
   const { bounds, newSet, oldSets, intents } = state;

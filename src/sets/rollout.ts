@@ -85,7 +85,7 @@ export interface RolloutPlan {
  * One round of a MachineDeployment's rollout: how many machines each of its sets shall have now, and
  * why. Run again whenever machines, the deployment or the template have changed; it starts from what
  * is there, so an edit in the middle of a rollout needs no care. Pure. Throws INVALID_INPUT for
- * bounds that are neither numbers nor percentages. Source: reference/cluster-api.md 2.5.
+ * bounds that are neither numbers nor percentages. Source: docs/cluster-api.md#rollouts.
  */
 export function planRollout({ deployment, sets, profile }: RolloutRequest): RolloutPlan {
   const counted = sets.map((set) => ({ ...set, ...countsOf(set, profile) }));

@@ -24,7 +24,7 @@ export interface PausedScaling {
  * Scales a paused deployment without rolling it: its only set with machines, or else its newest,
  * takes everything; a new set that is complete leaves nothing to the old ones; otherwise each set
  * keeps its share, and the greatest takes what rounding leaves. Pure.
- * Source: reference/cluster-api.md 2.5.
+ * Source: docs/cluster-api.md#rollouts.
  */
 export function scaleWhilePaused({ bounds, newSet, oldSets }: PausedScaling): ScaleStep[] {
   const sets = newSet === undefined ? oldSets : [newSet, ...oldSets];

@@ -18,7 +18,7 @@ export interface Readiness {
 
 /**
  * Whether a Machine is available: ready, and for longer than minReadySeconds. At the very moment it
- * is not yet: the bound is strict. Pure. Source: reference/cluster-api.md 2.4.
+ * is not yet: the bound is strict. Pure. Source: docs/cluster-api.md#machinesets.
  */
 export function availabilityOf(
   { ready, readySinceMs }: Readiness,
@@ -46,7 +46,7 @@ export interface DeploymentStatus {
   readonly unavailableReplicas: number;
 }
 
-/** The counts of a deployment's status from its sets. Pure. Source: reference/cluster-api.md 2.5. */
+/** The counts of a deployment's status from its sets. Pure. Source: docs/cluster-api.md#rollouts. */
 export function deploymentStatusOf(sets: readonly RolloutSet[]): DeploymentStatus {
   const machines = sets.flatMap((set) => set.machines);
   const availableReplicas = machines.filter((one) => one.available && !one.deleting).length;

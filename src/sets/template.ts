@@ -26,7 +26,7 @@ export interface TemplatedSet {
 /**
  * Whether two templates ask for the same machines: everything counts except the hash label; what is
  * absent equals what is empty, but not inside a provider's object, where only the provider knows
- * what an empty field means. Symmetric and pure. Source: reference/cluster-api.md 2.5.
+ * what an empty field means. Symmetric and pure. Source: docs/cluster-api.md#rollouts.
  */
 export function sameTemplate(former: ComparableTemplate, latter: ComparableTemplate): boolean {
   return canonicalJson(comparable(former)) === canonicalJson(comparable(latter));

@@ -30,7 +30,7 @@ export interface ResolvedDesired {
 /**
  * Chooses the versions that users left out: what was recorded when the Machine was first planned,
  * otherwise the control plane's, otherwise this release's default. A choice is recorded with the
- * target and so never changes by itself. Pure. Source: reference/cluster-api.md 1.2.
+ * target and so never changes by itself. Pure. Source: docs/cluster-api.md#machine.
  */
 export function chooseVersions(
   desired: Desired,

@@ -14,7 +14,7 @@ export type ParsedProviderId =
 
 /**
  * A provider id such as "aws:///eu-west-1a/i-0123". What lies between provider and last segment
- * varies with who wrote it and is not looked at. Pure. Source: reference/cluster-api.md 2.2.
+ * varies with who wrote it and is not looked at. Pure. Source: docs/cluster-api.md#provider-ids.
  */
 export function parseProviderId(text: string): ParsedProviderId {
   if (text === "") return { kind: "malformed", reason: "empty" };

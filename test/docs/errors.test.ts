@@ -19,9 +19,9 @@ function rows(codes: Readonly<Record<string, string>>): string {
 function errorsPage(): string {
   return `# Errors
 
-Made from the tables in src/api by \`UPDATE_GOLDEN=1 npm test -- --grep errors.md\`. Codes are stable; messages
+A test makes this page from the tables in src/api: \`UPDATE_GOLDEN=1 npm test -- --grep errors.md\`. Codes are stable; messages
 are not. With \`--json\` an error is an object with \`code\`, \`message\`, \`source\` (user, cloud or engine), \`hint\` and
-\`retryable\`; wrong manifests are one with \`diagnostics\`, each with a code, severity, position, subject and path.
+\`retryable\`. Wrong manifests are one object with \`diagnostics\`, each with a code, severity, position, subject and path.
 
 ## Errors of commands
 

@@ -74,7 +74,7 @@ describe("what a user's objects hold", function () {
     await sandbox.up();
     const args = ["stack", "export", "--show-secrets", "--stack", demoStack];
     const { stdout } = await sandbox.pulumi(0, args);
-    // As architecture 5.5 has it: objects are stored compressed, as secrets.
+    // As architecture rule 5.5 has it: objects are stored compressed, as secrets.
     const magic = gzipSync("").subarray(0, 3).toString("base64");
     const payloads = [...stdout.matchAll(/"plaintext": "\\"([A-Za-z0-9+/=]+)\\""/g)];
     assert.ok(payloads.length >= 2, "Transaction and Revision hold a secret each");

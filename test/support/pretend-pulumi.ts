@@ -37,7 +37,7 @@ class StepFailed extends Error {}
 /**
  * Pulumi's engine for one command, as far as it matters: registrations in order, two state writes
  * around each operation, deletions last and never after a failure, pending operations as it keeps
- * them. Source: pkg/backend/snapshot.go, pkg/resource/deploy (and architecture section 9).
+ * them. Source: architecture section 9.
  */
 export class PretendPulumi implements StackEngine {
   private isRunning = false;

@@ -11,7 +11,7 @@ import {
 /**
  * What may happen to the control plane next. All of it at once while nothing was ever committed; later
  * one member at a time, so that etcd keeps its quorum: a new one joins and serves before the one that it
- * follows leaves. The last deletion is left to the commit. Pure. Source: reference/cluster-api.md 2.7.
+ * follows leaves. The last deletion is left to the commit. Pure. Source: docs/cluster-api.md#control-planes.
  */
 export function membersRound({ hosts, leaving, isFirst }: HostSet): Round {
   const members = hosts.filter(({ controlPlane }) => controlPlane);
