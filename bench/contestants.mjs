@@ -4,7 +4,7 @@
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { withPathFirst } from "../tools/run.mjs";
+import { withPathFirst } from "../tools/toolchain/run.mjs";
 import { clusterManifests } from "./manifests.mjs";
 import { runToEnd } from "./measure.mjs";
 

@@ -5,15 +5,15 @@ import { writeFileSync } from "node:fs";
 import { cpus, loadavg, platform, release } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { compare } from "../bench/compare.mjs";
-import { capstan, plainPulumi, terraform } from "../bench/contestants.mjs";
-import { profile } from "../bench/profile.mjs";
-import { tables } from "../bench/report.mjs";
+import { compare } from "../../bench/compare.mjs";
+import { capstan, plainPulumi, terraform } from "../../bench/contestants.mjs";
+import { profile } from "../../bench/profile.mjs";
+import { tables } from "../../bench/report.mjs";
 import { ensureKubernetes } from "./kubernetes-toolchain.mjs";
-import { exitWith, run } from "./run.mjs";
+import { exitWith, run } from "../toolchain/run.mjs";
 import { setup } from "./setup.mjs";
 
-const watchBench = fileURLToPath(new URL("../bench/watch.mjs", import.meta.url));
+const watchBench = fileURLToPath(new URL("../../bench/watch.mjs", import.meta.url));
 
 const usage = `npm run bench -- [options]
   --large            500 machines as well

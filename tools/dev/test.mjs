@@ -5,7 +5,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { installRealParts } from "./real-parts.mjs";
-import { exitWith, run, withPathFirst } from "./run.mjs";
+import { exitWith, run, withPathFirst } from "../toolchain/run.mjs";
 import { root, setup } from "./setup.mjs";
 
 /** @typedef {{ passed: number, failed: number }} Counts */
@@ -52,7 +52,7 @@ async function runMocha(node, args) {
   rmSync(countsFile, { force: true });
   const code = await runShown(node, [
     "node_modules/mocha/bin/mocha.js",
-    ...["--reporter", "tools/mocha-reporter.mjs", "--reporter-option", `counts=${countsFile}`],
+    ...["--reporter", "tools/dev/mocha-reporter.mjs", "--reporter-option", `counts=${countsFile}`],
     ...(namesFiles ? [] : ["dist/test/**/*.test.js"]),
     ...mochaArgs,
   ]);
