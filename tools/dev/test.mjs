@@ -1,110 +1,108 @@
-// `npm test`: sets up, checks format and lint, runs all tests, and ends with the line
-// `N passed, N failed`. `npm test -- <args>` runs mocha only, with these arguments; test files may
-// be named as sources.
+// `npm test`: sets up, checks format, lint and types, runs all tests in as many processes as there
+// are cores, and ends with the line `N passed, N failed`. `npm test -- <args>` runs one mocha only,
+// with these arguments; test files may be named as sources. `npm test -- --update-floor` writes down
+// which tests there are and how long they took.
 
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { installRealParts } from "./real-parts.mjs";
 import { exitWith, run, withPathFirst } from "../toolchain/run.mjs";
+import { installRealParts } from "./real-parts.mjs";
 import { root, setup } from "./setup.mjs";
+import { compiledOf, floorOf, readFloor, testFiles, writeFloor } from "./suite/files.mjs";
+import { mochaArgs, readReport } from "./suite/mocha.mjs";
+import { orderVariable, seedFrom } from "./suite/order.mjs";
+import { verdictOf } from "./suite/verdict.mjs";
+import { runWhole } from "./suite/whole.mjs";
 
-/** @typedef {{ passed: number, failed: number }} Counts */
+/** @typedef {import("./suite/verdict.mjs").Outcome} Outcome */
+/** @typedef {import("./suite/verdict.mjs").Report} Report */
+/** @typedef {import("./suite/verdict.mjs").Verdict} Verdict */
 
-const countsFile = join(root, ".setup", "mocha-counts.json");
-const checks = [
-  { name: "format", args: ["node_modules/prettier/bin/prettier.cjs", "--check", "."] },
-  { name: "lint", args: ["node_modules/eslint/bin/eslint.js", "."] },
-];
-
-/**
- * @param {string} node
- * @param {readonly string[]} args
- * @returns {Promise<number>} exit code
- */
-async function runShown(node, args) {
-  const env = withPathFirst(process.env, dirname(node));
-  return (await run(node, args, { cwd: root, env, stdio: "inherit" })).code;
-}
+const reportFile = join(root, ".setup", "mocha-report.json");
+/** What files took in the last whole run. */
+const measuredFile = join(root, ".setup", "test-files.json");
 
 /**
- * Runs format and lint; each counts as one.
+ * One mocha; its output is shown at once.
  *
  * @param {string} node
- * @returns {Promise<Counts>}
+ * @param {readonly string[]} args
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {Promise<Outcome>}
  */
-async function runChecks(node) {
-  let failed = 0;
-  for (const { name, args } of checks) {
-    process.stdout.write(`\ncheck: ${name}\n`);
-    if ((await runShown(node, args)) !== 0) failed++;
-  }
-  return { passed: checks.length - failed, failed };
+async function runMocha(node, args, env) {
+  rmSync(reportFile, { force: true });
+  const options = { cwd: root, env, stdio: /** @type {const} */ ("inherit") };
+  const { code } = await run(node, mochaArgs(reportFile, args), options);
+  return { files: [], code, isOverdue: false, ...readReport(reportFile) };
 }
 
 /**
  * @param {string} node
  * @param {readonly string[]} args the user's
- * @returns {Promise<Counts>}
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {Promise<Verdict>}
  */
-async function runMocha(node, args) {
-  const mochaArgs = args.map((arg) => arg.replace(/^(\.\/)?(test\/.*)\.ts$/, "dist/$2.js"));
-  const namesFiles = mochaArgs.some((arg) => /^[^-].*\.js$/.test(arg));
-  rmSync(countsFile, { force: true });
-  const code = await runShown(node, [
-    "node_modules/mocha/bin/mocha.js",
-    ...["--reporter", "tools/dev/mocha-reporter.mjs", "--reporter-option", `counts=${countsFile}`],
-    ...(namesFiles ? [] : ["dist/test/**/*.test.js"]),
-    ...mochaArgs,
-  ]);
-  return judge(code, args.length === 0 ? readFloor() : 1);
+async function runNamed(node, args, env) {
+  const given = args.map(compiledOf);
+  const namesFiles = given.some((arg) => /^[^-].*\.js$/.test(arg));
+  const files = namesFiles ? [] : testFiles().map(compiledOf);
+  return verdictOf(await runMocha(node, [...files, ...given], env));
 }
 
 /**
- * A run that proves nothing fails: mocha died, ran too few tests, or skipped some.
+ * @param {string} node
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {Promise<Verdict>}
+ */
+async function runAll(node, env) {
+  const { outcomes, ...verdict } = await runWhole(node, { cwd: root, env });
+  const files = Object.assign({}, ...outcomes.map(({ report }) => report?.files));
+  writeFileSync(measuredFile, JSON.stringify(files));
+  return verdict;
+}
+
+/**
+ * Counts the tests of each file without running them.
  *
- * @param {number} code mocha's exit code
- * @param {number} floor how many tests have to run
- * @returns {Counts}
+ * @param {string} node
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {Promise<Verdict>}
  */
-function judge(code, floor) {
-  const { passes, failures, pending } = readCounts();
-  const ran = passes + failures;
-  const faults = [
-    code !== 0 && failures === 0 && `mocha ended with ${code} without a failing test`,
-    pending > 0 && `${pending} tests are pending`,
-    ran < floor && `${ran} tests ran, at least ${floor} have to`,
-  ].filter((fault) => fault !== false);
-  for (const fault of faults) process.stderr.write(`test: ${fault}\n`);
-  return { passed: passes, failed: failures + faults.length };
+async function updateFloor(node, env) {
+  const files = testFiles();
+  const outcome = await runMocha(node, ["--dry-run", ...files.map(compiledOf)], env);
+  const verdict = verdictOf(outcome);
+  if (outcome.report === undefined || verdict.failed > 0) return verdict;
+  writeFloor(floorOf(outcome.report.files, readMeasured(), readFloor()));
+  return verdict;
 }
 
-/**
- * @returns {{ passes: number, failures: number, pending: number }} all 0 when mocha did not finish
- */
-function readCounts() {
+/** @returns {Report["files"]} */
+function readMeasured() {
   try {
-    return JSON.parse(readFileSync(countsFile, "utf8"));
+    return JSON.parse(readFileSync(measuredFile, "utf8"));
   } catch {
-    return { passes: 0, failures: 0, pending: 0 };
+    return {}; // There was no whole run yet.
   }
-}
-
-/**
- * The committed number of tests: losing some unnoticed, say by a wrong glob, is a failure.
- *
- * @returns {number}
- */
-function readFloor() {
-  return JSON.parse(readFileSync(join(root, "test", "floor.json"), "utf8")).tests;
 }
 
 await exitWith(async () => {
   const args = process.argv.slice(2);
   const { node } = await setup();
-  await installRealParts(process.env);
-  const checked = args.length === 0 ? await runChecks(node) : { passed: 0, failed: 0 };
-  const tested = await runMocha(node, args);
-  const failed = checked.failed + tested.failed;
-  process.stdout.write(`${checked.passed + tested.passed} passed, ${failed} failed\n`);
-  return failed > 0 ? 1 : 0;
+  const seed = seedFrom(process.env.CAPSTAN_SEED);
+  const env = { ...withPathFirst(process.env, dirname(node)), [orderVariable]: String(seed) };
+  const isUpdate = args.includes("--update-floor");
+  if (!isUpdate) await installRealParts(process.env);
+  const repeat = `order: CAPSTAN_SEED=${seed} (to repeat it, set that before npm test)`;
+  process.stdout.write(`${repeat}\n`);
+  const verdict = isUpdate
+    ? await updateFloor(node, env)
+    : args.length > 0
+      ? await runNamed(node, args, env)
+      : await runAll(node, env);
+  for (const fault of verdict.faults) process.stdout.write(`fault: ${fault}\n`);
+  if (verdict.failed > 0) process.stdout.write(`${repeat}\n`);
+  process.stdout.write(`${verdict.passed} passed, ${verdict.failed} failed\n`);
+  return verdict.failed > 0 ? 1 : 0;
 });

@@ -69,7 +69,7 @@ export function runAttached(command, args, options = {}) {
  * @param {NodeJS.Signals | null} signal
  * @returns {number}
  */
-function exitCode(code, signal) {
+export function exitCode(code, signal) {
   return code ?? 128 + (signal ? constants.signals[signal] : 0);
 }
 
