@@ -5,11 +5,13 @@
 import { createHash } from "node:crypto";
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   readFileSync,
   readdirSync,
   rmSync,
   statSync,
+  unlinkSync,
   writeFileSync,
 } from "node:fs";
 import { join, relative } from "node:path";
@@ -81,6 +83,9 @@ async function installDependencies(announce) {
   }
   announce("npm ci");
   removeStamp("dependencies");
+  // npm would empty the folder that a link leads to, which is somebody else's.
+  const folder = join(root, "node_modules");
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink()) unlinkSync(folder);
   await npmCi(root);
   writeStamp("dependencies", digest);
   return "installed";

@@ -1,11 +1,11 @@
-// `npm test`: sets up, checks format, lint and types, runs all tests in as many processes as there
-// are cores, and ends with the line `N passed, N failed`. `npm test -- <args>` runs one mocha only,
-// with these arguments; test files may be named as sources. `npm test -- --update-floor` writes down
-// which tests there are and how long they took.
+// `npm test`: sets up, checks format, lint and types, runs all tests in several processes, and ends
+// with the line `N passed, N failed`. `npm test -- <args>` runs one mocha only, with these arguments;
+// test files may be named as sources. `npm test -- --update-floor` writes down which tests there are
+// and how long they took.
 
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { exitWith, run, withPathFirst } from "../toolchain/run.mjs";
+import { exitWith, explained, run, withPathFirst } from "../toolchain/run.mjs";
 import { installRealParts } from "./real-parts.mjs";
 import { root, setup } from "./setup.mjs";
 import { compiledOf, floorOf, readFloor, testFiles, writeFloor } from "./suite/files.mjs";
@@ -87,22 +87,30 @@ function readMeasured() {
   }
 }
 
-await exitWith(async () => {
-  const args = process.argv.slice(2);
+/**
+ * @param {readonly string[]} args the user's
+ * @returns {Promise<Verdict>}
+ */
+async function test(args) {
   const { node } = await setup();
   const seed = seedFrom(process.env.CAPSTAN_SEED);
   const env = { ...withPathFirst(process.env, dirname(node)), [orderVariable]: String(seed) };
-  const isUpdate = args.includes("--update-floor");
-  if (!isUpdate) await installRealParts(process.env);
-  const repeat = `order: CAPSTAN_SEED=${seed} (to repeat it, set that before npm test)`;
-  process.stdout.write(`${repeat}\n`);
-  const verdict = isUpdate
-    ? await updateFloor(node, env)
-    : args.length > 0
-      ? await runNamed(node, args, env)
-      : await runAll(node, env);
-  for (const fault of verdict.faults) process.stdout.write(`fault: ${fault}\n`);
-  if (verdict.failed > 0) process.stdout.write(`${repeat}\n`);
-  process.stdout.write(`${verdict.passed} passed, ${verdict.failed} failed\n`);
-  return verdict.failed > 0 ? 1 : 0;
+  if (args.includes("--update-floor")) return updateFloor(node, env);
+  await installRealParts(process.env);
+  const order = `order: CAPSTAN_SEED=${seed}; to repeat it, set that before npm test`;
+  process.stdout.write(`${order}\n`);
+  const verdict = args.length > 0 ? await runNamed(node, args, env) : await runAll(node, env);
+  if (verdict.failed > 0) process.stdout.write(`${order}\n`);
+  return verdict;
+}
+
+await exitWith(async () => {
+  /** @type {Verdict} */
+  const { passed, failed, faults } = await test(process.argv.slice(2)).catch((error) => {
+    process.stderr.write(`${explained(error)}\n`);
+    return { passed: 0, failed: 1, faults: [] };
+  });
+  for (const fault of faults) process.stdout.write(`fault: ${fault}\n`);
+  process.stdout.write(`${passed} passed, ${failed} failed\n`);
+  return failed > 0 ? 1 : 0;
 });

@@ -13,6 +13,8 @@ import { workThrough, Workplace } from "./workers.mjs";
 /** Far above what the longest file takes. */
 const deadlineMs = 15 * 60_000;
 const shownFiles = 20;
+/** Some files start a control plane, which takes a gigabyte; the longest file bounds the whole anyway. */
+const mostWorkers = 8;
 
 /** The seconds are for the order only. */
 const checks = [
@@ -125,12 +127,15 @@ function conclude(ended, floor) {
   };
 }
 
-/** @param {string | undefined} text the user's; as many as there are cores without */
+/**
+ * @param {string | undefined} text the user's
+ * @returns {number} without it one more than there are cores, since many tests wait for others
+ */
 function workersFrom(text) {
-  if (!text) return availableParallelism();
+  if (!text) return Math.min(availableParallelism() + 1, mostWorkers);
   const workers = Number(text);
   if (Number.isInteger(workers) && workers > 0) return workers;
-  const hint = "set it to a whole number, or unset it to have one for each core";
+  const hint = "set it to a whole number, or unset it to have what suits the machine";
   throw Object.assign(new Error(`CAPSTAN_TEST_WORKERS is ${text}`), { hint });
 }
 
