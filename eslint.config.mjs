@@ -3,6 +3,8 @@
 import { defineConfig, globalIgnores } from "eslint/config";
 import tseslint from "typescript-eslint";
 
+/** @typedef {Parameters<typeof defineConfig>[0]} Config */
+
 /**
  * Folders of src/ in layers: each may import its own layer and the layers above it in this list.
  * plan and transaction are one layer, since a plan shows the waves that admission would take.
@@ -54,16 +56,29 @@ const impureImports = {
   message: "A pure folder reaches nothing outside (docs/architecture.md, section 2).",
 };
 
-/** Matches imports of a folder of src/, from wherever in src/ or providers/. */
+/**
+ * Matches imports of a folder of src/, from wherever in src/ or providers/.
+ *
+ * @param {string} folder
+ */
 function importsOf(folder) {
   return [`../${folder}/*`, `../../${folder}/*`, `**/src/${folder}/**`];
 }
 
+/**
+ * @param {readonly string[]} folders
+ * @param {string} message
+ */
 function noImports(folders, message) {
   return { group: folders.flatMap(importsOf), message };
 }
 
-/** One folder's import rules. */
+/**
+ * One folder's import rules.
+ *
+ * @param {string} folder
+ * @param {number} depth
+ */
 function layerRules(folder, depth) {
   const below = layers.slice(depth + 1).flat();
   const rules = [];
@@ -80,6 +95,11 @@ const importRules = layers.flatMap((layer, depth) =>
   layer.flatMap((folder) => {
     const patterns = layerRules(folder, depth);
     const pure = pureFiles.filter((files) => files.startsWith(`src/${folder}/`));
+    /**
+     * @param {string[]} files
+     * @param {object[]} all
+     * @returns {Config[]}
+     */
     const restricted = (files, all) =>
       all.length === 0
         ? []
@@ -91,6 +111,7 @@ const importRules = layers.flatMap((layer, depth) =>
   }),
 );
 
+/** @type {Record<string, "readonly">} */
 const nodeGlobals = Object.fromEntries(
   ["AbortController", "AbortSignal", "Buffer", "TextDecoder", "URL", "clearTimeout", "console"]
     .concat(["fetch", "process", "setImmediate", "setInterval", "setTimeout", "structuredClone"])
@@ -107,7 +128,11 @@ const noSpreadLiterals = [
   },
 ];
 
-/** Not worth a dependency: the rules of eslint's own recommendation that types do not cover. */
+/**
+ * Not worth a dependency: the rules of eslint's own recommendation that types do not cover.
+ *
+ * @type {import("eslint").Linter.RulesRecord}
+ */
 const plainRules = {
   "array-callback-return": "error",
   eqeqeq: ["error", "always"],
@@ -131,6 +156,7 @@ const plainRules = {
   "prefer-const": "error",
 };
 
+/** @type {Config} */
 const plainJavaScript = {
   files: ["**/*.mjs", "**/*.js"],
   extends: [tseslint.configs.disableTypeChecked],
@@ -138,6 +164,7 @@ const plainJavaScript = {
   rules: { ...plainRules, "no-undef": "error", "no-unused-vars": "error" },
 };
 
+/** @type {Config} */
 const typeScript = {
   files: ["**/*.ts"],
   extends: [tseslint.configs.recommendedTypeChecked],
@@ -178,6 +205,7 @@ const typeScript = {
   },
 };
 
+/** @type {Config} */
 const product = {
   files: ["src/**/*.ts", "providers/**/*.ts", "stacks/**/*.ts"],
   rules: {
@@ -188,6 +216,7 @@ const product = {
   },
 };
 
+/** @type {Config} */
 const pure = {
   files: pureFiles,
   rules: {
@@ -214,6 +243,7 @@ const pure = {
   },
 };
 
+/** @type {Config} */
 const providers = {
   files: ["providers/*/**/*.ts"],
   rules: {
@@ -231,6 +261,7 @@ const providers = {
   },
 };
 
+/** @type {Config} */
 const tests = {
   files: ["test/**/*.ts"],
   rules: {

@@ -5,7 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { peakMemory, runToEnd } from "./measure.mjs";
 
+/** @typedef {import("./contestants.mjs").Command} Command */
 /** @typedef {import("./contestants.mjs").Contestant} Contestant */
+/** @typedef {import("./contestants.mjs").Project} Project */
+/** @typedef {import("./contestants.mjs").Step} Step */
+/** @typedef {{ ms?: number, peakKib?: number | undefined }} Measured */
 
 /** The steps in the order in which they are taken, with the words of the report. */
 export const steps = {
@@ -19,7 +23,7 @@ export const steps = {
 
 /**
  * @typedef {{ machines: number, repetition: number, step: string, contestant: string,
- *   ms?: number, peakKib?: number }} Sample repetition 0 warms up and measures memory; the others
+ *   ms?: number, peakKib?: number | undefined }} Sample repetition 0 warms up and measures memory; the others
  *   measure time
  */
 
@@ -36,18 +40,31 @@ export async function* compare(contestants, { sizes, repetitions, say }) {
     for (let repetition = 0; repetition <= repetitions; repetition += 1) {
       const what = repetition === 0 ? "memory" : `repetition ${repetition} of ${repetitions}`;
       say(`n = ${machines}: ${what}`);
-      const measure =
-        repetition === 0 ? peakMemory : async (command) => ({ ms: (await runToEnd(command)).ms });
-      const samples = await round(contestants, machines, measure);
+      const samples = await round(contestants, machines, repetition === 0 ? peakMemory : wallTime);
       yield samples.map((sample) => ({ machines, repetition, ...sample }));
     }
   }
 }
 
-/** All steps once, in fresh folders. */
+/**
+ * @param {Command} command
+ * @returns {Promise<Measured>}
+ */
+async function wallTime(command) {
+  return { ms: (await runToEnd(command)).ms };
+}
+
+/**
+ * All steps once, in fresh folders.
+ *
+ * @param {readonly Contestant[]} contestants
+ * @param {number} machines
+ * @param {(command: Command) => Promise<Measured>} measure
+ */
 async function round(contestants, machines, measure) {
   const folder = mkdtempSync(join(tmpdir(), "capstan-bench-"));
   try {
+    /** @type {{ contestant: Contestant, project: Project }[]} */
     const projects = [];
     for (const [index, contestant] of contestants.entries()) {
       const own = join(folder, String(index));
@@ -55,7 +72,7 @@ async function round(contestants, machines, measure) {
       projects.push({ contestant, project: await contestant.project(own, machines) });
     }
     const samples = [];
-    for (const step of Object.keys(steps)) {
+    for (const step of /** @type {Step[]} */ (Object.keys(steps))) {
       for (const { contestant, project } of projects) {
         if (step === "update") project.grow();
         samples.push({

@@ -4,7 +4,7 @@
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { withPathFirst } from "../tools/run.mjs";
+import { withPathFirst } from "../tools/toolchain/run.mjs";
 import { clusterManifests } from "./manifests.mjs";
 import { runToEnd } from "./measure.mjs";
 
@@ -37,10 +37,10 @@ export function capstan({ node }) {
     async project(folder, machines) {
       const manifests = join(folder, "manifests");
       mkdirSync(manifests);
-      const want = (diskGib) =>
+      const want = (/** @type {number} */ diskGib) =>
         writeFileSync(join(manifests, "cluster.yaml"), clusterManifests({ machines, diskGib }));
       want(smallGib);
-      const command = (name, ...rest) => ({
+      const command = (/** @type {string} */ name, /** @type {string[]} */ ...rest) => ({
         program: node,
         args: [main, name, "-f", manifests, "--state", join(folder, "state"), ...rest],
         cwd: folder,
@@ -83,9 +83,10 @@ export async function plainPulumi({ node, pulumi }) {
       cpSync(join(programs, "pulumi"), folder, { recursive: true });
       symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
       mkdirSync(join(folder, "backend"));
-      const want = (diskGib) => writeSettings(join(folder, "settings.json"), { machines, diskGib });
+      const want = (/** @type {number} */ diskGib) =>
+        writeSettings(join(folder, "settings.json"), { machines, diskGib });
       want(smallGib);
-      const command = (...args) => ({
+      const command = (/** @type {string[]} */ ...args) => ({
         program: pulumi.bin,
         args: [...args, "--non-interactive"],
         cwd: folder,
@@ -130,11 +131,12 @@ export async function terraform() {
     async project(folder, machines) {
       cpSync(join(programs, "terraform"), folder, { recursive: true });
       const settings = join(folder, "terraform.tfvars.json");
-      const want = (diskGib) => writeSettings(settings, { machines, diskGib });
+      const want = (/** @type {number} */ diskGib) =>
+        writeSettings(settings, { machines, diskGib });
       want(smallGib);
       const configuration = join(folder, "terraform.rc");
       writeFileSync(configuration, "");
-      const command = (...args) => ({
+      const command = (/** @type {string[]} */ ...args) => ({
         program: "terraform",
         args: [...args, "-no-color"],
         cwd: folder,
@@ -157,11 +159,20 @@ export async function terraform() {
   };
 }
 
-/** The network counts as well. */
+/**
+ * The network counts as well.
+ *
+ * @param {string} verb
+ * @param {number} machines
+ */
 function added(verb, machines) {
   return new RegExp(` ${machines + 1} ${verb}, 0 `);
 }
 
+/**
+ * @param {string} file
+ * @param {{ machines: number, diskGib: number }} settings
+ */
 function writeSettings(file, settings) {
   writeFileSync(file, JSON.stringify(settings));
 }

@@ -2,7 +2,10 @@
 
 const apiVersion = "cluster.k8s.io/v1alpha1";
 
-/** @returns {string} YAML: a cluster of n machines, one of them the control plane */
+/**
+ * @param {{ machines: number, diskGib: number }} wanted
+ * @returns {string} YAML: a cluster of n machines, one of them the control plane
+ */
 export function clusterManifests({ machines, diskGib }) {
   const spec = machineSpec({ diskGib });
   return [
@@ -31,7 +34,11 @@ ${indented(6, spec)}`,
   ].join("\n---\n");
 }
 
-/** No boot time: what is left is capstan. */
+/**
+ * No boot time: what is left is capstan.
+ *
+ * @param {number} machines
+ */
 function cluster(machines) {
   return `apiVersion: ${apiVersion}
 kind: Cluster
@@ -51,6 +58,7 @@ spec:
       bootMs: 0`;
 }
 
+/** @param {{ diskGib: number, controlPlane?: boolean }} machine */
 function machineSpec({ diskGib, controlPlane = false }) {
   const versions = controlPlane ? "kubelet: 1.34.2, controlPlane: 1.34.2" : "kubelet: 1.34.2";
   return `versions: { ${versions} }
@@ -62,6 +70,10 @@ providerSpec:
     diskGib: ${diskGib}`;
 }
 
+/**
+ * @param {number} spaces
+ * @param {string} text
+ */
 function indented(spaces, text) {
   return text.replace(/^/gm, " ".repeat(spaces));
 }

@@ -18,6 +18,7 @@ export async function runToEnd(command) {
   const { program, args, cwd, env, expected = 0, shows } = command;
   const started = performance.now();
   const child = spawn(program, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  /** @type {Buffer[]} */
   const chunks = [];
   for (const stream of [child.stdout, child.stderr])
     stream.on("data", (chunk) => chunks.push(chunk));
@@ -43,6 +44,7 @@ export async function runToEnd(command) {
  *   there is no /proc
  */
 export async function peakMemory(command) {
+  /** @type {number | undefined} */
   let peakKib;
   const timer = setInterval(() => {
     for (const pid of descendantsOf(process.pid)) {
@@ -58,6 +60,7 @@ export async function peakMemory(command) {
   return { peakKib };
 }
 
+/** @param {number} ancestor */
 function descendantsOf(ancestor) {
   const childrenOf = new Map();
   for (const pid of processes()) {
@@ -65,8 +68,9 @@ function descendantsOf(ancestor) {
     const [, parent] = /\) \S (\d+) [^)]*$/.exec(procFile(pid, "stat")) ?? [];
     if (parent !== undefined) childrenOf.set(parent, [...(childrenOf.get(parent) ?? []), pid]);
   }
+  /** @type {string[]} */
   const found = [];
-  const visit = (pid) => {
+  const visit = (/** @type {string} */ pid) => {
     for (const child of childrenOf.get(pid) ?? []) {
       found.push(child);
       visit(child);
@@ -84,7 +88,11 @@ function processes() {
   }
 }
 
-/** Empty when the process has ended in between. */
+/**
+ * @param {string} pid
+ * @param {string} name
+ * @returns {string} empty when the process has ended in between
+ */
 function procFile(pid, name) {
   try {
     return readFileSync(`/proc/${pid}/${name}`, "utf8");

@@ -9,15 +9,30 @@ import { capstan } from "./contestants.mjs";
 import { runToEnd } from "./measure.mjs";
 import { median } from "./report.mjs";
 
+/** @typedef {import("./contestants.mjs").Step} Step */
+
+/**
+ * What trace.mjs wrote down about one command, and how long it took from outside.
+ *
+ * @typedef {object} Trace
+ * @property {number} preloadedMs
+ * @property {{ url: string, ms: number }[]} modules
+ * @property {{ args: string[], startMs: number, closeMs: number }[]} children
+ * @property {number} exitMs
+ * @property {number} wallMs
+ */
+
+/** @typedef {{ name: string, ms: number }} Phase */
+
 const root = fileURLToPath(new URL("..", import.meta.url));
 const tracer = new URL("trace.mjs", import.meta.url).href;
 
-/** Steps in their order; those with words are shown. */
-const profiled = {
-  up: "up, create",
-  planAgain: "plan, no change",
-  update: "up, update all in place",
-};
+/** @type {readonly (readonly [Step, string])[]} in their order, with the words of the report */
+const profiled = [
+  ["up", "up, create"],
+  ["planAgain", "plan, no change"],
+  ["update", "up, update all in place"],
+];
 
 /** What the command line loads, sooner or later. */
 const libraries = [
@@ -39,28 +54,35 @@ const libraries = [
  * @returns {Promise<string>} Markdown
  */
 export async function profile(tools, { machines, repetitions, say }) {
+  /** @type {Map<Step, Trace>[]} */
   const rounds = [];
   for (let repetition = 1; repetition <= repetitions; repetition += 1) {
     say(`profile: n = ${machines}, repetition ${repetition} of ${repetitions}`);
     rounds.push(await tracedRound(tools, machines));
   }
-  const timelines = Object.entries(profiled).map(([step, words]) => {
-    const phases = rounds.map((round) => phasesOf(round[step]));
-    return `## ${words}, n = ${machines}\n\n${phaseTable(phases)}\n\n${loaded(rounds[0][step])}\n`;
+  const timelines = profiled.map(([step, words]) => {
+    const traces = rounds.flatMap((round) => round.get(step) ?? []);
+    const phases = traces.map(phasesOf);
+    return `## ${words}, n = ${machines}\n\n${phaseTable(phases)}\n\n${loaded(traces)}\n`;
   });
   say("profile: imports");
   return `${timelines.join("\n")}\n## Imports, each alone in a fresh process\n\n${await importTable(tools)}\n`;
 }
 
-/** @returns {Promise<Record<string, object>>} by step, what trace.mjs wrote down */
+/**
+ * @param {{ node: string }} tools
+ * @param {number} machines
+ * @returns {Promise<Map<Step, Trace>>}
+ */
 async function tracedRound(tools, machines) {
   const folder = mkdtempSync(join(tmpdir(), "capstan-profile-"));
   try {
     const own = join(folder, "capstan");
     mkdirSync(own);
     const { commands, grow } = await capstan(tools).project(own, machines);
-    const traces = {};
-    for (const step of Object.keys(profiled)) {
+    /** @type {Map<Step, Trace>} */
+    const traces = new Map();
+    for (const [step] of profiled) {
       if (step === "update") grow();
       const { args, env, ...command } = commands[step];
       const file = join(folder, `${step}.json`);
@@ -69,7 +91,7 @@ async function tracedRound(tools, machines) {
         args: ["--import", tracer, ...args],
         env: { ...env, CAPSTAN_BENCH_TRACE: file },
       });
-      traces[step] = { ...JSON.parse(readFileSync(file, "utf8")), wallMs: ms };
+      traces.set(step, { ...JSON.parse(readFileSync(file, "utf8")), wallMs: ms });
     }
     return traces;
   } finally {
@@ -77,11 +99,16 @@ async function tracedRound(tools, machines) {
   }
 }
 
-/** The command from start to end without gaps: child processes, and what lies between them. */
+/**
+ * The command from start to end without gaps: child processes, and what lies between them.
+ *
+ * @param {Trace} trace
+ */
 function phasesOf({ preloadedMs, modules, children, exitMs, wallMs }) {
+  /** @type {Phase[]} */
   const phases = [];
   let now = 0;
-  const until = (ms, name) => {
+  const until = (/** @type {number} */ ms, /** @type {string} */ name) => {
     phases.push({ name, ms: ms - now });
     now = ms;
   };
@@ -98,6 +125,7 @@ function phasesOf({ preloadedMs, modules, children, exitMs, wallMs }) {
   return phases;
 }
 
+/** @param {readonly (readonly Phase[])[]} rounds */
 function phaseTable(rounds) {
   const [first = []] = rounds;
   const rows = first.map(({ name }, index) => {
@@ -108,9 +136,10 @@ function phaseTable(rounds) {
   return ["| phase | ms |", "| --- | --: |", ...rows, `| all | ${total.toFixed(0)} |`].join("\n");
 }
 
-function loaded({ modules }) {
+/** @param {readonly Trace[]} traces of one step; the first counts */
+function loaded([first]) {
   const counts = new Map();
-  for (const { url } of modules) {
+  for (const { url } of first?.modules ?? []) {
     const name = /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? "capstan";
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
@@ -118,6 +147,7 @@ function loaded({ modules }) {
   return `Modules loaded: ${list.join(", ")}.`;
 }
 
+/** @param {{ node: string }} tools */
 async function importTable({ node }) {
   const rows = [];
   for (const library of libraries) {
@@ -136,6 +166,7 @@ async function importTable({ node }) {
   return ["| import | ms |", "| --- | --: |", ...rows].join("\n");
 }
 
+/** @param {string} library */
 function timedImport(library) {
   return `const started = performance.now();
     await import(${JSON.stringify(library)});

@@ -4,7 +4,8 @@ import { steps } from "./compare.mjs";
 
 /** @typedef {import("./compare.mjs").Sample} Sample */
 
-const [own, ...peers] = ["capstan", "terraform", "plain Pulumi"];
+const own = "capstan";
+const peers = ["terraform", "plain Pulumi"];
 
 /**
  * @param {readonly Sample[]} samples
@@ -23,11 +24,15 @@ export function tables(samples) {
     .join("\n\n");
 }
 
+/**
+ * @param {number} size
+ * @param {readonly Sample[]} samples
+ */
 function table(size, samples) {
   const names = [own, ...peers];
   const ratios = peers.map((peer) => `${own} / ${peer}`);
   const rows = Object.entries(steps).map(([step, words]) => {
-    const of = (contestant) =>
+    const of = (/** @type {string} */ contestant) =>
       samples.filter((s) => s.step === step && s.contestant === contestant);
     const times = names.map((name) => spread(timesOf(of(name)), 0));
     return [words, ...times, ...peers.map((peer) => spread(pairwise(of(own), of(peer)), 2))];
@@ -42,11 +47,17 @@ function table(size, samples) {
     .join("\n");
 }
 
+/** @param {readonly Sample[]} samples */
 function timesOf(samples) {
-  return samples.filter(({ ms }) => ms !== undefined).map(({ ms }) => ms);
+  return samples.flatMap(({ ms }) => ms ?? []);
 }
 
-/** One ratio per repetition that has both. */
+/**
+ * One ratio per repetition that has both.
+ *
+ * @param {readonly Sample[]} owns
+ * @param {readonly Sample[]} others
+ */
 function pairwise(owns, others) {
   return owns.flatMap(({ ms, repetition }) => {
     const other = others.find((sample) => sample.repetition === repetition);
@@ -54,16 +65,25 @@ function pairwise(owns, others) {
   });
 }
 
+/**
+ * @param {readonly number[]} values
+ * @param {number} digits
+ */
 function spread(values, digits) {
   if (values.length === 0) return "not measured";
-  const text = (value) => value.toFixed(digits);
+  const text = (/** @type {number} */ value) => value.toFixed(digits);
   return `${text(median(values))} (${text(Math.min(...values))}-${text(Math.max(...values))})`;
 }
 
+/**
+ * @param {readonly Sample[]} samples
+ * @param {string} contestant
+ */
 function largest(samples, contestant) {
-  const peaks = samples.filter((s) => s.contestant === contestant && s.peakKib !== undefined);
+  const own = samples.filter((sample) => sample.contestant === contestant);
+  const peaks = own.flatMap(({ peakKib }) => peakKib ?? []);
   if (peaks.length === 0) return "not measured";
-  return Math.round((Math.max(...peaks.map(({ peakKib }) => peakKib)) * 1024) / 1e6);
+  return Math.round((Math.max(...peaks) * 1024) / 1e6);
 }
 
 /**
@@ -73,5 +93,6 @@ function largest(samples, contestant) {
 export function median(values) {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);
-  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  const [lower = NaN, upper = NaN] = [sorted[middle - 1], sorted[middle]];
+  return sorted.length % 2 === 1 ? upper : (lower + upper) / 2;
 }

@@ -5,12 +5,24 @@ import childProcess from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { registerHooks, syncBuiltinESMExports } from "node:module";
 
+/** @typedef {{ args: string[], startMs: number, exitMs?: number, closeMs?: number }} Child */
+
+/** @type {Child[]} */
 const children = [];
+/** @type {{ url: string, ms: number }[]} */
 const modules = [];
 const preloadedMs = performance.now();
 
 const { spawn } = childProcess;
-childProcess.spawn = (program, args, options) => {
+/**
+ * With the three arguments that the command line gives.
+ *
+ * @param {string} program
+ * @param {readonly string[]} args
+ * @param {import("node:child_process").SpawnOptions} options
+ */
+const tracedSpawn = (program, args, options) => {
+  /** @type {Child} */
   const entry = { args: args.filter((arg) => !arg.startsWith("-")), startMs: performance.now() };
   const child = spawn(program, args, options);
   children.push(entry);
@@ -18,6 +30,7 @@ childProcess.spawn = (program, args, options) => {
   child.once("close", () => (entry.closeMs = performance.now()));
   return child;
 };
+childProcess.spawn = /** @type {typeof spawn} */ (/** @type {unknown} */ (tracedSpawn));
 syncBuiltinESMExports();
 
 registerHooks({
@@ -30,5 +43,5 @@ registerHooks({
 
 process.once("exit", () => {
   const trace = { preloadedMs, modules, children, exitMs: performance.now() };
-  writeFileSync(process.env.CAPSTAN_BENCH_TRACE, JSON.stringify(trace));
+  writeFileSync(String(process.env.CAPSTAN_BENCH_TRACE), JSON.stringify(trace));
 });

@@ -15,6 +15,8 @@ const periodSeconds = 10;
 const machinesEach = 5;
 const bootMs = 300;
 const giveUpMs = 40 * 60_000;
+/** @typedef {{ phase?: string, machines?: { summary?: string } }} ClusterStatus */
+
 const api = { apiVersion: "cluster.k8s.io/v1alpha1" };
 const local = { apiVersion: "local.capstan.dev/v1alpha1" };
 
@@ -27,7 +29,7 @@ async function measureWatch(count) {
   const server = await ApiServer.start({ controllers: true });
   const state = join(folder, "state");
   const env = { ...process.env, KUBECONFIG: server.kubeconfig };
-  const capstan = (...args) =>
+  const capstan = (/** @type {string[]} */ ...args) =>
     spawn(process.execPath, [cli, "--state", state, ...args], { env, stdio: "ignore" });
   let controller;
   try {
@@ -52,19 +54,32 @@ async function measureWatch(count) {
   }
 }
 
+/** @param {import("node:child_process").ChildProcess} child */
 function ended(child) {
   return new Promise((resolve) => child.once("close", resolve));
 }
 
+/** @param {number} ms */
 function secondsSince(ms) {
   return Math.round((performance.now() - ms) / 100) / 10;
 }
 
+/**
+ * @param {ApiServer} server
+ * @returns {Promise<ClusterStatus[]>}
+ */
 async function clustersIn(server) {
   const { stdout } = await server.kubectl("get", "clusters", "-A", "-o", "json");
-  return JSON.parse(stdout).items.map(({ status = {} }) => status);
+  return JSON.parse(stdout).items.map(
+    (/** @type {{ status?: ClusterStatus }} */ { status = {} }) => status,
+  );
 }
 
+/**
+ * @param {ApiServer} server
+ * @param {number} count
+ * @param {number} begunMs
+ */
 async function untilRunning(server, count, begunMs) {
   const whole = `${machinesEach}/${machinesEach}`;
   let half;
@@ -80,7 +95,12 @@ async function untilRunning(server, count, begunMs) {
   throw new Error(`not all of ${count} clusters run`);
 }
 
-/** Calls to the cloud while nothing is to do. */
+/**
+ * Calls to the cloud while nothing is to do.
+ *
+ * @param {string} state
+ * @param {number} seconds
+ */
 async function idleFor(state, seconds) {
   await wait(2 * periodSeconds * 1_000);
   const before = callsIn(state);
@@ -88,6 +108,12 @@ async function idleFor(state, seconds) {
   return { idleSeconds: seconds, idleCalls: callsIn(state) - before };
 }
 
+/**
+ * @template Answer
+ * @param {string} state
+ * @param {(database: DatabaseSync) => Answer} ask
+ * @returns {Answer}
+ */
 function withCloud(state, ask) {
   const database = new DatabaseSync(join(state, "local-cloud.db"), { timeout: 5_000 });
   try {
@@ -97,13 +123,19 @@ function withCloud(state, ask) {
   }
 }
 
+/** @param {string} state */
 function callsIn(state) {
   return withCloud(state, (database) =>
-    Number(database.prepare("SELECT count(*) AS calls FROM ledger").get().calls),
+    Number(database.prepare("SELECT count(*) AS calls FROM ledger").get()?.calls),
   );
 }
 
-/** From a host's death to its replacement's running, and to its being shown. */
+/**
+ * From a host's death to its replacement's running, and to its being shown.
+ *
+ * @param {ApiServer} server
+ * @param {string} state
+ */
 async function driftLatency(server, state) {
   const dead = withCloud(state, (database) => {
     const row = database
@@ -115,8 +147,8 @@ async function driftLatency(server, state) {
       .prepare(
         "UPDATE resources SET state = 'terminated', gone_ms = ?, ready_since_ms = NULL WHERE id = ?",
       )
-      .run(Date.now(), row.id);
-    return row.name;
+      .run(Date.now(), row?.["id"] ?? null);
+    return String(row?.["name"]);
   });
   const machine = dead.split("-").slice(0, -2).join("-");
   const begunMs = performance.now();
@@ -127,7 +159,7 @@ async function driftLatency(server, state) {
           .prepare(
             "SELECT count(*) AS hosts FROM resources WHERE name LIKE ? AND ready_since_ms IS NOT NULL",
           )
-          .get(`${machine}-%`).hosts,
+          .get(`${machine}-%`)?.hosts,
       ),
     );
   while (living() === 0) await wait(50);
@@ -141,13 +173,17 @@ async function driftLatency(server, state) {
   return { replaced, shown: secondsSince(begunMs) };
 }
 
-/** Peak resident memory of a process, and of all that it has started together, in mebibytes. */
+/**
+ * Peak resident memory of a process, and of all that it has started together, in mebibytes.
+ *
+ * @param {number | undefined} pid
+ */
 function watchMemory(pid) {
   let controllerMib = 0;
   let childrenMib = 0;
   const timer = setInterval(() => {
     const all = processes();
-    const own = all.get(pid)?.mib ?? 0;
+    const own = all.get(pid ?? 0)?.mib ?? 0;
     const under = descendants(pid, all).reduce((sum, one) => sum + (all.get(one)?.mib ?? 0), 0);
     controllerMib = Math.max(controllerMib, own);
     childrenMib = Math.max(childrenMib, under);
@@ -160,6 +196,9 @@ function watchMemory(pid) {
   };
 }
 
+/** @typedef {{ parent: number, mib: number }} Process */
+
+/** @returns {Map<number, Process>} by pid */
 function processes() {
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   return new Map(
@@ -176,15 +215,21 @@ function processes() {
   );
 }
 
+/**
+ * @param {number | undefined} pid
+ * @param {Map<number, Process>} all
+ * @returns {number[]}
+ */
 function descendants(pid, all) {
   const under = [...all].filter(([, { parent }]) => parent === pid).map(([child]) => child);
   return under.flatMap((child) => [child, ...descendants(child, all)]);
 }
 
+/** @param {number} number */
 function manifestOf(number) {
   const name = `c${number}`;
   const label = { "cluster.k8s.io/cluster-name": name };
-  const spec = (size, versions) => ({
+  const spec = (/** @type {string} */ size, /** @type {object} */ versions) => ({
     versions,
     providerSpec: { value: { ...local, kind: "LocalMachineProviderSpec", size } },
   });

@@ -4,8 +4,8 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { runAttached, withPathFirst } from "../tools/run.mjs";
-import { isFittingNode, minimumNode, packagedNode } from "../tools/runtime.mjs";
+import { runAttached, withPathFirst } from "../tools/toolchain/run.mjs";
+import { isFittingNode, minimumNode, packagedNode } from "../tools/toolchain/runtime.mjs";
 
 const badUsage = 64;
 

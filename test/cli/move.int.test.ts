@@ -14,6 +14,8 @@ const shape = (name: string): ClusterShape => ({
   deployments: { web: { replicas: 2 } },
 });
 
+const apiPath = "/apis/cluster.k8s.io/v1alpha1";
+
 interface Shown {
   readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
   readonly status?: Readonly<Record<string, unknown>>;
@@ -61,7 +63,7 @@ describe("capstan move", function () {
     return stdout;
   };
   const cluster = async (name: string): Promise<Shown> =>
-    JSON.parse(await kubectl("get", "cluster", name, "-o", "json")) as Shown;
+    (await server.admin.read(`${apiPath}/namespaces/default/clusters/${name}`)) as Shown;
   const pauseOf = async (name: string) =>
     (await cluster(name)).metadata.annotations?.["capstan.dev/paused"];
   const objectsLeft = () =>

@@ -43,9 +43,11 @@ describe("capstan watch on an API server", function () {
     await rig.kubectl("scale", "md", "workers", "--replicas=4");
     await rig.untilRunning("quickstart", 5);
     assert.deepEqual(await providerIds(), rig.hostsAlive());
-    const { status } = await rig.get("md", "workers");
+    const { status } = await until("the deployment's new wish is shown", async () => {
+      const deployment = await rig.get("md", "workers");
+      return deployment.status?.["observedGeneration"] === 2 && deployment;
+    });
     assert.equal(status?.["availableReplicas"], 4);
-    assert.equal(status["observedGeneration"], 2);
 
     const deleted = rig.kubectl("delete", "cluster", "quickstart");
     await until("the Cluster is being deleted", async () => {
@@ -57,7 +59,9 @@ describe("capstan watch on an API server", function () {
     });
     await deleted;
     assert.deepEqual(rig.sandbox.alive(), []);
-    assert.deepEqual(await rig.all("clusters,machines,machinesets,machinedeployments"), []);
+    await until("no object is left", async () => {
+      return (await rig.all("clusters,machines,machinesets,machinedeployments")).length === 0;
+    });
   });
 
   it("finds a dead host within a period, replaces it, and says so", async () => {

@@ -49,7 +49,7 @@ describe("deploy/Dockerfile", () => {
   it("sets up in a stage of its own, as a clone does", () => {
     assert.ok(last > 0);
     const builds = valuesOf("RUN", all.slice(0, last)).join("\n");
-    assert.match(builds, /node tools\/setup\.mjs/);
+    assert.match(builds, /node tools\/dev\/setup\.mjs/);
     assert.match(builds, /npm prune --omit=dev/);
   });
 

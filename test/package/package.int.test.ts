@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { delimiter, dirname, join, normalize } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ensurePulumi } from "#toolchain";
 import { run } from "../scenario/command.js";
@@ -13,6 +13,12 @@ const program = `import { cluster } from "capstan";
 
 export const { revision } = await cluster({ manifests: "clusters" });
 `;
+
+/** Relative paths and names of package.json that a module imports; not the dependencies. */
+function importedBy(code: string): string[] {
+  const imports = code.matchAll(/\b(?:from|import)\s*\(?\s*"([.#][^"]+)"/g);
+  return [...imports].map(([, name = ""]) => name);
+}
 
 interface Packed {
   readonly filename: string;
@@ -75,11 +81,28 @@ describe("the package in an ordinary Pulumi project", function () {
     }
     const strange = paths.filter(
       (path) =>
-        !/^(bin|deploy\/ci|dist\/(src|providers|stacks)|tools|examples)\/|^(README|CHANGELOG|LICENSE)|^package\.json$/.test(
+        !/^(bin|deploy\/ci|dist\/(src|providers|stacks)|tools\/toolchain|examples)\/|^(README|CHANGELOG|LICENSE)|^package\.json$/.test(
           path,
         ) || /node_modules|\.test\.|passphrase|\.db$|Pulumi\.[^/]+\.yaml$/.test(path),
     );
     assert.deepEqual(strange, []);
+  });
+
+  it("holds every module that its modules import", () => {
+    const { imports } = JSON.parse(readFileSync(join(repository, "package.json"), "utf8")) as {
+      imports: Record<string, string>;
+    };
+    const paths = packed.files.map(({ path }) => path);
+    const missing = paths
+      .filter((path) => /^(bin|tools|dist)\/.*\.m?js$/.test(path))
+      .flatMap((path) =>
+        importedBy(readFileSync(join(repository, path), "utf8"))
+          .map((name) => imports[name] ?? join(dirname(path), name))
+          .map((target) => normalize(target))
+          .filter((target) => !paths.includes(target))
+          .map((target) => `${path} imports ${target}`),
+      );
+    assert.deepEqual(missing, []);
   });
 
   it("previews, makes, keeps and destroys a cluster", async () => {

@@ -22,6 +22,15 @@ export interface ShownObject {
   readonly status?: Readonly<Record<string, unknown>>;
 }
 
+const apiPath = "/apis/cluster.k8s.io/v1alpha1";
+/** Resources by the names that kubectl takes. */
+const resources = {
+  cluster: "clusters",
+  ma: "machines",
+  machine: "machines",
+  md: "machinedeployments",
+} as const;
+
 /** A real API server with our kinds, a local cloud, and controllers as processes. */
 export class WatchRig {
   private constructor(
@@ -73,13 +82,17 @@ export class WatchRig {
     return this.kubectl("apply", "-f", this.sandbox.manifests);
   }
 
-  async all(kind: string): Promise<ShownObject[]> {
-    const text = await this.kubectl("get", kind, "-A", "-o", "json");
-    return (JSON.parse(text) as { items: ShownObject[] }).items;
+  /** The objects of some resources, separated by commas, in all namespaces. */
+  async all(resources: string): Promise<ShownObject[]> {
+    const lists = await Promise.all(
+      resources.split(",").map((resource) => this.server.admin.read(`${apiPath}/${resource}`)),
+    );
+    return lists.flatMap((list) => (list as { items: ShownObject[] }).items);
   }
 
-  async get(kind: string, name: string): Promise<ShownObject> {
-    return JSON.parse(await this.kubectl("get", kind, name, "-o", "json")) as ShownObject;
+  async get(kind: keyof typeof resources, name: string): Promise<ShownObject> {
+    const path = `${apiPath}/namespaces/default/${resources[kind]}/${name}`;
+    return (await this.server.admin.read(path)) as ShownObject;
   }
 
   /** Until the Cluster says that so many Machines run, and that nothing is under way. */

@@ -2,8 +2,11 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
 import { get } from "node:https";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
 import { KubeConfig } from "@kubernetes/client-node";
 import { findKubernetes } from "#kubernetes";
@@ -80,7 +83,11 @@ export class ApiUser {
     private readonly binDir: string,
     private readonly folder: string,
     readonly name: string,
-    access: { readonly url: string; readonly authority: string; readonly token: string },
+    private readonly access: {
+      readonly url: string;
+      readonly authority: string;
+      readonly token: string;
+    },
   ) {
     const { url, authority, token } = access;
     this.config.loadFromOptions({
@@ -102,6 +109,21 @@ export class ApiUser {
   async apply(manifests: string): Promise<void> {
     const { code, stderr } = await this.runKubectl(["apply", "-f", "-"], manifests);
     assert.equal(code, 0, stderr);
+  }
+
+  /**
+   * What the API server answers to a GET of a path, as JSON. For whoever waits: asking again and again
+   * by kubectl takes a processor for itself.
+   */
+  async read(path: string): Promise<unknown> {
+    const { url, authority, token } = this.access;
+    const headers = { authorization: `Bearer ${token}` };
+    const request = get(`${url}${path}`, { ca: readFileSync(authority), headers, timeout: 20_000 });
+    request.on("timeout", () => request.destroy(new Error(`no answer to GET ${path}`)));
+    const [response] = (await once(request, "response")) as [IncomingMessage];
+    const body = await text(response);
+    assert.equal(response.statusCode, 200, `GET ${path}: ${body}`);
+    return JSON.parse(body);
   }
 
   private runKubectl(args: readonly string[], input: string): Promise<KubectlResult> {

@@ -3,6 +3,9 @@
 const { readFileSync } = require("node:fs");
 const pulumi = require("@pulumi/pulumi");
 
+/** @typedef {{ name: string, network?: unknown, diskGib?: number }} Inputs */
+
+/** @type {import("@pulumi/pulumi").dynamic.ResourceProvider<Inputs, Inputs>} */
 const provider = {
   create: async (inputs) => ({ id: inputs.name, outs: inputs }),
   diff: async (_id, recorded, wanted) => ({ changes: recorded.diskGib !== wanted.diskGib }),
@@ -11,6 +14,10 @@ const provider = {
 };
 
 class Thing extends pulumi.dynamic.Resource {
+  /**
+   * @param {string} name
+   * @param {object} inputs
+   */
   constructor(name, inputs) {
     super(provider, name, { name, ...inputs });
   }

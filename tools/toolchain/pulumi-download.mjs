@@ -15,7 +15,7 @@ const osNames = new Map([
   ["win32", "windows"],
 ]);
 
-/** @type {import("./toolchain.d.mts").Install} */
+/** @type {import("./cached-toolchain.mjs").Install} */
 export async function downloadPulumi({ folder, progress }) {
   const archive = archiveName();
   progress(`downloading pulumi ${pulumiVersion}`);

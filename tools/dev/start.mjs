@@ -2,7 +2,7 @@
 // `npm start -- <args>`: sets up and passes the arguments on to the command line.
 
 import { dirname, join } from "node:path";
-import { exitWith, runAttached, withPathFirst } from "./run.mjs";
+import { exitWith, runAttached, withPathFirst } from "../toolchain/run.mjs";
 import { root, setup } from "./setup.mjs";
 
 const example = "examples/quickstart";

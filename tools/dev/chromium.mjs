@@ -11,11 +11,32 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join, resolve } from "node:path";
-import { cacheRoot } from "./cache-root.mjs";
+import { cacheRoot } from "../toolchain/cache-root.mjs";
 import { findProgram, installDebianPackages } from "./debian-packages.mjs";
-import { run } from "./run.mjs";
+import { run } from "../toolchain/run.mjs";
 
-/** @typedef {import("./chromium.d.mts").InstallChromium} InstallChromium */
+/**
+ * Puts a browser where `findChromium` finds it, or rejects and says why it cannot.
+ *
+ * @callback InstallChromium
+ * @param {InstallChromiumRequest} request
+ * @returns {Promise<void>}
+ */
+
+/**
+ * @typedef {object} InstallChromiumRequest
+ * @property {NodeJS.ProcessEnv} env
+ * @property {string} target the folder in the cache that the browser's program goes into
+ * @property {string} [origin] where releases are; the official place when left out
+ */
+
+/**
+ * @typedef {object} EnsureChromiumOptions
+ * @property {NodeJS.ProcessEnv} [env] `process.env` when left out
+ * @property {(text: string) => void} [progress]
+ * @property {InstallChromium} [download] tried first; the official release when left out
+ * @property {InstallChromium} [install] tried second; Debian's package when left out
+ */
 
 /** A release of Chrome for Testing. */
 const release = "131.0.6778.204";
@@ -32,7 +53,13 @@ const platforms = new Map([
 /** Short: a machine without network shall go on to the next way at once. */
 const answerTimeoutMs = 5_000;
 
-/** @type {(env: NodeJS.ProcessEnv) => string | undefined} */
+/**
+ * Absolute path of a Chromium or Chrome, in this order: CAPSTAN_CHROMIUM, PATH, the cache.
+ *
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {string | undefined} undefined when there is none
+ * @throws an Error with a hint when CAPSTAN_CHROMIUM names no program
+ */
 export function findChromium(env) {
   const named = env.CAPSTAN_CHROMIUM;
   if (named) {
@@ -46,7 +73,13 @@ export function findChromium(env) {
   return findProgram(names, env) ?? (isExecutable(cached) ? cached : undefined);
 }
 
-/** @type {(options?: import("./chromium.d.mts").EnsureChromiumOptions) => Promise<string>} */
+/**
+ * `findChromium`, and where that finds nothing, one from the official release or a package.
+ *
+ * @param {EnsureChromiumOptions} [options]
+ * @returns {Promise<string>}
+ * @throws an Error with a hint when none of the ways succeeds
+ */
 export async function ensureChromium({
   env = process.env,
   progress = () => {},

@@ -23,8 +23,18 @@ import { compareVersions } from "./runtime.mjs";
 
 export { cacheRoot, pulumiVersion };
 
-/** @typedef {import("./pulumi-toolchain.d.mts").PulumiToolchain} PulumiToolchain */
-/** @typedef {import("./toolchain.d.mts").EnsureOptions} EnsureOptions */
+/** @typedef {import("./cached-toolchain.mjs").EnsureOptions} EnsureOptions */
+/** @typedef {import("./cached-toolchain.mjs").Install} Install */
+/** @typedef {import("./cached-toolchain.mjs").ToolchainError} ToolchainError */
+
+/**
+ * A usable Pulumi command line, with the Node.js language host and the dynamic provider at hand.
+ *
+ * @typedef {object} PulumiToolchain
+ * @property {string} bin absolute path of the pulumi program
+ * @property {string} binDir its folder; to be put first on the PATH of whoever runs it
+ * @property {"CAPSTAN_PULUMI" | "PATH" | "cache"} origin what led to it
+ */
 
 const companionFiles = [languageHostFile, dynamicProviderFile];
 const versionTimeoutMs = 10_000;
@@ -42,12 +52,28 @@ const release = {
     `or set CAPSTAN_PULUMI to an installed pulumi ${pulumiVersion}`,
 };
 
-/** @type {(env: NodeJS.ProcessEnv) => PulumiToolchain | undefined} */
+/**
+ * The Pulumi to use, in this order: CAPSTAN_PULUMI, PATH, the cache. One on PATH that does not fit is
+ * passed over. Starts no process unless there is one to ask, whose version is then remembered in the
+ * cache.
+ *
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {PulumiToolchain | undefined} undefined when there is none
+ * @throws ToolchainError when CAPSTAN_PULUMI names something that cannot be used
+ */
 export function findPulumi(env) {
   return findNamed(env) ?? findOnPath(env) ?? findCached(env);
 }
 
-/** @type {(options?: EnsureOptions) => Promise<PulumiToolchain>} */
+/**
+ * `findPulumi`, and where that finds nothing, a set-up into the cache by download or build. Safe to
+ * be killed, and to be run by several processes at once.
+ *
+ * @param {EnsureOptions} [options]
+ * @returns {Promise<PulumiToolchain>}
+ * @throws ToolchainError when CAPSTAN_PULUMI cannot be used, the cache cannot be written, or neither
+ *   download nor build succeeds
+ */
 export async function ensurePulumi({
   env = process.env,
   progress = () => {},

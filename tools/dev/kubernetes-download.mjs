@@ -8,7 +8,7 @@ import {
   kubernetesFiles,
   kubernetesVersion,
 } from "./kubernetes-release.mjs";
-import { fetchFile, fetchText, publishedChecksum, unpack } from "./release-download.mjs";
+import { fetchFile, fetchText, publishedChecksum, unpack } from "../toolchain/release-download.mjs";
 
 const kubernetesReleases = "https://dl.k8s.io/release";
 const etcdReleases = "https://github.com/etcd-io/etcd/releases/download";
@@ -19,9 +19,13 @@ const platforms = new Map([
   ["linux-arm64", "arm64"],
 ]);
 
+/** @typedef {import("../toolchain/cached-toolchain.mjs").InstallRequest} InstallRequest */
+
 /**
- * @param {Parameters<import("./toolchain.d.mts").Install>[0] & { kubernetesOrigin?: string, etcdOrigin?: string }} request
- *   the origins are where the releases are
+ * Fetches the official releases; from other places when they are given.
+ *
+ * @param {InstallRequest & { kubernetesOrigin?: string, etcdOrigin?: string }} request
+ * @returns {Promise<void>}
  */
 export async function downloadKubernetes({
   folder,

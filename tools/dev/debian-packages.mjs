@@ -2,7 +2,7 @@
 
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
-import { run } from "./run.mjs";
+import { run } from "../toolchain/run.mjs";
 
 /**
  * @param {readonly string[]} names

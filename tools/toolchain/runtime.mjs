@@ -37,7 +37,7 @@ function numbersOf(version) {
 }
 
 /** The folder whose lockfile pins the packaged Node.js. */
-export const runtimeFolder = fileURLToPath(new URL("./runtime", import.meta.url));
+export const runtimeFolder = fileURLToPath(new URL("../runtime", import.meta.url));
 
 /**
  * @returns {string} where set-up puts the packaged Node.js; it need not be there

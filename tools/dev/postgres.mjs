@@ -7,7 +7,14 @@ import { findProgram, installDebianPackages } from "./debian-packages.mjs";
 /** Debian keeps each version's programs in a folder of its own and puts only clients on PATH. */
 const debianFolder = "/usr/lib/postgresql";
 
-/** @type {(env: NodeJS.ProcessEnv, versionsFolder?: string) => string | undefined} */
+/**
+ * The folder with PostgreSQL's server programs: that of initdb on PATH, or the newest of the folders
+ * in which Debian keeps versions.
+ *
+ * @param {NodeJS.ProcessEnv} env
+ * @param {string} [versionsFolder]
+ * @returns {string | undefined} absolute path, undefined when there is none
+ */
 export function findPostgres(env, versionsFolder = debianFolder) {
   const onPath = findProgram(["initdb"], env);
   const versions = existsSync(versionsFolder) ? readdirSync(versionsFolder) : [];
@@ -19,7 +26,21 @@ export function findPostgres(env, versionsFolder = debianFolder) {
   );
 }
 
-/** @type {import("./postgres.d.mts").ensurePostgres} */
+/**
+ * @typedef {object} EnsurePostgresOptions
+ * @property {NodeJS.ProcessEnv} [env] `process.env` when left out
+ * @property {(text: string) => void} [progress]
+ * @property {(env: NodeJS.ProcessEnv) => string | undefined} [find]
+ * @property {() => Promise<void>} [install]
+ */
+
+/**
+ * `findPostgres`, and where that finds nothing, Debian's package.
+ *
+ * @param {EnsurePostgresOptions} [options]
+ * @returns {Promise<string>}
+ * @throws an Error with a hint when it cannot be installed
+ */
 export async function ensurePostgres({
   env = process.env,
   progress = () => {},

@@ -7,7 +7,7 @@ import {
   isExecutableFile,
   setUpInCache,
   toolchainError,
-} from "./cached-toolchain.mjs";
+} from "../toolchain/cached-toolchain.mjs";
 import { buildKubernetes, minimumGo } from "./kubernetes-build.mjs";
 import { downloadKubernetes } from "./kubernetes-download.mjs";
 import {
@@ -19,8 +19,17 @@ import {
 
 export { downloadKubernetes, etcdVersion, kubernetesVersion };
 
-/** @typedef {import("./kubernetes-toolchain.d.mts").KubernetesToolchain} KubernetesToolchain */
-/** @typedef {import("./toolchain.d.mts").EnsureOptions} EnsureOptions */
+/** @typedef {import("../toolchain/cached-toolchain.mjs").EnsureOptions} EnsureOptions */
+/** @typedef {import("../toolchain/cached-toolchain.mjs").Install} Install */
+/** @typedef {import("../toolchain/cached-toolchain.mjs").ToolchainError} ToolchainError */
+
+/**
+ * The programs of a control plane: etcd, kube-apiserver, kube-controller-manager, kubectl.
+ *
+ * @typedef {object} KubernetesToolchain
+ * @property {string} binDir absolute path of the folder that holds them
+ * @property {"CAPSTAN_KUBERNETES" | "cache"} origin what led to it
+ */
 
 const files = [etcdFile, ...kubernetesFiles];
 const versionTimeoutMs = 10_000;
@@ -35,12 +44,26 @@ const release = {
     `or set CAPSTAN_KUBERNETES to a folder with ${files.join(", ")}`,
 };
 
-/** @type {(env: NodeJS.ProcessEnv) => KubernetesToolchain | undefined} */
+/**
+ * The programs to use, in this order: CAPSTAN_KUBERNETES, the cache.
+ *
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {KubernetesToolchain | undefined} undefined when there are none
+ * @throws ToolchainError when CAPSTAN_KUBERNETES names a folder that lacks one
+ */
 export function findKubernetes(env) {
   return findNamed(env) ?? findCached(env);
 }
 
-/** @type {(options?: EnsureOptions) => Promise<KubernetesToolchain>} */
+/**
+ * `findKubernetes`, and where that finds nothing, a set-up into the cache by download or build. Safe
+ * to be killed, and to be run by several processes at once.
+ *
+ * @param {EnsureOptions} [options]
+ * @returns {Promise<KubernetesToolchain>}
+ * @throws ToolchainError when CAPSTAN_KUBERNETES cannot be used, the cache cannot be written, or
+ *   neither download nor build succeeds
+ */
 export async function ensureKubernetes({
   env = process.env,
   progress = () => {},

@@ -1,5 +1,5 @@
 // Builds programs from Go modules, for machines that reach a module proxy but not the servers of
-// releases. The folders beside this file lock every module by version and hash.
+// releases. A folder for each module locks everything in it by version and hash.
 
 import { sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ import { run } from "./run.mjs";
 
 /**
  * @typedef {object} GoProgram
- * @property {string} module the folder beside this file that locks it
+ * @property {URL} module the folder that locks it
  * @property {string} package
  * @property {readonly string[]} [tags]
  * @property {Readonly<Record<string, string>>} [variables] of the program, set to other texts
@@ -53,7 +53,7 @@ export async function goBuild({ module, package: path, tags = [], variables = {}
       "file" in target ? target.file : target.folder + sep,
       path,
     ],
-    { cwd: fileURLToPath(new URL(module, import.meta.url)), env: goEnv(env) },
+    { cwd: fileURLToPath(module), env: goEnv(env) },
   );
   if (code !== 0) {
     const lastLines = output.trim().split("\n").slice(-3).join("; ");

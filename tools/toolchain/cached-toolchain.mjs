@@ -14,9 +14,37 @@ import {
 import { basename, join } from "node:path";
 import { cacheRoot } from "./cache-root.mjs";
 
-/** @typedef {import("./toolchain.d.mts").Install} Install */
-/** @typedef {import("./toolchain.d.mts").Progress} Progress */
-/** @typedef {import("./toolchain.d.mts").ToolchainError} ToolchainError */
+/**
+ * Why there is no usable toolchain. The hint is the user's next action.
+ *
+ * @typedef {Error & { readonly code: "TOOLCHAIN", readonly hint: string }} ToolchainError
+ */
+
+/** @typedef {(text: string) => void} Progress receives one line of text without line end */
+
+/**
+ * Puts the programs of a toolchain into `folder`/bin, or rejects and says why it cannot.
+ *
+ * @callback Install
+ * @param {InstallRequest} request
+ * @returns {Promise<void>}
+ */
+
+/** @typedef {{ readonly folder: string } & Surroundings} InstallRequest */
+
+/**
+ * @typedef {object} Surroundings
+ * @property {NodeJS.ProcessEnv} env
+ * @property {Progress} progress called at every step and at least every 15 seconds while one lasts
+ */
+
+/**
+ * @typedef {object} EnsureOptions
+ * @property {NodeJS.ProcessEnv} [env] `process.env` when left out
+ * @property {Progress} [progress]
+ * @property {Install} [download] tried first; the official release when left out
+ * @property {Install} [build] tried second; a build from Go modules when left out
+ */
 
 const progressEveryMs = 15_000;
 const leftoverAgeMs = 24 * 60 * 60 * 1000;
@@ -59,7 +87,7 @@ export function findInCache(release, env) {
  *
  * @param {Release} release
  * @param {Readonly<Record<string, Install>>} ways by name, in the order in which they are tried
- * @param {{ env: NodeJS.ProcessEnv, progress: Progress }} surroundings
+ * @param {Surroundings} surroundings
  * @returns {Promise<string>} its bin folder
  * @throws ToolchainError when the cache cannot be written or no way works
  */
@@ -90,7 +118,7 @@ export async function setUpInCache(release, ways, { env, progress }) {
  *
  * @param {Release} release
  * @param {Install} install
- * @param {{ env: NodeJS.ProcessEnv, progress: Progress }} surroundings
+ * @param {Surroundings} surroundings
  * @returns {Promise<void>}
  */
 async function installAtomically(release, install, { env, progress }) {

@@ -69,7 +69,7 @@ export function runAttached(command, args, options = {}) {
  * @param {NodeJS.Signals | null} signal
  * @returns {number}
  */
-function exitCode(code, signal) {
+export function exitCode(code, signal) {
   return code ?? 128 + (signal ? constants.signals[signal] : 0);
 }
 
@@ -97,7 +97,7 @@ export function isMain(moduleUrl) {
 
 /**
  * Runs a script's main function and sets the exit code: the number it returns, or 1 after saying why
- * it threw. An error with a `hint` is for the user; any other is a defect and shows its stack.
+ * it threw.
  *
  * @param {() => Promise<number>} main
  * @returns {Promise<void>}
@@ -106,8 +106,16 @@ export async function exitWith(main) {
   try {
     process.exitCode = await main();
   } catch (error) {
-    const { message, hint, stack } = /** @type {Error & { hint?: string }} */ (error);
-    process.stderr.write(hint ? `error: ${message}\n  ${hint}\n` : `${stack}\n`);
+    process.stderr.write(`${explained(error)}\n`);
     process.exitCode = 1;
   }
+}
+
+/**
+ * @param {unknown} error with a `hint` it is for the user; any other is a defect
+ * @returns {string} the message and the hint, or the stack of a defect
+ */
+export function explained(error) {
+  const { message, hint, stack } = /** @type {Error & { hint?: string }} */ (error);
+  return hint ? `error: ${message}\n  ${hint}` : String(stack);
 }

@@ -2,7 +2,7 @@
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { goBuild, requireGo } from "./go-build.mjs";
+import { goBuild, requireGo } from "../toolchain/go-build.mjs";
 import {
   etcdFile,
   etcdVersion,
@@ -13,6 +13,9 @@ import {
 /** @type {string} */
 export const minimumGo = "1.25.0";
 
+const etcdModule = new URL("etcd", import.meta.url);
+const kubernetesModule = new URL("kubernetes", import.meta.url);
+
 const usually = new Map([
   ["etcd", "under a minute"],
   ["kube-apiserver", "3 to 5 minutes"],
@@ -20,7 +23,7 @@ const usually = new Map([
   ["kubectl", "under a minute"],
 ]);
 
-/** @type {import("./toolchain.d.mts").Install} */
+/** @type {import("../toolchain/cached-toolchain.mjs").Install} */
 export async function buildKubernetes({ folder, env, progress }) {
   await requireGo(minimumGo, env);
   const bin = join(folder, "bin");
@@ -29,7 +32,7 @@ export async function buildKubernetes({ folder, env, progress }) {
     progress(`building ${name} ${version} with Go, usually ${usually.get(name)}`);
 
   announce(etcdFile, etcdVersion);
-  const etcd = { module: "etcd", package: "go.etcd.io/etcd/server/v3" };
+  const etcd = { module: etcdModule, package: "go.etcd.io/etcd/server/v3" };
   await goBuild(etcd, { file: join(bin, etcdFile) }, env);
 
   const [major = "", minor = ""] = kubernetesVersion.split(".");
@@ -41,6 +44,6 @@ export async function buildKubernetes({ folder, env, progress }) {
   for (const name of kubernetesFiles) {
     announce(name, kubernetesVersion);
     const path = `k8s.io/kubernetes/cmd/${name}`;
-    await goBuild({ module: "kubernetes", package: path, variables }, { folder: bin }, env);
+    await goBuild({ module: kubernetesModule, package: path, variables }, { folder: bin }, env);
   }
 }

@@ -5,15 +5,17 @@ import { writeFileSync } from "node:fs";
 import { cpus, loadavg, platform, release } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { compare } from "../bench/compare.mjs";
-import { capstan, plainPulumi, terraform } from "../bench/contestants.mjs";
-import { profile } from "../bench/profile.mjs";
-import { tables } from "../bench/report.mjs";
+import { compare } from "../../bench/compare.mjs";
+import { capstan, plainPulumi, terraform } from "../../bench/contestants.mjs";
+import { profile } from "../../bench/profile.mjs";
+import { tables } from "../../bench/report.mjs";
 import { ensureKubernetes } from "./kubernetes-toolchain.mjs";
-import { exitWith, run } from "./run.mjs";
+import { exitWith, run } from "../toolchain/run.mjs";
 import { setup } from "./setup.mjs";
 
-const watchBench = fileURLToPath(new URL("../bench/watch.mjs", import.meta.url));
+/** @typedef {import("../../bench/contestants.mjs").Contestant} Contestant */
+
+const watchBench = fileURLToPath(new URL("../../bench/watch.mjs", import.meta.url));
 
 const usage = `npm run bench -- [options]
   --large            500 machines as well
@@ -24,6 +26,7 @@ const usage = `npm run bench -- [options]
   --profile          instead: where capstan's time goes, at the last of the sizes
 `;
 
+/** @param {string} text */
 function wholeNumbers(text) {
   const numbers = text.split(",").map(Number);
   if (numbers.every((number) => Number.isInteger(number) && number > 0)) return numbers;
@@ -43,10 +46,16 @@ function options() {
     },
   });
   const sizes = wholeNumbers(values.sizes ?? (values.large ? "3,10,100,500" : "3,10,100"));
-  return { ...values, sizes, repetitions: wholeNumbers(values.repetitions)[0] };
+  const [repetitions = 1] = wholeNumbers(values.repetitions);
+  return { ...values, sizes, repetitions };
 }
 
-/** What the figures depend on. */
+/**
+ * What the figures depend on.
+ *
+ * @param {string} node
+ * @param {readonly Contestant[]} contestants
+ */
 async function surroundings(node, contestants) {
   const version = await run(node, ["--version"]);
   const cores = cpus();
@@ -55,11 +64,12 @@ async function surroundings(node, contestants) {
     processor: cores[0]?.model.trim() ?? "unknown",
     system: `${platform()} ${release()}`,
     node: version.output.trim(),
-    loadBefore: loadavg()[0].toFixed(2),
+    loadBefore: loadavg()[0]?.toFixed(2),
     versions: Object.fromEntries(contestants.map(({ name, version }) => [name, version])),
   };
 }
 
+/** @param {Awaited<ReturnType<typeof surroundings>>} about */
 function describe({ cores, processor, system, node, loadBefore, versions }) {
   const contestants = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
   return `${contestants.join(", ")}; Node.js ${node}; ${cores} cores (${processor}), ${system}; load average ${loadBefore} at the start`;
@@ -72,7 +82,7 @@ await exitWith(async () => {
     return 0;
   }
   const tools = await setup({ quiet: true });
-  const say = (text) => process.stderr.write(`bench: ${text}\n`);
+  const say = (/** @type {string} */ text) => process.stderr.write(`bench: ${text}\n`);
   if (watch !== undefined) {
     await ensureKubernetes({ progress: say });
     const { code } = await run(tools.node, [watchBench, ...wholeNumbers(watch).map(String)], {
@@ -81,7 +91,7 @@ await exitWith(async () => {
     return code;
   }
   if (isProfile) {
-    process.stdout.write(await profile(tools, { machines: sizes.at(-1), repetitions, say }));
+    process.stdout.write(await profile(tools, { machines: sizes.at(-1) ?? 1, repetitions, say }));
     return 0;
   }
   const present = [capstan(tools), await terraform(), await plainPulumi(tools)];

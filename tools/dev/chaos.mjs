@@ -2,7 +2,7 @@
 // docs/chaos.md.
 
 import { dirname, join } from "node:path";
-import { exitWith, run, withPathFirst } from "./run.mjs";
+import { exitWith, run, withPathFirst } from "../toolchain/run.mjs";
 import { root, setup } from "./setup.mjs";
 
 await exitWith(async () => {

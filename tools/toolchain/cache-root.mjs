@@ -3,7 +3,12 @@
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 
-/** @type {(env: NodeJS.ProcessEnv) => string} */
+/**
+ * The folder for what can be made again: CAPSTAN_CACHE, else the user's cache folder. Pure.
+ *
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {string}
+ */
 export function cacheRoot(env) {
   if (env.CAPSTAN_CACHE) return resolve(env.CAPSTAN_CACHE);
   // The XDG specification wants relative paths to be ignored.

@@ -5,23 +5,25 @@
 import { createHash } from "node:crypto";
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   readFileSync,
   readdirSync,
   rmSync,
   statSync,
+  unlinkSync,
   writeFileSync,
 } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ensurePulumi } from "./pulumi-toolchain.mjs";
-import { exitWith, isMain, run } from "./run.mjs";
-import { isFittingNode, minimumNode, packagedNode, runtimeFolder } from "./runtime.mjs";
+import { ensurePulumi } from "../toolchain/pulumi-toolchain.mjs";
+import { exitWith, isMain, run } from "../toolchain/run.mjs";
+import { isFittingNode, minimumNode, packagedNode, runtimeFolder } from "../toolchain/runtime.mjs";
 
-/** @typedef {import("./pulumi-toolchain.d.mts").PulumiToolchain} PulumiToolchain */
-/** @typedef {import("./pulumi-toolchain.d.mts").Progress} Progress */
+/** @typedef {import("../toolchain/pulumi-toolchain.mjs").PulumiToolchain} PulumiToolchain */
+/** @typedef {import("../toolchain/cached-toolchain.mjs").Progress} Progress */
 
-export const root = fileURLToPath(new URL("..", import.meta.url));
+export const root = fileURLToPath(new URL("../..", import.meta.url));
 const stampFolder = join(root, ".setup");
 const sourceFolders = ["src", "providers", "stacks", "test"];
 
@@ -81,6 +83,9 @@ async function installDependencies(announce) {
   }
   announce("npm ci");
   removeStamp("dependencies");
+  // npm would empty the folder that a link leads to, which is somebody else's.
+  const folder = join(root, "node_modules");
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink()) unlinkSync(folder);
   await npmCi(root);
   writeStamp("dependencies", digest);
   return "installed";
@@ -127,14 +132,12 @@ async function provideNode(node, announce) {
  */
 async function compile(node, announce) {
   const sources = sourceFolders.flatMap((folder) => filesIn(join(root, folder), ".ts"));
-  const declarations = readdirSync(join(root, "tools")).filter((name) => name.endsWith(".d.mts"));
-  const settings = [
-    "package.json",
-    "package-lock.json",
-    "tsconfig.json",
-    ...declarations.map((name) => join("tools", name)),
-  ].map((name) => join(root, name));
-  const digest = digestOf([...sources, ...settings]);
+  // What sources import by the names in package.json takes part in their types.
+  const tools = ["toolchain", "dev"].flatMap((name) => filesIn(join(root, "tools", name), ".mjs"));
+  const settings = ["package.json", "package-lock.json", "tsconfig.json"].map((name) =>
+    join(root, name),
+  );
+  const digest = digestOf([...sources, ...tools, ...settings]);
   const isStale = hasOutputWithoutSource(new Set(sources));
   if (!isStale && readStamp("build") === digest + compilerTrace()) return "up to date";
 

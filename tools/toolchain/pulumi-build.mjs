@@ -27,7 +27,7 @@ const builds = [
 ];
 const versionVariable = "github.com/pulumi/pulumi/sdk/v3/go/common/version.Version";
 
-/** @type {import("./toolchain.d.mts").Install} */
+/** @type {import("./cached-toolchain.mjs").Install} */
 export async function buildPulumi({ folder, env, progress }) {
   await requireGo(minimumGo, env);
   const bin = join(folder, "bin");
@@ -35,7 +35,12 @@ export async function buildPulumi({ folder, env, progress }) {
   for (const { module, package: path, version, usually } of builds) {
     progress(`building ${module} ${version} with Go, usually ${usually}`);
     const variables = { [versionVariable]: `v${version}` };
-    const program = { module, package: path, tags: ["osusergo", "grpcnotrace"], variables };
+    const program = {
+      module: new URL(module, import.meta.url),
+      package: path,
+      tags: ["osusergo", "grpcnotrace"],
+      variables,
+    };
     await goBuild(program, { folder: bin }, env);
   }
   // From our own dependency, wherever the package manager has put it.

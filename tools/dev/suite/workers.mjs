@@ -1,0 +1,136 @@
+// Runs jobs side by side, each in a process group and with a folder for temporary files of its own.
+
+import { spawn } from "node:child_process";
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { exitCode } from "../../toolchain/run.mjs";
+
+/**
+ * @typedef {object} Job
+ * @property {string} program
+ * @property {readonly string[]} args
+ * @property {number} deadlineMs after which it is killed
+ */
+
+/**
+ * @typedef {object} Ended
+ * @property {number} code 128 + n after signal n
+ * @property {boolean} isOverdue
+ * @property {string} output both outputs, as they came
+ * @property {number} ms
+ */
+
+/**
+ * Works through a list from its beginning, with so many at a time.
+ *
+ * @template Item, Result
+ * @param {readonly Item[]} items
+ * @param {number} workers
+ * @param {(item: Item) => Promise<Result>} work
+ * @returns {Promise<Result[]>} in the order of the items
+ */
+export async function workThrough(items, workers, work) {
+  /** @type {Result[]} */
+  const results = [];
+  const queue = items.entries();
+  const worker = async () => {
+    for (const [index, item] of queue) results[index] = await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.max(1, workers) }, worker));
+  return results;
+}
+
+/** A folder for what jobs write, and an end for those that run. */
+export class Workplace {
+  #folder = mkdtempSync(join(tmpdir(), "capstan-"));
+  #count = 0;
+  /** @type {Set<number>} */
+  #groups = new Set();
+
+  constructor() {
+    // Servers that must not be root have their files below.
+    chmodSync(this.#folder, 0o711);
+  }
+
+  /** @returns {string} a path in the folder that nothing else has */
+  freshPath() {
+    this.#count += 1;
+    return join(this.#folder, String(this.#count));
+  }
+
+  /**
+   * Runs a job to its end. What it leaves in its process group and its temporary folder is removed.
+   *
+   * @param {Job} job
+   * @param {{ cwd: string, env: NodeJS.ProcessEnv }} surroundings
+   * @returns {Promise<Ended>}
+   */
+  async run({ program, args, deadlineMs }, { cwd, env }) {
+    const temporary = this.freshPath();
+    mkdirSync(temporary, { mode: 0o711 });
+    // A file, not a pipe: what outlives the job cannot hold it open, and nothing written is lost.
+    const outputFile = `${temporary}.log`;
+    const output = openSync(outputFile, "w");
+    const begunMs = performance.now();
+    const child = spawn(program, args, {
+      cwd,
+      env: { ...env, TMPDIR: temporary },
+      stdio: ["ignore", output, output],
+      detached: true,
+    });
+    closeSync(output);
+    const { pid } = child;
+    if (pid !== undefined) this.#groups.add(pid);
+    let isOverdue = false;
+    const deadline = setTimeout(() => {
+      isOverdue = true;
+      if (pid !== undefined) endGroup(pid);
+    }, deadlineMs);
+    /** @type {number} */
+    const code = await new Promise((resolve, reject) => {
+      child.once("error", reject);
+      child.once("exit", (status, signal) => resolve(exitCode(status, signal)));
+    });
+    clearTimeout(deadline);
+    if (pid !== undefined) {
+      endGroup(pid);
+      this.#groups.delete(pid);
+    }
+    remove(temporary);
+    const ms = performance.now() - begunMs;
+    return { code, isOverdue, output: readFileSync(outputFile, "utf8"), ms };
+  }
+
+  /** Ends what still runs and removes the folder. */
+  close() {
+    for (const group of this.#groups) endGroup(group);
+    remove(this.#folder);
+  }
+}
+
+/** @param {number} pid of the first process of the group */
+function endGroup(pid) {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // Nothing is left of it.
+  }
+}
+
+/** @param {string} folder that may stay where a killed test has mounted something in it */
+function remove(folder) {
+  try {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  } catch (error) {
+    process.stderr.write(`test: cannot remove ${folder}: ${String(error)}\n`);
+  }
+}
