@@ -27,7 +27,7 @@ export interface ClusterState {
   digest: string | undefined;
   /** Stops the work that is under way between two waves, as something else is asked for. */
   running: AbortController | undefined;
-  /** The last picture of it. */
+  /** The last status of it. */
   view: ClusterView | undefined;
   settled: Settled | undefined;
   failedAttempt: FailedAttempt | undefined;

@@ -134,7 +134,7 @@ function endedText(result: ApplyResult, plan: Plan, tookMs: number): EventText {
   }
 }
 
-/** The whole picture is in the Cluster's status; here is how much, and what first. */
+/** The whole of it is in the Cluster's status; here is how much, and what first. */
 function driftText(drift: JudgedDrift): EventText {
   if (!hasDrift(drift)) return normal("cloud and records agree again", "DriftGone", "None");
   const counts = Object.entries(driftCounts(drift.report)).filter(([, count]) => count > 0);

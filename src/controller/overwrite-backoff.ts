@@ -7,7 +7,7 @@ export interface OverwriteBackoff {
 
 const firstWaitMs = 1_000;
 const longestWaitMs = 5 * 60_000;
-/** After such a peace a dispute is a new one. */
+/** After such a peace the back-off begins anew. */
 const forgottenAfterMs = 2 * longestWaitMs;
 
 /** Found written over once more: put right at once the first time, then later each time. Pure. */

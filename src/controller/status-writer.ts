@@ -6,8 +6,8 @@ import type { Clock } from "../provider/port.js";
 const gapMs = 500;
 
 /**
- * Shows a cluster while work on it goes on: the newest picture counts, and nobody waits for its showing.
- * An API server that does not answer holds no work up; the last picture is shown by who asks for it.
+ * Shows a cluster while work on it goes on: the newest status counts, and nobody waits for its showing.
+ * An API server that does not answer holds no work up; the last status is shown by who asks for it.
  */
 export class StatusWriter {
   private newest: ClusterView | undefined;
@@ -26,7 +26,7 @@ export class StatusWriter {
     });
   }
 
-  /** Shows the newest picture. Throws what showing it failed with. */
+  /** Shows the newest status. Throws what showing it failed with. */
   async settle(view: ClusterView): Promise<void> {
     await this.quiet();
     await this.show(view);
@@ -46,7 +46,7 @@ export class StatusWriter {
       try {
         await this.show(view);
       } catch (error) {
-        // An API server that is away stops nothing; it is told of by who asks for the last picture.
+        // An API server that is away stops nothing; it is told of by who asks for the last status.
         if (!isCapstanError(error)) throw error;
       }
       await this.clock.sleep(gapMs);

@@ -178,7 +178,7 @@ export class CloudResource implements DynamicResource {
 
   /**
    * Architecture rule 5.4. A create that may have reached the cloud is looked for again before it
-   * is repeated, with the same token, so that a lost answer makes neither an orphan nor a twin.
+   * is repeated, with the same token, so that a lost answer makes neither an orphan nor a duplicate.
    */
   private async findOrCreate(who: Identity, spec: JsonObject): Promise<Observed> {
     const deadline = this.runtime.context.clock.now() + this.runtime.readyTimeoutMs;

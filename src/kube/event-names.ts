@@ -22,7 +22,7 @@ export interface EventRequest {
   readonly note: string;
 }
 
-/** How long the same happening counts as going on. */
+/** How long the same event counts as going on. */
 export const seriesWindowMs = 3_600_000;
 /** The API server refuses longer notes. */
 const noteBytes = 1_024;
@@ -39,7 +39,7 @@ export function fitNote(note: string): string {
 }
 
 /**
- * The name of the Event: the same for the same happening within a window of time, whoever tells of it
+ * The name of the Event: the same for the same event within a window of time, whoever tells of it
  * and however often it was restarted. Windows of different happenings end at different times. Pure.
  */
 export function eventName(event: EventRequest, atMs: number): string {

@@ -15,7 +15,7 @@ import { SteadyWatch } from "./steady-watch.js";
 export interface CacheOptions {
   readonly config: KubeConfig;
   readonly api: Pick<KubeApi, "list">;
-  /** Something that a cluster's goal or picture is made from may have changed. */
+  /** Something that a cluster's intent or status is made from may have changed. */
   readonly onChange: (key: ClusterKey) => void;
   /** A watch broke and is begun anew, or the API server does not answer. */
   readonly onError?: (kind: Kind, error: unknown) => void;

@@ -34,7 +34,7 @@ import {
   wordsIn,
 } from "./statuses.js";
 
-/** What a picture is made from: the machines are in the view. */
+/** What a projection is made from: the machines are in the view. */
 export type ProjectionInput = Omit<StatusInput, "machines">;
 
 /**

@@ -20,7 +20,7 @@ export interface LeavingHost {
 }
 
 /**
- * The recorded hosts that `doomed` names, in name order, without those that the cloud shows gone: each engine
+ * The recorded hosts that `toDelete` names, in name order, without those that the cloud shows gone: each engine
  * run orders its records anew, and what is done next may not depend on that. One that no transaction remembers
  * belongs to nobody. Pure.
  */

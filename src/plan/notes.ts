@@ -9,7 +9,7 @@ import { goalText } from "./goal.js";
 import { goneReason } from "./hosts.js";
 import type { Plan, ToleratedDrift } from "./plan.js";
 
-/** What else people should know before they agree, a sentence each: unfinished work, leftovers, strangers. Pure. */
+/** What else people should know before they agree, a sentence each: unfinished work, leftovers, unrecorded resources. Pure. */
 export function planNotes(plan: Plan): string[] {
   return [
     ...heldText(plan),

@@ -334,7 +334,7 @@ function decisionsByKey(
   ]);
 }
 
-/** Entries to clear, or condemned records to drop: any pass does it. */
+/** Entries to clear, or records pending deletion to drop: any pass does it. */
 function isCleanupPending(prior: PriorState): boolean {
   return prior.pending.length > 0 || pendingDeletions(prior).length > 0;
 }

@@ -200,7 +200,7 @@ export interface RecordedResource {
   readonly dependsOn: readonly NodeKey[];
   /** The cloud accepted it, but a create or update did not finish. */
   readonly unfinished: boolean;
-  /** Replaced or condemned, its deletion still owed. */
+  /** Replaced, or pending deletion: its deletion is still to come. */
   readonly deleting: boolean;
 }
 
@@ -228,7 +228,7 @@ export function isRecordKind(kind: string): boolean {
   return kind === "Transaction" || kind === "Revision";
 }
 
-/** Recorded resources that exist in a cloud, without those that are condemned. */
+/** Recorded resources that exist in a cloud, without those whose deletion is pending. */
 export function cloudResources(prior: PriorState): RecordedResource[] {
   return inCloud(prior).filter(({ deleting }) => !deleting);
 }

@@ -141,7 +141,7 @@ export function confirmed(
 /** How much of what is owned would go. */
 export interface SweepShare {
   readonly doomed: number;
-  /** Everything with a UID of ours, what is doomed included. */
+  /** Everything with a UID of ours, what is to be deleted included. */
   readonly owned: number;
 }
 

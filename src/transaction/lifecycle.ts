@@ -15,7 +15,7 @@ export type Standing =
   /** Committed, but what was superseded is not all deleted, or an operation was left pending. */
   | "owing";
 
-/** Pure. What only a look at the cloud can tell (drift, abandoned resources) does not count. */
+/** Pure. What only a look at the cloud can tell (drift, orphaned resources) does not count. */
 export function standingOf(prior: PriorState): Standing {
   if (prior.transaction === undefined) return prior.resources.length === 0 ? "absent" : "owing";
   if (isOpen(prior)) return prior.transaction.direction;

@@ -8,7 +8,7 @@ import { nodeKey } from "../../src/graph/graph.js";
 import { wavesOf } from "../../src/plan/waves/list-waves.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { cluster, desiredOf, machine, machineDeployment } from "../support/manifests.js";
-import { PretendEngine } from "../support/pretend-engine.js";
+import { FakeEngine } from "../support/fake-engine.js";
 
 /** Everything that was written, and the terminal that it was written to. */
 function paper(live: boolean): { terminal: Terminal; written: () => string } {
@@ -41,7 +41,7 @@ const objects = (size: string, replicas: number, spec: object = {}) => {
 describe("how a change goes", () => {
   it("is told in the waves that the plan has shown, the last deletions too", async () => {
     const events: RunEvent[] = [];
-    const engine = new PretendEngine({ tell: (event) => events.push(event) });
+    const engine = new FakeEngine({ tell: (event) => events.push(event) });
     await engine.settle(objects("small", 3));
     const wanted = objects("large", 3);
     const plan = await engine.plan(wanted);
@@ -59,7 +59,7 @@ describe("how a change goes", () => {
 
   it("tells that a host is ready and has yet to stay so, once", async () => {
     const events: RunEvent[] = [];
-    const engine = new PretendEngine({ tell: (event) => events.push(event) });
+    const engine = new FakeEngine({ tell: (event) => events.push(event) });
     await engine.settle(objects("small", 1, { minReadySeconds: 1 }));
     const told = events.flatMap((event) =>
       event.kind === "proving" || event.kind === "ready" ? [`${event.kind} ${event.key}`] : [],
@@ -80,7 +80,7 @@ describe("how a change goes", () => {
   };
 
   it("says of such a host in a line that it does not boot any more", async () => {
-    const plan = await new PretendEngine().plan(objects("small", 1));
+    const plan = await new FakeEngine().plan(objects("small", 1));
     const { terminal, written } = paper(false);
     makeProgress(plan, terminal, new FakeClock()).on(proving);
     assert.equal(
@@ -90,7 +90,7 @@ describe("how a change goes", () => {
   });
 
   it("shows in the tree for how long such a host has been ready", async () => {
-    const plan = await new PretendEngine().plan(objects("small", 1));
+    const plan = await new FakeEngine().plan(objects("small", 1));
     const { terminal, written } = paper(true);
     const key = plan.machines.find(({ controlPlane }) => !controlPlane)?.host;
     assert.ok(key !== undefined);
@@ -106,7 +106,7 @@ describe("how a change goes", () => {
 
 describe("the waves of a plan as text", () => {
   const planned = async (before: [string, number], after: [string, number]) => {
-    const engine = new PretendEngine();
+    const engine = new FakeEngine();
     await engine.settle(objects(...before));
     return engine.plan(objects(...after));
   };

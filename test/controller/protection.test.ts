@@ -8,30 +8,30 @@ import {
   machineSet,
   type Manifest,
 } from "../support/manifests.js";
-import { PretendController } from "../support/pretend-controller.js";
+import { FakeController } from "../support/fake-controller.js";
 
 const member = machine("cp-0", { controlPlane: "1.34.2" });
 const web = machineDeployment("web", 2);
 const protect = (object: Manifest) => annotated({ "capstan.dev/protect": "true" }, object);
 
 /** A controller that has brought the objects about. */
-async function running(...given: readonly Manifest[]): Promise<PretendController> {
-  const controller = new PretendController();
+async function running(...given: readonly Manifest[]): Promise<FakeController> {
+  const controller = new FakeController();
   controller.server.apply(...given);
   assert.deepEqual(await controller.settle(), { kind: "done" });
   return controller;
 }
 
-function status({ server }: PretendController): Partial<ClusterStatus> {
+function status({ server }: FakeController): Partial<ClusterStatus> {
   return server.find("Cluster prod")?.status ?? {};
 }
 
-function annotate({ server }: PretendController, name: string, annotations: object): void {
+function annotate({ server }: FakeController, name: string, annotations: object): void {
   server.edit(name, ({ metadata }) => ({ metadata: { ...metadata, annotations } }));
 }
 
 /** Everything stays, and the cluster's status says why. */
-async function assertHeld(controller: PretendController, hosts: number, why: RegExp) {
+async function assertHeld(controller: FakeController, hosts: number, why: RegExp) {
   const { world } = controller;
   const deletions = () => world.calls.filter(({ call }) => call === "delete").length;
   const before = deletions();

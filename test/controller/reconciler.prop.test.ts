@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type Fleet, manifestsOf, smallFleets } from "../support/fleet.js";
-import type { Mishap } from "../support/mishaps.js";
-import { PretendController } from "../support/pretend-controller.js";
+import type { Fault } from "../support/faults.js";
+import { FakeController } from "../support/fake-controller.js";
 
 /** What users do, and what goes wrong while the controller works on it. */
 interface Turn {
   readonly fleet: Fleet;
-  readonly mishaps: readonly Mishap[];
+  readonly faults: readonly Fault[];
   /** Somebody deletes the n-th Machine object, whoever made it. */
   readonly discards?: number | undefined;
   /** The n-th host dies behind everybody's back. */
@@ -24,7 +24,7 @@ interface Turn {
 }
 
 const some = (most: number) => fc.option(fc.nat({ max: most }), { nil: undefined });
-const mishaps: fc.Arbitrary<Mishap> = fc.oneof(
+const faults: fc.Arbitrary<Fault> = fc.oneof(
   fc.record({
     at: fc.constant("call" as const),
     number: fc.nat({ max: 5 }),
@@ -43,7 +43,7 @@ const mishaps: fc.Arbitrary<Mishap> = fc.oneof(
 );
 const turns: fc.Arbitrary<Turn> = fc.record({
   fleet: smallFleets,
-  mishaps: fc.array(mishaps, { maxLength: 2 }),
+  faults: fc.array(faults, { maxLength: 2 }),
   discards: some(4),
   kills: some(4),
   overtakenAt: some(8),
@@ -56,7 +56,7 @@ const turns: fc.Arbitrary<Turn> = fc.record({
 const recheckMs = 60_000;
 
 /** Makes the users' objects those of the fleet. */
-function apply({ server }: PretendController, fleet: Fleet): void {
+function apply({ server }: FakeController, fleet: Fleet): void {
   const wanted = manifestsOf(fleet);
   const names = wanted.map(({ kind, metadata }) => nameOf(String(kind), metadata as Named));
   for (const { kind, metadata } of server.all()) {
@@ -77,10 +77,10 @@ function nameOf(kind: string, { name }: Named): string {
   return `${kind} ${name}`;
 }
 
-async function play(controller: PretendController, turn: Turn, next: Fleet): Promise<void> {
+async function play(controller: FakeController, turn: Turn, next: Fleet): Promise<void> {
   const { server, world } = controller;
   if (turn.isRestarted) controller.restart();
-  controller.meet(...turn.mishaps);
+  controller.meet(...turn.faults);
   controller.hearsAtOnce = turn.hearsAtOnce;
   apply(controller, turn.fleet);
   const machines = server.all().filter(({ kind }) => kind === "Machine");
@@ -115,7 +115,7 @@ async function play(controller: PretendController, turn: Turn, next: Fleet): Pro
  * Nothing goes wrong any more, and time passes until nothing is left to do, or until what is asked for
  * turns out to be something that only a person can mend, such as a downgrade.
  */
-async function comeToRest(controller: PretendController): Promise<"done" | "refused"> {
+async function comeToRest(controller: FakeController): Promise<"done" | "refused"> {
   controller.meet();
   const told: string[] = [];
   for (let round = 0; round < 40; round += 1) {
@@ -133,7 +133,7 @@ async function comeToRest(controller: PretendController): Promise<"done" | "refu
 }
 
 /** What runs, what is shown and what is asked for are the same. */
-function holdAgainst({ server, world }: PretendController, { machines, deployments }: Fleet): void {
+function holdAgainst({ server, world }: FakeController, { machines, deployments }: Fleet): void {
   const wanted = world.prior.revision?.target.machines ?? [];
   assert.equal(server.find("Cluster prod")?.status?.["phase"], "Running");
   assert.equal(world.hosts().length, wanted.length);
@@ -150,7 +150,7 @@ describe("Reconciler, whatever happens", () => {
   it("brings about what is asked for in the end, breaks no law, and lets everything go", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(turns, { minLength: 1, maxLength: 4 }), async (played) => {
-        const controller = new PretendController();
+        const controller = new FakeController();
         const { server, world } = controller;
         for (const [index, turn] of played.entries()) {
           await play(controller, turn, played[index + 1]?.fleet ?? turn.fleet);

@@ -9,9 +9,9 @@ import {
   machineSet,
   type Manifest,
 } from "../support/manifests.js";
-import { plainWorld } from "../support/pretend-cloud.js";
-import { PretendController } from "../support/pretend-controller.js";
-import { PretendEngine } from "../support/pretend-engine.js";
+import { plainWorld } from "../support/fake-cloud.js";
+import { FakeController } from "../support/fake-controller.js";
+import { FakeEngine } from "../support/fake-engine.js";
 
 const member = machine("cp-0", { controlPlane: "1.34.2" });
 const paused = { annotations: { "capstan.dev/paused": "hands off" } };
@@ -21,18 +21,18 @@ function objects(...more: readonly Manifest[]): Manifest[] {
 }
 
 /** A controller that has brought the objects about. */
-async function running(...given: readonly Manifest[]): Promise<PretendController> {
-  const controller = new PretendController();
+async function running(...given: readonly Manifest[]): Promise<FakeController> {
+  const controller = new FakeController();
   controller.server.apply(...given);
   assert.deepEqual(await controller.settle(), { kind: "done" });
   return controller;
 }
 
-function status({ server }: PretendController): Partial<ClusterStatus> {
+function status({ server }: FakeController): Partial<ClusterStatus> {
   return server.find("Cluster prod")?.status ?? {};
 }
 
-function machinesIn({ server }: PretendController): string[] {
+function machinesIn({ server }: FakeController): string[] {
   return server
     .all()
     .filter(({ kind }) => kind === "Machine")
@@ -40,7 +40,7 @@ function machinesIn({ server }: PretendController): string[] {
     .sort();
 }
 
-function edited(controller: PretendController, name: string, spec: object): void {
+function edited(controller: FakeController, name: string, spec: object): void {
   controller.server.edit(name, (one) => ({ spec: { ...one.spec, ...spec } }));
 }
 
@@ -69,8 +69,8 @@ describe("Reconciler", () => {
   });
 
   it("does nothing in another cloud but say so, deletes nothing there, and goes on in the right one", async () => {
-    const world = new PretendEngine({ traits: { ...plainWorld, name: "1" } });
-    const controller = new PretendController(world);
+    const world = new FakeEngine({ traits: { ...plainWorld, name: "1" } });
+    const controller = new FakeController(world);
     controller.server.apply(...objects(machineSet("set", 3)));
     assert.deepEqual(await controller.settle(), { kind: "done" });
     const [calls, state] = [world.calls.length, JSON.stringify(world.prior)];
@@ -112,7 +112,7 @@ describe("Reconciler", () => {
 
   describe("of edits while it works", () => {
     it("plans anew when the objects change between plan and first call", async () => {
-      const controller = new PretendController();
+      const controller = new FakeController();
       const { server } = controller;
       server.apply(...objects(machineSet("set", 1)));
       let isEdited = false;
@@ -127,7 +127,7 @@ describe("Reconciler", () => {
     });
 
     it("breaks off between two waves and goes on toward what is wanted now", async () => {
-      const controller = new PretendController();
+      const controller = new FakeController();
       const { server } = controller;
       controller.hearsAtOnce = true;
       server.apply(...objects(machineSet("set", 1)));
@@ -143,7 +143,7 @@ describe("Reconciler", () => {
     });
 
     it("makes nothing for a Cluster that went before it could be claimed", async () => {
-      const controller = new PretendController();
+      const controller = new FakeController();
       const { server, world } = controller;
       server.apply(...objects());
       server.beforeWrite = () => {
@@ -156,7 +156,7 @@ describe("Reconciler", () => {
     });
 
     it("makes nothing for a Cluster that cannot be claimed", async () => {
-      const controller = new PretendController();
+      const controller = new FakeController();
       const { server, world } = controller;
       server.apply(...objects());
       let edits = 0;
@@ -178,7 +178,7 @@ describe("Reconciler", () => {
     });
 
     it("does not work on what was withdrawn while the stack was locked", async () => {
-      const controller = new PretendController();
+      const controller = new FakeController();
       const { server, world } = controller;
       controller.hearsAtOnce = true;
       server.apply(...objects());
@@ -195,7 +195,7 @@ describe("Reconciler", () => {
   describe("after a failure", () => {
     const change = machineDeployment("web", 1, { size: "large" });
     /** One whose change to another size fails for good. */
-    async function held(): Promise<PretendController> {
+    async function held(): Promise<FakeController> {
       const controller = await running(...objects(machineDeployment("web", 1)));
       controller.meet({ at: "call", number: 0, what: "failForGood" });
       controller.server.apply(change);
@@ -286,7 +286,7 @@ describe("Reconciler", () => {
     });
 
     it("does not begin a first creation again before its time", async () => {
-      const controller = new PretendController();
+      const controller = new FakeController();
       controller.meet({ at: "call", number: 1, what: "failForGood" });
       controller.server.apply(...objects());
       const outcome = await controller.settle();
@@ -336,7 +336,7 @@ describe("Reconciler", () => {
 
   describe("when its API server is away", () => {
     it("begins nothing", async () => {
-      const controller = new PretendController();
+      const controller = new FakeController();
       controller.server.apply(...objects());
       controller.server.isAway = true;
       assert.deepEqual(await controller.reconcile(), { kind: "failed" });
@@ -344,7 +344,7 @@ describe("Reconciler", () => {
     });
 
     it("goes on with what it has begun, and shows it when it is back", async () => {
-      const controller = new PretendController();
+      const controller = new FakeController();
       const { server } = controller;
       server.apply(...objects(machineSet("set", 1)));
       controller.onHappening = ({ kind }) => {
@@ -417,7 +417,7 @@ describe("Reconciler", () => {
     });
 
     it("lets a user's Machine go in the middle of the transaction that makes it", async () => {
-      const controller = new PretendController();
+      const controller = new FakeController();
       const { server } = controller;
       server.apply(...objects(machine("db-0"), machine("db-1")));
       controller.onHappening = (event) => {
@@ -476,13 +476,13 @@ describe("Reconciler", () => {
     for (const { name, spoil, phase } of [
       {
         name: "paused",
-        spoil: ({ server }: PretendController) =>
+        spoil: ({ server }: FakeController) =>
           server.edit("Cluster prod", ({ metadata }) => ({ metadata: { ...metadata, ...paused } })),
         phase: "Paused",
       },
       {
         name: "wrong",
-        spoil: (controller: PretendController) =>
+        spoil: (controller: FakeController) =>
           edited(controller, "Machine cp-0", { versions: { kubelet: "x" } }),
         phase: "Failed",
       },
@@ -524,8 +524,8 @@ describe("Reconciler", () => {
     });
 
     it("leaves another owner's alone and looks again in a while", async () => {
-      const world = new PretendEngine();
-      const controller = new PretendController(world);
+      const world = new FakeEngine();
+      const controller = new FakeController(world);
       controller.server.apply(...objects());
       const intent = controller.source.intentOf("default/prod");
       assert.ok(intent.kind === "want");
@@ -541,8 +541,8 @@ describe("Reconciler", () => {
     });
 
     it("adopts nothing that carries another UID than the Cluster remembers", async () => {
-      const world = new PretendEngine();
-      const controller = new PretendController(world);
+      const world = new FakeEngine();
+      const controller = new FakeController(world);
       controller.server.apply(...objects());
       await controller.settle();
       world.tamper(() => []);
@@ -558,7 +558,7 @@ describe("Reconciler", () => {
   });
 
   it("stops where it can go on, and begins nothing more, when the process ends", async () => {
-    const controller = new PretendController();
+    const controller = new FakeController();
     controller.server.apply(...objects(machineSet("set", 2)));
     controller.onHappening = ({ kind }) => {
       const reason = new CapstanError({ code: "CANCELLED", source: "user", message: "SIGTERM" });
@@ -566,14 +566,14 @@ describe("Reconciler", () => {
     };
     assert.deepEqual(await controller.reconcile(), { kind: "done" });
     assert.equal(controller.count("broken off"), 1);
-    const next = new PretendController(controller.world);
+    const next = new FakeController(controller.world);
     next.server.apply(...objects(machineSet("set", 2)));
     assert.deepEqual(await next.settle(), { kind: "done" });
     assert.equal(next.world.hosts().length, 3);
   });
 
   it("forgets a cluster that is gone", async () => {
-    const controller = new PretendController();
+    const controller = new FakeController();
     assert.deepEqual(await controller.reconcile(), { kind: "done" });
     assert.deepEqual(controller.remembered, []);
   });

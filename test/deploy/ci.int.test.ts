@@ -94,17 +94,17 @@ describe("a plan under review", function () {
   afterEach(() => forge.close());
 
   /** A command in the place of capstan: says this, ends so, and notes its arguments and environment. */
-  const pretend = (says: string, code: number): string => {
+  const fake = (says: string, code: number): string => {
     writeFileSync(file("says.txt"), says);
     writeFileSync(
-      file("pretend.mjs"),
+      file("fake.mjs"),
       `import { readFileSync, writeFileSync } from "node:fs";
        const { argv, env } = process;
        writeFileSync(${JSON.stringify(file("called.json"))}, JSON.stringify([argv.slice(2), env]));
        process.stdout.write(readFileSync(${JSON.stringify(file("says.txt"))}));
        process.exitCode = ${code};\n`,
     );
-    return `${process.execPath} ${file("pretend.mjs")}`;
+    return `${process.execPath} ${file("fake.mjs")}`;
   };
   const called = () => JSON.parse(readFileSync(file("called.json"), "utf8")) as [string[], object];
   const read = (name: string) => (existsSync(file(name)) ? readFileSync(file(name), "utf8") : "");
@@ -138,7 +138,7 @@ describe("a plan under review", function () {
   const reviewed = async (says: string, inputs: Readonly<Record<string, string>> = {}) => {
     const outcome = await runAction({
       files: "clusters/prod",
-      command: pretend(says, 2),
+      command: fake(says, 2),
       ...inputs,
     });
     assert.equal(outcome.code, 0, outcome.stderr);
@@ -194,7 +194,7 @@ describe("a plan under review", function () {
     });
 
     it("is in the summary when there is no pull request, or no token", async () => {
-      const command = pretend(planText("pushed"), 0);
+      const command = fake(planText("pushed"), 0);
       assert.equal((await runAction({ files: "a", command }, { ref: "main" })).code, 0);
       assert.equal((await runAction({ files: "a", command, token: "" })).code, 0);
       assert.equal(read("summary.md").match(/## pushed/g)?.length, 2);
@@ -202,11 +202,11 @@ describe("a plan under review", function () {
     });
 
     it("is tried again while the forge is out of order, and given up loudly", async () => {
-      forge.mishaps.push(502, 429);
+      forge.faults.push(502, 429);
       await reviewed(planText("patient"));
       assert.deepEqual(bodies(), [`${bot}: ## patient`]);
-      forge.mishaps.push(500, 500, 500, 500);
-      const outcome = await runAction({ files: "a", command: pretend(planText("late"), 2) });
+      forge.faults.push(500, 500, 500, 500);
+      const outcome = await runAction({ files: "a", command: fake(planText("late"), 2) });
       assert.equal(outcome.code, 1);
       assert.match(outcome.stderr, /cannot review the plan: GET .*answered 500/);
     });
@@ -235,7 +235,7 @@ describe("a plan under review", function () {
 
     it("replaces an old plan when planning fails, and the job fails with its code", async () => {
       await reviewed(planText("old"));
-      const failing = await runAction({ files: "a", command: pretend("half a pl", 65) });
+      const failing = await runAction({ files: "a", command: fake("half a pl", 65) });
       assert.equal(failing.code, 65);
       assert.deepEqual(bodies(), [`${bot}: ## Capstan plan: failed`]);
       assert.match(read("outputs"), /exit-code=65\nchanges=false\n/);
@@ -310,7 +310,7 @@ describe("a plan under review", function () {
     it("is commented once, and the same comment is updated", async () => {
       forge.add("mallory", planText("a trap"));
       for (const title of ["first", "second"]) {
-        const env = { CAPSTAN_COMMAND: pretend(planText(title), 2) };
+        const env = { CAPSTAN_COMMAND: fake(planText(title), 2) };
         const outcome = await runJob({ ...env, CAPSTAN_COMMENT_TOKEN: forgeToken });
         assert.equal(outcome.code, 0, outcome.stderr);
       }
@@ -319,7 +319,7 @@ describe("a plan under review", function () {
     });
 
     it("is in the log without a token", async () => {
-      const outcome = await runJob({ CAPSTAN_COMMAND: pretend(planText("logged"), 2) });
+      const outcome = await runJob({ CAPSTAN_COMMAND: fake(planText("logged"), 2) });
       assert.equal(outcome.code, 0);
       assert.match(outcome.stdout, /## logged/);
       assert.match(outcome.stderr, /there is no token .*; the plan is in the log/);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { classifyDrift, type DriftItem, driftCounts } from "../../src/drift/classify.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import { localProvider } from "../support/manifests.js";
-import type { PretendEngine } from "../support/pretend-engine.js";
+import type { FakeEngine } from "../support/fake-engine.js";
 import { change, hostOf, kill, reportOn, running, desiredWith } from "./drifting.js";
 
 /** "changed a inPlace tags {} -> {"by":"hand"}". */
@@ -19,7 +19,7 @@ function line(item: DriftItem): string {
   ].join(" ");
 }
 
-function network(engine: PretendEngine) {
+function network(engine: FakeEngine) {
   const found = engine.alive().find(({ who }) => who.kind === "LocalNetwork");
   assert.ok(found !== undefined);
   return found;
@@ -27,7 +27,7 @@ function network(engine: PretendEngine) {
 
 const cases: {
   readonly name: string;
-  readonly given: (engine: PretendEngine) => void;
+  readonly given: (engine: FakeEngine) => void;
   readonly want: readonly string[];
 }[] = [
   { name: "nothing", given: () => {}, want: [] },
@@ -192,7 +192,7 @@ describe("drift of a cluster", () => {
 });
 
 describe("the fingerprint of a report", () => {
-  const printOf = async (given: (engine: PretendEngine) => void) => {
+  const printOf = async (given: (engine: FakeEngine) => void) => {
     const engine = await running(desiredWith());
     given(engine);
     return (await reportOn(engine)).fingerprint;

@@ -8,7 +8,7 @@ import type { Plan } from "../../src/plan/plan.js";
 import { type Fleet, fleets, manifestsOf } from "../support/fleet.js";
 import { assertAsyncLaw } from "../support/laws.js";
 import { annotated, desiredOf, type Manifest } from "../support/manifests.js";
-import { outcomeText, PretendEngine } from "../support/pretend-engine.js";
+import { outcomeText, FakeEngine } from "../support/fake-engine.js";
 import { byPolicy, judged, reportOn } from "./drifting.js";
 
 /** What happens behind everybody's back to whatever is there. */
@@ -37,7 +37,7 @@ const accidents: fc.Arbitrary<readonly Accident[]> = fc.array(
 );
 
 /** To hosts alone: where what they share is made anew, they follow it whatever has become of them. */
-function strike(engine: PretendEngine, all: readonly Accident[]): void {
+function strike(engine: FakeEngine, all: readonly Accident[]): void {
   for (const accident of all) {
     const hosts = engine.hosts();
     const host = hosts[accident.pick % Math.max(hosts.length, 1)];
@@ -68,8 +68,8 @@ function wanted(
   return desiredOf([annotated({ [driftAnnotations.policy]: policy, ...more }, cluster), ...others]);
 }
 
-async function running(desired: Desired): Promise<PretendEngine> {
-  const engine = new PretendEngine(byPolicy);
+async function running(desired: Desired): Promise<FakeEngine> {
+  const engine = new FakeEngine(byPolicy);
   await engine.settle(desired);
   return engine;
 }

@@ -6,8 +6,8 @@ import { type DriftMemory, type JudgedDrift, judgeDrift, noMemory } from "../../
 import { tolerating } from "../../src/drift/tolerance.js";
 import type { Observed } from "../../src/provider/port.js";
 import { annotated, cluster, desiredOf, machine, type Manifest } from "../support/manifests.js";
-import type { Mishap } from "../support/mishaps.js";
-import { type EngineSetup, PretendEngine } from "../support/pretend-engine.js";
+import type { Fault } from "../support/faults.js";
+import { type EngineSetup, FakeEngine } from "../support/fake-engine.js";
 
 // A cluster that somebody changes behind everybody's back, and what is made of it.
 
@@ -49,32 +49,32 @@ export const byPolicy: EngineSetup = {
 export async function running(
   desired: Desired,
   setup: EngineSetup = byPolicy,
-): Promise<PretendEngine> {
-  const engine = new PretendEngine(setup);
+): Promise<FakeEngine> {
+  const engine = new FakeEngine(setup);
   await engine.settle(desired);
   return engine;
 }
 
 /** The living host of a machine. */
-export function hostOf(engine: PretendEngine, name: string): Observed {
+export function hostOf(engine: FakeEngine, name: string): Observed {
   const host = engine.hosts().find(({ who }) => who.name.startsWith(`${name}-`));
   if (host === undefined) throw new Error(`${name} has no host`);
   return host;
 }
 
-export function kill(engine: PretendEngine, ...names: readonly string[]): void {
+export function kill(engine: FakeEngine, ...names: readonly string[]): void {
   for (const name of names) engine.cloud.kill(hostOf(engine, name).id);
 }
 
-export function change(engine: PretendEngine, name: string, fields: JsonObject): void {
+export function change(engine: FakeEngine, name: string, fields: JsonObject): void {
   engine.cloud.drift(hostOf(engine, name).id, fields);
 }
 
 export async function reportOn(
-  engine: PretendEngine,
-  mishaps: readonly Mishap[] = [],
+  engine: FakeEngine,
+  faults: readonly Fault[] = [],
 ): Promise<DriftReport> {
-  return classifyDrift(engine.prior, await engine.sight(mishaps), engine.provider);
+  return classifyDrift(engine.prior, await engine.sight(faults), engine.provider);
 }
 
 export interface Occasion {

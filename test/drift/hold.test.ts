@@ -6,11 +6,11 @@ import { holdOf, holdOfDestroy, refuseHeld } from "../../src/drift/hold.js";
 import { cloudResources, type PriorState } from "../../src/plan/target.js";
 import { failsWith } from "../support/errors.js";
 import { annotated, cluster } from "../support/manifests.js";
-import type { PretendEngine } from "../support/pretend-engine.js";
+import type { FakeEngine } from "../support/fake-engine.js";
 import { kill, reportOn, running, desiredWith } from "./drifting.js";
 
 /** A state, and what its cloud shows after something has happened to it. */
-async function seenAfter(given: (engine: PretendEngine) => void) {
+async function seenAfter(given: (engine: FakeEngine) => void) {
   const desired = desiredWith();
   const engine = await running(desired);
   given(engine);
@@ -21,10 +21,10 @@ async function seenAfter(given: (engine: PretendEngine) => void) {
   return { state: engine.prior, observation, rules, fingerprint };
 }
 
-const everything = (engine: PretendEngine) => {
+const everything = (engine: FakeEngine) => {
   for (const { id } of engine.alive()) engine.cloud.kill(id);
 };
-const most = (engine: PretendEngine) => {
+const most = (engine: FakeEngine) => {
   for (const name of ["a", "b", "c"]) kill(engine, name);
 };
 
@@ -37,7 +37,7 @@ function proven(state: PriorState): PriorState {
 
 describe("whether a look is believed", () => {
   it("it is when nothing is the matter, and when little is", async () => {
-    for (const given of [() => {}, (engine: PretendEngine) => kill(engine, "a")]) {
+    for (const given of [() => {}, (engine: FakeEngine) => kill(engine, "a")]) {
       const { state, observation, rules } = await seenAfter(given);
       assert.equal(holdOf(state, observation, rules), undefined);
     }

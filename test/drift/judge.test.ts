@@ -10,7 +10,7 @@ import {
   machineSet,
   type Manifest,
 } from "../support/manifests.js";
-import type { PretendEngine } from "../support/pretend-engine.js";
+import type { FakeEngine } from "../support/fake-engine.js";
 import {
   change,
   drifts,
@@ -29,7 +29,7 @@ const open = { [maxUnhealthy]: "100%", [maxInFlight]: "100%" };
 const openly = annotated(open, cluster());
 
 async function judgedAfter(
-  given: (engine: PretendEngine) => void,
+  given: (engine: FakeEngine) => void,
   ...objects: readonly Manifest[]
 ): Promise<JudgedDrift> {
   const desired = desiredWith(...objects);
@@ -41,14 +41,14 @@ async function judgedAfter(
 const byHand = { tags: { by: "hand" } };
 
 describe("what becomes of a finding", () => {
-  const plant = (name: string, clusterUid?: string) => (engine: PretendEngine) => {
+  const plant = (name: string, clusterUid?: string) => (engine: FakeEngine) => {
     const { who } = hostOf(engine, "a");
     const planted = { ...who, name, token: "t", ...(clusterUid !== undefined && { clusterUid }) };
     engine.cloud.plant(planted, {});
   };
   const cases: {
     readonly name: string;
-    readonly given: (engine: PretendEngine) => void;
+    readonly given: (engine: FakeEngine) => void;
     readonly objects?: readonly Manifest[];
     readonly want: string;
   }[] = [
@@ -225,7 +225,7 @@ describe("how much is corrected at a time", () => {
 
   it("as many as the Cluster asks for; what runs no more goes before what is only different", async () => {
     const asks = (bound: string) => annotated({ ...unhealthy, [maxInFlight]: bound }, cluster());
-    const given = (engine: PretendEngine) => {
+    const given = (engine: FakeEngine) => {
       change(engine, "a", byHand);
       change(engine, "b", byHand);
       kill(engine, "c");
@@ -257,13 +257,11 @@ describe("how much is corrected at a time", () => {
 });
 
 describe("an answer that is not believed", () => {
-  const freezeOf = async (
-    given: (engine: PretendEngine) => void,
-    ...objects: readonly Manifest[]
-  ) => (await judgedAfter(given, ...objects)).freeze?.cause;
+  const freezeOf = async (given: (engine: FakeEngine) => void, ...objects: readonly Manifest[]) =>
+    (await judgedAfter(given, ...objects)).freeze?.cause;
 
   it("more unhealthy machines than 40 %, or than the Cluster allows; ignored ones do not count", async () => {
-    const two = (engine: PretendEngine) => kill(engine, "a", "b");
+    const two = (engine: FakeEngine) => kill(engine, "a", "b");
     assert.deepEqual(await freezeOf(two), {
       kind: "tooManyUnhealthy",
       unhealthy: 2,

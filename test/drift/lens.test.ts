@@ -4,7 +4,7 @@ import { objectsOf } from "../../src/api/types.js";
 import { ignoringByPolicy } from "../../src/drift/tolerance.js";
 import type { Plan } from "../../src/plan/plan.js";
 import { annotated, cluster, machine, machineSet } from "../support/manifests.js";
-import { type EngineSetup, outcomeText, type PretendEngine } from "../support/pretend-engine.js";
+import { type EngineSetup, outcomeText, type FakeEngine } from "../support/fake-engine.js";
 import {
   byPolicy,
   change,
@@ -26,10 +26,7 @@ function steps({ steps: all }: Plan): string[] {
   );
 }
 
-async function upDone(
-  engine: PretendEngine,
-  desired: ReturnType<typeof desiredWith>,
-): Promise<void> {
+async function upDone(engine: FakeEngine, desired: ReturnType<typeof desiredWith>): Promise<void> {
   const outcome = await engine.up(desired);
   assert.equal(outcome.kind, "done", outcomeText(outcome));
   assert.deepEqual(engine.cloud.watch.violations, []);
@@ -157,7 +154,7 @@ describe("a plan that tolerates drift", () => {
   });
 
   it("hides what an apply has left only where a policy says so", async () => {
-    const plant = (engine: PretendEngine) =>
+    const plant = (engine: FakeEngine) =>
       engine.cloud.plant({ ...hostOf(engine, "a").who, name: "old-0123abcd-1", token: "t" }, {});
     const kept = desiredWith(drifts("report", cluster()));
     const engine = await running(kept);

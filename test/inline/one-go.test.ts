@@ -9,10 +9,10 @@ import {
   machineDeployment,
   type Manifest,
 } from "../support/manifests.js";
-import { PretendEngine } from "../support/pretend-engine.js";
+import { FakeEngine } from "../support/fake-engine.js";
 
 async function planned(before: readonly Manifest[] | undefined, after: readonly Manifest[]) {
-  const engine = new PretendEngine();
+  const engine = new FakeEngine();
   if (before !== undefined) await engine.settle(desiredOf([cluster(), ...before]));
   const plan = await engine.plan(desiredOf([cluster(), ...after]));
   const place = { root: "/shop", stack: "dev", files: ["/shop/clusters"] };

@@ -17,21 +17,21 @@ const fates: fc.Arbitrary<Fate> = fc.oneof(
   },
 );
 
-interface Mishap {
+interface LeaseFault {
   readonly who: number;
   readonly kind: "pause" | "shutdown" | "outage";
   readonly forMs: number;
   readonly thenMs: number;
 }
 
-function mishapsOf(...kinds: readonly Mishap["kind"][]): fc.Arbitrary<Mishap[]> {
-  const mishap = fc.record({
+function faultsOf(...kinds: readonly LeaseFault["kind"][]): fc.Arbitrary<LeaseFault[]> {
+  const fault = fc.record({
     who: fc.nat({ max: names.length - 1 }),
     kind: fc.constantFrom(...kinds),
     forMs: fc.nat({ max: 40_000 }),
     thenMs: fc.nat({ max: 20_000 }),
   });
-  return fc.array(mishap, { minLength: 1, maxLength: 5 });
+  return fc.array(fault, { minLength: 1, maxLength: 5 });
 }
 
 const worlds = {
@@ -43,7 +43,7 @@ const worlds = {
 async function play(
   rates: readonly number[],
   fate: readonly Fate[],
-  mishaps: readonly Mishap[],
+  faults: readonly LeaseFault[],
 ): Promise<{ readonly world: LeaseWorld; readonly contenders: readonly Contender[] }> {
   const world = new LeaseWorld(defaultLeaseTiming);
   let drawn = 0;
@@ -54,7 +54,7 @@ async function play(
   };
   const contenders = names.map((name, index) => new Contender(world, name, next, rates[index]));
   await world.run(20_000, 100);
-  for (const { who, kind, forMs, thenMs } of mishaps) {
+  for (const { who, kind, forMs, thenMs } of faults) {
     const contender = contenders[who];
     if (kind === "pause") contender?.pause();
     if (kind === "shutdown") contender?.shutdown.abort();
@@ -75,9 +75,9 @@ describe("Leadership, laws", () => {
       fc.asyncProperty(
         worlds.rates,
         worlds.fates,
-        mishapsOf("pause", "outage", "shutdown"),
-        async (rates, fate, mishaps) => {
-          const { world, contenders } = await play(rates, fate, mishaps);
+        faultsOf("pause", "outage", "shutdown"),
+        async (rates, fate, faults) => {
+          const { world, contenders } = await play(rates, fate, faults);
           assert.equal(relapse(world.deeds), undefined);
           // All may be shut down while every answer is lost: then nobody ever leads.
           const isAnyLeft = contenders.some(({ shutdown }) => !shutdown.signal.aborted);
@@ -93,9 +93,9 @@ describe("Leadership, laws", () => {
       fc.asyncProperty(
         worlds.rates,
         worlds.fates,
-        mishapsOf("outage", "shutdown"),
-        async (rates, fate, mishaps) => {
-          const { world, contenders } = await play(rates, fate, mishaps);
+        faultsOf("outage", "shutdown"),
+        async (rates, fate, faults) => {
+          const { world, contenders } = await play(rates, fate, faults);
           for (const { term, atMs } of world.ended) {
             const early = world.deeds.find((deed) => deed.term > term && deed.atMs < atMs);
             assert.equal(early, undefined, `term ${term} ended at ${atMs}`);
@@ -112,9 +112,9 @@ describe("Leadership, laws", () => {
       fc.asyncProperty(
         worlds.rates,
         worlds.fates,
-        mishapsOf("pause", "outage"),
-        async (rates, fate, mishaps) => {
-          const { world } = await play(rates, fate, mishaps);
+        faultsOf("pause", "outage"),
+        async (rates, fate, faults) => {
+          const { world } = await play(rates, fate, faults);
           const last = world.deeds.at(-1)?.atMs ?? 0;
           assert.ok(world.clock.now() - last < 5_000, `nobody has led since ${last}`);
         },

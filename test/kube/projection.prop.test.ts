@@ -6,16 +6,16 @@ import type { LiveObject } from "../../src/kube/live-object.js";
 import { viewOf } from "../support/cluster-views.js";
 import { type Fleet, fleets, manifestsOf } from "../support/fleet.js";
 import { localProvider, machine } from "../support/manifests.js";
-import { PretendApiServer } from "../support/pretend-api-server.js";
-import { PretendEngine } from "../support/pretend-engine.js";
+import { FakeApiServer } from "../support/fake-api-server.js";
+import { FakeEngine } from "../support/fake-engine.js";
 
 const key = "default/prod";
 const provider = localProvider();
 
 /** Objects of a fleet that come, change and go in an API server, with an engine that follows them. */
 class World {
-  readonly server = new PretendApiServer();
-  readonly engine = new PretendEngine();
+  readonly server = new FakeApiServer();
+  readonly engine = new FakeEngine();
   readonly source = new KubeSource({
     api: this.server,
     cache: this.server.cache,
@@ -63,7 +63,7 @@ const foreign = {
   },
 };
 
-function derived(server: PretendApiServer, kind: string): string[] {
+function derived(server: FakeApiServer, kind: string): string[] {
   return server
     .all()
     .filter((one: LiveObject) => one.kind === kind && one.metadata.name !== "elsewhere")

@@ -8,7 +8,7 @@ import { projectionOf } from "../../src/kube/projection.js";
 import { viewOf } from "../support/cluster-views.js";
 import { controlledBy, deleted, live, liveCluster, written } from "../support/live-objects.js";
 import { cluster, desiredOf, localProvider, machine, machineSet } from "../support/manifests.js";
-import { PretendEngine } from "../support/pretend-engine.js";
+import { FakeEngine } from "../support/fake-engine.js";
 
 const provider = localProvider();
 const unseen: ClusterView = {
@@ -31,9 +31,9 @@ function said(writes: readonly ApiWrite[]): string[] {
 }
 
 describe("projectionOf", () => {
-  let engine: PretendEngine;
+  let engine: FakeEngine;
   before(async () => {
-    engine = await PretendEngine.running(
+    engine = await FakeEngine.running(
       desiredOf([cluster(), machine("cp-0", { controlPlane: "1.34.2" }), machineSet("set", 1)]),
     );
   });

@@ -21,7 +21,7 @@ import {
   machineDeployment,
   machineSet,
 } from "../support/manifests.js";
-import { PretendEngine } from "../support/pretend-engine.js";
+import { FakeEngine } from "../support/fake-engine.js";
 
 const provider = localProvider();
 const member = machine("cp-0", { controlPlane: "1.34.2" });
@@ -53,10 +53,10 @@ function statusOf(view: ClusterView, before?: MachineStatus): MachineStatus {
 }
 
 describe("what is shown of a cluster", () => {
-  let world: PretendEngine;
+  let world: FakeEngine;
   let host: NodeKey;
   beforeEach(async () => {
-    world = await PretendEngine.running(
+    world = await FakeEngine.running(
       desiredOf([cluster(), member, machineSet("set", 2), machineDeployment("web", 1)]),
     );
     host = named(await viewOf(world), "cp-0").machine.host;
@@ -113,7 +113,7 @@ describe("what is shown of a cluster", () => {
     }
 
     it("is pending before its host is recorded", async () => {
-      const empty = new PretendEngine();
+      const empty = new FakeEngine();
       const planned = (await empty.plan(desiredOf([cluster(), member]))).target;
       const view = await viewOf(empty, { planned, isSettled: false });
       assert.equal(named(view, "cp-0").phase, "Pending");

@@ -12,16 +12,16 @@ import {
   machineSet,
   type Manifest,
 } from "../support/manifests.js";
-import { PretendEngine } from "../support/pretend-engine.js";
+import { FakeEngine } from "../support/fake-engine.js";
 
 /** What a cloud shows that these manifests were once brought about in. */
-async function madeOf(...objects: readonly Manifest[]): Promise<PretendEngine> {
-  const engine = new PretendEngine({ adopt: true });
+async function madeOf(...objects: readonly Manifest[]): Promise<FakeEngine> {
+  const engine = new FakeEngine({ adopt: true });
   await engine.settle(desiredOf([cluster(), ...objects]));
   return engine;
 }
 
-function targetOf(engine: PretendEngine, ...objects: readonly Manifest[]) {
+function targetOf(engine: FakeEngine, ...objects: readonly Manifest[]) {
   const desired = desiredOf([cluster(), ...objects]);
   return foundTarget({ desired, provider: localProvider(), found: engine.alive(), nowMs: 0 });
 }

@@ -6,7 +6,7 @@ import { makePlan, type PlanInput } from "../../src/plan/plan.js";
 import type { PriorState, Target, TransactionRecord } from "../../src/plan/target.js";
 import { canHandOver } from "../../src/engine/hand-over.js";
 import { desiredOf, localProvider } from "../support/manifests.js";
-import { PretendEngine } from "../support/pretend-engine.js";
+import { FakeEngine } from "../support/fake-engine.js";
 import { quickstart } from "../support/sample-plans.js";
 
 const server = "3e0f";
@@ -15,7 +15,7 @@ describe("changing the owner of a stack", () => {
   let prior: PriorState;
   let target: Target;
   before(async () => {
-    ({ prior } = await PretendEngine.running(desiredOf(quickstart)));
+    ({ prior } = await FakeEngine.running(desiredOf(quickstart)));
     assert.ok(prior.revision);
     ({ target } = prior.revision);
   });

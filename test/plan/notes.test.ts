@@ -8,7 +8,7 @@ import {
   machineDeployment,
   machineSet,
 } from "../support/manifests.js";
-import { PretendEngine } from "../support/pretend-engine.js";
+import { FakeEngine } from "../support/fake-engine.js";
 
 const web = (shape: object, spec: object = {}) => {
   const plain = machineDeployment("web", 8, shape) as { spec: object };
@@ -16,7 +16,7 @@ const web = (shape: object, spec: object = {}) => {
 };
 
 async function planned(after: object) {
-  const engine = new PretendEngine();
+  const engine = new FakeEngine();
   const member = machine("cp", { controlPlane: "1.34.2" });
   await engine.settle(desiredOf([cluster(), member, web({ size: "small" })]));
   return engine.plan(desiredOf([cluster(), member, web({ size: "large" }, after)]));
@@ -24,7 +24,7 @@ async function planned(after: object) {
 
 describe("what a plan says of drift that it leaves", () => {
   it("is how much, why, and the first few by name", async () => {
-    const engine = new PretendEngine();
+    const engine = new FakeEngine();
     const objects = [cluster(), machine("cp", { controlPlane: "1.34.2" }), machineSet("db", 6)];
     const desired = desiredOf(objects);
     await engine.settle(desired);
@@ -55,7 +55,7 @@ describe("what a plan says of a deployment", () => {
   });
 
   it("is which of its delete marks choose nobody", async () => {
-    const engine = new PretendEngine();
+    const engine = new FakeEngine();
     const set = (annotations: object, replicas: number) => {
       const plain = machineSet("db", replicas) as { metadata: object };
       return desiredOf([cluster(), { ...plain, metadata: { ...plain.metadata, annotations } }]);

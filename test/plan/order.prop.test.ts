@@ -8,7 +8,7 @@ import { type AllowedChanges, programOf } from "../../src/transaction/pass.js";
 import { type Fleet, fleets, manifestsOf } from "../support/fleet.js";
 import { assertAsyncLaw } from "../support/laws.js";
 import { localProvider, type Manifest, textOf } from "../support/manifests.js";
-import { payloadsOf, PretendEngine } from "../support/pretend-engine.js";
+import { payloadsOf, FakeEngine } from "../support/fake-engine.js";
 
 /** The same objects in another order, each key of each object in another order too. */
 function shuffled(objects: readonly Manifest[], salt: number): Manifest[] {
@@ -23,7 +23,7 @@ function reversed<T>(value: T): T {
   return Object.fromEntries(entries.map(([key, member]) => [key, reversed(member)])) as T;
 }
 
-function planOf(engine: PretendEngine, objects: readonly Manifest[]): Promise<Plan> {
+function planOf(engine: FakeEngine, objects: readonly Manifest[]): Promise<Plan> {
   const { clusters, diagnostics } = readDesired(
     [{ file: "test.yaml", text: textOf(objects) }],
     [localProvider()],
@@ -35,7 +35,7 @@ function planOf(engine: PretendEngine, objects: readonly Manifest[]): Promise<Pl
 }
 
 /** Everything that people, state and cloud see of a plan, in order. */
-function traceOf(engine: PretendEngine, plan: Plan) {
+function traceOf(engine: FakeEngine, plan: Plan) {
   const admission: AllowedChanges = {
     kind: "commit",
     allowed: new Set(plan.steps.map(({ key }) => key)),
@@ -66,7 +66,7 @@ describe("law 4: the same inputs give the same names, tokens, order and text", (
 
   it("on a first creation, whatever order documents and fields were written in", async () => {
     const property = fc.asyncProperty(inputs, async ([fleet, , salt]: [Fleet, Fleet, number]) => {
-      const engine = new PretendEngine();
+      const engine = new FakeEngine();
       const written = manifestsOf(fleet);
       const plan = await planOf(engine, written);
       const other = await planOf(engine, shuffled(written, salt));
@@ -79,7 +79,7 @@ describe("law 4: the same inputs give the same names, tokens, order and text", (
     const property = fc.asyncProperty(
       inputs,
       async ([before, after, salt]: [Fleet, Fleet, number]) => {
-        const engine = new PretendEngine();
+        const engine = new FakeEngine();
         await engine.apply(await planOf(engine, shuffled(manifestsOf(before), salt)));
         const plan = await planOf(engine, manifestsOf(after));
         const other = await planOf(engine, shuffled(manifestsOf(after), salt));
@@ -91,7 +91,7 @@ describe("law 4: the same inputs give the same names, tokens, order and text", (
 
   it("law 1: a plan of what was just applied is empty, also when written in another order", async () => {
     const property = fc.asyncProperty(inputs, async ([fleet, , salt]: [Fleet, Fleet, number]) => {
-      const engine = new PretendEngine();
+      const engine = new FakeEngine();
       await engine.apply(await planOf(engine, manifestsOf(fleet)));
       const again = await planOf(engine, shuffled(manifestsOf(fleet), salt));
       assert.equal(again.empty, true);
@@ -102,7 +102,7 @@ describe("law 4: the same inputs give the same names, tokens, order and text", (
   it("two engines that apply the same goals record and make the same", async () => {
     const property = fc.asyncProperty(inputs, async ([first, second]: [Fleet, Fleet, number]) => {
       const made = [];
-      for (const engine of [new PretendEngine(), new PretendEngine()]) {
+      for (const engine of [new FakeEngine(), new FakeEngine()]) {
         for (const fleet of [first, second])
           await engine.apply(await planOf(engine, manifestsOf(fleet)));
         made.push({ prior: engine.prior, calls: engine.calls });

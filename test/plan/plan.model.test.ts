@@ -4,18 +4,18 @@ import type { NodeKey } from "../../src/graph/graph.js";
 import { planSummary, planTree } from "../../src/plan/tree.js";
 import { desiredFleet, type Fleet, fleets } from "../support/fleet.js";
 import { assertAsyncLaw } from "../support/laws.js";
-import type { Mishap } from "../support/mishaps.js";
-import { PretendEngine } from "../support/pretend-engine.js";
+import type { Fault } from "../support/faults.js";
+import { FakeEngine } from "../support/fake-engine.js";
 
 /** What can happen to a cluster, in any order. */
 type Event =
   | { readonly kind: "edit"; readonly fleet: Fleet }
-  | { readonly kind: "up"; readonly mishaps: readonly Mishap[] }
+  | { readonly kind: "up"; readonly faults: readonly Fault[] }
   | { readonly kind: "kill"; readonly pick: number }
   | { readonly kind: "drift"; readonly pick: number; readonly fields: Record<string, string> };
 
 /** One command is killed; test/transaction/atomic.model lets everything else go wrong as well. */
-const kills: fc.Arbitrary<Mishap> = fc.record({
+const kills: fc.Arbitrary<Fault> = fc.record({
   at: fc.constant("call" as const),
   number: fc.nat({ max: 12 }),
   what: fc.constantFrom("killBefore" as const, "killAfter" as const),
@@ -23,7 +23,7 @@ const kills: fc.Arbitrary<Mishap> = fc.record({
 
 const events: fc.Arbitrary<Event> = fc.oneof(
   fc.record({ kind: fc.constant("edit" as const), fleet: fleets }),
-  fc.record({ kind: fc.constant("up" as const), mishaps: fc.array(kills, { maxLength: 1 }) }),
+  fc.record({ kind: fc.constant("up" as const), faults: fc.array(kills, { maxLength: 1 }) }),
   fc.record({ kind: fc.constant("kill" as const), pick: fc.nat({ max: 20 }) }),
   fc.record({
     kind: fc.constant("drift" as const),
@@ -35,7 +35,7 @@ const events: fc.Arbitrary<Event> = fc.oneof(
 const histories = fc.tuple(fleets, fc.array(events, { maxLength: 8 }));
 
 /** Lets a history happen, each command held against the laws. Returns the last goal. */
-async function happen(engine: PretendEngine, [first, history]: [Fleet, Event[]]): Promise<Fleet> {
+async function happen(engine: FakeEngine, [first, history]: [Fleet, Event[]]): Promise<Fleet> {
   let planGoal = first;
   for (const event of history) {
     const hosts = engine.hosts();
@@ -44,7 +44,7 @@ async function happen(engine: PretendEngine, [first, history]: [Fleet, Event[]])
         planGoal = event.fleet;
         break;
       case "up":
-        await engine.up(desiredFleet(planGoal), event.mishaps);
+        await engine.up(desiredFleet(planGoal), event.faults);
         break;
       case "kill":
       case "drift": {
@@ -63,7 +63,7 @@ async function happen(engine: PretendEngine, [first, history]: [Fleet, Event[]])
 describe("a cluster over time", () => {
   it("law 1, 2: after any history the goal is reached, and planning again finds nothing to do", async () => {
     const property = fc.asyncProperty(histories, async (history) => {
-      const engine = new PretendEngine();
+      const engine = new FakeEngine();
       const planGoal = desiredFleet(await happen(engine, history));
       // What an interrupted creation left may not be able to serve any more: that is found out on the way.
       const outcome = await engine.up(planGoal);
@@ -91,7 +91,7 @@ describe("a cluster over time", () => {
 
   it("law 2: an empty plan that is applied anyway touches nothing", async () => {
     const property = fc.asyncProperty(fleets, async (fleet) => {
-      const engine = new PretendEngine();
+      const engine = new FakeEngine();
       const planGoal = desiredFleet(fleet);
       await engine.settle(planGoal);
       const before = JSON.stringify(engine.prior);
@@ -105,7 +105,7 @@ describe("a cluster over time", () => {
 
   it("law 7: every step of a plan has a line in its tree, and an undisturbed apply does them all", async () => {
     const property = fc.asyncProperty(histories, async (history) => {
-      const engine = new PretendEngine();
+      const engine = new FakeEngine();
       const planGoal = desiredFleet(await happen(engine, history));
       const { prior } = engine;
       const plan = await engine.plan(planGoal);
@@ -131,7 +131,7 @@ describe("a cluster over time", () => {
 
   it("incarnations only rise, and no name ever stands for two hosts", async () => {
     const property = fc.asyncProperty(histories, async (history) => {
-      const engine = new PretendEngine();
+      const engine = new FakeEngine();
       await happen(engine, history);
       const created = engine.calls.filter(({ call }) => call === "create");
       const uid = engine.prior.transaction?.clusterUid;

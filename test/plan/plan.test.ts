@@ -13,15 +13,15 @@ import {
   machineSet,
   type Manifest,
 } from "../support/manifests.js";
-import type { Mishap } from "../support/mishaps.js";
-import { PretendEngine } from "../support/pretend-engine.js";
+import type { Fault } from "../support/faults.js";
+import { FakeEngine } from "../support/fake-engine.js";
 
 /** An engine that has brought the objects about. */
-function running(...objects: Manifest[]): Promise<PretendEngine> {
-  return PretendEngine.running(desiredOf([cluster(), ...objects]));
+function running(...objects: Manifest[]): Promise<FakeEngine> {
+  return FakeEngine.running(desiredOf([cluster(), ...objects]));
 }
 
-function plan(engine: PretendEngine, ...objects: Manifest[]): Promise<Plan> {
+function plan(engine: FakeEngine, ...objects: Manifest[]): Promise<Plan> {
   return engine.plan(desiredOf([cluster(), ...objects]));
 }
 
@@ -29,7 +29,7 @@ function plan(engine: PretendEngine, ...objects: Manifest[]): Promise<Plan> {
 function killedAt(
   number: number,
   what: "killBefore" | "killAfter" = "killBefore",
-): readonly Mishap[] {
+): readonly Fault[] {
   return [{ at: "call", number, what }];
 }
 
@@ -42,7 +42,7 @@ function withoutHash(text: string): string {
   return text.replace(/-[0-9a-f]{8}(?=-|$)/g, "-#");
 }
 
-function hostOf(engine: PretendEngine, machineName: string): string {
+function hostOf(engine: FakeEngine, machineName: string): string {
   const host = engine.hosts().findLast(({ who }) => who.name.startsWith(`${machineName}-`));
   assert.ok(host !== undefined, `${machineName} has a host`);
   return host.id;
@@ -51,11 +51,7 @@ function hostOf(engine: PretendEngine, machineName: string): string {
 describe("the plan of a first creation", () => {
   let first: Plan;
   before(async () => {
-    first = await plan(
-      new PretendEngine(),
-      machine("web"),
-      machine("cp", { controlPlane: "1.34.2" }),
-    );
+    first = await plan(new FakeEngine(), machine("web"), machine("cp", { controlPlane: "1.34.2" }));
   });
 
   it("creates in dependency order, workers after the control plane", () => {
@@ -82,7 +78,7 @@ describe("the plan of a first creation", () => {
   });
 
   it("of nothing but a Cluster still makes its network", async () => {
-    assert.deepEqual(stepsOf(await plan(new PretendEngine())), [
+    assert.deepEqual(stepsOf(await plan(new FakeEngine())), [
       "create LocalNetwork/network",
       "create LocalLoadBalancer/api",
     ]);
@@ -285,7 +281,7 @@ describe("two hosts that could both serve", () => {
 });
 
 describe("a host that failed", () => {
-  const failing: readonly Mishap[] = [{ at: "boot", number: 0, what: "fails" }];
+  const failing: readonly Fault[] = [{ at: "boot", number: 0, what: "fails" }];
   const grown = [machine("cp", { controlPlane: "1.35.0" }), machine("web")];
 
   /** Past its point of no return, so that the failed host is not taken back. */
@@ -445,9 +441,9 @@ describe("infrastructure", () => {
 
 describe("an unfinished transaction", () => {
   const objects = [machine("cp", { controlPlane: "1.34.2" }), machine("web")];
-  const interrupted = async (mishaps: readonly Mishap[]) => {
-    const engine = new PretendEngine();
-    await engine.apply(await plan(engine, ...objects), mishaps);
+  const interrupted = async (faults: readonly Fault[]) => {
+    const engine = new FakeEngine();
+    await engine.apply(await plan(engine, ...objects), faults);
     return engine;
   };
 
@@ -526,7 +522,7 @@ describe("an unfinished transaction", () => {
 describe("a lost state", () => {
   const objects = [machine("web")];
   const lost = async () => {
-    const engine = new PretendEngine({ adopt: true });
+    const engine = new FakeEngine({ adopt: true });
     await engine.settle(desiredOf([cluster(), ...objects]));
     engine.tamper(() => []);
     return engine;
@@ -576,7 +572,7 @@ describe("refusals", () => {
   };
 
   it("unsupported changes are told all at once and touch nothing", async () => {
-    const engine = new PretendEngine({ provider: stubborn("LocalHost") });
+    const engine = new FakeEngine({ provider: stubborn("LocalHost") });
     await engine.settle(desiredOf([cluster(), machine("a"), machine("b")]));
     await assert.rejects(
       () => plan(engine, machine("a", { size: "large" }), machine("b", { size: "large" })),
@@ -589,7 +585,7 @@ describe("refusals", () => {
   });
 
   it("unsupported changes of infrastructure as well", async () => {
-    const engine = new PretendEngine({ provider: stubborn("LocalNetwork") });
+    const engine = new FakeEngine({ provider: stubborn("LocalNetwork") });
     await engine.settle(desiredOf([cluster()]));
     await assert.rejects(
       () => engine.plan(desiredOf([cluster({ cidr: "10.5.0.0/16" })])),
@@ -599,7 +595,7 @@ describe("refusals", () => {
 
   it("a Machine and a set that use one name", async () => {
     await assert.rejects(
-      () => plan(new PretendEngine(), machine("db-0"), machineSet("db", 1)),
+      () => plan(new FakeEngine(), machine("db-0"), machineSet("db", 1)),
       (error) =>
         isCapstanError(error) &&
         error.code === "INVALID_INPUT" &&

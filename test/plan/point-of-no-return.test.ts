@@ -13,8 +13,8 @@ import {
   machine,
   type MachineShape,
 } from "../support/manifests.js";
-import type { Mishap } from "../support/mishaps.js";
-import { outcomeText, PretendEngine } from "../support/pretend-engine.js";
+import type { Fault } from "../support/faults.js";
+import { outcomeText, FakeEngine } from "../support/fake-engine.js";
 import { targetOf } from "../support/recorded-history.js";
 
 describe("hosts with which a transaction crosses its point of no return", () => {
@@ -63,14 +63,14 @@ describe("an upgrade that was killed", () => {
   const newerElsewhere = planGoal({ controlPlane: "1.35.0" }, "10.9.0.0/16");
 
   async function killed(after: Desired, what: "killBefore" | "killAfter" | "killLate") {
-    const engine = new PretendEngine();
+    const engine = new FakeEngine();
     await engine.settle(before);
     const outcome = await engine.up(after, [{ at: "call", number: 0, what }]);
     assert.equal(outcome.kind, "killed");
     return engine;
   }
-  const neverBoots: Mishap = { at: "boot", number: 0, what: "never" };
-  const lookAt = ({ clock, prior, provider }: PretendEngine) => {
+  const neverBoots: Fault = { at: "boot", number: 0, what: "never" };
+  const lookAt = ({ clock, prior, provider }: FakeEngine) => {
     const { clusterUid = "", target } = prior.transaction ?? {};
     const context = callContext(clock, new AbortController().signal);
     return observe(provider, context, { cluster: target?.cluster ?? "", clusterUid }, prior);
@@ -109,7 +109,7 @@ describe("an upgrade that was killed", () => {
   });
 
   it("has no way back by its records alone where those show the new version", async () => {
-    const engine = new PretendEngine();
+    const engine = new FakeEngine();
     await engine.settle(before);
     const more = desiredOf([
       cluster(),

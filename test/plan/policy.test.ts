@@ -9,13 +9,13 @@ import {
   machineDeployment,
   type Manifest,
 } from "../support/manifests.js";
-import { PretendEngine } from "../support/pretend-engine.js";
+import { FakeEngine } from "../support/fake-engine.js";
 
-function running(...objects: Manifest[]): Promise<PretendEngine> {
-  return PretendEngine.running(desiredOf([cluster(), ...objects]));
+function running(...objects: Manifest[]): Promise<FakeEngine> {
+  return FakeEngine.running(desiredOf([cluster(), ...objects]));
 }
 
-function plan(engine: PretendEngine, ...objects: Manifest[]): Promise<Plan> {
+function plan(engine: FakeEngine, ...objects: Manifest[]): Promise<Plan> {
   return engine.plan(desiredOf([cluster(), ...objects]));
 }
 

@@ -9,7 +9,7 @@ import {
   machineDeployment,
   type Manifest,
 } from "../support/manifests.js";
-import { PretendEngine } from "../support/pretend-engine.js";
+import { FakeEngine } from "../support/fake-engine.js";
 
 /** Manifests at one time: files come and go, numbers change, nobody thinks of what is lost. */
 export interface Moment {
@@ -83,7 +83,7 @@ function lossesOf({ machines, objects }: Target, next: Moment): string[] {
  * loses something by accident is refused and touches nothing, every other one is made.
  */
 export async function breachesOfProtection(past: readonly Moment[]): Promise<string[]> {
-  const engine = new PretendEngine({ allow: [] });
+  const engine = new FakeEngine({ allow: [] });
   const breaches: string[] = [];
   for (const moment of past) {
     const { revision } = engine.prior;

@@ -9,7 +9,7 @@ import {
   machineSet,
   type Manifest,
 } from "../support/manifests.js";
-import { PretendEngine } from "../support/pretend-engine.js";
+import { FakeEngine } from "../support/fake-engine.js";
 
 const member = (name: string, kubelet = "1.34.2") =>
   machine(name, { controlPlane: "1.34.2", kubelet });
@@ -18,8 +18,8 @@ const allowing = (what: string) => annotated({ "capstan.dev/allow-removal": what
 const protect = (object: Manifest) => annotated({ "capstan.dev/protect": "true" }, object);
 
 /** An engine that has brought the objects about, and is told nothing of what may be lost. */
-function running(...objects: readonly Manifest[]): Promise<PretendEngine> {
-  return PretendEngine.running(desiredOf(objects), { allow: [] });
+function running(...objects: readonly Manifest[]): Promise<FakeEngine> {
+  return FakeEngine.running(desiredOf(objects), { allow: [] });
 }
 
 interface Case {

@@ -10,7 +10,7 @@ import {
   machineSet,
   type Manifest,
 } from "../support/manifests.js";
-import { PretendEngine } from "../support/pretend-engine.js";
+import { FakeEngine } from "../support/fake-engine.js";
 
 const objectsAt = (version: string, workers = 1): Manifest[] => [
   cluster(),
@@ -18,27 +18,27 @@ const objectsAt = (version: string, workers = 1): Manifest[] => [
   machineDeployment("web", workers, { kubelet: version }),
 ];
 
-async function running(objects: readonly Manifest[]): Promise<PretendEngine> {
-  const engine = new PretendEngine();
+async function running(objects: readonly Manifest[]): Promise<FakeEngine> {
+  const engine = new FakeEngine();
   await engine.settle(desiredOf(objects));
   return engine;
 }
 
-function upgrade(engine: PretendEngine, objects: readonly Manifest[]) {
+function upgrade(engine: FakeEngine, objects: readonly Manifest[]) {
   const running = engine.prior.revision?.target.machines ?? [];
   const desired = desiredOf(objects);
   const judge = templateJudge(engine.provider, desired.cluster);
   return planUpgrade({ desired, wanted: expandMachines(desired, running, judge), running });
 }
 
-function stagesOf(engine: PretendEngine, objects: readonly Manifest[]): readonly StagedObjects[] {
+function stagesOf(engine: FakeEngine, objects: readonly Manifest[]): readonly StagedObjects[] {
   const plan = upgrade(engine, objects);
   assert.ok(plan.kind === "stages", JSON.stringify(plan));
   return plan.stages;
 }
 
 /** "cp 1.33.6/1.33.6" for each recorded machine; hashes are left out. */
-function versionsIn(engine: PretendEngine): string[] {
+function versionsIn(engine: FakeEngine): string[] {
   return (engine.prior.revision?.target.machines ?? []).map(({ name, spec }) => {
     const { kubelet, controlPlane } = spec.versions;
     const versions = controlPlane === undefined ? kubelet : `${kubelet}/${controlPlane}`;

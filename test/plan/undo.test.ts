@@ -4,7 +4,7 @@ import type { Plan } from "../../src/plan/plan.js";
 import { refuseBeyond, undoText } from "../../src/plan/undo.js";
 import { failsWith } from "../support/errors.js";
 import { cluster, desiredOf, localProvider, machine, type Manifest } from "../support/manifests.js";
-import { PretendEngine } from "../support/pretend-engine.js";
+import { FakeEngine } from "../support/fake-engine.js";
 
 const member = machine("cp", { controlPlane: "1.34.2" });
 const worker = machine("web", { diskGib: 20 });
@@ -12,9 +12,9 @@ const worker = machine("web", { diskGib: 20 });
 async function planAfter(
   before: readonly Manifest[] | undefined,
   after: readonly Manifest[],
-  happens: (engine: PretendEngine) => void = () => {},
+  happens: (engine: FakeEngine) => void = () => {},
 ): Promise<Plan> {
-  const engine = new PretendEngine();
+  const engine = new FakeEngine();
   if (before !== undefined) await engine.settle(desiredOf([cluster(), ...before]));
   happens(engine);
   return engine.plan(desiredOf([cluster(), ...after]));
@@ -123,7 +123,7 @@ describe("how each step of a plan can be taken back", () => {
             : local.verdict(kind, from, to),
       },
     }) as typeof local;
-    const engine = new PretendEngine({ provider: rooted });
+    const engine = new FakeEngine({ provider: rooted });
     await engine.settle(desiredOf([cluster(), worker]));
     const tagged = machine("web", { diskGib: 20, tags: { a: "1" } });
     const plan = await engine.plan(desiredOf([cluster(), tagged]));

@@ -92,7 +92,7 @@ const cases = {
   once: "makes one resource of one token",
   spent: "never brings a removed resource back",
   lost: "adopts what a create made whose answer was lost",
-  lag: "makes no twin while listings lag",
+  lag: "makes no duplicate while listings lag",
   shows: "shows what it made as it was asked for",
   inPlace: "changes in place, on the same host",
   replace: "replaces by a new host beside the old one",

@@ -7,7 +7,7 @@ const stageCluster = cluster({ name: "stage" });
 const two = textOf([cluster(), machine("a"), stageCluster]);
 const one = textOf([cluster(), machine("a")]);
 
-/** Manifests in one pretended file, and everything that a source says about them. */
+/** Manifests in one fake file, and everything that a source says about them. */
 class Desk {
   text = two;
   unreadable: string | undefined;

@@ -2,11 +2,11 @@ import { observe } from "../../src/engine/observe.js";
 import { callContext } from "../../src/engine/session.js";
 import type { ClusterView } from "../../src/source/cluster-view.js";
 import { testCluster } from "./manifests.js";
-import type { PretendEngine } from "./pretend-engine.js";
+import type { FakeEngine } from "./fake-engine.js";
 
 /** How a cluster is shown whose engine has come to rest, but for what `about` says. */
 export async function viewOf(
-  { prior, provider, clock }: PretendEngine,
+  { prior, provider, clock }: FakeEngine,
   about: Partial<ClusterView> = {},
 ): Promise<ClusterView> {
   const clusterUid = prior.transaction?.clusterUid;

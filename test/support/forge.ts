@@ -45,7 +45,7 @@ export class Forge {
   readonly comments: Comment[] = [];
   readonly calls: string[] = [];
   /** Answers that are given before anything is done, one for each call. */
-  readonly mishaps: number[] = [];
+  readonly faults: number[] = [];
   mayWrite = true;
   private readonly server: Server;
 
@@ -94,8 +94,8 @@ export class Forge {
     const { method = "", url = "" } = request;
     const { pathname, searchParams } = new URL(url, this.url);
     this.calls.push(`${method} ${url}`);
-    const mishap = this.mishaps.shift();
-    if (mishap !== undefined) return { status: mishap, body: { message: "not now" } };
+    const fault = this.faults.shift();
+    if (fault !== undefined) return { status: fault, body: { message: "not now" } };
     if (this.dialect.tokenOf(request) !== forgeToken) return { status: 401, body: {} };
     if (method === "GET" && pathname === "/user") return { status: 200, body: { id: this.self } };
     if (method === "GET" && this.dialect.list.test(pathname)) {

@@ -3,9 +3,9 @@ import type { JsonObject } from "../../src/api/json.js";
 import type { RunEvent } from "../../src/engine/run.js";
 import { type Fleet, smallFleets } from "./fleet.js";
 import { Life } from "./life.js";
-import { bootMishaps, callMishaps, lookMishaps, type Mishap } from "./mishaps.js";
-import type { WorldTraits } from "./pretend-cloud.js";
-import { type EngineSetup, PretendEngine } from "./pretend-engine.js";
+import { bootFaults, callFaults, readFaults, type Fault } from "./faults.js";
+import type { WorldTraits } from "./fake-cloud.js";
+import { type EngineSetup, FakeEngine } from "./fake-engine.js";
 
 /** What happens behind everybody's back before a command. */
 export type Accident =
@@ -20,7 +20,7 @@ export interface Command {
   /** Of an `up`: what is wanted. */
   readonly fleet: Fleet;
   readonly accidents: readonly Accident[];
-  readonly mishaps: readonly Mishap[];
+  readonly faults: readonly Fault[];
   /** Of an `up`: what failed is not taken back. */
   readonly keeps?: boolean;
 }
@@ -47,11 +47,11 @@ export interface History {
   readonly third: Fleet;
 }
 
-export const mishaps: fc.Arbitrary<Mishap> = fc.oneof(
+export const faults: fc.Arbitrary<Fault> = fc.oneof(
   fc.record({
     at: fc.constant("call" as const),
     number: fc.nat({ max: 12 }),
-    what: fc.constantFrom(...callMishaps),
+    what: fc.constantFrom(...callFaults),
   }),
   fc.record({
     at: fc.constant("write" as const),
@@ -61,12 +61,12 @@ export const mishaps: fc.Arbitrary<Mishap> = fc.oneof(
   fc.record({
     at: fc.constant("look" as const),
     number: fc.nat({ max: 25 }),
-    what: fc.constantFrom(...lookMishaps),
+    what: fc.constantFrom(...readFaults),
   }),
   fc.record({
     at: fc.constant("boot" as const),
     number: fc.nat({ max: 4 }),
-    what: fc.constantFrom(...bootMishaps),
+    what: fc.constantFrom(...bootFaults),
   }),
 );
 
@@ -107,7 +107,7 @@ export const histories: fc.Arbitrary<History> = fc.record(
           { weight: 4, arbitrary: fc.constant([]) },
           { weight: 1, arbitrary: fc.array(accidents, { minLength: 1, maxLength: 2 }) },
         ),
-        mishaps: fc.array(mishaps, { minLength: 1, maxLength: 3 }),
+        faults: fc.array(faults, { minLength: 1, maxLength: 3 }),
       }),
       { minLength: 1, maxLength: 3 },
     ),
@@ -124,7 +124,7 @@ export const histories: fc.Arbitrary<History> = fc.record(
 export async function breachesOf(history: History, setup: LifeSetup = {}): Promise<string[]> {
   const { trace = () => {}, ...rest } = setup;
   const told = tellTo(trace);
-  const engine = new PretendEngine({
+  const engine = new FakeEngine({
     ...rest,
     traits: history.traits,
     adopt: history.neighbours === undefined,

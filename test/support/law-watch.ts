@@ -12,7 +12,7 @@ export type Law =
   | "law 7: shown"
   | "law 8: admitted"
   | "order"
-  | "pretend";
+  | "fake";
 
 /** One thing that was done to the cloud, in order. */
 export interface CloudCall {

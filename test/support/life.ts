@@ -11,8 +11,8 @@ import type { Observed } from "../../src/provider/port.js";
 import { desiredFleet, type Fleet } from "./fleet.js";
 import type { Accident, Command, History, Neighbour } from "./histories.js";
 import { testCluster } from "./manifests.js";
-import { timing } from "./pretend-cloud.js";
-import { type Outcome, outcomeText, type PretendEngine } from "./pretend-engine.js";
+import { timing } from "./fake-cloud.js";
+import { type Outcome, outcomeText, type FakeEngine } from "./fake-engine.js";
 import { notReached, textOf, type Expected } from "./reached.js";
 import { minorOf, WhatWasThere } from "./what-was-there.js";
 
@@ -26,7 +26,7 @@ const expectedCodes = new Set([
   "UNKNOWN_PRESENCE",
 ]);
 
-type Run = Pick<Command, "verb" | "fleet" | "mishaps" | "keeps">;
+type Run = Pick<Command, "verb" | "fleet" | "faults" | "keeps">;
 
 /** Runs commands and holds what they leave against what they say. */
 export class Life {
@@ -40,7 +40,7 @@ export class Life {
   private rollbackGoal: string | undefined;
 
   constructor(
-    private readonly engine: PretendEngine,
+    private readonly engine: FakeEngine,
     private readonly trace: (line: string) => void,
   ) {
     this.before = new WhatWasThere(engine);
@@ -113,16 +113,16 @@ export class Life {
     return outcome;
   }
 
-  private start({ verb, fleet, mishaps, keeps }: Run): Promise<Outcome> {
+  private start({ verb, fleet, faults, keeps }: Run): Promise<Outcome> {
     const { engine } = this;
     switch (verb) {
       case "rollback":
-        return engine.rollback(mishaps);
+        return engine.rollback(faults);
       case "destroy":
-        return engine.destroy(mishaps);
+        return engine.destroy(faults);
       case "up":
         this.lastGoal = fleet;
-        return engine.up(desiredFleet(fleet), mishaps, keeps === true ? "keep" : "rollBack");
+        return engine.up(desiredFleet(fleet), faults, keeps === true ? "keep" : "rollBack");
     }
   }
 
@@ -142,7 +142,7 @@ export class Life {
     const waves = verb === "up" ? await this.wavesShown(fleet) : undefined;
     const since = this.engine.calls.length;
     const way = rollbackOf(this.engine.prior).kind;
-    const outcome = await this.run({ verb, fleet, mishaps: [] });
+    const outcome = await this.run({ verb, fleet, faults: [] });
     if (verb === "destroy") return this.mustBeDone(verb, outcome);
     if (isRefusal(outcome)) return this.afterRefusal({ verb, fleet, way, since });
     if (this.isDowngrade(outcome, fleet) || (verb === "rollback" && isUnsupported(outcome))) {
@@ -178,7 +178,7 @@ export class Life {
     const outcome = await this.run({
       verb: "rollback",
       fleet: this.lastGoal as Fleet,
-      mishaps: [],
+      faults: [],
     });
     if (outcome.kind !== "done" && outcome.kind !== "rolledBack") {
       this.breaches.push(`law 10: rollback a second time ended: ${outcomeText(outcome)}`);
@@ -264,7 +264,7 @@ export class Life {
     if (transaction === undefined || transaction.number === revision?.number) return;
     this.trace("on with what is open");
     if (transaction.goal.kind === "destroy") {
-      this.mustBeDone("destroy", await this.run({ verb: "destroy", fleet, mishaps: [] }));
+      this.mustBeDone("destroy", await this.run({ verb: "destroy", fleet, faults: [] }));
       return;
     }
     const before = engine.prior;

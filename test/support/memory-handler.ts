@@ -10,7 +10,7 @@ import type { JsonObject } from "../../src/api/json.js";
 type Calls = "locate" | "create" | "update" | "remove";
 
 /** What happens to one call: an error before it has any effect, or after it, when the answer is lost. */
-export interface Mishap {
+export interface HandlerFault {
   readonly call: Calls;
   readonly error: unknown;
   readonly afterEffect?: boolean;
@@ -23,7 +23,7 @@ export interface Mishap {
 export class MemoryHandler implements ResourceHandler {
   readonly resources = new Map<string, Observed>();
   readonly calls: string[] = [];
-  private readonly mishaps: Mishap[] = [];
+  private readonly faults: HandlerFault[] = [];
   /** Answers `locate` instead of the memory, as often as there are answers. */
   readonly answers: Presence[] = [];
   /** How many listings after a creation do not show it yet. */
@@ -32,8 +32,8 @@ export class MemoryHandler implements ResourceHandler {
   bootsAfter = 1;
 
   /** Lets the next fitting call go wrong. */
-  fail(mishap: Mishap): void {
-    this.mishaps.push(mishap);
+  fail(fault: HandlerFault): void {
+    this.faults.push(fault);
   }
 
   add(observed: Observed): void {
@@ -92,10 +92,10 @@ export class MemoryHandler implements ResourceHandler {
 
   private call<T>(name: Calls, effect: () => T): T {
     this.calls.push(name);
-    const next = this.mishaps.findIndex(({ call }) => call === name);
+    const next = this.faults.findIndex(({ call }) => call === name);
     if (next === -1) return effect();
-    const [mishap] = this.mishaps.splice(next, 1);
-    if (mishap?.afterEffect === true) effect();
-    throw mishap?.error;
+    const [fault] = this.faults.splice(next, 1);
+    if (fault?.afterEffect === true) effect();
+    throw fault?.error;
   }
 }

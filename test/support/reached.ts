@@ -1,7 +1,7 @@
 import { canonicalJson, type Json, type JsonObject } from "../../src/api/json.js";
 import { isRef, keyOf, resolveRefs } from "../../src/graph/graph.js";
 import { cloudResources, type Target } from "../../src/plan/target.js";
-import type { PretendEngine } from "./pretend-engine.js";
+import type { FakeEngine } from "./fake-engine.js";
 
 /** What was to be reached, as far as somebody knows. */
 export interface Expected {
@@ -14,7 +14,7 @@ export interface Expected {
 }
 
 /** Whether cloud, state and revision agree in existence and content, and are what is wanted: what is wrong. */
-export function notReached(engine: PretendEngine, { objects, content, left }: Expected): string[] {
+export function notReached(engine: FakeEngine, { objects, content, left }: Expected): string[] {
   const { prior } = engine;
   const { revision, transaction } = prior;
   if (revision === undefined || transaction?.number !== revision.number) {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { Fleet } from "./fleet.js";
-import { accidents, type Command, type History, mishaps, traits, waysOut } from "./histories.js";
+import { accidents, type Command, type History, faults, traits, waysOut } from "./histories.js";
 import type { MachineShape, RollingShape } from "./manifests.js";
 
 const amount = fc.oneof(
@@ -76,10 +76,10 @@ const commands: fc.Arbitrary<Command> = fc.record(
       { weight: 4, arbitrary: fc.constant([]) },
       { weight: 1, arbitrary: fc.array(accidents, { minLength: 1, maxLength: 2 }) },
     ),
-    mishaps: fc.array(mishaps, { maxLength: 2 }),
+    faults: fc.array(faults, { maxLength: 2 }),
     keeps: fc.boolean(),
   },
-  { requiredKeys: ["verb", "fleet", "accidents", "mishaps"] },
+  { requiredKeys: ["verb", "fleet", "accidents", "faults"] },
 );
 
 /** Rollouts that anything can go wrong in, and edits in their middle. */

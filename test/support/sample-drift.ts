@@ -13,7 +13,7 @@ import {
   desiredWith,
 } from "../drift/drifting.js";
 import { annotated, cluster, machine, machineSet, type Manifest } from "./manifests.js";
-import type { PretendEngine } from "./pretend-engine.js";
+import type { FakeEngine } from "./fake-engine.js";
 
 // Drift as every format has to show it.
 
@@ -21,7 +21,7 @@ const { maxUnhealthy, maxInFlight, freeze } = driftAnnotations;
 
 async function drifted(
   objects: readonly Manifest[],
-  given: (engine: PretendEngine) => void,
+  given: (engine: FakeEngine) => void,
   request: Occasion = {},
 ): Promise<DriftedCluster> {
   const desired = desiredWith(...objects);

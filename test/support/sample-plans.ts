@@ -9,7 +9,7 @@ import {
   machineSet,
   type Manifest,
 } from "./manifests.js";
-import { PretendEngine } from "./pretend-engine.js";
+import { FakeEngine } from "./fake-engine.js";
 
 export const quickstart: readonly [Manifest, Manifest, Manifest] = [
   cluster(),
@@ -21,9 +21,9 @@ export const quickstart: readonly [Manifest, Manifest, Manifest] = [
 export async function planAfter(
   objects: readonly Manifest[],
   wanted: readonly Manifest[],
-  happens: (engine: PretendEngine) => unknown = () => {},
+  happens: (engine: FakeEngine) => unknown = () => {},
 ): Promise<Plan> {
-  const engine = new PretendEngine();
+  const engine = new FakeEngine();
   await engine.settle(desiredOf(objects));
   await happens(engine);
   return engine.plan(desiredOf(wanted));
@@ -31,7 +31,7 @@ export async function planAfter(
 
 /** A plan of every kind there is, by the name of its golden text. */
 export const samplePlans: readonly { name: string; given: () => Promise<Plan> }[] = [
-  { name: "plan-create", given: () => new PretendEngine().plan(desiredOf(quickstart)) },
+  { name: "plan-create", given: () => new FakeEngine().plan(desiredOf(quickstart)) },
   { name: "plan-empty", given: () => planAfter(quickstart, quickstart) },
   {
     name: "plan-in-place",
@@ -106,7 +106,7 @@ export function stagedPlan(): Promise<Plan> {
 /** The creation of a cluster with so many workers. */
 export function largePlan(workers: number): Promise<Plan> {
   const objects = [quickstart[0], quickstart[1], machineDeployment("workers", workers)];
-  return new PretendEngine().plan(desiredOf(objects));
+  return new FakeEngine().plan(desiredOf(objects));
 }
 
 /** The same machines with an update that no other one has: none of them can be put together. */

@@ -3,10 +3,10 @@ import { keyOf } from "../../src/graph/graph.js";
 import { cloudResources } from "../../src/plan/target.js";
 import type { InfrastructureProvider, ResourceHandler } from "../../src/provider/port.js";
 import { desiredFleet, type Fleet, smallFleets } from "./fleet.js";
-import { type Command, mishaps, traits } from "./histories.js";
+import { type Command, faults, traits } from "./histories.js";
 import { localProvider } from "./manifests.js";
-import { PretendCloud, timing, type WorldTraits } from "./pretend-cloud.js";
-import { type Means, type Outcome, outcomeText, PretendEngine } from "./pretend-engine.js";
+import { FakeCloud, timing, type WorldTraits } from "./fake-cloud.js";
+import { type CommandTools, type Outcome, outcomeText, FakeEngine } from "./fake-engine.js";
 
 /** Whose credentials a command has at first, and at which of its questions it gets the others. */
 export interface Credentials {
@@ -19,7 +19,7 @@ export interface Credentials {
 export interface SwitchedHistory {
   readonly traits: WorldTraits;
   readonly before?: Fleet;
-  readonly commands: readonly (Pick<Command, "verb" | "fleet" | "mishaps"> & Credentials)[];
+  readonly commands: readonly (Pick<Command, "verb" | "fleet" | "faults"> & Credentials)[];
   readonly after: Fleet;
 }
 
@@ -32,11 +32,11 @@ export const switchedHistories: fc.Arbitrary<SwitchedHistory> = fc.record(
         {
           verb: fc.constantFrom("up" as const, "up" as const, "rollback" as const),
           fleet: smallFleets,
-          mishaps: fc.array(mishaps, { maxLength: 2 }),
+          faults: fc.array(faults, { maxLength: 2 }),
           isElsewhere: fc.boolean(),
           switchAt: fc.nat({ max: 24 }),
         },
-        { requiredKeys: ["verb", "fleet", "mishaps", "isElsewhere"] },
+        { requiredKeys: ["verb", "fleet", "faults", "isElsewhere"] },
       ),
       { minLength: 1, maxLength: 4 },
     ),
@@ -70,8 +70,8 @@ type Side = "here" | "there";
 
 class TwoClouds {
   private readonly found: string[] = [];
-  private readonly engine: PretendEngine;
-  private readonly there: PretendCloud;
+  private readonly engine: FakeEngine;
+  private readonly there: FakeCloud;
   private side: Side = "here";
   private questions = 0;
   private switchAt: number | undefined;
@@ -80,17 +80,17 @@ class TwoClouds {
     traits: WorldTraits,
     private readonly setup: SwitchedSetup,
   ) {
-    this.engine = new PretendEngine({
+    this.engine = new FakeEngine({
       traits: { ...traits, name: "here" },
       sabotage: (means) => this.switching(means),
     });
-    this.there = new PretendCloud(localProvider(), this.engine.clock, { ...traits, name: "there" });
+    this.there = new FakeCloud(localProvider(), this.engine.clock, { ...traits, name: "there" });
   }
 
   async run({
     verb,
     fleet,
-    mishaps: during,
+    faults: during,
     isElsewhere,
     switchAt,
   }: SwitchedHistory["commands"][number]): Promise<Outcome> {
@@ -110,7 +110,7 @@ class TwoClouds {
   async mustSucceed(fleet: Fleet): Promise<void> {
     for (const cloud of [this.engine.cloud, this.there]) cloud.endStuck();
     const isElsewhere = this.recordedSide === "there";
-    const quiet = { verb: "up", mishaps: [], isElsewhere } as const;
+    const quiet = { verb: "up", faults: [], isElsewhere } as const;
     const { transaction } = this.engine.prior;
     const outcome = await this.run({ ...quiet, fleet });
     if (outcome.kind === "done") return;
@@ -135,7 +135,7 @@ class TwoClouds {
     return this.engine.prior.transaction?.cloud?.["account"] as Side | undefined;
   }
 
-  private cloudOf(side: Side): PretendCloud {
+  private cloudOf(side: Side): FakeCloud {
     return side === "here" ? this.engine.cloud : this.there;
   }
 
@@ -159,7 +159,7 @@ class TwoClouds {
   }
 
   /** The means of a command whose provider talks to whichever cloud the credentials of the moment lead to. */
-  private switching({ provider: here, engine }: Means): Means {
+  private switching({ provider: here, engine }: CommandTools): CommandTools {
     const there = this.there.providerFor(this.engine.lastProcess);
     const now = () => (this.side === "here" ? here : there);
     const asked = (): InfrastructureProvider => {

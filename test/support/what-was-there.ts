@@ -3,7 +3,7 @@ import { canServe } from "../../src/plan/judge.js";
 import { keyOf, type NodeKey, nodeKey, resolveRefs } from "../../src/graph/graph.js";
 import type { PriorState } from "../../src/plan/target.js";
 import type { Observed } from "../../src/provider/port.js";
-import type { PretendEngine } from "./pretend-engine.js";
+import type { FakeEngine } from "./fake-engine.js";
 
 /** What changes of the cloud since the last commit cannot be taken back. */
 export interface PassedPoints {
@@ -26,7 +26,7 @@ export class WhatWasThere {
   private readonly minor: number;
   readonly number: number;
 
-  constructor(private readonly engine: PretendEngine) {
+  constructor(private readonly engine: FakeEngine) {
     this.alive = new Map(engine.alive().map((one) => [one.id, one]));
     this.revision = engine.prior.revision;
     this.number = this.revision?.number ?? 0;

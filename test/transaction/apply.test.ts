@@ -5,14 +5,14 @@ import { CapstanError } from "../../src/api/error.js";
 import { cloudResources, type PendingOperation } from "../../src/plan/target.js";
 import { standingOf } from "../../src/transaction/lifecycle.js";
 import { cluster, desiredOf, machine, type Manifest } from "../support/manifests.js";
-import type { Mishap } from "../support/mishaps.js";
-import { plainWorld } from "../support/pretend-cloud.js";
+import type { Fault } from "../support/faults.js";
+import { plainWorld } from "../support/fake-cloud.js";
 import {
   type EngineSetup,
-  type Means,
+  type CommandTools,
   outcomeText,
-  PretendEngine,
-} from "../support/pretend-engine.js";
+  FakeEngine,
+} from "../support/fake-engine.js";
 
 const goal = (...objects: Manifest[]) => desiredOf([cluster(), ...objects]);
 const member = machine("cp", { controlPlane: "1.34.2" });
@@ -20,19 +20,19 @@ const before = goal(member, machine("web"));
 const after = goal(member, machine("web", { size: "large" }));
 const upgraded = goal(machine("cp", { controlPlane: "1.35.0" }), machine("web", { size: "large" }));
 
-async function running(setup: EngineSetup = {}): Promise<PretendEngine> {
-  const engine = new PretendEngine(setup);
+async function running(setup: EngineSetup = {}): Promise<FakeEngine> {
+  const engine = new FakeEngine(setup);
   await engine.settle(before);
   return engine;
 }
 
 /** Names of the hosts that are alive, without hashes. */
-function hosts(engine: PretendEngine): string[] {
+function hosts(engine: FakeEngine): string[] {
   return engine.hosts().map(({ who }) => who.name.replace(/-[0-9a-f]{8}-/, "."));
 }
 
 /** Nothing was forbidden, and cloud and state hold the same. */
-function assertSound(engine: PretendEngine): void {
+function assertSound(engine: FakeEngine): void {
   assert.deepEqual(engine.cloud.watch.violations, []);
   assert.deepEqual(
     engine
@@ -45,7 +45,7 @@ function assertSound(engine: PretendEngine): void {
   );
 }
 
-const fails: Mishap = { at: "call", number: 0, what: "fail" };
+const fails: Fault = { at: "call", number: 0, what: "fail" };
 
 describe("a change that fails", () => {
   it("is taken back: the old hosts serve on, the same change succeeds with fresh ones", async () => {
@@ -63,7 +63,7 @@ describe("a change that fails", () => {
   });
 
   it("of a first creation leaves nothing, and the next one is another life", async () => {
-    const engine = new PretendEngine();
+    const engine = new FakeEngine();
     const outcome = await engine.up(before, [{ at: "call", number: 3, what: "fail" }]);
     assert.ok(outcome.kind === "rolledBack" && outcome.to === "nothing", outcomeText(outcome));
     assert.deepEqual([engine.alive(), engine.prior.resources], [[], []]);
@@ -198,7 +198,7 @@ describe("a deletion that fails", () => {
 
 describe("an interrupted command", () => {
   it("leaves its transaction open, and the same command goes on with it", async () => {
-    const engine = new PretendEngine();
+    const engine = new FakeEngine();
     const outcome = await engine.up(before, [{ at: "call", number: 1, what: "interrupt" }]);
     assert.match(outcomeText(outcome), /^broke: CANCELLED/);
     assert.equal(standingOf(engine.prior), "forward");
@@ -208,7 +208,7 @@ describe("an interrupted command", () => {
     assert.ok(made.every((id) => engine.alive().some((one) => one.id === id)));
   });
 
-  const forgetHosts = (engine: PretendEngine) =>
+  const forgetHosts = (engine: FakeEngine) =>
     engine.tamper((resources) => resources.filter(({ kind }) => kind !== "LocalHost"));
 
   it("between passes makes no further call: what it has not removed stays for the next", async () => {
@@ -320,7 +320,7 @@ describe("what a killed engine left pending", () => {
 });
 
 /** An engine that reads nothing again, and says that it did. */
-function withoutRefresh({ engine, ...rest }: Means): Means {
+function withoutRefresh({ engine, ...rest }: CommandTools): CommandTools {
   const refresh = async () => ({ code: 0, stdout: "", stderr: "" });
   return { ...rest, engine: Object.create(engine, { refresh: { value: refresh } }) as StackEngine };
 }
@@ -341,7 +341,7 @@ describe("a cloud that is slow", () => {
   });
 
   it("that can neither answer nor be asked about a creation is listed before it is taken back", async () => {
-    const engine = new PretendEngine({ traits: { ...plainWorld, listingLagMs: 900 } });
+    const engine = new FakeEngine({ traits: { ...plainWorld, listingLagMs: 900 } });
     const outcome = await engine.up(before, [
       { at: "call", number: 3, what: "loseAnswer" },
       { at: "look", number: 23, what: "unknown" },

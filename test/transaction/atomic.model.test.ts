@@ -11,10 +11,10 @@ import {
   waysOut,
 } from "../support/histories.js";
 import { assertHistoryLaw } from "../support/laws.js";
-import { bootMishaps, callMishaps, type Mishap } from "../support/mishaps.js";
-import { plainWorld } from "../support/pretend-cloud.js";
+import { bootFaults, callFaults, type Fault } from "../support/faults.js";
+import { plainWorld } from "../support/fake-cloud.js";
 import { desiredFleet } from "../support/fleet.js";
-import { PretendEngine } from "../support/pretend-engine.js";
+import { FakeEngine } from "../support/fake-engine.js";
 
 const file = "test/transaction/atomic.model.test.ts";
 const small = { tags: {}, size: "small", controlPlane: "1.34.2" };
@@ -95,8 +95,8 @@ describe("success or nothing", () => {
   }).timeout(120_000);
 });
 
-describe("one mishap at every place there is", () => {
-  const scenarios: { name: string; before?: Fleet; after: Fleet; first?: readonly Mishap[] }[] = [
+describe("one fault at every place there is", () => {
+  const scenarios: { name: string; before?: Fleet; after: Fleet; first?: readonly Fault[] }[] = [
     { name: "a first creation", after: withWorker },
     { name: "a change", before: withWorker, after: changed },
     {
@@ -110,15 +110,15 @@ describe("one mishap at every place there is", () => {
     it(`of ${name}`, async () => {
       const places = await placesIn(before, after, first);
       assert.ok(places.length > 60, `${places.length} places are too few to be all`);
-      for (const [index, mishap] of places.entries()) {
+      for (const [index, fault] of places.entries()) {
         const breaches = await breachesOf({
           traits: { ...plainWorld, parallel: index % 2 === 0 },
           ...(before !== undefined && { before }),
-          commands: [{ verb: "up", fleet: after, accidents: [], mishaps: [...first, mishap] }],
+          commands: [{ verb: "up", fleet: after, accidents: [], faults: [...first, fault] }],
           wayOut: waysOut[index % waysOut.length] ?? "same",
           third: member,
         });
-        assert.deepEqual(breaches, [], `${JSON.stringify(mishap)}, then ${index % 4}`);
+        assert.deepEqual(breaches, [], `${JSON.stringify(fault)}, then ${index % 4}`);
       }
     }).timeout(120_000);
   }
@@ -128,23 +128,23 @@ describe("one mishap at every place there is", () => {
 async function placesIn(
   before: Fleet | undefined,
   after: Fleet,
-  first: readonly Mishap[],
-): Promise<Mishap[]> {
-  const engine = new PretendEngine();
+  first: readonly Fault[],
+): Promise<Fault[]> {
+  const engine = new FakeEngine();
   if (before !== undefined) await engine.settle(desiredFleet(before));
   await engine.up(desiredFleet(after), first);
   const { call, write, look, boot } = engine.lastProcess.reached;
   const numbers = (count: number) => Array.from({ length: count }, (_, number) => number);
   return [
     ...numbers(call).flatMap((number) =>
-      callMishaps.map((what): Mishap => ({ at: "call", number, what })),
+      callFaults.map((what): Fault => ({ at: "call", number, what })),
     ),
     ...numbers(write).flatMap((number) =>
-      (["killBefore", "killAfter"] as const).map((what): Mishap => ({ at: "write", number, what })),
+      (["killBefore", "killAfter"] as const).map((what): Fault => ({ at: "write", number, what })),
     ),
-    ...numbers(look).map((number): Mishap => ({ at: "look", number, what: "unknown" })),
+    ...numbers(look).map((number): Fault => ({ at: "look", number, what: "unknown" })),
     ...numbers(boot).flatMap((number) =>
-      bootMishaps.map((what): Mishap => ({ at: "boot", number, what })),
+      bootFaults.map((what): Fault => ({ at: "boot", number, what })),
     ),
   ];
 }

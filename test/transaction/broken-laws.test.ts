@@ -8,9 +8,9 @@ import type { InfrastructureProvider, Presence, ResourceHandler } from "../../sr
 import type { PassProgram, Registration } from "../../src/transaction/registration.js";
 import type { Fleet } from "../support/fleet.js";
 import { breachesOf, type Command, type History } from "../support/histories.js";
-import type { Mishap } from "../support/mishaps.js";
-import { plainWorld } from "../support/pretend-cloud.js";
-import type { Means } from "../support/pretend-engine.js";
+import type { Fault } from "../support/faults.js";
+import { plainWorld } from "../support/fake-cloud.js";
+import type { CommandTools } from "../support/fake-engine.js";
 
 const small = { tags: {}, size: "small", controlPlane: "1.34.2" };
 const one: Fleet = {
@@ -21,11 +21,11 @@ const one: Fleet = {
 };
 const two: Fleet = { ...one, machines: { "cp-0": small, "db-0": { diskGib: 20 } } };
 
-const up = (fleet: Fleet, ...mishaps: Mishap[]): Command => ({
+const up = (fleet: Fleet, ...faults: Fault[]): Command => ({
   verb: "up",
   fleet,
   accidents: [],
-  mishaps,
+  faults,
 });
 
 function history(changed: Partial<History>): History {
@@ -46,13 +46,13 @@ function withCalls(
 
 /** A provider that answers "does it exist?" otherwise than the cloud does. */
 function answering(
-  { provider, ...rest }: Means,
+  { provider, ...rest }: CommandTools,
   change: (
     answer: Presence,
     asked: Parameters<ResourceHandler["locate"]>[1],
     id?: string,
   ) => Presence,
-): Means {
+): CommandTools {
   const lying = withCalls(provider, (good) => ({
     locate: async (ctx, who, id) => change(await good.locate(ctx, who, id), who, id),
   }));
@@ -61,9 +61,9 @@ function answering(
 
 /** An engine whose records of the transaction are other than what was recorded. */
 function recalling(
-  { engine, ...rest }: Means,
+  { engine, ...rest }: CommandTools,
   change: (transaction: TransactionRecord) => TransactionRecord,
-): Means {
+): CommandTools {
   const other = Object.create(engine, {
     readState: {
       value: async (stack: string): Promise<StackState> => {
@@ -78,9 +78,9 @@ function recalling(
 
 /** An engine that is given other passes than were asked for, once a change of a cluster has begun. */
 function passing(
-  { engine, ...rest }: Means,
+  { engine, ...rest }: CommandTools,
   change: (registrations: readonly Registration[]) => readonly Registration[],
-): Means {
+): CommandTools {
   const other = Object.create(engine, {
     pass: {
       value: (stack: string, program: PassProgram, session: Parameters<StackEngine["pass"]>[2]) =>
@@ -106,11 +106,11 @@ const grownAndMore: Fleet = {
   machines: { ...grown.machines, "db-0": { diskGib: 20 } },
 };
 const tagged: Fleet = { ...one, machines: { "cp-0": { ...small, tags: { team: "a" } } } };
-const rollback = (...mishaps: Mishap[]): Command => ({
+const rollback = (...faults: Fault[]): Command => ({
   verb: "rollback",
   fleet: one,
   accidents: [],
-  mishaps,
+  faults,
 });
 
 const unrecordedHost = up(two, { at: "call", number: 3, what: "killAfter" });
@@ -120,7 +120,7 @@ interface Defect {
   readonly name: string;
   readonly law: RegExp;
   readonly history: History;
-  sabotage(means: Means): Means;
+  sabotage(means: CommandTools): CommandTools;
 }
 
 const defects: readonly Defect[] = [

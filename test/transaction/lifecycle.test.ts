@@ -11,8 +11,8 @@ import {
   step,
 } from "../../src/transaction/lifecycle.js";
 import { cluster, desiredOf, machine, type Manifest } from "../support/manifests.js";
-import type { Mishap } from "../support/mishaps.js";
-import { PretendEngine } from "../support/pretend-engine.js";
+import type { Fault } from "../support/faults.js";
+import { FakeEngine } from "../support/fake-engine.js";
 
 const member = machine("cp", { controlPlane: "1.34.2" });
 const upgraded = machine("cp", { controlPlane: "1.35.0" });
@@ -56,9 +56,9 @@ function shown(action: Action): string {
 async function killed(
   before: readonly Manifest[] | undefined,
   after: readonly Manifest[],
-  at: Mishap,
-): Promise<PretendEngine> {
-  const engine = new PretendEngine();
+  at: Fault,
+): Promise<FakeEngine> {
+  const engine = new FakeEngine();
   if (before !== undefined) await engine.settle(desiredWith(...before));
   const outcome = await engine.up(desiredWith(...after), [at]);
   assert.equal(outcome.kind, "killed");
@@ -68,7 +68,7 @@ async function killed(
 const crossed = [
   { kind: "version", machine: "cp", host: nodeKey("LocalHost", "cp"), version: "1.35.0" },
 ] as const;
-const afterBegin: Mishap = { at: "write", number: 2, what: "killBefore" };
+const afterBegin: Fault = { at: "write", number: 2, what: "killBefore" };
 const pendingOf = (type: string, key: NodeKey): PendingOperation => ({
   type,
   urn: "urn",
@@ -109,7 +109,7 @@ describe("the next step of a transaction", () => {
   let upgrading: Situation;
 
   before(async () => {
-    const first = new PretendEngine();
+    const first = new FakeEngine();
     fresh = situationOf(await first.plan(desiredWith(member, worker)), first.prior, {
       available: new Set(),
     });
@@ -117,7 +117,7 @@ describe("the next step of a transaction", () => {
     const again = await created.plan(desiredWith(member, worker));
     begun = situationOf(again, created.prior, { available: new Set() });
     toNothing = situationOf(await takingBack(created), await begunBack(created));
-    const running = new PretendEngine();
+    const running = new FakeEngine();
     await running.settle(desiredWith(member, worker));
     planned = situationOf(await running.plan(desiredWith(member, large)), running.prior);
     const changed = await killed([member, worker], [member, large], afterBegin);
@@ -458,14 +458,14 @@ describe("the next step of a transaction", () => {
 });
 
 /** The plan that takes an engine's open transaction back. */
-function takingBack({ prior, provider, clock }: PretendEngine): Promise<Plan> {
+function takingBack({ prior, provider, clock }: FakeEngine): Promise<Plan> {
   const stop = new AbortController().signal;
   const how = { provider, clock, stop, by: "user@host", deadlineMs: 60_000 };
   return planBack({ ...prior, pending: [], foreign: [] }, "it failed", how);
 }
 
 /** The same state once that plan was begun. */
-async function begunBack(engine: PretendEngine): Promise<PriorState> {
+async function begunBack(engine: FakeEngine): Promise<PriorState> {
   const { transaction, target } = await takingBack(engine);
   return { ...engine.prior, pending: [], transaction: { ...transaction, target } };
 }

@@ -11,13 +11,13 @@ import {
   transactionKey,
 } from "../../src/transaction/pass.js";
 import { cluster, desiredOf, machine, type Manifest } from "../support/manifests.js";
-import { payloadsOf, PretendEngine } from "../support/pretend-engine.js";
+import { payloadsOf, FakeEngine } from "../support/fake-engine.js";
 
 const begin: AllowedChanges = { kind: "begin" };
 const nothing: AllowedChanges = { kind: "change", allowed: new Set(), deletions: new Set() };
 
-function running(...objects: Manifest[]): Promise<PretendEngine> {
-  return PretendEngine.running(desiredOf([cluster(), ...objects]));
+function running(...objects: Manifest[]): Promise<FakeEngine> {
+  return FakeEngine.running(desiredOf([cluster(), ...objects]));
 }
 
 function desiredWith(...objects: Manifest[]) {
@@ -42,7 +42,7 @@ describe("the list that a pass registers", () => {
   const objects = [machine("cp", { controlPlane: "1.34.2" }), machine("web")];
 
   it("of a first pass holds Transaction first, and no Revision", async () => {
-    const engine = new PretendEngine();
+    const engine = new FakeEngine();
     const plan = await engine.plan(desiredWith(...objects));
     const none = program(plan, engine.prior);
     assert.deepEqual(shown(none.registrations.map(({ key }) => key)), [transactionKey]);
@@ -50,7 +50,7 @@ describe("the list that a pass registers", () => {
   });
 
   it("of a commit holds everything, Revision last and depending on everything", async () => {
-    const engine = new PretendEngine();
+    const engine = new FakeEngine();
     const plan = await engine.plan(desiredWith(...objects));
     const { registrations, stackOutputs } = program(plan, engine.prior, allOf(plan));
     const keys = registrations.map(({ key }) => key);
@@ -62,7 +62,7 @@ describe("the list that a pass registers", () => {
   });
 
   it("makes a Machine a component around its host", async () => {
-    const engine = new PretendEngine();
+    const engine = new FakeEngine();
     const plan = await engine.plan(desiredWith(...objects));
     const { registrations } = program(plan, engine.prior, allOf(plan));
     const host = registrations.find(({ key }) => key.startsWith("LocalHost/web-"));
@@ -72,7 +72,7 @@ describe("the list that a pass registers", () => {
   });
 
   it("treats the payloads, and nothing else, as secrets", async () => {
-    const engine = new PretendEngine();
+    const engine = new FakeEngine();
     const plan = await engine.plan(desiredWith(...objects));
     const { registrations } = program(plan, engine.prior, allOf(plan));
     const secrets = registrations.flatMap(({ key, secretInputs }) =>
@@ -153,7 +153,7 @@ describe("the list that a pass registers", () => {
   });
 
   it("of a first begin holds Transaction and nothing else", async () => {
-    const engine = new PretendEngine();
+    const engine = new FakeEngine();
     const plan = await engine.plan(desiredWith(...objects));
     const { registrations } = program(plan, engine.prior, begin);
     assert.deepEqual(

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { InfrastructureProvider } from "../../src/provider/port.js";
 import type { Fleet } from "../support/fleet.js";
 import { assertHistoryLaw } from "../support/laws.js";
-import { plainWorld } from "../support/pretend-cloud.js";
+import { plainWorld } from "../support/fake-cloud.js";
 import {
   breachesOfSwitched,
   type SwitchedHistory,
@@ -61,8 +61,8 @@ describe("unseen is not gone", () => {
           traits: plainWorld,
           before: one,
           commands: [
-            ...(verb === "rollback" ? [{ ...open, mishaps: [killed] }] : []),
-            { verb, fleet: bigger, mishaps: [], isElsewhere: false, switchAt },
+            ...(verb === "rollback" ? [{ ...open, faults: [killed] }] : []),
+            { verb, fleet: bigger, faults: [], isElsewhere: false, switchAt },
           ],
           after: one,
         };
@@ -83,7 +83,7 @@ describe("unseen is not gone", () => {
           {
             verb: "up",
             fleet: { ...one, machines: { ...one.machines, "db-0": {} } },
-            mishaps: [],
+            faults: [],
             isElsewhere: switchAt === undefined,
             ...(switchAt !== undefined && { switchAt }),
           },

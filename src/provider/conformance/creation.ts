@@ -58,7 +58,7 @@ export async function lostAnswer(rig: Rig): Promise<void> {
   await mustBeOne(rig, inputs.who, "adopt what a lost create has made");
 }
 
-/** "makes no twin while listings lag" */
+/** "makes no duplicate while listings lag" */
 export async function laggingListing(rig: Rig): Promise<void> {
   const inputs = await rig.prepareHost();
   await rig.world.lagListings(lagMs);

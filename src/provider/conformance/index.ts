@@ -42,7 +42,7 @@ export function conformanceCases(subject: ConformanceSubject): ConformanceCase[]
     "makes one resource of one token": createOnce,
     "never brings a removed resource back": spentToken,
     "adopts what a create made whose answer was lost": lostAnswer,
-    "makes no twin while listings lag": laggingListing,
+    "makes no duplicate while listings lag": laggingListing,
     "shows what it made as it was asked for": emptyPlan,
     "changes in place, on the same host": (rig) => inPlaceChange(rig, subject.inPlace),
     "replaces by a new host beside the old one": (rig) => replacement(rig, subject.replacing),

@@ -4,14 +4,14 @@ import type { Plan } from "../../../src/plan/plan.js";
 import { nextAction } from "../../../src/plan/waves/next-action.js";
 import { wavesOf } from "../../../src/plan/waves/list-waves.js";
 import { cluster, desiredOf, machine, type Manifest } from "../../support/manifests.js";
-import { PretendEngine } from "../../support/pretend-engine.js";
+import { FakeEngine } from "../../support/fake-engine.js";
 
 const controlPlane = machine("cp", { controlPlane: "1.34.2" });
 const worker = machine("web");
 const large = machine("web", { size: "large" });
 
 async function planFor(before: Manifest[] | undefined, after: Manifest[]): Promise<Plan> {
-  const engine = new PretendEngine();
+  const engine = new FakeEngine();
   if (before !== undefined) await engine.settle(desiredOf([cluster(), ...before]));
   return engine.plan(desiredOf([cluster(), ...after]));
 }

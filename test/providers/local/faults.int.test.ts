@@ -54,7 +54,7 @@ describe("faults of the local cloud under the real engine", function () {
     });
   }
 
-  it("makes no twin while listings lag and answers are lost", async () => {
+  it("makes no duplicate while listings lag and answers are lost", async () => {
     await sandbox.fault("create", "lag", "--ms", "600000", "--times", "100");
     await sandbox.fault("create", "lose", "--times", "3");
     await upUntilDone(4);

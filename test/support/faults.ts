@@ -6,14 +6,14 @@ import type { FakeClock } from "./fake-clock.js";
  * Something that goes wrong in one command, at its n-th cloud call, look at the cloud, state write or
  * new host, counted from 0. JSON data. One that the command never gets to has no effect.
  */
-export type Mishap =
-  | { readonly at: "call"; readonly number: number; readonly what: CallMishap }
-  | { readonly at: "look"; readonly number: number; readonly what: LookMishap }
+export type Fault =
+  | { readonly at: "call"; readonly number: number; readonly what: CallFault }
+  | { readonly at: "look"; readonly number: number; readonly what: ReadFault }
   | { readonly at: "write"; readonly number: number; readonly what: "killBefore" | "killAfter" }
-  | { readonly at: "boot"; readonly number: number; readonly what: BootMishap };
+  | { readonly at: "boot"; readonly number: number; readonly what: BootFault };
 
 /** What can happen to a call that would change the cloud. */
-export const callMishaps = [
+export const callFaults = [
   "killBefore",
   "killAfter",
   /** The command dies, and the call takes effect afterwards. */
@@ -26,14 +26,14 @@ export const callMishaps = [
   /** Ctrl-C while it is under way. */
   "interrupt",
 ] as const;
-export type CallMishap = (typeof callMishaps)[number];
+export type CallFault = (typeof callFaults)[number];
 
-export const lookMishaps = ["unknown", "unknownForGood", "throttle", "failForGood"] as const;
-export type LookMishap = (typeof lookMishaps)[number];
+export const readFaults = ["unknown", "unknownForGood", "throttle", "failForGood"] as const;
+export type ReadFault = (typeof readFaults)[number];
 
 /** A new host that stays pending, fails to start, or is gone instead of running. */
-export const bootMishaps = ["never", "fails", "dies"] as const;
-export type BootMishap = (typeof bootMishaps)[number];
+export const bootFaults = ["never", "fails", "dies"] as const;
+export type BootFault = (typeof bootFaults)[number];
 
 /** How often the cloud asks to slow down before it serves again. */
 const throttledCalls = 3;
@@ -47,17 +47,17 @@ export class CommandProcess {
   private isAlive = true;
   private tellKilled: (how: "killed") => void = () => {};
   private readonly counts = { call: 0, look: 0, write: 0, boot: 0 };
-  private readonly lasting = new Map<string, CallMishap | LookMishap>();
+  private readonly lasting = new Map<string, CallFault | ReadFault>();
   private throttled = 0;
 
-  constructor(private readonly mishaps: readonly Mishap[] = []) {
+  constructor(private readonly faults: readonly Fault[] = []) {
     this.killed = new Promise((resolve) => {
       this.tellKilled = resolve;
     });
   }
 
   /** How often the command got to each kind of place. */
-  get reached(): Readonly<Record<Mishap["at"], number>> {
+  get reached(): Readonly<Record<Fault["at"], number>> {
     return this.counts;
   }
 
@@ -90,18 +90,18 @@ export class CommandProcess {
   }
 
   /** What happens to a call on `resource`, if anything. */
-  nextCall(resource: string): CallMishap | undefined {
-    return this.next("call", resource) as CallMishap | undefined;
+  nextCall(resource: string): CallFault | undefined {
+    return this.next("call", resource) as CallFault | undefined;
   }
 
-  nextLook(resource: string): LookMishap | undefined {
-    return this.next("look", resource) as LookMishap | undefined;
+  nextLook(resource: string): ReadFault | undefined {
+    return this.next("look", resource) as ReadFault | undefined;
   }
 
-  /** Nothing for what a dead command has asked for: one mishap is enough. */
-  nextBoot(): BootMishap | undefined {
+  /** Nothing for what a dead command has asked for: one fault is enough. */
+  nextBoot(): BootFault | undefined {
     if (!this.isAlive) return undefined;
-    return this.planned("boot") as BootMishap | undefined;
+    return this.planned("boot") as BootFault | undefined;
   }
 
   /** Carries out a state write, unless the process dies at it. */
@@ -113,7 +113,7 @@ export class CommandProcess {
     if (what === "killAfter") await this.die();
   }
 
-  private next(at: "call" | "look", resource: string): Mishap["what"] | undefined {
+  private next(at: "call" | "look", resource: string): Fault["what"] | undefined {
     const planned = this.planned(at);
     if (planned === "throttle") this.throttled = throttledCalls;
     if (planned === "failForGood" || planned === "unknownForGood") {
@@ -126,10 +126,10 @@ export class CommandProcess {
     return planned ?? this.lasting.get(`${at} ${resource}`);
   }
 
-  private planned(at: Mishap["at"]): Mishap["what"] | undefined {
+  private planned(at: Fault["at"]): Fault["what"] | undefined {
     const number = this.counts[at];
     this.counts[at] += 1;
-    return this.mishaps.find((one) => one.at === at && one.number === number)?.what;
+    return this.faults.find((one) => one.at === at && one.number === number)?.what;
   }
 
   private silence(): Promise<never> {

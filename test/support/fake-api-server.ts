@@ -13,7 +13,7 @@ type Body = Record<string, unknown>;
  * An API server in memory, as far as writes depend on it: versions, UIDs, finalizers, conflicts, empty
  * metadata that is not stored. Its watch tells a cache at once, or when a test says so.
  */
-export class PretendApiServer {
+export class FakeApiServer {
   readonly cache: ObjectCache;
   /** Every write that had an effect, oldest first. */
   readonly effects: ApiWrite[] = [];

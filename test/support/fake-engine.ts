@@ -35,9 +35,9 @@ import type { Payloads } from "../../src/transaction/pass.js";
 import { revisionPayload, transactionPayload } from "../../src/transaction/payloads.js";
 import { FakeClock } from "./fake-clock.js";
 import { localProvider, testCluster } from "./manifests.js";
-import { CommandProcess, type Mishap } from "./mishaps.js";
-import { PretendCloud, plainWorld, type WorldTraits } from "./pretend-cloud.js";
-import { type Checkpoint, PretendPulumi, stateOf } from "./pretend-pulumi.js";
+import { CommandProcess, type Fault } from "./faults.js";
+import { FakeCloud, plainWorld, type WorldTraits } from "./fake-cloud.js";
+import { type Checkpoint, FakePulumi, stateOf } from "./fake-pulumi.js";
 
 /** What became of a command. */
 export type Outcome =
@@ -47,7 +47,7 @@ export type Outcome =
   | { readonly kind: "broke"; readonly error: CapstanError };
 
 /** What one command works with; tests of the laws put defects into it. */
-export interface Means {
+export interface CommandTools {
   readonly provider: InfrastructureProvider;
   readonly engine: StackEngine;
 }
@@ -64,7 +64,7 @@ export interface EngineSetup {
   /** What `plan` and `up` are told that may be lost: everything unless said, as with every flag given. */
   readonly allow?: readonly Removal[];
   /** Makes a command's means worse than they are. */
-  readonly sabotage?: (means: Means) => Means;
+  readonly sabotage?: (means: CommandTools) => CommandTools;
 }
 
 const theStack = `default.${testCluster}`;
@@ -87,9 +87,9 @@ const request = { by: "user@host", deadlineMs: 3_600_000 };
  * a state and a cloud in memory, with anything going wrong where a test says so. Time passes only while
  * somebody waits. What the laws forbid is written down in `cloud.watch` as it happens.
  */
-export class PretendEngine {
+export class FakeEngine {
   readonly clock = new FakeClock(startMs);
-  readonly cloud: PretendCloud;
+  readonly cloud: FakeCloud;
   readonly provider: InfrastructureProvider;
   private readonly checkpoint: Checkpoint = { resources: [], pending: [] };
   /** The process of the last command: how far it got. */
@@ -104,13 +104,13 @@ export class PretendEngine {
 
   constructor(private readonly setup: EngineSetup = {}) {
     const { provider = localProvider(), traits = plainWorld } = setup;
-    this.cloud = new PretendCloud(provider, this.clock, traits);
+    this.cloud = new FakeCloud(provider, this.clock, traits);
     this.provider = this.cloud.providerFor(new CommandProcess());
   }
 
   /** One that has brought the objects about. */
-  static async running(desired: Desired, setup: EngineSetup = {}): Promise<PretendEngine> {
-    const engine = new PretendEngine(setup);
+  static async running(desired: Desired, setup: EngineSetup = {}): Promise<FakeEngine> {
+    const engine = new FakeEngine(setup);
     await engine.settle(desired);
     return engine;
   }
@@ -130,8 +130,8 @@ export class PretendEngine {
   }
 
   /** What a look at the cloud shows now, or why it shows nothing. */
-  async sight(mishaps: readonly Mishap[] = []): Promise<ObservationResult> {
-    const process = new CommandProcess(mishaps);
+  async sight(faults: readonly Fault[] = []): Promise<ObservationResult> {
+    const process = new CommandProcess(faults);
     const context = callContext(process.clock(this.clock), process.stop.signal);
     const clusterUid = this.prior.transaction?.clusterUid ?? "";
     const scope = { cluster: `default/${testCluster}`, clusterUid };
@@ -146,10 +146,10 @@ export class PretendEngine {
   /** `capstan up`: plans and applies in one process. */
   up(
     desired: Desired,
-    mishaps: readonly Mishap[] = [],
+    faults: readonly Fault[] = [],
     onFailure: RunOptions["onFailure"] = "rollBack",
   ): Promise<Outcome> {
-    return this.command(mishaps, async (process, means) => {
+    return this.command(faults, async (process, means) => {
       await this.settleLastCalls(process, means);
       const options = { ...this.runOptions(process, means), onFailure };
       const plan = await this.surveyed(desired, process, means.provider);
@@ -160,15 +160,15 @@ export class PretendEngine {
   }
 
   /** Carries out a plan that was made before. */
-  apply(plan: Plan, mishaps: readonly Mishap[] = []): Promise<Outcome> {
-    return this.command(mishaps, (process, means) =>
+  apply(plan: Plan, faults: readonly Fault[] = []): Promise<Outcome> {
+    return this.command(faults, (process, means) =>
       this.applied(plan, this.runOptions(process, means)),
     );
   }
 
   /** `capstan rollback [--to N]`, as the command itself decides what that means. */
-  rollback(mishaps: readonly Mishap[] = [], to?: number): Promise<Outcome> {
-    return this.command(mishaps, async (process, means) => {
+  rollback(faults: readonly Fault[] = [], to?: number): Promise<Outcome> {
+    return this.command(faults, async (process, means) => {
       await this.settleLastCalls(process, means);
       const state = await means.engine.readState(theStack);
       const options = this.runOptions(process, means);
@@ -204,8 +204,8 @@ export class PretendEngine {
   }
 
   /** `capstan destroy`. */
-  destroy(mishaps: readonly Mishap[] = []): Promise<Outcome> {
-    return this.command(mishaps, async (process, means) => {
+  destroy(faults: readonly Fault[] = []): Promise<Outcome> {
+    return this.command(faults, async (process, means) => {
       await this.settleLastCalls(process, means);
       const state = await means.engine.readState(theStack);
       if (state.transaction === undefined) return { kind: "done", passes: 0 };
@@ -261,11 +261,11 @@ export class PretendEngine {
   }
 
   /** What the process of a command works with. */
-  meansOf(process: CommandProcess): Means {
+  meansOf(process: CommandProcess): CommandTools {
     const { checkpoint, cloud } = this;
     return {
       provider: cloud.providerFor(process),
-      engine: new PretendPulumi(checkpoint, cloud, process, this.unsettled),
+      engine: new FakePulumi(checkpoint, cloud, process, this.unsettled),
     };
   }
 
@@ -277,10 +277,10 @@ export class PretendEngine {
 
   /** Runs a command in a process of its own, until it ends or is killed. */
   private async command(
-    mishaps: readonly Mishap[],
-    work: (process: CommandProcess, means: Means) => Promise<Outcome>,
+    faults: readonly Fault[],
+    work: (process: CommandProcess, means: CommandTools) => Promise<Outcome>,
   ): Promise<Outcome> {
-    const process = new CommandProcess(mishaps);
+    const process = new CommandProcess(faults);
     this.lastProcess = process;
     this.callsAtRollback = undefined;
     this.hasFailedForward = false;
@@ -299,7 +299,10 @@ export class PretendEngine {
     return outcome === "killed" ? { kind: "killed" } : outcome;
   }
 
-  private settleLastCalls(process: CommandProcess, { engine, provider }: Means): Promise<void> {
+  private settleLastCalls(
+    process: CommandProcess,
+    { engine, provider }: CommandTools,
+  ): Promise<void> {
     const context = callContext(process.clock(this.clock), process.stop.signal);
     return settleLastCalls(engine, provider, context);
   }
@@ -331,7 +334,7 @@ export class PretendEngine {
 
   private runOptions(
     process: CommandProcess,
-    { provider, engine }: Means,
+    { provider, engine }: CommandTools,
   ): RunOptions & RequestInfo {
     return {
       engine,

@@ -12,7 +12,7 @@ import type {
 } from "../../src/provider/port.js";
 import type { FakeClock } from "./fake-clock.js";
 import { type Activity, type CloudCall, LawWatch } from "./law-watch.js";
-import type { CommandProcess } from "./mishaps.js";
+import type { CommandProcess } from "./faults.js";
 import { RolloutWatch } from "./rollout-watch.js";
 
 /** How cloud and engine are by nature, for as long as they exist. JSON data. */
@@ -59,7 +59,7 @@ interface Asked {
 }
 
 /** A cloud in memory that knows nothing of what uses it. Its clock moves only when somebody waits. */
-export class PretendCloud {
+export class FakeCloud {
   readonly calls: CloudCall[] = [];
   readonly watch = new LawWatch();
   readonly rollouts = new RolloutWatch();
@@ -232,7 +232,7 @@ export class PretendCloud {
     });
   }
 
-  /** A call that changes something: not done, done late or unheard on a mishap. */
+  /** A call that changes something: not done, done late or unheard on a fault. */
   private async changing<T>(process: CommandProcess, asked: Asked, change: () => T): Promise<T> {
     await process.gate();
     this.catchUp();

@@ -6,16 +6,16 @@ import type { WorkEngine } from "../../src/controller/reconciler-options.js";
 import type { ReconcileEvent } from "../../src/controller/reconcile-event.js";
 import { KubeSource } from "../../src/kube/kube-source.js";
 import { testCluster } from "./manifests.js";
-import { CommandProcess, type Mishap } from "./mishaps.js";
-import { PretendApiServer } from "./pretend-api-server.js";
-import { PretendEngine } from "./pretend-engine.js";
+import { CommandProcess, type Fault } from "./faults.js";
+import { FakeApiServer } from "./fake-api-server.js";
+import { FakeEngine } from "./fake-engine.js";
 
 const key = `default/${testCluster}`;
 
 /** A reconciler on an API server, an engine and a cloud in memory, for the one cluster of the tests. */
-export class PretendController {
-  readonly server = new PretendApiServer((changed) => this.onChange(changed));
-  readonly world: PretendEngine;
+export class FakeController {
+  readonly server = new FakeApiServer((changed) => this.onChange(changed));
+  readonly world: FakeEngine;
   readonly source: KubeSource;
   readonly stop = new AbortController();
   readonly happenings: ReconcileEvent[] = [];
@@ -29,7 +29,7 @@ export class PretendController {
   private reconciler: Reconciler;
   private process = new CommandProcess();
 
-  constructor(world = new PretendEngine()) {
+  constructor(world = new FakeEngine()) {
     this.world = world;
     const { cache } = this.server;
     const providers = [world.provider];
@@ -47,8 +47,8 @@ export class PretendController {
   }
 
   /** Whatever goes wrong from now on does so in this order, counted from now. */
-  meet(...mishaps: readonly Mishap[]): void {
-    this.process = new CommandProcess(mishaps);
+  meet(...faults: readonly Fault[]): void {
+    this.process = new CommandProcess(faults);
     const known = this.reconciler.remembered();
     this.reconciler = this.begin(known.get(key));
   }

@@ -21,10 +21,10 @@ import {
 import { revisionKey, transactionKey } from "../../src/transaction/pass.js";
 import type { PassProgram, Registration } from "../../src/transaction/registration.js";
 import type { Activity } from "./law-watch.js";
-import type { CommandProcess } from "./mishaps.js";
+import type { CommandProcess } from "./faults.js";
 import { activityOf, holdAgainstLaws } from "./pass-laws.js";
-import type { PretendCloud } from "./pretend-cloud.js";
-import { plainly, recordOf, sameOrder, urnOf, withoutProvider } from "./pretend-records.js";
+import type { FakeCloud } from "./fake-cloud.js";
+import { plainly, recordOf, sameOrder, urnOf, withoutProvider } from "./fake-records.js";
 
 /** What survives every command: the checkpoint of one stack. */
 export interface Checkpoint {
@@ -39,7 +39,7 @@ class StepFailed extends Error {}
  * around each operation, deletions last and never after a failure, pending operations as it keeps
  * them. Source: architecture section 9.
  */
-export class PretendPulumi implements StackEngine {
+export class FakePulumi implements StackEngine {
   private isRunning = false;
   /** What the present pass has done: a checkpoint holds it first, and then the rest as it was. */
   private registered: NodeKey[] = [];
@@ -48,7 +48,7 @@ export class PretendPulumi implements StackEngine {
 
   constructor(
     private readonly checkpoint: Checkpoint,
-    private readonly cloud: PretendCloud,
+    private readonly cloud: FakeCloud,
     private readonly process: CommandProcess,
     public unsettled: boolean,
   ) {}
@@ -299,7 +299,7 @@ export class PretendPulumi implements StackEngine {
     if (failure === undefined) return;
     const reason = failure instanceof UnfinishedResource ? failure.reason : failure;
     const isExpected = isCapstanError(reason) || reason instanceof StepFailed;
-    if (!isExpected) this.cloud.watch.blame("pretend", messageOf(reason));
+    if (!isExpected) this.cloud.watch.blame("fake", messageOf(reason));
     throw new StepFailed(messageOf(failure));
   }
 
@@ -354,7 +354,7 @@ const decodedPayloads = new Map<string, unknown>();
 /** The state is read far more often than it changes. */
 function decoded<T>(inputs: JsonObject): T {
   const text = String(inputs["payload"]);
-  const known = decodedPayloads.get(text) ?? decodeRecord<T>(inputs, "the pretended state");
+  const known = decodedPayloads.get(text) ?? decodeRecord<T>(inputs, "the fake state");
   if (decodedPayloads.size > 1_000) decodedPayloads.clear();
   decodedPayloads.set(text, known);
   return known as T;
