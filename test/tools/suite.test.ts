@@ -160,8 +160,26 @@ describe("the floor of a run of all tests", () => {
     assert.deepEqual(floorOf(counted, { a: { ms: 1_260 }, gone: { ms: 1 } }, before), {
       a: { tests: 3, seconds: 1.5 },
       b: { tests: 1, seconds: 31 },
-      c: { tests: 2, seconds: 0 },
+      c: { tests: 2 },
     });
+  });
+
+  it("keeps the seconds that are still about right", () => {
+    const cases = [
+      { known: 30, ms: 50_000, want: 30 },
+      { known: 30, ms: 70_000, want: 70 },
+      { known: 30, ms: 12_000, want: 12 },
+      { known: 0.5, ms: 2_400, want: 0.5 },
+      { known: 0.5, ms: 4_000, want: 4 },
+    ];
+    for (const { known, ms, want } of cases) {
+      const floor = floorOf(
+        { a: { tests: 1 } },
+        { a: { ms } },
+        { a: { tests: 1, seconds: known } },
+      );
+      assert.equal(floor["a"]?.seconds, want, `${known} s, now ${ms} ms`);
+    }
   });
 
   it("shows the slowest files, the slowest first", () => {
@@ -284,6 +302,15 @@ describe("workers", () => {
     const ended = await node("setInterval(() => {}, 1000)", 200);
     assert.equal(ended.isOverdue, true);
     assert.equal(ended.code, 137);
+  });
+
+  it("kill what that has started, too", async () => {
+    const started = "child_process.spawn('sleep', ['60'], { detached: true, stdio: 'ignore' })";
+    const ended = await node(`console.log(${started}.pid); setInterval(() => {}, 1000)`, 1_000);
+    assert.equal(ended.isOverdue, true);
+    const pid = Number(ended.output.trim());
+    assert.ok(pid > 0, ended.output);
+    await until(`${pid} has ended`, () => !isAlive(pid));
   });
 
   it("do not wait for what a job has left behind, and end it", async () => {

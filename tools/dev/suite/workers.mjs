@@ -1,6 +1,6 @@
 // Runs jobs side by side, each in a process group and with a folder for temporary files of its own.
 
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import {
   chmodSync,
   closeSync,
@@ -93,7 +93,7 @@ export class Workplace {
     let isOverdue = false;
     const deadline = setTimeout(() => {
       isOverdue = true;
-      if (pid !== undefined) endGroup(pid);
+      if (pid !== undefined) endTree(pid);
     }, deadlineMs);
     /** @type {number} */
     const code = await new Promise((resolve, reject) => {
@@ -112,17 +112,38 @@ export class Workplace {
 
   /** Ends what still runs and removes the folder. */
   close() {
-    for (const group of this.#groups) endGroup(group);
+    for (const group of this.#groups) endTree(group);
     remove(this.#folder);
   }
 }
 
 /** @param {number} pid of the first process of the group */
 function endGroup(pid) {
+  kill(-pid);
+}
+
+/**
+ * Ends a job that still runs: also what tests have started in groups of their own.
+ *
+ * @param {number} pid of its first process
+ */
+function endTree(pid) {
+  const { stdout } = spawnSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" });
+  const processes = (stdout ?? "").split("\n").map((line) => line.trim().split(/\s+/).map(Number));
+  /** @type {(parent: number) => number[]} */
+  const descendants = (parent) =>
+    processes.flatMap(([child = 0, its]) => (its === parent ? [child, ...descendants(child)] : []));
+  const all = descendants(pid);
+  endGroup(pid);
+  for (const one of all) kill(one);
+}
+
+/** @param {number} pid of a process, or of a group if negative */
+function kill(pid) {
   try {
-    process.kill(-pid, "SIGKILL");
+    process.kill(pid, "SIGKILL");
   } catch {
-    // Nothing is left of it.
+    // It has ended already.
   }
 }
 
