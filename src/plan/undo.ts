@@ -57,8 +57,8 @@ export interface Undo {
   /** What closes the way back once the cloud shows it done: recorded at the begin, asked by `passedPoints`. */
   readonly pointsOfNoReturn: readonly PointOfNoReturn[];
   /**
-   * What is changed in a way that only a new one takes back: recorded at the begin, all that a rollback may
-   * replace of what there was before.
+   * What is changed in a way that only a new one takes back, or was gone and is made again: recorded at the
+   * begin, all that a rollback may replace of what there was before.
    */
   readonly compensable: readonly NodeKey[];
 }
@@ -81,10 +81,14 @@ export function undoOf(question: UndoQuestion): Undo {
     undo,
     // Several steps may lead to the same one.
     pointsOfNoReturn: [...new Set(points)],
-    compensable: undo
-      .filter((one) => one.step === "update" && one.class === "compensable")
-      .map(({ key }) => key),
+    compensable: undo.filter((one) => isOnlyReplaceable(one, question)).map(({ key }) => key),
   };
+}
+
+/** What is gone and made again under its old name is the transaction's own, whatever it is like. */
+function isOnlyReplaceable({ step, key, class: found }: StepUndo, { from }: UndoQuestion): boolean {
+  if (step === "update") return found === "compensable";
+  return step === "create" && from?.nodes.some((one) => keyOf(one) === key) === true;
 }
 
 /** The question, with what is worked out once for all of its steps. */
