@@ -20,7 +20,7 @@ import {
   type ArmedFault,
   faultsText,
 } from "./faults.js";
-import { type LedgerEntry, type Log, logOf, readLedger } from "./ledger.js";
+import { type LedgerEntry, type LedgerLog, logOf, readLedger } from "./ledger.js";
 import {
   insertResource,
   type LocalKind,
@@ -72,7 +72,7 @@ type Effect<T> = (at: {
   /** The resource with the request's id or token, if there is one. */
   readonly found: LocalResource | undefined;
   readonly lifecycle: readonly ArmedFault[];
-  readonly log: Log;
+  readonly log: LedgerLog;
 }) => T;
 
 interface Outcome<T> {

@@ -31,13 +31,13 @@ export interface LedgerSubject {
 }
 
 /** Writes the entry of one call: its effect, on what, and the fields that were written. */
-export type Log = (effect: string, subject?: LedgerSubject, detail?: JsonObject) => void;
+export type LedgerLog = (effect: string, subject?: LedgerSubject, detail?: JsonObject) => void;
 
 /** Entries go into the same SQLite transaction as the effect that they tell of. */
 export function logOf(
   database: DatabaseSync,
   entry: { readonly call: string; readonly atMs: number; readonly fault?: string },
-): Log {
+): LedgerLog {
   return (effect, subject, detail) => {
     const { cluster, clusterUid, name = subject?.name, token, kind } = subject?.who ?? {};
     database

@@ -7,7 +7,7 @@ import {
   fromRow,
   type LocalKind,
   type LocalResource,
-  type Readiness,
+  type LocalReadiness,
   setReadiness,
   setRunning,
   setTerminated,
@@ -117,14 +117,14 @@ export function changeNode(
 }
 
 /** The readiness of a host whose node starts at a moment: at once where no join is asked for. */
-function startOf(database: DatabaseSync, spec: JsonObject, atMs: number): Readiness {
+function startOf(database: DatabaseSync, spec: JsonObject, atMs: number): LocalReadiness {
   const joinMs = joinMsOf(database, spec);
   if (joinMs === undefined) return { joinsMs: Infinity, readySinceMs: atMs, node: nodeOf(spec) };
   return { joinsMs: canServe(spec) ? atMs + joinMs : Infinity };
 }
 
 /** For the ledger: when the node will be ready, null for never; nothing when it is already. */
-function deadlineOf({ joinsMs, readySinceMs }: Readiness): JsonObject | undefined {
+function deadlineOf({ joinsMs, readySinceMs }: LocalReadiness): JsonObject | undefined {
   if (readySinceMs !== undefined) return undefined;
   return { joinsMs: Number.isFinite(joinsMs) ? joinsMs : null };
 }

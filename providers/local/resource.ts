@@ -29,7 +29,7 @@ export interface LocalResource {
 }
 
 /** What becomes of a host's readiness when it boots, joins or restarts. */
-export type Readiness = Pick<LocalResource, "joinsMs" | "readySinceMs" | "node">;
+export type LocalReadiness = Pick<LocalResource, "joinsMs" | "readySinceMs" | "node">;
 
 /** What a listing is narrowed to; everything without any. */
 export interface LocalScope {
@@ -114,7 +114,7 @@ export function setTerminated(database: DatabaseSync, id: string, atMs: number):
     .run(atMs, id);
 }
 
-export function setReadiness(database: DatabaseSync, id: string, readiness: Readiness): void {
+export function setReadiness(database: DatabaseSync, id: string, readiness: LocalReadiness): void {
   const { joinsMs, readySinceMs, node } = readiness;
   database
     .prepare("UPDATE resources SET joins_ms = ?, ready_since_ms = ?, node = ? WHERE id = ?")

@@ -19,7 +19,7 @@ import type {
 import type { InfrastructureProvider } from "../provider/port.js";
 
 /** What became of a transaction. */
-export type TransactionResult =
+export type ShownResult =
   | { readonly kind: "committed" }
   /** In flight, or interrupted and not yet gone on with. */
   | { readonly kind: "open" }
@@ -50,7 +50,7 @@ export interface HistoryItem {
   readonly number: number;
   readonly direction: Direction;
   readonly goal: TransactionGoal;
-  readonly result: TransactionResult;
+  readonly result: ShownResult;
   readonly reach: Reach;
   /** The transaction that this one took back. */
   readonly tookBack?: number;
@@ -72,7 +72,7 @@ export interface HistoryReport {
   readonly items: readonly HistoryItem[];
 }
 
-export interface RecordedMachine {
+export interface HistoryMachine {
   readonly name: string;
   readonly controlPlane: boolean;
   readonly versions: MachineVersions;
@@ -113,7 +113,7 @@ export function targetOfTransaction(state: PriorState, number: number): Target |
   return open ?? targetOfRevision(revision, number);
 }
 
-export function recordedMachines({ machines }: Target): RecordedMachine[] {
+export function recordedMachines({ machines }: Target): HistoryMachine[] {
   return machines.map(({ name, controlPlane, spec, host }: TargetMachine) => ({
     name,
     controlPlane,
@@ -175,7 +175,7 @@ function itemOf(
 function resultOf(
   { open, ending }: ShownTransaction,
   later: readonly ShownTransaction[],
-): TransactionResult {
+): ShownResult {
   if (open === true) return { kind: "open" };
   if (ending === undefined || ending.kind === "committed") return { kind: "committed" };
   const next = later[0]?.number;
@@ -194,7 +194,7 @@ function resultOf(
 
 function reachOf(
   number: number,
-  { kind }: TransactionResult,
+  { kind }: ShownResult,
   { revision, provider, passed }: Ways,
 ): Reach {
   if (number === revision?.number) return "present";

@@ -5,7 +5,7 @@ import type { ChangeSummary } from "../plan/target.js";
 import type { CommandContext } from "./context.js";
 import { durationText, facts, momentText } from "./describe-text.js";
 import { fit, indented, leastRoom, padded, widthOf, wrap } from "./fit.js";
-import type { HistoryItem, HistoryReport, RecordedMachine } from "./history-report.js";
+import type { HistoryItem, HistoryReport, HistoryMachine } from "./history-report.js";
 import { passedText } from "../plan/point-of-no-return.js";
 import { goalText } from "../plan/goal.js";
 import { openTransactionText } from "./open-transaction.js";
@@ -40,7 +40,7 @@ export function historyText(report: HistoryReport, options: TextOptions, nowMs: 
 export function transactionText(
   { stack, cluster = stack, wayBack }: HistoryReport,
   item: HistoryItem,
-  machines: readonly RecordedMachine[] | undefined,
+  machines: readonly HistoryMachine[] | undefined,
   options: Omit<TextOptions, "colors"> & { readonly nowMs: number },
 ): string {
   const { columns, nowMs, suggest = (text) => text } = options;
@@ -256,7 +256,7 @@ function listed(counts: readonly (readonly [number, string])[], nothing = "none"
   return some.join(", ") || nothing;
 }
 
-function machineLines(machines: readonly RecordedMachine[], columns: number): string[] {
+function machineLines(machines: readonly HistoryMachine[], columns: number): string[] {
   if (machines.length === 0) return ["Machines: none"];
   const rows = machines.map(({ name, controlPlane, versions, host }) => {
     const { kubelet, containerRuntime: runtime } = versions;
@@ -295,8 +295,8 @@ function lineWidth(widths: readonly number[]): number {
 }
 
 /** Each spec once, under the machines that have it. */
-function specLines(machines: readonly RecordedMachine[], columns: number): string[] {
-  const groups = new Map<string, RecordedMachine[]>();
+function specLines(machines: readonly HistoryMachine[], columns: number): string[] {
+  const groups = new Map<string, HistoryMachine[]>();
   for (const machine of machines) {
     const key = canonicalJson(machine.providerSpec);
     groups.set(key, [...(groups.get(key) ?? []), machine]);

@@ -13,7 +13,7 @@ import { pointText } from "../plan/undo.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
 import type { CommandContext } from "./context.js";
 import { CommandFailure, exitCodes } from "./exit.js";
-import { makeProgress, type Progress } from "./progress.js";
+import { makeProgress, type ProgressDisplay } from "./progress.js";
 
 /** The commands that a user may want next. */
 export interface FollowUp {
@@ -25,7 +25,7 @@ export interface FollowUp {
 }
 
 /** Shows how a run goes: as JSON lines, or in the way that suits the terminal. */
-export function followRun(plan: Plan, context: CommandContext): Progress {
+export function followRun(plan: Plan, context: CommandContext): ProgressDisplay {
   const { json, terminal, clock, emit } = context;
   if (json) return { on: (event) => emit(runEventDocument(event)), end: () => {} };
   let progress = makeProgress(plan, terminal, clock);

@@ -7,7 +7,7 @@ import { fit, leastRoom, widthOf } from "./fit.js";
 import { painted, type Terminal, treeRows } from "./terminal.js";
 
 /** Shows how an apply goes. */
-export interface Progress {
+export interface ProgressDisplay {
   on(event: RunEvent): void;
   /** Leaves the terminal as it found it. Idempotent. */
   end(): void;
@@ -17,7 +17,7 @@ const redrawMs = 100;
 const statusLines = 3;
 
 /** A tree that is redrawn in place on a terminal that it fits, one line per event elsewhere. */
-export function makeProgress(plan: Plan, terminal: Terminal, clock: Clock): Progress {
+export function makeProgress(plan: Plan, terminal: Terminal, clock: Clock): ProgressDisplay {
   const fits = planTree(plan).length + statusLines < terminal.rows;
   return terminal.live && fits
     ? new LiveTree(plan, terminal, clock)
@@ -39,7 +39,7 @@ const doing = {
   read: "reading",
 } as const;
 
-class LiveTree implements Progress {
+class LiveTree implements ProgressDisplay {
   private readonly tree: readonly TreeLine[];
   private readonly states = new Map<NodeKey, RowState>();
   private readonly started = new Map<NodeKey, number>();
@@ -165,7 +165,7 @@ class LiveTree implements Progress {
   }
 }
 
-class EventLines implements Progress {
+class EventLines implements ProgressDisplay {
   private readonly begin: number;
 
   constructor(

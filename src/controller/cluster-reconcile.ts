@@ -20,7 +20,7 @@ import { observedDigestOf } from "./shared-listing.js";
 import { terminalErrorOf } from "./terminal-error.js";
 
 /** What one work on a cluster is done with. */
-export interface Occasion {
+export interface ReconcileRequest {
   readonly key: string;
   readonly intent: Want;
   readonly cluster: ClusterState;
@@ -41,7 +41,7 @@ export class ClusterReconcile {
 
   constructor(
     private readonly options: ReconcilerOptions,
-    private readonly request: Occasion,
+    private readonly request: ReconcileRequest,
   ) {
     const { key, provider, cluster } = request;
     const { failedAttempt } = cluster;

@@ -7,11 +7,11 @@ import type {
 } from "../provider/port.js";
 
 /** One listing of everything that is ours in one account and region, by "<namespace>/<name>" of the Cluster. */
-export type Listing = ReadonlyMap<string, readonly Observed[]>;
+export type OwnedListing = ReadonlyMap<string, readonly Observed[]>;
 
 /** What a listing shows of a cluster: of one life of it, or of all without a UID. Pure. */
 export function listedOf(
-  listing: Listing,
+  listing: OwnedListing,
   { cluster, clusterUid }: InventoryScope,
 ): readonly Observed[] {
   const own = listing.get(cluster) ?? [];
@@ -25,7 +25,7 @@ export function listedOf(
  */
 export class SharedListing {
   readonly provider: InfrastructureProvider;
-  private next: Promise<Listing> | undefined;
+  private next: Promise<OwnedListing> | undefined;
   private lastBegunAtMs = Number.NEGATIVE_INFINITY;
 
   /** `minGapMs`: listings begin no closer together. */
@@ -43,12 +43,12 @@ export class SharedListing {
   }
 
   /** A listing that begins from now on. Throws what the cloud answers. */
-  async fresh(): Promise<Listing> {
+  async fresh(): Promise<OwnedListing> {
     this.next ??= this.begin();
     return this.next;
   }
 
-  private async begin(): Promise<Listing> {
+  private async begin(): Promise<OwnedListing> {
     const { clock, signal } = this.context;
     const waitMs = this.lastBegunAtMs + this.minGapMs - clock.now();
     // Whoever asks while this one waits is served by it; whoever asks once it has begun, by the next.

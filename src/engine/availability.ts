@@ -20,7 +20,7 @@ function serves({ readySinceMs, minReadyMs }: Proof, nowMs: number): boolean {
  * Which hosts serve: ready, and for as long as their set's minReadySeconds ask. Where a cloud does not
  * say since when, it counts from the first look that showed it.
  */
-export class Availability {
+export class AvailabilityTracker {
   private readonly firstSeenReadyMs = new Map<string, number>();
   private readonly minReadyMs: ReadonlyMap<NodeKey, number>;
 

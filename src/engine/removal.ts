@@ -2,7 +2,7 @@ import { assertNever, CapstanError, isCapstanError, messageOf } from "../api/err
 import { sameJson } from "../api/json.js";
 import type { CallContext, InfrastructureProvider, Observed, Presence } from "../provider/port.js";
 import type { SweepItem } from "../sweep/decide.js";
-import { afterWave, type Removal } from "../sweep/waves.js";
+import { afterWave, type SweepRemoval } from "../sweep/waves.js";
 import { mapBounded } from "./bounded.js";
 
 export interface RemovalOptions {
@@ -66,7 +66,7 @@ export async function removeInWaves(
   }
 }
 
-async function removalOf(item: SweepItem, options: RemovalOptions): Promise<Removal> {
+async function removalOf(item: SweepItem, options: RemovalOptions): Promise<SweepRemoval> {
   const { signal } = options.context;
   signal.throwIfAborted();
   try {

@@ -20,7 +20,7 @@ import { type PassOptions, type StackEngine } from "./engine.js";
 import { engineFailed } from "./engine-refusals.js";
 import { callsFailed, failedToStart, isOfStorage, unreadableAfter } from "./failures.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
-import { Availability } from "./availability.js";
+import { AvailabilityTracker } from "./availability.js";
 import { observe, type Observation } from "./observe.js";
 import { ReadinessDeadline } from "./readiness-deadline.js";
 import type { PulumiResult } from "./pulumi.js";
@@ -103,7 +103,7 @@ export class Run {
   private failure: CapstanError | undefined;
   private openAtLastFailure = Number.POSITIVE_INFINITY;
   private closed = false;
-  private readonly availability: Availability;
+  private readonly availability: AvailabilityTracker;
   private readonly recoveries = new RecoveryProgress();
   private inventory: Inventory | undefined;
   private passes = 0;
@@ -116,7 +116,7 @@ export class Run {
   ) {
     this.transactionPayload = encodePayload(transactionPayload(goal));
     this.shown = shownBy(goal);
-    this.availability = new Availability(goal.target);
+    this.availability = new AvailabilityTracker(goal.target);
   }
 
   async toTheEnd(): Promise<RunResult> {

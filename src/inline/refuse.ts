@@ -6,7 +6,7 @@ import { fileOwner } from "../plan/hand-over.js";
 import type { Plan } from "../plan/plan.js";
 import type { ObservedResources } from "../plan/step.js";
 import { takenBackLike } from "../plan/taken-back.js";
-import { type Place, type WaysOn, waysOn } from "./ways-on.js";
+import { type ProgramStack, type WaysOn, waysOn } from "./ways-on.js";
 
 /**
  * Throws LOCKED while a command of ours works on the stack: between two of its passes Pulumi's own lock is
@@ -30,7 +30,7 @@ export interface InlineChange {
   readonly plan: Plan;
   readonly state: StackState;
   readonly observedResources: ObservedResources;
-  readonly place: Omit<Place, "isShared">;
+  readonly place: Omit<ProgramStack, "isShared">;
 }
 
 /**

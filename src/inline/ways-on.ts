@@ -1,7 +1,7 @@
 import { shellWord } from "../cli/suggest.js";
 
 /** The stack of the running program, and what a person has to type to reach it. */
-export interface Place {
+export interface ProgramStack {
   /** The folder of its Pulumi.yaml. */
   readonly root: string;
   /** What Pulumi calls the stack. */
@@ -22,7 +22,7 @@ export interface WaysOn {
 }
 
 /** The commands that reach a stack from any folder, in the environment that this program runs in. Pure. */
-export function waysOn({ root, stack, files, isShared }: Place): WaysOn {
+export function waysOn({ root, stack, files, isShared }: ProgramStack): WaysOn {
   const capstan = `capstan --project ${shellWord(root)} --stack ${shellWord(stack)}`;
   const up = `${capstan} up${files.map((file) => ` -f ${shellWord(file)}`).join("")}`;
   if (!isShared) {

@@ -7,7 +7,7 @@ import type { ExpandedMachine, MachineOwner } from "../sets/expand.js";
 import { type HostDecision, machineKey } from "./hosts.js";
 import type { InfrastructureDecision } from "./infrastructure.js";
 import { knownMachines } from "./leaving.js";
-import { changesOf, type FieldChange } from "./step.js";
+import { changesOf, type ChangedField } from "./step.js";
 import {
   cloudResources,
   type PriorState,
@@ -26,7 +26,7 @@ export interface MachineChange {
   readonly kind: ChangeKind;
   /** The machine of an older MachineSet whose place this one takes. */
   readonly supersedes?: string;
-  readonly changes: readonly FieldChange[];
+  readonly changes: readonly ChangedField[];
   readonly reason: string;
   /** Its host's resource, as it is named in the end; of a deleted machine, the last one. */
   readonly host?: NodeKey;
@@ -36,7 +36,7 @@ export interface MachineChange {
 export interface InfrastructureChange {
   readonly key: NodeKey;
   readonly kind: ChangeKind;
-  readonly changes: readonly FieldChange[];
+  readonly changes: readonly ChangedField[];
   readonly reason: string;
 }
 

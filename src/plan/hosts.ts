@@ -5,7 +5,7 @@ import { underPolicy } from "../compile/update-policy.js";
 import { type NodeKey, nodeKey } from "../graph/graph.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import { canServe, judge, keep, serve, supersede } from "./judge.js";
-import type { FieldChange, ObservedResources } from "./step.js";
+import type { ChangedField, ObservedResources } from "./step.js";
 import type { RecordedResource, Spent } from "./target.js";
 
 /** Why a machine gets a new host whose last one is positively gone. */
@@ -16,7 +16,7 @@ export interface HostDecision {
   readonly kind: "same" | "create" | "adopt" | "update" | "replace" | "unsupported";
   /** The host that serves the machine in the end. */
   readonly name: string;
-  readonly changes: readonly FieldChange[];
+  readonly changes: readonly ChangedField[];
   readonly reason: string;
   /** The record differs from the cloud and has to be read again first. */
   readonly stale: boolean;

@@ -13,7 +13,7 @@ import {
 } from "../graph/graph.js";
 import type { InfrastructureProvider, Observed } from "../provider/port.js";
 import { canServe, judge, type Judged, keep, serve, supersede } from "./judge.js";
-import type { FieldChange, ObservedResources } from "./step.js";
+import type { ChangedField, ObservedResources } from "./step.js";
 import type { CompiledGoal } from "./compiled-goal.js";
 import type { RecordedResource } from "./target.js";
 
@@ -22,7 +22,7 @@ export interface InfrastructureDecision {
   /** With its final name and with Refs to final names. */
   readonly node: GraphNode;
   readonly kind: "same" | "create" | "adopt" | "update" | "replace" | "unsupported";
-  readonly changes: readonly FieldChange[];
+  readonly changes: readonly ChangedField[];
   readonly reason: string;
   /** The record differs from the cloud and has to be read again first. */
   readonly stale: boolean;

@@ -3,7 +3,7 @@ import type { VerdictGiver } from "../compile/update-policy.js";
 import type { Verdict } from "../provider/port.js";
 import {
   changesOf,
-  type FieldChange,
+  type ChangedField,
   hasDrifted,
   type ObservedResource,
   type ObservedResources,
@@ -17,7 +17,7 @@ export interface Judged {
   /** Why it cannot serve on, whatever it is like: the cloud says that it never will run. */
   readonly unfit?: string;
   readonly verdict: Verdict;
-  readonly changes: readonly FieldChange[];
+  readonly changes: readonly ChangedField[];
   /** The record differs from the cloud and has to be read again before it is changed. */
   readonly stale: boolean;
 }

@@ -3,7 +3,7 @@ import type { NodeKey } from "../graph/graph.js";
 import type { CloudIdentity, Observed, Verdict } from "../provider/port.js";
 
 /** One field that a step changes. Unknown values are shown as "(known after apply)" elsewhere. */
-export interface FieldChange {
+export interface ChangedField {
   readonly path: string;
   readonly from?: Json;
   readonly to?: Json;
@@ -20,7 +20,7 @@ export type Step =
   | {
       readonly kind: "update";
       readonly key: NodeKey;
-      readonly changes: readonly FieldChange[];
+      readonly changes: readonly ChangedField[];
       readonly reason: string;
     }
   | { readonly kind: "delete"; readonly key: NodeKey; readonly reason: string };
@@ -51,7 +51,7 @@ export interface Observation {
 }
 
 /** The paths of a verdict with their values on both sides. */
-export function changesOf(verdict: Verdict, from: JsonObject, to: JsonObject): FieldChange[] {
+export function changesOf(verdict: Verdict, from: JsonObject, to: JsonObject): ChangedField[] {
   if (verdict.kind === "same") return [];
   return verdict.paths.map((path) => ({
     path,

@@ -7,7 +7,7 @@ import type { ChangeKind, MachineChange } from "./changes.js";
 import type { Plan } from "./plan.js";
 import { boundedLines } from "./history.js";
 import type { StageNote } from "./staged.js";
-import type { FieldChange, Step } from "./step.js";
+import type { ChangedField, Step } from "./step.js";
 import type { ChangeSummary } from "./target.js";
 
 /** What becomes of one thing, or what a group of them is. */
@@ -17,7 +17,7 @@ export interface ChangeLine {
   /** Whose place it takes, field changes and the reason, in one text. */
   readonly detail: string;
   /** The detail's parts; of a group there are none. */
-  readonly changes: readonly FieldChange[];
+  readonly changes: readonly ChangedField[];
   readonly reason: string;
   readonly supersedes?: string;
   /** The resource whose progress the line shows while the plan is applied. */
@@ -112,7 +112,7 @@ export function summaryOf(plan: Shown & Pick<Plan, "steps">): ChangeSummary {
 }
 
 /** "size small -> large, diskGib 20 -> 40 (this provider cannot resize)". Pure. */
-export function describeChanges(changes: readonly FieldChange[], reason: string): string {
+export function describeChanges(changes: readonly ChangedField[], reason: string): string {
   const fields = changes.map(({ path, from, to }) => {
     if (from === undefined) return `${path} ${shownValue(to)}`;
     if (to === undefined) return `${path} ${shownValue(from)} -> none`;

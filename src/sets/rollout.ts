@@ -49,7 +49,7 @@ export interface RolloutRequest {
 }
 
 /** What keeps a rollout from going further at this moment. */
-export type Hold =
+export type RolloutHold =
   | { readonly kind: "paused" }
   /** Machines have to go before new ones may come. */
   | {
@@ -76,7 +76,7 @@ export interface RolloutPlan {
   /** Why, one per decision, in the order in which they were taken. */
   readonly steps: readonly ScaleStep[];
   /** Why no more was decided, while old machines are left. */
-  readonly holds: readonly Hold[];
+  readonly holds: readonly RolloutHold[];
   /** Sets whose missing machines are not made again. */
   readonly noCreation: readonly string[];
 }
@@ -155,20 +155,20 @@ export function countsOf(set: RolloutSet, profile: Profile): SetCounts {
 
 function roundOf(
   steps: readonly ScaleStep[],
-  holds: readonly Hold[],
+  holds: readonly RolloutHold[],
   noCreation: readonly string[],
 ): RolloutPlan {
   return { scale: intentsAfter(new Map(), steps), steps, holds, noCreation };
 }
 
-function holdsOf(rollout: RolloutCounts, steps: readonly ScaleStep[]): Hold[] {
+function holdsOf(rollout: RolloutCounts, steps: readonly ScaleStep[]): RolloutHold[] {
   const { bounds, newSet, oldSets, profile } = rollout;
   const wanted = intentsAfter(new Map(), steps);
   const after = (set: SetCounts) => ({ ...set, replicas: wanted.get(set.name) ?? set.replicas });
   const left = sumOf(oldSets.map(after), ({ replicas }) => replicas);
   if (left === 0) return [];
   if (!isRollingUpdate(bounds)) return [{ kind: "waitsForDeletions", machines: left }];
-  const holds: Hold[] = [];
+  const holds: RolloutHold[] = [];
   const desired = bounds.replicas;
   const surge = maxSurgeOf(bounds);
   const grown = after(newSet);

@@ -1,5 +1,5 @@
 /** How the removal of one resource went. */
-export type Removal =
+export type SweepRemoval =
   | { readonly kind: "gone" }
   /** `transient`: the cloud was slow or gave no answer, which says nothing about the resource. */
   | { readonly kind: "failed"; readonly reason: string; readonly transient: boolean };
@@ -24,7 +24,7 @@ export interface WaveTimes {
 }
 
 /** What follows a wave. An error of one resource never ends the others' removal. Pure. */
-export function afterWave(removals: readonly Removal[], times: WaveTimes): AfterWave {
+export function afterWave(removals: readonly SweepRemoval[], times: WaveTimes): AfterWave {
   const failed = removals.filter((removal) => removal.kind === "failed");
   if (failed.length === 0) return { kind: "done" };
   if (failed.length < removals.length) return { kind: "again" };

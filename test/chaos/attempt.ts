@@ -19,7 +19,7 @@ import {
   judgeRepeated,
   type Recovered,
   recover,
-  type Recovery,
+  type NextCommand,
   wordsOf,
   wordsOfOperation,
 } from "./recovery.js";
@@ -36,7 +36,7 @@ export interface Aim {
 /** What is done about it. */
 export interface Job {
   readonly aim: Aim;
-  readonly ways: readonly Recovery[];
+  readonly ways: readonly NextCommand[];
   /** The recovery is killed as well, at a boundary of its own that this picks. */
   readonly again?: Picker;
   /** In the end everything is destroyed. */
@@ -49,7 +49,7 @@ export interface Job {
 export interface Result extends Recovered {
   readonly aim: Aim;
   /** "none": the command came through by itself, or took itself back. */
-  readonly recovery: Recovery | "none";
+  readonly recovery: NextCommand | "none";
   /** Where the recovery was killed as well. */
   readonly second?: Boundary;
   /** False when the run never came to the boundary. */
@@ -86,7 +86,10 @@ export async function attempt(baseline: Sandbox, stack: string, job: Job): Promi
 }
 
 /** What came through needs nothing more; what took itself back is tried again; else all ways. */
-function waysAfter(ended: Recovered | undefined, ways: readonly Recovery[]): readonly Recovery[] {
+function waysAfter(
+  ended: Recovered | undefined,
+  ways: readonly NextCommand[],
+): readonly NextCommand[] {
   if (ended === undefined) return ways;
   return placeText(ended.place) === "target" ? [] : ["same"];
 }
@@ -137,7 +140,7 @@ async function judgedByLaws(scene: Scene, place: Place): Promise<Recovered> {
 async function recoverOnce(
   left: Scene,
   about: { readonly job: Job; readonly killed: Command | undefined },
-  recovery: Recovery,
+  recovery: NextCommand,
 ): Promise<Result> {
   const { job, killed } = about;
   const { aim, again, destroys, repeats } = job;
@@ -172,7 +175,7 @@ async function killRecovery(
     aim,
     again,
     recovery,
-  }: { readonly aim: Aim; readonly again: Picker; readonly recovery: Recovery },
+  }: { readonly aim: Aim; readonly again: Picker; readonly recovery: NextCommand },
 ): Promise<Boundary | undefined> {
   const words = wordsOf(aim.operation, recovery, scene.stack);
   const trial = scene.sandbox.copy();

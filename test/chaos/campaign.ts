@@ -15,11 +15,11 @@ import type { Recording } from "./jobs.js";
 import { prepare } from "./disturbance.js";
 import { wordsOfOperation } from "./recovery.js";
 import { exitCodeOf, Scene } from "./scene.js";
-import { stackOf, type Target, type Targets, targetsOf, workerOf } from "./targets.js";
+import { stackOf, type ChaosTarget, type Targets, targetsOf, workerOf } from "./targets.js";
 import { judgePlace, verdictProblems } from "./verdict.js";
 
 /** A scenario with the states that its operations start from, made once and copied. */
-export class Stage {
+export class ChaosStage {
   private readonly made = new Map<Baseline, Promise<Sandbox>>();
   readonly targets: Targets;
   readonly stack: string;
@@ -88,7 +88,7 @@ export class Stage {
   }
 
   /** Another baseline brought to a target. */
-  private async raise(from: Baseline, target: NonNullable<Target>): Promise<Sandbox> {
+  private async raise(from: Baseline, target: NonNullable<ChaosTarget>): Promise<Sandbox> {
     const sandbox = (await this.baseline(from)).copy();
     const command = startUp(sandbox, target);
     if ((await exitCodeOf(command)) !== 0) throw new Error(`no baseline: ${command.said}`);
@@ -101,7 +101,7 @@ export class Stage {
  * and, if they are watched, writes to the state file.
  */
 export async function record(
-  stage: Stage,
+  stage: ChaosStage,
   operation: Operation,
   files: "unwatched" | "watched" = "unwatched",
 ): Promise<Recording> {
@@ -131,7 +131,7 @@ export async function record(
 
 /** Works jobs off, some side by side, and tells each result as soon as it is there. */
 export async function workOff(
-  stage: Stage,
+  stage: ChaosStage,
   jobs: readonly Job[],
   workers: number,
   tell: (result: Result) => void,

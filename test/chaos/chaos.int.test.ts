@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { repository } from "../scenario/sandbox.js";
 import type { Result } from "./attempt.js";
 import { boundaryText } from "./boundary.js";
-import { record, Stage, workOff } from "./campaign.js";
+import { record, ChaosStage, workOff } from "./campaign.js";
 import type { Disturbance } from "./disturbance.js";
 import { jobsOf, type Matrix, type Recording } from "./jobs.js";
 import { type OperationName, rolloutNames } from "./operation.js";
@@ -17,14 +17,14 @@ const lagging = join(repository, "test", "chaos", "scenarios", "lagging");
 /** A sample of what `npm run chaos` runs in full. CHAOS_SEED draws another one. */
 describe(`a sample of chaos, seed ${seed}`, function () {
   this.timeout(300_000);
-  const stages = new Map<string, Stage>();
+  const stages = new Map<string, ChaosStage>();
 
   after(async () => {
     for (const stage of stages.values()) await stage.close();
   });
 
-  const stageOf = (scenario: string): Stage => {
-    const stage = stages.get(scenario) ?? new Stage(scenario);
+  const stageOf = (scenario: string): ChaosStage => {
+    const stage = stages.get(scenario) ?? new ChaosStage(scenario);
     stages.set(scenario, stage);
     return stage;
   };

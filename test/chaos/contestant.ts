@@ -8,8 +8,8 @@ import { judgeWanted } from "../scenario/wanted-judge.js";
 import { type Boundary, boundaryText, callBoundaries, startUpTo } from "./boundary.js";
 import { sampleBy } from "./random.js";
 import { exitCodeOf } from "./scene.js";
-import { type Target, type Targets, targetsOf, wantedMachines } from "./targets.js";
-import { stuckWith, type Verdict, verdictCounts, verdictProblems } from "./verdict.js";
+import { type ChaosTarget, type Targets, targetsOf, wantedMachines } from "./targets.js";
+import { stuckWith, type PlaceVerdict, verdictCounts, verdictProblems } from "./verdict.js";
 
 /**
  * The same resources in the same cloud by a plain Pulumi program, killed at the same kinds of
@@ -22,8 +22,8 @@ const cluster = "default/contestant";
 /** What plain Pulumi does between two targets; nothing stands for an empty cloud. */
 interface Change {
   readonly name: string;
-  readonly from: Target;
-  readonly to: Target;
+  readonly from: ChaosTarget;
+  readonly to: ChaosTarget;
 }
 
 /** The changes that it is killed in. */
@@ -35,7 +35,11 @@ export function isChangeName(name: string): name is ChangeName {
 }
 
 function changesOf({ first, updated, scaled, shrunk, replaced }: Targets) {
-  const change = (name: ChangeName, from: Target, to: Target): Change => ({ name, from, to });
+  const change = (name: ChangeName, from: ChaosTarget, to: ChaosTarget): Change => ({
+    name,
+    from,
+    to,
+  });
   return {
     create: change("create", undefined, first),
     update: change("update", first, updated),
@@ -50,7 +54,7 @@ function changesOf({ first, updated, scaled, shrunk, replaced }: Targets) {
 export interface ContestantResult {
   readonly change: string;
   readonly boundary: Boundary;
-  readonly verdict: Verdict;
+  readonly verdict: PlaceVerdict;
 }
 
 /** Kills the program at the boundaries of its changes, `points` of them or all, one after another. */
@@ -62,7 +66,7 @@ export async function runContestant(
 ): Promise<ContestantResult[]> {
   const all = changesOf(targetsOf(scenario));
   const empty = await makeProject();
-  const bases = new Map<Target, Sandbox>([[undefined, empty]]);
+  const bases = new Map<ChaosTarget, Sandbox>([[undefined, empty]]);
   const results: ContestantResult[] = [];
   try {
     const kills: { readonly change: Change; readonly boundary: Boundary }[] = [];
@@ -110,7 +114,7 @@ function projectOf(sandbox: Sandbox): string {
   return join(sandbox.state, "contestant");
 }
 
-async function raise(empty: Sandbox, target: Target): Promise<Sandbox> {
+async function raise(empty: Sandbox, target: ChaosTarget): Promise<Sandbox> {
   const sandbox = empty.copy();
   const command = startChange(sandbox, target);
   const code = await exitCodeOf(command);
@@ -134,7 +138,11 @@ async function record(base: Sandbox, { name, to }: Change): Promise<Boundary[]> 
   }
 }
 
-async function killAndRecover(base: Sandbox, { to }: Change, boundary: Boundary): Promise<Verdict> {
+async function killAndRecover(
+  base: Sandbox,
+  { to }: Change,
+  boundary: Boundary,
+): Promise<PlaceVerdict> {
   const sandbox = base.copy();
   try {
     const command = await startUpTo(sandbox, boundary, () => startChange(sandbox, to));
@@ -154,7 +162,7 @@ async function killAndRecover(base: Sandbox, { to }: Change, boundary: Boundary)
   }
 }
 
-function startChange(sandbox: Sandbox, target: Target): Command {
+function startChange(sandbox: Sandbox, target: ChaosTarget): Command {
   if (target === undefined) {
     return startPulumi(sandbox, ["destroy", "--yes", "--skip-preview", "--stack", stack]);
   }
@@ -167,7 +175,7 @@ function startChange(sandbox: Sandbox, target: Target): Command {
   return startPulumi(sandbox, ["up", "--yes", "--skip-preview", "--stack", stack]);
 }
 
-function machinesOf(target: NonNullable<Target>) {
+function machinesOf(target: NonNullable<ChaosTarget>) {
   return wantedMachines(target).flatMap(({ name, replicas, fields }) => {
     const names =
       replicas === undefined ? [name] : Array.from({ length: replicas }, (_, i) => `${name}-${i}`);
@@ -184,7 +192,7 @@ function startPulumi(sandbox: Sandbox, args: readonly string[]): Command {
   });
 }
 
-async function judgeContestant(sandbox: Sandbox, target: Target): Promise<Verdict> {
+async function judgeContestant(sandbox: Sandbox, target: ChaosTarget): Promise<PlaceVerdict> {
   const args = ["stack", "export", "--stack", stack];
   const { stdout } = await sandbox.pulumi(0, args, projectOf(sandbox));
   const { deployment } = JSON.parse(stdout) as { deployment: Parameters<typeof judge>[1] };

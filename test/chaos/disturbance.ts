@@ -173,7 +173,7 @@ async function letLateCallGo(sandbox: Sandbox): Promise<void> {
 }
 
 /** How a command ended by itself; undefined when it did not end. */
-export interface Ending {
+export interface DisturbanceEnding {
   readonly code: number | null | undefined;
   readonly said: string;
 }
@@ -183,7 +183,7 @@ async function killEngineAt(
   sandbox: Sandbox,
   operation: Operation,
   boundary: Boundary,
-): Promise<Ending> {
+): Promise<DisturbanceEnding> {
   const command = await startUpTo(sandbox, boundary, () => operation.start(sandbox));
   killAll(command.descendants);
   const code = await exitCodeOf(command);
@@ -197,7 +197,7 @@ export async function spoilAt(
   operation: Operation,
   boundary: Boundary,
   mode: Disturbance,
-): Promise<Ending> {
+): Promise<DisturbanceEnding> {
   await prepare(sandbox, operation);
   if (mode === "engine") return killEngineAt(sandbox, operation, boundary);
   const begin = sandbox.ledgerEnd();

@@ -1,25 +1,25 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { repository } from "../scenario/sandbox.js";
-import { type Ending, endingsOf } from "./expectation.js";
+import { type ExpectedEnding, endingsOf } from "./expectation.js";
 import { type OperationName, operationNames, operationsOf } from "./operation.js";
 import { placeText } from "./place.js";
-import { type Progress, progressIn, type Traces } from "./progress.js";
-import { isPossible, recoveries, type Recovery } from "./recovery.js";
+import { type OperationProgress, progressIn, type Traces } from "./progress.js";
+import { isPossible, recoveries, type NextCommand } from "./recovery.js";
 import { targetsOf } from "./targets.js";
 
 const targets = targetsOf(join(repository, "examples", "quickstart"));
 const operations = operationsOf(targets, "default.quickstart");
 
 /** "0 previous" or "65 open": how a command may end, each. */
-function textOf(ending: Ending): string {
+function textOf(ending: ExpectedEnding): string {
   if (ending.kind === "reaches") return `0 ${placeText(ending.place)}`;
   const { codes } = ending;
   return `${codes === "any but 0" ? codes : codes.join("/")} ${placeText(ending.at)}`;
 }
 
 describe("what a command has to do after a kill", () => {
-  const cases: [OperationName, Progress, Recovery, string[]][] = [
+  const cases: [OperationName, OperationProgress, NextCommand, string[]][] = [
     ["scale", "begun", "same", ["0 target"]],
     ["scale", "begun", "rollback", ["0 previous"]],
     ["scale", "begun", "rollbackTo", ["0 revision"]],
@@ -63,7 +63,7 @@ describe("what a command has to do after a kill", () => {
   }
 
   it("is said for every pair that is possible, however far it came", () => {
-    const progresses: Progress[] = ["untouched", "begun", "beyond", "committed"];
+    const progresses: OperationProgress[] = ["untouched", "begun", "beyond", "committed"];
     for (const name of operationNames) {
       for (const recovery of recoveries.filter((one) => isPossible(one, operations[name]))) {
         for (const progress of progresses) {
@@ -82,41 +82,45 @@ describe("how far an operation came", () => {
     hasChanged: false,
     isPastNoReturn: false,
   };
-  const cases: { name: string; verb: "up" | "destroy"; traces: Partial<Traces>; want: Progress }[] =
-    [
-      { name: "nothing is newer", verb: "up", traces: {}, want: "untouched" },
-      { name: "a transaction is open", verb: "up", traces: { transaction: 2 }, want: "begun" },
-      {
-        name: "it is open past its undo line",
-        verb: "up",
-        traces: { transaction: 2, isPastNoReturn: true },
-        want: "beyond",
-      },
-      {
-        name: "it is committed",
-        verb: "up",
-        traces: { transaction: 2, revision: 2, isPastNoReturn: true },
-        want: "committed",
-      },
-      {
-        name: "a first creation has no record yet",
-        verb: "up",
-        traces: { transaction: 0, revision: 0, before: 0 },
-        want: "untouched",
-      },
-      {
-        name: "a destroy has erased its records",
-        verb: "destroy",
-        traces: { transaction: 0, revision: 0 },
-        want: "committed",
-      },
-      {
-        name: "a destroy has changed something without a record",
-        verb: "destroy",
-        traces: { hasChanged: true, isPastNoReturn: true },
-        want: "beyond",
-      },
-    ];
+  const cases: {
+    name: string;
+    verb: "up" | "destroy";
+    traces: Partial<Traces>;
+    want: OperationProgress;
+  }[] = [
+    { name: "nothing is newer", verb: "up", traces: {}, want: "untouched" },
+    { name: "a transaction is open", verb: "up", traces: { transaction: 2 }, want: "begun" },
+    {
+      name: "it is open past its undo line",
+      verb: "up",
+      traces: { transaction: 2, isPastNoReturn: true },
+      want: "beyond",
+    },
+    {
+      name: "it is committed",
+      verb: "up",
+      traces: { transaction: 2, revision: 2, isPastNoReturn: true },
+      want: "committed",
+    },
+    {
+      name: "a first creation has no record yet",
+      verb: "up",
+      traces: { transaction: 0, revision: 0, before: 0 },
+      want: "untouched",
+    },
+    {
+      name: "a destroy has erased its records",
+      verb: "destroy",
+      traces: { transaction: 0, revision: 0 },
+      want: "committed",
+    },
+    {
+      name: "a destroy has changed something without a record",
+      verb: "destroy",
+      traces: { hasChanged: true, isPastNoReturn: true },
+      want: "beyond",
+    },
+  ];
   for (const { name, verb, want, ...one } of cases) {
     it(`${name}: ${want}`, () => {
       assert.equal(progressIn({ verb }, { ...traces, ...one.traces }), want);

@@ -1,10 +1,10 @@
 import type { Operation } from "./operation.js";
 import { type Place, placeOf } from "./place.js";
-import type { Progress } from "./progress.js";
-import type { Recovery } from "./recovery.js";
+import type { OperationProgress } from "./progress.js";
+import type { NextCommand } from "./recovery.js";
 
 /** How the command that comes next may end. */
-export type Ending =
+export type ExpectedEnding =
   /** With 0, at a place. */
   | { readonly kind: "reaches"; readonly place: Place }
   /** With one of these codes, without any change; then the place is as it was. */
@@ -21,9 +21,9 @@ const found: Place = { kind: "found" };
 const open: Place = { kind: "open" };
 const nothing: Place = { kind: "nothing" };
 
-const reaches = (place: Place): Ending => ({ kind: "reaches", place });
-const refuses = (at: Place, ...codes: number[]): Ending => ({ kind: "refuses", codes, at });
-const refusesSomehow = (at: Place): Ending => ({ kind: "refuses", codes: "any but 0", at });
+const reaches = (place: Place): ExpectedEnding => ({ kind: "reaches", place });
+const refuses = (at: Place, ...codes: number[]): ExpectedEnding => ({ kind: "refuses", codes, at });
+const refusesSomehow = (at: Place): ExpectedEnding => ({ kind: "refuses", codes: "any but 0", at });
 
 /**
  * Every ending that is right for a command after an operation that had come so far; one at least. Pure.
@@ -31,9 +31,9 @@ const refusesSomehow = (at: Place): Ending => ({ kind: "refuses", codes: "any bu
  */
 export function endingsOf(
   operation: Operation,
-  recovery: Recovery,
-  progress: Progress,
-): readonly Ending[] {
+  recovery: NextCommand,
+  progress: OperationProgress,
+): readonly ExpectedEnding[] {
   const { target, previous, third } = operation;
   switch (recovery) {
     case "same":
@@ -67,10 +67,10 @@ export function revisionAsked({ verb }: Operation): number {
 /** `up` with other manifests takes the place of whatever is open, on this side of the undo line. */
 function toManifests(
   { verb, crosses }: Operation,
-  progress: Progress,
+  progress: OperationProgress,
   place: Place,
   way: "forward" | "back",
-): readonly Ending[] {
+): readonly ExpectedEnding[] {
   if (verb === "destroy" && progress === "beyond") return [refuses(open, badInput)];
   if (verb === "adopt" && progress === "untouched") return [refuses(found, ambiguousOwner)];
   if (crosses !== true || way === "forward") return [reaches(place)];
@@ -85,7 +85,10 @@ function toManifests(
   }
 }
 
-function afterRollback(operation: Operation, progress: Progress): readonly Ending[] {
+function afterRollback(
+  operation: Operation,
+  progress: OperationProgress,
+): readonly ExpectedEnding[] {
   const { verb, target, previous, revisions, crosses } = operation;
   const back = placeOf("previous", previous);
   const there = placeOf("target", target);
@@ -114,13 +117,16 @@ function afterRollback(operation: Operation, progress: Progress): readonly Endin
 }
 
 /** `rollback` of what is idle goes to the revision before, if there is one. */
-function asIfNotTyped({ previous, revisions }: Operation): Ending {
+function asIfNotTyped({ previous, revisions }: Operation): ExpectedEnding {
   const before = revisions.at(-2);
   if (before !== undefined) return reaches(placeOf("revision", before));
   return refuses(placeOf("previous", previous), failed);
 }
 
-function afterRollbackTo(operation: Operation, progress: Progress): readonly Ending[] {
+function afterRollbackTo(
+  operation: Operation,
+  progress: OperationProgress,
+): readonly ExpectedEnding[] {
   const { verb, target, revisions, crosses } = operation;
   const asked = placeOf("revision", revisions[revisionAsked(operation) - 1]);
   const there = placeOf("target", target);
@@ -134,11 +140,14 @@ function afterRollbackTo(operation: Operation, progress: Progress): readonly End
   return crosses === true ? [refuses(there, badInput), reaches(asked)] : [reaches(asked)];
 }
 
-function isDone(progress: Progress): boolean {
+function isDone(progress: OperationProgress): boolean {
   return progress === "committed";
 }
 
-function afterDestroy({ verb, revisions }: Operation, progress: Progress): readonly Ending[] {
+function afterDestroy(
+  { verb, revisions }: Operation,
+  progress: OperationProgress,
+): readonly ExpectedEnding[] {
   if (progress !== "untouched" || revisions.length > 0) return [reaches(nothing)];
   // Nothing is recorded: then nothing is touched, and what was lost is not said to be gone.
   if (verb === "adopt") return [refuses(found, ambiguousOwner)];
@@ -146,7 +155,7 @@ function afterDestroy({ verb, revisions }: Operation, progress: Progress): reado
 }
 
 /** A plain `pulumi up` goes on with nothing that is open; it says which command does. */
-function afterPlain(operation: Operation, progress: Progress): readonly Ending[] {
+function afterPlain(operation: Operation, progress: OperationProgress): readonly ExpectedEnding[] {
   const { verb, target, previous } = operation;
   const place = placeOf("target", target ?? previous);
   const stays = placeOf("previous", previous);

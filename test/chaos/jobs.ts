@@ -3,13 +3,13 @@ import { type Boundary, boundaryText, isMutating } from "./boundary.js";
 import { type Disturbance, isCopyable, isMeant } from "./disturbance.js";
 import type { Operation } from "./operation.js";
 import { chance, inTurns, pickBy, sampleBy, shuffleBy } from "./random.js";
-import { isPossible, recoveries, type Recovery, usualRecoveries } from "./recovery.js";
+import { isPossible, recoveries, type NextCommand, usualRecoveries } from "./recovery.js";
 
 /** What is tried. */
 export interface Matrix {
   readonly disturbances: readonly Disturbance[];
   /** At every point; without, all after a call that changes something, one in turn elsewhere. */
-  readonly recoveries: readonly Recovery[] | undefined;
+  readonly recoveries: readonly NextCommand[] | undefined;
   readonly seed: number;
   /** Only boundaries whose text holds this. */
   readonly at: string | undefined;
@@ -67,7 +67,7 @@ function singleJobs({ operation, boundaries }: Recording, matrix: Matrix): Job[]
 
 /** A verb that is killed and a verb that comes next, at every boundary of the first. */
 interface Cell {
-  readonly recovery: Recovery;
+  readonly recovery: NextCommand;
   readonly jobs: readonly Job[];
 }
 
@@ -118,11 +118,11 @@ function cellsOf(
 }
 
 /** `up` with the manifests of nothing is a destroy, which is a recovery of its own. */
-function isDouble(recovery: Recovery, { previous }: Operation): boolean {
+function isDouble(recovery: NextCommand, { previous }: Operation): boolean {
   return recovery === "old" && previous === undefined;
 }
 
-function pickedWays(job: Job, seed: number): Recovery[] {
+function pickedWays(job: Job, seed: number): NextCommand[] {
   const way = pickBy(seed, jobText(job), "way")(job.ways);
   return way === undefined ? [] : [way];
 }

@@ -4,7 +4,7 @@ import { S3Server } from "../scenario/s3-server.js";
 import { repository, type Sandbox } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 import { bucketOf } from "./boundary.js";
-import { Stage } from "./campaign.js";
+import { ChaosStage } from "./campaign.js";
 import { startUp } from "./operation.js";
 import { placeOf } from "./place.js";
 import { judgeAt } from "./recovery.js";
@@ -15,12 +15,12 @@ import { verdictProblems } from "./verdict.js";
 describe("the late state write of a killed engine", function () {
   this.timeout(120_000);
   let server: S3Server;
-  let stage: Stage;
+  let stage: ChaosStage;
   let sandbox: Sandbox;
 
   before(async () => {
     server = await S3Server.start();
-    stage = new Stage(join(repository, "examples", "quickstart"), () => ({
+    stage = new ChaosStage(join(repository, "examples", "quickstart"), () => ({
       backend: server.makeBackend(),
     }));
     await stage.baseline("first");

@@ -1,7 +1,7 @@
 import { appendFileSync, writeFileSync } from "node:fs";
 import { S3Server } from "../scenario/s3-server.js";
 import type { Result } from "./attempt.js";
-import { record, Stage, workOff } from "./campaign.js";
+import { record, ChaosStage, workOff } from "./campaign.js";
 import {
   contestantLine,
   type ContestantResult,
@@ -10,7 +10,7 @@ import {
 } from "./contestant.js";
 import { jobsOf, matrixJobs, type Recording } from "./jobs.js";
 import { isMeantIn, type Operation, type OperationName } from "./operation.js";
-import { BadUsage, type Options, type Part, readOptions, usage } from "./options.js";
+import { BadUsage, type Options, type CampaignPart, readOptions, usage } from "./options.js";
 import {
   cellLines,
   coverageLine,
@@ -53,12 +53,12 @@ interface PartResults {
 }
 
 async function runPart(
-  { scenario, operations, points }: Part,
+  { scenario, operations, points }: CampaignPart,
   options: Options,
   s3: S3Server | undefined,
 ): Promise<PartResults> {
   const sandbox = () => (s3 ? { backend: s3.makeBackend() } : {});
-  const stage = new Stage(scenario, sandbox, options.matrix ? "neighbours" : "nobody");
+  const stage = new ChaosStage(scenario, sandbox, options.matrix ? "neighbours" : "nobody");
   try {
     const recordings = await recordAll(stage, operations, options);
     const unfit = recordings.filter(({ problems }) => problems.length > 0);
@@ -81,7 +81,7 @@ async function runPart(
 }
 
 async function recordAll(
-  stage: Stage,
+  stage: ChaosStage,
   operations: readonly OperationName[],
   { backend, workers }: Options,
 ): Promise<Recording[]> {

@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { repository } from "../scenario/sandbox.js";
-import { record, Stage, workOff } from "./campaign.js";
+import { record, ChaosStage, workOff } from "./campaign.js";
 import { jobsOf, type Recording } from "./jobs.js";
 import type { OperationName } from "./operation.js";
-import type { Recovery } from "./recovery.js";
+import type { NextCommand } from "./recovery.js";
 import { problemText, resultLine } from "./report.js";
 
 /** A few points of what `npm run chaos -- --matrix` draws from, with neighbours in the cloud. */
 describe("a sample of the matrix (verb killed) x (verb next)", function () {
   this.timeout(180_000);
-  let stage: Stage;
+  let stage: ChaosStage;
   const recordings = new Map<OperationName, Promise<Recording>>();
 
   before(() => {
     const scenario = join(repository, "examples", "quickstart");
-    stage = new Stage(scenario, () => ({}), "neighbours");
+    stage = new ChaosStage(scenario, () => ({}), "neighbours");
   });
   after(() => stage.close());
 
@@ -25,7 +25,7 @@ describe("a sample of the matrix (verb killed) x (verb next)", function () {
     return known;
   };
 
-  const points: readonly (readonly [OperationName, string, readonly Recovery[]])[] = [
+  const points: readonly (readonly [OperationName, string, readonly NextCommand[]])[] = [
     ["scale", "after create workers-", ["rollbackTo", "destroy", "adopt", "plain"]],
     ["rollback", "after update cp-", ["same", "rollbackTo", "up"]],
     ["rollbackTo", "after update cp-", ["same", "rollback"]],

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { repository } from "../scenario/sandbox.js";
 import { attempt, type Result } from "./attempt.js";
 import { type Boundary, boundaryText } from "./boundary.js";
-import { Stage } from "./campaign.js";
+import { ChaosStage } from "./campaign.js";
 import type { Disturbance } from "./disturbance.js";
 import { makeMutant, type MutantName } from "./mutants.js";
 import type { OperationName } from "./operation.js";
-import type { Recovery } from "./recovery.js";
+import type { NextCommand } from "./recovery.js";
 import { hasPassed, resultLine } from "./report.js";
 import { verdictProblems } from "./verdict.js";
 
@@ -18,7 +18,7 @@ type Case = readonly [
   scenario: string,
   killed: readonly [OperationName, Disturbance],
   boundary: Boundary,
-  next: Recovery,
+  next: NextCommand,
   want: RegExp,
 ];
 
@@ -57,7 +57,7 @@ describe("chaos against a command line without one protection", function () {
   const aim = async (one: Case, installation: string): Promise<Result> => {
     const [, scenario, [name, disturbance], boundary, recovery] = one;
     const neighbours = scenario === lagging ? "nobody" : "neighbours";
-    const stage = new Stage(scenario, () => ({ installation }), neighbours);
+    const stage = new ChaosStage(scenario, () => ({ installation }), neighbours);
     try {
       const operation = stage.operations[name];
       const baseline = await stage.baseline(operation.baseline);

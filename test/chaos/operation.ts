@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Command } from "../scenario/command.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 import { type Place, placeOf } from "./place.js";
-import { type Target, type Targets, workerOf, writeTarget } from "./targets.js";
+import { type ChaosTarget, type Targets, workerOf, writeTarget } from "./targets.js";
 
 /**
  * rollback: from revision 3 to the one before. rollbackTo: from revision 3 to 1. failing: the create of
@@ -53,13 +53,13 @@ export interface Operation {
   readonly verb: Verb;
   readonly baseline: Baseline;
   /** What its baseline has committed, the oldest first; the first has number 1. */
-  readonly revisions: readonly NonNullable<Target>[];
-  readonly previous: Target;
+  readonly revisions: readonly NonNullable<ChaosTarget>[];
+  readonly previous: ChaosTarget;
   /** Where it wants to go. */
-  readonly target: Target;
+  readonly target: ChaosTarget;
   /** How it ends when nobody disturbs it. */
   readonly undisturbed: { readonly code: number; readonly reaches: Place };
-  readonly third: NonNullable<Target>;
+  readonly third: NonNullable<ChaosTarget>;
   /** A call of the cloud that fails in it for good, so that it takes itself back. */
   readonly breaks?: { readonly call: string; readonly name: string };
   /** From one of its steps on there is only forward: what leads back is refused. */
@@ -70,11 +70,11 @@ export interface Operation {
 /** The operations on a scenario. */
 export function operationsOf(targets: Targets, stack: string): Record<OperationName, Operation> {
   const { first, updated, third } = targets;
-  const reaching = (target: Target): Operation["undisturbed"] => ({
+  const reaching = (target: ChaosTarget): Operation["undisturbed"] => ({
     code: 0,
     reaches: placeOf("target", target),
   });
-  const change = (name: OperationName, target: NonNullable<Target>): Operation => ({
+  const change = (name: OperationName, target: NonNullable<ChaosTarget>): Operation => ({
     name,
     verb: "up",
     baseline: "first",
@@ -85,13 +85,13 @@ export function operationsOf(targets: Targets, stack: string): Record<OperationN
     undisturbed: reaching(target),
     start: (sandbox) => startUp(sandbox, target),
   });
-  const creation = (name: OperationName, target: NonNullable<Target>): Operation => ({
+  const creation = (name: OperationName, target: NonNullable<ChaosTarget>): Operation => ({
     ...change(name, target),
     baseline: "nothing",
     revisions: [],
     previous: undefined,
   });
-  const back = (name: "rollback" | "rollbackTo", target: NonNullable<Target>): Operation => ({
+  const back = (name: "rollback" | "rollbackTo", target: NonNullable<ChaosTarget>): Operation => ({
     ...change(name, target),
     verb: name,
     baseline: "third",
@@ -100,7 +100,7 @@ export function operationsOf(targets: Targets, stack: string): Record<OperationN
     third: targets.shrunk,
     start: (sandbox) => startRollback(sandbox, stack, ...(target === first ? ["--to", "1"] : [])),
   });
-  const adoption = (name: OperationName, target: NonNullable<Target>): Operation => ({
+  const adoption = (name: OperationName, target: NonNullable<ChaosTarget>): Operation => ({
     ...change(name, target),
     verb: "adopt",
     baseline: "lost",
@@ -175,7 +175,11 @@ export function isMeantIn({ verb, previous, target }: Operation): boolean {
   return verb !== "up" || !isDeepStrictEqual(previous, target);
 }
 
-export function startUp(sandbox: Sandbox, target: NonNullable<Target>, ...args: string[]): Command {
+export function startUp(
+  sandbox: Sandbox,
+  target: NonNullable<ChaosTarget>,
+  ...args: string[]
+): Command {
   writeTarget(sandbox.manifests, target);
   return sandbox.startUp(...args);
 }
@@ -184,7 +188,7 @@ export function startUp(sandbox: Sandbox, target: NonNullable<Target>, ...args: 
 export function startPlainUp(
   sandbox: Sandbox,
   stack: string,
-  target: NonNullable<Target>,
+  target: NonNullable<ChaosTarget>,
 ): Command {
   writeTarget(sandbox.manifests, target);
   return sandbox.startPlain("up", stack, "--yes", "--skip-preview");

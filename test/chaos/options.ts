@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import type { Disturbance } from "./disturbance.js";
 import { type OperationName, operationNames, rolloutNames } from "./operation.js";
-import { recoveries, type Recovery } from "./recovery.js";
+import { recoveries, type NextCommand } from "./recovery.js";
 
 const rolloutScenario = "test/chaos/scenarios/rollouts";
 const matrixScenarios = ["examples/quickstart", rolloutScenario, "test/chaos/scenarios/sets"];
@@ -32,7 +32,7 @@ export const usage = `npm run chaos -- [options]
 `;
 
 /** Operations on one scenario. */
-export interface Part {
+export interface CampaignPart {
   readonly scenario: string;
   readonly operations: readonly OperationName[];
   /** How many points; all without. */
@@ -41,13 +41,13 @@ export interface Part {
 
 export interface Options {
   /** One at least. */
-  readonly parts: readonly Part[];
+  readonly parts: readonly CampaignPart[];
   /** (verb killed) x (verb next) x (boundary). */
   readonly matrix: boolean;
   readonly seed: number;
   readonly at: string | undefined;
   readonly disturbances: readonly Disturbance[];
-  readonly recoveries: readonly Recovery[] | undefined;
+  readonly recoveries: readonly NextCommand[] | undefined;
   readonly double: number;
   readonly backend: "file" | "watched" | "s3";
   readonly contestant: "capstan" | "pulumi";
@@ -99,7 +99,7 @@ export function readOptions(args: readonly string[]): Options | undefined {
 function matrixParts(
   operations: readonly OperationName[],
   { scenario, points }: { readonly scenario?: string; readonly points?: string },
-): Part[] {
+): CampaignPart[] {
   const asked = points === undefined ? undefined : pointsOf(points);
   const scenarios = scenario === undefined ? matrixScenarios : [scenario];
   const share = asked === undefined ? undefined : Math.ceil(asked / scenarios.length);
@@ -110,13 +110,13 @@ function matrixParts(
 function partsOf(
   operations: readonly OperationName[],
   { scenario, points }: { readonly scenario?: string; readonly points?: string },
-): Part[] {
+): CampaignPart[] {
   const asked = points === undefined ? undefined : pointsOf(points);
   if (scenario !== undefined) return [{ scenario, operations, points: asked }];
   const [rollouts, others] = [true, false].map((isRollout) =>
     operations.filter((name) => rolloutNames.includes(name) === isRollout),
   );
-  const parts: Part[] = [
+  const parts: CampaignPart[] = [
     { scenario: "examples/quickstart", operations: others ?? [], points: asked },
     {
       scenario: rolloutScenario,

@@ -1,4 +1,4 @@
-import type { ManifestObject, Target } from "./targets.js";
+import type { ManifestObject, ChaosTarget } from "./targets.js";
 
 /** Where a command may end. */
 export type Place =
@@ -16,7 +16,7 @@ export type Place =
 export type PlaceName = "target" | "previous" | "third" | "revision";
 
 /** Manifests under a name; nothing for those of what is to be gone. */
-export function placeOf(name: PlaceName, objects: Target): Place {
+export function placeOf(name: PlaceName, objects: ChaosTarget): Place {
   return objects === undefined ? { kind: "nothing" } : { kind: "manifests", name, objects };
 }
 

@@ -6,7 +6,7 @@ import type { Scene } from "./scene.js";
  * How far an operation had come when it was disturbed, by what is recorded and what the cloud shows.
  * untouched: it has not begun. beyond: it is open, and past its point of no return.
  */
-export type Progress = "untouched" | "begun" | "beyond" | "committed";
+export type OperationProgress = "untouched" | "begun" | "beyond" | "committed";
 
 /** What can be read from outside about an operation that was disturbed. */
 export interface Traces {
@@ -20,7 +20,7 @@ export interface Traces {
 }
 
 /** Pure. What is destroyed erases its records when nothing is left. */
-export function progressIn({ verb }: Pick<Operation, "verb">, traces: Traces): Progress {
+export function progressIn({ verb }: Pick<Operation, "verb">, traces: Traces): OperationProgress {
   const { transaction, revision, before, hasChanged, isPastNoReturn } = traces;
   const isErased = transaction === 0 && before > 0;
   if (isErased || revision > before) return "committed";
@@ -34,7 +34,7 @@ export function progressIn({ verb }: Pick<Operation, "verb">, traces: Traces): P
 export async function progressOf(
   scene: Scene,
   operation: Operation,
-): Promise<{ readonly progress: Progress; readonly problems: readonly string[] }> {
+): Promise<{ readonly progress: OperationProgress; readonly problems: readonly string[] }> {
   const { resources = [] } = await scene.sandbox.deploymentIfAny(scene.stack);
   const numberOf = (kind: string) =>
     Number(resources.find(({ type }) => type.endsWith(`:${kind}`))?.inputs?.["number"] ?? 0);

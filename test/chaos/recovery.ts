@@ -1,11 +1,11 @@
 import { lastWords } from "./announcement.js";
-import { type Ending, endingsOf, revisionAsked } from "./expectation.js";
+import { type ExpectedEnding, endingsOf, revisionAsked } from "./expectation.js";
 import { type Operation, startDestroy, startPlainUp, startRollback, startUp } from "./operation.js";
 import { type Place, placeOf, placeText } from "./place.js";
-import { type Progress, progressOf } from "./progress.js";
+import { type OperationProgress, progressOf } from "./progress.js";
 import { type Ended, exitCodeOf, type Scene, type Words } from "./scene.js";
-import { type Target, writeTarget } from "./targets.js";
-import { judgePlace, stuckWith, type Verdict, verdictProblems } from "./verdict.js";
+import { type ChaosTarget, writeTarget } from "./targets.js";
+import { judgePlace, stuckWith, type PlaceVerdict, verdictProblems } from "./verdict.js";
 
 /**
  * What people type next: the same words; `up` with the manifests of where it went, of before, or with
@@ -22,20 +22,20 @@ export const recoveries = [
   "adopt",
   "plain",
 ] as const;
-export type Recovery = (typeof recoveries)[number];
+export type NextCommand = (typeof recoveries)[number];
 
 /** Those that are tried unless others are asked for. */
-export const usualRecoveries: readonly Recovery[] = ["same", "old", "third", "rollback"];
+export const usualRecoveries: readonly NextCommand[] = ["same", "old", "third", "rollback"];
 
 /** Where a run or a recovery ended, and what is wrong there. */
 export interface Recovered {
   /** undefined: nowhere that it may end. */
   readonly place: Place | undefined;
-  readonly verdict: Verdict;
+  readonly verdict: PlaceVerdict;
 }
 
 /** Whether a command has a meaning after an operation, and is not another one's words again. */
-export function isPossible(recovery: Recovery, operation: Operation): boolean {
+export function isPossible(recovery: NextCommand, operation: Operation): boolean {
   const { verb, baseline, revisions, target } = operation;
   switch (recovery) {
     case "same":
@@ -56,9 +56,9 @@ export function isPossible(recovery: Recovery, operation: Operation): boolean {
 }
 
 /** What is typed for it. */
-export function wordsOf(operation: Operation, recovery: Recovery, stack: string): Words {
+export function wordsOf(operation: Operation, recovery: NextCommand, stack: string): Words {
   const { name, previous, third, target } = operation;
-  const up = (words: string, to: Target, ...args: string[]): Words => ({
+  const up = (words: string, to: ChaosTarget, ...args: string[]): Words => ({
     words,
     leads: "forward",
     start: (sandbox) =>
@@ -100,7 +100,7 @@ export function wordsOfOperation(operation: Operation, stack: string): Words {
   return { words: name, leads, start: (sandbox) => operation.start(sandbox) };
 }
 
-function plainWords(stack: string, to: NonNullable<Target>): Words {
+function plainWords(stack: string, to: NonNullable<ChaosTarget>): Words {
   return {
     words: "pulumi up",
     leads: "forward",
@@ -115,7 +115,7 @@ function plainWords(stack: string, to: NonNullable<Target>): Words {
 /** What comes after a crash. */
 export interface Comeback {
   readonly operation: Operation;
-  readonly recovery: Recovery;
+  readonly recovery: NextCommand;
   /** The recovery itself was killed once before. */
   readonly isSecond: boolean;
 }
@@ -135,7 +135,7 @@ export async function recover(scene: Scene, comeback: Comeback): Promise<Recover
 }
 
 /** `rollback` of what is not open is a change like any other: its plan says what goes. */
-function leadingAsItIs(words: Words, progress: Progress): Words {
+function leadingAsItIs(words: Words, progress: OperationProgress): Words {
   const isOpen = progress === "begun" || progress === "beyond";
   return words.leads === "back" && !isOpen ? { ...words, leads: "forward" } : words;
 }
@@ -143,22 +143,22 @@ function leadingAsItIs(words: Words, progress: Progress): Words {
 /** A recovery that was killed may have been at its end, or nowhere, when the next one came. */
 function endingsAfter(
   operation: Operation,
-  recovery: Recovery,
-  { progress, isSecond }: { readonly progress: Progress; readonly isSecond: boolean },
-): readonly Ending[] {
+  recovery: NextCommand,
+  { progress, isSecond }: { readonly progress: OperationProgress; readonly isSecond: boolean },
+): readonly ExpectedEnding[] {
   const endings = endingsOf(operation, recovery, progress);
   if (!isSecond || progress === "begun") return endings;
   return [...endings, ...endingsOf(operation, recovery, "begun"), refusedBack(operation)];
 }
 
-function refusedBack({ previous }: Operation): Ending {
+function refusedBack({ previous }: Operation): ExpectedEnding {
   return { kind: "refuses", codes: [1], at: placeOf("previous", previous) };
 }
 
 /** A command that has ended, and how it may. */
 interface Judged {
   readonly ended: Ended;
-  readonly endings: readonly Ending[];
+  readonly endings: readonly ExpectedEnding[];
   readonly words: string;
 }
 
@@ -178,13 +178,17 @@ async function judgeEnding(
   return first ?? nowhere();
 }
 
-function fits(ending: Ending, { code, changes }: Ended): boolean {
+function fits(ending: ExpectedEnding, { code, changes }: Ended): boolean {
   if (ending.kind === "reaches") return code === 0;
   if (code === undefined || code === null || changes > 0) return false;
   return ending.codes === "any but 0" ? code !== 0 : ending.codes.includes(code);
 }
 
-async function judgeThere(scene: Scene, operation: Operation, ending: Ending): Promise<Recovered> {
+async function judgeThere(
+  scene: Scene,
+  operation: Operation,
+  ending: ExpectedEnding,
+): Promise<Recovered> {
   const place = ending.kind === "reaches" ? ending.place : ending.at;
   if (place.kind !== "open") return judgeAt(scene, place);
   // It was refused: then the way forward has to be open.
@@ -202,7 +206,7 @@ async function goForward(scene: Scene, operation: Operation): Promise<Recovered>
 }
 
 /** Typed once more, what is reached already changes nothing. */
-export async function judgeRepeated(scene: Scene, operation: Operation): Promise<Verdict> {
+export async function judgeRepeated(scene: Scene, operation: Operation): Promise<PlaceVerdict> {
   const words = wordsOfOperation(operation, scene.stack);
   const { code, changes, said } = await scene.run(words);
   const isErased = operation.target === undefined;
@@ -241,7 +245,7 @@ export async function finalDestroy(scene: Scene, recovered: Recovered): Promise<
 async function historyProblems(
   { sandbox, stack }: Scene,
   { verb, revisions }: Operation,
-  progress: Progress,
+  progress: OperationProgress,
 ): Promise<string[]> {
   if (verb !== "destroy" || progress === "committed") return [];
   const { stdout } = await sandbox.start("history", stack).finished;
@@ -264,11 +268,11 @@ function nowhere(...stuck: string[]): Recovered {
   return { place: undefined, verdict: stuckWith(...stuck) };
 }
 
-function wrongEndText({ code, changes, said }: Ended, endings: readonly Ending[]): string {
+function wrongEndText({ code, changes, said }: Ended, endings: readonly ExpectedEnding[]): string {
   return `${endText(code)}, ${changes} changes, and has to ${endings.map(endingText).join(" or ")}: ${lastWords(said)}`;
 }
 
-function endingText(ending: Ending): string {
+function endingText(ending: ExpectedEnding): string {
   if (ending.kind === "reaches") return `reach ${placeText(ending.place)}`;
   const codes = ending.codes === "any but 0" ? ending.codes : ending.codes.join(" or ");
   return `refuse with ${codes}`;

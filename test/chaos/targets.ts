@@ -11,7 +11,7 @@ export interface ManifestObject {
 }
 
 /** Everything that a cluster is wanted to be; undefined where it is wanted to be gone. */
-export type Target = readonly ManifestObject[] | undefined;
+export type ChaosTarget = readonly ManifestObject[] | undefined;
 
 /** What a scenario goes through, each derived from its folder. */
 export interface Targets {

@@ -11,7 +11,7 @@ import type { Scene } from "./scene.js";
 import { wantedMachines } from "./targets.js";
 
 /** What is wrong after a recovery. All empty: nothing is. */
-export interface Verdict extends Judgement {
+export interface PlaceVerdict extends Judgement {
   /** Other than the target that should be there wants it. */
   readonly unwanted: readonly string[];
   /** A command that did not end, or not as it should. */
@@ -21,11 +21,11 @@ export interface Verdict extends Judgement {
 }
 
 /** Holds cloud, state and a place against each other. */
-export async function judgePlace(scene: Scene, place: Place): Promise<Verdict> {
+export async function judgePlace(scene: Scene, place: Place): Promise<PlaceVerdict> {
   const own = scene.sandbox.rows().filter(({ cluster }) => cluster === scene.cluster);
   const deployment = await scene.sandbox.deploymentIfAny(scene.stack);
   const judgement = judge(own, deployment);
-  const verdict = (unwanted: readonly string[], more: Partial<Judgement> = {}): Verdict => ({
+  const verdict = (unwanted: readonly string[], more: Partial<Judgement> = {}): PlaceVerdict => ({
     ...judgement,
     ...more,
     unwanted,
@@ -70,19 +70,19 @@ function isEmpty({ resources = [] }: Deployment): boolean {
   return !resources.some(({ type }) => /capstan:Local/.test(type));
 }
 
-export function stuckWith(...stuck: string[]): Verdict {
+export function stuckWith(...stuck: string[]): PlaceVerdict {
   return { ...nothingWrong, unwanted: [], stuck, laws: [] };
 }
 
 /** "orphans 0, duplicates 0, wrong 0, stuck 0, laws 0": each is counted with the nearest of them. */
-export function verdictCounts(verdict: Verdict): string {
+export function verdictCounts(verdict: PlaceVerdict): string {
   const { orphans, duplicates, missing, wrongContent, unwanted, pending, stuck, laws } = verdict;
   const wrong = missing.length + wrongContent.length + unwanted.length;
   const hanging = pending.length + stuck.length;
   return `orphans ${orphans.length}, duplicates ${duplicates.length}, wrong ${wrong}, stuck ${hanging}, laws ${laws.length}`;
 }
 
-export function verdictProblems(verdict: Verdict): string[] {
+export function verdictProblems(verdict: PlaceVerdict): string[] {
   return Object.entries(verdict).flatMap(([what, all]) =>
     (all as readonly string[]).map((one) => `${what}: ${one}`),
   );

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { addTwin, clearFaults } from "../scenario/cloud-faults.js";
 import { repository, type Sandbox } from "../scenario/sandbox.js";
 import { type Boundary, startUpTo } from "./boundary.js";
-import { Stage } from "./campaign.js";
+import { ChaosStage } from "./campaign.js";
 import { killAt } from "./disturbance.js";
 import { makeMutant } from "./mutants.js";
 import { startRollback } from "./operation.js";
@@ -24,7 +24,9 @@ describe("a create that comes while a rollback is verified", function () {
 
   /** A rollback that meets it before the second of the listings that have to agree. Answers how it ends and what is there. */
   const rollBack = async (installation: string): Promise<[number, Recovered]> => {
-    const stage = new Stage(join(repository, "examples", "quickstart"), () => ({ installation }));
+    const stage = new ChaosStage(join(repository, "examples", "quickstart"), () => ({
+      installation,
+    }));
     const { stack } = stage;
     const operation = stage.operations.scale;
     const start = (sandbox: Sandbox) => startRollback(sandbox, stack);

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
-import { type ClusterShape, demoStack } from "../scenario/manifests.js";
+import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
 
-const member: ClusterShape = { machines: { "cp-0": { controlPlane: true } } };
+const member: ScenarioCluster = { machines: { "cp-0": { controlPlane: true } } };
 
 describe("bad input", function () {
   this.timeout(60_000);

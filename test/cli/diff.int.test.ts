@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type ClusterShape, demoStack, writeManifests } from "../scenario/manifests.js";
+import { type ScenarioCluster, demoStack, writeManifests } from "../scenario/manifests.js";
 import { repository, Sandbox } from "../scenario/sandbox.js";
 
 const examples = join(repository, "examples");
 
 describe("diff", function () {
   this.timeout(60_000);
-  const shape: ClusterShape = { machines: { "cp-0": { controlPlane: true }, web: {} } };
+  const shape: ScenarioCluster = { machines: { "cp-0": { controlPlane: true }, web: {} } };
   let sandbox: Sandbox;
 
   before(async () => {
@@ -17,7 +17,7 @@ describe("diff", function () {
   after(() => sandbox.close());
 
   /** Manifests in a folder of their own. */
-  const folder = (name: string, change: Partial<ClusterShape> = {}): string => {
+  const folder = (name: string, change: Partial<ScenarioCluster> = {}): string => {
     const path = join(sandbox.folder, name);
     mkdirSync(path, { recursive: true });
     writeManifests(path, { ...shape, ...change });

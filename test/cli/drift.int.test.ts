@@ -2,11 +2,16 @@ import assert from "node:assert/strict";
 import { driftAnnotations } from "../../src/api/drift-policy.js";
 import type { ClusterDriftDocument } from "../../src/report/drift-schema.js";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
-import { demoStack, type ClusterShape } from "../scenario/manifests.js";
+import { demoStack, type ScenarioCluster } from "../scenario/manifests.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 
 const { policy, maxUnhealthy, maxInFlight, thaw } = driftAnnotations;
-const machines: ClusterShape["machines"] = { "cp-0": { controlPlane: true }, a: {}, b: {}, c: {} };
+const machines: ScenarioCluster["machines"] = {
+  "cp-0": { controlPlane: true },
+  a: {},
+  b: {},
+  c: {},
+};
 
 describe("drift with a real engine", function () {
   this.timeout(120_000);

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { userInfo } from "node:os";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
-import { type ClusterShape, demoStack } from "../scenario/manifests.js";
+import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 
 const planted = "planted-77d1-what-no-plan-shows";
 const controlPlane = { "cp-0": { controlPlane: true } } as const;
-const first: ClusterShape = { machines: { ...controlPlane } };
-const second: ClusterShape = { machines: { ...controlPlane, "web-0": {} } };
-const third: ClusterShape = {
+const first: ScenarioCluster = { machines: { ...controlPlane } };
+const second: ScenarioCluster = { machines: { ...controlPlane, "web-0": {} } };
+const third: ScenarioCluster = {
   annotations: { "example.com/note": planted },
   machines: { ...controlPlane, "web-0": { tags: { team: "a" } }, "web-1": {} },
 };

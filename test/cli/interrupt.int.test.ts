@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import type { Command } from "../scenario/command.js";
-import { type ClusterShape, demoStack } from "../scenario/manifests.js";
+import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import { isAlive } from "../scenario/process-tree.js";
 import { Sandbox } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 
-const member: ClusterShape = { machines: { "cp-0": { controlPlane: true } } };
+const member: ScenarioCluster = { machines: { "cp-0": { controlPlane: true } } };
 const interrupted = 130;
 
 describe("Ctrl-C", function () {

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { type CloudRow, machineOf } from "../scenario/ledger-judge.js";
-import { type PlanDocument, Sandbox } from "../scenario/sandbox.js";
+import { type PrintedPlan, Sandbox } from "../scenario/sandbox.js";
 
 const stack = "default.quickstart";
 
@@ -190,12 +190,12 @@ function contentOf(rows: readonly CloudRow[]) {
 }
 
 /** What a plan promised, with the ids that its references turned out to stand for. */
-function contentOfPlan({ resources }: PlanDocument, rows: readonly CloudRow[]) {
+function contentOfPlan({ resources }: PrintedPlan, rows: readonly CloudRow[]) {
   const ids = new Map(rows.map(({ kind, name, id }) => [`${kind}/${name}`, id]));
   const resolved = JSON.parse(JSON.stringify(resources), (_key, value: unknown) => {
     const reference = (value as { $ref?: string } | null)?.$ref;
     return reference === undefined ? value : ids.get(reference);
-  }) as PlanDocument["resources"];
+  }) as PrintedPlan["resources"];
   return Object.fromEntries(resolved.map(({ kind, name, spec }) => [`${kind}/${name}`, spec]));
 }
 

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ClusterShape } from "../scenario/manifests.js";
+import type { ScenarioCluster } from "../scenario/manifests.js";
 import { FatalPulumi } from "../scenario/fatal-pulumi.js";
 import { Sandbox } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 import { ApiServer } from "../support/api-server.js";
 
-const shape = (name: string): ClusterShape => ({
+const shape = (name: string): ScenarioCluster => ({
   name,
   machines: { "cp-0": { controlPlane: true } },
   deployments: { web: { replicas: 2 } },

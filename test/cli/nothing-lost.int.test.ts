@@ -2,20 +2,20 @@ import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
-import { type ClusterShape, demoStack } from "../scenario/manifests.js";
+import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import type { Command, Outcome } from "../scenario/command.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 
 /** How often each story is told, each time with kills at other instants. CAPSTAN_TRIES tells them more often. */
 const tries = Number(process.env["CAPSTAN_TRIES"] ?? 1);
 
-const usual: ClusterShape = {
+const usual: ScenarioCluster = {
   machines: { "cp-0": { controlPlane: true }, "db-0": {}, "web-0": {} },
 };
-const tagged: ClusterShape = {
+const tagged: ScenarioCluster = {
   machines: { ...usual.machines, "db-0": { tags: { team: "a" } }, "web-1": {} },
 };
-const larger: ClusterShape = {
+const larger: ScenarioCluster = {
   machines: { "cp-0": { controlPlane: true }, "db-0": { size: "large" }, "web-1": {} },
 };
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
-import { type ClusterShape, demoStack } from "../scenario/manifests.js";
+import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 
-const pair: ClusterShape = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
-const withoutMembers: ClusterShape = { machines: { "worker-0": {} } };
+const pair: ScenarioCluster = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
+const withoutMembers: ScenarioCluster = { machines: { "worker-0": {} } };
 
 describe("a control plane whose file is lost", function () {
   this.timeout(120_000);

@@ -3,10 +3,10 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
-import { type ClusterShape, demoStack } from "../scenario/manifests.js";
+import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 
-const member: ClusterShape = { machines: { "cp-0": { controlPlane: true } } };
+const member: ScenarioCluster = { machines: { "cp-0": { controlPlane: true } } };
 
 const gpu = {
   apiVersion: "cluster.k8s.io/v1alpha1",

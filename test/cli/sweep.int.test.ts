@@ -6,11 +6,11 @@ import { LocalCloud, type LocalKind } from "../../providers/local/cloud.js";
 import type { JsonObject } from "../../src/api/json.js";
 import { noteCluster } from "../../src/engine/cluster-registry.js";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
-import { type ClusterShape, demoStack } from "../scenario/manifests.js";
+import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 
-const member: ClusterShape = { machines: { "cp-0": { controlPlane: true } } };
-const pair: ClusterShape = { machines: { ...member.machines, "worker-0": {} } };
+const member: ScenarioCluster = { machines: { "cp-0": { controlPlane: true } } };
+const pair: ScenarioCluster = { machines: { ...member.machines, "worker-0": {} } };
 const hourMs = 3_600_000;
 
 interface SweepDocument {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
-import { type ClusterShape, demoStack } from "../scenario/manifests.js";
+import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 
-const at = (version: string): ClusterShape => ({
+const at = (version: string): ScenarioCluster => ({
   machines: {
     "cp-0": { controlPlane: true, kubelet: version, joinMs: 20 },
     "db-0": { kubelet: version, joinMs: 20 },

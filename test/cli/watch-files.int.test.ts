@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "../scenario/command.js";
-import { type ClusterShape, demoStack } from "../scenario/manifests.js";
+import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 
-const shape: ClusterShape = {
+const shape: ScenarioCluster = {
   machines: { "cp-0": { controlPlane: true } },
   deployments: { web: { replicas: 2 } },
 };

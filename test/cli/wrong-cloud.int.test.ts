@@ -3,10 +3,12 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { type Deployment, mutationsIn, readCloud, readLedger } from "../scenario/ledger-judge.js";
-import { type ClusterShape, demoStack } from "../scenario/manifests.js";
+import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
 
-const fleet: ClusterShape = { machines: { "cp-0": { controlPlane: true }, a: {}, b: {}, c: {} } };
+const fleet: ScenarioCluster = {
+  machines: { "cp-0": { controlPlane: true }, a: {}, b: {}, c: {} },
+};
 
 /** A plain pulumi encrypts its secrets anew whenever it writes. */
 const recordsIn = ({ resources = [] }: Deployment) => resources.map(({ urn, id }) => [urn, id]);

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type Fleet, manifestsOf, smallFleets } from "../support/fleet.js";
-import type { Fault } from "../support/faults.js";
+import type { CommandFault } from "../support/faults.js";
 import { FakeController } from "../support/fake-controller.js";
 
 /** What users do, and what goes wrong while the controller works on it. */
 interface Turn {
   readonly fleet: Fleet;
-  readonly faults: readonly Fault[];
+  readonly faults: readonly CommandFault[];
   /** Somebody deletes the n-th Machine object, whoever made it. */
   readonly discards?: number | undefined;
   /** The n-th host dies behind everybody's back. */
@@ -24,7 +24,7 @@ interface Turn {
 }
 
 const some = (most: number) => fc.option(fc.nat({ max: most }), { nil: undefined });
-const faults: fc.Arbitrary<Fault> = fc.oneof(
+const faults: fc.Arbitrary<CommandFault> = fc.oneof(
   fc.record({
     at: fc.constant("call" as const),
     number: fc.nat({ max: 5 }),

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { stringify } from "yaml";
 import { killAllHosts } from "../scenario/cloud-faults.js";
-import type { ClusterShape } from "../scenario/manifests.js";
+import type { ScenarioCluster } from "../scenario/manifests.js";
 import { until } from "../scenario/until.js";
 import { WatchRig } from "../scenario/watch-rig.js";
 
-const five: ClusterShape = {
+const five: ScenarioCluster = {
   machines: { "cp-0": { controlPlane: true } },
   deployments: { workers: { replicas: 4 } },
 };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Command } from "../scenario/command.js";
-import type { ClusterShape } from "../scenario/manifests.js";
+import type { ScenarioCluster } from "../scenario/manifests.js";
 import { until } from "../scenario/until.js";
 import { type ShownObject, WatchRig } from "../scenario/watch-rig.js";
 import { isWrite } from "../support/api-server.js";
@@ -163,7 +163,7 @@ describe("capstan watch on an API server", function () {
 });
 
 /** Boots slowly enough to be interrupted. */
-const twelve: ClusterShape = {
+const twelve: ScenarioCluster = {
   machines: { "cp-0": { controlPlane: true, bootMs: 500 } },
   deployments: { workers: { replicas: 11, template: { bootMs: 8_000 } } },
 };

@@ -6,7 +6,7 @@ import { parseAllDocuments } from "yaml";
 export const root = join(fileURLToPath(import.meta.url), "..", "..", "..", "..");
 export const manifestFolder = join(root, "deploy", "kubernetes");
 
-export interface Manifest {
+export interface DeployedManifest {
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace?: string };
@@ -22,7 +22,7 @@ export interface Rule {
 }
 
 /** The manifests of one file, or of every file of a folder. */
-export function manifestsIn(...path: string[]): Manifest[] {
+export function manifestsIn(...path: string[]): DeployedManifest[] {
   const place = join(manifestFolder, ...path);
   const files = place.endsWith(".yaml")
     ? [place]
@@ -31,7 +31,9 @@ export function manifestsIn(...path: string[]): Manifest[] {
         .sort()
         .map((name) => join(place, name));
   return files.flatMap((file) =>
-    parseAllDocuments(readFileSync(file, "utf8")).map((document) => document.toJS() as Manifest),
+    parseAllDocuments(readFileSync(file, "utf8")).map(
+      (document) => document.toJS() as DeployedManifest,
+    ),
   );
 }
 

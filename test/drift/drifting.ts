@@ -6,7 +6,7 @@ import { type DriftMemory, type JudgedDrift, judgeDrift, noMemory } from "../../
 import { tolerating } from "../../src/drift/tolerance.js";
 import type { Observed } from "../../src/provider/port.js";
 import { annotated, cluster, desiredOf, machine, type Manifest } from "../support/manifests.js";
-import type { Fault } from "../support/faults.js";
+import type { CommandFault } from "../support/faults.js";
 import { type EngineSetup, FakeEngine } from "../support/fake-engine.js";
 
 // A cluster that somebody changes behind everybody's back, and what is made of it.
@@ -72,12 +72,12 @@ export function change(engine: FakeEngine, name: string, fields: JsonObject): vo
 
 export async function reportOn(
   engine: FakeEngine,
-  faults: readonly Fault[] = [],
+  faults: readonly CommandFault[] = [],
 ): Promise<DriftReport> {
   return classifyDrift(engine.prior, await engine.sight(faults), engine.provider);
 }
 
-export interface Occasion {
+export interface DriftSetup {
   readonly memory?: DriftMemory;
   readonly nowMs?: number;
 }
@@ -85,7 +85,7 @@ export interface Occasion {
 export function judged(
   report: DriftReport,
   desired: Desired,
-  { memory = noMemory, nowMs = 0 }: Occasion = {},
+  { memory = noMemory, nowMs = 0 }: DriftSetup = {},
 ): JudgedDrift {
   return judgeDrift(report, { objects: objectsOf(desired), memory, nowMs });
 }

@@ -10,7 +10,7 @@ import { providerProperty, providerText, typeTokenOf } from "../../src/dynamic/p
 import { stepwiseSession } from "../../src/engine/session.js";
 import { systemClock } from "../../src/provider/clock.js";
 import { Command } from "../scenario/command.js";
-import { type Answer, type Properties, ProviderClient } from "../scenario/provider-client.js";
+import { type Answer, type ClientProperties, ProviderClient } from "../scenario/provider-client.js";
 import { cleanEnv, repository } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 
@@ -104,7 +104,10 @@ describe("the hosts of our resources", function () {
    */
   const onBoth = async (
     name: string,
-    scenario: (host: Host, inputs: (more?: Properties) => Properties) => Promise<Answer[]>,
+    scenario: (
+      host: Host,
+      inputs: (more?: ClientProperties) => ClientProperties,
+    ) => Promise<Answer[]>,
   ): Promise<Answer[]> => {
     const [stock, attached] = await Promise.all(
       hosts.map(async (host) => {
@@ -116,7 +119,7 @@ describe("the hosts of our resources", function () {
           token: `token-${name}`,
         };
         const spec = { networkId: host.networkId, size: "small", zone: "a", kubelet: "1.34.2" };
-        const inputs = (more: Properties = {}) => ({
+        const inputs = (more: ClientProperties = {}) => ({
           who,
           spec: { ...spec, ...more },
           [providerProperty]: providerText(kind),
@@ -164,12 +167,12 @@ describe("the hosts of our resources", function () {
   it("create, create again, read, update, read, delete, read, delete again", async () => {
     const answers = await onBoth("life", async ({ client }, inputs) => {
       const created = await client.create(inputs());
-      const { id, properties } = resultOf(created) as { id: string; properties: Properties };
+      const { id, properties } = resultOf(created) as { id: string; properties: ClientProperties };
       const adopted = await client.create(inputs());
       assert.equal(resultOf(adopted)["id"], id, "one identity, one resource");
       const read = await client.read(id, properties);
       const updated = await client.update(id, properties, inputs({ kubelet: "1.34.3" }));
-      const after = resultOf(updated)["properties"] as Properties;
+      const after = resultOf(updated)["properties"] as ClientProperties;
       return [
         created,
         adopted,
@@ -183,7 +186,7 @@ describe("the hosts of our resources", function () {
       ];
     });
     const [created, adopted, read, updated, reread, deleted, gone, tooLate, again] = answers;
-    const { properties } = resultOf(created) as { properties: Properties };
+    const { properties } = resultOf(created) as { properties: ClientProperties };
     const { cloud, ...others } = properties;
     assert.deepEqual(Object.keys(others).sort(), [providerProperty, "spec", "status", "who"]);
     assert.deepEqual(cloud, { cloud: "<cloud>" });
@@ -218,9 +221,9 @@ describe("the hosts of our resources", function () {
     assert.match(errorOf(failed), /update failed/);
     assert.ok(failed && "unfinished" in failed && failed.unfinished);
     assert.equal(failed.unfinished.properties[providerProperty], providerText(kind));
-    assert.equal((failed.unfinished.properties["spec"] as Properties)["kubelet"], "1.34.2");
-    const after = resultOf(resumed)["properties"] as Properties;
-    assert.equal((after["spec"] as Properties)["kubelet"], "1.34.3");
+    assert.equal((failed.unfinished.properties["spec"] as ClientProperties)["kubelet"], "1.34.2");
+    const after = resultOf(resumed)["properties"] as ClientProperties;
+    assert.equal((after["spec"] as ClientProperties)["kubelet"], "1.34.3");
   });
 
   it("a create that was refused leaves nothing to remember", async () => {
@@ -241,7 +244,7 @@ describe("the hosts of our resources", function () {
     const [unread] = await onBoth("unread", async ({ client, providers }, inputs) => {
       const { id, properties } = resultOf(await client.create(inputs())) as {
         id: string;
-        properties: Properties;
+        properties: ClientProperties;
       };
       await providers.local.cloud.addFault({ call: "get", mode: "fail", name: "unread", times: 1 });
       return [await client.read(id, properties)];
@@ -253,9 +256,9 @@ describe("the hosts of our resources", function () {
     const answers = await onBoth("theirs", async ({ client }, inputs) => {
       const { id, properties } = resultOf(await client.create(inputs())) as {
         id: string;
-        properties: Properties;
+        properties: ClientProperties;
       };
-      const who = { ...(properties["who"] as Properties), clusterUid: "another" };
+      const who = { ...(properties["who"] as ClientProperties), clusterUid: "another" };
       const stranger = { ...properties, who };
       return [await client.update(id, stranger, stranger), await client.delete(id, stranger)];
     });
@@ -265,7 +268,7 @@ describe("the hosts of our resources", function () {
   });
 });
 
-function resultOf(answer: Answer | undefined): Properties {
+function resultOf(answer: Answer | undefined): ClientProperties {
   assert.ok(answer && "result" in answer, JSON.stringify(answer));
   return answer.result;
 }

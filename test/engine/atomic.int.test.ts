@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import {
-  type ClusterShape,
+  type ScenarioCluster,
   demoStack,
-  type MachineShape,
+  type ScenarioMachine,
   mayLoseWorkers,
 } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
 
-const member: MachineShape = { controlPlane: true };
-const workers = (shape: MachineShape = {}) => ({
+const member: ScenarioMachine = { controlPlane: true };
+const workers = (shape: ScenarioMachine = {}) => ({
   "worker-0": shape,
   "worker-1": shape,
   "worker-2": shape,
 });
-const fleet = (shape: MachineShape = {}): ClusterShape => ({
+const fleet = (shape: ScenarioMachine = {}): ScenarioCluster => ({
   machines: { "cp-0": member, ...workers(shape) },
 });
 

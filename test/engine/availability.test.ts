@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Availability } from "../../src/engine/availability.js";
+import { AvailabilityTracker } from "../../src/engine/availability.js";
 import type { Observation } from "../../src/engine/observe.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import type { Observed } from "../../src/provider/port.js";
@@ -45,24 +45,24 @@ function look(...hosts: Observed[]): Observation {
 }
 
 describe("which hosts serve", () => {
-  const among = (availability: Availability, nowMs: number, ...hosts: Observed[]) =>
+  const among = (availability: AvailabilityTracker, nowMs: number, ...hosts: Observed[]) =>
     [...availability.among(look(...hosts), nowMs)].map((key) => key.split("/")[1]);
 
   it("is every one that is ready, where nobody asks for more", () => {
-    assert.deepEqual(among(new Availability(target), 0, observed(own, "ready", 0)), [own]);
-    assert.deepEqual(among(new Availability(target), 0, observed(own, "pending")), []);
-    assert.deepEqual(among(new Availability(target), 0, observed(own, "failed")), []);
+    assert.deepEqual(among(new AvailabilityTracker(target), 0, observed(own, "ready", 0)), [own]);
+    assert.deepEqual(among(new AvailabilityTracker(target), 0, observed(own, "pending")), []);
+    assert.deepEqual(among(new AvailabilityTracker(target), 0, observed(own, "failed")), []);
   });
 
   it("waits for minReadySeconds since the cloud says that it is ready, and longer than that", () => {
     const since = (readySinceMs: number) => observed(ofSet, "ready", readySinceMs);
-    assert.deepEqual(among(new Availability(target), 9_000, since(4_001)), []);
-    assert.deepEqual(among(new Availability(target), 9_000, since(4_000)), []);
-    assert.deepEqual(among(new Availability(target), 9_000, since(3_999)), [ofSet]);
+    assert.deepEqual(among(new AvailabilityTracker(target), 9_000, since(4_001)), []);
+    assert.deepEqual(among(new AvailabilityTracker(target), 9_000, since(4_000)), []);
+    assert.deepEqual(among(new AvailabilityTracker(target), 9_000, since(3_999)), [ofSet]);
   });
 
   it("knows which run and have yet to show that they go on", () => {
-    const availability = new Availability(target);
+    const availability = new AvailabilityTracker(target);
     const observation = look(observed(ofSet, "ready", 4_000), observed(own, "ready", 4_000));
     const key = nodeKey("LocalHost", ofSet);
     assert.deepEqual(availability.proving(observation, 8_000), [
@@ -73,7 +73,7 @@ describe("which hosts serve", () => {
   });
 
   it("counts from the first look where the cloud does not say, and anew after a fall", () => {
-    const availability = new Availability(target);
+    const availability = new AvailabilityTracker(target);
     const ready = observed(ofSet, "ready");
     assert.deepEqual(among(availability, 1_000, ready), []);
     assert.deepEqual(among(availability, 6_000, ready), []);

@@ -9,11 +9,11 @@ import { parseExport, stateOf } from "../../src/engine/state.js";
 import { Workspace } from "../../src/engine/workspace.js";
 import { run } from "../scenario/command.js";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
-import { type ClusterShape, demoStack } from "../scenario/manifests.js";
+import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import { cleanEnv, Sandbox } from "../scenario/sandbox.js";
 import { failsWith } from "../support/errors.js";
 
-const pair: ClusterShape = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
+const pair: ScenarioCluster = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
 
 async function workspaceOf(sandbox: Sandbox, env: NodeJS.ProcessEnv = {}): Promise<Workspace> {
   const { binDir: pulumiBinDir } = await ensurePulumi();

@@ -11,11 +11,11 @@ import type { StackState } from "../../src/engine/state.js";
 import { Workspace } from "../../src/engine/workspace.js";
 import { systemClock } from "../../src/provider/clock.js";
 import type { PassProgram, Registration } from "../../src/transaction/registration.js";
-import { type ClusterShape, demoStack } from "../scenario/manifests.js";
+import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import { cleanEnv, Sandbox } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 
-const pair: ClusterShape = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
+const pair: ScenarioCluster = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
 const grownGib = 33;
 
 /** Everything that is recorded, word for word, but for the disks of the hosts that `grows` says. */

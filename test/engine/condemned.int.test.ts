@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import type { ExportedResource } from "../scenario/ledger-judge.js";
-import { type ClusterShape, demoStack, mayLoseWorkers } from "../scenario/manifests.js";
+import { type ScenarioCluster, demoStack, mayLoseWorkers } from "../scenario/manifests.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 
-const member: ClusterShape = {
+const member: ScenarioCluster = {
   annotations: mayLoseWorkers,
   machines: { "cp-0": { controlPlane: true } },
 };
-const pair: ClusterShape = { machines: { ...member.machines, "worker-0": {} } };
+const pair: ScenarioCluster = { machines: { ...member.machines, "worker-0": {} } };
 
 describe("a resource that Pulumi has replaced and still has to delete", function () {
   this.timeout(60_000);

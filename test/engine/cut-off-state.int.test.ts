@@ -4,12 +4,12 @@ import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { dirname, join } from "node:path";
 import { run } from "../scenario/command.js";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
-import { type ClusterShape, demoStack } from "../scenario/manifests.js";
+import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import { cleanEnv, repository, type Sandbox } from "../scenario/sandbox.js";
 import { copyEdited } from "../support/mutant.js";
 
-const member: ClusterShape = { machines: { "cp-0": { controlPlane: true } } };
-const pair: ClusterShape = { machines: { ...member.machines, "worker-0": {} } };
+const member: ScenarioCluster = { machines: { "cp-0": { controlPlane: true } } };
+const pair: ScenarioCluster = { machines: { ...member.machines, "worker-0": {} } };
 
 describe("a state that a full disk has cut off", function () {
   this.timeout(120_000);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { changesAmong, countOf, rostersAfter, rostersOf } from "../scenario/host-roster.js";
-import { type ClusterShape, demoStack, type MachineShape } from "../scenario/manifests.js";
+import { type ScenarioCluster, demoStack, type ScenarioMachine } from "../scenario/manifests.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 
 interface Template {
@@ -12,7 +12,7 @@ interface Template {
 const good: Template = { size: "small", kubelet: "1.34.1" };
 /** Another size needs new hosts, so old ones have gone by the time it stops. */
 const bad: Template = { size: "medium", kubelet: "1.34.99" };
-const workers = (template: MachineShape): ClusterShape => ({
+const workers = (template: ScenarioMachine): ScenarioCluster => ({
   machines: { "cp-0": { controlPlane: true } },
   deployments: {
     web: {

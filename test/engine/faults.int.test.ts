@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
-import { type ClusterShape, demoStack } from "../scenario/manifests.js";
+import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 
-const pair: ClusterShape = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
-const member: ClusterShape = { machines: { "cp-0": { controlPlane: true } } };
+const pair: ScenarioCluster = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
+const member: ScenarioCluster = { machines: { "cp-0": { controlPlane: true } } };
 
 describe("an apply in a cloud that misbehaves", function () {
   this.timeout(90_000);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Command, Outcome } from "../scenario/command.js";
-import { type ClusterShape, demoStack } from "../scenario/manifests.js";
+import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
 import { SmallDisk } from "../scenario/small-disk.js";
 import { until } from "../scenario/until.js";
@@ -23,7 +23,7 @@ interface Try {
   readonly freeBytes: number;
 }
 
-const shape = (size: "small" | "medium"): ClusterShape => ({
+const shape = (size: "small" | "medium"): ScenarioCluster => ({
   machines: { "cp-0": { controlPlane: true } },
   deployments: { web: { replicas: 3, maxSurge: 1, template: { size } } },
 });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { type ClusterShape, demoStack } from "../scenario/manifests.js";
+import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
 
 const joinMs = 300;
 
-function shape(kubelet: string): ClusterShape {
+function shape(kubelet: string): ScenarioCluster {
   return { machines: { "cp-0": { controlPlane: true, joinMs }, "web-0": { joinMs, kubelet } } };
 }
 

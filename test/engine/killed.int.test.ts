@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "../scenario/command.js";
-import { type ClusterShape, demoStack, mayLoseWorkers } from "../scenario/manifests.js";
+import { type ScenarioCluster, demoStack, mayLoseWorkers } from "../scenario/manifests.js";
 import { isAlive } from "../scenario/process-tree.js";
 import { Sandbox } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 
-const member: ClusterShape = {
+const member: ScenarioCluster = {
   annotations: mayLoseWorkers,
   machines: { "cp-0": { controlPlane: true } },
 };
-const pair: ClusterShape = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
+const pair: ScenarioCluster = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
 
 type Kill = (command: Command) => Promise<void>;
 
@@ -108,7 +108,7 @@ describe("an apply that was killed", function () {
       sandbox = running.copy();
     });
 
-    const bigger: ClusterShape = {
+    const bigger: ScenarioCluster = {
       machines: { "cp-0": { controlPlane: true }, "worker-0": { diskGib: 50 } },
     };
 

@@ -10,11 +10,11 @@ import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
 import type { Command } from "../scenario/command.js";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
-import { type ClusterShape, demoStack } from "../scenario/manifests.js";
+import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 
-const member: ClusterShape = { machines: { "cp-0": { controlPlane: true } } };
-const pair: ClusterShape = { machines: { ...member.machines, "worker-0": {} } };
+const member: ScenarioCluster = { machines: { "cp-0": { controlPlane: true } } };
+const pair: ScenarioCluster = { machines: { ...member.machines, "worker-0": {} } };
 
 describe("the locks on a stack", function () {
   this.timeout(60_000);

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type ClusterShape, demoStack } from "../scenario/manifests.js";
+import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 import { Postgres } from "../support/postgres.js";
 import { scratchFolder } from "../support/scratch.js";
 
-const pair: ClusterShape = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
-const three: ClusterShape = { machines: { ...pair.machines, "worker-1": {} } };
+const pair: ScenarioCluster = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
+const three: ScenarioCluster = { machines: { ...pair.machines, "worker-1": {} } };
 
 describe("two machines on one PostgreSQL", function () {
   this.timeout(120_000);
@@ -90,7 +90,7 @@ describe("two machines on one PostgreSQL", function () {
   });
 
   it("undo nothing of each other's when both are at it between two passes", async () => {
-    const slow: ClusterShape = {
+    const slow: ScenarioCluster = {
       machines: { "cp-0": { controlPlane: true, bootMs: 6_000 }, "worker-0": {} },
     };
     here.write(slow);

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { changesAmong, countOf, rostersAfter } from "../scenario/host-roster.js";
-import { type ClusterShape, demoStack, type MachineShape } from "../scenario/manifests.js";
-import type { PlanDocument, Sandbox } from "../scenario/sandbox.js";
+import { type ScenarioCluster, demoStack, type ScenarioMachine } from "../scenario/manifests.js";
+import type { PrintedPlan, Sandbox } from "../scenario/sandbox.js";
 
 /** What each wave of a plan asks of the cloud, sorted: "create web-1a2b3c4d-0-a830c4ef-1". */
-function changesByWave({ waves, steps }: PlanDocument): string[][] {
+function changesByWave({ waves, steps }: PrintedPlan): string[][] {
   const kinds = new Map(steps.map(({ kind, key }) => [key, kind]));
   const calls: Record<string, string> = { create: "create", update: "update", delete: "terminate" };
   return waves.map(({ keys }) =>
@@ -22,7 +22,7 @@ function cutLike(waves: readonly (readonly string[])[], changes: readonly string
 
 describe("a rolling update of a hundred machines", function () {
   this.timeout(120_000);
-  const hundred = (template: MachineShape): ClusterShape => ({
+  const hundred = (template: ScenarioMachine): ScenarioCluster => ({
     machines: { "cp-0": { controlPlane: true } },
     deployments: { web: { replicas: 100, maxSurge: "25%", maxUnavailable: "10%", template } },
   });
@@ -56,7 +56,7 @@ describe("a rolling update of a hundred machines", function () {
 
 describe("a rolling update of a deployment with minReadySeconds", function () {
   this.timeout(60_000);
-  const pair = (size: "small" | "medium"): ClusterShape => ({
+  const pair = (size: "small" | "medium"): ScenarioCluster => ({
     machines: { "cp-0": { controlPlane: true } },
     deployments: { web: { replicas: 2, minReadySeconds: 1, template: { size, joinMs: 100 } } },
   });
@@ -86,8 +86,8 @@ describe("a rolling update of a deployment with minReadySeconds", function () {
 
 describe("a control plane of three members that is replaced", function () {
   this.timeout(120_000);
-  const member: MachineShape = { controlPlane: true, joinMs: 200 };
-  const three = (size: "small" | "medium"): ClusterShape => ({
+  const member: ScenarioMachine = { controlPlane: true, joinMs: 200 };
+  const three = (size: "small" | "medium"): ScenarioCluster => ({
     machines: {
       "cp-0": { ...member, size },
       "cp-1": { ...member, size },

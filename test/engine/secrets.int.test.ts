@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { type ClusterShape, demoStack } from "../scenario/manifests.js";
+import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
 
 const planted = "planted-3f9c1e77-a-value-nobody-else-may-see";
-const shape: ClusterShape = {
+const shape: ScenarioCluster = {
   annotations: { "example.com/note": planted },
   machines: { "cp-0": { controlPlane: true } },
 };

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
-import { type ClusterShape, demoStack } from "../scenario/manifests.js";
+import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 
-const rolling = (size: "small" | "large"): ClusterShape => ({
+const rolling = (size: "small" | "large"): ScenarioCluster => ({
   machines: { "cp-0": { controlPlane: true } },
   deployments: {
     web: { replicas: 3, maxSurge: 1, maxUnavailable: 0, template: { size, bootMs: 1_500 } },

@@ -3,10 +3,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
-import { type ClusterShape, demoStack } from "../scenario/manifests.js";
+import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
 
-const pair: ClusterShape = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
+const pair: ScenarioCluster = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
 
 describe("capstan and a plain pulumi in turns on one stack", function () {
   this.timeout(120_000);

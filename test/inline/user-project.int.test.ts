@@ -1,22 +1,22 @@
 import assert from "node:assert/strict";
-import { type ClusterShape } from "../scenario/manifests.js";
+import { type ScenarioCluster } from "../scenario/manifests.js";
 import { judge, nothingWrong } from "../scenario/ledger-judge.js";
 import { Sandbox } from "../scenario/sandbox.js";
-import { UserProject, userProject, userStack } from "../scenario/user-project.js";
+import { UserProjectFolder, userProject, userStack } from "../scenario/user-project.js";
 
-const pair: ClusterShape = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
-const three: ClusterShape = { machines: { ...pair.machines, "worker-1": {} } };
-const large: ClusterShape = { machines: { ...pair.machines, "worker-1": { size: "large" } } };
+const pair: ScenarioCluster = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
+const three: ScenarioCluster = { machines: { ...pair.machines, "worker-1": {} } };
+const large: ScenarioCluster = { machines: { ...pair.machines, "worker-1": { size: "large" } } };
 const upCommand = /capstan --project \S+ --stack dev up -f \S+[^\s,;]/;
 
 describe("a Pulumi project of a user's", function () {
   this.timeout(180_000);
   let sandbox: Sandbox;
-  let project: UserProject;
+  let project: UserProjectFolder;
 
   beforeEach(async () => {
     sandbox = await Sandbox.make(pair);
-    project = await UserProject.make(sandbox);
+    project = await UserProjectFolder.make(sandbox);
     await project.up();
   });
 

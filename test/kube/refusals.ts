@@ -21,7 +21,7 @@ export function changed(manifest: Manifest, path: Path, value: unknown): Manifes
 }
 
 /** An object that is wrong, and what is said of it. */
-export interface Refusal {
+export interface SchemaRefusal {
   readonly name: string;
   readonly object: Manifest;
   /** Where it is wrong, as an API server writes it. */
@@ -43,7 +43,7 @@ const templateLabels = ["spec", "template", "metadata", "labels"];
 const surge = ["spec", "strategy", "rollingUpdate", "maxSurge"];
 
 /** Everything that both refuse before an object exists. */
-export const refusals: readonly Refusal[] = [
+export const refusals: readonly SchemaRefusal[] = [
   {
     name: "a name with a dot",
     object: changed(worker, ["metadata", "name"], "a.b"),
@@ -216,7 +216,7 @@ export const refusals: readonly Refusal[] = [
 ];
 
 /** A change that both refuse. */
-export interface RefusedChange {
+export interface SchemaRefusedChange {
   readonly name: string;
   readonly from: Manifest;
   readonly to: Manifest;
@@ -224,7 +224,7 @@ export interface RefusedChange {
   readonly words: string;
 }
 
-export const refusedChanges: readonly RefusedChange[] = [
+export const refusedChanges: readonly SchemaRefusedChange[] = [
   {
     name: "of a cluster's networks",
     from: cluster(),

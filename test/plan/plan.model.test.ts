@@ -4,18 +4,18 @@ import type { NodeKey } from "../../src/graph/graph.js";
 import { planSummary, planTree } from "../../src/plan/tree.js";
 import { desiredFleet, type Fleet, fleets } from "../support/fleet.js";
 import { assertAsyncLaw } from "../support/laws.js";
-import type { Fault } from "../support/faults.js";
+import type { CommandFault } from "../support/faults.js";
 import { FakeEngine } from "../support/fake-engine.js";
 
 /** What can happen to a cluster, in any order. */
 type Event =
   | { readonly kind: "edit"; readonly fleet: Fleet }
-  | { readonly kind: "up"; readonly faults: readonly Fault[] }
+  | { readonly kind: "up"; readonly faults: readonly CommandFault[] }
   | { readonly kind: "kill"; readonly pick: number }
   | { readonly kind: "drift"; readonly pick: number; readonly fields: Record<string, string> };
 
 /** One command is killed; test/transaction/atomic.model lets everything else go wrong as well. */
-const kills: fc.Arbitrary<Fault> = fc.record({
+const kills: fc.Arbitrary<CommandFault> = fc.record({
   at: fc.constant("call" as const),
   number: fc.nat({ max: 12 }),
   what: fc.constantFrom("killBefore" as const, "killAfter" as const),

@@ -13,7 +13,7 @@ import {
   machineSet,
   type Manifest,
 } from "../support/manifests.js";
-import type { Fault } from "../support/faults.js";
+import type { CommandFault } from "../support/faults.js";
 import { FakeEngine } from "../support/fake-engine.js";
 
 /** An engine that has brought the objects about. */
@@ -29,7 +29,7 @@ function plan(engine: FakeEngine, ...objects: Manifest[]): Promise<Plan> {
 function killedAt(
   number: number,
   what: "killBefore" | "killAfter" = "killBefore",
-): readonly Fault[] {
+): readonly CommandFault[] {
   return [{ at: "call", number, what }];
 }
 
@@ -281,7 +281,7 @@ describe("two hosts that could both serve", () => {
 });
 
 describe("a host that failed", () => {
-  const failing: readonly Fault[] = [{ at: "boot", number: 0, what: "fails" }];
+  const failing: readonly CommandFault[] = [{ at: "boot", number: 0, what: "fails" }];
   const grown = [machine("cp", { controlPlane: "1.35.0" }), machine("web")];
 
   /** Past its point of no return, so that the failed host is not taken back. */
@@ -441,7 +441,7 @@ describe("infrastructure", () => {
 
 describe("an unfinished transaction", () => {
   const objects = [machine("cp", { controlPlane: "1.34.2" }), machine("web")];
-  const interrupted = async (faults: readonly Fault[]) => {
+  const interrupted = async (faults: readonly CommandFault[]) => {
     const engine = new FakeEngine();
     await engine.apply(await plan(engine, ...objects), faults);
     return engine;

@@ -13,7 +13,7 @@ import {
   machine,
   type MachineShape,
 } from "../support/manifests.js";
-import type { Fault } from "../support/faults.js";
+import type { CommandFault } from "../support/faults.js";
 import { outcomeText, FakeEngine } from "../support/fake-engine.js";
 import { targetOf } from "../support/recorded-history.js";
 
@@ -69,7 +69,7 @@ describe("an upgrade that was killed", () => {
     assert.equal(outcome.kind, "killed");
     return engine;
   }
-  const neverBoots: Fault = { at: "boot", number: 0, what: "never" };
+  const neverBoots: CommandFault = { at: "boot", number: 0, what: "never" };
   const lookAt = ({ clock, prior, provider }: FakeEngine) => {
     const { clusterUid = "", target } = prior.transaction ?? {};
     const context = callContext(clock, new AbortController().signal);

@@ -5,7 +5,7 @@ import { stringify } from "yaml";
 const clusterApi = "cluster.k8s.io/v1alpha1";
 const localApi = "local.capstan.dev/v1alpha1";
 
-export interface MachineShape {
+export interface ScenarioMachine {
   readonly size?: "small" | "medium" | "large";
   readonly diskGib?: number;
   readonly bootMs?: number;
@@ -17,22 +17,22 @@ export interface MachineShape {
 }
 
 /** A MachineDeployment; its fields as a user writes them. */
-export interface DeploymentShape {
+export interface ScenarioDeployment {
   readonly replicas: number;
   readonly maxSurge?: number | string;
   readonly maxUnavailable?: number | string;
   readonly progressDeadlineSeconds?: number;
   readonly minReadySeconds?: number;
-  readonly template?: MachineShape;
+  readonly template?: ScenarioMachine;
 }
 
-export interface ClusterShape {
+export interface ScenarioCluster {
   readonly name?: string;
   readonly annotations?: Record<string, string>;
   readonly machineQuota?: number;
   readonly networkCidr?: string;
-  readonly machines: Readonly<Record<string, MachineShape>>;
-  readonly deployments?: Readonly<Record<string, DeploymentShape>>;
+  readonly machines: Readonly<Record<string, ScenarioMachine>>;
+  readonly deployments?: Readonly<Record<string, ScenarioDeployment>>;
 }
 
 /** Annotations of a cluster that a test takes all workers from. */
@@ -42,7 +42,7 @@ export const mayLoseWorkers = { "capstan.dev/allow-removal": "workers" };
 export const demoStack = "default.demo";
 
 /** A cluster whose hosts boot at once, as one file in the folder. Replaces what was there. */
-export function writeManifests(folder: string, shape: ClusterShape): void {
+export function writeManifests(folder: string, shape: ScenarioCluster): void {
   const name = shape.name ?? "demo";
   const machines = Object.entries(shape.machines).map(([machine, one]) =>
     machineObject(machine, name, one),
@@ -54,7 +54,7 @@ export function writeManifests(folder: string, shape: ClusterShape): void {
   writeFileSync(join(folder, "cluster.yaml"), documents.map((one) => stringify(one)).join("---\n"));
 }
 
-function clusterObject(name: string, { annotations, machineQuota, networkCidr }: ClusterShape) {
+function clusterObject(name: string, { annotations, machineQuota, networkCidr }: ScenarioCluster) {
   return {
     apiVersion: clusterApi,
     kind: "Cluster",
@@ -78,7 +78,7 @@ function clusterObject(name: string, { annotations, machineQuota, networkCidr }:
   };
 }
 
-function machineObject(name: string, cluster: string, { annotations, ...shape }: MachineShape) {
+function machineObject(name: string, cluster: string, { annotations, ...shape }: ScenarioMachine) {
   const labels = { "cluster.k8s.io/cluster-name": cluster };
   return {
     apiVersion: clusterApi,
@@ -88,7 +88,7 @@ function machineObject(name: string, cluster: string, { annotations, ...shape }:
   };
 }
 
-function deploymentObject(name: string, cluster: string, shape: DeploymentShape) {
+function deploymentObject(name: string, cluster: string, shape: ScenarioDeployment) {
   const { replicas, maxSurge, maxUnavailable, template = {}, ...seconds } = shape;
   return {
     apiVersion: clusterApi,
@@ -104,7 +104,7 @@ function deploymentObject(name: string, cluster: string, shape: DeploymentShape)
   };
 }
 
-function machineSpec({ kubelet = "1.34.2", controlPlane = false, ...host }: MachineShape) {
+function machineSpec({ kubelet = "1.34.2", controlPlane = false, ...host }: ScenarioMachine) {
   return {
     versions: { kubelet, ...(controlPlane && { controlPlane: kubelet }) },
     providerSpec: { value: { apiVersion: localApi, kind: "LocalMachineProviderSpec", ...host } },

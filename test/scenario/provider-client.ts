@@ -4,15 +4,15 @@ import providerRpc from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import providerProto from "@pulumi/pulumi/proto/provider_pb.js";
 import statusProto from "@pulumi/pulumi/proto/status_pb.js";
 
-export type Properties = Readonly<Record<string, unknown>>;
+export type ClientProperties = Readonly<Record<string, unknown>>;
 
 /** What a provider answered: a result, or an error as the engine would understand it. */
 export type Answer =
-  | { readonly result: Properties }
+  | { readonly result: ClientProperties }
   | {
       readonly error: { readonly code: number; readonly message: string };
       /** The resource exists although the call failed: ErrorResourceInitFailed. */
-      readonly unfinished?: { readonly id: string; readonly properties: Properties };
+      readonly unfinished?: { readonly id: string; readonly properties: ClientProperties };
     };
 
 interface Message {
@@ -37,7 +37,7 @@ export class ProviderClient {
     this.client.close();
   }
 
-  check(olds: Properties, news: Properties): Promise<Answer> {
+  check(olds: ClientProperties, news: ClientProperties): Promise<Answer> {
     const request = new providerProto.CheckRequest();
     request.setUrn(this.urn);
     request.setOlds(toStruct(olds));
@@ -48,7 +48,7 @@ export class ProviderClient {
     }));
   }
 
-  diff(id: string, olds: Properties, news: Properties): Promise<Answer> {
+  diff(id: string, olds: ClientProperties, news: ClientProperties): Promise<Answer> {
     const request = new providerProto.DiffRequest();
     request.setUrn(this.urn);
     request.setId(id);
@@ -61,7 +61,7 @@ export class ProviderClient {
     }));
   }
 
-  create(properties: Properties): Promise<Answer> {
+  create(properties: ClientProperties): Promise<Answer> {
     const request = new providerProto.CreateRequest();
     request.setUrn(this.urn);
     request.setProperties(toStruct(properties));
@@ -71,7 +71,7 @@ export class ProviderClient {
     }));
   }
 
-  read(id: string, properties: Properties): Promise<Answer> {
+  read(id: string, properties: ClientProperties): Promise<Answer> {
     const request = new providerProto.ReadRequest();
     request.setUrn(this.urn);
     request.setId(id);
@@ -86,7 +86,7 @@ export class ProviderClient {
     }));
   }
 
-  update(id: string, olds: Properties, news: Properties): Promise<Answer> {
+  update(id: string, olds: ClientProperties, news: ClientProperties): Promise<Answer> {
     const request = new providerProto.UpdateRequest();
     request.setUrn(this.urn);
     request.setId(id);
@@ -97,7 +97,7 @@ export class ProviderClient {
     }));
   }
 
-  delete(id: string, properties: Properties): Promise<Answer> {
+  delete(id: string, properties: ClientProperties): Promise<Answer> {
     const request = new providerProto.DeleteRequest();
     request.setUrn(this.urn);
     request.setId(id);
@@ -108,7 +108,7 @@ export class ProviderClient {
   private ask<Response extends Message>(
     method: string,
     request: Message,
-    read: (response: Response) => Properties,
+    read: (response: Response) => ClientProperties,
   ): Promise<Answer> {
     const methods = this.client as unknown as Record<
       string,
@@ -145,12 +145,12 @@ function failure({ code, details, metadata }: grpc.ServiceError): Answer {
   return { error, unfinished: { id: failed.getId(), properties } };
 }
 
-function toStruct(value: Properties): structProto.Struct {
+function toStruct(value: ClientProperties): structProto.Struct {
   return structProto.Struct.fromJavaScript(
     value as Parameters<typeof structProto.Struct.fromJavaScript>[0],
   );
 }
 
-function fromStruct(struct: structProto.Struct | undefined): Properties {
+function fromStruct(struct: structProto.Struct | undefined): ClientProperties {
   return struct?.toJavaScript() ?? {};
 }

@@ -21,7 +21,7 @@ export interface HoldRequest extends WriteRow {
 }
 
 /** A write that is held back as soon as it comes. */
-export interface Hold {
+export interface WriteHold {
   readonly isReached: boolean;
   /** Whether whoever asked for it is still connected. */
   readonly isWaitedFor: boolean;
@@ -51,8 +51,8 @@ export class Bucket {
     return copy;
   }
 
-  hold(request: HoldRequest): Hold {
-    let release: Hold["release"] = () => {};
+  hold(request: HoldRequest): WriteHold {
+    let release: WriteHold["release"] = () => {};
     const released = new Promise<"drop" | "evenSo">((resolve) => (release = resolve));
     const holding: Holding = { request, isReached: false, isWaitedFor: () => true, released };
     this.holdings.push(holding);

@@ -25,7 +25,7 @@ import {
   readCloud,
   readLedger,
 } from "./ledger-judge.js";
-import { type ClusterShape, writeManifests } from "./manifests.js";
+import { type ScenarioCluster, writeManifests } from "./manifests.js";
 import { until } from "./until.js";
 
 export const repository = fileURLToPath(new URL("../../../", import.meta.url));
@@ -53,7 +53,7 @@ export interface SandboxOptions {
 
 /** A cluster to be written, an example by name, or a folder of manifests. */
 export type SandboxSource =
-  ClusterShape | { readonly example: string } | { readonly folder: string };
+  ScenarioCluster | { readonly example: string } | { readonly folder: string };
 
 /** A folder of its own with manifests and a state, and the commands that work on them. */
 export class Sandbox {
@@ -106,7 +106,7 @@ export class Sandbox {
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 
-  write(shape: ClusterShape): void {
+  write(shape: ScenarioCluster): void {
     writeManifests(this.manifests, shape);
   }
 
@@ -140,9 +140,9 @@ export class Sandbox {
   }
 
   /** The one JSON document that `plan --json` prints for the one cluster. */
-  async planDocument(code: number): Promise<PlanDocument> {
+  async planDocument(code: number): Promise<PrintedPlan> {
     const { stdout } = await this.plan(code, "--json");
-    return JSON.parse(stdout) as PlanDocument;
+    return JSON.parse(stdout) as PrintedPlan;
   }
 
   /** Sets a fault in the local cloud. */
@@ -319,7 +319,7 @@ export class Sandbox {
 }
 
 /** The part of the plan's JSON that scenarios look at. */
-export interface PlanDocument {
+export interface PrintedPlan {
   readonly empty: boolean;
   readonly transaction: { readonly number: number; readonly clusterUid: string };
   readonly steps: readonly { readonly kind: string; readonly key: string }[];

@@ -14,7 +14,7 @@ export const userStack = "dev";
 export const userProject = "shop";
 
 /** A Pulumi project of a user's, with a backend and a passphrase of its own, on a sandbox's cloud. */
-export class UserProject {
+export class UserProjectFolder {
   readonly folder: string;
 
   private constructor(private readonly sandbox: Sandbox) {
@@ -22,8 +22,8 @@ export class UserProject {
   }
 
   /** One whose program holds the sandbox's cluster, with a stack that is still empty. */
-  static async make(sandbox: Sandbox): Promise<UserProject> {
-    const project = new UserProject(sandbox);
+  static async make(sandbox: Sandbox): Promise<UserProjectFolder> {
+    const project = new UserProjectFolder(sandbox);
     const { folder } = project;
     const modules = join(folder, "node_modules");
     mkdirSync(join(modules, "@pulumi"), { recursive: true });

@@ -11,7 +11,7 @@ import type {
   ResourceHandler,
 } from "../../src/provider/port.js";
 import type { FakeClock } from "./fake-clock.js";
-import { type Activity, type CloudCall, LawWatch } from "./law-watch.js";
+import { type Activity, type WatchedCall, LawWatch } from "./law-watch.js";
 import type { CommandProcess } from "./faults.js";
 import { RolloutWatch } from "./rollout-watch.js";
 
@@ -52,7 +52,7 @@ interface Stored {
 
 /** A change that somebody asks for. */
 interface Asked {
-  readonly call: CloudCall["call"];
+  readonly call: WatchedCall["call"];
   readonly id: string;
   readonly who: Identity;
   readonly spec?: JsonObject;
@@ -60,7 +60,7 @@ interface Asked {
 
 /** A cloud in memory that knows nothing of what uses it. Its clock moves only when somebody waits. */
 export class FakeCloud {
-  readonly calls: CloudCall[] = [];
+  readonly calls: WatchedCall[] = [];
   readonly watch = new LawWatch();
   readonly rollouts = new RolloutWatch();
   activity: Activity = "recovery";
@@ -287,7 +287,7 @@ export class FakeCloud {
   }
 
   /** What is alive, and as it was before what no call of ours has touched. */
-  private aliveButFor(earlier: readonly Observed[], calls: readonly CloudCall[]): Observed[] {
+  private aliveButFor(earlier: readonly Observed[], calls: readonly WatchedCall[]): Observed[] {
     const untouched = earlier.filter(({ id }) => !calls.some((call) => call.id === id));
     const others = this.alive().filter(({ id }) => !untouched.some((one) => one.id === id));
     return [...untouched, ...others];

@@ -6,7 +6,7 @@ import type { WorkEngine } from "../../src/controller/reconciler-options.js";
 import type { ReconcileEvent } from "../../src/controller/reconcile-event.js";
 import { KubeSource } from "../../src/kube/kube-source.js";
 import { testCluster } from "./manifests.js";
-import { CommandProcess, type Fault } from "./faults.js";
+import { CommandProcess, type CommandFault } from "./faults.js";
 import { FakeApiServer } from "./fake-api-server.js";
 import { FakeEngine } from "./fake-engine.js";
 
@@ -47,7 +47,7 @@ export class FakeController {
   }
 
   /** Whatever goes wrong from now on does so in this order, counted from now. */
-  meet(...faults: readonly Fault[]): void {
+  meet(...faults: readonly CommandFault[]): void {
     this.process = new CommandProcess(faults);
     const known = this.reconciler.remembered();
     this.reconciler = this.begin(known.get(key));

@@ -35,12 +35,12 @@ import type { Payloads } from "../../src/transaction/pass.js";
 import { revisionPayload, transactionPayload } from "../../src/transaction/payloads.js";
 import { FakeClock } from "./fake-clock.js";
 import { localProvider, testCluster } from "./manifests.js";
-import { CommandProcess, type Fault } from "./faults.js";
+import { CommandProcess, type CommandFault } from "./faults.js";
 import { FakeCloud, plainWorld, type WorldTraits } from "./fake-cloud.js";
-import { type Checkpoint, FakePulumi, stateOf } from "./fake-pulumi.js";
+import { type FakeCheckpoint, FakePulumi, stateOf } from "./fake-pulumi.js";
 
 /** What became of a command. */
-export type Outcome =
+export type CommandOutcome =
   | ApplyResult
   | { readonly kind: "killed" }
   /** It ended with an error of its own: interrupted, refused, or the cloud could not say. */
@@ -91,7 +91,7 @@ export class FakeEngine {
   readonly clock = new FakeClock(startMs);
   readonly cloud: FakeCloud;
   readonly provider: InfrastructureProvider;
-  private readonly checkpoint: Checkpoint = { resources: [], pending: [] };
+  private readonly checkpoint: FakeCheckpoint = { resources: [], pending: [] };
   /** The process of the last command: how far it got. */
   lastProcess = new CommandProcess();
   private unsettled = false;
@@ -130,7 +130,7 @@ export class FakeEngine {
   }
 
   /** What a look at the cloud shows now, or why it shows nothing. */
-  async sight(faults: readonly Fault[] = []): Promise<ObservationResult> {
+  async sight(faults: readonly CommandFault[] = []): Promise<ObservationResult> {
     const process = new CommandProcess(faults);
     const context = callContext(process.clock(this.clock), process.stop.signal);
     const clusterUid = this.prior.transaction?.clusterUid ?? "";
@@ -146,9 +146,9 @@ export class FakeEngine {
   /** `capstan up`: plans and applies in one process. */
   up(
     desired: Desired,
-    faults: readonly Fault[] = [],
+    faults: readonly CommandFault[] = [],
     onFailure: RunOptions["onFailure"] = "rollBack",
-  ): Promise<Outcome> {
+  ): Promise<CommandOutcome> {
     return this.command(faults, async (process, means) => {
       await this.settleLastCalls(process, means);
       const options = { ...this.runOptions(process, means), onFailure };
@@ -160,14 +160,14 @@ export class FakeEngine {
   }
 
   /** Carries out a plan that was made before. */
-  apply(plan: Plan, faults: readonly Fault[] = []): Promise<Outcome> {
+  apply(plan: Plan, faults: readonly CommandFault[] = []): Promise<CommandOutcome> {
     return this.command(faults, (process, means) =>
       this.applied(plan, this.runOptions(process, means)),
     );
   }
 
   /** `capstan rollback [--to N]`, as the command itself decides what that means. */
-  rollback(faults: readonly Fault[] = [], to?: number): Promise<Outcome> {
+  rollback(faults: readonly CommandFault[] = [], to?: number): Promise<CommandOutcome> {
     return this.command(faults, async (process, means) => {
       await this.settleLastCalls(process, means);
       const state = await means.engine.readState(theStack);
@@ -196,7 +196,7 @@ export class FakeEngine {
     named: boolean,
     state: StackState,
     options: RunOptions & RequestInfo,
-  ): Promise<Outcome> {
+  ): Promise<CommandOutcome> {
     const goal = { kind: "rollback", to, named } as const;
     const removal = { allow: this.setup.allow ?? removals };
     const plan = await planRecorded(target, state, { ...options, goal, removal });
@@ -204,7 +204,7 @@ export class FakeEngine {
   }
 
   /** `capstan destroy`. */
-  destroy(faults: readonly Fault[] = []): Promise<Outcome> {
+  destroy(faults: readonly CommandFault[] = []): Promise<CommandOutcome> {
     return this.command(faults, async (process, means) => {
       await this.settleLastCalls(process, means);
       const state = await means.engine.readState(theStack);
@@ -252,7 +252,7 @@ export class FakeEngine {
     this.checkpoint.pending = [...this.checkpoint.pending, ...operations];
   }
 
-  private async applied(plan: Plan, options: RunOptions & RequestInfo): Promise<Outcome> {
+  private async applied(plan: Plan, options: RunOptions & RequestInfo): Promise<CommandOutcome> {
     this.show(plan);
     if (plan.empty) return { kind: "done", passes: 0 };
     const state = await options.engine.readState(plan.stack);
@@ -277,9 +277,9 @@ export class FakeEngine {
 
   /** Runs a command in a process of its own, until it ends or is killed. */
   private async command(
-    faults: readonly Fault[],
-    work: (process: CommandProcess, means: CommandTools) => Promise<Outcome>,
-  ): Promise<Outcome> {
+    faults: readonly CommandFault[],
+    work: (process: CommandProcess, means: CommandTools) => Promise<CommandOutcome>,
+  ): Promise<CommandOutcome> {
     const process = new CommandProcess(faults);
     this.lastProcess = process;
     this.callsAtRollback = undefined;
@@ -288,7 +288,7 @@ export class FakeEngine {
     cloud.watch.beginCommand(this.prior);
     const means = this.meansOf(process);
     const ended = work(process, setup.sabotage?.(means) ?? means).catch(
-      (error: unknown): Outcome => {
+      (error: unknown): CommandOutcome => {
         if (!isCapstanError(error)) throw error;
         return { kind: "broke", error };
       },
@@ -363,7 +363,7 @@ export function payloadsOf(plan: Plan, prior: PriorState): Payloads {
   };
 }
 
-export function outcomeText(outcome: Outcome): string {
+export function outcomeText(outcome: CommandOutcome): string {
   switch (outcome.kind) {
     case "done":
     case "killed":

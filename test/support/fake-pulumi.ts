@@ -27,7 +27,7 @@ import type { FakeCloud } from "./fake-cloud.js";
 import { plainly, recordOf, sameOrder, urnOf, withoutProvider } from "./fake-records.js";
 
 /** What survives every command: the checkpoint of one stack. */
-export interface Checkpoint {
+export interface FakeCheckpoint {
   resources: readonly RecordedResource[];
   pending: readonly PendingOperation[];
 }
@@ -47,7 +47,7 @@ export class FakePulumi implements StackEngine {
   private inherited: readonly PendingOperation[] = [];
 
   constructor(
-    private readonly checkpoint: Checkpoint,
+    private readonly checkpoint: FakeCheckpoint,
     private readonly cloud: FakeCloud,
     private readonly process: CommandProcess,
     public unsettled: boolean,
@@ -328,7 +328,7 @@ export class FakePulumi implements StackEngine {
 }
 
 /** A checkpoint in our terms, as an export would give it. */
-export function stateOf({ resources, pending }: Checkpoint): PriorState {
+export function stateOf({ resources, pending }: FakeCheckpoint): PriorState {
   const inputsOf = (key: NodeKey) => resources.find((one) => one.key === key)?.inputs;
   const [transaction, revision] = [inputsOf(transactionKey), inputsOf(revisionKey)];
   return {

@@ -6,7 +6,7 @@ import type { FakeClock } from "./fake-clock.js";
  * Something that goes wrong in one command, at its n-th cloud call, look at the cloud, state write or
  * new host, counted from 0. JSON data. One that the command never gets to has no effect.
  */
-export type Fault =
+export type CommandFault =
   | { readonly at: "call"; readonly number: number; readonly what: CallFault }
   | { readonly at: "look"; readonly number: number; readonly what: ReadFault }
   | { readonly at: "write"; readonly number: number; readonly what: "killBefore" | "killAfter" }
@@ -50,14 +50,14 @@ export class CommandProcess {
   private readonly lasting = new Map<string, CallFault | ReadFault>();
   private throttled = 0;
 
-  constructor(private readonly faults: readonly Fault[] = []) {
+  constructor(private readonly faults: readonly CommandFault[] = []) {
     this.killed = new Promise((resolve) => {
       this.tellKilled = resolve;
     });
   }
 
   /** How often the command got to each kind of place. */
-  get reached(): Readonly<Record<Fault["at"], number>> {
+  get reached(): Readonly<Record<CommandFault["at"], number>> {
     return this.counts;
   }
 
@@ -113,7 +113,7 @@ export class CommandProcess {
     if (what === "killAfter") await this.die();
   }
 
-  private next(at: "call" | "look", resource: string): Fault["what"] | undefined {
+  private next(at: "call" | "look", resource: string): CommandFault["what"] | undefined {
     const planned = this.planned(at);
     if (planned === "throttle") this.throttled = throttledCalls;
     if (planned === "failForGood" || planned === "unknownForGood") {
@@ -126,7 +126,7 @@ export class CommandProcess {
     return planned ?? this.lasting.get(`${at} ${resource}`);
   }
 
-  private planned(at: Fault["at"]): Fault["what"] | undefined {
+  private planned(at: CommandFault["at"]): CommandFault["what"] | undefined {
     const number = this.counts[at];
     this.counts[at] += 1;
     return this.faults.find((one) => one.at === at && one.number === number)?.what;

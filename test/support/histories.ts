@@ -3,7 +3,7 @@ import type { JsonObject } from "../../src/api/json.js";
 import type { RunEvent } from "../../src/engine/run.js";
 import { type Fleet, smallFleets } from "./fleet.js";
 import { Life } from "./life.js";
-import { bootFaults, callFaults, readFaults, type Fault } from "./faults.js";
+import { bootFaults, callFaults, readFaults, type CommandFault } from "./faults.js";
 import type { WorldTraits } from "./fake-cloud.js";
 import { type EngineSetup, FakeEngine } from "./fake-engine.js";
 
@@ -15,12 +15,12 @@ export type Accident =
   | { readonly kind: "losesState" };
 
 /** One command and everything that goes wrong in it. */
-export interface Command {
+export interface HistoryCommand {
   readonly verb: "up" | "rollback" | "destroy";
   /** Of an `up`: what is wanted. */
   readonly fleet: Fleet;
   readonly accidents: readonly Accident[];
-  readonly faults: readonly Fault[];
+  readonly faults: readonly CommandFault[];
   /** Of an `up`: what failed is not taken back. */
   readonly keeps?: boolean;
 }
@@ -42,12 +42,12 @@ export interface History {
   readonly before?: Fleet;
   /** Whose resources stand beside it once `before` is reached. */
   readonly neighbours?: readonly Neighbour[];
-  readonly commands: readonly Command[];
+  readonly commands: readonly HistoryCommand[];
   readonly wayOut: WayOut;
   readonly third: Fleet;
 }
 
-export const faults: fc.Arbitrary<Fault> = fc.oneof(
+export const faults: fc.Arbitrary<CommandFault> = fc.oneof(
   fc.record({
     at: fc.constant("call" as const),
     number: fc.nat({ max: 12 }),

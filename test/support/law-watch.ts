@@ -15,7 +15,7 @@ export type Law =
   | "fake";
 
 /** One thing that was done to the cloud, in order. */
-export interface CloudCall {
+export interface WatchedCall {
   readonly call: "create" | "update" | "delete";
   readonly key: NodeKey;
   readonly id: string;
@@ -70,7 +70,7 @@ export class LawWatch {
     this.uids.add(transaction.clusterUid);
   }
 
-  isShown(call: CloudCall["call"], key: NodeKey): boolean {
+  isShown(call: WatchedCall["call"], key: NodeKey): boolean {
     return this.shown.has(`${call} ${key}`);
   }
 
@@ -89,7 +89,7 @@ export class LawWatch {
   }
 
   /** Called before a change takes effect, with whoever the resource belongs to. */
-  changes({ call, key, id, during }: CloudCall, asked: Identity, marked: Identity): void {
+  changes({ call, key, id, during }: WatchedCall, asked: Identity, marked: Identity): void {
     if (!this.uids.has(marked.clusterUid)) {
       this.blame("law 5: ours only", `${call} of ${key} (${id}), marked as ${marked.clusterUid}`);
     }
@@ -105,7 +105,7 @@ export class LawWatch {
   }
 
   /** An adopted resource is updated by the step that would have made it. */
-  private mayDo(call: CloudCall["call"], key: NodeKey, id: string, during: Activity): boolean {
+  private mayDo(call: WatchedCall["call"], key: NodeKey, id: string, during: Activity): boolean {
     if (this.isShown(call, key)) return true;
     if (call === "update") return this.isShown("create", key);
     return (

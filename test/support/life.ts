@@ -9,10 +9,10 @@ import { rollbackOf } from "../../src/plan/rollback.js";
 import type { PriorState } from "../../src/plan/target.js";
 import type { Observed } from "../../src/provider/port.js";
 import { desiredFleet, type Fleet } from "./fleet.js";
-import type { Accident, Command, History, Neighbour } from "./histories.js";
+import type { Accident, HistoryCommand, History, Neighbour } from "./histories.js";
 import { testCluster } from "./manifests.js";
 import { timing } from "./fake-cloud.js";
-import { type Outcome, outcomeText, type FakeEngine } from "./fake-engine.js";
+import { type CommandOutcome, outcomeText, type FakeEngine } from "./fake-engine.js";
 import { notReached, textOf, type Expected } from "./reached.js";
 import { minorOf, WhatWasThere } from "./what-was-there.js";
 
@@ -26,7 +26,7 @@ const expectedCodes = new Set([
   "UNKNOWN_PRESENCE",
 ]);
 
-type Run = Pick<Command, "verb" | "fleet" | "faults" | "keeps">;
+type Run = Pick<HistoryCommand, "verb" | "fleet" | "faults" | "keeps">;
 
 /** Runs commands and holds what they leave against what they say. */
 export class Life {
@@ -97,7 +97,7 @@ export class Life {
     }
   }
 
-  async run(command: Run): Promise<Outcome> {
+  async run(command: Run): Promise<CommandOutcome> {
     const { engine } = this;
     const { verb } = command;
     // Nobody starts the next command before listings show what the last one has done.
@@ -113,7 +113,7 @@ export class Life {
     return outcome;
   }
 
-  private start({ verb, fleet, faults, keeps }: Run): Promise<Outcome> {
+  private start({ verb, fleet, faults, keeps }: Run): Promise<CommandOutcome> {
     const { engine } = this;
     switch (verb) {
       case "rollback":
@@ -127,7 +127,7 @@ export class Life {
   }
 
   /** Law 10: what `rollback` meant when it was first typed. */
-  private remember(verb: Command["verb"], prior: PriorState): void {
+  private remember(verb: HistoryCommand["verb"], prior: PriorState): void {
     if (verb !== "rollback") this.rollbackGoal = undefined;
     if (verb !== "rollback" || this.rollbackGoal !== undefined) return;
     const way = rollbackOf(prior);
@@ -138,7 +138,7 @@ export class Life {
   }
 
   /** With nothing going wrong a command has to do what it is for, at once. */
-  async quietly(verb: Command["verb"], fleet: Fleet): Promise<void> {
+  async quietly(verb: HistoryCommand["verb"], fleet: Fleet): Promise<void> {
     const waves = verb === "up" ? await this.wavesShown(fleet) : undefined;
     const since = this.engine.calls.length;
     const way = rollbackOf(this.engine.prior).kind;
@@ -165,7 +165,11 @@ export class Life {
     }
   }
 
-  private mustBeDone(verb: string, outcome: Outcome, wanted: Outcome["kind"] = "done"): void {
+  private mustBeDone(
+    verb: string,
+    outcome: CommandOutcome,
+    wanted: CommandOutcome["kind"] = "done",
+  ): void {
     if (outcome.kind === wanted) return;
     this.blame(`an undisturbed ${verb} ended: ${outcomeText(outcome)}`);
   }
@@ -190,7 +194,7 @@ export class Life {
 
   /** Only what is beyond a point of no return, or nothing to take back, may be refused, and it changes nothing. */
   private async afterRefusal(refused: {
-    readonly verb: Command["verb"];
+    readonly verb: HistoryCommand["verb"];
     readonly fleet: Fleet;
     readonly way: ReturnType<typeof rollbackOf>["kind"];
     readonly since: number;
@@ -252,7 +256,7 @@ export class Life {
   }
 
   /** Whether a command was refused because it wants a control plane older than the revision's. */
-  private isDowngrade(outcome: Outcome, fleet: Fleet): boolean {
+  private isDowngrade(outcome: CommandOutcome, fleet: Fleet): boolean {
     const wanted = Object.values(fleet.machines).map(({ controlPlane }) => minorOf(controlPlane));
     return isUnsupported(outcome) && this.before.isOlder(Math.max(...wanted));
   }
@@ -286,7 +290,7 @@ export class Life {
   }
 
   private judge(
-    outcome: Outcome,
+    outcome: CommandOutcome,
     about: { readonly before: PriorState; readonly since: number; readonly command?: Run },
   ): void {
     const { prior, callsAtRollback } = this.engine;
@@ -339,7 +343,7 @@ export class Life {
 
   /** What a rollback says that it has achieved. */
   private mustBeAsBefore(
-    { to }: Extract<Outcome, { kind: "rolledBack" }>,
+    { to }: Extract<CommandOutcome, { kind: "rolledBack" }>,
     before: PriorState,
     since: number,
   ): void {
@@ -390,11 +394,11 @@ export class Life {
 }
 
 /** A command that has nothing to take back, or must not any more. */
-function isRefusal(outcome: Outcome): boolean {
+function isRefusal(outcome: CommandOutcome): boolean {
   return outcome.kind === "broke" && outcome.error.code === "NOT_REVERSIBLE";
 }
 
-function isUnsupported(outcome: Outcome): boolean {
+function isUnsupported(outcome: CommandOutcome): boolean {
   return outcome.kind === "broke" && outcome.error.code === "UNSUPPORTED_CHANGE";
 }
 

@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import type { Fleet } from "./fleet.js";
-import { accidents, type Command, type History, faults, traits, waysOut } from "./histories.js";
+import {
+  accidents,
+  type HistoryCommand,
+  type History,
+  faults,
+  traits,
+  waysOut,
+} from "./histories.js";
 import type { MachineShape, RollingShape } from "./manifests.js";
 
 const amount = fc.oneof(
@@ -68,7 +75,7 @@ export const rolloutFleets: fc.Arbitrary<Fleet> = fc
   )
   .map(([cidr, some]) => ({ cluster: { cidr }, sets: {}, ...some }));
 
-const commands: fc.Arbitrary<Command> = fc.record(
+const commands: fc.Arbitrary<HistoryCommand> = fc.record(
   {
     verb: fc.constantFrom("up" as const, "up" as const, "up" as const, "rollback" as const),
     fleet: rolloutFleets,

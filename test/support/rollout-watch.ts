@@ -2,11 +2,11 @@ import type { NodeKey } from "../../src/graph/graph.js";
 import { leadsToNothing } from "../../src/plan/waves/next-action.js";
 import type { Plan } from "../../src/plan/plan.js";
 import type { Observed } from "../../src/provider/port.js";
-import type { CloudCall } from "./law-watch.js";
+import type { WatchedCall } from "./law-watch.js";
 
 /** A change of the cloud, and what was alive before and after it. */
 export interface CloudChange {
-  readonly call: CloudCall;
+  readonly call: WatchedCall;
   readonly before: readonly Observed[];
   readonly after: readonly Observed[];
 }
@@ -38,7 +38,7 @@ export class RolloutWatch {
   /** Members that were made or changed since the plan was shown. */
   private changedMembers = new Set<string>();
   /** The first one that the present pass changed. */
-  private memberOfPass: Pick<CloudCall, "id" | "pass"> = { id: "", pass: 0 };
+  private memberOfPass: Pick<WatchedCall, "id" | "pass"> = { id: "", pass: 0 };
 
   /** From now on this plan is carried out. */
   begin(plan: Plan, alive: readonly Observed[]): void {
@@ -109,7 +109,7 @@ export class RolloutWatch {
     if (call.call !== "delete") this.changedMembers.add(call.id);
   }
 
-  private serving(hosts: readonly Observed[], { id: changed }: CloudCall): number {
+  private serving(hosts: readonly Observed[], { id: changed }: WatchedCall): number {
     return hosts.filter(
       ({ id, phase }) => phase === "ready" || (id !== changed && this.excused.has(id)),
     ).length;
@@ -151,6 +151,6 @@ function machineOf(host: string): string {
   return host.replace(/-[0-9a-f]{8}-\d+$/, "");
 }
 
-function told({ call, key, pass }: CloudCall): string {
+function told({ call, key, pass }: WatchedCall): string {
   return `${call} ${key.slice(hostKind.length + 1)} in pass ${pass}`;
 }

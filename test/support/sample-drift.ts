@@ -7,7 +7,7 @@ import {
   hostOf,
   judged,
   kill,
-  type Occasion,
+  type DriftSetup,
   reportOn,
   running,
   desiredWith,
@@ -22,7 +22,7 @@ const { maxUnhealthy, maxInFlight, freeze } = driftAnnotations;
 async function drifted(
   objects: readonly Manifest[],
   given: (engine: FakeEngine) => void,
-  request: Occasion = {},
+  request: DriftSetup = {},
 ): Promise<DriftedCluster> {
   const desired = desiredWith(...objects);
   const engine = await running(desired);
@@ -68,7 +68,7 @@ const mixed = () =>
   );
 
 /** Two of three workers gone, and a time after which that is believed. */
-const frozen = (more: Occasion = {}) =>
+const frozen = (more: DriftSetup = {}) =>
   drifted([annotated({ [freeze]: "30m" }, cluster())], (engine) => kill(engine, "a", "b"), more);
 
 const thawed = () =>

@@ -3,10 +3,10 @@ import { keyOf } from "../../src/graph/graph.js";
 import { cloudResources } from "../../src/plan/target.js";
 import type { InfrastructureProvider, ResourceHandler } from "../../src/provider/port.js";
 import { desiredFleet, type Fleet, smallFleets } from "./fleet.js";
-import { type Command, faults, traits } from "./histories.js";
+import { type HistoryCommand, faults, traits } from "./histories.js";
 import { localProvider } from "./manifests.js";
 import { FakeCloud, timing, type WorldTraits } from "./fake-cloud.js";
-import { type CommandTools, type Outcome, outcomeText, FakeEngine } from "./fake-engine.js";
+import { type CommandTools, type CommandOutcome, outcomeText, FakeEngine } from "./fake-engine.js";
 
 /** Whose credentials a command has at first, and at which of its questions it gets the others. */
 export interface Credentials {
@@ -19,7 +19,7 @@ export interface Credentials {
 export interface SwitchedHistory {
   readonly traits: WorldTraits;
   readonly before?: Fleet;
-  readonly commands: readonly (Pick<Command, "verb" | "fleet" | "faults"> & Credentials)[];
+  readonly commands: readonly (Pick<HistoryCommand, "verb" | "fleet" | "faults"> & Credentials)[];
   readonly after: Fleet;
 }
 
@@ -93,7 +93,7 @@ class TwoClouds {
     faults: during,
     isElsewhere,
     switchAt,
-  }: SwitchedHistory["commands"][number]): Promise<Outcome> {
+  }: SwitchedHistory["commands"][number]): Promise<CommandOutcome> {
     const { engine } = this;
     engine.clock.advance(timing.listingLagMs);
     this.side = isElsewhere ? "there" : "here";
@@ -140,7 +140,7 @@ class TwoClouds {
   }
 
   /** What a command says to have reached is so in the cloud that is recorded. */
-  private mustBeTrue({ kind }: Outcome): void {
+  private mustBeTrue({ kind }: CommandOutcome): void {
     const { prior } = this.engine;
     const cloud = this.cloudOf(this.recordedSide ?? "here");
     for (const { key, id = "" } of cloudResources(prior)) {

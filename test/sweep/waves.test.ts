@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { afterWave, type Removal } from "../../src/sweep/waves.js";
+import { afterWave, type SweepRemoval } from "../../src/sweep/waves.js";
 
-const gone: Removal = { kind: "gone" };
-const blocked: Removal = { kind: "failed", reason: "it is in use", transient: false };
-const throttled: Removal = { kind: "failed", reason: "slow down", transient: true };
+const gone: SweepRemoval = { kind: "gone" };
+const blocked: SweepRemoval = { kind: "failed", reason: "it is in use", transient: false };
+const throttled: SweepRemoval = { kind: "failed", reason: "slow down", transient: true };
 
 describe("after a wave of removals", () => {
-  const table: { name: string; given: Removal[]; quietMs?: number; want: string }[] = [
+  const table: { name: string; given: SweepRemoval[]; quietMs?: number; want: string }[] = [
     { name: "nothing to remove is done", given: [], want: "done" },
     { name: "everything gone is done", given: [gone, gone], want: "done" },
     {

@@ -5,7 +5,7 @@ import { CapstanError } from "../../src/api/error.js";
 import { cloudResources, type PendingOperation } from "../../src/plan/target.js";
 import { standingOf } from "../../src/transaction/lifecycle.js";
 import { cluster, desiredOf, machine, type Manifest } from "../support/manifests.js";
-import type { Fault } from "../support/faults.js";
+import type { CommandFault } from "../support/faults.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import {
   type EngineSetup,
@@ -45,7 +45,7 @@ function assertSound(engine: FakeEngine): void {
   );
 }
 
-const fails: Fault = { at: "call", number: 0, what: "fail" };
+const fails: CommandFault = { at: "call", number: 0, what: "fail" };
 
 describe("a change that fails", () => {
   it("is taken back: the old hosts serve on, the same change succeeds with fresh ones", async () => {

@@ -11,7 +11,7 @@ import {
   waysOut,
 } from "../support/histories.js";
 import { assertHistoryLaw } from "../support/laws.js";
-import { bootFaults, callFaults, type Fault } from "../support/faults.js";
+import { bootFaults, callFaults, type CommandFault } from "../support/faults.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import { desiredFleet } from "../support/fleet.js";
 import { FakeEngine } from "../support/fake-engine.js";
@@ -96,7 +96,12 @@ describe("success or nothing", () => {
 });
 
 describe("one fault at every place there is", () => {
-  const scenarios: { name: string; before?: Fleet; after: Fleet; first?: readonly Fault[] }[] = [
+  const scenarios: {
+    name: string;
+    before?: Fleet;
+    after: Fleet;
+    first?: readonly CommandFault[];
+  }[] = [
     { name: "a first creation", after: withWorker },
     { name: "a change", before: withWorker, after: changed },
     {
@@ -128,8 +133,8 @@ describe("one fault at every place there is", () => {
 async function placesIn(
   before: Fleet | undefined,
   after: Fleet,
-  first: readonly Fault[],
-): Promise<Fault[]> {
+  first: readonly CommandFault[],
+): Promise<CommandFault[]> {
   const engine = new FakeEngine();
   if (before !== undefined) await engine.settle(desiredFleet(before));
   await engine.up(desiredFleet(after), first);
@@ -137,14 +142,18 @@ async function placesIn(
   const numbers = (count: number) => Array.from({ length: count }, (_, number) => number);
   return [
     ...numbers(call).flatMap((number) =>
-      callFaults.map((what): Fault => ({ at: "call", number, what })),
+      callFaults.map((what): CommandFault => ({ at: "call", number, what })),
     ),
     ...numbers(write).flatMap((number) =>
-      (["killBefore", "killAfter"] as const).map((what): Fault => ({ at: "write", number, what })),
+      (["killBefore", "killAfter"] as const).map((what): CommandFault => ({
+        at: "write",
+        number,
+        what,
+      })),
     ),
-    ...numbers(look).map((number): Fault => ({ at: "look", number, what: "unknown" })),
+    ...numbers(look).map((number): CommandFault => ({ at: "look", number, what: "unknown" })),
     ...numbers(boot).flatMap((number) =>
-      bootFaults.map((what): Fault => ({ at: "boot", number, what })),
+      bootFaults.map((what): CommandFault => ({ at: "boot", number, what })),
     ),
   ];
 }

@@ -7,8 +7,8 @@ import type { TransactionRecord } from "../../src/plan/target.js";
 import type { InfrastructureProvider, Presence, ResourceHandler } from "../../src/provider/port.js";
 import type { PassProgram, Registration } from "../../src/transaction/registration.js";
 import type { Fleet } from "../support/fleet.js";
-import { breachesOf, type Command, type History } from "../support/histories.js";
-import type { Fault } from "../support/faults.js";
+import { breachesOf, type HistoryCommand, type History } from "../support/histories.js";
+import type { CommandFault } from "../support/faults.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import type { CommandTools } from "../support/fake-engine.js";
 
@@ -21,7 +21,7 @@ const one: Fleet = {
 };
 const two: Fleet = { ...one, machines: { "cp-0": small, "db-0": { diskGib: 20 } } };
 
-const up = (fleet: Fleet, ...faults: Fault[]): Command => ({
+const up = (fleet: Fleet, ...faults: CommandFault[]): HistoryCommand => ({
   verb: "up",
   fleet,
   accidents: [],
@@ -106,7 +106,7 @@ const grownAndMore: Fleet = {
   machines: { ...grown.machines, "db-0": { diskGib: 20 } },
 };
 const tagged: Fleet = { ...one, machines: { "cp-0": { ...small, tags: { team: "a" } } } };
-const rollback = (...faults: Fault[]): Command => ({
+const rollback = (...faults: CommandFault[]): HistoryCommand => ({
   verb: "rollback",
   fleet: one,
   accidents: [],

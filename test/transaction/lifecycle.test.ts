@@ -11,7 +11,7 @@ import {
   step,
 } from "../../src/transaction/lifecycle.js";
 import { cluster, desiredOf, machine, type Manifest } from "../support/manifests.js";
-import type { Fault } from "../support/faults.js";
+import type { CommandFault } from "../support/faults.js";
 import { FakeEngine } from "../support/fake-engine.js";
 
 const member = machine("cp", { controlPlane: "1.34.2" });
@@ -56,7 +56,7 @@ function shown(action: Action): string {
 async function killed(
   before: readonly Manifest[] | undefined,
   after: readonly Manifest[],
-  at: Fault,
+  at: CommandFault,
 ): Promise<FakeEngine> {
   const engine = new FakeEngine();
   if (before !== undefined) await engine.settle(desiredWith(...before));
@@ -68,7 +68,7 @@ async function killed(
 const crossed = [
   { kind: "version", machine: "cp", host: nodeKey("LocalHost", "cp"), version: "1.35.0" },
 ] as const;
-const afterBegin: Fault = { at: "write", number: 2, what: "killBefore" };
+const afterBegin: CommandFault = { at: "write", number: 2, what: "killBefore" };
 const pendingOf = (type: string, key: NodeKey): PendingOperation => ({
   type,
   urn: "urn",

@@ -5,7 +5,7 @@ import type { Plan } from "../plan.js";
 import type { Step } from "../step.js";
 
 /** How far a transaction has come. */
-export interface Progress {
+export interface WaveProgress {
   /** Steps whose pass has ended well. */
   readonly applied: ReadonlySet<NodeKey>;
   /** Hosts that serve: ready, and for as long as their set asks for. */
@@ -53,7 +53,7 @@ export interface HostSet {
 }
 
 /** Pure. Asked thousands of times for the waves of a great plan, so what stays is worked out once. */
-export function hostSetOf(plan: Plan, { applied, available }: Progress): HostSet {
+export function hostSetOf(plan: Plan, { applied, available }: WaveProgress): HostSet {
   const kinds = kindsOf(plan);
   const kindOf = (key: NodeKey) => (applied.has(key) ? undefined : kinds.get(key));
   return {

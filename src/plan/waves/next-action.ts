@@ -1,6 +1,6 @@
 import type { NodeKey } from "../../graph/graph.js";
 import type { Plan } from "../plan.js";
-import { type HostSet, hostSetOf, hostOf, type Progress, type Round } from "./host-set.js";
+import { type HostSet, hostSetOf, hostOf, type WaveProgress, type Round } from "./host-set.js";
 import { membersRound } from "./members.js";
 import { workersRound } from "./workers.js";
 
@@ -18,7 +18,7 @@ export type NextAction =
  * host of the target is available. Leaving a step out never deletes anything. Decided from what there
  * is, so that whoever comes next goes on from wherever it stands. Pure; architecture section 4.
  */
-export function nextAction(plan: Plan, progress: Progress): NextAction {
+export function nextAction(plan: Plan, progress: WaveProgress): NextAction {
   const hostSet = hostSetOf(plan, progress);
   if (leadsToNothing(plan)) return removal(hostSet);
   if (plan.transaction.goal.kind === "adopt") return adoption(hostSet);

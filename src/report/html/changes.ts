@@ -1,4 +1,4 @@
-import type { FieldChange } from "../../plan/step.js";
+import type { ChangedField } from "../../plan/step.js";
 import { type ChangeLine, type ChangeNode, shownValue, verbOf } from "../../plan/tree.js";
 import {
   alikeNames,
@@ -73,7 +73,7 @@ function detail({ changes, reason }: ChangeLine, older: string): Markup {
   >`;
 }
 
-function field({ path, from, to }: FieldChange): Markup {
+function field({ path, from, to }: ChangedField): Markup {
   const before = from === undefined ? nothing : html`<del>${shownValue(from)}</del>`;
   const after = to === undefined ? html`<ins>none</ins>` : html`<ins>${shownValue(to)}</ins>`;
   const arrow = from === undefined ? nothing : html`<span aria-label="becomes"> → </span>`;
