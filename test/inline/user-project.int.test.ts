@@ -51,7 +51,8 @@ describe("a Pulumi project of a user's", function () {
   const failOnce = async (): Promise<void> => {
     sandbox.write(three);
     await sandbox.fault("create", "fail", "--name", "worker-1");
-    await project.up(1);
+    const { stdout, stderr } = await project.up(1);
+    assert.match(stdout + stderr, /create failed \(fail, by fault\)/);
     assert.equal(sandbox.alive().filter(({ kind }) => kind === "LocalHost").length, 2);
   };
 
