@@ -108,7 +108,7 @@ export class ClusterReconcile {
       // What failed a moment ago is not tried again yet, but what runs is kept running.
       ...(keepsRevision && revision !== undefined && { instead: revision }),
       adopt: intent.clusterUid ?? false,
-      tolerance: drift.tolerance,
+      filterFactory: drift.filterFactory,
       newClusterUid: () => this.options.newClusterUid(),
       newDigestKey: () => this.options.newClusterUid(),
       owner: source.owner,
@@ -150,7 +150,7 @@ export class ClusterReconcile {
     const { options, request } = this;
     const { clock, sink, by, deadlineMs, timeoutMs } = options;
     const { key, cluster, provider, engine, signal } = request;
-    const { plan, observation, lens } = found;
+    const { plan, observation, driftFilter } = found;
     cluster.settled = undefined;
     this.progress = firstProgress(plan);
     const isDrift = sameJson(plan.target.objects, state.revision?.target.objects);
@@ -181,7 +181,7 @@ export class ClusterReconcile {
         by,
         deadlineMs,
         timeoutMs,
-        lens,
+        driftFilter,
         stop: signal,
         onFailure: "rollBack",
         report: (event) => {
@@ -286,7 +286,7 @@ export class ClusterReconcile {
 }
 
 const watchNothing: DriftWatch = {
-  tolerance: () => {
+  filterFactory: () => {
     throw new Error("nothing is looked at any more");
   },
   judged: () => undefined,

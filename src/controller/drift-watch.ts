@@ -8,14 +8,14 @@ import {
   type JudgedItem,
   judgeDrift,
 } from "../drift/judge.js";
-import { type Tolerance, tolerating } from "../drift/tolerance.js";
+import { type DriftFilterFactory, filteringBy } from "../drift/drift-filter-factory.js";
 import { decisionText, fieldsText, freezeText, subjectText, thawText } from "../drift/words.js";
 import { timeText } from "../kube/statuses.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 
 /** How one look at drift is judged, and what came of it. */
 export interface DriftWatch {
-  readonly tolerance: Tolerance;
+  readonly filterFactory: DriftFilterFactory;
   /** Absent as long as nobody has looked. */
   judged(): JudgedDrift | undefined;
 }
@@ -29,7 +29,7 @@ export function watchDrift(
   const objects = objectsOf(desired);
   let last: JudgedDrift | undefined;
   return {
-    tolerance: tolerating(provider, (report) => {
+    filterFactory: filteringBy(provider, (report) => {
       last = judgeDrift(report, { objects, memory, nowMs });
       return last;
     }),

@@ -1,6 +1,6 @@
 import { CapstanError, isCapstanError } from "../api/error.js";
-import { clearLens, type Lens, withTolerated } from "../drift/lens.js";
-import type { Tolerance } from "../drift/tolerance.js";
+import { noFilter, type DriftFilter, withIgnoredDrift } from "../drift/drift-filter.js";
+import type { DriftFilterFactory } from "../drift/drift-filter-factory.js";
 import { makePlan, type Plan } from "../plan/plan.js";
 import { passedPoints, passedText, onwardText } from "../plan/point-of-no-return.js";
 import type { RemovalDecision } from "../plan/protection.js";
@@ -130,7 +130,7 @@ export async function takeBack(
 }
 
 /** What planning toward recorded graphs takes. */
-export type PlanningOptions = Pick<RunOptions, "provider" | "clock" | "stop" | "lens"> &
+export type PlanningOptions = Pick<RunOptions, "provider" | "clock" | "stop" | "driftFilter"> &
   RequestInfo;
 
 /**
@@ -142,12 +142,15 @@ export async function planBack(
   failure: string,
   options: PlanningOptions,
 ): Promise<Plan> {
-  const { provider, lens = clearLens } = options;
+  const { provider, driftFilter = noFilter } = options;
   const target = targetBack(state);
   const observation = await observeToward(target, state, options);
   refusePassed(passedPoints({ provider, prior: state, ...observation }), state);
   const how = { ...options, goal: { kind: "takeBack" }, failure } as const;
-  return withTolerated(planOf(lens.see(observation, state), target, state, how), lens);
+  return withIgnoredDrift(
+    planOf(driftFilter.apply(observation, state), target, state, how),
+    driftFilter,
+  );
 }
 
 /** Throws NOT_REVERSIBLE when an open transaction is past its point of no return. */
@@ -184,21 +187,21 @@ export async function planRecorded(
   state: StackState,
   options: RecordedPlanning,
 ): Promise<Plan> {
-  const { lens = clearLens } = options;
+  const { driftFilter = noFilter } = options;
   const observation = await observeToward(target, state, options);
-  const plan = planOf(lens.see(observation, state), target, state, options);
-  return withTolerated(plan, lens);
+  const plan = planOf(driftFilter.apply(observation, state), target, state, options);
+  return withIgnoredDrift(plan, driftFilter);
 }
 
-/** The lens through which a recorded graph is planned for and run toward. Looks at the cloud. */
-export async function lensToward(
+/** The drift filter with which a recorded graph is planned for and run toward. Looks at the cloud. */
+export async function filterToward(
   target: Target,
   state: StackState,
   options: RecordedPlanning,
-  tolerance: Tolerance,
-): Promise<Lens> {
+  filterFactory: DriftFilterFactory,
+): Promise<DriftFilter> {
   const observation = await observeToward(target, state, options);
-  return tolerance(observation, state, (shown) => planOf(shown, target, state, options));
+  return filterFactory(observation, state, (shown) => planOf(shown, target, state, options));
 }
 
 function observeToward(

@@ -1,5 +1,5 @@
 import { CapstanError } from "../api/error.js";
-import { recordedLens } from "../drift/lens.js";
+import { recordedOnly } from "../drift/drift-filter.js";
 import { defaultDeadlineMs } from "../plan/deadline.js";
 import { isHandOver } from "../plan/hand-over.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
@@ -57,7 +57,7 @@ export async function handOver(
   const { transaction, revision } = state;
   if (transaction === undefined || revision === undefined) throw new Error("idle is not absent");
   if (transaction.owner === owner && transaction.number === revision.number) return revision.number;
-  const request = { ...options, deadlineMs: defaultDeadlineMs, lens: recordedLens };
+  const request = { ...options, deadlineMs: defaultDeadlineMs, driftFilter: recordedOnly };
   const plan = await planRecorded(revision.target, state, {
     ...request,
     goal: { kind: "move" },

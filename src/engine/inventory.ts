@@ -1,5 +1,5 @@
 import { sameJson } from "../api/json.js";
-import { clearLens, type Lens } from "../drift/lens.js";
+import { noFilter, type DriftFilter } from "../drift/drift-filter.js";
 import { cloudResources, type PriorState, recordedSpec } from "../plan/target.js";
 import type { Clock, CloudIdentity, InfrastructureProvider } from "../provider/port.js";
 import { timingOf } from "../provider/timing.js";
@@ -21,7 +21,7 @@ export interface VerifyOptions {
   readonly clock: Clock;
   readonly stop: AbortSignal;
   /** Hides what is left as it is, whatever the records say; nothing without. */
-  readonly lens?: Lens;
+  readonly driftFilter?: DriftFilter;
 }
 
 /** How many listing lags a cloud may take to show what is recorded. */
@@ -41,7 +41,7 @@ export async function verifyInventory(
     readonly transaction: { readonly clusterUid: string; readonly cloud?: CloudIdentity };
   },
   state: PriorState,
-  { provider, clock, stop, lens = clearLens }: VerifyOptions,
+  { provider, clock, stop, driftFilter = noFilter }: VerifyOptions,
 ): Promise<Inventory> {
   const { listingLagMs } = timingOf(provider);
   const scope = { cluster, clusterUid: transaction.clusterUid };
@@ -49,7 +49,7 @@ export async function verifyInventory(
   let agreedAtMs: number | undefined;
   for (let looks = 0; ; looks += 1) {
     const observation = await observe(provider, context, scope, state, transaction.cloud);
-    const { observedResources, unrecorded } = lens.see(observation, state);
+    const { observedResources, unrecorded } = driftFilter.apply(observation, state);
     const found = compare(state, observedResources, unrecorded);
     const nowMs = clock.now();
     agreedAtMs = found.differences.length > 0 ? undefined : (agreedAtMs ?? nowMs);

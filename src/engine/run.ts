@@ -1,5 +1,5 @@
 import { type CapstanError, isCapstanError } from "../api/error.js";
-import { clearLens, type Lens } from "../drift/lens.js";
+import { noFilter, type DriftFilter } from "../drift/drift-filter.js";
 import type { ResourceEvent } from "../dynamic/cloud-resource.js";
 import type { NodeKey } from "../graph/graph.js";
 import { leadsToNothing } from "../plan/waves/next-action.js";
@@ -66,8 +66,8 @@ export interface RunOptions {
   /** How long hosts may take to become ready, and deletions to take effect, milliseconds. */
   readonly timeoutMs: number;
   readonly onFailure: "rollBack" | "keep";
-  /** The lens that the plan was made through; none without. */
-  readonly lens?: Lens;
+  /** The drift filter that the plan was made with; none without. */
+  readonly driftFilter?: DriftFilter;
   readonly stop: AbortSignal;
   readonly report: (event: RunEvent) => void;
   /** Told of every look at the cloud, with the records it was held against. */
@@ -222,14 +222,14 @@ export class Run {
   }
 
   private async observe(): Promise<Observation> {
-    const { provider, clock, stop, lens = clearLens } = this.options;
+    const { provider, clock, stop, driftFilter = noFilter } = this.options;
     const { cluster, transaction } = this.goal;
     const scope = { cluster, clusterUid: transaction.clusterUid };
     // Before the begin no record says which cloud the plan is about.
     const cloud = this.state.transaction?.cloud ?? transaction.cloud;
     const observation = await observe(provider, callContext(clock, stop), scope, this.state, cloud);
     this.options.onObservation?.(this.state, observation);
-    return lens.see(observation, this.state);
+    return driftFilter.apply(observation, this.state);
   }
 
   private async carryOut(

@@ -1,7 +1,7 @@
 import { CapstanError } from "../api/error.js";
 import { clusterNameOf, type Desired, stackNameOf } from "../api/types.js";
-import { clearLens, type Lens, withTolerated } from "../drift/lens.js";
-import type { Tolerance } from "../drift/tolerance.js";
+import { noFilter, type DriftFilter, withIgnoredDrift } from "../drift/drift-filter.js";
+import type { DriftFilterFactory } from "../drift/drift-filter-factory.js";
 import { BadInput } from "../manifest/bad-input.js";
 import type { Manifests } from "../manifest/desired.js";
 import { afterAdoption, foundTarget } from "../plan/adoption.js";
@@ -46,17 +46,17 @@ export interface SurveyInput {
   /** What may be lost that the Cluster does not allow to lose itself; nothing without. */
   readonly removal?: RemovalConsent;
   /** What drift the plan leaves as it is; none without. */
-  readonly tolerance?: Tolerance;
+  readonly filterFactory?: DriftFilterFactory;
 }
 
-/** A plan, the look at the cloud, and the lens through which it was made. */
+/** A plan, the observation that it was made from, and the drift filter in between. */
 export interface Survey {
   readonly plan: Plan;
   /** Of an adoption: what the same objects lead to behind it. */
   readonly then?: Plan;
   readonly observation: Observation;
   /** For the run that applies the plan. */
-  readonly lens: Lens;
+  readonly driftFilter: DriftFilter;
 }
 
 /**
@@ -88,7 +88,7 @@ export async function survey(input: SurveyInput): Promise<Survey> {
     return {
       ...surveyFound(desired, { state, observation, request, placed }),
       observation,
-      lens: clearLens,
+      driftFilter: noFilter,
     };
   }
   const planFor = (shown: Observation) =>
@@ -102,8 +102,12 @@ export async function survey(input: SurveyInput): Promise<Survey> {
         stagesBefore: input.stagesBefore ?? 0,
       }),
     );
-  const lens = input.tolerance?.(observation, state, planFor) ?? clearLens;
-  return { plan: withTolerated(planFor(lens.see(observation, state)), lens), observation, lens };
+  const driftFilter = input.filterFactory?.(observation, state, planFor) ?? noFilter;
+  return {
+    plan: withIgnoredDrift(planFor(driftFilter.apply(observation, state)), driftFilter),
+    observation,
+    driftFilter,
+  };
 }
 
 /** What all plans of one survey have in common. */

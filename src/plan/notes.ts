@@ -7,7 +7,7 @@ import { isRollingUpdate } from "../sets/fenceposts.js";
 import { quorumOf } from "./waves/members.js";
 import { goalText } from "./goal.js";
 import { goneReason } from "./hosts.js";
-import type { Plan, ToleratedDrift } from "./plan.js";
+import type { Plan, IgnoredDrift } from "./plan.js";
 
 /** What else people should know before they agree, a sentence each: unfinished work, leftovers, unrecorded resources. Pure. */
 export function planNotes(plan: Plan): string[] {
@@ -20,7 +20,7 @@ export function planNotes(plan: Plan): string[] {
         `Left by an apply that broke off, to be deleted: ${who.kind} ${who.name} (${id})`,
     ),
     ...plan.unrecorded.map((what) => `In the cloud but in no record: ${what}`),
-    ...toleratedText(plan),
+    ...ignoredText(plan),
     ...plan.target.objects.flatMap((object) => {
       if (object.kind === "MachineDeployment") {
         return [...heldBack(object, plan), ...idleMarks(object, plan)];
@@ -44,7 +44,7 @@ function heldText({ held }: Plan): string[] {
   }
 }
 
-const tolerances: Record<ToleratedDrift["because"], string> = {
+const ignoredReasons: Record<IgnoredDrift["because"], string> = {
   ignore: "drifted, ignored by policy",
   report: "drifted, only reported by policy",
   frozen: "drifted, not believed",
@@ -52,13 +52,13 @@ const tolerances: Record<ToleratedDrift["because"], string> = {
 };
 
 /** "1 drifted, ignored by policy: LocalHost/web-7ca2dcf0-1". */
-function toleratedText({ tolerated = [] }: Plan): string[] {
-  const reasons = [...new Set(tolerated.map(({ because }) => because))];
+function ignoredText({ ignoredDrift = [] }: Plan): string[] {
+  const reasons = [...new Set(ignoredDrift.map(({ because }) => because))];
   return reasons.map((reason) => {
-    const keys = tolerated.filter(({ because }) => because === reason).map(({ key }) => key);
+    const keys = ignoredDrift.filter(({ because }) => because === reason).map(({ key }) => key);
     const more = keys.length > mostNamed ? `, ... (${keys.length - mostNamed} more)` : "";
     const named = keys.slice(0, mostNamed).join(", ");
-    return `${keys.length} ${tolerances[reason]}: ${named}${more}`;
+    return `${keys.length} ${ignoredReasons[reason]}: ${named}${more}`;
   });
 }
 

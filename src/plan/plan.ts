@@ -83,7 +83,7 @@ export interface OrphanedResource {
 }
 
 /** A resource that is not as it is recorded, and why a plan does not touch it. */
-export interface ToleratedDrift {
+export interface IgnoredDrift {
   readonly key: NodeKey;
   readonly because: "report" | "ignore" | "frozen" | "overBudget";
 }
@@ -134,7 +134,7 @@ export interface Plan {
   /** Nothing to do: state, cloud and objects agree. */
   readonly empty: boolean;
   /** What has drifted and is left as it is; absent: nothing. */
-  readonly tolerated?: readonly ToleratedDrift[];
+  readonly ignoredDrift?: readonly IgnoredDrift[];
   /** What it was made from is implausible; unless it is believed nobody carries it out. */
   readonly held?: Hold;
   /** This is one stage of several: a control plane goes one minor version at a time. */

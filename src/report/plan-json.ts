@@ -39,7 +39,7 @@ export function clusterDocument({ plan, waves }: PlannedCluster): ClusterPlanDoc
     stale: [...plan.stale],
     abandoned: plan.orphaned.map(({ id, who }) => ({ id, who })),
     strangers: [...plan.unrecorded],
-    ...(plan.tolerated !== undefined && { tolerated: [...plan.tolerated] }),
+    ...(plan.ignoredDrift !== undefined && { tolerated: [...plan.ignoredDrift] }),
     ...(plan.held !== undefined && { held: plan.held }),
     targetDigest: plan.targetDigest,
     resources: target.nodes

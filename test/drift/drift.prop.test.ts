@@ -75,7 +75,7 @@ async function running(desired: Desired): Promise<FakeEngine> {
 }
 
 /** A plan without what it says about drift. */
-function intent({ tolerated: _tolerated, ...plan }: Plan): Omit<Plan, "tolerated"> {
+function intent({ ignoredDrift: _ignored, ...plan }: Plan): Omit<Plan, "ignoredDrift"> {
   return plan;
 }
 
@@ -112,7 +112,7 @@ describe("laws of drift", () => {
         const plan = await engine.plan(wanted(after, policy, lenient));
         const calls = engine.calls.length;
         const outcome = await engine.apply(plan);
-        const left = new Set(plan.tolerated?.map(({ key }) => key));
+        const left = new Set(plan.ignoredDrift?.map(({ key }) => key));
         const touched = engine.calls.slice(calls).filter(({ key }) => left.has(key));
         assert.deepEqual(touched, []);
         assert.deepEqual(engine.cloud.watch.violations, []);

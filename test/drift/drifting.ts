@@ -3,7 +3,7 @@ import { driftAnnotations } from "../../src/api/drift-policy.js";
 import { objectsOf, type Desired } from "../../src/api/types.js";
 import { classifyDrift, type DriftReport } from "../../src/drift/classify.js";
 import { type DriftMemory, type JudgedDrift, judgeDrift, noMemory } from "../../src/drift/judge.js";
-import { tolerating } from "../../src/drift/tolerance.js";
+import { filteringBy } from "../../src/drift/drift-filter-factory.js";
 import type { Observed } from "../../src/provider/port.js";
 import { annotated, cluster, desiredOf, machine, type Manifest } from "../support/manifests.js";
 import type { CommandFault } from "../support/faults.js";
@@ -39,8 +39,8 @@ function nameOf(manifest: Manifest): string {
 
 /** The policies of the loop: the whole of them, without a memory. */
 export const byPolicy: EngineSetup = {
-  tolerance: (desired, provider) =>
-    tolerating(provider, (report) =>
+  filterFactory: (desired, provider) =>
+    filteringBy(provider, (report) =>
       judgeDrift(report, { objects: objectsOf(desired), memory: noMemory, nowMs: 0 }),
     ),
 };

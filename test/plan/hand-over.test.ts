@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { nodeKey } from "../../src/graph/graph.js";
-import { recordedLens } from "../../src/drift/lens.js";
+import { recordedOnly } from "../../src/drift/drift-filter.js";
 import { fileOwner, handOverSummary, isHandOver, ownerText } from "../../src/plan/hand-over.js";
 import { makePlan, type PlanInput } from "../../src/plan/plan.js";
 import type { PriorState, Target, TransactionRecord } from "../../src/plan/target.js";
@@ -20,9 +20,9 @@ describe("changing the owner of a stack", () => {
     ({ target } = prior.revision);
   });
 
-  /** Seen through the lens of a change of owner, when every host is gone from the cloud. */
+  /** Seen through the filter of a change of owner, when every host is gone from the cloud. */
   const planned = (given: PriorState, more: Partial<PlanInput> = {}) => {
-    const observation = recordedLens.see(
+    const observation = recordedOnly.apply(
       { observedResources: new Map(), unrecorded: [], listed: 0 },
       given,
     );
@@ -78,7 +78,7 @@ describe("changing the owner of a stack", () => {
   });
 
   it("happens only when it is asked for", () => {
-    const observation = recordedLens.see(
+    const observation = recordedOnly.apply(
       { observedResources: new Map(), unrecorded: [], listed: 0 },
       prior,
     );

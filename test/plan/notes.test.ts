@@ -34,7 +34,7 @@ describe("what a plan says of drift that it leaves", () => {
     const ignored = others.map((key) => ({ key, because: "ignore" as const }));
     const notes = planNotes({
       ...plan,
-      tolerated: [{ key: first, because: "frozen" }, ...ignored],
+      ignoredDrift: [{ key: first, because: "frozen" }, ...ignored],
     });
     assert.deepEqual(notes, [
       `1 drifted, not believed: ${first}`,

@@ -15,8 +15,8 @@ import type { StackEngine } from "../../src/engine/engine.js";
 import { settleLastCalls } from "../../src/engine/recover.js";
 import type { RunEvent, RunOptions } from "../../src/engine/run.js";
 import { type ObservationResult } from "../../src/drift/classify.js";
-import type { Lens } from "../../src/drift/lens.js";
-import type { Tolerance } from "../../src/drift/tolerance.js";
+import type { DriftFilter } from "../../src/drift/drift-filter.js";
+import type { DriftFilterFactory } from "../../src/drift/drift-filter-factory.js";
 import { observe } from "../../src/engine/observe.js";
 import { callContext } from "../../src/engine/session.js";
 import type { StackState } from "../../src/engine/state.js";
@@ -60,7 +60,10 @@ export interface EngineSetup {
   /** Take over what a lost state has left. */
   readonly adopt?: boolean;
   /** What drift `plan` and `up` leave as it is; none without. */
-  readonly tolerance?: (desired: Desired, provider: InfrastructureProvider) => Tolerance;
+  readonly filterFactory?: (
+    desired: Desired,
+    provider: InfrastructureProvider,
+  ) => DriftFilterFactory;
   /** What `plan` and `up` are told that may be lost: everything unless said, as with every flag given. */
   readonly allow?: readonly Removal[];
   /** Makes a command's means worse than they are. */
@@ -96,7 +99,7 @@ export class FakeEngine {
   lastProcess = new CommandProcess();
   private unsettled = false;
   /** Through which each plan was made, for whoever applies it. */
-  private readonly lenses = new WeakMap<Plan, Lens>();
+  private readonly driftFilters = new WeakMap<Plan, DriftFilter>();
   /** How many calls there had been when the last command began to take something back; undefined: it did not. */
   callsAtRollback: number | undefined;
   /** Whether the last command failed on its way and took that back itself. */
@@ -256,8 +259,11 @@ export class FakeEngine {
     this.show(plan);
     if (plan.empty) return { kind: "done", passes: 0 };
     const state = await options.engine.readState(plan.stack);
-    const lens = this.lenses.get(plan);
-    return applyPlan(plan, state, { ...options, ...(lens !== undefined && { lens }) });
+    const driftFilter = this.driftFilters.get(plan);
+    return applyPlan(plan, state, {
+      ...options,
+      ...(driftFilter !== undefined && { driftFilter }),
+    });
   }
 
   /** What the process of a command works with. */
@@ -313,9 +319,9 @@ export class FakeEngine {
     provider: InfrastructureProvider,
   ): Promise<Plan> {
     const state: StackState = { ...this.prior, foreign: [] };
-    const tolerance = this.setup.tolerance?.(desired, provider);
-    const { plan, lens } = await survey({
-      ...(tolerance !== undefined && { tolerance }),
+    const filterFactory = this.setup.filterFactory?.(desired, provider);
+    const { plan, driftFilter } = await survey({
+      ...(filterFactory !== undefined && { filterFactory }),
       desired,
       provider,
       state,
@@ -328,7 +334,7 @@ export class FakeEngine {
       newClusterUid: () => `uid-${this.cloud.watch.uids.size + 1}`,
       ...request,
     });
-    this.lenses.set(plan, lens);
+    this.driftFilters.set(plan, driftFilter);
     return plan;
   }
 

@@ -2,7 +2,7 @@ import { CapstanError } from "../../api/error.js";
 import type { Removal } from "../../api/protection.js";
 import { type Desired, objectsOf, stackNameOf } from "../../api/types.js";
 import { holdOf, withHold } from "../../drift/hold.js";
-import { ignoringByPolicy } from "../../drift/tolerance.js";
+import { ignoringByPolicy } from "../../drift/drift-filter-factory.js";
 import type { Engine } from "../../engine/engine.js";
 import { settleLastCalls } from "../../engine/recover.js";
 import { callContext } from "../../engine/session.js";
@@ -166,7 +166,7 @@ export async function surveyCluster(
   const objects = objectsOf(desired);
   const found = await survey({
     desired,
-    tolerance: ignoringByPolicy(provider, objects),
+    filterFactory: ignoringByPolicy(provider, objects),
     positionOf: (object, path) => manifests.positionOf(object, path),
     provider,
     state,

@@ -1,11 +1,11 @@
 import { CapstanError, isCapstanError } from "../../api/error.js";
 import type { Removal } from "../../api/protection.js";
-import { clearLens } from "../../drift/lens.js";
+import { noFilter } from "../../drift/drift-filter.js";
 import { holdOf, refuseHeld, withHold } from "../../drift/hold.js";
-import { ignoringByPolicy } from "../../drift/tolerance.js";
+import { ignoringByPolicy } from "../../drift/drift-filter-factory.js";
 import {
   type ApplyResult,
-  lensToward,
+  filterToward,
   planBack,
   planRecorded,
   takeBack,
@@ -77,7 +77,7 @@ class RollbackCommand {
   private readonly options: RollbackOptions;
   private readonly context: CommandContext;
   private readonly next: FollowUp;
-  private lens = clearLens;
+  private driftFilter = noFilter;
   private held: Hold | undefined;
   private readonly removal: RemovalConsent;
 
@@ -240,9 +240,14 @@ class RollbackCommand {
   private async apply(plan: Plan, provider: InfrastructureProvider): Promise<void> {
     await this.show(plan);
     if (plan.empty) return;
-    const { engine, options, state, next, lens } = this;
+    const { engine, options, state, next, driftFilter } = this;
     const how = { ...options, rollback: true };
-    await carryOut(plan, state, { engine, provider, lens, options: how, next }, this.context);
+    await carryOut(
+      plan,
+      state,
+      { engine, provider, driftFilter, options: how, next },
+      this.context,
+    );
   }
 
   private async planTo(
@@ -260,15 +265,15 @@ class RollbackCommand {
     goal: TransactionGoal,
   ): Promise<void> {
     const how = { ...this.planning(provider), goal };
-    const tolerance = ignoringByPolicy(provider, target.objects);
-    this.lens = await lensToward(target, this.state, how, tolerance);
+    const filterFactory = ignoringByPolicy(provider, target.objects);
+    this.driftFilter = await filterToward(target, this.state, how, filterFactory);
   }
 
   private planning(provider: InfrastructureProvider) {
     const { clock, by, interruption } = this.context;
     const deadlineMs = this.options.deadline * 1_000;
-    const { lens, removal } = this;
-    return { provider, clock, by, deadlineMs, stop: interruption.stop, lens, removal };
+    const { driftFilter, removal } = this;
+    return { provider, clock, by, deadlineMs, stop: interruption.stop, driftFilter, removal };
   }
 
   /** Law 12: looks whether the cloud's answer is to be believed, before anything is planned from it. */

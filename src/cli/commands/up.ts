@@ -2,7 +2,7 @@ import { isCapstanError } from "../../api/error.js";
 import { asJson, sameJson } from "../../api/json.js";
 import { stackNameOf } from "../../api/types.js";
 import { refuseHeld } from "../../drift/hold.js";
-import type { Lens } from "../../drift/lens.js";
+import type { DriftFilter } from "../../drift/drift-filter.js";
 import { type ApplyResult, applyPlan } from "../../engine/apply.js";
 import { noteCluster } from "../../engine/cluster-registry.js";
 import type { Engine } from "../../engine/engine.js";
@@ -146,7 +146,7 @@ async function upCluster(
   const { terminal, json } = context;
   const deadlineMs = options.deadline * 1_000;
   const found = await surveyCluster(cluster, engine, { ...options, deadlineMs }, context);
-  const { plan, then, state, lens } = found;
+  const { plan, then, state, driftFilter } = found;
   check?.one(bindingOf(found));
   const isAgreed = agreed !== undefined && isSamePlan(plan, agreed);
   if (json) for (const one of plansIn(found)) context.emit(planLine(one));
@@ -182,7 +182,7 @@ async function upCluster(
       rememberManifests(workspace, plan.stack, options.file);
     }
   };
-  await carryOut(plan, state, { engine, provider, lens, options, next, onEnd }, context);
+  await carryOut(plan, state, { engine, provider, driftFilter, options, next, onEnd }, context);
   const left = then === undefined ? (plan.stage?.later.length ?? 0) : 1;
   return { left, isStage: plan.stage !== undefined, agreed: then };
 }
@@ -202,7 +202,7 @@ export interface ApplyContext {
   readonly engine: Engine;
   readonly provider: InfrastructureProvider;
   /** Through which the plan was made. */
-  readonly lens: Lens;
+  readonly driftFilter: DriftFilter;
   readonly options: Pick<UpOptions, "timeout" | "deadline" | "rollback">;
   readonly next: FollowUp;
   /** Told as soon as there is another revision than before, or none. */
@@ -213,7 +213,7 @@ export interface ApplyContext {
 export async function carryOut(
   plan: Plan,
   state: StackState,
-  { engine, provider, lens, options, next, onEnd }: ApplyContext,
+  { engine, provider, driftFilter, options, next, onEnd }: ApplyContext,
   context: CommandContext,
 ): Promise<void> {
   const { clock } = context;
@@ -224,7 +224,7 @@ export async function carryOut(
     result = await applyPlan(plan, state, {
       engine,
       provider,
-      lens,
+      driftFilter,
       clock,
       by: context.by,
       timeoutMs: options.timeout * 1_000,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { driftAnnotations } from "../../src/api/drift-policy.js";
 import { objectsOf } from "../../src/api/types.js";
-import { ignoringByPolicy } from "../../src/drift/tolerance.js";
+import { ignoringByPolicy } from "../../src/drift/drift-filter-factory.js";
 import type { Plan } from "../../src/plan/plan.js";
 import { annotated, cluster, machine, machineSet } from "../support/manifests.js";
 import { type EngineSetup, outcomeText, type FakeEngine } from "../support/fake-engine.js";
@@ -38,8 +38,8 @@ describe("a plan that tolerates drift", () => {
     const engine = await running(desired);
     kill(engine, "a");
     const plan = await engine.plan(desired);
-    assert.deepEqual([plan.empty, plan.stale, plan.tolerated?.length], [true, [], 1]);
-    assert.equal(plan.tolerated?.[0]?.because, "report");
+    assert.deepEqual([plan.empty, plan.stale, plan.ignoredDrift?.length], [true, [], 1]);
+    assert.equal(plan.ignoredDrift?.[0]?.because, "report");
   });
 
   it("replaces what a policy replaces: a new host beside one that serves until then", async () => {
@@ -97,7 +97,7 @@ describe("a plan that tolerates drift", () => {
     kill(engine, "a");
     const desired = desiredWith(drifts("ignore", machine("a", { tags: { team: "x" } })));
     const plan = await engine.plan(desired);
-    assert.deepEqual([steps(plan), plan.tolerated], [["create a 2", "delete a 1"], undefined]);
+    assert.deepEqual([steps(plan), plan.ignoredDrift], [["create a 2", "delete a 1"], undefined]);
     await upDone(engine, desired);
   });
 
@@ -124,7 +124,7 @@ describe("a plan that tolerates drift", () => {
     const engine = await running(desiredWith());
     for (const { id } of engine.alive()) engine.cloud.kill(id);
     const plan = await engine.plan(desiredWith());
-    assert.deepEqual([plan.empty, plan.tolerated?.length], [true, 6]);
+    assert.deepEqual([plan.empty, plan.ignoredDrift?.length], [true, 6]);
   });
 
   it("corrects in turns: the second half when the first is done", async () => {
@@ -148,9 +148,9 @@ describe("a plan that tolerates drift", () => {
     const engine = await running(desiredWith(asks, ...members("s")));
     kill(engine, "cp-1", "cp-2");
     const waiting = await engine.plan(desiredWith(asks, ...members("s")));
-    assert.deepEqual(waiting.tolerated?.length, 1);
+    assert.deepEqual(waiting.ignoredDrift?.length, 1);
     const asked = await engine.plan(desiredWith(asks, ...members("m")));
-    assert.equal(asked.tolerated, undefined);
+    assert.equal(asked.ignoredDrift, undefined);
   });
 
   it("hides what an apply has left only where a policy says so", async () => {
@@ -168,7 +168,7 @@ describe("a plan that tolerates drift", () => {
 
 describe("capstan plan and up", () => {
   const ignoring: EngineSetup = {
-    tolerance: (desired, provider) => ignoringByPolicy(provider, objectsOf(desired)),
+    filterFactory: (desired, provider) => ignoringByPolicy(provider, objectsOf(desired)),
   };
 
   it("correct everything, also what the loop would only report or put off", async () => {
@@ -176,7 +176,7 @@ describe("capstan plan and up", () => {
     const engine = await running(desired, ignoring);
     kill(engine, "a", "b", "c");
     const plan = await engine.plan(desired);
-    assert.deepEqual([plan.steps.length, plan.tolerated], [6, undefined]);
+    assert.deepEqual([plan.steps.length, plan.ignoredDrift], [6, undefined]);
     await upDone(engine, desired);
     assert.deepEqual((await reportOn(engine)).items, []);
   });
@@ -187,13 +187,13 @@ describe("capstan plan and up", () => {
     change(engine, "a", byHand);
     const plan = await engine.plan(desired);
     assert.deepEqual(
-      [plan.empty, plan.tolerated?.map(({ because }) => because)],
+      [plan.empty, plan.ignoredDrift?.map(({ because }) => because)],
       [true, ["ignore"]],
     );
   });
 });
 
-describe("without a tolerance", () => {
+describe("without a drift filter", () => {
   it("everything is seen as it is", async () => {
     const desired = desiredWith(drifts("ignore", machine("a")));
     const engine = await running(desired, {});

@@ -5,14 +5,14 @@ import type { PriorState } from "../plan/target.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import { classifyDrift, type DriftReport } from "./classify.js";
 import { type JudgedDrift, judgeDrift, noMemory } from "./judge.js";
-import { blindLens, clearLens, type Lens, lensOf } from "./lens.js";
+import { filterOfAllDrift, noFilter, type DriftFilter, driftFilterOf } from "./drift-filter.js";
 
 /** Decides how the cloud is to be seen. `planFor` makes the plan of a look; it changes nothing. */
-export type Tolerance = (
+export type DriftFilterFactory = (
   observation: Observation,
   state: PriorState,
   planFor: (observation: Observation) => Plan,
-) => Lens;
+) => DriftFilter;
 
 type Judging = Pick<InfrastructureProvider, "hostKind" | "verdict">;
 
@@ -20,21 +20,24 @@ type Judging = Pick<InfrastructureProvider, "hostKind" | "verdict">;
  * Leaves alone what the judgement does not correct, unless somebody asks for a change of the same
  * resource: what a plan has steps for that sees no drift at all. Pure.
  */
-export function tolerating(
+export function filteringBy(
   provider: Judging,
   judge: (report: DriftReport) => JudgedDrift,
-): Tolerance {
+): DriftFilterFactory {
   return (observation, state, planFor) => {
     const report = classifyDrift(state, observation, provider);
     const judged = judge(report);
-    if (lensOf(judged) === clearLens) return clearLens;
-    return lensOf(judged, planFor(blindLens(report).see(observation, state)));
+    if (driftFilterOf(judged) === noFilter) return noFilter;
+    return driftFilterOf(judged, planFor(filterOfAllDrift(report).apply(observation, state)));
   };
 }
 
 /** Corrects everything but what policy says to ignore: what `capstan plan` and `capstan up` do. Pure. */
-export function ignoringByPolicy(provider: Judging, objects: readonly AnyObject[]): Tolerance {
-  return tolerating(provider, (report) => {
+export function ignoringByPolicy(
+  provider: Judging,
+  objects: readonly AnyObject[],
+): DriftFilterFactory {
+  return filteringBy(provider, (report) => {
     const judged = judgeDrift(report, { objects, memory: noMemory, nowMs: 0 });
     return { ...judged, items: judged.items.filter(({ decision }) => decision.kind === "ignore") };
   });

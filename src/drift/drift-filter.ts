@@ -1,6 +1,6 @@
 import { type JsonObject } from "../api/json.js";
 import type { NodeKey } from "../graph/graph.js";
-import type { Plan, ToleratedDrift } from "../plan/plan.js";
+import type { Plan, IgnoredDrift } from "../plan/plan.js";
 import type { Observation, PresentResource, ObservedResource } from "../plan/step.js";
 import {
   cloudResources,
@@ -13,55 +13,55 @@ import type { DriftReport } from "./classify.js";
 import { driftText } from "./fields.js";
 import type { DriftDecision, JudgedDrift, JudgedItem } from "./judge.js";
 
-/** How a planner is to see the cloud. */
-export interface Lens {
-  /** Pure; the same at every look of one run. */
-  see(observation: Observation, state: PriorState): Observation;
+/** How a planner sees the cloud: drift that is ignored is left out. */
+export interface DriftFilter {
+  /** Pure; the same at every observation of one run. */
+  apply(observation: Observation, state: PriorState): Observation;
   /** What it hides; in the report's order. */
-  readonly tolerated: readonly ToleratedDrift[];
+  readonly ignoredDrift: readonly IgnoredDrift[];
 }
 
 /** Shows everything as it is. */
-export const clearLens: Lens = { see: (observation) => observation, tolerated: [] };
+export const noFilter: DriftFilter = { apply: (observation) => observation, ignoredDrift: [] };
 
 /**
  * Shows what is to be corrected as it is, hosts that a policy replaces as unfit, and everything else as
  * it is recorded, so that a plan does not touch it. What `asked` has steps for is shown as it is: a
  * change that somebody asks for is not held back by drift. Pure.
  */
-export function lensOf({ items }: JudgedDrift, asked?: Plan): Lens {
+export function driftFilterOf({ items }: JudgedDrift, asked?: Plan): DriftFilter {
   const isAsked = askedOf(asked);
-  const hidden = items.filter((one) => isTolerated(one.decision) && !isAsked(one));
+  const hidden = items.filter((one) => isIgnored(one.decision) && !isAsked(one));
   const unfit = items.filter((one) => one.decision.kind === "replace" && !isAsked(one));
-  return lensHiding(
+  return filterHiding(
     hidden.map(({ item, decision }) => ({ ...item, because: decision.kind })),
     new Map(unfit.map(({ item }) => [item.key, unfitText(item)])),
   );
 }
 
-/** A plan that was made through a lens, with what the lens hides. Pure. */
-export function withTolerated(plan: Plan, { tolerated }: Lens): Plan {
-  return tolerated.length === 0 ? plan : { ...plan, tolerated };
+/** A plan that was made with a filter, with what the filter hides. Pure. */
+export function withIgnoredDrift(plan: Plan, { ignoredDrift }: DriftFilter): Plan {
+  return ignoredDrift.length === 0 ? plan : { ...plan, ignoredDrift };
 }
 
 /** Hides all drift, so that a plan shows what somebody asked for and nothing else. Pure. */
-export function blindLens({ items }: DriftReport): Lens {
-  return lensHiding(
+export function filterOfAllDrift({ items }: DriftReport): DriftFilter {
+  return filterHiding(
     items.map((item) => ({ ...item, because: "report" })),
     new Map(),
   );
 }
 
 /** Shows everything as it is recorded, and nothing else: for what changes records alone. */
-export const recordedLens: Lens = {
-  see: (observation, state) => ({
+export const recordedOnly: DriftFilter = {
+  apply: (observation, state) => ({
     ...observation,
     observedResources: new Map(
       cloudResources(state).map((record) => [record.key, asRecorded(record, "gone")]),
     ),
     unrecorded: [],
   }),
-  tolerated: [],
+  ignoredDrift: [],
 };
 
 /** Of whatever class: only what is put up with is hidden. */
@@ -72,13 +72,13 @@ interface Hidden {
   readonly because: DriftDecision["kind"];
 }
 
-function lensHiding(hidden: readonly Hidden[], unfit: ReadonlyMap<NodeKey, string>): Lens {
+function filterHiding(hidden: readonly Hidden[], unfit: ReadonlyMap<NodeKey, string>): DriftFilter {
   const extras = new Set(hidden.filter((one) => one.class === "extra").map(({ id }) => id));
   const masked = new Set(hidden.filter((one) => one.class !== "extra").map(({ key }) => key));
-  const tolerated = hidden.flatMap(({ key, because }) =>
+  const ignoredDrift = hidden.flatMap(({ key, because }) =>
     because === "correct" || because === "replace" ? [] : [{ key, because }],
   );
-  if (hidden.length === 0 && unfit.size === 0) return clearLens;
+  if (hidden.length === 0 && unfit.size === 0) return noFilter;
   const see = (observation: Observation, state: PriorState): Observation => {
     const records = new Map(cloudResources(state).map((record) => [record.key, record]));
     const observedResources = [...observation.observedResources].map(
@@ -97,10 +97,10 @@ function lensHiding(hidden: readonly Hidden[], unfit: ReadonlyMap<NodeKey, strin
       unrecorded: observation.unrecorded.filter(({ id }) => !extras.has(id)),
     };
   };
-  return { see, tolerated };
+  return { apply: see, ignoredDrift };
 }
 
-function isTolerated({ kind }: DriftDecision): boolean {
+function isIgnored({ kind }: DriftDecision): boolean {
   return kind !== "correct" && kind !== "replace";
 }
 
