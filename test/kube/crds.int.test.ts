@@ -160,6 +160,9 @@ describe("an API server that knows our kinds", function () {
   it("gets back what somebody changed in a definition, if it is asked by force", async () => {
     const patch = '[{"op":"replace","path":"/spec/names/shortNames","value":["mach"]}]';
     await kubectl("patch", "crd", "machines.cluster.k8s.io", "--type=json", "-p", patch);
+    // The server writes the names that it has accepted a moment later.
+    const accepted = "--for=jsonpath={.status.acceptedNames.shortNames[0]}=mach";
+    await kubectl("wait", accepted, "--timeout=30s", "crd/machines.cluster.k8s.io");
     const before = await place.definitionsHeld();
     const { stderr } = await place.capstan(1, "install");
     const conflict =
