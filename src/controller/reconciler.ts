@@ -39,24 +39,24 @@ const unseen: ClusterView = {
  * Never throws for what can happen to a cluster: that comes back as when to try again.
  */
 export class Reconciler {
-  private readonly memories = new Map<string, ClusterState>();
+  private readonly clusters = new Map<string, ClusterState>();
 
   constructor(private readonly options: ReconcilerOptions) {}
 
   clusterStateOf(key: string): ClusterState {
-    const known = this.memories.get(key) ?? newClusterState();
-    this.memories.set(key, known);
+    const known = this.clusters.get(key) ?? newClusterState();
+    this.clusters.set(key, known);
     return known;
   }
 
   /** Clusters that are remembered, for who looks whether they look as before. */
   remembered(): ReadonlyMap<string, ClusterState> {
-    return this.memories;
+    return this.clusters;
   }
 
   /** Stops work toward what is not wanted any more, between two waves. */
   supersede(key: string): void {
-    this.memories.get(key)?.running?.abort(broken(key, "its objects have changed"));
+    this.clusters.get(key)?.running?.abort(broken(key, "its objects have changed"));
   }
 
   async reconcile(key: string): Promise<WorkOutcome> {
@@ -67,7 +67,7 @@ export class Reconciler {
     try {
       switch (intent.kind) {
         case "absent":
-          this.memories.delete(key);
+          this.clusters.delete(key);
           sink(key, { kind: "forgotten" });
           return done;
         case "invalid":
@@ -245,7 +245,7 @@ export class Reconciler {
     });
     if (!isGone) return { kind: "retryAfter", ms: 0 };
     await source.release(key);
-    this.memories.delete(key);
+    this.clusters.delete(key);
     return done;
   }
 

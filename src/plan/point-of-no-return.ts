@@ -139,8 +139,8 @@ export function wayBackOf(
   return isCertain ? { kind: "free" } : { kind: "unknown", points };
 }
 
-/** What the cloud would show if it were as it is recorded. */
-function asRecorded(prior: PriorState): ObservedResources {
+/** What the cloud would show if it were as it is recorded. Pure. */
+export function asRecorded(prior: PriorState): ObservedResources {
   return new Map(
     cloudResources(prior).map((resource) => [
       resource.key,

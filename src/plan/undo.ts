@@ -70,6 +70,7 @@ export function undoOf(question: UndoQuestion): Undo {
     versions: versionPoints(question.provider, question.target, question.from),
     quorum: quorumPoint(question),
     policies: policiesBack(question),
+    committed: new Set(question.from?.nodes.map(keyOf)),
   };
   const answers = question.steps.map((step) => classOf(step, known));
   const undo = question.steps.map(({ key, kind: step }, index): StepUndo => {
@@ -81,14 +82,14 @@ export function undoOf(question: UndoQuestion): Undo {
     undo,
     // Several steps may lead to the same one.
     pointsOfNoReturn: [...new Set(points)],
-    compensable: undo.filter((one) => isOnlyReplaceable(one, question)).map(({ key }) => key),
+    compensable: undo.filter((one) => isOnlyReplaceable(one, known)).map(({ key }) => key),
   };
 }
 
 /** What is gone and made again under its old name is the transaction's own, whatever it is like. */
-function isOnlyReplaceable({ step, key, class: found }: StepUndo, { from }: UndoQuestion): boolean {
+function isOnlyReplaceable({ step, key, class: found }: StepUndo, known: KnownQuestion): boolean {
   if (step === "update") return found === "compensable";
-  return step === "create" && from?.nodes.some((one) => keyOf(one) === key) === true;
+  return step === "create" && known.committed.has(key);
 }
 
 /** The question, with what is worked out once for all of its steps. */
@@ -97,6 +98,8 @@ interface KnownQuestion extends UndoQuestion {
   readonly quorum: PointOfNoReturn | undefined;
   /** Policies that a rollback would go by, of each host of the target that it goes to. */
   readonly policies: ReadonlyMap<NodeKey, UpdatePolicy>;
+  /** Everything that the last committed target has. */
+  readonly committed: ReadonlySet<NodeKey>;
 }
 
 /** A destroy that takes the control plane's majority away cannot be taken back. */
@@ -256,7 +259,7 @@ function undoOfUpdate(
   const record = recorded.find((one) => one.key === key);
   const node = target.nodes.find((one) => keyOf(one) === key);
   // What the revision does not have was made since: taken back, it goes, whatever it is like.
-  const wasThere = question.from?.nodes.some((one) => keyOf(one) === key) === true;
+  const wasThere = question.committed.has(key);
   if (record === undefined || node === undefined || !wasThere) return reversible;
   const policy = question.policies.get(key) ?? "preferInPlace";
   const judging = underPolicy(provider, policyGoing("back", policy));

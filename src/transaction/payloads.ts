@@ -6,7 +6,7 @@ import type { PriorState, RevisionPayload, TransactionPayload } from "../plan/ta
 /** What Transaction carries of a plan. Pure. */
 export function transactionPayload({ target, transaction }: Plan): TransactionPayload {
   const { spent, direction, by, digestKey, deadlineAtMs, summary, attempts } = transaction;
-  const { goal, pointsOfNoReturn, compensable, former, crossed: passed, cloud } = transaction;
+  const { goal, pointsOfNoReturn, compensable, former, crossed, cloud } = transaction;
   return {
     target,
     spent,
@@ -20,7 +20,7 @@ export function transactionPayload({ target, transaction }: Plan): TransactionPa
     compensable,
     ...(pointsOfNoReturn !== undefined && { pointsOfNoReturn }),
     ...(former !== undefined && { former }),
-    ...(passed !== undefined && { crossed: passed }),
+    ...(crossed !== undefined && { crossed }),
     ...(transaction.inline === true && { inline: true as const }),
     ...(cloud !== undefined && { cloud }),
   };
