@@ -9,13 +9,8 @@ import { parseExport } from "../../src/engine/state.js";
 import { readDesired } from "../../src/manifest/desired.js";
 import { readSources } from "../../src/manifest/files.js";
 import { makePlan } from "../../src/plan/plan.js";
-import type { ObservedResource } from "../../src/plan/step.js";
-import {
-  cloudResources,
-  recordedIdentity,
-  recordedSpec,
-  stateSchemaVersion,
-} from "../../src/plan/target.js";
+import { asRecorded } from "../../src/plan/point-of-no-return.js";
+import { stateSchemaVersion } from "../../src/plan/target.js";
 import { systemClock } from "../../src/provider/clock.js";
 import { migrate } from "../../src/transaction/migrate.js";
 
@@ -35,23 +30,11 @@ describe("states of earlier releases", () => {
       const { clusters } = readDesired(sources, providers);
       const [desired, provider] = [clusters[0], providers[0]];
       assert.ok(desired !== undefined && provider !== undefined);
-      const observedResources = cloudResources(prior).map(
-        (resource): [typeof resource.key, ObservedResource] => [
-          resource.key,
-          {
-            id: resource.id ?? "",
-            who: recordedIdentity(resource),
-            phase: "ready",
-            spec: recordedSpec(resource),
-            status: {},
-          },
-        ],
-      );
       const plan = makePlan({
         planGoal: { kind: "objects", desired },
         provider,
         prior,
-        observedResources: new Map(observedResources),
+        observedResources: asRecorded(prior),
         unrecorded: [],
         newClusterUid: "not used",
         nowMs: 0,

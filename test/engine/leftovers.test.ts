@@ -2,31 +2,15 @@ import assert from "node:assert/strict";
 import { ClusterRegistry } from "../../src/engine/cluster-registry.js";
 import { findAgain, findLeftovers, type LeftoverOptions } from "../../src/engine/leftovers.js";
 import type { StackState } from "../../src/engine/state.js";
-import { nodeKey } from "../../src/graph/graph.js";
-import { emptyState, type RecordedResource } from "../../src/plan/target.js";
+import { emptyState } from "../../src/plan/target.js";
 import { CapstanError } from "../../src/api/error.js";
 import type { InfrastructureProvider, Observed } from "../../src/provider/port.js";
 import { failsWith } from "../support/errors.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { scratchFolder } from "../support/scratch.js";
-import { minuteMs, nowMs, resource } from "../sweep/world.js";
+import { minuteMs, nowMs, recorded, resource } from "../sweep/world.js";
 
 const none: StackState = { ...emptyState, foreign: [] };
-
-const recorded = (id: string): RecordedResource => ({
-  urn: id,
-  key: nodeKey("LocalHost", id),
-  kind: "LocalHost",
-  name: id,
-  id,
-  type: "resource",
-  inputs: {},
-  secretInputs: [],
-  outputs: {},
-  dependsOn: [],
-  unfinished: false,
-  deleting: false,
-});
 
 describe("a look for leftovers", () => {
   const scratch = scratchFolder();
@@ -87,7 +71,7 @@ describe("a look for leftovers", () => {
   /** A state that records hosts by id and nothing else: enough for whoever looks for ids. */
   const recording =
     (...ids: string[]) =>
-    (): StackState => ({ ...none, resources: ids.map(recorded) });
+    (): StackState => ({ ...none, resources: ids.map((id) => recorded(id)) });
 
   /** A state of a cluster with one host, in the cloud of an account. */
   const inCloud =

@@ -58,6 +58,15 @@ interface Asked {
   readonly spec?: JsonObject;
 }
 
+/** A call of a dead command, before it takes effect. */
+interface LateCall {
+  readonly dueMs: number;
+  readonly effect: () => void;
+  /** What was alive when it was asked for, and how many calls had taken effect. */
+  readonly alive: readonly Observed[];
+  readonly calls: number;
+}
+
 /** A cloud in memory that knows nothing of what uses it. Its clock moves only when somebody waits. */
 export class FakeCloud {
   readonly calls: WatchedCall[] = [];
@@ -68,10 +77,9 @@ export class FakeCloud {
   /** What it calls itself: with another name the credentials lead elsewhere. */
   name: string | undefined;
   private readonly stored = new Map<string, Stored>();
-  private late: { readonly dueMs: number; readonly effect: () => void }[] = [];
-  /** How long ago what is done right now happened. */
-  private lateSinceMs = 0;
-  private isLate = false;
+  private late: LateCall[] = [];
+  /** The one that takes effect right now. */
+  private lateNow: LateCall | undefined;
   private nextId = 1;
 
   constructor(
@@ -247,7 +255,12 @@ export class FakeCloud {
         effect();
         return process.die();
       case "killLate":
-        this.late.push({ dueMs: this.clock.now() + lateMs, effect });
+        this.late.push({
+          dueMs: this.clock.now() + lateMs,
+          effect,
+          alive: this.alive(),
+          calls: this.calls.length,
+        });
         return process.die();
       case "loseAnswer":
         effect();
@@ -268,29 +281,32 @@ export class FakeCloud {
     const { activity: during, passes: pass } = this;
     const about = { call, key: nodeKey(who.kind, who.name), id, during, pass, ...rest };
     this.watch.changes(about, who, this.get(id)?.who ?? who);
-    const [whenAsked, callsBefore] = [this.alive(), this.calls.length];
-    /** What is alive, less the accidents that came after a call that took effect late was asked for. */
-    const relevant = () =>
-      this.isLate ? this.aliveButFor(whenAsked, this.calls.slice(callsBefore)) : this.alive();
     return () => {
       const known = this.stored.size;
-      const before = relevant();
+      const before = this.aliveButForAccidents();
       const result = change();
       const isNew = this.stored.size > known;
       if (call === "create" && !isNew) return result;
-      const isLate = this.isLate ? { isLate: true as const } : {};
+      const isLate = this.lateNow !== undefined && { isLate: true as const };
       const done = { ...about, ...(isNew && { id: (result as Observed).id }), ...isLate };
       this.calls.push(done);
-      this.rollouts.happened({ call: done, before, after: relevant() });
+      this.rollouts.happened({ call: done, before, after: this.aliveButForAccidents() });
       return result;
     };
   }
 
-  /** What is alive, and as it was before what no call of ours has touched. */
-  private aliveButFor(earlier: readonly Observed[], calls: readonly WatchedCall[]): Observed[] {
-    const untouched = earlier.filter(({ id }) => !calls.some((call) => call.id === id));
+  /** What is alive; to a late call without the accidents that came after it was asked for. */
+  private aliveButForAccidents(): Observed[] {
+    if (this.lateNow === undefined) return this.alive();
+    const since = this.calls.slice(this.lateNow.calls);
+    const untouched = this.lateNow.alive.filter(({ id }) => !since.some((call) => call.id === id));
     const others = this.alive().filter(({ id }) => !untouched.some((one) => one.id === id));
     return [...untouched, ...others];
+  }
+
+  /** How long ago what is done right now happened. */
+  private get lateSinceMs(): number {
+    return this.lateNow === undefined ? 0 : this.clock.now() - this.lateNow.dueMs;
   }
 
   private bootOf(process: CommandProcess): Stored["boot"] {
@@ -356,17 +372,15 @@ export class FakeCloud {
   private catchUp(): void {
     const due = this.late.filter(({ dueMs }) => dueMs <= this.clock.now());
     this.late = this.late.filter((one) => !due.includes(one));
-    for (const { dueMs, effect } of due) {
-      this.lateSinceMs = this.clock.now() - dueMs;
-      this.isLate = true;
+    for (const call of due) {
+      this.lateNow = call;
       try {
-        effect();
+        call.effect();
       } catch (error) {
         if (!(error instanceof CapstanError)) throw error;
       }
     }
-    this.lateSinceMs = 0;
-    this.isLate = false;
+    this.lateNow = undefined;
   }
 }
 

@@ -4,33 +4,16 @@ import { type GraphNode, nodeKey } from "../../src/graph/graph.js";
 import type {
   PendingOperation,
   PriorState,
-  RecordedResource,
   RevisionRecord,
   TransactionRecord,
 } from "../../src/plan/target.js";
 import { knownClusters, type NotedCluster, usedProviders } from "../../src/sweep/clusters.js";
 import { type StackView, viewOf } from "../../src/sweep/stack-view.js";
-import { known, unreadable, view } from "./world.js";
+import { known, recorded, unreadable, view } from "./world.js";
 
 type ReadView = Extract<StackView, { kind: "read" }>;
 
 const hosts = ["web-0", "db-0"];
-
-const recorded = (id: string, more: Partial<RecordedResource> = {}): RecordedResource => ({
-  urn: id,
-  key: nodeKey("LocalHost", id),
-  kind: "LocalHost",
-  name: id,
-  id,
-  type: "resource",
-  inputs: {},
-  secretInputs: [],
-  outputs: {},
-  dependsOn: [],
-  unfinished: false,
-  deleting: false,
-  ...more,
-});
 
 /** The part of a target that a sweep looks at: its names. */
 const targetOf = (names: readonly string[]) => ({

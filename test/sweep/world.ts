@@ -1,5 +1,6 @@
 import type { Observed } from "../../src/provider/port.js";
 import { nodeKey } from "../../src/graph/graph.js";
+import type { RecordedResource } from "../../src/plan/target.js";
 import type { KnownCluster } from "../../src/sweep/clusters.js";
 import { type StackView, wantedKey } from "../../src/sweep/stack-view.js";
 
@@ -29,6 +30,25 @@ export function resource(shape: ResourceShape = {}): Observed {
     spec: {},
     status: {},
     ...(ageMinutes !== undefined && { createdAtMs: nowMs - ageMinutes * minuteMs }),
+  };
+}
+
+/** The record of a host whose name is its id. */
+export function recorded(id: string, more: Partial<RecordedResource> = {}): RecordedResource {
+  return {
+    urn: id,
+    key: nodeKey("LocalHost", id),
+    kind: "LocalHost",
+    name: id,
+    id,
+    type: "resource",
+    inputs: {},
+    secretInputs: [],
+    outputs: {},
+    dependsOn: [],
+    unfinished: false,
+    deleting: false,
+    ...more,
   };
 }
 
