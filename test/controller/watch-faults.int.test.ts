@@ -130,12 +130,26 @@ describe("capstan watch where something is wrong", function () {
   });
 });
 
-/** A cluster of one machine, whose hosts meet faults. */
+/**
+ * A cluster of one machine, whose hosts meet faults. The machine comes first: the cluster alone would be
+ * made as it is, should the server take its time between the two.
+ */
 function clusterText(name: string, faults: object[], more: object = {}): string {
   const api = { apiVersion: "cluster.k8s.io/v1alpha1" };
   const local = { apiVersion: "local.capstan.dev/v1alpha1" };
   const network = { cidrBlocks: ["10.96.0.0/12"] };
   return [
+    {
+      ...api,
+      kind: "Machine",
+      metadata: { name: `${name}-cp`, labels: { "cluster.k8s.io/cluster-name": name } },
+      spec: {
+        versions: { kubelet: "1.34.2", controlPlane: "1.34.2" },
+        providerSpec: {
+          value: { ...local, kind: "LocalMachineProviderSpec", size: "small", faults, ...more },
+        },
+      },
+    },
     {
       ...api,
       kind: "Cluster",
@@ -147,17 +161,6 @@ function clusterText(name: string, faults: object[], more: object = {}): string 
           serviceDomain: "cluster.local",
         },
         providerSpec: { value: { ...local, kind: "LocalClusterProviderSpec", bootMs: 0 } },
-      },
-    },
-    {
-      ...api,
-      kind: "Machine",
-      metadata: { name: `${name}-cp`, labels: { "cluster.k8s.io/cluster-name": name } },
-      spec: {
-        versions: { kubelet: "1.34.2", controlPlane: "1.34.2" },
-        providerSpec: {
-          value: { ...local, kind: "LocalMachineProviderSpec", size: "small", faults, ...more },
-        },
       },
     },
   ]
