@@ -6,18 +6,12 @@ import { judgeDrift, noMemory } from "../drift/judge.js";
 import type { Observation } from "../engine/observe.js";
 import type { StackState } from "../engine/state.js";
 import { keyOf, type NodeKey } from "../graph/graph.js";
-import { type WayBack, wayBackOf } from "../plan/point-of-no-return.js";
-import { machineKey } from "../plan/hosts.js";
-import { isOpen } from "../plan/plan.js";
-import type { ObservedResource } from "../plan/step.js";
+import { type WayBack, wayBackOf } from "../plan/undo/point-of-no-return.js";
+import { machineKey, type TargetMachine } from "../records/target.js";
+import { isOpen, cloudResources, type RecordedResource } from "../records/prior-state.js";
+import type { ObservedResource } from "../plan/observation.js";
 import type { InfrastructureProvider, NodeReport, Observed } from "../provider/port.js";
-import {
-  cloudResources,
-  type Direction,
-  type TransactionGoal,
-  type RecordedResource,
-  type TargetMachine,
-} from "../plan/target.js";
+import type { Direction, TransactionGoal } from "../records/transaction.js";
 
 /** What a resource is doing. planned: not made yet; unknown: the cloud did not answer. */
 export type ShownPhase = "ready" | "pending" | "failed" | "gone" | "planned" | "unknown";

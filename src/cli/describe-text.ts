@@ -1,12 +1,12 @@
 import { stringify } from "yaml";
 import { driftText } from "../drift/fields.js";
-import { splitHostName } from "../plan/hosts.js";
+import { splitHostName } from "../plan/decisions/hosts.js";
 import type { NodeReport } from "../provider/port.js";
-import {
-  type ClusterReport,
-  type MachineReport,
-  type ResourceReport,
-  type ShownPhase,
+import type {
+  ClusterReport,
+  MachineReport,
+  ResourceReport,
+  ShownPhase,
 } from "./describe-report.js";
 import type { CommandContext } from "./context.js";
 import { fit, padded, rowLines, widthOf, wrap } from "./fit.js";

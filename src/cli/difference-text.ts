@@ -1,4 +1,4 @@
-import { isSame, type ItemDifference, type TargetDifference } from "../plan/compare.js";
+import { isSame, type ItemDifference, type TargetDifference } from "../plan/compare/compare.js";
 import { type DifferenceLine, differenceSections } from "../report/difference.js";
 import { fit, indented, widthOf } from "./fit.js";
 import type { Colors, Terminal } from "./terminal.js";

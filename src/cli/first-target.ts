@@ -1,7 +1,8 @@
 import type { Desired } from "../api/types.js";
 import { defaultDeadlineMs } from "../plan/deadline.js";
-import { makePlan } from "../plan/plan.js";
-import { emptyState, type Target } from "../plan/target.js";
+import { makePlan } from "../plan/planner/make-plan.js";
+import { emptyState } from "../records/prior-state.js";
+import type { Target } from "../records/target.js";
 import { type CommandContext, providerOf } from "./context.js";
 
 /** What objects compile to as if nothing existed yet. Looks at no state and at no cloud. */

@@ -3,9 +3,9 @@ import { type Desired, stackNameOf } from "../api/types.js";
 import type { Engine } from "../engine/engine.js";
 import type { Workspace } from "../engine/workspace.js";
 import { BadInput } from "../manifest/bad-input.js";
-import { fileOwner } from "../plan/hand-over.js";
-import { refuseDestruction } from "../plan/protection.js";
-import type { PriorState } from "../plan/target.js";
+import { fileOwner } from "../records/hand-over.js";
+import { refuseDestruction } from "../plan/refusals/protection.js";
+import type { PriorState } from "../records/prior-state.js";
 import type { PlanOptions } from "./commands/plan.js";
 
 /** A cluster that was applied from the same manifests and is no longer in them. */

@@ -1,21 +1,19 @@
 import type { JsonObject } from "../api/json.js";
 import type { MachineVersions } from "../api/types.js";
 import type { NodeKey } from "../graph/graph.js";
-import { takenBackBy, type WayBack, wayBackOf } from "../plan/point-of-no-return.js";
-import { targetOfRevision } from "../plan/history.js";
-import { isOpen } from "../plan/plan.js";
-import { versionRefusals } from "../plan/version-rules.js";
+import { takenBackBy, type WayBack, wayBackOf } from "../plan/undo/point-of-no-return.js";
+import { targetOfRevision } from "../records/history.js";
+import { isOpen, type PriorState } from "../records/prior-state.js";
+import { versionRefusals } from "../plan/refusals/version-rules.js";
 import type {
   ChangeSummary,
   PassedPoint,
   Direction,
   TransactionGoal,
   HistoryEntry,
-  PriorState,
   RevisionRecord,
-  Target,
-  TargetMachine,
-} from "../plan/target.js";
+} from "../records/transaction.js";
+import type { Target, TargetMachine } from "../records/target.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 
 /** What became of a transaction. */

@@ -1,13 +1,12 @@
 import { stringify } from "yaml";
 import { canonicalJson } from "../api/json.js";
-import type { WayBack } from "../plan/point-of-no-return.js";
-import type { ChangeSummary } from "../plan/target.js";
+import { type WayBack, passedText } from "../plan/undo/point-of-no-return.js";
+import type { ChangeSummary } from "../records/transaction.js";
 import type { CommandContext } from "./context.js";
 import { durationText, facts, momentText } from "./describe-text.js";
 import { fit, indented, leastRoom, padded, widthOf, wrap } from "./fit.js";
 import type { HistoryItem, HistoryReport, HistoryMachine } from "./history-report.js";
-import { passedText } from "../plan/point-of-no-return.js";
-import { goalText } from "../plan/goal.js";
+import { goalText } from "../records/goal-text.js";
 import { openTransactionText } from "./open-transaction.js";
 import { aligned, table, widthsOf } from "./table.js";
 import type { Colors, Terminal } from "./terminal.js";

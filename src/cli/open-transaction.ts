@@ -1,7 +1,7 @@
-import { passedText, type WayBack } from "../plan/point-of-no-return.js";
-import { goalText } from "../plan/goal.js";
-import type { TransactionGoal } from "../plan/target.js";
-import { pointText } from "../plan/undo.js";
+import { passedText, type WayBack } from "../plan/undo/point-of-no-return.js";
+import { goalText } from "../records/goal-text.js";
+import type { TransactionGoal } from "../records/transaction.js";
+import { pointText } from "../plan/undo/undo-text.js";
 
 /** An open transaction as people are told of it. */
 export interface OpenTransaction {

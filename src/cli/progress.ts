@@ -1,7 +1,7 @@
 import { nodeKey, type NodeKey } from "../graph/graph.js";
 import type { RunEvent } from "../engine/run.js";
 import type { Plan } from "../plan/plan.js";
-import { planTree, type TreeLine, verbOf } from "../plan/tree.js";
+import { planTree, type TreeLine, verbOf } from "../plan/changes/tree.js";
 import type { Clock } from "../provider/port.js";
 import { fit, leastRoom, widthOf } from "./fit.js";
 import { painted, type Terminal, treeRows } from "./terminal.js";

@@ -1,8 +1,8 @@
 import pc from "picocolors";
-import { planNotes, revisionText, stageLines } from "../plan/notes.js";
+import { planNotes, revisionText, stageLines } from "../plan/changes/notes.js";
 import type { Plan } from "../plan/plan.js";
-import { planSummary, planTree, type TreeLine, verbOf } from "../plan/tree.js";
-import { undoText } from "../plan/undo.js";
+import { planSummary, planTree, type TreeLine, verbOf } from "../plan/changes/tree.js";
+import { undoText } from "../plan/undo/undo-text.js";
 import { fit, padded, rowLines, widthOf } from "./fit.js";
 import { waveLines } from "./wave-text.js";
 

@@ -1,7 +1,7 @@
 import { driftStatusOf } from "../controller/drift-watch.js";
 import type { ReconcileEvent, EventSink } from "../controller/reconcile-event.js";
 import type { ApplyResult } from "../engine/apply.js";
-import { planSummary } from "../plan/tree.js";
+import { planSummary } from "../plan/changes/tree.js";
 import type { CommandContext } from "./context.js";
 import { planLine } from "./commands/plan.js";
 import { runEventDocument, secondsText } from "./outcome.js";

@@ -1,20 +1,20 @@
 import { digestOf } from "../api/digest.js";
 import { fingerprintDigits } from "../api/drift-policy.js";
-import { type Json, type JsonObject } from "../api/json.js";
+import type { Json, JsonObject } from "../api/json.js";
 import { holdsUnknown, unknownValue } from "../api/unknown.js";
 import { keyOf, nodeKey, type NodeKey, type Ref, resolveRefs } from "../graph/graph.js";
-import { inNameOrder } from "../plan/changes.js";
-import { isHostOf, machineKey } from "../plan/hosts.js";
-import { knownMachines } from "../plan/leaving.js";
-import { isOpen } from "../plan/plan.js";
-import type { Observation, ObservedResource } from "../plan/step.js";
+import { inNameOrder } from "../sets/name-order.js";
+import { isHostOf } from "../plan/decisions/hosts.js";
+import { machineKey, type TargetMachine } from "../records/target.js";
 import {
+  knownMachines,
+  isOpen,
   cloudResources,
   type PriorState,
   type RecordedResource,
   recordedSpec,
-  type TargetMachine,
-} from "../plan/target.js";
+} from "../records/prior-state.js";
+import type { Observation, ObservedResource } from "../plan/observation.js";
 import type { InfrastructureProvider, Observed, Verdict } from "../provider/port.js";
 import { type DriftedField, driftedFields } from "./fields.js";
 

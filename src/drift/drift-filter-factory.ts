@@ -1,7 +1,7 @@
 import type { AnyObject } from "../api/types.js";
 import type { Plan } from "../plan/plan.js";
-import type { Observation } from "../plan/step.js";
-import type { PriorState } from "../plan/target.js";
+import type { Observation } from "../plan/observation.js";
+import type { PriorState } from "../records/prior-state.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import { classifyDrift, type DriftReport } from "./classify.js";
 import { type JudgedDrift, judgeDrift, noMemory } from "./judge.js";

@@ -1,14 +1,14 @@
-import { type JsonObject } from "../api/json.js";
+import type { JsonObject } from "../api/json.js";
 import type { NodeKey } from "../graph/graph.js";
 import type { Plan, IgnoredDrift } from "../plan/plan.js";
-import type { Observation, PresentResource, ObservedResource } from "../plan/step.js";
+import type { Observation, PresentResource, ObservedResource } from "../plan/observation.js";
 import {
   cloudResources,
   type PriorState,
   recordedIdentity,
   type RecordedResource,
   recordedSpec,
-} from "../plan/target.js";
+} from "../records/prior-state.js";
 import type { DriftReport } from "./classify.js";
 import { driftText } from "./fields.js";
 import type { DriftDecision, JudgedDrift, JudgedItem } from "./judge.js";

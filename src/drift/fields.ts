@@ -1,6 +1,6 @@
 import { type Json, sameJson } from "../api/json.js";
-import type { ObservedResource } from "../plan/step.js";
-import { type RecordedResource, recordedSpec } from "../plan/target.js";
+import type { ObservedResource } from "../plan/observation.js";
+import { type RecordedResource, recordedSpec } from "../records/prior-state.js";
 
 /** A field whose value in the cloud is not what is recorded. A side that lacks it leaves it out. */
 export interface DriftedField {

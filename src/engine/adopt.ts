@@ -1,8 +1,7 @@
 import type { CapstanError } from "../api/error.js";
 import { stackNameOf } from "../api/types.js";
-import { isOpen } from "../plan/plan.js";
-import { emptyState, type PriorState } from "../plan/target.js";
-import { clusterIn } from "../plan/compiled-goal.js";
+import { isOpen, emptyState, type PriorState } from "../records/prior-state.js";
+import { clusterIn } from "../records/target.js";
 import type { ApplyResult } from "./apply.js";
 import { engineFailed } from "./engine-refusals.js";
 import { clearPendingCreates, pendingCreates, settleLastCalls } from "./recover.js";

@@ -1,17 +1,13 @@
 import { CapstanError, isCapstanError } from "../api/error.js";
 import { noFilter, type DriftFilter, withIgnoredDrift } from "../drift/drift-filter.js";
 import type { DriftFilterFactory } from "../drift/drift-filter-factory.js";
-import { makePlan, type Plan } from "../plan/plan.js";
-import { passedPoints, passedText, onwardText } from "../plan/point-of-no-return.js";
-import type { RemovalDecision } from "../plan/protection.js";
-import type {
-  PassedPoint,
-  TransactionGoal,
-  PriorState,
-  Target,
-  TransactionRecord,
-} from "../plan/target.js";
-import { emptied } from "../plan/compiled-goal.js";
+import { makePlan } from "../plan/planner/make-plan.js";
+import type { Plan } from "../plan/plan.js";
+import { passedPoints, passedText, onwardText } from "../plan/undo/point-of-no-return.js";
+import type { RemovalDecision } from "../plan/refusals/protection.js";
+import type { PassedPoint, TransactionGoal, TransactionRecord } from "../records/transaction.js";
+import type { PriorState } from "../records/prior-state.js";
+import { type Target, emptied } from "../records/target.js";
 import { timingOf } from "../provider/timing.js";
 import { forgetAdoption, isAdopting } from "./adopt.js";
 import { withoutWayBack } from "./failures.js";

@@ -1,6 +1,6 @@
 import { nodeKey, type NodeKey } from "../graph/graph.js";
-import type { Target } from "../plan/target.js";
-import { minReadyMsOf } from "../plan/owner.js";
+import type { Target } from "../records/target.js";
+import { minReadyMsOf } from "../plan/goal/set-deadlines.js";
 import type { Observed } from "../provider/port.js";
 import type { Observation } from "./observe.js";
 

@@ -1,7 +1,7 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import { CapstanError, messageOf } from "../api/error.js";
 import { canonicalJson, type JsonObject } from "../api/json.js";
-import { stateSchemaVersion } from "../plan/target.js";
+import { stateSchemaVersion } from "../records/transaction.js";
 import { migrate } from "../transaction/migrate.js";
 
 /** JSON to compact text for state: canonical, gzip, base64. The same value gives the same text. */

@@ -1,12 +1,13 @@
 import { holdOfDestroy, refuseHeld } from "../drift/hold.js";
 import type { ResourceEvent } from "../dynamic/cloud-resource.js";
 import { stackNameOf } from "../api/types.js";
-import { afterAdoption } from "../plan/adoption.js";
+import { afterAdoption } from "../plan/decisions/adoption.js";
 import { noDeadlineMs } from "../plan/deadline.js";
-import { makePlan, type Plan } from "../plan/plan.js";
-import { refuseDestruction } from "../plan/protection.js";
-import type { PriorState, Target } from "../plan/target.js";
-import { clusterIn, desiredIn, emptied } from "../plan/compiled-goal.js";
+import { makePlan } from "../plan/planner/make-plan.js";
+import type { Plan } from "../plan/plan.js";
+import { refuseDestruction } from "../plan/refusals/protection.js";
+import type { PriorState } from "../records/prior-state.js";
+import { type Target, clusterIn, desiredIn, emptied } from "../records/target.js";
 import { isAdopting } from "./adopt.js";
 import {
   applyPlan,

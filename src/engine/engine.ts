@@ -7,7 +7,7 @@ import { RecordResource } from "../dynamic/record-resource.js";
 import { systemClock } from "../provider/clock.js";
 import type { Clock } from "../provider/port.js";
 import type { PassProgram } from "../transaction/registration.js";
-import { emptyState } from "../plan/target.js";
+import { emptyState } from "../records/prior-state.js";
 import { copyInsteadOf, damageText, isStillCopy, keepState, restore } from "./checkpoint-repair.js";
 import { emptyCheckpoint } from "./new-stack.js";
 import {

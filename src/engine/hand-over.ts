@@ -1,7 +1,7 @@
 import { CapstanError } from "../api/error.js";
 import { recordedOnly } from "../drift/drift-filter.js";
 import { defaultDeadlineMs } from "../plan/deadline.js";
-import { isHandOver } from "../plan/hand-over.js";
+import { isHandOver } from "../records/hand-over.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
 import { standingOf } from "../transaction/lifecycle.js";
 import { applyPlan, planRecorded } from "./apply.js";

@@ -1,6 +1,6 @@
 import { sameJson } from "../api/json.js";
 import { noFilter, type DriftFilter } from "../drift/drift-filter.js";
-import { cloudResources, type PriorState, recordedSpec } from "../plan/target.js";
+import { cloudResources, type PriorState, recordedSpec } from "../records/prior-state.js";
 import type { Clock, CloudIdentity, InfrastructureProvider } from "../provider/port.js";
 import { timingOf } from "../provider/timing.js";
 import { observe, type Observation } from "./observe.js";

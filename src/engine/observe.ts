@@ -1,13 +1,13 @@
 import { CapstanError, isCapstanError } from "../api/error.js";
 import { mapBounded } from "./bounded.js";
 import type { NodeKey } from "../graph/graph.js";
-import type { Observation, ObservedResource } from "../plan/step.js";
+import type { Observation, ObservedResource } from "../plan/observation.js";
 import {
   cloudResources,
   type PriorState,
   recordedIdentity,
   type RecordedResource,
-} from "../plan/target.js";
+} from "../records/prior-state.js";
 import type {
   CallContext,
   CloudIdentity,

@@ -1,8 +1,8 @@
 import { CapstanError } from "../api/error.js";
 import type { NodeKey } from "../graph/graph.js";
-import { progressDeadlinesOf } from "../plan/owner.js";
+import { progressDeadlinesOf } from "../plan/goal/set-deadlines.js";
 import { progressOf } from "../sets/progress.js";
-import type { Target } from "../plan/target.js";
+import type { Target } from "../records/target.js";
 
 interface Limits {
   /** How long any host may take, milliseconds. */

@@ -1,11 +1,11 @@
 import { CapstanError } from "../api/error.js";
 import type { NodeKey } from "../graph/graph.js";
 import type { OrphanedResource } from "../plan/plan.js";
-import type { PendingOperation } from "../plan/target.js";
+import type { PendingOperation } from "../records/prior-state.js";
 import type { CallContext, Identity, InfrastructureProvider } from "../provider/port.js";
 import { transactionKey } from "../transaction/pass.js";
 import { timingOf } from "../provider/timing.js";
-import { type HandlerSession, type StackEngine } from "./engine.js";
+import type { HandlerSession, StackEngine } from "./engine.js";
 import { engineFailed } from "./engine-refusals.js";
 import { provenCloud, reading } from "./observe.js";
 import { deathNoticeMs } from "./process-identity.js";

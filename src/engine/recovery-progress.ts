@@ -1,7 +1,7 @@
 import { digestOf } from "../api/digest.js";
 import { CapstanError } from "../api/error.js";
 import type { Plan } from "../plan/plan.js";
-import type { PriorState } from "../plan/target.js";
+import type { PriorState } from "../records/prior-state.js";
 import type { Action } from "../transaction/lifecycle.js";
 
 /** What deals with what somebody dead has left, before any pass. */

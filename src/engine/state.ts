@@ -2,16 +2,14 @@ import { CapstanError, messageOf } from "../api/error.js";
 import { isJsonObject, type Json, type JsonObject } from "../api/json.js";
 import { kindOfToken, providerProperty } from "../dynamic/protocol.js";
 import { type NodeKey, nodeKey } from "../graph/graph.js";
-import { ownerText } from "../plan/hand-over.js";
+import { ownerText } from "../records/hand-over.js";
+import type { PendingOperation, PriorState, RecordedResource } from "../records/prior-state.js";
 import type {
-  PendingOperation,
-  PriorState,
-  RecordedResource,
   RevisionPayload,
   RevisionRecord,
   TransactionPayload,
   TransactionRecord,
-} from "../plan/target.js";
+} from "../records/transaction.js";
 import { revisionKey, transactionKey } from "../transaction/pass.js";
 import { decodeRecord } from "./codec.js";
 

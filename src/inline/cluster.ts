@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-
 import { hostname, userInfo } from "node:os";
 import { relative, resolve } from "node:path";
 import { Config, getProject, getStack, log, type Output, RunError } from "@pulumi/pulumi";
@@ -20,10 +19,11 @@ import { BadInput } from "../manifest/bad-input.js";
 import { type Manifests, readDesired } from "../manifest/desired.js";
 import { readSources } from "../manifest/files.js";
 import { defaultDeadlineMs } from "../plan/deadline.js";
-import { fileOwner } from "../plan/hand-over.js";
-import { makePlan, type Plan } from "../plan/plan.js";
-import type { ObservedResource, ObservedResources } from "../plan/step.js";
-import { recordedSpec } from "../plan/target.js";
+import { fileOwner } from "../records/hand-over.js";
+import { makePlan } from "../plan/planner/make-plan.js";
+import type { Plan } from "../plan/plan.js";
+import type { ObservedResource, ObservedResources } from "../plan/observation.js";
+import { recordedSpec } from "../records/prior-state.js";
 import { systemClock } from "../provider/clock.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import { programOf } from "../transaction/pass.js";

@@ -1,6 +1,6 @@
 import type { MachineDeploymentObject } from "../api/types.js";
 import type { Plan } from "../plan/plan.js";
-import { planCounts } from "../plan/tree.js";
+import { planCounts } from "../plan/changes/tree.js";
 import { isRollingUpdate, maxSurgeOf, maxUnavailableOf } from "../sets/fenceposts.js";
 
 /** What a plain `pulumi up` says about a plan: it carries it out in one go, whatever its waves are. Pure. */

@@ -2,10 +2,10 @@ import { CapstanError } from "../api/error.js";
 import { StackLock } from "../engine/lock.js";
 import { refuseNonOwner, type StackState } from "../engine/state.js";
 import type { NodeKey } from "../graph/graph.js";
-import { fileOwner } from "../plan/hand-over.js";
+import { fileOwner } from "../records/hand-over.js";
 import type { Plan } from "../plan/plan.js";
-import type { ObservedResources } from "../plan/step.js";
-import { takenBackLike } from "../plan/taken-back.js";
+import type { ObservedResources } from "../plan/observation.js";
+import { takenBackLike } from "../records/taken-back.js";
 import { type ProgramStack, type WaysOn, waysOn } from "./ways-on.js";
 
 /**

@@ -1,8 +1,7 @@
 import type { MachinePhase } from "../api/status.js";
 import { keyOf, type NodeKey } from "../graph/graph.js";
-import { knownMachines } from "../plan/leaving.js";
-import { machineKey } from "../plan/hosts.js";
-import { cloudResources, type RecordedResource, type TargetMachine } from "../plan/target.js";
+import { knownMachines, cloudResources, type RecordedResource } from "../records/prior-state.js";
+import { machineKey, type TargetMachine } from "../records/target.js";
 import type { Observed } from "../provider/port.js";
 import type { ClusterView } from "../source/cluster-view.js";
 

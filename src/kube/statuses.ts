@@ -7,7 +7,7 @@ import type {
   MachineStatus,
 } from "../api/status.js";
 import type { NodeKey } from "../graph/graph.js";
-import { cloudResources } from "../plan/target.js";
+import { cloudResources } from "../records/prior-state.js";
 import type { InfrastructureProvider, Observed } from "../provider/port.js";
 import { availabilityOf, deploymentStatusOf } from "../sets/status.js";
 import type { RolloutSet } from "../sets/rollout.js";

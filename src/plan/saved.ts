@@ -3,8 +3,8 @@ import { canonicalJson, isJsonObject, type Json } from "../api/json.js";
 import { type Removal, removals } from "../api/protection.js";
 import type { Observed } from "../provider/port.js";
 import type { Plan } from "./plan.js";
-import type { ObservedResources } from "./step.js";
-import { cloudResources, type PriorState } from "./target.js";
+import type { ObservedResources } from "./observation.js";
+import { cloudResources, type PriorState } from "../records/prior-state.js";
 
 /** Of a saved plan's file. A file of another format is refused. */
 export const savedPlanFormat = 1;

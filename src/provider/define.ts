@@ -16,8 +16,8 @@ import type {
   MachineToCompile,
   Observed,
   ResourceHandler,
+  CloudTiming,
 } from "./port.js";
-import type { CloudTiming } from "./timing.js";
 import {
   fieldsOf,
   type ClusterSpecDefinition,

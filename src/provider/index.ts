@@ -21,6 +21,7 @@ export type {
   CallContext,
   Clock,
   CloudIdentity,
+  CloudTiming,
   CompiledParts,
   Identity,
   InfrastructureProvider,
@@ -36,4 +37,4 @@ export type {
   Verdict,
 } from "./port.js";
 export { type ClusterSpecDefinition, type SpecDefinition } from "./spec-schema.js";
-export { type CloudTiming, defaultTiming } from "./timing.js";
+export { defaultTiming } from "./timing.js";

@@ -2,7 +2,6 @@ import type { JsonObject } from "../api/json.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import type { ClusterObject, MachineSpec } from "../api/types.js";
 import type { GraphNode } from "../graph/graph.js";
-import type { CloudTiming } from "./timing.js";
 
 /**
  * Who a cloud resource is, for ever. It is written into the create call itself (as tags, a name, or
@@ -180,3 +179,11 @@ export interface ProviderContext {
 /** What a module named by `capstan.providers` exports: a provider, or a function that makes one. */
 export type ProviderModule =
   InfrastructureProvider | ((context: ProviderContext) => InfrastructureProvider);
+
+/** How fast a cloud is at its slowest. */
+export interface CloudTiming {
+  /** How long after a change listings may still show what was before, milliseconds. */
+  readonly listingLagMs: number;
+  /** How long after its caller died a call may still take effect, milliseconds. */
+  readonly longestCallMs: number;
+}

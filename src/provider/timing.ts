@@ -1,12 +1,4 @@
-import type { InfrastructureProvider } from "./port.js";
-
-/** How fast a cloud is at its slowest. */
-export interface CloudTiming {
-  /** How long after a change listings may still show what was before, milliseconds. */
-  readonly listingLagMs: number;
-  /** How long after its caller died a call may still take effect, milliseconds. */
-  readonly longestCallMs: number;
-}
+import type { InfrastructureProvider, CloudTiming } from "./port.js";
 
 /** What is assumed of a cloud that says nothing about itself. */
 export const defaultTiming: CloudTiming = { listingLagMs: 2_000, longestCallMs: 10_000 };

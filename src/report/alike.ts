@@ -1,4 +1,4 @@
-import { type ChangeLine, describeChanges } from "../plan/tree.js";
+import { type ChangeLine, describeChanges } from "../plan/changes/tree.js";
 
 /** One line of the tree, or machines of one set that are all changed alike. Never empty. */
 export type Entry =

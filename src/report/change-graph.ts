@@ -1,7 +1,6 @@
 import { dependenciesOf, keyOf, type NodeKey } from "../graph/graph.js";
-import type { ChangeKind } from "../plan/changes.js";
-import type { Plan } from "../plan/plan.js";
-import { type ChangeLine, type ChangeNode, changeTree } from "../plan/tree.js";
+import type { ChangeKind, Plan } from "../plan/plan.js";
+import { type ChangeLine, type ChangeNode, changeTree } from "../plan/changes/tree.js";
 import { alikeNames, groupAlike, isMachineLine, machineName, withThousands } from "./alike.js";
 
 /** A box of the drawing: a resource, a machine with its host, or machines that are changed alike. */

@@ -1,4 +1,4 @@
-import type { TargetDifference } from "../plan/compare.js";
+import type { TargetDifference } from "../plan/compare/compare.js";
 import { codePart } from "./code-part.js";
 import { differenceSections } from "./difference.js";
 import { fitParts } from "./fitting.js";

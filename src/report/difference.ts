@@ -1,6 +1,6 @@
 import type { Json } from "../api/json.js";
 import { isRef } from "../graph/graph.js";
-import type { ItemDifference, TargetDifference, ValueDifference } from "../plan/compare.js";
+import type { ItemDifference, TargetDifference, ValueDifference } from "../plan/compare/compare.js";
 import { nameRanges, rangesText, withThousands } from "./alike.js";
 
 /** A line about a difference: what it is about, and what differs, which may be too long for one line. */

@@ -1,8 +1,8 @@
-import { passedText } from "../plan/point-of-no-return.js";
-import type { PassedPoint } from "../plan/target.js";
-import type { StageNote } from "../plan/staged.js";
-import { planSummary } from "../plan/tree.js";
-import { undoText } from "../plan/undo.js";
+import { passedText } from "../plan/undo/point-of-no-return.js";
+import type { PassedPoint } from "../records/transaction.js";
+import type { StageNote } from "../plan/plan.js";
+import { planSummary } from "../plan/changes/tree.js";
+import { undoText } from "../plan/undo/undo-text.js";
 import { type ClusterPlanDocument, type PlanDocument, planSchemaVersion } from "./plan-schema.js";
 import {
   countChanges,

@@ -1,6 +1,6 @@
-import { planNotes, stageLines } from "../plan/notes.js";
-import { planSummary } from "../plan/tree.js";
-import { undoText } from "../plan/undo.js";
+import { planNotes, stageLines } from "../plan/changes/notes.js";
+import { planSummary } from "../plan/changes/tree.js";
+import { undoText } from "../plan/undo/undo-text.js";
 import { withThousands } from "./alike.js";
 import { codePart, type CodePart, folded } from "./code-part.js";
 import { fitParts, type Part } from "./fitting.js";

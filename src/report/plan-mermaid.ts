@@ -1,7 +1,7 @@
 import { nodeKey } from "../graph/graph.js";
 import { type NodeStyle, renderMarkedGraphs, type TitledGraph } from "../graph/render.js";
-import type { ChangeKind } from "../plan/changes.js";
-import { verbOf } from "../plan/tree.js";
+import type { ChangeKind } from "../plan/plan.js";
+import { verbOf } from "../plan/changes/tree.js";
 import { type ChangeGraph, changeGraph } from "./change-graph.js";
 import type { PlannedCluster } from "./report.js";
 

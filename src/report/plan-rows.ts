@@ -1,9 +1,9 @@
 import type { NodeKey } from "../graph/graph.js";
-import { inNameOrder } from "../plan/changes.js";
-import type { Plan } from "../plan/plan.js";
+import { inNameOrder } from "../sets/name-order.js";
+import type { Plan, StepUndo } from "../plan/plan.js";
 import type { Step } from "../plan/step.js";
-import { type ChangeLine, type ChangeNode, changeTree, verbOf } from "../plan/tree.js";
-import { type StepUndo, undoNames } from "../plan/undo.js";
+import { type ChangeLine, type ChangeNode, changeTree, verbOf } from "../plan/changes/tree.js";
+import { undoNames } from "../plan/undo/undo-text.js";
 import {
   entryDetail,
   entryLabel,

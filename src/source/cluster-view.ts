@@ -1,7 +1,9 @@
 import type { ClusterPhase, ClusterStatus, DriftStatus } from "../api/status.js";
 import type { NodeKey } from "../graph/graph.js";
-import type { ObservedResources } from "../plan/step.js";
-import type { Direction, PriorState, Target } from "../plan/target.js";
+import type { ObservedResources } from "../plan/observation.js";
+import type { Direction } from "../records/transaction.js";
+import type { PriorState } from "../records/prior-state.js";
+import type { Target } from "../records/target.js";
 
 /** What the engine is about to do, or has just done. */
 export interface Progress {

@@ -5,7 +5,7 @@ import { clusterNameOf } from "../api/types.js";
 import { type Manifests, readDesired } from "../manifest/desired.js";
 import type { Diagnostic } from "../manifest/diagnostic.js";
 import type { SourceText } from "../manifest/parse.js";
-import { fileOwner } from "../plan/hand-over.js";
+import { fileOwner } from "../records/hand-over.js";
 import type { ClusterSource } from "./cluster-source.js";
 import type { Intent } from "./intent.js";
 

@@ -1,6 +1,10 @@
 import { keyOf, type NodeKey } from "../graph/graph.js";
-import { isOpen } from "../plan/plan.js";
-import { cloudResources, pendingDeletions, type PriorState } from "../plan/target.js";
+import {
+  isOpen,
+  cloudResources,
+  pendingDeletions,
+  type PriorState,
+} from "../records/prior-state.js";
 import type { CloudIdentity, Identity } from "../provider/port.js";
 
 /** What a sweep has to know about one stack. */

@@ -1,6 +1,11 @@
 import { keyOf, type NodeKey } from "../graph/graph.js";
-import { type OrphanedResource, isOpen, type Plan } from "../plan/plan.js";
-import { isRecordKind, type PendingOperation, type PriorState } from "../plan/target.js";
+import type { OrphanedResource, Plan } from "../plan/plan.js";
+import {
+  isOpen,
+  isRecordKind,
+  type PendingOperation,
+  type PriorState,
+} from "../records/prior-state.js";
 import { leadsToNothing, nextAction, type NextAction } from "../plan/waves/next-action.js";
 
 /** Where a stack stands, as its records alone tell. docs/lifecycle.md says what is true in each. */

@@ -16,8 +16,8 @@ import {
   isRecordKind,
   type PriorState,
   type RecordedResource,
-  stateSchemaVersion,
-} from "../plan/target.js";
+} from "../records/prior-state.js";
+import { stateSchemaVersion } from "../records/transaction.js";
 import type { PassProgram, Registration } from "./registration.js";
 
 export const transactionKey = nodeKey("Transaction", "transaction");

@@ -1,7 +1,8 @@
-import { entryOf, historyWith } from "../plan/history.js";
-import { withObjects } from "../plan/taken-back.js";
+import { entryOf, historyWith } from "../records/history.js";
+import { withObjects } from "../records/taken-back.js";
 import type { Plan } from "../plan/plan.js";
-import type { PriorState, RevisionPayload, TransactionPayload } from "../plan/target.js";
+import type { PriorState } from "../records/prior-state.js";
+import type { RevisionPayload, TransactionPayload } from "../records/transaction.js";
 
 /** What Transaction carries of a plan. Pure. */
 export function transactionPayload({ target, transaction }: Plan): TransactionPayload {

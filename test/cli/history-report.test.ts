@@ -4,8 +4,8 @@ import {
   historyReport,
   targetOfTransaction,
 } from "../../src/cli/history-report.js";
-import { maxEntries, maxTargetCharacters, targetOfRevision } from "../../src/plan/history.js";
-import { emptyState } from "../../src/plan/target.js";
+import { maxEntries, maxTargetCharacters, targetOfRevision } from "../../src/records/history.js";
+import { emptyState } from "../../src/records/prior-state.js";
 import { cluster, machine, machineDeployment } from "../support/manifests.js";
 import { RecordedHistory, targetOf } from "../support/recorded-history.js";
 

@@ -10,8 +10,8 @@ import {
 import { revisionDifferenceText } from "../../src/cli/difference-text.js";
 import { historyText, transactionText } from "../../src/cli/history-text.js";
 import { nodeKey } from "../../src/graph/graph.js";
-import { compareTargets } from "../../src/plan/compare.js";
-import { emptyState } from "../../src/plan/target.js";
+import { compareTargets } from "../../src/plan/compare/compare.js";
+import { emptyState } from "../../src/records/prior-state.js";
 import { assertGolden } from "../support/golden.js";
 import { cluster, machine, machineDeployment, type Manifest } from "../support/manifests.js";
 import { RecordedHistory, targetOf } from "../support/recorded-history.js";

@@ -5,7 +5,7 @@ import { Controller } from "../../src/controller/controller.js";
 import { KeyedQueue } from "../../src/controller/queue.js";
 import type { WorkEngine } from "../../src/controller/reconciler-options.js";
 import type { ReconcileEvent } from "../../src/controller/reconcile-event.js";
-import { emptyState } from "../../src/plan/target.js";
+import { emptyState } from "../../src/records/prior-state.js";
 import type { ClusterSource } from "../../src/source/cluster-source.js";
 import type { ClusterView } from "../../src/source/cluster-view.js";
 import type { Intent } from "../../src/source/intent.js";

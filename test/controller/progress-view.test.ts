@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { progressAfter, firstProgress, phaseDuring } from "../../src/controller/progress-view.js";
 import type { RunEvent } from "../../src/engine/run.js";
 import type { NodeKey } from "../../src/graph/graph.js";
-import { emptyState } from "../../src/plan/target.js";
+import { emptyState } from "../../src/records/prior-state.js";
 import type { Progress } from "../../src/source/cluster-view.js";
 import { firstPlan } from "../support/first-plan.js";
 import { cluster, desiredOf, localProvider, machine } from "../support/manifests.js";

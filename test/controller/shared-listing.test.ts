@@ -3,7 +3,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { newClusterState, type ClusterState } from "../../src/controller/cluster-state.js";
 import { pollDrift } from "../../src/controller/poll-drift.js";
 import { observedDigestOf, SharedListing } from "../../src/controller/shared-listing.js";
-import { emptyState } from "../../src/plan/target.js";
+import { emptyState } from "../../src/records/prior-state.js";
 import type { InfrastructureProvider, Observed } from "../../src/provider/port.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { localProvider } from "../support/manifests.js";

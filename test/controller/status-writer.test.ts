@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { CapstanError } from "../../src/api/error.js";
 import { StatusWriter } from "../../src/controller/status-writer.js";
-import { emptyState } from "../../src/plan/target.js";
+import { emptyState } from "../../src/records/prior-state.js";
 import type { ClusterView } from "../../src/source/cluster-view.js";
 import { FakeClock } from "../support/fake-clock.js";
 

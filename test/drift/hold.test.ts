@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { driftAnnotations } from "../../src/api/drift-policy.js";
 import { objectsOf } from "../../src/api/types.js";
-import type { Observation } from "../../src/plan/step.js";
+import type { Observation } from "../../src/plan/observation.js";
 import { holdOf, holdOfDestroy, refuseHeld } from "../../src/drift/hold.js";
-import { cloudResources, type PriorState } from "../../src/plan/target.js";
+import { cloudResources, type PriorState } from "../../src/records/prior-state.js";
 import { failsWith } from "../support/errors.js";
 import { annotated, cluster } from "../support/manifests.js";
 import type { FakeEngine } from "../support/fake-engine.js";

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { makeProviders } from "../../providers/index.js";
 import { isCapstanError } from "../../src/api/error.js";
-import { type JsonObject } from "../../src/api/json.js";
+import type { JsonObject } from "../../src/api/json.js";
 import { parseExport } from "../../src/engine/state.js";
 import { readDesired } from "../../src/manifest/desired.js";
 import { readSources } from "../../src/manifest/files.js";
-import { makePlan } from "../../src/plan/plan.js";
-import { asRecorded } from "../../src/plan/point-of-no-return.js";
-import { stateSchemaVersion } from "../../src/plan/target.js";
+import { makePlan } from "../../src/plan/planner/make-plan.js";
+import { asRecorded } from "../../src/plan/undo/point-of-no-return.js";
+import { stateSchemaVersion } from "../../src/records/transaction.js";
 import { systemClock } from "../../src/provider/clock.js";
 import { migrate } from "../../src/transaction/migrate.js";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { ClusterRegistry } from "../../src/engine/cluster-registry.js";
 import { findAgain, findLeftovers, type LeftoverOptions } from "../../src/engine/leftovers.js";
 import type { StackState } from "../../src/engine/state.js";
-import { emptyState } from "../../src/plan/target.js";
+import { emptyState } from "../../src/records/prior-state.js";
 import { CapstanError } from "../../src/api/error.js";
 import type { InfrastructureProvider, Observed } from "../../src/provider/port.js";
 import { failsWith } from "../support/errors.js";

@@ -4,7 +4,8 @@ import { verifyInventory } from "../../src/engine/inventory.js";
 import { observe } from "../../src/engine/observe.js";
 import { callContext } from "../../src/engine/session.js";
 import { nodeKey } from "../../src/graph/graph.js";
-import type { PriorState, RecordedResource, TransactionRecord } from "../../src/plan/target.js";
+import type { PriorState, RecordedResource } from "../../src/records/prior-state.js";
+import type { TransactionRecord } from "../../src/records/transaction.js";
 import type {
   CloudIdentity,
   InfrastructureProvider,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Recovery, RecoveryProgress } from "../../src/engine/recovery-progress.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import type { Plan } from "../../src/plan/plan.js";
-import { emptyState, type PriorState } from "../../src/plan/target.js";
+import { emptyState, type PriorState } from "../../src/records/prior-state.js";
 import { failsWith } from "../support/errors.js";
 
 const key = nodeKey("LocalHost", "web");

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { emptyState } from "../../src/plan/target.js";
+import { emptyState } from "../../src/records/prior-state.js";
 import type { ClusterView } from "../../src/source/cluster-view.js";
 import { isForeign, type LiveCluster, type LiveObject } from "../../src/kube/live-object.js";
 import { type ApiWrite, clusterFinalizer, machineFinalizer } from "../../src/kube/api-write.js";

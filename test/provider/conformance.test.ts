@@ -5,7 +5,7 @@ import {
   type ConformanceCase,
   conformanceCases,
   ConformanceFailure,
-} from "../../src/provider/conformance/index.js";
+} from "../../src/provider-conformance/index.js";
 import { immutableFields, verdictByField } from "../../src/provider/fields.js";
 import type {
   CallContext,

@@ -12,7 +12,7 @@ import {
   type ConformanceSubject,
   steppingClock,
   type World,
-} from "../../src/provider/conformance/index.js";
+} from "../../src/provider-conformance/index.js";
 import type { Identity, InfrastructureProvider, Observed } from "../../src/provider/port.js";
 
 const exampleFolder = fileURLToPath(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { ChangeLine } from "../../src/plan/tree.js";
+import type { ChangeLine } from "../../src/plan/changes/tree.js";
 import {
   entryLabel,
   groupAlike,

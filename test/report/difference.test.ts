@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { compareClusters } from "../../src/plan/neutral.js";
+import { compareClusters } from "../../src/plan/compare/neutral.js";
 import { withAlikeMachines } from "../../src/report/difference.js";
 import { differenceMarkdown } from "../../src/report/difference-markdown.js";
 import { bytesOf, commentLimit } from "../../src/report/markdown-text.js";

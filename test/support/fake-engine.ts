@@ -14,22 +14,22 @@ import { encodePayload } from "../../src/engine/codec.js";
 import type { StackEngine } from "../../src/engine/engine.js";
 import { settleLastCalls } from "../../src/engine/recover.js";
 import type { RunEvent, RunOptions } from "../../src/engine/run.js";
-import { type ObservationResult } from "../../src/drift/classify.js";
+import type { ObservationResult } from "../../src/drift/classify.js";
 import type { DriftFilter } from "../../src/drift/drift-filter.js";
 import type { DriftFilterFactory } from "../../src/drift/drift-filter-factory.js";
 import { observe } from "../../src/engine/observe.js";
 import { callContext } from "../../src/engine/session.js";
 import type { StackState } from "../../src/engine/state.js";
 import { survey } from "../../src/engine/survey.js";
-import { targetOfRevision } from "../../src/plan/history.js";
+import { targetOfRevision } from "../../src/records/history.js";
 import type { Plan } from "../../src/plan/plan.js";
-import { rollbackOf } from "../../src/plan/rollback.js";
+import { rollbackOf } from "../../src/records/rollback.js";
 import type {
   PendingOperation,
   PriorState,
   RecordedResource,
-  Target,
-} from "../../src/plan/target.js";
+} from "../../src/records/prior-state.js";
+import type { Target } from "../../src/records/target.js";
 import type { InfrastructureProvider, Observed } from "../../src/provider/port.js";
 import type { Payloads } from "../../src/transaction/pass.js";
 import { revisionPayload, transactionPayload } from "../../src/transaction/payloads.js";

@@ -15,9 +15,8 @@ import {
   type PendingOperation,
   type PriorState,
   type RecordedResource,
-  type RevisionPayload,
-  type TransactionPayload,
-} from "../../src/plan/target.js";
+} from "../../src/records/prior-state.js";
+import type { RevisionPayload, TransactionPayload } from "../../src/records/transaction.js";
 import { revisionKey, transactionKey } from "../../src/transaction/pass.js";
 import type { PassProgram, Registration } from "../../src/transaction/registration.js";
 import type { Activity } from "./law-watch.js";

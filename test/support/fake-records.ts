@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../src/api/json.js";
 import { type Properties, providerProperty } from "../../src/dynamic/protocol.js";
 import type { NodeKey } from "../../src/graph/graph.js";
-import type { RecordedResource } from "../../src/plan/target.js";
+import type { RecordedResource } from "../../src/records/prior-state.js";
 import type { Registration } from "../../src/transaction/registration.js";
 
 /** What Pulumi keeps of a registration, without what only loads our provider. */

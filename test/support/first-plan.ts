@@ -1,6 +1,7 @@
 import type { Desired } from "../../src/api/types.js";
-import { makePlan, type Plan } from "../../src/plan/plan.js";
-import { emptyState } from "../../src/plan/target.js";
+import { makePlan } from "../../src/plan/planner/make-plan.js";
+import type { Plan } from "../../src/plan/plan.js";
+import { emptyState } from "../../src/records/prior-state.js";
 import type { InfrastructureProvider } from "../../src/provider/port.js";
 
 /** The plan of a cluster of which nothing is recorded and the cloud shows nothing. */

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../src/api/json.js";
 import type { NodeKey } from "../../src/graph/graph.js";
 import { leadsToNothing } from "../../src/plan/waves/next-action.js";
 import type { Plan } from "../../src/plan/plan.js";
-import type { PriorState } from "../../src/plan/target.js";
+import type { PriorState } from "../../src/records/prior-state.js";
 import type { Identity, Observed, Presence } from "../../src/provider/port.js";
 
 export type Law =

@@ -1,5 +1,5 @@
 import type { NodeKey } from "../../src/graph/graph.js";
-import type { RecordedResource } from "../../src/plan/target.js";
+import type { RecordedResource } from "../../src/records/prior-state.js";
 import { revisionKey, transactionKey } from "../../src/transaction/pass.js";
 import type { PassProgram } from "../../src/transaction/registration.js";
 import type { Activity, LawWatch } from "./law-watch.js";

@@ -1,6 +1,7 @@
 import { canonicalJson, type Json, type JsonObject } from "../../src/api/json.js";
 import { isRef, keyOf, resolveRefs } from "../../src/graph/graph.js";
-import { cloudResources, type Target } from "../../src/plan/target.js";
+import { cloudResources } from "../../src/records/prior-state.js";
+import type { Target } from "../../src/records/target.js";
 import type { FakeEngine } from "./fake-engine.js";
 
 /** What was to be reached, as far as somebody knows. */

@@ -1,17 +1,16 @@
-import { versionPoints } from "../../src/plan/point-of-no-return.js";
-import { entryOf, historyWith } from "../../src/plan/history.js";
-import {
-  type ChangeSummary,
-  type Direction,
-  emptyState,
-  type Ending,
-  type TransactionGoal,
-  type HistoryEntry,
-  type PriorState,
-  type RevisionRecord,
-  type Target,
-  type TransactionRecord,
-} from "../../src/plan/target.js";
+import { versionPoints } from "../../src/plan/undo/point-of-no-return.js";
+import { entryOf, historyWith } from "../../src/records/history.js";
+import type {
+  ChangeSummary,
+  Direction,
+  Ending,
+  TransactionGoal,
+  HistoryEntry,
+  RevisionRecord,
+  TransactionRecord,
+} from "../../src/records/transaction.js";
+import { emptyState, type PriorState } from "../../src/records/prior-state.js";
+import type { Target } from "../../src/records/target.js";
 import { firstPlan } from "./first-plan.js";
 import { desiredOf, localProvider, type Manifest } from "./manifests.js";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { keyOf } from "../../src/graph/graph.js";
-import { cloudResources } from "../../src/plan/target.js";
+import { cloudResources } from "../../src/records/prior-state.js";
 import type { InfrastructureProvider, ResourceHandler } from "../../src/provider/port.js";
 import { desiredFleet, type Fleet, smallFleets } from "./fleet.js";
 import { type HistoryCommand, faults, traits } from "./histories.js";

@@ -1,7 +1,7 @@
-import { quorumOf } from "../../src/plan/waves/members.js";
-import { canServe } from "../../src/plan/judge.js";
+import { quorumOf } from "../../src/sets/quorum.js";
+import { canServe } from "../../src/plan/decisions/judge.js";
 import { keyOf, type NodeKey, nodeKey, resolveRefs } from "../../src/graph/graph.js";
-import type { PriorState } from "../../src/plan/target.js";
+import type { PriorState } from "../../src/records/prior-state.js";
 import type { Observed } from "../../src/provider/port.js";
 import type { FakeEngine } from "./fake-engine.js";
 

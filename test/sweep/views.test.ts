@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/api/json.js";
 import { type GraphNode, nodeKey } from "../../src/graph/graph.js";
-import type {
-  PendingOperation,
-  PriorState,
-  RevisionRecord,
-  TransactionRecord,
-} from "../../src/plan/target.js";
+import type { PendingOperation, PriorState } from "../../src/records/prior-state.js";
+import type { RevisionRecord, TransactionRecord } from "../../src/records/transaction.js";
 import { knownClusters, type NotedCluster, usedProviders } from "../../src/sweep/clusters.js";
 import { type StackView, viewOf } from "../../src/sweep/stack-view.js";
 import { known, recorded, unreadable, view } from "./world.js";

@@ -1,6 +1,6 @@
 import type { Observed } from "../../src/provider/port.js";
 import { nodeKey } from "../../src/graph/graph.js";
-import type { RecordedResource } from "../../src/plan/target.js";
+import type { RecordedResource } from "../../src/records/prior-state.js";
 import type { KnownCluster } from "../../src/sweep/clusters.js";
 import { type StackView, wantedKey } from "../../src/sweep/stack-view.js";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { StackEngine } from "../../src/engine/engine.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import { CapstanError } from "../../src/api/error.js";
-import { cloudResources, type PendingOperation } from "../../src/plan/target.js";
+import { cloudResources, type PendingOperation } from "../../src/records/prior-state.js";
 import { standingOf } from "../../src/transaction/lifecycle.js";
 import { cluster, desiredOf, machine, type Manifest } from "../support/manifests.js";
 import type { CommandFault } from "../support/faults.js";

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../src/api/json.js";
 import type { StackEngine } from "../../src/engine/engine.js";
 import type { StackState } from "../../src/engine/state.js";
 import type { NodeKey } from "../../src/graph/graph.js";
-import type { TransactionRecord } from "../../src/plan/target.js";
+import type { TransactionRecord } from "../../src/records/transaction.js";
 import type { InfrastructureProvider, Presence, ResourceHandler } from "../../src/provider/port.js";
 import type { PassProgram, Registration } from "../../src/transaction/registration.js";
 import type { Fleet } from "../support/fleet.js";

@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { planBack } from "../../src/engine/apply.js";
 import { type NodeKey, nodeKey } from "../../src/graph/graph.js";
 import type { Plan } from "../../src/plan/plan.js";
-import type { PendingOperation, PriorState, RecordedResource } from "../../src/plan/target.js";
+import type {
+  PendingOperation,
+  PriorState,
+  RecordedResource,
+} from "../../src/records/prior-state.js";
 import {
   type Action,
   type Situation,

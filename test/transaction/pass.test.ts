@@ -3,7 +3,7 @@ import { isCapstanError } from "../../src/api/error.js";
 import { sameJson } from "../../src/api/json.js";
 import { type NodeKey, nodeKey } from "../../src/graph/graph.js";
 import type { Plan } from "../../src/plan/plan.js";
-import type { PriorState } from "../../src/plan/target.js";
+import type { PriorState } from "../../src/records/prior-state.js";
 import {
   type AllowedChanges,
   programOf,

@@ -10,11 +10,11 @@ import { refuseLostState } from "../../engine/lost-state.js";
 import { settleLastCalls } from "../../engine/recover.js";
 import { callContext } from "../../engine/session.js";
 import { refuseNonOwner } from "../../engine/state.js";
-import { fileOwner } from "../../plan/hand-over.js";
+import { fileOwner } from "../../records/hand-over.js";
 import type { Plan } from "../../plan/plan.js";
-import { refuseDestruction } from "../../plan/protection.js";
-import { cloudResources } from "../../plan/target.js";
-import { undoText } from "../../plan/undo.js";
+import { refuseDestruction } from "../../plan/refusals/protection.js";
+import { cloudResources } from "../../records/prior-state.js";
+import { undoText } from "../../plan/undo/undo-text.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { confirm } from "../confirm.js";
 import {

@@ -1,8 +1,8 @@
 import { CapstanError } from "../../api/error.js";
 import type { Engine } from "../../engine/engine.js";
 import type { StackState } from "../../engine/state.js";
-import { compareTargets, isSame } from "../../plan/compare.js";
-import type { Target } from "../../plan/target.js";
+import { compareTargets, isSame } from "../../plan/compare/compare.js";
+import type { Target } from "../../records/target.js";
 import { type CommandContext, type GlobalOptions, openEngine } from "../context.js";
 import { exitCodes } from "../exit.js";
 import {

@@ -11,7 +11,7 @@ import {
 import type { LocalCloud, LocalResource } from "../../../providers/local/cloud.js";
 import { CapstanError } from "../../api/error.js";
 import type { Json, JsonObject } from "../../api/json.js";
-import { isHostOf } from "../../plan/hosts.js";
+import { isHostOf } from "../../plan/decisions/hosts.js";
 import type { CommandContext } from "../context.js";
 import { exitCodes } from "../exit.js";
 import { table } from "../table.js";

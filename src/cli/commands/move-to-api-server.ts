@@ -3,7 +3,7 @@ import type { Engine } from "../../engine/engine.js";
 import { handOver, refuseUnfinished } from "../../engine/hand-over.js";
 import { refuseNonOwner, type StackState } from "../../engine/state.js";
 import { isMoving } from "../../kube/move-objects.js";
-import { fileOwner } from "../../plan/hand-over.js";
+import { fileOwner } from "../../records/hand-over.js";
 import { withLockedEngine } from "../context.js";
 import { type Move, type Moved, tellStep } from "./moving.js";
 

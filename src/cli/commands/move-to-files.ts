@@ -13,7 +13,7 @@ import { intentOfPaused } from "../../kube/live-intent.js";
 import type { LiveCluster } from "../../kube/live-object.js";
 import { isMoving, withoutClasses } from "../../kube/move-objects.js";
 import { BadInput } from "../../manifest/bad-input.js";
-import { fileOwner } from "../../plan/hand-over.js";
+import { fileOwner } from "../../records/hand-over.js";
 import { withLockedEngine } from "../context.js";
 import { type Move, type Moved, tellStep } from "./moving.js";
 

@@ -17,12 +17,13 @@ import { observe } from "../../engine/observe.js";
 import { settleLastCalls } from "../../engine/recover.js";
 import { callContext } from "../../engine/session.js";
 import { refuseForeign, refuseNonOwner, type StackState } from "../../engine/state.js";
-import { fileOwner } from "../../plan/hand-over.js";
-import { targetOfRevision } from "../../plan/history.js";
+import { fileOwner } from "../../records/hand-over.js";
+import { targetOfRevision } from "../../records/history.js";
 import type { Hold, Plan } from "../../plan/plan.js";
-import type { RemovalConsent } from "../../plan/protection.js";
-import { type Rollback, rollbackOf } from "../../plan/rollback.js";
-import type { TransactionGoal, Target } from "../../plan/target.js";
+import type { RemovalConsent } from "../../plan/plan-input.js";
+import { type Rollback, rollbackOf } from "../../records/rollback.js";
+import type { TransactionGoal } from "../../records/transaction.js";
+import type { Target } from "../../records/target.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { confirm } from "../confirm.js";
 import {

@@ -2,12 +2,17 @@ import type { MachineVersions } from "../../api/types.js";
 import { callContext } from "../../engine/session.js";
 import { observe, type Observation } from "../../engine/observe.js";
 import type { StackState } from "../../engine/state.js";
-import { inNameOrder } from "../../plan/changes.js";
-import { type WayBack, wayBackOf } from "../../plan/point-of-no-return.js";
-import { isOpen } from "../../plan/plan.js";
-import { knownMachines, leavingHosts } from "../../plan/leaving.js";
-import type { ObservedResource } from "../../plan/step.js";
-import { cloudResources, type PriorState, type RecordedResource } from "../../plan/target.js";
+import { inNameOrder } from "../../sets/name-order.js";
+import { type WayBack, wayBackOf } from "../../plan/undo/point-of-no-return.js";
+import {
+  isOpen,
+  knownMachines,
+  cloudResources,
+  type PriorState,
+  type RecordedResource,
+} from "../../records/prior-state.js";
+import { leavingHosts } from "../../plan/changes/leaving.js";
+import type { ObservedResource } from "../../plan/observation.js";
 import type { InfrastructureProvider, NodeReport } from "../../provider/port.js";
 import { openTransactionText } from "../open-transaction.js";
 import { type CommandContext, type GlobalOptions, openEngine } from "../context.js";

@@ -9,7 +9,7 @@ import type { Engine } from "../../engine/engine.js";
 import type { StackState } from "../../engine/state.js";
 import type { Workspace } from "../../engine/workspace.js";
 import type { Manifests } from "../../manifest/desired.js";
-import { stageLines } from "../../plan/notes.js";
+import { stageLines } from "../../plan/changes/notes.js";
 import type { Plan } from "../../plan/plan.js";
 import { type Binding, bindingOf } from "../../plan/saved.js";
 import type { InfrastructureProvider } from "../../provider/port.js";

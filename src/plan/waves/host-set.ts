@@ -1,7 +1,6 @@
 import type { NodeKey } from "../../graph/graph.js";
 import type { MachineOwner } from "../../sets/expand.js";
-import type { LeavingHost } from "../leaving.js";
-import type { Plan } from "../plan.js";
+import type { LeavingHost, Plan } from "../plan.js";
 import type { Step } from "../step.js";
 
 /** How far a transaction has come. */

@@ -1,13 +1,7 @@
 import type { NodeKey } from "../../graph/graph.js";
-import type { Plan } from "../plan.js";
+import type { Plan, Wave } from "../plan.js";
 import { nextAction } from "./next-action.js";
 import { mostUnavailable } from "./unavailable.js";
-
-/** One wave of a plan: what one pass changes, then deletes. */
-export interface Wave {
-  readonly keys: readonly NodeKey[];
-  readonly reason: string;
-}
 
 const known = new WeakMap<Plan, readonly Wave[]>();
 

@@ -7,6 +7,7 @@ import {
   unavailable,
   type WantedHost,
 } from "./host-set.js";
+import { quorumOf } from "../../sets/quorum.js";
 
 /**
  * What may happen to the control plane next. All of it at once while nothing was ever committed; later
@@ -34,11 +35,6 @@ export function membersRound({ hosts, leaving, isFirst }: HostSet): Round {
 }
 
 const oneByOne = "one control-plane member at a time";
-
-/** Etcd's majority of so many members. */
-export function quorumOf(members: number): number {
-  return Math.floor(members / 2) + 1;
-}
 
 /**
  * The host that has to go before anything else may happen: where there is one too many already, where

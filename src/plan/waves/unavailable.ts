@@ -1,7 +1,6 @@
 import type { NodeKey } from "../../graph/graph.js";
-import type { Plan } from "../plan.js";
-import type { TargetMachine } from "../target.js";
-import type { Wave } from "./list-waves.js";
+import type { Plan, Wave } from "../plan.js";
+import type { TargetMachine } from "../../records/target.js";
 
 /**
  * How many machines are missing at worst while the waves go by, of those that there are before and

@@ -1,5 +1,5 @@
 import type { ChangedField } from "../../plan/step.js";
-import { type ChangeLine, type ChangeNode, shownValue, verbOf } from "../../plan/tree.js";
+import { type ChangeLine, type ChangeNode, shownValue, verbOf } from "../../plan/changes/tree.js";
 import {
   alikeNames,
   entryDetail,

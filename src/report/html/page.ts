@@ -1,9 +1,8 @@
 import { contentHashOf } from "../../api/digest.js";
-import type { ChangeKind } from "../../plan/changes.js";
-import { planNotes, revisionText, stageLines } from "../../plan/notes.js";
-import type { Plan } from "../../plan/plan.js";
-import { changeTree, planSummary, planTree, verbOf } from "../../plan/tree.js";
-import { undoText } from "../../plan/undo.js";
+import type { ChangeKind, Plan } from "../../plan/plan.js";
+import { planNotes, revisionText, stageLines } from "../../plan/changes/notes.js";
+import { changeTree, planSummary, planTree, verbOf } from "../../plan/changes/tree.js";
+import { undoText } from "../../plan/undo/undo-text.js";
 import { withThousands } from "../alike.js";
 import { changeGraph } from "../change-graph.js";
 import {

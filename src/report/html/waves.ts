@@ -1,7 +1,7 @@
 import type { NodeKey } from "../../graph/graph.js";
 import type { Step } from "../../plan/step.js";
-import { verbOf } from "../../plan/tree.js";
-import { undoNames } from "../../plan/undo.js";
+import { verbOf } from "../../plan/changes/tree.js";
+import { undoNames } from "../../plan/undo/undo-text.js";
 import { withThousands } from "../alike.js";
 import { eachTime, lossyUndo, stepKinds, waveTitle } from "../plan-rows.js";
 import type { PlannedCluster } from "../report.js";

@@ -1,0 +1,177 @@
+import { underPolicy } from "../../compile/update-policy.js";
+import { keyOf } from "../../graph/graph.js";
+import type { InfrastructureProvider } from "../../provider/port.js";
+import type { GoReason } from "../../sets/deletion-order.js";
+import type { ExpandedMachine } from "../../sets/expand.js";
+import type { HostDecision } from "../decisions/hosts.js";
+import { machineKey, type TargetMachine } from "../../records/target.js";
+import type { InfrastructureDecision } from "../decisions/infrastructure.js";
+import {
+  knownMachines,
+  cloudResources,
+  type PriorState,
+  type RecordedResource,
+  recordedSpec,
+} from "../../records/prior-state.js";
+import { changesOf } from "../step.js";
+import { inNameOrder } from "../../sets/name-order.js";
+import type { DecidedHost } from "../decisions/decided.js";
+import type { MachineChange, InfrastructureChange } from "../plan.js";
+
+interface ChangesInput {
+  /** Why sets give up one machine rather than another, by machine. */
+  readonly going: ReadonlyMap<string, GoReason>;
+  readonly hosts: readonly DecidedHost[];
+  readonly prior: PriorState;
+  readonly provider: InfrastructureProvider;
+}
+
+/** Every machine there is or will be, in name order. Pure. */
+export function machineChanges(input: ChangesInput): MachineChange[] {
+  const { hosts, provider } = input;
+  const removed = removedMachines(input);
+  const superseded = new Set<string>();
+  const kept = hosts.map((host): MachineChange => {
+    const change = {
+      machine: host.machine.name,
+      controlPlane: host.controlPlane,
+      ...(host.machine.owner !== undefined && { owner: host.machine.owner }),
+      ...shown(host.decision),
+      host: keyOf({ kind: provider.hostKind, name: host.decision.name }),
+    };
+    const older =
+      change.kind === "create"
+        ? removed.find((one) => takesPlaceOf(host.machine, one) && !superseded.has(one.name))
+        : undefined;
+    if (older === undefined) return change;
+    superseded.add(older.name);
+    return {
+      ...change,
+      kind: "replace",
+      supersedes: older.name,
+      ...differenceTo(older, host, input),
+    };
+  });
+  const gone = removed
+    .filter(({ name }) => !superseded.has(name))
+    .map(({ name, owner, controlPlane, host }): MachineChange => ({
+      machine: name,
+      controlPlane,
+      ...(owner !== undefined && { owner }),
+      kind: "delete",
+      changes: [],
+      reason: deletionReason(name, input),
+      host,
+    }));
+  return [...kept, ...gone, ...leftOver(input, removed)].sort((left, right) =>
+    inNameOrder(left.machine, right.machine),
+  );
+}
+
+function deletionReason(name: string, { going, prior }: ChangesInput): string {
+  const reason = going.get(name);
+  if (reason !== undefined) return goText(reason);
+  return isRemembered(name, prior)
+    ? "nothing asks for it any more"
+    : "left over from an earlier change";
+}
+
+function goText(reason: GoReason): string {
+  switch (reason.kind) {
+    case "discarded":
+      return "somebody deleted it";
+    case "marked":
+      return `one too many in its set; marked by ${reason.annotation}`;
+    case "failed":
+      return "one too many in its set; its host failed";
+    case "policy":
+      return `one too many in its set; the ${reason.policy.toLowerCase()} goes first (deletePolicy ${reason.policy})`;
+    case "tie":
+      return reason.ties === "asGiven"
+        ? "one too many in its set; the highest number goes first"
+        : "one too many in its set; the first by name goes first";
+  }
+}
+
+/** The shared infrastructure's resources, wanted ones first. Pure. */
+export function infrastructureChanges(
+  decisions: readonly InfrastructureDecision[],
+  toDelete: readonly RecordedResource[],
+  provider: InfrastructureProvider,
+): InfrastructureChange[] {
+  const replacing = decisions.some(({ kind }) => kind === "replace");
+  const removed = toDelete
+    .filter(({ kind }) => kind !== provider.hostKind)
+    .map(({ key }): InfrastructureChange => ({
+      key,
+      kind: "delete",
+      changes: [],
+      reason: replacing ? "its successor serves instead" : "nothing asks for it any more",
+    }));
+  return [...decisions.map((one) => ({ ...shown(one), key: keyOf(one.node) })), ...removed];
+}
+
+/** Machines that have a host on record and are no longer wanted. */
+function removedMachines({ hosts, prior }: ChangesInput): TargetMachine[] {
+  const wanted = new Set(hosts.map(({ machine }) => machine.name));
+  const recorded = new Set(cloudResources(prior).map(({ parent }) => parent));
+  return [...knownMachines(prior).values()].filter(
+    ({ name }) => recorded.has(machineKey(name)) && !wanted.has(name),
+  );
+}
+
+/** Whether the last revision, or what is open, still wanted it. */
+function isRemembered(name: string, { revision, transaction }: PriorState): boolean {
+  return [revision, transaction].some((record) =>
+    record?.target.machines.some((machine) => machine.name === name),
+  );
+}
+
+/** Machines that only their record still knows: an earlier transaction could not finish deleting them. */
+function leftOver(
+  { hosts, prior }: ChangesInput,
+  removed: readonly TargetMachine[],
+): MachineChange[] {
+  const known = new Set([
+    ...hosts.map(({ machine }) => machine.name),
+    ...removed.map(({ name }) => name),
+  ]);
+  const records = new Map(cloudResources(prior).map((record) => [record.parent, record]));
+  return prior.resources
+    .filter(({ kind, key, name }) => kind === "Machine" && !known.has(name) && records.has(key))
+    .map(({ key, name }): MachineChange => {
+      const host = records.get(key)?.key;
+      return {
+        machine: name,
+        controlPlane: false,
+        kind: "delete",
+        changes: [],
+        reason: "left over from an earlier change",
+        ...(host !== undefined && { host }),
+      };
+    });
+}
+
+function takesPlaceOf(machine: ExpandedMachine, older: TargetMachine): boolean {
+  const deployment = machine.owner?.machineDeployment;
+  return (
+    deployment !== undefined &&
+    older.owner?.machineDeployment === deployment &&
+    older.owner.machineSet !== machine.owner?.machineSet
+  );
+}
+
+/** Why the older machine's host could not follow. */
+function differenceTo(older: TargetMachine, host: DecidedHost, { prior, provider }: ChangesInput) {
+  const record = cloudResources(prior).findLast(({ parent }) => parent === machineKey(older.name));
+  if (record === undefined) return {};
+  const judging = underPolicy(provider, host.decision.policy);
+  const verdict = judging.verdict(provider.hostKind, recordedSpec(record), host.wanted);
+  const reason = verdict.kind === "replace" ? verdict.reason : "its MachineSet is superseded";
+  return { changes: changesOf(verdict, recordedSpec(record), host.wanted), reason };
+}
+
+function shown({ kind, changes, reason }: InfrastructureDecision | HostDecision) {
+  // An unsupported change never gets into a plan: it was refused before.
+  return { kind: kind === "unsupported" ? ("same" as const) : kind, changes, reason };
+}

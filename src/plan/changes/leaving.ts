@@ -1,0 +1,43 @@
+import type { NodeKey } from "../../graph/graph.js";
+import { inNameOrder } from "../../sets/name-order.js";
+import { machineKey, type Target } from "../../records/target.js";
+import type { ObservedResources } from "../observation.js";
+import { cloudResources, type PriorState, knownMachines } from "../../records/prior-state.js";
+import type { LeavingHost } from "../plan.js";
+
+/**
+ * The recorded hosts that `toDelete` names, in name order, without those that the cloud shows gone: each engine
+ * run orders its records anew, and what is done next may not depend on that. One that no transaction remembers
+ * belongs to nobody. Pure.
+ */
+export function leavingHosts(
+  {
+    prior,
+    observedResources,
+  }: { readonly prior: PriorState; readonly observedResources: ObservedResources },
+  toDelete: ReadonlySet<NodeKey>,
+  target: Target,
+): LeavingHost[] {
+  const wanted = target.machines.map((machine) => [machine.name, machine] as const);
+  const machines = new Map([...knownMachines(prior), ...wanted]);
+  const serving = new Set(prior.revision?.target.machines.map(({ host }) => host));
+  const hosts = cloudResources(prior).flatMap(({ key, parent }): LeavingHost[] => {
+    const observed = observedResources.get(key);
+    if (!toDelete.has(key) || parent === undefined || observed === "gone") return [];
+    const name = parent.slice(machineKey("").length);
+    const { owner, controlPlane = false } = machines.get(name) ?? {};
+    const createdAtMs = observed?.createdAtMs;
+    return [
+      {
+        host: key,
+        machine: name,
+        controlPlane,
+        serves: serving.has(key),
+        failed: observed?.phase === "failed",
+        ...(owner !== undefined && { owner }),
+        ...(createdAtMs !== undefined && { createdAtMs }),
+      },
+    ];
+  });
+  return hosts.sort((left, right) => inNameOrder(left.host, right.host));
+}

@@ -1,0 +1,167 @@
+import { asJson, sameJson } from "../../api/json.js";
+import { profiles } from "../../api/set-profile.js";
+import type { MachineDeploymentObject, MachineSetObject } from "../../api/types.js";
+import { deleteMachineAnnotation } from "../../sets/deletion-order.js";
+import { goFirst } from "../../sets/expand-set.js";
+import { isRollingUpdate } from "../../sets/fenceposts.js";
+import { quorumOf } from "../../sets/quorum.js";
+import { goalText } from "../../records/goal-text.js";
+import { goneReason } from "../decisions/hosts.js";
+import type { Plan, IgnoredDrift } from "../plan.js";
+
+/** What else people should know before they agree, a sentence each: unfinished work, leftovers, unrecorded resources. Pure. */
+export function planNotes(plan: Plan): string[] {
+  return [
+    ...heldText(plan),
+    ...(plan.resumes ? [openText(plan)] : []),
+    ...lostMembers(plan),
+    ...plan.orphaned.map(
+      ({ id, who }) =>
+        `Left by an apply that broke off, to be deleted: ${who.kind} ${who.name} (${id})`,
+    ),
+    ...plan.unrecorded.map((what) => `In the cloud but in no record: ${what}`),
+    ...ignoredText(plan),
+    ...plan.target.objects.flatMap((object) => {
+      if (object.kind === "MachineDeployment") {
+        return [...heldBack(object, plan), ...idleMarks(object, plan)];
+      }
+      return object.kind === "MachineSet" ? idleMarks(object, plan) : [];
+    }),
+  ];
+}
+
+/** Of what is implausible: who believes it, or what makes it be believed. */
+function heldText({ held }: Plan): string[] {
+  switch (held?.believed) {
+    case "person":
+      return [`Believed, as a person says so: ${held.reason}.`];
+    case "proven":
+      return [`Believed, as this is the recorded cloud: ${held.reason}.`];
+    case undefined:
+      return held === undefined
+        ? []
+        : [`Frozen, not to be applied: ${held.reason}. If it is true: --thaw ${held.fingerprint}`];
+  }
+}
+
+const ignoredReasons: Record<IgnoredDrift["because"], string> = {
+  ignore: "drifted, ignored by policy",
+  report: "drifted, only reported by policy",
+  frozen: "drifted, not believed",
+  overBudget: "drifted, corrected later",
+};
+
+/** "1 drifted, ignored by policy: LocalHost/web-7ca2dcf0-1". */
+function ignoredText({ ignoredDrift = [] }: Plan): string[] {
+  const reasons = [...new Set(ignoredDrift.map(({ because }) => because))];
+  return reasons.map((reason) => {
+    const keys = ignoredDrift.filter(({ because }) => because === reason).map(({ key }) => key);
+    const more = keys.length > mostNamed ? `, ... (${keys.length - mostNamed} more)` : "";
+    const named = keys.slice(0, mostNamed).join(", ");
+    return `${keys.length} ${ignoredReasons[reason]}: ${named}${more}`;
+  });
+}
+
+/** So many are named of what is not touched. */
+const mostNamed = 5;
+
+/** A template that is not brought about now, and on how many machines. */
+function heldBack({ metadata, spec }: MachineDeploymentObject, { target }: Plan): string[] {
+  if (!spec.paused && isRollingUpdate(spec)) return [];
+  const { providerSpec, versions } = spec.template.spec;
+  const behind = target.machines.filter(
+    (machine) =>
+      machine.owner?.machineDeployment === metadata.name &&
+      (!sameJson(asJson(machine.spec.providerSpec), asJson(providerSpec)) ||
+        (versions !== undefined && !sameJson(asJson(machine.spec.versions), asJson(versions)))),
+  ).length;
+  if (behind === 0) return [];
+  const machines = behind === 1 ? "1 machine does" : `${behind} machines do`;
+  const why = spec.paused ? "it is paused" : "its strategy is OnDelete";
+  return [`MachineDeployment ${metadata.name}: ${machines} not follow the template (${why}).`];
+}
+
+/** What new control-plane hosts do not bring back. */
+function lostMembers({ machines, transaction }: Plan): string[] {
+  const members = machines.filter(({ controlPlane, kind }) => controlPlane && kind !== "delete");
+  if (transaction.goal.kind === "adopt") {
+    const found =
+      members.length === 1 ? "1 control-plane host" : `${members.length} control-plane hosts`;
+    return [
+      `${found} found: what others have stored, if there were any, new ones do not bring back.`,
+    ];
+  }
+  const lost = members.filter(({ reason }) => reason === goneReason).length;
+  const left = members.length - lost;
+  if (lost === 0 || left >= quorumOf(members.length)) return [];
+  return [
+    `${left} of ${members.length} control-plane hosts are left, etcd needs ${quorumOf(members.length)}: what it stored may be lost.`,
+  ];
+}
+
+/** Delete marks that choose nobody: a name that none of its machines has, or an annotation of another profile. */
+function idleMarks(
+  object: MachineDeploymentObject | MachineSetObject,
+  { machines }: Pick<Plan, "machines">,
+): string[] {
+  const { kind, metadata } = object;
+  const { profile, marked } = goFirst(object);
+  const members = machines.filter(({ owner }) =>
+    kind === "MachineDeployment"
+      ? owner?.machineDeployment === metadata.name
+      : owner?.machineSet === metadata.name && owner.machineDeployment === undefined,
+  );
+  const names = new Set(members.map(({ machine }) => machine));
+  const idle = [...marked].filter((name) => !names.has(name));
+  const others = profiles
+    .filter((other) => other !== profile)
+    .map((other) => deleteMachineAnnotation[other])
+    .filter((annotation) => metadata.annotations?.[annotation] !== undefined);
+  const subject = `${kind} ${metadata.name}`;
+  return [
+    ...idle.map(
+      (name) =>
+        `${subject}: ${deleteMachineAnnotation[profile]} marks ${name}, and no machine of it has that name.`,
+    ),
+    ...others.map(
+      (annotation) =>
+        `${subject}: ${annotation} marks nothing in profile ${profile}; ${deleteMachineAnnotation[profile]} does.`,
+    ),
+  ];
+}
+
+/** What becomes of an open transaction. */
+function openText({ transaction, open }: Plan): string {
+  if (open?.number === transaction.number) {
+    return `Transaction ${open.number} is not finished; this goes on with it.`;
+  }
+  const goal = open?.goal.kind ?? "up";
+  const what = open === undefined || goal === "up" ? "" : `${article(goalText(open.goal))}, `;
+  const instead =
+    transaction.direction === "back" ? "this takes it back" : "this goes on from there";
+  return `Transaction ${open?.number ?? 0} (${what}begun by ${open?.by ?? "?"}) is not finished; ${instead}.`;
+}
+
+function article(noun: string): string {
+  return `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
+}
+
+/** A chain of upgrades is several plans: this one, and those that follow its commit. None for a single plan. Pure. */
+export function stageLines({ stage }: Plan): string[] {
+  if (stage === undefined) return [];
+  const { number, count, reason, later } = stage;
+  return [
+    `Stage ${number} of ${count}: ${reason}`,
+    ...later.map((next, index) => {
+      const units = next.changes.map(({ unit }) => unit).join(", ");
+      const what = units === "" ? "" : ` (${units})`;
+      return `  then stage ${number + 1 + index}: ${next.reason}${what}`;
+    }),
+  ];
+}
+
+/** "revision 3 -> 4", "revision none -> 1", "revision 3" of an empty plan. Pure. */
+export function revisionText({ fromRevision, transaction, empty }: Plan): string {
+  if (empty) return `revision ${fromRevision}`;
+  return `revision ${fromRevision === 0 ? "none" : fromRevision} -> ${transaction.number}`;
+}

@@ -1,0 +1,211 @@
+import type { Json } from "../../api/json.js";
+import type { MachineVersions } from "../../api/types.js";
+import { unknownValue } from "../../api/unknown.js";
+import type { NodeKey } from "../../graph/graph.js";
+import { wavesText } from "../waves/list-waves.js";
+import type { ChangeKind, MachineChange, Plan, StageNote } from "../plan.js";
+import { boundedLines } from "../../records/history.js";
+import type { ChangedField, Step } from "../step.js";
+import type { ChangeSummary } from "../../records/transaction.js";
+
+/** What becomes of one thing, or what a group of them is. */
+export interface ChangeLine {
+  readonly label: string;
+  readonly kind: ChangeKind | "group";
+  /** Whose place it takes, field changes and the reason, in one text. */
+  readonly detail: string;
+  /** The detail's parts; of a group there are none. */
+  readonly changes: readonly ChangedField[];
+  readonly reason: string;
+  readonly supersedes?: string;
+  /** The resource whose progress the line shows while the plan is applied. */
+  readonly key?: NodeKey;
+}
+
+/** The tree of a plan's changes, which every format shows. */
+export interface ChangeNode {
+  readonly line: ChangeLine;
+  readonly children: readonly ChangeNode[];
+}
+
+/** One line of the tree that plan, up and status print. */
+export interface TreeLine extends ChangeLine {
+  /** Box-drawing characters in front of the label. */
+  readonly branch: string;
+}
+
+/** The part of a plan that its tree shows. */
+type Shown = Pick<Plan, "cluster" | "infrastructure" | "machines" | "target">;
+
+const verbs: Record<ChangeKind, string> = {
+  same: "unchanged",
+  create: "+ create",
+  adopt: "= adopt",
+  update: "~ in place",
+  replace: "± replace",
+  delete: "- delete",
+};
+
+/** What the tree says about a kind of change. */
+export function verbOf(kind: TreeLine["kind"]): string {
+  return kind === "group" ? "" : verbs[kind];
+}
+
+/** The plan as a tree: cluster, infrastructure, machines without a set, then sets. Pure. */
+export function changeTree(plan: Shown): ChangeNode {
+  const name = plan.cluster.split("/")[1] ?? plan.cluster;
+  return {
+    line: groupLine(`Cluster ${name}`),
+    children: [...infrastructureBranches(plan), ...machineBranches(plan)],
+  };
+}
+
+/** The same, a line each. Pure. */
+export function planTree(plan: Shown): TreeLine[] {
+  return flatten(changeTree(plan), "", "");
+}
+
+/** The sentence under the tree. Counts hosts and infrastructure alike. Pure. */
+export function planSummary(plan: Plan): string {
+  if (plan.empty) return "No changes: objects, state and cloud agree.";
+  const counts = planCounts(plan);
+  const head = plan.stage === undefined ? "Plan" : `Plan: ${stageText(plan.stage)}`;
+  if (counts !== "") return `${head}: ${counts}; ${wavesText(plan)}`;
+  return plan.resumes
+    ? `${head}: nothing to change; an earlier transaction is to be committed`
+    : `${head}: no resource changes; the objects are recorded`;
+}
+
+/** Counts and waves are those of this stage: what later ones come to is planned when they begin. */
+function stageText({ number, count }: StageNote): string {
+  return `stage ${number} of ${count}`;
+}
+
+/** "2 to create, 1 to delete"; empty when no resource changes. Pure. */
+export function planCounts(plan: Plan): string {
+  const count = (kind: Step["kind"]) => plan.steps.filter((step) => step.kind === kind).length;
+  const parts = [
+    [count("adopt"), "to adopt"],
+    [count("create"), "to create"],
+    [count("update"), "to update in place"],
+    [count("delete") + plan.orphaned.length, "to delete"],
+  ] as const;
+  const some = parts.filter(([number]) => number > 0);
+  return some.map(([number, what]) => `${number} ${what}`).join(", ");
+}
+
+/** What a plan changes, in short, for history. Pure. */
+export function summaryOf(plan: Shown & Pick<Plan, "steps">): ChangeSummary {
+  const count = (kind: Step["kind"]) => plan.steps.filter((step) => step.kind === kind).length;
+  const lines = planTree(plan)
+    .filter(({ kind }) => kind !== "same" && kind !== "group")
+    .map(({ kind, label, detail }) => `${verbOf(kind)} ${label}${detail && `: ${detail}`}`);
+  return {
+    create: count("create"),
+    update: count("update"),
+    delete: count("delete"),
+    ...(count("adopt") > 0 && { adopt: count("adopt") }),
+    lines: boundedLines(lines),
+  };
+}
+
+/** "size small -> large, diskGib 20 -> 40 (this provider cannot resize)". Pure. */
+export function describeChanges(changes: readonly ChangedField[], reason: string): string {
+  const fields = changes.map(({ path, from, to }) => {
+    if (from === undefined) return `${path} ${shownValue(to)}`;
+    if (to === undefined) return `${path} ${shownValue(from)} -> none`;
+    return `${path} ${shownValue(from)} -> ${shownValue(to)}`;
+  });
+  if (fields.length === 0) return reason;
+  return reason === "" ? fields.join(", ") : `${fields.join(", ")} (${reason})`;
+}
+
+function groupLine(label: string, detail = ""): ChangeLine {
+  return { label, kind: "group", detail, changes: [], reason: "" };
+}
+
+function infrastructureBranches(plan: Shown): ChangeNode[] {
+  return plan.infrastructure.map(({ key, kind, changes, reason }) => {
+    const detail = describeChanges(changes, reason);
+    const label = key.split("/")[1] ?? key;
+    return { line: { label, kind, detail, changes, reason, key }, children: [] };
+  });
+}
+
+function machineBranches(plan: Shown): ChangeNode[] {
+  const versions = new Map(
+    plan.target.machines.map(({ name, spec }) => [name, versionsText(spec.versions)]),
+  );
+  const branch = (change: MachineChange) => machineBranch(change, versions.get(change.machine));
+  const single = plan.machines.filter(({ owner }) => owner === undefined).map(branch);
+  const groups = new Map<string, MachineChange[]>();
+  for (const change of plan.machines) {
+    const { owner } = change;
+    if (owner === undefined) continue;
+    const label =
+      owner.machineDeployment === undefined
+        ? `MachineSet ${owner.machineSet}`
+        : `MachineDeployment ${owner.machineDeployment}`;
+    groups.set(label, [...(groups.get(label) ?? []), change]);
+  }
+  const sets = [...groups].map(([label, changes]) => ({
+    line: groupLine(label, scaling(changes)),
+    children: changes.map(branch),
+  }));
+  return [...single, ...sets];
+}
+
+/** A new machine's line says which versions it gets: they may have been chosen for it. */
+function machineBranch(change: MachineChange, versions = ""): ChangeNode {
+  const { machine, kind, supersedes, changes, host } = change;
+  const isNew = kind === "create" || kind === "adopt";
+  const reason = isNew && change.reason === "" ? versions : change.reason;
+  const described = describeChanges(changes, reason);
+  const detail = supersedes === undefined ? described : `of ${supersedes}: ${described}`;
+  return {
+    line: {
+      label: `Machine ${machine}`,
+      kind,
+      detail: detail === "of : " ? "" : detail,
+      changes,
+      reason,
+      ...(supersedes !== undefined && { supersedes }),
+      ...(host !== undefined && { key: host }),
+    },
+    children: [],
+  };
+}
+
+function versionsText({ kubelet, controlPlane, containerRuntime }: MachineVersions): string {
+  return [
+    `kubelet ${kubelet}`,
+    ...(controlPlane === undefined ? [] : [`control plane ${controlPlane}`]),
+    ...(containerRuntime === undefined
+      ? []
+      : [`${containerRuntime.name} ${containerRuntime.version}`]),
+  ].join(", ");
+}
+
+/** "2 -> 3", or nothing when the number stays. */
+function scaling(changes: readonly MachineChange[]): string {
+  const before = changes.filter(({ kind }) => kind !== "create").length;
+  const after = changes.filter(({ kind }) => kind !== "delete").length;
+  return before === after ? "" : `${before} -> ${after}`;
+}
+
+function flatten({ line, children }: ChangeNode, branch: string, indent: string): TreeLine[] {
+  const own = { ...line, branch };
+  return [
+    own,
+    ...children.flatMap((child, index) => {
+      const last = index === children.length - 1;
+      return flatten(child, `${indent}${last ? "└─ " : "├─ "}`, `${indent}${last ? "   " : "│  "}`);
+    }),
+  ];
+}
+
+/** A value as plans show it. */
+export function shownValue(value: Json | undefined): string {
+  if (value === unknownValue) return "(known after apply)";
+  return typeof value === "string" ? value : JSON.stringify(value ?? null);
+}

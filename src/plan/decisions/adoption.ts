@@ -1,0 +1,347 @@
+import { isJsonObject, type Json, type JsonObject } from "../../api/json.js";
+import { type AnyObject, type Desired, isControlPlane, type MachineSpec } from "../../api/types.js";
+import { policiesOf } from "../../compile/update-policy.js";
+import {
+  type GraphNode,
+  isRef,
+  keyOf,
+  nodeKey,
+  type NodeKey,
+  type Ref,
+} from "../../graph/graph.js";
+import { machineSpecOf } from "../../provider/host-spec.js";
+import type { InfrastructureProvider, Observed } from "../../provider/port.js";
+import type { ExpandedMachine, MachineOwner } from "../../sets/expand.js";
+import type { DecidedHost, Decided } from "./decided.js";
+import { inNameOrder } from "../../sets/name-order.js";
+import { machineKey, type Target, type TargetMachine } from "../../records/target.js";
+import { splitHostName } from "./hosts.js";
+import { isGenerationOf } from "./infrastructure.js";
+import type { Plan } from "../plan.js";
+import type { PlanInput } from "../plan-input.js";
+import { hasDrifted, type ObservedResources } from "../observation.js";
+import {
+  cloudResources,
+  type PriorState,
+  type RecordedResource,
+  recordedSpec,
+} from "../../records/prior-state.js";
+import type { RevisionRecord } from "../../records/transaction.js";
+import { compiled, type CompiledGoal } from "../goal/compiled-goal.js";
+
+// A lost state is made anew from what the cloud shows, before anything is changed: ADR 16. Pure.
+
+export interface FoundCluster {
+  /** What the manifests want: what the cloud does not tell is taken from them. */
+  readonly desired: Desired;
+  readonly provider: InfrastructureProvider;
+  /** Everything of one life of the cluster that is alive. */
+  readonly found: readonly Observed[];
+  readonly nowMs: number;
+}
+
+/**
+ * The graph that the cloud shows: each resource under its own name with the inputs that it has, each host
+ * with a machine. A second host of one machine counts as a machine of its own, so that it is kept until a
+ * plan shows that it goes. Only objects that something was found of are in it, and sets are as large as they
+ * were found. Pure.
+ */
+export function foundTarget(cluster: FoundCluster): Target {
+  const { desired, provider, found, nowMs } = cluster;
+  const compiledGoal = compiled(desired, provider, { recorded: [], nowMs });
+  const hosts = found.filter(({ who }) => who.kind === provider.hostKind);
+  const machines = machinesOf(hosts, compiledGoal, cluster);
+  const control = machines.filter((machine) => machine.controlPlane).map(({ host }) => host);
+  const nodeOf = (resource: Observed): GraphNode => {
+    const { kind, name } = resource.who;
+    const model = modelOf(resource, compiledGoal, provider);
+    const machine = machines.find(({ host }) => host === nodeKey(kind, name));
+    const after = machine === undefined ? (model?.dependsOn ?? []) : control;
+    return {
+      kind,
+      name,
+      type: "resource",
+      ...(machine !== undefined && { parent: machineKey(machine.name) }),
+      spec: withRefs(resource.spec, model?.spec ?? {}, found) as JsonObject,
+      dependsOn: machine?.controlPlane === true ? [] : foundAs(after, found),
+    };
+  };
+  return {
+    cluster: `${desired.cluster.metadata.namespace}/${desired.cluster.metadata.name}`,
+    provider: provider.name,
+    objects: foundObjects(
+      compiledGoal.objects,
+      machines,
+      new Set(compiledGoal.machines.map(({ spec }) => spec)),
+    ),
+    machines,
+    nodes: [
+      ...found.filter(({ who }) => who.kind !== provider.hostKind).map(nodeOf),
+      ...machines.flatMap((machine): GraphNode[] => {
+        const host = hosts.find(({ who }) => nodeKey(who.kind, who.name) === machine.host);
+        const { name } = machine;
+        return [
+          { kind: "Machine", name, type: "component", spec: {}, dependsOn: [] },
+          ...(host === undefined ? [] : [nodeOf(host)]),
+        ];
+      }),
+    ],
+  };
+}
+
+/** What is recorded already is as it is; everything else of the target is to get a record. Pure. */
+export function asFound(
+  target: Target,
+  { prior, provider, observedResources }: PlanInput,
+): Decided {
+  const recorded = new Map(cloudResources(prior).map((record) => [record.key, record]));
+  const decisionOf = (key: NodeKey) => {
+    const record = recorded.get(key);
+    const isStale =
+      record !== undefined && hasDrifted(observedResources.get(key), recordedSpec(record));
+    const kind = record === undefined ? ("adopt" as const) : ("same" as const);
+    return { kind, changes: [], reason: "", stale: isStale };
+  };
+  const policyOf = policiesOf(target.objects);
+  const nodes = new Map(target.nodes.map((node) => [keyOf(node), node]));
+  return {
+    infrastructure: target.nodes
+      .filter(({ type, kind }) => type === "resource" && kind !== provider.hostKind)
+      .map((node) => ({ node, ...decisionOf(keyOf(node)) })),
+    hosts: target.machines.map((machine): DecidedHost => {
+      const { host, controlPlane } = machine;
+      const { name = "", spec = {} } = nodes.get(host) ?? {};
+      const decision = { ...decisionOf(host), name, policy: policyOf(machine) };
+      return { machine, controlPlane, decision, spec, wanted: spec };
+    }),
+    going: new Map(),
+  };
+}
+
+/** The records as they will be once an adoption is committed: what is planned behind it is planned from them. Pure. */
+export function afterAdoption(
+  { target, transaction }: Plan,
+  found: readonly Observed[],
+): { readonly prior: PriorState; readonly observedResources: ObservedResources } {
+  const byKey = new Map(found.map((one) => [nodeKey(one.who.kind, one.who.name), one]));
+  const resources = target.nodes.flatMap((node): RecordedResource[] => {
+    const key = keyOf(node);
+    const observed = byKey.get(key);
+    if (observed === undefined) return [];
+    const { id, who, spec, status } = observed;
+    return [
+      {
+        urn: key,
+        key,
+        kind: node.kind,
+        name: node.name,
+        type: "resource",
+        id,
+        ...(node.parent !== undefined && { parent: node.parent }),
+        inputs: { who, spec },
+        secretInputs: [],
+        outputs: { who, spec, status },
+        dependsOn: node.dependsOn,
+        unfinished: false,
+        deleting: false,
+      },
+    ];
+  });
+  const revision: RevisionRecord = { number: transaction.number, target, history: [] };
+  return {
+    prior: { resources, pending: [], transaction: { ...transaction, target }, revision },
+    observedResources: new Map(byKey),
+  };
+}
+
+/** Machines in name order, one for each host. */
+function machinesOf(
+  hosts: readonly Observed[],
+  compiledGoal: CompiledGoal,
+  { provider, desired }: FoundCluster,
+): TargetMachine[] {
+  const known = new Map(compiledGoal.machines.map((machine) => [machine.name, machine]));
+  const taken = new Set<string>();
+  const fits = (host: Observed) => fitOf(host, compiledGoal, provider);
+  // What the manifests want stays, whether it runs yet or not: the same words lead to the same target.
+  const bestFirst = [...hosts].sort(
+    (left, right) =>
+      fits(right) - fits(left) ||
+      Number(right.phase === "ready") - Number(left.phase === "ready") ||
+      (right.createdAtMs ?? 0) - (left.createdAtMs ?? 0) ||
+      inNameOrder(right.who.name, left.who.name),
+  );
+  const machines = bestFirst.map(({ who, spec: seen }): TargetMachine => {
+    const machine = machineNameOf(who.name);
+    const isDuplicate = taken.has(machine);
+    const name = isDuplicate ? who.name : machine;
+    taken.add(name);
+    const same = known.get(machine);
+    const spec = specOf(seen, same, { compiledGoal, provider });
+    const owner = same === undefined ? ownerOf(machine, desired) : same.owner;
+    return {
+      name,
+      spec,
+      controlPlane: isControlPlane(spec),
+      host: nodeKey(who.kind, who.name),
+      ...(owner !== undefined && { owner }),
+      ...(isDuplicate && { duplicateOf: machine }),
+    };
+  });
+  return machines.sort((left, right) => inNameOrder(left.name, right.name));
+}
+
+/** How well a host is what the manifests want of its machine: 2 as it is, 1 after a change in place, else 0. */
+function fitOf(
+  { who, spec }: Observed,
+  { hosts }: CompiledGoal,
+  provider: InfrastructureProvider,
+): number {
+  const asked = hosts.get(machineNameOf(who.name));
+  if (asked === undefined) return 0;
+  const { kind } = provider.verdict(provider.hostKind, spec, withValues(asked, spec) as JsonObject);
+  return kind === "same" ? 2 : kind === "inPlace" ? 1 : 0;
+}
+
+/** As the manifests have it where that is what runs; else what the host tells about it. */
+function specOf(
+  seen: JsonObject,
+  same: ExpandedMachine | undefined,
+  {
+    compiledGoal,
+    provider,
+  }: { readonly compiledGoal: CompiledGoal; readonly provider: InfrastructureProvider },
+): MachineSpec {
+  const asked = same === undefined ? undefined : compiledGoal.hosts.get(same.name);
+  if (same !== undefined && asked !== undefined) {
+    const resolved = withValues(asked, seen) as JsonObject;
+    if (provider.verdict(provider.hostKind, seen, resolved).kind === "same") return same.spec;
+  }
+  return machineSpecOf(seen, provider);
+}
+
+/** "web-7ca2dcf0" of the host "web-7ca2dcf0-a830c4ef-1". */
+function machineNameOf(host: string): string {
+  return splitHostName(host).generation.replace(/-[0-9a-f]{8}$/, "");
+}
+
+/**
+ * The set that a machine's name is of; undefined for none. Sets of deployments are told by their names, whether or
+ * not these manifests hold the deployment: the next ones may.
+ */
+function ownerOf(machine: string, desired: Desired): MachineOwner | undefined {
+  const [, machineSet = "", number = ""] = /^(.+)-(\d+)$/.exec(machine) ?? [];
+  const ordinal = Number(number);
+  const [, machineDeployment] = /^(.+)-[0-9a-f]{8}(?:-r\d+)?$/.exec(machineSet) ?? [];
+  if (machineDeployment !== undefined) return { machineSet, machineDeployment, ordinal };
+  const isSet = desired.machineSets.some(({ metadata }) => metadata.name === machineSet);
+  return isSet ? { machineSet, ordinal } : undefined;
+}
+
+/** Objects that something was found of; sets want as many machines as there are, of the kind that they are. */
+function foundObjects(
+  objects: readonly AnyObject[],
+  machines: readonly TargetMachine[],
+  known: ReadonlySet<MachineSpec>,
+): AnyObject[] {
+  return objects.flatMap((object) => {
+    const name = `${object.kind} ${object.metadata.name}`;
+    return asFoundObject(
+      object,
+      machines.filter((machine) => objectBehind(machine) === name),
+      known,
+    );
+  });
+}
+
+/** An object as its machines are found; none without any. What the manifests say of them stands where it is so. */
+function asFoundObject(
+  object: AnyObject,
+  machines: readonly TargetMachine[],
+  known: ReadonlySet<MachineSpec>,
+): AnyObject[] {
+  if (object.kind === "Cluster" || object.kind === "MachineClass") return [object];
+  const [other] = machines.filter(({ spec }) => !known.has(spec));
+  const [first] = machines;
+  if (first === undefined) return [];
+  const found = other?.spec;
+  if (object.kind === "Machine") return [found === undefined ? object : { ...object, spec: found }];
+  const replicas = machines.length;
+  const { template } = object.spec;
+  const asIs = found === undefined ? template : { ...template, spec: found };
+  switch (object.kind) {
+    case "MachineSet":
+      return [{ ...object, spec: { ...object.spec, replicas, template: asIs } }];
+    case "MachineDeployment":
+      return [{ ...object, spec: { ...object.spec, replicas, template: asIs } }];
+  }
+}
+
+function objectBehind({ name, owner, duplicateOf }: TargetMachine): string {
+  if (owner === undefined) return duplicateOf === undefined ? `Machine ${name}` : "";
+  const { machineDeployment, machineSet } = owner;
+  return machineDeployment === undefined
+    ? `MachineSet ${machineSet}`
+    : `MachineDeployment ${machineDeployment}`;
+}
+
+/** What the manifests compile to in the place of a found resource: it says where values come from. */
+function modelOf(
+  { who }: Observed,
+  { infrastructure, hosts }: CompiledGoal,
+  { hostKind }: InfrastructureProvider,
+): Pick<GraphNode, "spec" | "dependsOn"> | undefined {
+  if (who.kind !== hostKind) return infrastructure.find((node) => isGenerationOf(node, who));
+  const [any] = hosts.values();
+  const spec = hosts.get(machineNameOf(who.name)) ?? any;
+  return spec === undefined ? undefined : { spec, dependsOn: [] };
+}
+
+/** Found resources that stand for nodes of the manifests' graph. */
+function foundAs(keys: readonly NodeKey[], found: readonly Observed[]): NodeKey[] {
+  return found
+    .filter(({ who }) =>
+      keys.some((key) => {
+        const [kind = "", name = ""] = key.split("/");
+        return key === nodeKey(who.kind, who.name) || isGenerationOf({ kind, name }, who);
+      }),
+    )
+    .map(({ who }) => nodeKey(who.kind, who.name));
+}
+
+/** The values that the cloud shows, with a Ref where the model has one to a resource that shows that value. */
+function withRefs(seen: Json, model: Json, found: readonly Observed[]): Json {
+  if (isRef(model)) return refTo(model, seen, found) ?? seen;
+  if (Array.isArray(seen) && Array.isArray(model)) {
+    const models: readonly Json[] = model;
+    return seen.map((item: Json, index) => withRefs(item, models[index] ?? null, found));
+  }
+  if (!isJsonObject(seen) || !isJsonObject(model)) return seen;
+  return Object.fromEntries(
+    Object.entries(seen).map(([key, value]) => [key, withRefs(value, model[key] ?? null, found)]),
+  );
+}
+
+function refTo(ref: Ref, value: Json, found: readonly Observed[]): Ref | undefined {
+  const [kind = "", name = ""] = ref.$ref.split("/");
+  const target = found.find(
+    ({ who, id, status }) =>
+      isGenerationOf({ kind, name }, who) &&
+      (ref.output === "id" ? id : status[ref.output]) === value,
+  );
+  return target && { ...ref, $ref: nodeKey(target.who.kind, target.who.name) };
+}
+
+/** The model with the values that the cloud shows where it has Refs. */
+function withValues(model: Json, seen: Json): Json {
+  if (isRef(model)) return seen;
+  if (Array.isArray(model)) {
+    const values: readonly Json[] = Array.isArray(seen) ? seen : [];
+    return model.map((item: Json, index) => withValues(item, values[index] ?? null));
+  }
+  if (!isJsonObject(model)) return model;
+  const values = isJsonObject(seen) ? seen : {};
+  return Object.fromEntries(
+    Object.entries(model).map(([key, value]) => [key, withValues(value, values[key] ?? null)]),
+  );
+}

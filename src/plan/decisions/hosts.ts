@@ -1,0 +1,137 @@
+import type { JsonObject } from "../../api/json.js";
+import type { UpdatePolicy } from "../../api/update-policy.js";
+import { generationHash } from "../../compile/compile.js";
+import { underPolicy } from "../../compile/update-policy.js";
+import type { NodeKey } from "../../graph/graph.js";
+import type { InfrastructureProvider } from "../../provider/port.js";
+import { canServe, judge, keep, serve, supersede } from "./judge.js";
+import type { ChangedField } from "../step.js";
+import type { ObservedResources } from "../observation.js";
+import type { RecordedResource } from "../../records/prior-state.js";
+import type { Spent } from "../../records/transaction.js";
+
+/** Why a machine gets a new host whose last one is positively gone. */
+export const goneReason = "its host is gone from the cloud";
+
+/** What becomes of the host of one machine. */
+export interface HostDecision {
+  readonly kind: "same" | "create" | "adopt" | "update" | "replace" | "unsupported";
+  /** The host that serves the machine in the end. */
+  readonly name: string;
+  readonly changes: readonly ChangedField[];
+  readonly reason: string;
+  /** The record differs from the cloud and has to be read again first. */
+  readonly stale: boolean;
+  /** What the decision was made under. */
+  readonly policy: UpdatePolicy;
+  /** It is not as it is wanted, and stays as it is recorded. */
+  readonly isLeft?: true;
+}
+
+/** A host that may exist although no record has it. */
+export interface PlannedHost {
+  readonly name: string;
+  /** As it was asked for, with Refs. */
+  readonly spec?: JsonObject;
+  /** As the cloud shows it. */
+  readonly seen?: JsonObject;
+}
+
+export interface HostQuestion {
+  readonly machine: string;
+  /** Wanted spec with Refs resolved as far as they are known. */
+  readonly wanted: JsonObject;
+  /** Wanted spec with its Refs: names the generation, so that it does not depend on ids. */
+  readonly referenced: JsonObject;
+  /** Recorded hosts of the machine, in state order: nothing can be told from it. */
+  readonly recorded: readonly RecordedResource[];
+  /** The host that serves on if it can: of the recorded graph that is wanted, or of the revision. */
+  readonly preferred?: NodeKey;
+  /**
+   * A host that is to be found rather than made: what an unfinished transaction planned, or what the
+   * cloud holds of a cluster without state (then its spec counts only by its generation).
+   */
+  readonly planned?: PlannedHost;
+  readonly observedResources: ObservedResources;
+  readonly spent: Spent;
+  /** What decides whether a change may be made in place, or by a new host. */
+  readonly policy: UpdatePolicy;
+  /** Whether a host that failed is replaced. A rollback leaves what was so before. */
+  readonly replacesFailed: boolean;
+  /** Whether a recorded host that is alive may be replaced at all: one that may not stays as it is. */
+  readonly mayReplace: (key: NodeKey) => boolean;
+}
+
+/**
+ * Architecture section 3: a recorded host that can follow is kept, under its recorded name;
+ * otherwise a new generation is made beside it. Of several that can follow, the one that served before
+ * does: it holds the machine's data, and every look comes to the same answer. A host that the cloud
+ * positively shows as gone, or as failed, is followed by its next incarnation, whose token was never
+ * used. Pure.
+ */
+export function decideHost(provider: InfrastructureProvider, question: HostQuestion): HostDecision {
+  const { recorded, wanted, observedResources, replacesFailed, preferred, policy } = question;
+  const judged = judge(underPolicy(provider, policy), recorded, wanted, observedResources);
+  const alive = judged.filter(({ gone }) => !gone);
+  const kept = alive.find(({ resource: { key } }) => !question.mayReplace(key));
+  if (kept !== undefined) return { policy, name: kept.resource.name, ...keep(kept) };
+  const able = alive.filter(
+    ({ verdict, unfit }) => canServe(verdict) && !(unfit !== undefined && replacesFailed),
+  );
+  const serving = able.find(({ resource }) => resource.key === preferred) ?? able.at(-1);
+  if (serving !== undefined) return { policy, name: serving.resource.name, ...serve(serving) };
+  const made = { policy, name: nextName(provider, question) };
+  const newest = alive.at(-1);
+  if (newest !== undefined && canServe(newest.verdict)) {
+    return { ...made, ...supersede(newest), reason: newest.unfit ?? "" };
+  }
+  if (newest !== undefined) return { ...made, ...supersede(newest) };
+  const fresh = { ...made, changes: [], stale: false };
+  return judged.length > 0
+    ? { ...fresh, kind: "replace", reason: goneReason }
+    : { ...fresh, kind: "create", reason: "" };
+}
+
+/**
+ * The name of the machine's next host: resumed from an unfinished transaction, or a fresh one. The
+ * incarnation tells it from one with the same hash, which a policy or a rule that looks at values
+ * can let it have.
+ */
+function nextName(provider: InfrastructureProvider, question: HostQuestion): string {
+  const { machine, referenced, wanted, planned, recorded, spent, policy } = question;
+  const generation = `${machine}-${generationHash(provider, provider.hostKind, referenced)}`;
+  const { verdict } = underPolicy(provider, policy);
+  const canBecome = (from: JsonObject, to: JsonObject) =>
+    canServe(verdict(provider.hostKind, from, to));
+  if (planned !== undefined && !recorded.some(({ name }) => name === planned.name)) {
+    const { spec, seen } = planned;
+    // Somebody may have changed it since it was asked for.
+    const serves =
+      spec === undefined
+        ? splitHostName(planned.name).generation === generation
+        : canBecome(spec, referenced) && (seen === undefined || canBecome(seen, wanted));
+    if (serves) return planned.name;
+  }
+  return `${generation}-${(spent[generation] ?? 0) + 1}`;
+}
+
+/** "<machine>-<hash>" and the incarnation in a host's name. Throws nothing: names are ours. */
+export function splitHostName(name: string): { generation: string; incarnation: number } {
+  const at = name.lastIndexOf("-");
+  return { generation: name.slice(0, at), incarnation: Number(name.slice(at + 1)) };
+}
+
+/** Whether a host's name is one of this machine's. */
+export function isHostOf(machine: string, host: string): boolean {
+  return host.startsWith(`${machine}-`) && /^-[0-9a-f]{8}-\d+$/.test(host.slice(machine.length));
+}
+
+/** Spent incarnations with the given hosts counted in. Pure; never lowers a number. */
+export function spendIncarnations(spent: Spent, hosts: readonly string[]): Spent {
+  const result: Record<string, number> = { ...spent };
+  for (const host of hosts) {
+    const { generation, incarnation } = splitHostName(host);
+    result[generation] = Math.max(result[generation] ?? 0, incarnation);
+  }
+  return result;
+}

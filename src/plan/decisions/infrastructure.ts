@@ -1,0 +1,221 @@
+import { digestOf } from "../../api/digest.js";
+import type { Json, JsonObject } from "../../api/json.js";
+import { generationHash } from "../../compile/compile.js";
+import { unknownValue } from "../../api/unknown.js";
+import {
+  type GraphNode,
+  inDependencyOrder,
+  keyOf,
+  nodeKey,
+  type NodeKey,
+  type Ref,
+  resolveRefs,
+} from "../../graph/graph.js";
+import type { InfrastructureProvider, Observed } from "../../provider/port.js";
+import { canServe, judge, type Judged, keep, serve, supersede } from "./judge.js";
+import type { ChangedField } from "../step.js";
+import type { ObservedResources } from "../observation.js";
+import type { CompiledGoal } from "../goal/compiled-goal.js";
+import type { RecordedResource } from "../../records/prior-state.js";
+
+/** What becomes of one resource of the shared infrastructure. */
+export interface InfrastructureDecision {
+  /** With its final name and with Refs to final names. */
+  readonly node: GraphNode;
+  readonly kind: "same" | "create" | "adopt" | "update" | "replace" | "unsupported";
+  readonly changes: readonly ChangedField[];
+  readonly reason: string;
+  /** The record differs from the cloud and has to be read again first. */
+  readonly stale: boolean;
+  /** It is not as it is wanted, and stays as it is recorded. */
+  readonly isLeft?: true;
+}
+
+export interface InfrastructurePlan {
+  readonly decisions: readonly InfrastructureDecision[];
+  /** Puts final names into a spec's Refs. */
+  rename<T extends Json>(spec: T): T;
+  /** Puts known values in the place of a renamed spec's Refs, the unknown sentinel for others. */
+  resolve<T extends Json>(spec: T): T;
+}
+
+/** What is known of the infrastructure there is. */
+export interface KnownInfrastructure {
+  readonly recorded: readonly RecordedResource[];
+  readonly unrecorded: readonly UnrecordedCreation[];
+  readonly observedResources: ObservedResources;
+  /** Whether a recorded resource that is alive may be replaced at all: one that may not stays as it is. */
+  readonly mayReplace: (key: NodeKey) => boolean;
+}
+
+/** What an engine was killed in, or forgot: the cloud shows it, or may have carried it out. */
+export interface UnrecordedCreation {
+  readonly kind: string;
+  readonly name: string;
+  readonly spec: JsonObject;
+  /** As the cloud shows it; absent while only an entry of a dead engine speaks of it. */
+  readonly found?: Pick<Observed, "id" | "status">;
+}
+
+/**
+ * Decides for each node, in dependency order, whether its recorded resource serves on (as it is or
+ * changed in place) or a new one is made beside it under a new name. Pure.
+ */
+export function planInfrastructure(
+  provider: InfrastructureProvider,
+  { infrastructure: nodes, isFrozen }: Pick<CompiledGoal, "infrastructure" | "isFrozen">,
+  { recorded, unrecorded, observedResources, mayReplace }: KnownInfrastructure,
+): InfrastructurePlan {
+  const finalKeys = new Map<NodeKey, NodeKey>();
+  const known = new Map<NodeKey, Existing>();
+  const rename = <T extends Json>(spec: T): T =>
+    resolveRefs(spec, (ref) => ({ ...ref, $ref: finalKeys.get(ref.$ref) ?? ref.$ref }));
+  const resolve = <T extends Json>(spec: T): T =>
+    resolveRefs(spec, (ref) => outputOf(known.get(ref.$ref), ref));
+  const named = new Set(isFrozen ? nodes.map(keyOf) : []);
+  // A recorded graph may hold two generations, as they were found: each is its own and no other's.
+  const mayServe = (node: GraphNode, one: Pick<RecordedResource, "kind" | "name">) =>
+    isGenerationOf(node, one) &&
+    (nodeKey(one.kind, one.name) === keyOf(node) || !named.has(nodeKey(one.kind, one.name)));
+  const decisions = inDependencyOrder(nodes).map((node) => {
+    const wanted = rename(node.spec);
+    const candidates = recorded.filter(
+      (resource) => !resource.deleting && mayServe(node, resource),
+    );
+    const resolved = resolve(wanted);
+    const decision = decide(
+      provider,
+      { ...node, spec: wanted },
+      {
+        judged: judge(provider, candidates, resolved, observedResources),
+        interrupted: interruptedCreations(provider, node, {
+          unrecorded: unrecorded.filter((one) => mayServe(node, one)),
+          wanted: resolved,
+        }),
+        isFrozen,
+        mayReplace,
+      },
+    );
+    finalKeys.set(keyOf(node), keyOf(decision.node));
+    const key = keyOf(decision.node);
+    const current = candidates.find((one) => one.key === key);
+    if (current !== undefined && observedResources.get(key) !== "gone") {
+      const status = (current.outputs["status"] ?? {}) as JsonObject;
+      known.set(key, { ...(current.id !== undefined && { id: current.id }), status });
+    }
+    const found = unrecorded.find((one) => nodeKey(one.kind, one.name) === key)?.found;
+    if (current === undefined && found !== undefined) known.set(key, found);
+    return decision;
+  });
+  return { decisions, rename, resolve };
+}
+
+/** What Refs to a resource stand for. */
+interface Existing {
+  readonly id?: string;
+  readonly status: JsonObject;
+}
+
+/** What there is or may be of one node. */
+interface Generations extends Pick<KnownInfrastructure, "mayReplace"> {
+  readonly judged: readonly Judged[];
+  readonly interrupted: readonly InterruptedCreation[];
+  readonly isFrozen: boolean;
+}
+
+/** An unrecorded creation of a generation of one node. */
+interface InterruptedCreation {
+  readonly name: string;
+  readonly canServe: boolean;
+}
+
+function interruptedCreations(
+  provider: InfrastructureProvider,
+  node: GraphNode,
+  { unrecorded, wanted }: Pick<KnownInfrastructure, "unrecorded"> & { readonly wanted: JsonObject },
+): InterruptedCreation[] {
+  return unrecorded
+    .filter((creation) => isGenerationOf(node, creation))
+    .map(({ kind, name, spec }) => ({
+      name,
+      canServe: canServe(provider.verdict(kind, spec, wanted)),
+    }));
+}
+
+function decide(
+  provider: InfrastructureProvider,
+  node: GraphNode,
+  generations: Generations,
+): InfrastructureDecision {
+  const { judged } = generations;
+  const kept = judged.find(({ gone, resource: { key } }) => !gone && !generations.mayReplace(key));
+  if (kept !== undefined) return { node: { ...node, name: kept.resource.name }, ...keep(kept) };
+  const serving = judged.find(({ verdict, gone }) => !gone && canServe(verdict));
+  if (serving !== undefined) {
+    return { node: { ...node, name: serving.resource.name }, ...serve(serving) };
+  }
+  const [first] = judged;
+  if (first === undefined) {
+    const name = firstName(provider, node, generations);
+    return { node: { ...node, name }, kind: "create", changes: [], reason: "", stale: false };
+  }
+  const lost = judged.find(({ gone }) => gone);
+  if (lost !== undefined) {
+    const reason = "it is gone from the cloud";
+    const again = { ...node, name: lost.resource.name };
+    return { node: again, kind: "create", changes: [], reason, stale: true };
+  }
+  const superseded = supersede(first);
+  const name =
+    superseded.kind === "unsupported" ? first.resource.name : nextName(provider, node, generations);
+  return { node: { ...node, name }, ...superseded };
+}
+
+/** An interrupted creation that can serve is found again; one that cannot is left to be removed. */
+function firstName(
+  provider: InfrastructureProvider,
+  node: GraphNode,
+  generations: Generations,
+): string {
+  const found = generations.interrupted.find((creation) => creation.canServe);
+  if (found !== undefined) return found.name;
+  const isTaken = generations.interrupted.some(({ name }) => name === node.name);
+  return isTaken ? nextName(provider, node, generations) : node.name;
+}
+
+/**
+ * Named by the inputs that cannot change, Refs by name: ids are not known at first, and the name must
+ * not depend on when the plan is made. A name that is taken already is told apart by a count.
+ */
+function nextName(
+  provider: InfrastructureProvider,
+  node: GraphNode,
+  { judged, interrupted, isFrozen }: Generations,
+): string {
+  const taken = new Set([
+    ...judged.map(({ resource }) => resource.name),
+    ...interrupted.filter((creation) => !creation.canServe).map(({ name }) => name),
+  ]);
+  if (isFrozen && !taken.has(node.name)) return node.name;
+  let hash = generationHash(provider, node.kind, node.spec);
+  for (let count = 1; taken.has(`${node.name}-${hash}`); count += 1) {
+    hash = digestOf([hash, count], hash.length);
+  }
+  return `${node.name}-${hash}`;
+}
+
+/** Generations of one node share its name; later ones carry a hash behind it. */
+export function isGenerationOf(
+  node: Pick<GraphNode, "kind" | "name">,
+  resource: Pick<RecordedResource, "kind" | "name">,
+): boolean {
+  if (resource.kind !== node.kind) return false;
+  const rest = resource.name.slice(node.name.length);
+  return resource.name.startsWith(node.name) && /^(-[0-9a-f]{8})?$/.test(rest);
+}
+
+function outputOf(existing: Existing | undefined, ref: Ref): Json {
+  if (existing === undefined) return unknownValue;
+  if (ref.output === "id") return existing.id ?? unknownValue;
+  return existing.status[ref.output] ?? unknownValue;
+}

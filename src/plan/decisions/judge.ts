@@ -1,0 +1,86 @@
+import type { JsonObject } from "../../api/json.js";
+import type { VerdictGiver } from "../../compile/update-policy.js";
+import type { Verdict } from "../../provider/port.js";
+import { changesOf, type ChangedField } from "../step.js";
+import { hasDrifted, type ObservedResource, type ObservedResources } from "../observation.js";
+import { type RecordedResource, recordedSpec } from "../../records/prior-state.js";
+
+/** A recorded resource held against what is wanted. */
+export interface Judged {
+  readonly resource: RecordedResource;
+  readonly gone: boolean;
+  /** Why it cannot serve on, whatever it is like: the cloud says that it never will run. */
+  readonly unfit?: string;
+  readonly verdict: Verdict;
+  readonly changes: readonly ChangedField[];
+  /** The record differs from the cloud and has to be read again before it is changed. */
+  readonly stale: boolean;
+}
+
+/** Whether a resource with this verdict can go on to serve. */
+export function canServe(verdict: Verdict): boolean {
+  return verdict.kind === "same" || verdict.kind === "inPlace";
+}
+
+/** Judges by what the cloud shows; by the record where a resource is gone. Keeps the order. Pure. */
+export function judge(
+  provider: VerdictGiver,
+  recorded: readonly RecordedResource[],
+  wanted: JsonObject,
+  observedResources: ObservedResources,
+): Judged[] {
+  return recorded.map((resource) => {
+    const observed = observedResources.get(resource.key);
+    const record = recordedSpec(resource);
+    const current = observed === undefined || observed === "gone" ? record : observed.spec;
+    const verdict = provider.verdict(resource.kind, current, wanted);
+    return {
+      resource,
+      gone: observed === "gone",
+      ...unfitness(observed),
+      verdict,
+      changes: changesOf(verdict, current, wanted),
+      stale: hasDrifted(observed, record),
+    };
+  });
+}
+
+function unfitness(observed: ObservedResource | undefined): Pick<Judged, "unfit"> {
+  if (observed === undefined || observed === "gone") return {};
+  if (observed.phase === "failed") return { unfit: "its host failed in the cloud" };
+  return observed.unfit === undefined ? {} : { unfit: observed.unfit };
+}
+
+/** What becomes of a node when a recorded resource goes on to serve it. */
+export function serve({ resource, changes, stale }: Judged) {
+  return {
+    kind: changes.length > 0 || resource.unfinished ? ("update" as const) : ("same" as const),
+    changes,
+    reason: resource.unfinished ? "an earlier change did not finish" : "",
+    stale,
+  };
+}
+
+/** What becomes of a node whose recorded resource must not be replaced: where it cannot follow it stays as it is. */
+export function keep(judged: Judged) {
+  if (canServe(judged.verdict)) return serve(judged);
+  const { stale, resource } = judged;
+  return {
+    kind: "same" as const,
+    changes: [],
+    isLeft: true as const,
+    reason: "somebody else has changed it; it is left as it is",
+    // Registered as it is recorded, so that has to be true.
+    stale: stale || resource.unfinished,
+  };
+}
+
+/** What becomes of a node when the recorded resource cannot follow. */
+export function supersede({ verdict, changes }: Judged) {
+  return {
+    kind: verdict.kind === "unsupported" ? ("unsupported" as const) : ("replace" as const),
+    changes,
+    reason: verdict.kind === "replace" || verdict.kind === "unsupported" ? verdict.reason : "",
+    stale: false,
+  };
+}

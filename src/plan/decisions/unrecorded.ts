@@ -1,0 +1,98 @@
+import { keyOf, nodeKey, type NodeKey } from "../../graph/graph.js";
+import type { JsonObject } from "../../api/json.js";
+import type { Observed } from "../../provider/port.js";
+import type { UnrecordedCreation } from "./infrastructure.js";
+import { isHostOf, spendIncarnations } from "./hosts.js";
+import type { Plan } from "../plan.js";
+import type { PlanInput } from "../plan-input.js";
+import type { Spent } from "../../records/transaction.js";
+import type { Target } from "../../records/target.js";
+
+// What the cloud holds and no record does, as far as it decides what is planned.
+
+/**
+ * Everything alive that neither state nor target knows. With a recorded cluster UID it is ours, left
+ * by an apply whose engine forgot it; interrupted creations are resolved by themselves. Without a
+ * record it may be anybody's of that name.
+ */
+export function unknownResources(
+  { prior, unrecorded }: PlanInput,
+  { nodes }: Target,
+): Pick<Plan, "orphaned" | "unrecorded"> {
+  const wanted = nodes.map(keyOf);
+  const known = new Set<NodeKey>([...wanted, ...prior.pending.map(({ key }) => key)]);
+  const unknown = unrecorded.filter(
+    ({ phase, who }) => phase !== "gone" && !known.has(nodeKey(who.kind, who.name)),
+  );
+  const ours = ({ who }: Observed) => who.clusterUid === prior.transaction?.clusterUid;
+  return {
+    orphaned: unknown.filter(ours).map(({ id, who }) => ({ id, who })),
+    unrecorded: unknown
+      .filter((observed) => !ours(observed))
+      .map(({ id, who }) => `${who.kind} ${who.name} (${id})`),
+  };
+}
+
+/**
+ * What may be found again instead of made: creations that an engine was killed in, and what the cloud
+ * shows of this life of the cluster. The cloud's word comes first.
+ */
+export function unrecordedCreations({
+  prior,
+  unrecorded,
+  newClusterUid,
+}: PlanInput): UnrecordedCreation[] {
+  const uid = prior.transaction?.clusterUid ?? newClusterUid;
+  const shown = unrecorded
+    .filter(({ phase, who }) => phase !== "gone" && who.clusterUid === uid)
+    .map(({ id, who, spec, status }) => ({
+      kind: who.kind,
+      name: who.name,
+      spec,
+      found: { id, status },
+    }));
+  const keys = new Set(shown.map(({ kind, name }) => nodeKey(kind, name)));
+  const interrupted = prior.pending
+    .filter(({ type, key }) => type === "creating" && !keys.has(key))
+    .map(({ key, kind, inputs }) => ({
+      kind,
+      name: key.slice(kind.length + 1),
+      spec: (inputs["spec"] ?? {}) as JsonObject,
+    }));
+  return [...shown, ...interrupted];
+}
+
+/** With a lost state the cloud itself remembers which incarnations there were in this cluster's life. */
+export function spentSoFar({ prior, provider, unrecorded, newClusterUid }: PlanInput): Spent {
+  if (prior.transaction !== undefined) return prior.transaction.spent;
+  const hosts = unrecorded.filter(
+    ({ who }) => who.kind === provider.hostKind && who.clusterUid === newClusterUid,
+  );
+  return spendIncarnations(
+    {},
+    hosts.map(({ who }) => who.name),
+  );
+}
+
+/**
+ * A host that is to be found rather than made: planned by an unfinished transaction, unless the
+ * cloud shows that it lived and died, or failed; or, without any record, what the cloud holds of the machine.
+ */
+export function plannedHost({ prior, provider, unrecorded }: PlanInput, machine: string) {
+  const last = prior.transaction;
+  if (last === undefined) {
+    const found = unrecorded.find(
+      ({ who, phase }) =>
+        phase !== "gone" && who.kind === provider.hostKind && isHostOf(machine, who.name),
+    );
+    return found === undefined ? {} : { planned: { name: found.who.name } };
+  }
+  if (last.number === prior.revision?.number) return {};
+  const key = last.target.machines.find(({ name }) => name === machine)?.host;
+  const node = last.target.nodes.find((one) => keyOf(one) === key);
+  if (node === undefined) return {};
+  const seen = unrecorded.find(({ who }) => who.name === node.name);
+  if (seen?.phase === "gone" || seen?.phase === "failed") return {};
+  const { name, spec } = node;
+  return { planned: { name, spec, ...(seen !== undefined && { seen: seen.spec }) } };
+}

@@ -1,0 +1,91 @@
+import { CapstanError } from "../../api/error.js";
+import type { JsonObject } from "../../api/json.js";
+import { type AnyObject, type ClusterObject, type Desired, objectsOf } from "../../api/types.js";
+import { compileParts, templateJudge } from "../../compile/compile.js";
+import { type GraphNode, keyOf, type ResourceGraph } from "../../graph/graph.js";
+import type { InfrastructureProvider } from "../../provider/port.js";
+import type { GoReason } from "../../sets/deletion-order.js";
+import { type ExpandedMachine, expandObjects, type RecordedMachine } from "../../sets/expand.js";
+import { inNameOrder } from "../../sets/name-order.js";
+import { type Target, clusterIn } from "../../records/target.js";
+
+/** What a goal comes to, before it is held against state and cloud. */
+export interface CompiledGoal {
+  readonly cluster: ClusterObject;
+  /** In name order. */
+  readonly objects: readonly AnyObject[];
+  readonly machines: readonly ExpandedMachine[];
+  /** Shared infrastructure, without names of later generations when compiled. */
+  readonly infrastructure: ResourceGraph;
+  /** Whether its names are those of a recorded graph: one that is free is taken as it is. */
+  readonly isFrozen: boolean;
+  /** Why its set gives up one machine rather than another, by machine; empty of a recorded graph. */
+  readonly going: ReadonlyMap<string, GoReason>;
+  /** Inputs of each machine's host, by machine; may hold Refs to the infrastructure. */
+  readonly hosts: ReadonlyMap<string, JsonObject>;
+}
+
+/** What sets remember of their machines. */
+export interface SetMemory {
+  readonly recorded: readonly RecordedMachine[];
+  /** Machines have an age. Milliseconds since the epoch. */
+  readonly nowMs: number;
+}
+
+/** What objects come to. Pure. Throws INVALID_INPUT for names that clash. */
+export function compiled(
+  desired: Desired,
+  provider: InfrastructureProvider,
+  { recorded, nowMs }: SetMemory,
+): CompiledGoal {
+  const { cluster } = desired;
+  const judge = templateJudge(provider, cluster);
+  const { machines, going } = expandObjects(desired, recorded, judge, nowMs);
+  refuseDuplicates(machines);
+  return {
+    cluster,
+    objects: objectsOf(desired).sort((left, right) =>
+      inNameOrder(objectKey(left), objectKey(right)),
+    ),
+    machines,
+    going: new Map(going.map(({ name, reason }) => [name, reason])),
+    isFrozen: false,
+    ...compileParts(provider, cluster, machines),
+  };
+}
+
+/** A recorded graph as it was frozen, whatever this release would compile today (architecture section 6). Pure. */
+export function frozen(target: Target, provider: InfrastructureProvider): CompiledGoal {
+  const nodes = new Map(target.nodes.map((node) => [keyOf(node), node]));
+  return {
+    cluster: clusterIn(target),
+    objects: target.objects,
+    machines: target.machines.map(({ host: _host, controlPlane: _member, ...machine }) => machine),
+    going: new Map(),
+    isFrozen: true,
+    infrastructure: target.nodes.filter(
+      ({ type, kind }) => type === "resource" && kind !== provider.hostKind,
+    ),
+    hosts: new Map(
+      target.machines.map(({ name, host }) => [name, (nodes.get(host) as GraphNode).spec]),
+    ),
+  };
+}
+
+function refuseDuplicates(machines: readonly ExpandedMachine[]): void {
+  const seen = new Set<string>();
+  const duplicates = machines.filter(({ name }) => seen.has(name) || !seen.add(name));
+  if (duplicates.length === 0) return;
+  throw new CapstanError({
+    code: "INVALID_INPUT",
+    source: "user",
+    message: duplicates
+      .map(({ name }) => `cannot name a Machine ${name}: a Machine and a set both use that name`)
+      .join("\n"),
+    hint: "rename the Machine or the set",
+  });
+}
+
+function objectKey(object: AnyObject): string {
+  return `${object.kind}/${object.metadata.namespace}/${object.metadata.name}`;
+}

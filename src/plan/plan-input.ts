@@ -1,0 +1,55 @@
+import type { Desired } from "../api/types.js";
+import type { Target } from "../records/target.js";
+import type { Removal } from "../api/protection.js";
+import type { CloudIdentity, InfrastructureProvider, Observed } from "../provider/port.js";
+import type { RemovalDecision } from "./refusals/protection.js";
+import type { ObservedResources } from "./observation.js";
+import type { PriorState } from "../records/prior-state.js";
+import type { TransactionGoal } from "../records/transaction.js";
+
+/** Where somebody wants a cluster to go: to what objects say, or to a graph that was recorded. */
+export type PlanGoal =
+  | {
+      readonly kind: "objects";
+      readonly desired: Desired;
+      /** Machines of sets that somebody deleted: they go, and their sets make others. */
+      readonly discarded?: readonly string[];
+    }
+  | { readonly kind: "recorded"; readonly target: Target };
+
+/** What somebody has said may be lost, beside what the Cluster itself allows. */
+export interface RemovalConsent {
+  readonly allow?: readonly Removal[];
+  /** Names of protected objects that are being deleted and whose annotation was taken away since. */
+  readonly released?: readonly string[];
+}
+
+/** What the plan is made from. Everything that is not a pure function of it is in here. */
+export interface PlanInput extends Pick<RemovalDecision, "removal"> {
+  readonly planGoal: PlanGoal;
+  readonly provider: InfrastructureProvider;
+  readonly prior: PriorState;
+  readonly observedResources: ObservedResources;
+  /** Alive or gone resources with the cluster's marks that the state does not know. */
+  readonly unrecorded: readonly Observed[];
+  /** The cloud that was looked at; absent where the provider cannot tell. */
+  readonly cloud?: CloudIdentity;
+  /** Used when the state holds no transaction yet. */
+  readonly newClusterUid: string;
+  readonly nowMs: number;
+  readonly owner: string;
+  /** What is asked for. */
+  readonly goal: TransactionGoal;
+  /** "<user>@<host>". */
+  readonly by: string;
+  /** How long the transaction may take. */
+  readonly deadlineMs: number;
+  /** Random text, for a cluster without a transaction. */
+  readonly newDigestKey?: string;
+  /** Stages of an upgrade that the same command has brought about; none without. */
+  readonly stagesBefore?: number;
+  /** Why the last transaction was not finished, for history. */
+  readonly failure?: string;
+  /** Who is to own the stack from this transaction on; absent: who owns it. */
+  readonly handOverTo?: string;
+}

@@ -1,0 +1,351 @@
+import { isControlPlane, clusterNameOf, stackNameOf } from "../../api/types.js";
+import { policiesOf, policyGoing } from "../../compile/update-policy.js";
+import { decideHost, spendIncarnations, type HostDecision } from "../decisions/hosts.js";
+import { planInfrastructure, type InfrastructureDecision } from "../decisions/infrastructure.js";
+import { directionOf, type PassedPoint } from "../../records/transaction.js";
+import { refuseRemovals } from "../refusals/protection.js";
+import {
+  cloudResources,
+  isOpen,
+  pendingDeletions,
+  type PriorState,
+  type RecordedResource,
+} from "../../records/prior-state.js";
+import {
+  plannedHost,
+  spentSoFar,
+  unrecordedCreations,
+  unknownResources,
+} from "../decisions/unrecorded.js";
+import { stagedGoal } from "../goal/staged-goal.js";
+import { asFound } from "../decisions/adoption.js";
+import type { PlanInput } from "../plan-input.js";
+import type { Plan } from "../plan.js";
+import {
+  type GraphNode,
+  nodeKey,
+  inDependencyOrder,
+  keyOf,
+  type NodeKey,
+} from "../../graph/graph.js";
+import type { InfrastructureProvider } from "../../provider/port.js";
+import type { DecidedHost, Decided } from "../decisions/decided.js";
+import { inNameOrder } from "../../sets/name-order.js";
+import {
+  machineKey,
+  type Target,
+  type TargetMachine,
+  targetDigest,
+  clusterIn,
+} from "../../records/target.js";
+import type { CompiledGoal } from "../goal/compiled-goal.js";
+import { infrastructureChanges, machineChanges } from "../changes/changes.js";
+import { passedPoints, hostsOfPoint, refuseTakingBack } from "../undo/point-of-no-return.js";
+import { leavingHosts } from "../changes/leaving.js";
+import { formerMachines, transactionOf } from "./planned-transaction.js";
+import { summaryOf } from "../changes/tree.js";
+import { undoOf } from "../undo/undo.js";
+import type { Step } from "../step.js";
+import type { ObservedResources } from "../observation.js";
+import { memberOfHostField } from "../../provider/host-spec.js";
+import { type Refusal, RefusedChange } from "../refusals/refused-change.js";
+
+/**
+ * Holds what is wanted against state and cloud. Pure: the same input gives the same plan. Throws
+ * UNSUPPORTED_CHANGE, PROTECTED (all of them at once), INVALID_INPUT (names that clash), GRAPH_CYCLE, and
+ * NOT_REVERSIBLE for a control plane older than what an open transaction has brought it to.
+ */
+export function makePlan(input: PlanInput): Plan {
+  const { provider, prior, observedResources, planGoal } = input;
+  if (input.goal.kind === "adopt" && planGoal.kind === "recorded") {
+    return assemble(input, planGoal.target, asFound(planGoal.target, input));
+  }
+  const { compiledGoal, whole, stage } = stagedGoal(input);
+  refuseRemovals(input, whole);
+  const recorded = cloudResources(prior);
+  const mayReplace = replaceableIn(input);
+  const infrastructure = planInfrastructure(provider, compiledGoal, {
+    recorded: recorded.filter(({ kind }) => kind !== provider.hostKind),
+    unrecorded: unrecordedCreations(input),
+    observedResources,
+    mayReplace,
+  });
+  const spent = spentSoFar(input);
+  const policyOf = policiesOf(compiledGoal.objects);
+  const decided = compiledGoal.machines.map((machine) => {
+    const referenced = infrastructure.rename(compiledGoal.hosts.get(machine.name) ?? {});
+    const resolved = infrastructure.resolve(referenced);
+    const decision = decideHost(provider, {
+      machine: machine.name,
+      wanted: resolved,
+      referenced,
+      recorded: hostsOf(machine.name, provider, recorded),
+      ...preferredHost(input, machine.name),
+      observedResources,
+      spent,
+      policy: policyGoing(directionOf(input.goal), policyOf(machine)),
+      replacesFailed: input.goal.kind !== "takeBack",
+      mayReplace,
+      ...plannedHost(input, machine.name),
+    });
+    return {
+      machine,
+      controlPlane: isControlPlane(machine.spec),
+      decision,
+      spec: referenced,
+      wanted: resolved,
+    };
+  });
+  refuseUnsupported(infrastructure.decisions, decided);
+  const target = targetOf(compiledGoal, provider, infrastructure.decisions, decided);
+  const plan = assemble(input, target, {
+    infrastructure: infrastructure.decisions,
+    hosts: decided,
+    going: compiledGoal.going,
+  });
+  return stage === undefined ? plan : { ...plan, stage };
+}
+
+function targetOf(
+  { cluster, objects }: CompiledGoal,
+  provider: InfrastructureProvider,
+  infrastructure: readonly InfrastructureDecision[],
+  hosts: readonly DecidedHost[],
+): Target {
+  const machines: TargetMachine[] = hosts
+    .map(({ machine, controlPlane, decision }) => ({
+      ...machine,
+      controlPlane,
+      host: nodeKey(provider.hostKind, decision.name),
+    }))
+    .sort((left, right) => inNameOrder(left.name, right.name));
+  const controlPlane = machines.filter((machine) => machine.controlPlane).map(({ host }) => host);
+  const byMachine = new Map(hosts.map((host) => [host.machine.name, host]));
+  const hostNodes = machines.flatMap((machine): GraphNode[] => {
+    const { decision, spec } = byMachine.get(machine.name) as DecidedHost;
+    return [
+      { kind: "Machine", name: machine.name, type: "component", spec: {}, dependsOn: [] },
+      {
+        kind: provider.hostKind,
+        name: decision.name,
+        type: "resource",
+        parent: machineKey(machine.name),
+        spec,
+        // Workers join a control plane that answers: it comes first, and goes last.
+        dependsOn: machine.controlPlane ? [] : controlPlane,
+      },
+    ];
+  });
+  return {
+    cluster: clusterNameOf(cluster),
+    provider: provider.name,
+    objects,
+    machines,
+    nodes: [...infrastructure.map(({ node }) => node), ...hostNodes],
+  };
+}
+
+function assemble(
+  input: PlanInput,
+  target: Target,
+  { infrastructure, hosts, going }: Decided,
+): Plan {
+  const { prior, provider } = input;
+  const digest = targetDigest(target);
+  const targetKeys = new Set(target.nodes.map(keyOf));
+  const recorded = cloudResources(prior);
+  const toDelete = recorded.filter(({ key }) => !targetKeys.has(key));
+  const decisions = decisionsByKey(infrastructure, hosts, provider);
+  const steps = [
+    ...inDependencyOrder(target.nodes).flatMap((node) =>
+      stepOf(keyOf(node), decisions.get(keyOf(node))),
+    ),
+    ...toDelete.map((resource) => deletionOf(resource, target, input.observedResources)),
+  ];
+  const shown = {
+    steps,
+    infrastructure: infrastructureChanges(infrastructure, toDelete, provider),
+    machines: machineChanges({ hosts, prior, provider, going }),
+    target,
+    cluster: target.cluster,
+  };
+  const names = hosts.map(({ decision }) => decision.name);
+  const { orphaned, unrecorded } = unknownResources(input, target);
+  const passed = passedPoints(input);
+  const leaving = leavingHosts(input, new Set(toDelete.map(({ key }) => key)), target);
+  refuseUnlessAsked(input, target, passed);
+  const undo = undoOf({
+    provider,
+    goal: input.goal,
+    steps,
+    target,
+    from: prior.revision?.target,
+    recorded: recorded.filter(({ key }) => input.observedResources.get(key) !== "gone"),
+  });
+  const transaction = transactionOf(input, digest, {
+    steps,
+    undo,
+    spent: spendIncarnations(spentSoFar(input), names),
+    passed,
+    former: formerMachines(prior, leaving, target),
+    summary: () => summaryOf(shown),
+  });
+  const last = prior.transaction;
+  const idle = last?.number === prior.revision?.number && last?.number === transaction.number;
+  return {
+    ...shown,
+    stack: stackNameOf(clusterIn(target)),
+    provider: provider.name,
+    fromRevision: prior.revision?.number ?? 0,
+    transaction,
+    targetDigest: digest,
+    undo: undo.undo,
+    leaving,
+    pointsOfNoReturn: (transaction.pointsOfNoReturn ?? []).flatMap(hostsOfPoint),
+    passed,
+    stale: staleKeys(prior, infrastructure, hosts, provider),
+    left: [...decisions].filter(([, { isLeft }]) => isLeft === true).map(([key]) => key),
+    resumes: isOpen(prior),
+    ...openTransaction(prior),
+    orphaned,
+    unrecorded,
+    empty: idle && steps.length === 0 && orphaned.length === 0 && !isCleanupPending(prior),
+  };
+}
+
+/** Nothing leads back over a point of no return, but for who asks for just that. */
+function refuseUnlessAsked(
+  { goal, prior: { transaction }, provider }: PlanInput,
+  target: Target,
+  passed: readonly PassedPoint[],
+): void {
+  if (goal.kind === "takeBack" || goal.kind === "destroy") return;
+  refuseTakingBack(target, passed, {
+    provider,
+    ...(transaction !== undefined && { transaction }),
+  });
+}
+
+function decisionsByKey(
+  infrastructure: readonly InfrastructureDecision[],
+  hosts: readonly DecidedHost[],
+  { hostKind }: InfrastructureProvider,
+): Map<NodeKey, Decision> {
+  return new Map<NodeKey, Decision>([
+    ...infrastructure.map((one) => [keyOf(one.node), one] as const),
+    ...hosts.map(({ decision }) => [nodeKey(hostKind, decision.name), decision] as const),
+  ]);
+}
+
+/** Entries to clear, or records pending deletion to drop: any pass does it. */
+function isCleanupPending(prior: PriorState): boolean {
+  return prior.pending.length > 0 || pendingDeletions(prior).length > 0;
+}
+
+function openTransaction(prior: PriorState): Pick<Plan, "open"> {
+  const { transaction } = prior;
+  if (transaction === undefined || !isOpen(prior)) return {};
+  const { number, direction, goal, by } = transaction;
+  return { open: { number, direction, goal, by } };
+}
+
+type Decision = Pick<
+  InfrastructureDecision | HostDecision,
+  "kind" | "changes" | "reason" | "isLeft"
+>;
+
+/**
+ * Law 9: what the revision has, and is alive, was there before. Taking a transaction back replaces of it
+ * only what the transaction itself was to change beyond repair, as its plan has said; anything else that
+ * cannot follow, since somebody else has changed it, is left as it is.
+ */
+function replaceableIn({ goal, prior }: PlanInput): (key: NodeKey) => boolean {
+  if (goal.kind !== "takeBack") return () => true;
+  const before = new Set(prior.revision?.target.nodes.map(keyOf));
+  const compensable = new Set(prior.transaction?.compensable);
+  return (key) => !before.has(key) || compensable.has(key);
+}
+
+/** A node that nothing was decided about is a component: it comes and goes with its hosts. */
+function stepOf(key: NodeKey, decision: Decision | undefined): Step[] {
+  if (decision === undefined || decision.kind === "same") return [];
+  const { kind, changes, reason } = decision;
+  if (kind === "update") return [{ kind, key, changes, reason }];
+  return [{ kind: kind === "adopt" ? "adopt" : "create", key, reason }];
+}
+
+function deletionOf(
+  resource: RecordedResource,
+  target: Target,
+  observedResources: ObservedResources,
+): Step {
+  const machine = resource.parent?.replace(/^Machine\//, "");
+  const successor = target.machines.find(({ name }) => name === machine);
+  const gone = observedResources.get(resource.key) === "gone";
+  const reason = gone
+    ? "it is gone from the cloud; only its record is left"
+    : successor !== undefined
+      ? `${successor.host} serves instead`
+      : "nothing asks for it any more";
+  return { kind: "delete", key: resource.key, reason };
+}
+
+/**
+ * Drifted records, and all unfinished ones: Pulumi would update those in every pass, also in one that
+ * only keeps them, and what is gone or cannot follow would fail it each time.
+ */
+function staleKeys(
+  prior: PriorState,
+  infrastructure: readonly InfrastructureDecision[],
+  hosts: readonly DecidedHost[],
+  provider: InfrastructureProvider,
+): NodeKey[] {
+  const unfinished = cloudResources(prior).filter((resource) => resource.unfinished);
+  const keys = [
+    ...unfinished.map(({ key }) => key),
+    ...infrastructure.filter(({ stale }) => stale).map(({ node }) => keyOf(node)),
+    ...hosts
+      .filter(({ decision }) => decision.stale)
+      .map(({ decision }) => nodeKey(provider.hostKind, decision.name)),
+  ];
+  return [...new Set(keys)];
+}
+
+function hostsOf(
+  machine: string,
+  provider: InfrastructureProvider,
+  recorded: readonly RecordedResource[],
+): RecordedResource[] {
+  return recorded.filter(
+    ({ kind, parent, deleting }) =>
+      kind === provider.hostKind && parent === machineKey(machine) && !deleting,
+  );
+}
+
+/** Never left to the order of the state, which every pass may change. */
+function preferredHost({ planGoal, prior }: PlanInput, machine: string) {
+  const target = planGoal.kind === "recorded" ? planGoal.target : prior.revision?.target;
+  const host = target?.machines.find(({ name }) => name === machine)?.host;
+  return host === undefined ? {} : { preferred: host };
+}
+
+function refuseUnsupported(
+  infrastructure: readonly InfrastructureDecision[],
+  hosts: readonly DecidedHost[],
+): void {
+  const refusals: Refusal[] = [
+    ...infrastructure
+      .filter(({ kind }) => kind === "unsupported")
+      .map(({ node, reason }) => ({ subject: `${node.kind} ${node.name}`, reason })),
+    ...hosts
+      .filter(({ decision }) => decision.kind === "unsupported")
+      .map(({ machine, decision: { reason, changes } }) => ({
+        subject: `Machine ${machine.name}`,
+        reason,
+        machine,
+        member: memberOfHostField(changes[0]?.path ?? ""),
+      })),
+  ];
+  if (refusals.length === 0) return;
+  throw new RefusedChange(refusals, "take the change back, or delete and recreate the object");
+}

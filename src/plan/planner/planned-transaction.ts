@@ -1,0 +1,89 @@
+import { handOverSummary } from "../../records/hand-over.js";
+import { entryOf } from "../../records/history.js";
+import { knownMachines, isOpen, type PriorState } from "../../records/prior-state.js";
+import type { LeavingHost, PlannedTransaction } from "../plan.js";
+import type { PlanInput } from "../plan-input.js";
+import { deadlineAtMs } from "../deadline.js";
+import type { Step } from "../step.js";
+import { withObjects } from "../../records/taken-back.js";
+import {
+  type ChangeSummary,
+  type PassedPoint,
+  type Spent,
+  type TransactionRecord,
+  directionOf,
+} from "../../records/transaction.js";
+import { type Target, targetDigest, type TargetMachine } from "../../records/target.js";
+import type { Undo } from "../undo/undo.js";
+
+/**
+ * The transaction that leads to the target: the open one if it leads there, else the next number. One
+ * that is committed and only owes deletions goes on too. Times and numbers are copied, never renewed
+ * (laws 2 and 4), but past its deadline a transaction is not gone on with.
+ */
+export function transactionOf(
+  input: PlanInput,
+  digest: string,
+  found: {
+    readonly steps: readonly Step[];
+    readonly undo: Undo;
+    readonly spent: Spent;
+    readonly passed: readonly PassedPoint[];
+    readonly former: readonly TargetMachine[];
+    readonly summary: () => ChangeSummary;
+  },
+): PlannedTransaction {
+  const { prior, nowMs, goal, by } = input;
+  const direction = directionOf(goal);
+  const last = prior.transaction;
+  const open = isOpen(prior);
+  const owner = input.handOverTo ?? last?.owner ?? input.owner;
+  const isHandOver = last !== undefined && last.owner !== owner;
+  const cloud = input.cloud ?? last?.cloud;
+  if (last !== undefined && !isHandOver && targetDigest(last.target) === digest) {
+    const goesOn = open
+      ? last.direction === direction && nowMs <= last.deadlineAtMs
+      : found.steps.every(({ kind }) => kind === "delete");
+    if (goesOn) {
+      const { target: _target, ...same } = last;
+      return { ...same, spent: found.spent };
+    }
+  }
+  return {
+    number: (last?.number ?? 0) + 1,
+    clusterUid: last?.clusterUid ?? input.newClusterUid,
+    owner,
+    digestKey: last?.digestKey ?? input.newDigestKey ?? "",
+    goal,
+    direction,
+    by,
+    startedAtMs: nowMs,
+    deadlineAtMs: deadlineAtMs(nowMs, input.deadlineMs),
+    pointsOfNoReturn: found.undo.pointsOfNoReturn,
+    compensable: [
+      ...new Set([...(open ? (last?.compensable ?? []) : []), ...found.undo.compensable]),
+    ],
+    spent: found.spent,
+    summary: isHandOver ? handOverSummary(owner) : found.summary(),
+    attempts: open && last !== undefined ? [...last.attempts, endedAttempt(input, last)] : [],
+    ...(found.passed.length > 0 && { crossed: found.passed }),
+    ...(found.former.length > 0 && { former: found.former }),
+    ...(cloud !== undefined && { cloud }),
+  };
+}
+
+/** The open transaction that another one takes the place of, as history tells it. */
+function endedAttempt({ goal, nowMs, failure }: PlanInput, last: TransactionRecord) {
+  const taken = goal.kind === "takeBack" && last.direction === "forward";
+  const kind = taken ? ("rolledBack" as const) : ("superseded" as const);
+  const ending = { kind, failure: failure ?? "it was interrupted" };
+  return withObjects(entryOf(last, nowMs, ending), last.target);
+}
+
+/** Their deletions may be owed still when this is the only record that there is. */
+export function formerMachines(prior: PriorState, leaving: readonly LeavingHost[], target: Target) {
+  const wanted = new Set(target.machines.map(({ name }) => name));
+  const known = knownMachines(prior);
+  const names = new Set(leaving.map(({ machine }) => machine));
+  return [...names].filter((name) => !wanted.has(name)).flatMap((name) => known.get(name) ?? []);
+}

@@ -1,0 +1,225 @@
+import { CapstanError } from "../../api/error.js";
+import {
+  allowedRemovals,
+  allowRemovalAnnotation,
+  isProtecting,
+  protectAnnotation,
+  protectedName,
+  type Removal,
+  removals,
+} from "../../api/protection.js";
+import { type AnyObject, isControlPlane } from "../../api/types.js";
+import type { ExpandedMachine } from "../../sets/expand.js";
+import { type OwningObject, owningObjects } from "../../sets/owning-objects.js";
+import { quorumOf } from "../../sets/quorum.js";
+import type { TransactionGoal } from "../../records/transaction.js";
+import type { PriorState } from "../../records/prior-state.js";
+import type { Target } from "../../records/target.js";
+import type { CompiledGoal } from "../goal/compiled-goal.js";
+import type { PlanGoal, RemovalConsent } from "../plan-input.js";
+
+/** Something that a cluster would lose and that nobody has allowed it to lose. */
+export type RefusedRemoval =
+  /** No member that there is would stay, or fewer than etcd needs. Names in the order of the records. */
+  | {
+      readonly kind: "controlPlane";
+      readonly cluster: string;
+      readonly members: readonly string[];
+      readonly leaving: readonly string[];
+      /** What a user wrote that asks for fewer; absent where it is gone as well. */
+      readonly object?: OwningObject;
+    }
+  /** All workers, because what owned some of them is gone. */
+  | {
+      readonly kind: "workers";
+      readonly cluster: string;
+      readonly count: number;
+      /** "MachineDeployment web". */
+      readonly owners: readonly string[];
+    }
+  | { readonly kind: "protected"; readonly object: AnyObject };
+
+export interface RemovalQuestion {
+  /** Undefined of a cluster of which nothing is recorded: it has nothing to lose. */
+  readonly recorded: Target | undefined;
+  readonly compiledGoal: Pick<CompiledGoal, "cluster" | "objects" | "machines">;
+  readonly allowed: readonly Removal[];
+  readonly released: readonly string[];
+}
+
+/**
+ * What the recorded cluster would lose by accident if it became what is wanted: its control plane, then
+ * its workers, then protected objects in their order. A machine stays whose name stays, whatever host
+ * serves it. Pure.
+ */
+export function refusedRemovals(question: RemovalQuestion): RefusedRemoval[] {
+  const { recorded, compiledGoal: wanted, allowed, released } = question;
+  if (recorded === undefined) return [];
+  return [
+    ...(allowed.includes("control-plane") ? [] : lostControlPlane(recorded, wanted)),
+    ...(allowed.includes("workers") ? [] : lostWorkers(recorded, wanted)),
+    ...protectedIn(recorded, released).filter(
+      ({ object }) => !wanted.objects.some((one) => protectedName(one) === protectedName(object)),
+    ),
+  ];
+}
+
+function lostControlPlane(
+  { cluster, machines }: Target,
+  wanted: RemovalQuestion["compiledGoal"],
+): RefusedRemoval[] {
+  const staying = new Set(
+    wanted.machines.filter(({ spec }) => isControlPlane(spec)).map(({ name }) => name),
+  );
+  const members = machines.filter((one) => one.controlPlane && one.duplicateOf === undefined);
+  const leaving = members.filter(({ name }) => !staying.has(name));
+  if (members.length - leaving.length >= quorumOf(members.length) || leaving.length === 0)
+    return [];
+  const ownerOf = owningObjects(wanted.objects);
+  const [object] = leaving.flatMap((machine) => ownerOf(machine) ?? []);
+  return [
+    {
+      kind: "controlPlane",
+      cluster,
+      members: members.map(({ name }) => name),
+      leaving: leaving.map(({ name }) => name),
+      ...(object !== undefined && { object }),
+    },
+  ];
+}
+
+function lostWorkers(
+  { cluster, machines, objects }: Target,
+  wanted: RemovalQuestion["compiledGoal"],
+): RefusedRemoval[] {
+  const workers = machines.filter(({ controlPlane }) => !controlPlane);
+  if (wanted.machines.some(({ spec }) => !isControlPlane(spec))) return [];
+  const [before, now] = [owningObjects(objects), owningObjects(wanted.objects)];
+  const orphans = workers.filter((machine) => now(machine) === undefined);
+  const owners = [...new Set(orphans.map((machine) => ownerName(machine, before(machine))))];
+  return orphans.length === 0 ? [] : [{ kind: "workers", cluster, count: workers.length, owners }];
+}
+
+function ownerName({ name }: ExpandedMachine, owner: OwningObject | undefined): string {
+  return owner === undefined ? `Machine ${name}` : `${owner.kind} ${owner.metadata.name}`;
+}
+
+function protectedIn(
+  { objects }: Target,
+  released: readonly string[],
+): Extract<RefusedRemoval, { kind: "protected" }>[] {
+  return objects
+    .filter(({ metadata }) => isProtecting(metadata.annotations))
+    .filter((object) => !released.includes(protectedName(object)))
+    .map((object) => ({ kind: "protected", object }));
+}
+
+/** PROTECTED: everything that a cluster would lose by accident, a line each. */
+export class RefusedRemovals extends CapstanError {
+  /** `placeOf` says where somebody can mend it: "cluster.yaml:9:3". */
+  constructor(
+    readonly refusals: readonly RefusedRemoval[],
+    readonly remedy: string,
+    placeOf: (refusal: RefusedRemoval) => string | undefined = () => undefined,
+  ) {
+    super({
+      code: "PROTECTED",
+      source: "user",
+      message: refusals
+        .map((refusal) => {
+          const place = placeOf(refusal);
+          const line = `cannot remove ${lossText(refusal)}`;
+          return place === undefined ? line : `${place}: ${line}`;
+        })
+        .join("\n"),
+      hint: remedy,
+    });
+  }
+}
+
+function lossText(refusal: RefusedRemoval): string {
+  switch (refusal.kind) {
+    case "controlPlane": {
+      const { cluster, members, leaving } = refusal;
+      const all = `${members.length} ${members.length === 1 ? "member" : "members"}`;
+      const stay = members.length - leaving.length;
+      const loss =
+        stay === 0
+          ? `none of its ${all} would stay`
+          : `${stay} of its ${all} would stay, etcd needs ${quorumOf(members.length)} of them`;
+      return `the control plane of Cluster ${cluster}: without Machine ${leaving.join(", ")} ${loss}`;
+    }
+    case "workers": {
+      const { cluster, count, owners } = refusal;
+      const all = count === 1 ? "all 1 worker" : `all ${count} workers`;
+      return `${all} of Cluster ${cluster}: ${owners.join(", ")} ${owners.length === 1 ? "is" : "are"} no longer asked for`;
+    }
+    case "protected":
+      return `${protectedName(refusal.object)}: it carries the annotation ${protectAnnotation}`;
+  }
+}
+
+/** The next actions. `isRecorded`: what is wanted is a recorded graph, whose annotations say nothing of now. */
+function remedyOf(refusals: readonly RefusedRemoval[], isRecorded: boolean): string {
+  const kinds = new Set(refusals.map(({ kind }) => kind));
+  const words = removals.filter((removal) => kinds.has(removalKinds[removal])).join(",");
+  const flag = `--allow-removal ${words}`;
+  const annotation = `the annotation ${allowRemovalAnnotation}: "${words}" on the Cluster`;
+  return [
+    "nothing was touched",
+    ...(words === ""
+      ? []
+      : [`allow it with ${isRecorded ? flag : `${flag}, or with ${annotation}`}`]),
+    ...(kinds.has("protected") ? [releaseHint] : []),
+  ].join("; ");
+}
+
+const removalKinds = { "control-plane": "controlPlane", workers: "workers" } as const;
+const releaseHint = `first apply what is protected without the annotation ${protectAnnotation}`;
+
+/** Where a plan goes, as far as its removals are concerned. */
+export interface RemovalDecision {
+  readonly planGoal: PlanGoal;
+  readonly prior: PriorState;
+  readonly goal: TransactionGoal;
+  /** "accepted": this very graph was asked about when it was planned for first. */
+  readonly removal?: RemovalConsent | "accepted";
+}
+
+/**
+ * Throws PROTECTED for everything that a plan forward would take from the last committed revision, or
+ * from what was begun where nothing was committed, and that nobody has allowed. The way back is none
+ * that somebody asked for: it leads to what there was. Pure.
+ */
+export function refuseRemovals(decision: RemovalDecision, compiledGoal: CompiledGoal): void {
+  const { planGoal, prior, goal, removal = {} } = decision;
+  // Who destroys a cluster means all of it: see `refuseDestruction`.
+  if (removal === "accepted" || goal.kind === "takeBack" || goal.kind === "destroy") return;
+  const isRecorded = planGoal.kind === "recorded";
+  const refusals = refusedRemovals({
+    recorded: recordedTarget(prior),
+    compiledGoal,
+    allowed: [
+      ...(removal.allow ?? []),
+      ...(isRecorded ? [] : allowedRemovals(compiledGoal.cluster)),
+    ],
+    released: removal.released ?? [],
+  });
+  if (refusals.length > 0) throw new RefusedRemovals(refusals, remedyOf(refusals, isRecorded));
+}
+
+/** Throws PROTECTED for the destruction of clusters that hold protected objects. Pure. */
+export function refuseDestruction(
+  clusters: readonly PriorState[],
+  released: readonly string[] = [],
+): void {
+  const refusals = clusters.flatMap((prior) => {
+    const recorded = recordedTarget(prior);
+    return recorded === undefined ? [] : protectedIn(recorded, released);
+  });
+  if (refusals.length > 0) throw new RefusedRemovals(refusals, remedyOf(refusals, true));
+}
+
+function recordedTarget({ revision, transaction }: PriorState): Target | undefined {
+  return revision?.target ?? transaction?.target;
+}

@@ -1,0 +1,116 @@
+import { CapstanError } from "../../api/error.js";
+import { passedText } from "./point-of-no-return.js";
+import type { Plan, UndoClass } from "../plan.js";
+import type { PassedPoint, PointOfNoReturn } from "../../records/transaction.js";
+import { undoClasses } from "./undo.js";
+import type { NodeKey } from "../../graph/graph.js";
+import { wavesOf } from "../waves/list-waves.js";
+
+/** Throws NOT_REVERSIBLE naming every step that is worse than what is allowed. */
+export function refuseBeyond(
+  {
+    undo,
+    cluster,
+    passed,
+  }: Pick<Plan, "undo" | "cluster"> & { readonly passed: readonly PassedPoint[] },
+  worst?: UndoClass,
+): void {
+  if (worst === undefined) return;
+  const allowed = undoClasses.slice(0, undoClasses.indexOf(worst) + 1);
+  const refused = undo.filter((one) => !allowed.includes(one.class));
+  const beyond = allowed.includes("pointOfNoReturn") ? [] : passed;
+  if (refused.length + beyond.length === 0) return;
+  throw new CapstanError({
+    code: "NOT_REVERSIBLE",
+    source: "user",
+    subject: cluster,
+    message: [
+      ...beyond.map((one) => `cannot go on: ${passedText(one)}`),
+      ...refused.map(
+        ({ step, key, class: found, reason }) =>
+          `cannot ${step} ${key}: it is ${undoNames[found]}: ${reason}`,
+      ),
+    ].join("\n"),
+    hint: "nothing was changed; leave the change out, or ask for less with --require",
+  });
+}
+
+/**
+ * "Undo: every step can be taken back until the commit; then 2 resources are deleted". Empty for a plan
+ * that does nothing, or that takes something back itself. Pure.
+ */
+export function undoText(plan: Plan): string {
+  const { transaction, empty, passed } = plan;
+  if (empty || transaction.direction === "back") return "";
+  const [beyond] = passed;
+  if (beyond !== undefined) return `Undo: none; ${passedText(beyond)}, so there is only forward`;
+  switch (transaction.goal.kind) {
+    case "adopt":
+      return "Undo: its records are forgotten again; nothing in the cloud is changed either way";
+    case "destroy":
+      return destroyText(plan);
+    default:
+      return changeText(plan);
+  }
+}
+
+function destroyText({ fromRevision, transaction }: Plan): string {
+  if (fromRevision === 0) return "Undo: none; there is no revision to go back to";
+  const until = (transaction.pointsOfNoReturn ?? []).flatMap(pointText);
+  const anew = "what is deleted is made anew";
+  return until.length === 0
+    ? `Undo: ${anew} until nothing is left`
+    : `Undo: ${anew}, but only until ${until.join(", ")}; what it stores is lost then`;
+}
+
+/** "the control plane has lost its quorum (fewer than 2 of 3 members)". Pure. */
+export function pointText(point: PointOfNoReturn): string {
+  switch (point.kind) {
+    case "version":
+      return `${point.host} runs a control plane of ${point.version}`;
+    case "data":
+      return `${point.host} has ${Object.keys(point.fields).join(", ")} changed`;
+    case "quorum":
+      return point.members.length === 1
+        ? "the only control-plane host is gone"
+        : `the control plane has lost its quorum (fewer than ${point.needed} of ${point.members.length} members)`;
+  }
+}
+
+function changeText(plan: Plan): string {
+  const { undo } = plan;
+  const before = undo.filter(({ step }) => step !== "delete");
+  const early = earlyDeletions(plan);
+  const deletions = undo.filter(
+    (one) => one.step === "delete" && one.class !== "reversible" && !early.has(one.key),
+  ).length;
+  const point = before.find((one) => one.class === "pointOfNoReturn");
+  const rebuilt = before.filter((one) => one.class === "compensable").length + early.size;
+  const until =
+    point === undefined
+      ? "every step can be taken back until the commit"
+      : `only until ${point.key} is ${point.step}d: ${point.reason}`;
+  const how = rebuilt === 0 ? "" : `, ${rebuilt} of them by making something new`;
+  const then = deletions === 0 ? "" : `; then ${countOf(deletions, "resource")} deleted`;
+  return `Undo: ${until}${how}${then}`;
+}
+
+/** Hosts that make room for others before the commit. */
+function earlyDeletions(plan: Plan): ReadonlySet<NodeKey> {
+  const toDelete = new Set(plan.leaving.map(({ host }) => host));
+  const early = wavesOf(plan)
+    .slice(0, -1)
+    .flatMap(({ keys }) => keys.filter((key) => toDelete.has(key)));
+  return new Set(early);
+}
+
+function countOf(number: number, what: string): string {
+  return number === 1 ? `1 ${what} is` : `${number} ${what}s are`;
+}
+
+/** The classes as people read them. */
+export const undoNames: Readonly<Record<UndoClass, string>> = {
+  reversible: "reversible",
+  compensable: "compensable only",
+  pointOfNoReturn: "a point of no return",
+};

@@ -1,0 +1,188 @@
+import type { JsonObject } from "../../api/json.js";
+import type { UpdatePolicy } from "../../api/update-policy.js";
+import { policiesOf, policyGoing, underPolicy } from "../../compile/update-policy.js";
+import { isRef, keyOf, type NodeKey } from "../../graph/graph.js";
+import type { InfrastructureProvider } from "../../provider/port.js";
+import { quorumOf } from "../../sets/quorum.js";
+import { versionPoints } from "./point-of-no-return.js";
+import { machineKey, type Target } from "../../records/target.js";
+import { canServe } from "../decisions/judge.js";
+import type { Step } from "../step.js";
+import type { TransactionGoal, PointOfNoReturn } from "../../records/transaction.js";
+import { type RecordedResource, recordedSpec } from "../../records/prior-state.js";
+import type { UndoClass, StepUndo } from "../plan.js";
+import { pointText } from "./undo-text.js";
+
+/** From what is lost least to what is lost most. */
+export const undoClasses: readonly UndoClass[] = ["reversible", "compensable", "pointOfNoReturn"];
+
+export interface UndoQuestion {
+  readonly provider: InfrastructureProvider;
+  readonly goal: TransactionGoal;
+  readonly steps: readonly Step[];
+  readonly target: Target;
+  /** The last committed target, if there is one. */
+  readonly from: Target | undefined;
+  /** What is recorded and not gone from the cloud. */
+  readonly recorded: readonly RecordedResource[];
+}
+
+/** What a plan says about its way back: the only place where that is decided. */
+export interface Undo {
+  /** One answer for each step, in their order. */
+  readonly undo: readonly StepUndo[];
+  /** What closes the way back once the cloud shows it done: recorded at the begin, asked by `passedPoints`. */
+  readonly pointsOfNoReturn: readonly PointOfNoReturn[];
+  /**
+   * What is changed in a way that only a new one takes back, or was gone and is made again: recorded at the
+   * begin, all that a rollback may replace of what there was before.
+   */
+  readonly compensable: readonly NodeKey[];
+}
+
+/** Pure. */
+export function undoOf(question: UndoQuestion): Undo {
+  const known = {
+    ...question,
+    versions: versionPoints(question.provider, question.target, question.from),
+    quorum: quorumPoint(question),
+    policies: policiesBack(question),
+    committed: new Set(question.from?.nodes.map(keyOf)),
+  };
+  const answers = question.steps.map((step) => classOf(step, known));
+  const undo = question.steps.map(({ key, kind: step }, index): StepUndo => {
+    const { class: found, reason } = answers[index] as Answer;
+    return { key, step, class: found, reason };
+  });
+  const points = answers.flatMap(({ point }) => point ?? []);
+  return {
+    undo,
+    // Several steps may lead to the same one.
+    pointsOfNoReturn: [...new Set(points)],
+    compensable: undo.filter((one) => isOnlyReplaceable(one, known)).map(({ key }) => key),
+  };
+}
+
+/** What is gone and made again under its old name is the transaction's own, whatever it is like. */
+function isOnlyReplaceable({ step, key, class: found }: StepUndo, known: KnownQuestion): boolean {
+  if (step === "update") return found === "compensable";
+  return step === "create" && known.committed.has(key);
+}
+
+/** The question, with what is worked out once for all of its steps. */
+interface KnownQuestion extends UndoQuestion {
+  readonly versions: readonly Extract<PointOfNoReturn, { kind: "version" }>[];
+  readonly quorum: PointOfNoReturn | undefined;
+  /** Policies that a rollback would go by, of each host of the target that it goes to. */
+  readonly policies: ReadonlyMap<NodeKey, UpdatePolicy>;
+  /** Everything that the last committed target has. */
+  readonly committed: ReadonlySet<NodeKey>;
+}
+
+/** A destroy that takes the control plane's majority away cannot be taken back. */
+function quorumPoint(question: UndoQuestion): PointOfNoReturn | undefined {
+  const { goal, from, recorded } = question;
+  const alive = recorded.map(({ key }) => key).filter((key) => isMember(key, question));
+  if (goal.kind !== "destroy" || alive.length === 0) return undefined;
+  const members = (from?.machines ?? []).filter(({ controlPlane }) => controlPlane).length;
+  return { kind: "quorum", members: alive, needed: Math.min(quorumOf(members), alive.length) };
+}
+
+function policiesBack({ from, target }: UndoQuestion): Map<NodeKey, UpdatePolicy> {
+  const { objects, machines } = from ?? target;
+  const policyOf = policiesOf(objects);
+  return new Map(machines.map((machine) => [machine.host, policyOf(machine)]));
+}
+
+type Answer = Pick<StepUndo, "class" | "reason"> & {
+  /** Of a point of no return before the commit: what it is told by. */
+  readonly point?: PointOfNoReturn;
+};
+
+const reversible: Answer = { class: "reversible", reason: "" };
+
+function classOf(step: Step, question: KnownQuestion): Answer {
+  const version = question.versions.find(({ host }) => host === step.key);
+  if (step.kind !== "delete" && version !== undefined) {
+    const reason = "a newer control plane cannot be taken back to an older one";
+    return { class: "pointOfNoReturn", reason, point: version };
+  }
+  switch (step.kind) {
+    case "adopt":
+    case "create":
+      return reversible;
+    case "update":
+      return undoOfUpdate(step, question);
+    case "delete":
+      return undoOfDeletion(step.key, question);
+  }
+}
+
+/** Taken back by the opposite update, if the provider can make that one in place too. */
+function undoOfUpdate(
+  { key, changes }: Extract<Step, { kind: "update" }>,
+  question: KnownQuestion,
+): Answer {
+  const { provider, target, recorded } = question;
+  const record = recorded.find((one) => one.key === key);
+  const node = target.nodes.find((one) => keyOf(one) === key);
+  // What the revision does not have was made since: taken back, it goes, whatever it is like.
+  const wasThere = question.committed.has(key);
+  if (record === undefined || node === undefined || !wasThere) return reversible;
+  const policy = question.policies.get(key) ?? "preferInPlace";
+  const judging = underPolicy(provider, policyGoing("back", policy));
+  const back = judging.verdict(node.kind, node.spec, withRefsOf(node.spec, recordedSpec(record)));
+  if (canServe(back)) return reversible;
+  const why = "reason" in back ? back.reason : "";
+  if (back.kind === "replace" && !isMember(key, question)) {
+    return { class: "compensable", reason: `taken back by making a new one: ${why}` };
+  }
+  const reason =
+    back.kind === "replace" ? `a control-plane machine would lose its data: ${why}` : why;
+  const fields = Object.fromEntries(changes.map(({ path, to = null }) => [path, to]));
+  const machine = target.machines.find(({ host }) => host === key)?.name;
+  return {
+    class: "pointOfNoReturn",
+    reason,
+    point: { kind: "data", host: key, ...(machine !== undefined && { machine }), fields, reason },
+  };
+}
+
+/** What is there, with the Refs of what is wanted where it has them: what they stand for is not known. */
+function withRefsOf(wanted: JsonObject, actual: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(actual).map(([path, value]) => [
+      path,
+      isRef(wanted[path]) ? wanted[path] : value,
+    ]),
+  );
+}
+
+function undoOfDeletion(key: NodeKey, question: KnownQuestion): Answer {
+  const record = question.recorded.find((one) => one.key === key);
+  if (record === undefined) return reversible;
+  const { quorum } = question;
+  if (quorum?.kind === "quorum" && quorum.members.includes(key)) {
+    const reason = `what the control plane stores goes with ${pointText(quorum)}`;
+    return { class: "pointOfNoReturn", reason, point: quorum };
+  }
+  if (!isMember(key, question)) {
+    return { class: "compensable", reason: "deleted; taken back by making a new one" };
+  }
+  const members = question.from?.machines.filter(({ controlPlane }) => controlPlane) ?? [];
+  return members.length > 1
+    ? { class: "compensable", reason: "a new member gets its data from the others" }
+    : {
+        class: "pointOfNoReturn",
+        reason: "what the only control-plane machine stores goes with it",
+      };
+}
+
+/** Whether a resource is the host of a control-plane machine, in the target or before. */
+function isMember(key: NodeKey, { target, from, recorded }: UndoQuestion): boolean {
+  const machines = [...target.machines, ...(from?.machines ?? [])];
+  const parent = recorded.find((one) => one.key === key)?.parent;
+  return machines.some(
+    ({ controlPlane, host, name }) => controlPlane && (host === key || machineKey(name) === parent),
+  );
+}

@@ -1,0 +1,19 @@
+import type { TransactionGoal } from "./transaction.js";
+
+/** What a transaction is called by what was asked for: "destroy", "rollback to revision 3". Pure. */
+export function goalText(goal: TransactionGoal): string {
+  switch (goal.kind) {
+    case "up":
+      return "up";
+    case "adopt":
+      return "adoption";
+    case "rollback":
+      return `rollback to revision ${goal.to}`;
+    case "destroy":
+      return "destroy";
+    case "move":
+      return "move";
+    case "takeBack":
+      return "rollback";
+  }
+}

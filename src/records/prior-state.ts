@@ -1,0 +1,90 @@
+import type { JsonObject } from "../api/json.js";
+import type { NodeKey } from "../graph/graph.js";
+import type { TransactionRecord, RevisionRecord } from "./transaction.js";
+import type { Identity } from "../provider/port.js";
+import type { TargetMachine } from "./target.js";
+
+/** A resource as Pulumi's state has it, in our terms. */
+export interface RecordedResource {
+  readonly urn: string;
+  readonly key: NodeKey;
+  readonly kind: string;
+  readonly name: string;
+  readonly type: "component" | "resource";
+  readonly parent?: NodeKey;
+  /** Absent for components. */
+  readonly id?: string;
+  /** Without the provider property. Secrets in clear. */
+  readonly inputs: JsonObject;
+  readonly secretInputs: readonly string[];
+  readonly outputs: JsonObject;
+  readonly dependsOn: readonly NodeKey[];
+  /** The cloud accepted it, but a create or update did not finish. */
+  readonly unfinished: boolean;
+  /** Replaced, or pending deletion: its deletion is still to come. */
+  readonly deleting: boolean;
+}
+
+/** An operation that a dead engine left behind. */
+export interface PendingOperation {
+  readonly type: string;
+  readonly urn: string;
+  readonly key: NodeKey;
+  readonly kind: string;
+  readonly inputs: JsonObject;
+}
+
+/** Everything that is recorded about one stack. Resources in state order. */
+export interface PriorState {
+  readonly resources: readonly RecordedResource[];
+  readonly pending: readonly PendingOperation[];
+  readonly transaction?: TransactionRecord;
+  readonly revision?: RevisionRecord;
+}
+
+export const emptyState: PriorState = { resources: [], pending: [] };
+
+/** The kinds that carry the transaction: they have no life in a cloud. */
+export function isRecordKind(kind: string): boolean {
+  return kind === "Transaction" || kind === "Revision";
+}
+
+/** Recorded resources that exist in a cloud, without those whose deletion is pending. */
+export function cloudResources(prior: PriorState): RecordedResource[] {
+  return inCloud(prior).filter(({ deleting }) => !deleting);
+}
+
+/**
+ * What Pulumi itself has replaced, and deletes in whatever pass comes next: nothing is planned with it. The
+ * same id may be recorded a second time, as find-or-create gives a resource to its own successor.
+ */
+export function pendingDeletions(prior: PriorState): RecordedResource[] {
+  return inCloud(prior).filter(({ deleting }) => deleting);
+}
+
+function inCloud({ resources }: PriorState): RecordedResource[] {
+  return resources.filter(({ type, kind }) => type === "resource" && !isRecordKind(kind));
+}
+
+export function recordedSpec(resource: RecordedResource): JsonObject {
+  return (resource.outputs["spec"] ?? resource.inputs["spec"] ?? {}) as JsonObject;
+}
+
+export function recordedIdentity(resource: RecordedResource): Identity {
+  return resource.inputs["who"] as Identity;
+}
+
+/** Whether the last transaction did not get to its commit. */
+export function isOpen({ transaction, revision }: PriorState): boolean {
+  return transaction !== undefined && transaction.number !== revision?.number;
+}
+
+/** Every machine that the records speak of, by name: oldest knowledge first, newest counts. Pure. */
+export function knownMachines({ transaction, revision }: PriorState): Map<string, TargetMachine> {
+  const known = [
+    ...(revision?.target.machines ?? []),
+    ...(transaction?.former ?? []),
+    ...(transaction?.target.machines ?? []),
+  ];
+  return new Map(known.map((machine) => [machine.name, machine]));
+}

@@ -1,0 +1,59 @@
+import { digestOf } from "../api/digest.js";
+import type { AnyObject, ClusterObject, Desired } from "../api/types.js";
+import { type NodeKey, type ResourceGraph, nodeKey } from "../graph/graph.js";
+import type { ExpandedMachine } from "../sets/expand.js";
+
+/**
+ * Where a transaction leads: the complete graph with frozen inputs and incarnations, and the
+ * objects it was made from. Recorded in Transaction before anything is done, in Revision after.
+ */
+export interface Target {
+  readonly cluster: string;
+  readonly provider: string;
+  /** The users' objects, validated and defaulted. */
+  readonly objects: readonly AnyObject[];
+  readonly machines: readonly TargetMachine[];
+  readonly nodes: ResourceGraph;
+}
+
+export interface TargetMachine extends ExpandedMachine {
+  readonly controlPlane: boolean;
+  /** The node of the host that serves the machine. */
+  readonly host: NodeKey;
+  /** The machine that the host was made for, where an adoption has found another one that serves it. */
+  readonly duplicateOf?: string;
+}
+
+/** Digest that tells whether two targets are the same. */
+export function targetDigest(target: Target): string {
+  return digestOf(target, 32);
+}
+
+/** The component around a machine's hosts. */
+export function machineKey(machine: string): NodeKey {
+  return nodeKey("Machine", machine);
+}
+
+/** The Cluster that a target is about. */
+export function clusterIn(target: Target): ClusterObject {
+  const cluster = target.objects.find(({ kind }) => kind === "Cluster");
+  if (cluster?.kind !== "Cluster") throw new Error("a target holds its Cluster");
+  return cluster;
+}
+
+/** The objects of a graph, by kind. Pure. */
+export function desiredIn(target: Target): Desired {
+  const of = <K extends AnyObject["kind"]>(kind: K) =>
+    target.objects.filter((one): one is Extract<AnyObject, { kind: K }> => one.kind === kind);
+  return {
+    cluster: clusterIn(target),
+    machines: of("Machine"),
+    machineSets: of("MachineSet"),
+    machineDeployments: of("MachineDeployment"),
+  };
+}
+
+/** The same cluster with nothing in it: where the rollback of a first creation goes. Pure. */
+export function emptied(target: Target): Target {
+  return { ...target, objects: [clusterIn(target)], machines: [], nodes: [] };
+}

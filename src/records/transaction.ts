@@ -1,0 +1,161 @@
+import type { Target, TargetMachine } from "./target.js";
+import type { NodeKey } from "../graph/graph.js";
+import type { CloudIdentity } from "../provider/port.js";
+import type { JsonObject } from "../api/json.js";
+
+/** Version of what Transaction and Revision hold. A newer one is refused, an older one migrated. */
+export const stateSchemaVersion = 3;
+
+/** Highest incarnation ever planned, by "<machine>-<hash>". */
+export type Spent = Readonly<Record<string, number>>;
+
+/** Where a transaction goes: to what somebody asked for, or back to the last committed revision. */
+export type Direction = "forward" | "back";
+
+/**
+ * What somebody asked a transaction for. It is recorded at the begin, so that the same words lead to the same
+ * target however often they are interrupted. JSON data.
+ */
+export type TransactionGoal =
+  /** To what objects say. */
+  | { readonly kind: "up" }
+  /** The cloud's resources of a cluster whose state is lost get records; nothing changes in the cloud. */
+  | { readonly kind: "adopt" }
+  /** To the recorded graph of an earlier revision; `named`: its number was given. */
+  | { readonly kind: "rollback"; readonly to: number; readonly named: boolean }
+  /** To nothing, on request. */
+  | { readonly kind: "destroy" }
+  /** To another owner; nothing changes in the cloud. */
+  | { readonly kind: "move" }
+  /** What another transaction has begun is taken back. */
+  | { readonly kind: "takeBack" };
+
+/** What a transaction is about, for people: counts of steps, and a line for each change. */
+export interface ChangeSummary {
+  readonly create: number;
+  /** Absent: none. */
+  readonly adopt?: number;
+  readonly update: number;
+  readonly delete: number;
+  /** "± replace Machine cp-0: size small -> large"; at most `maxSummaryLines`, then a count. */
+  readonly lines: readonly string[];
+}
+
+/** How a transaction ended. */
+export type Ending =
+  | { readonly kind: "committed" }
+  /** A later transaction took it back. */
+  | { readonly kind: "rolledBack"; readonly failure: string }
+  /** Interrupted, and something else was asked for before it went on. */
+  | { readonly kind: "superseded"; readonly failure: string };
+
+/** A transaction that is over. Kept in Revision, oldest first, within bounds (src/plan/history). */
+export interface HistoryEntry {
+  readonly number: number;
+  readonly direction: Direction;
+  /** Absent in records of early releases. */
+  readonly goal?: TransactionGoal;
+  /** "<user>@<host>". */
+  readonly by: string;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
+  readonly summary: ChangeSummary;
+  readonly ending: Ending;
+  /** Of committed ones, until the bound on bytes drops it: what `rollback --to` goes to. */
+  readonly target?: Target;
+  /** Digest of the objects that it wanted; absent in records of early releases. */
+  readonly objectsDigest?: string;
+}
+
+/** What a Transaction resource holds encrypted. */
+export interface TransactionPayload {
+  readonly target: Target;
+  readonly spent: Spent;
+  readonly direction: Direction;
+  /** What was asked for; "up" or "takeBack", by its direction, in records of early releases. */
+  readonly goal: TransactionGoal;
+  /** What closes the way back, as the plan that was accepted says; absent in records of early releases. */
+  readonly pointsOfNoReturn?: readonly PointOfNoReturn[];
+  /** What the plans since the last revision change so that only a new one takes it back: a rollback replaces nothing else. */
+  readonly compensable: readonly NodeKey[];
+  /** "<user>@<host>" of whoever began it. */
+  readonly by: string;
+  /** Random, for keyed digests of the state in saved plans. */
+  readonly digestKey: string;
+  /** When it has to be committed, milliseconds since the epoch; afterwards it is rolled back. */
+  readonly deadlineAtMs: number;
+  readonly summary: ChangeSummary;
+  /** Transactions since the last Revision that did not get to a commit, oldest first. */
+  readonly attempts: readonly HistoryEntry[];
+  /** Machines of those whose hosts are left and that no other record describes. */
+  readonly former?: readonly TargetMachine[];
+  /** With what those have gone beyond their point of no return: it stays so until a commit. */
+  readonly crossed?: readonly PassedPoint[];
+  /** A plain `pulumi up` began it: one pass does it all, and another one may go on with it. */
+  readonly inline?: true;
+  /** Where the resources are: a look at any other cloud says nothing about them. Absent: nobody could tell. */
+  readonly cloud?: CloudIdentity;
+}
+
+/** One thing of a transaction that cannot be taken back once the cloud shows it done. */
+export type PointOfNoReturn =
+  /** The control plane of a newer minor version, told by these fields of the host, or by its being there. */
+  | {
+      readonly kind: "version";
+      readonly machine: string;
+      readonly host: NodeKey;
+      /** "1.35.0". */
+      readonly version: string;
+      readonly fields: readonly string[];
+    }
+  /** A change that could only be undone by a new resource, without what the old one stores. */
+  | {
+      readonly kind: "data";
+      readonly host: NodeKey;
+      /** Whose host it is; absent for what machines share. */
+      readonly machine?: string;
+      /** The fields that it changes, with the values that they get. */
+      readonly fields: JsonObject;
+      readonly reason: string;
+    }
+  /** The control plane of the revision goes: too few of its hosts are left to have a majority. */
+  | { readonly kind: "quorum"; readonly members: readonly NodeKey[]; readonly needed: number };
+
+/** With what an uncommitted transaction is past its point of no return. */
+export type PassedPoint =
+  | {
+      readonly kind: "version";
+      readonly machine: string;
+      /** The host that it was seen on. */
+      readonly host: NodeKey;
+      /** "1.35.0". */
+      readonly version: string;
+    }
+  | Extract<PointOfNoReturn, { kind: "data" }>
+  | (Extract<PointOfNoReturn, { kind: "quorum" }> & { readonly left: number });
+
+/** A Transaction resource, decoded. */
+export interface TransactionRecord extends TransactionPayload {
+  readonly number: number;
+  readonly clusterUid: string;
+  /** Who may change the stack: "files" or an API server. */
+  readonly owner: string;
+  readonly startedAtMs: number;
+}
+
+/** What a Revision resource holds encrypted. */
+export interface RevisionPayload {
+  readonly target: Target;
+  /** Oldest first; the last one committed this revision. */
+  readonly history: readonly HistoryEntry[];
+}
+
+/** A Revision resource, decoded. */
+export interface RevisionRecord extends RevisionPayload {
+  readonly number: number;
+}
+
+/** Where a goal leads: to what somebody asked for, or back to the revision. */
+export function directionOf({ kind }: TransactionGoal): Direction {
+  return kind === "takeBack" ? "back" : "forward";
+}

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { wavesText } from "../../../src/plan/waves/list-waves.js";
+import { planNotes } from "../../../src/plan/changes/notes.js";
+import {
+  cluster,
+  desiredOf,
+  machine,
+  machineDeployment,
+  machineSet,
+} from "../../support/manifests.js";
+import { FakeEngine } from "../../support/fake-engine.js";
+
+const web = (shape: object, spec: object = {}) => {
+  const plain = machineDeployment("web", 8, shape) as { spec: object };
+  return { ...plain, spec: { ...plain.spec, ...spec } };
+};
+
+async function planned(after: object) {
+  const engine = new FakeEngine();
+  const member = machine("cp", { controlPlane: "1.34.2" });
+  await engine.settle(desiredOf([cluster(), member, web({ size: "small" })]));
+  return engine.plan(desiredOf([cluster(), member, web({ size: "large" }, after)]));
+}
+
+describe("what a plan says of drift that it leaves", () => {
+  it("is how much, why, and the first few by name", async () => {
+    const engine = new FakeEngine();
+    const objects = [cluster(), machine("cp", { controlPlane: "1.34.2" }), machineSet("db", 6)];
+    const desired = desiredOf(objects);
+    await engine.settle(desired);
+    const plan = await engine.plan(desired);
+    const [first, ...others] = plan.target.machines.map(({ host }) => host);
+    assert.ok(first !== undefined);
+    const ignored = others.map((key) => ({ key, because: "ignore" as const }));
+    const notes = planNotes({
+      ...plan,
+      ignoredDrift: [{ key: first, because: "frozen" }, ...ignored],
+    });
+    assert.deepEqual(notes, [
+      `1 drifted, not believed: ${first}`,
+      `6 drifted, ignored by policy: ${others.slice(0, 5).join(", ")}, ... (1 more)`,
+    ]);
+  });
+});
+
+describe("what a plan says of a deployment", () => {
+  it("is how many machines do not follow a template that is held back", async () => {
+    assert.deepEqual(planNotes(await planned({ paused: true })), [
+      "MachineDeployment web: 8 machines do not follow the template (it is paused).",
+    ]);
+    assert.deepEqual(planNotes(await planned({ strategy: { type: "OnDelete" } })), [
+      "MachineDeployment web: 8 machines do not follow the template (its strategy is OnDelete).",
+    ]);
+    assert.deepEqual(planNotes(await planned({})), []);
+  });
+
+  it("is which of its delete marks choose nobody", async () => {
+    const engine = new FakeEngine();
+    const set = (annotations: object, replicas: number) => {
+      const plain = machineSet("db", replicas) as { metadata: object };
+      return desiredOf([cluster(), { ...plain, metadata: { ...plain.metadata, annotations } }]);
+    };
+    await engine.settle(set({}, 3));
+    const mark = (names: string) => ({ "cluster.k8s.io/delete-machine": names });
+    assert.deepEqual(planNotes(await engine.plan(set(mark("db-0"), 3))), []);
+    assert.deepEqual(planNotes(await engine.plan(set(mark("db-0 db-1"), 1))), []);
+    assert.deepEqual(planNotes(await engine.plan(set(mark("db-0, db-7"), 2))), [
+      "MachineSet db: cluster.k8s.io/delete-machine marks db-7, and no machine of it has that name.",
+    ]);
+    const modern = { "cluster.x-k8s.io/delete-machine": "db-0" };
+    assert.deepEqual(planNotes(await engine.plan(set(modern, 2))), [
+      "MachineSet db: cluster.x-k8s.io/delete-machine marks nothing in profile v1alpha1; cluster.k8s.io/delete-machine does.",
+    ]);
+    const asked = { ...modern, "capstan.dev/profile": "modern" };
+    assert.deepEqual(planNotes(await engine.plan(set(asked, 2))), []);
+  });
+
+  it("is how many machines are missing while a wave makes and deletes", async () => {
+    const bounds = (maxSurge: number, maxUnavailable: number) => ({
+      strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge, maxUnavailable } },
+    });
+    assert.match(wavesText(await planned(bounds(2, 1))), /at most 1 machine unavailable$/);
+    assert.match(wavesText(await planned(bounds(0, 3))), /at most 3 machines unavailable$/);
+    assert.match(wavesText(await planned(bounds(2, 0))), /^\d+ waves$/);
+  });
+});

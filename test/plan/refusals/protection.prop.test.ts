@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { assertAsyncLaw } from "../../support/laws.js";
+import { copyEdited, type Edit } from "../../support/mutant.js";
+import { breachesOfProtection, pasts } from "./protection-model.js";
+
+describe("the law of what is lost by accident", () => {
+  it("is refused and touches nothing; everything else is made", () =>
+    assertAsyncLaw(
+      fc.asyncProperty(pasts, async (past) => {
+        assert.deepEqual(await breachesOfProtection(past), []);
+      }),
+      100,
+    ));
+});
+
+const defects: readonly (Edit & { readonly name: string })[] = [
+  { name: "no check at all", find: "refuseRemovals(input, whole);", replace: "" },
+  {
+    name: "half of the members are enough",
+    find: "members.length - leaving.length >= quorumOf(members.length)",
+    replace: "members.length - leaving.length >= members.length / 2",
+  },
+  {
+    name: "one allowance allows everything",
+    find: 'allowed.includes("workers") ? []',
+    replace: "allowed.length > 0 ? []",
+  },
+  {
+    name: "what is protected is forgotten",
+    find: ".filter(({ metadata }) => isProtecting(metadata.annotations))",
+    replace: ".filter(() => false)",
+  },
+  {
+    name: "workers that were scaled away count as lost",
+    find: "const orphans = workers.filter((machine) => now(machine) === undefined);",
+    replace: "const orphans = workers;",
+  },
+];
+
+describe("a defect in protection is seen", function () {
+  this.timeout(120_000);
+  const drawn = fc.sample(pasts, { numRuns: 150, seed: 20 });
+
+  for (const { name, ...edit } of defects) {
+    it(name, async () => {
+      const parts = ["src", "providers", "test/support", "test/plan"];
+      const folder = copyEdited(
+        parts.map((part) => `dist/${part}`),
+        [edit],
+      );
+      try {
+        const file = join(folder, "dist", "test", "plan", "protection-model.js");
+        const copy = (await import(pathToFileURL(file).href)) as {
+          readonly breachesOfProtection: typeof breachesOfProtection;
+        };
+        const breaches: string[] = [];
+        for (const past of drawn) {
+          breaches.push(...(await copy.breachesOfProtection(past)));
+          if (breaches.length > 0) break;
+        }
+        assert.notDeepEqual(breaches, []);
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
+    });
+  }
+});
