@@ -10,7 +10,7 @@ import { isFittingNode, minimumNode, packagedNode } from "../tools/toolchain/run
 const badUsage = 64;
 
 if (isFittingNode(process.version)) {
-  await import("../dist/src/cli/main.js");
+  await import("../dist/src/main.js");
 } else if (existsSync(packagedNode())) {
   const node = packagedNode();
   const args = [fileURLToPath(import.meta.url), ...process.argv.slice(2)];

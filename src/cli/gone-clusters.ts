@@ -6,7 +6,7 @@ import { BadInput } from "../manifest/bad-input.js";
 import { fileOwner } from "../records/hand-over.js";
 import { refuseDestruction } from "../plan/refusals/protection.js";
 import type { PriorState } from "../records/prior-state.js";
-import type { PlanOptions } from "./commands/plan.js";
+import type { PlanOptions } from "./plan-options.js";
 
 /** A cluster that was applied from the same manifests and is no longer in them. */
 export interface GoneCluster {

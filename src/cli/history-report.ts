@@ -4,7 +4,7 @@ import type { NodeKey } from "../graph/graph.js";
 import { takenBackBy, type WayBack, wayBackOf } from "../plan/undo/point-of-no-return.js";
 import { targetOfRevision } from "../records/history.js";
 import { isOpen, type PriorState } from "../records/prior-state.js";
-import { versionRefusals } from "../plan/refusals/version-rules.js";
+import { versionRefusals } from "../plan/goal/version-rules.js";
 import type {
   ChangeSummary,
   PassedPoint,

@@ -1,5 +1,5 @@
 import type { CapstanError } from "../api/error.js";
-import type { ApplyResult } from "../engine/apply.js";
+import type { ApplyResult } from "../engine/apply-result.js";
 import { isOfStorage } from "../engine/failures.js";
 import type { Inventory } from "../engine/inventory.js";
 import type { StackEngine } from "../engine/engine.js";

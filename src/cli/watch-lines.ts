@@ -1,9 +1,9 @@
 import { driftStatusOf } from "../controller/drift-watch.js";
 import type { ReconcileEvent, EventSink } from "../controller/reconcile-event.js";
-import type { ApplyResult } from "../engine/apply.js";
+import type { ApplyResult } from "../engine/apply-result.js";
 import { planSummary } from "../plan/changes/tree.js";
 import type { CommandContext } from "./context.js";
-import { planLine } from "./commands/plan.js";
+import { planLine } from "./survey-cluster.js";
 import { runEventDocument, secondsText } from "./outcome.js";
 import { runEventLine } from "./progress.js";
 

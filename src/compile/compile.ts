@@ -4,7 +4,7 @@ import { type ClusterObject, clusterNameOf, isControlPlane, providerValue } from
 import { machineAnnotations, nearestPolicy } from "../api/update-policy.js";
 import { resolveRefs } from "../graph/graph.js";
 import type { CompiledParts, Identity, InfrastructureProvider } from "../provider/port.js";
-import type { ExpandedMachine, TemplateJudge } from "../sets/expand.js";
+import type { ExpandedMachine, TemplateJudge } from "../sets/expanded.js";
 import { underPolicy } from "./update-policy.js";
 
 /** Digits of the hashes in names: 32 bits, as in Cluster API's machine-template-hash. */

@@ -7,7 +7,7 @@ import {
 } from "../api/update-policy.js";
 import { nodeMetadataFields } from "../provider/host-spec.js";
 import type { InfrastructureProvider, Verdict } from "../provider/port.js";
-import type { ExpandedMachine } from "../sets/expand.js";
+import type { ExpandedMachine } from "../sets/expanded.js";
 import { owningObjects } from "../sets/owning-objects.js";
 
 /** What decides how a change gets to a machine: the provider, or the provider under a policy. */

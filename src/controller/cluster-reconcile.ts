@@ -1,7 +1,8 @@
 import { type CapstanError, isCapstanError, messageOf } from "../api/error.js";
 import { sameJson } from "../api/json.js";
 import { hasDrift } from "../drift/judge.js";
-import { applyPlan, type ApplyResult } from "../engine/apply.js";
+import { applyPlan } from "../engine/apply.js";
+import type { ApplyResult } from "../engine/apply-result.js";
 import { observe, type Observation } from "../engine/observe.js";
 import { callContext } from "../engine/session.js";
 import type { StackState } from "../engine/state.js";

@@ -1,6 +1,6 @@
 import { driftCounts } from "../drift/classify.js";
 import { hasCorrections, hasDrift, type JudgedDrift } from "../drift/judge.js";
-import type { ApplyResult } from "../engine/apply.js";
+import type { ApplyResult } from "../engine/apply-result.js";
 import type { RunEvent } from "../engine/run.js";
 import type { Plan } from "../plan/plan.js";
 import type { LogDetail, LogLevel } from "./log.js";

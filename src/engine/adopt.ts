@@ -2,7 +2,7 @@ import type { CapstanError } from "../api/error.js";
 import { stackNameOf } from "../api/types.js";
 import { isOpen, emptyState, type PriorState } from "../records/prior-state.js";
 import { clusterIn } from "../records/target.js";
-import type { ApplyResult } from "./apply.js";
+import type { ApplyResult } from "./apply-result.js";
 import { engineFailed } from "./engine-refusals.js";
 import { clearPendingCreates, pendingCreates, settleLastCalls } from "./recover.js";
 import type { RunOptions } from "./run.js";

@@ -16,6 +16,7 @@ import { observe, type Observation } from "./observe.js";
 import { Run, type RunOptions, type RunResult } from "./run.js";
 import { callContext } from "./session.js";
 import type { StackState } from "./state.js";
+import type { ApplyResult } from "./apply-result.js";
 
 /** Who asks, and how long the transaction may take. */
 export interface RequestInfo {
@@ -24,36 +25,6 @@ export interface RequestInfo {
   /** Milliseconds from its begin to its commit. */
   readonly deadlineMs: number;
 }
-
-/** What became of a plan. */
-export type ApplyResult =
-  | {
-      readonly kind: "done";
-      readonly passes: number;
-      /** Of a plan that leads to nothing: what two listings showed before its records went. */
-      readonly inventory?: Inventory;
-    }
-  /** It failed, and everything is as it was before. */
-  | {
-      readonly kind: "rolledBack";
-      readonly failure: CapstanError;
-      /** The transaction that took it back; it committed the revision of the same number. */
-      readonly number: number;
-      /**
-       * Where it led: to the revision before; to no resource at all, as there was none; or to no record of
-       * resources that were there before and still are.
-       */
-      readonly to: "revision" | "nothing" | "unrecorded";
-      readonly inventory: Inventory;
-    }
-  /** It failed, and something is as `result` says. */
-  | {
-      readonly kind: "stopped";
-      readonly result: Exclude<Extract<RunResult, { kind: "stopped" }>["result"], "rollBack">;
-      readonly failure: CapstanError;
-      /** Of an incomplete rollback: what it was to take back. */
-      readonly cause?: CapstanError;
-    };
 
 /**
  * Carries out a plan stepwise until its revision is committed and what it supersedes is deleted. When

@@ -9,13 +9,8 @@ import { refuseDestruction } from "../plan/refusals/protection.js";
 import type { PriorState } from "../records/prior-state.js";
 import { type Target, clusterIn, desiredIn, emptied } from "../records/target.js";
 import { isAdopting } from "./adopt.js";
-import {
-  applyPlan,
-  type ApplyResult,
-  type RequestInfo,
-  type PlanningOptions,
-  planRecorded,
-} from "./apply.js";
+import { applyPlan, type RequestInfo, type PlanningOptions, planRecorded } from "./apply.js";
+import type { ApplyResult } from "./apply-result.js";
 import { observe } from "./observe.js";
 import type { RunEvent, RunOptions } from "./run.js";
 import { callContext } from "./session.js";

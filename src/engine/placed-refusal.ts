@@ -2,7 +2,7 @@ import type { Desired } from "../api/types.js";
 import type { Manifests } from "../manifest/desired.js";
 import type { Position } from "../manifest/diagnostic.js";
 import { type RefusedRemoval, RefusedRemovals } from "../plan/refusals/protection.js";
-import { type Refusal, RefusedChange } from "../plan/refusals/refused-change.js";
+import { type Refusal, RefusedChange } from "../plan/refused-change.js";
 import { owningObjects } from "../sets/owning-objects.js";
 
 /**

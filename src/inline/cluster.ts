@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname, userInfo } from "node:os";
 import { relative, resolve } from "node:path";
-import { Config, getProject, getStack, log, type Output, RunError } from "@pulumi/pulumi";
+import { Config, getProject, getStack, log, RunError } from "@pulumi/pulumi";
 import { makeProviders } from "../../providers/index.js";
 import { CapstanError, isCapstanError } from "../api/error.js";
 import { type Desired, objectsOf, providerValue, stackNameOf } from "../api/types.js";
@@ -32,6 +32,7 @@ import { exportStack } from "./export.js";
 import { type InlineChange, refuseInline, refuseWhileLocked } from "./refuse.js";
 import { registerNodes } from "./register.js";
 import { inlineNotes } from "./inline-notes.js";
+import type { ClusterOutputs } from "./outputs.js";
 
 export interface ClusterOptions {
   /**
@@ -39,15 +40,6 @@ export interface ClusterOptions {
    * Left out: the configuration value capstan:manifests, comma-separated.
    */
   readonly manifests?: string | readonly string[];
-}
-
-export interface ClusterOutputs {
-  /** "<namespace>/<name>". */
-  readonly cluster: Output<string>;
-  /** Number of the committed revision. */
-  readonly revision: Output<number>;
-  /** How many machines the cluster has. */
-  readonly machines: Output<number>;
 }
 
 /**

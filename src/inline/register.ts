@@ -15,7 +15,7 @@ import {
   type PassProgram,
   type Registration,
 } from "../transaction/registration.js";
-import type { ClusterOutputs } from "./cluster.js";
+import type { ClusterOutputs } from "./outputs.js";
 
 /**
  * A resource that the stock dynamic host serves. Pulumi's own dynamic.Resource would serialise code

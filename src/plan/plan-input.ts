@@ -2,7 +2,6 @@ import type { Desired } from "../api/types.js";
 import type { Target } from "../records/target.js";
 import type { Removal } from "../api/protection.js";
 import type { CloudIdentity, InfrastructureProvider, Observed } from "../provider/port.js";
-import type { RemovalDecision } from "./refusals/protection.js";
 import type { ObservedResources } from "./observation.js";
 import type { PriorState } from "../records/prior-state.js";
 import type { TransactionGoal } from "../records/transaction.js";
@@ -25,7 +24,9 @@ export interface RemovalConsent {
 }
 
 /** What the plan is made from. Everything that is not a pure function of it is in here. */
-export interface PlanInput extends Pick<RemovalDecision, "removal"> {
+export interface PlanInput {
+  /** What may be lost. "accepted": this very graph was asked about when it was planned for first. */
+  readonly removal?: RemovalConsent | "accepted";
   readonly planGoal: PlanGoal;
   readonly provider: InfrastructureProvider;
   readonly prior: PriorState;

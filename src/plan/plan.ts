@@ -3,7 +3,7 @@ import type { Identity } from "../provider/port.js";
 import type { Target } from "../records/target.js";
 import type { Step, ChangedField } from "./step.js";
 import type { PassedPoint, TransactionRecord } from "../records/transaction.js";
-import type { MachineOwner } from "../sets/expand.js";
+import type { MachineOwner } from "../sets/expanded.js";
 import type { MachineVersions } from "../api/types.js";
 
 /** A transaction without its target, which the plan holds beside it. */
@@ -165,3 +165,6 @@ export interface Wave {
   readonly keys: readonly NodeKey[];
   readonly reason: string;
 }
+
+/** From what is lost least to what is lost most. */
+export const undoClasses: readonly UndoClass[] = ["reversible", "compensable", "pointOfNoReturn"];

@@ -1,7 +1,7 @@
 import { digestOf } from "../api/digest.js";
 import type { AnyObject, ClusterObject, Desired } from "../api/types.js";
 import { type NodeKey, type ResourceGraph, nodeKey } from "../graph/graph.js";
-import type { ExpandedMachine } from "../sets/expand.js";
+import type { ExpandedMachine } from "../sets/expanded.js";
 
 /**
  * Where a transaction leads: the complete graph with frozen inputs and incarnations, and the

@@ -1,8 +1,12 @@
-import type { Expanded, RecordedMachine, TemplateJudge } from "./expand.js";
+import type {
+  Expanded,
+  RecordedMachine,
+  TemplateJudge,
+  ResolvedMachineDeployment,
+} from "./expanded.js";
 import { goFirst, membersOf } from "./expand-set.js";
 import { isRollingUpdate } from "./fenceposts.js";
 import { planRollout, type RolloutSet } from "./rollout.js";
-import type { ResolvedMachineDeployment } from "./versions.js";
 
 export interface Expansion {
   readonly judge: TemplateJudge;

@@ -11,9 +11,9 @@ import type {
   GoingMachine,
   MachineOwner,
   RecordedMachine,
-} from "./expand.js";
+  ResolvedMachineSet,
+} from "./expanded.js";
 import { type Profile, profileOf } from "../api/set-profile.js";
-import type { ResolvedMachineSet } from "./versions.js";
 
 /** The machines of a MachineSet that no deployment made. Pure. */
 export function expandSet(

@@ -4,7 +4,7 @@ import type {
   MachineObject,
   MachineSetObject,
 } from "../api/types.js";
-import type { ExpandedMachine } from "./expand.js";
+import type { ExpandedMachine } from "./expanded.js";
 
 /** What a user wrote that a machine comes from. */
 export type OwningObject = MachineObject | MachineSetObject | MachineDeploymentObject;

@@ -2,30 +2,12 @@ import { defaultKubernetesVersion, oldestVersion } from "../api/versions.js";
 import type {
   Desired,
   MachineDeploymentObject,
-  MachineObject,
   MachineSetObject,
   MachineSpec,
   MachineVersions,
   WrittenMachineSpec,
 } from "../api/types.js";
-import type { ExpandedMachine } from "./expand.js";
-
-type WithTemplate<O extends MachineSetObject | MachineDeploymentObject> = Omit<O, "spec"> & {
-  readonly spec: Omit<O["spec"], "template"> & {
-    readonly template: Omit<O["spec"]["template"], "spec"> & { readonly spec: MachineSpec };
-  };
-};
-
-export type ResolvedMachine = Omit<MachineObject, "spec"> & { readonly spec: MachineSpec };
-export type ResolvedMachineSet = WithTemplate<MachineSetObject>;
-export type ResolvedMachineDeployment = WithTemplate<MachineDeploymentObject>;
-
-/** Desired objects with every Machine's versions chosen. */
-export interface ResolvedDesired {
-  readonly machines: readonly ResolvedMachine[];
-  readonly machineSets: readonly ResolvedMachineSet[];
-  readonly machineDeployments: readonly ResolvedMachineDeployment[];
-}
+import type { ExpandedMachine, ResolvedDesired } from "./expanded.js";
 
 /**
  * Chooses the versions that users left out: what was recorded when the Machine was first planned,

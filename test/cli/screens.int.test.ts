@@ -6,7 +6,7 @@ import { cleanEnv, repository } from "../scenario/sandbox.js";
 import { Screen, type Size } from "../support/tmux.js";
 
 const screens = join(repository, "docs", "screens");
-const cli = join(repository, "dist", "src", "cli", "main.js");
+const cli = join(repository, "dist", "src", "main.js");
 const sizes: Size[] = [
   { columns: 100, rows: 30 },
   { columns: 60, rows: 20 },

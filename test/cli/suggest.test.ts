@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { makeProgram } from "../../src/cli/program.js";
+import { makeProgram } from "../../src/cli/verbs/program.js";
 import { withWhereabouts } from "../../src/cli/suggest.js";
 
 describe("commands that a text names", () => {

@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { completionScripts, shells } from "../../src/cli/completion-scripts.js";
 import { completionsOf } from "../../src/cli/completions.js";
-import { makeProgram } from "../../src/cli/program.js";
+import { makeProgram } from "../../src/cli/verbs/program.js";
 import { cleanEnv, repository } from "../scenario/sandbox.js";
 import { assertGolden } from "../support/golden.js";
 
-const cli = join(repository, "dist", "src", "cli", "main.js");
+const cli = join(repository, "dist", "src", "main.js");
 const sources = {
   stacks: () => ["default.dev", "default.prod"],
   transactions: async (named: readonly string[]) =>

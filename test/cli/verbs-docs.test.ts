@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { exitCodes } from "../../src/cli/exit.js";
-import { makeProgram } from "../../src/cli/program.js";
+import { makeProgram } from "../../src/cli/verbs/program.js";
 import { repository } from "../scenario/sandbox.js";
 
 const text = readFileSync(join(repository, "docs", "cli.md"), "utf8");

@@ -163,7 +163,7 @@ describe("verbs with a real engine", function () {
     const text = ["cluster.yaml", "workers.yaml"]
       .map((name) => readFileSync(join(sandbox.manifests, name), "utf8"))
       .join("---\n");
-    const cli = new URL("../../src/cli/main.js", import.meta.url).pathname;
+    const cli = new URL("../../src/main.js", import.meta.url).pathname;
     const args = [cli, "--state", sandbox.state, "plan", "-f", "-"];
     const ran = spawnSync(process.execPath, args, { input: text, encoding: "utf8" });
     assert.equal(ran.status, 0, ran.stderr);

@@ -17,7 +17,7 @@ import type { Outcome } from "../scenario/command.js";
 import { cleanEnv, repository } from "../scenario/sandbox.js";
 import { assertDot, assertMermaid } from "../support/drawings.js";
 
-const cli = join(repository, "dist", "src", "cli", "main.js");
+const cli = join(repository, "dist", "src", "main.js");
 
 describe("verbs that need no engine", function () {
   this.timeout(30_000);

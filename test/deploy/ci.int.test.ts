@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parse } from "yaml";
-import { planMarker, planMarkdown } from "../../src/report/plan-markdown.js";
+import { planMarker, planMarkdown } from "../../src/report/formats/plan-markdown.js";
 import { type Outcome, run } from "../scenario/command.js";
 import { cleanEnv, repository, Sandbox } from "../scenario/sandbox.js";
 import { Forge, forgeToken } from "../support/forge.js";
@@ -274,7 +274,7 @@ describe("a plan under review", function () {
     it("is the product's own", async () => {
       const sandbox = await Sandbox.make({ machines: { "cp-0": { controlPlane: true } } });
       try {
-        const cli = join(repository, "dist", "src", "cli", "main.js");
+        const cli = join(repository, "dist", "src", "main.js");
         const command = `${process.execPath} ${cli} --state ${sandbox.state}`;
         const inputs = { files: sandbox.manifests, command, page: file("plan.html") };
         const outcome = await runAction(inputs);

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { packageVersion } from "../../src/cli/version.js";
-import { makeProgram } from "../../src/cli/program.js";
+import { makeProgram } from "../../src/cli/verbs/program.js";
 import { leaseName } from "../../src/kube/lease-store.js";
 import { deploymentSpec, manifestFolder, manifestsIn } from "./manifests.js";
 

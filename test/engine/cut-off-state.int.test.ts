@@ -124,7 +124,7 @@ describe("a state that a full disk has cut off", function () {
     );
     try {
       cutOff();
-      const cli = join(mutant, "dist", "src", "cli", "main.js");
+      const cli = join(mutant, "dist", "src", "main.js");
       const args = [cli, "--state", sandbox.state, "up", "--yes", "-f", sandbox.manifests];
       const { code, stderr } = await run(process.execPath, args, {
         cwd: sandbox.folder,
@@ -140,7 +140,7 @@ describe("a state that a full disk has cut off", function () {
 
   it("takes no words of a command that goes on, when those cannot be written either", async () => {
     sandbox.write(pair);
-    const cli = join(repository, "dist", "src", "cli", "main.js");
+    const cli = join(repository, "dist", "src", "main.js");
     const words = `"$0" "${cli}" --state "$1" up --yes -f "$2" > /dev/full 2> /dev/full`;
     const args = ["-c", words, process.execPath, sandbox.state, sandbox.manifests];
     await run("sh", args, { cwd: sandbox.folder, env: cleanEnv() });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { isCapstanError } from "../../src/api/error.js";
 import { readDesired } from "../../src/manifest/desired.js";
 import { withPlaces } from "../../src/engine/placed-refusal.js";
-import { type Refusal, RefusedChange } from "../../src/plan/refusals/refused-change.js";
+import { type Refusal, RefusedChange } from "../../src/plan/refused-change.js";
 import { localProvider } from "../support/manifests.js";
 
 const text = `apiVersion: cluster.k8s.io/v1alpha1

@@ -60,7 +60,7 @@ class Place {
   }
 
   async capstan(code: number, ...args: string[]): Promise<Outcome> {
-    const cli = join(repository, "dist", "src", "cli", "main.js");
+    const cli = join(repository, "dist", "src", "main.js");
     const env = { ...cleanEnv(), KUBECONFIG: this.server.kubeconfig };
     const options = { cwd: this.server.folder, env };
     const outcome = await new Command(process.execPath, [cli, ...args], options).finished;

@@ -29,7 +29,7 @@ class Example {
   }
 
   async capstan(code: number, ...args: string[]): Promise<string> {
-    const cli = join(repository, "dist", "src", "cli", "main.js");
+    const cli = join(repository, "dist", "src", "main.js");
     return this.expect(code, process.execPath, [cli, ...args], this.env());
   }
 
@@ -139,7 +139,7 @@ describe("the minimal provider under the real engine", function () {
     writeFileSync(join(example.folder, "provider.js"), "export default 1;");
     const { code, stderr } = await run(
       process.execPath,
-      [join(repository, "dist", "src", "cli", "main.js"), "plan", "-f", "cluster.yaml"],
+      [join(repository, "dist", "src", "main.js"), "plan", "-f", "cluster.yaml"],
       { cwd: example.folder, env: example.env() },
     );
     assert.notEqual(code, 0);

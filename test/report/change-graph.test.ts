@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { Plan } from "../../src/plan/plan.js";
 import { type ChangeGraph, changeGraph } from "../../src/report/change-graph.js";
-import { boxSize, layOut } from "../../src/report/html/graph-layout.js";
-import { planMermaid } from "../../src/report/plan-mermaid.js";
+import { boxSize, layOut } from "../../src/report/formats/html/graph-layout.js";
+import { planMermaid } from "../../src/report/formats/plan-mermaid.js";
 import { assertGolden } from "../support/golden.js";
 import {
   hostilePlan,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { contentHashOf } from "../../src/api/digest.js";
-import { planHtml } from "../../src/report/html/page.js";
+import { planHtml } from "../../src/report/formats/html/page.js";
 import { hostile, hostilePlan, largePlan, mixedPlan, reportOf } from "../support/sample-plans.js";
 
 const voidTags = new Set(["meta", "link", "input", "br", "path", "rect"]);

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Plan } from "../../src/plan/plan.js";
-import { planHtml } from "../../src/report/html/page.js";
+import { planHtml } from "../../src/report/formats/html/page.js";
 import { until } from "../scenario/until.js";
 import { repository } from "../scenario/sandbox.js";
 import { Browser, type Page } from "../support/browser.js";

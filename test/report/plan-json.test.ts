@@ -3,8 +3,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv, type ValidateFunction } from "ajv";
 import { format, resolveConfig } from "prettier";
-import { planMarkdown } from "../../src/report/plan-markdown.js";
-import { planDocument } from "../../src/report/plan-json.js";
+import { planMarkdown } from "../../src/report/formats/plan-markdown.js";
+import { planDocument } from "../../src/report/formats/plan-json.js";
 import { planDocumentSchema, publishedPlanSchema } from "../../src/report/plan-schema.js";
 import { repository } from "../scenario/sandbox.js";
 import {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Plan } from "../../src/plan/plan.js";
 import { bytesOf, commentLimit } from "../../src/report/markdown-text.js";
-import { planMarker, planMarkdown } from "../../src/report/plan-markdown.js";
+import { planMarker, planMarkdown } from "../../src/report/formats/plan-markdown.js";
 import { assertGolden } from "../support/golden.js";
 import {
   hostilePlan,

@@ -113,7 +113,7 @@ export class Sandbox {
   /** Starts the command line and does not wait. */
   start(...args: string[]): Command {
     const { installation = repository, backend, json, env } = this.options;
-    const cli = join(installation, "dist", "src", "cli", "main.js");
+    const cli = join(installation, "dist", "src", "main.js");
     const where = ["--state", this.state, ...(backend ? ["--backend", backend.url] : [])];
     const how = json === true ? ["--json"] : [];
     return this.launch(process.execPath, [cli, ...where, ...how, ...args], {

@@ -83,7 +83,7 @@ export class UserProjectFolder {
 
   /** Starts the command line in another folder, as the options alone must lead to project and stack. */
   startCapstan(...args: string[]): Command {
-    const cli = join(repository, "dist", "src", "cli", "main.js");
+    const cli = join(repository, "dist", "src", "main.js");
     return this.start(process.execPath, [cli, ...args], this.sandbox.folder);
   }
 
@@ -98,7 +98,7 @@ export class UserProjectFolder {
   async named(code: number, text: string, pattern: RegExp, ...more: string[]): Promise<Outcome> {
     const [command] = pattern.exec(text) ?? [];
     assert.ok(command !== undefined, `${text}\nnames no ${String(pattern)}`);
-    const cli = join(repository, "dist", "src", "cli", "main.js");
+    const cli = join(repository, "dist", "src", "main.js");
     const words = [command.replace(/^capstan/, `'${process.execPath}' '${cli}'`), ...more];
     const shell = this.start("sh", ["-c", words.join(" ")], this.sandbox.folder);
     return expectCode(code, command, await shell.finished);

@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
 import { templateJudge } from "../../src/compile/compile.js";
-import {
-  type ExpandedMachine,
-  expandMachines,
-  expandObjects,
-  type RecordedMachine,
-} from "../../src/sets/expand.js";
+import type { ExpandedMachine, RecordedMachine } from "../../src/sets/expanded.js";
+import { expandMachines, expandObjects } from "../../src/sets/expand.js";
 import {
   cluster,
   desiredOf,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { MachineVersions, WrittenMachineSpec } from "../../src/api/types.js";
 import { defaultKubernetesVersion } from "../../src/api/versions.js";
-import type { ExpandedMachine } from "../../src/sets/expand.js";
+import type { ExpandedMachine } from "../../src/sets/expanded.js";
 import { chooseVersions } from "../../src/sets/versions.js";
 
 const providerSpec = { value: { apiVersion: "p/v1", kind: "P" } };

@@ -2,13 +2,8 @@ import assert from "node:assert/strict";
 import { CapstanError, isCapstanError } from "../../src/api/error.js";
 import { type Removal, removals } from "../../src/api/protection.js";
 import type { Desired } from "../../src/api/types.js";
-import {
-  type ApplyResult,
-  applyPlan,
-  type RequestInfo,
-  planRecorded,
-  takeBack,
-} from "../../src/engine/apply.js";
+import type { ApplyResult } from "../../src/engine/apply-result.js";
+import { applyPlan, type RequestInfo, planRecorded, takeBack } from "../../src/engine/apply.js";
 import { destroyCluster, planDestroy } from "../../src/engine/destroy.js";
 import { encodePayload } from "../../src/engine/codec.js";
 import type { StackEngine } from "../../src/engine/engine.js";

@@ -1,4 +1,4 @@
-import type { VersionedMachine } from "../../src/plan/refusals/version-rules.js";
+import type { VersionedMachine } from "../../src/plan/goal/version-rules.js";
 
 /** A machine with versions: "cp-0 1.34.2" is a worker's kubelet, "cp-0 1.34.2/1.35.0" adds a control plane. */
 export function versioned(text: string): VersionedMachine {

@@ -26,7 +26,7 @@ import {
 import { type CommandFailure, exitCodes } from "../exit.js";
 import { type Failed, failureOf, inventoryText, runEventDocument, wayBackNow } from "../outcome.js";
 import { waveLines } from "../wave-text.js";
-import { planLine } from "./plan.js";
+import { planLine } from "../survey-cluster.js";
 import { recordedProvider, refuseNothingNamed, stacksOf } from "./stacks.js";
 
 export interface DestroyOptions extends GlobalOptions {

@@ -8,7 +8,7 @@ import { isOpen } from "../../records/prior-state.js";
 import type { Target } from "../../records/target.js";
 import { withAlikeMachines } from "../../report/difference.js";
 import { differenceMarkdown } from "../../report/difference-markdown.js";
-import type { DiffFormat } from "../../report/format-names.js";
+import type { DiffFormat } from "../../report/formats/format-names.js";
 import { type CommandContext, type GlobalOptions, loadManifests, openEngine } from "../context.js";
 import { differenceText } from "../difference-text.js";
 import { exitCodes } from "../exit.js";

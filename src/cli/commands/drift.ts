@@ -16,7 +16,7 @@ import {
   type DriftedCluster,
   type DriftRun,
 } from "../../report/drift-report.js";
-import type { DriftFormat } from "../../report/format-names.js";
+import type { DriftFormat } from "../../report/formats/format-names.js";
 import { type CommandContext, type GlobalOptions, loadManifests, openEngine } from "../context.js";
 import { clusterDriftText } from "../drift-text.js";
 import { exitCodes } from "../exit.js";

@@ -3,14 +3,8 @@ import type { Removal } from "../../api/protection.js";
 import { noFilter } from "../../drift/drift-filter.js";
 import { holdOf, refuseHeld, withHold } from "../../drift/hold.js";
 import { ignoringByPolicy } from "../../drift/drift-filter-factory.js";
-import {
-  type ApplyResult,
-  filterToward,
-  planBack,
-  planRecorded,
-  takeBack,
-  targetBack,
-} from "../../engine/apply.js";
+import type { ApplyResult } from "../../engine/apply-result.js";
+import { filterToward, planBack, planRecorded, takeBack, targetBack } from "../../engine/apply.js";
 import { isAdopting } from "../../engine/adopt.js";
 import type { Engine } from "../../engine/engine.js";
 import { observe } from "../../engine/observe.js";
@@ -35,7 +29,7 @@ import {
 import { exitCodes } from "../exit.js";
 import { failureOf, followRun, type FollowUp, forgottenText, inventoryText } from "../outcome.js";
 import { planText } from "../terminal.js";
-import { planLine } from "./plan.js";
+import { planLine } from "../survey-cluster.js";
 import { recordedProvider, refuseNothingNamed, stacksOf } from "./stacks.js";
 import { carryOut } from "./up.js";
 

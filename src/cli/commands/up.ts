@@ -3,7 +3,8 @@ import { asJson, sameJson } from "../../api/json.js";
 import { stackNameOf } from "../../api/types.js";
 import { refuseHeld } from "../../drift/hold.js";
 import type { DriftFilter } from "../../drift/drift-filter.js";
-import { type ApplyResult, applyPlan } from "../../engine/apply.js";
+import type { ApplyResult } from "../../engine/apply-result.js";
+import { applyPlan } from "../../engine/apply.js";
 import { noteCluster } from "../../engine/cluster-registry.js";
 import type { Engine } from "../../engine/engine.js";
 import type { StackState } from "../../engine/state.js";
@@ -27,14 +28,8 @@ import { failureOf, followRun, type FollowUp, secondsText, wayBackNow } from "..
 import { forgetManifests, rememberFirst, rememberManifests } from "../stack-settings.js";
 import { readSavedPlan, SavedPlanCheck } from "../saved-plan.js";
 import { destroyStack } from "./destroy.js";
-import {
-  type ClusterOf,
-  planLine,
-  type PlanOptions,
-  plansIn,
-  plansText,
-  surveyCluster,
-} from "./plan.js";
+import { type ClusterOf, planLine, plansIn, plansText, surveyCluster } from "../survey-cluster.js";
+import type { PlanOptions } from "../plan-options.js";
 
 export interface UpOptions extends PlanOptions {
   readonly yes?: boolean;

@@ -5,11 +5,11 @@ import type { DiffOptions } from "../commands/diff.js";
 import type { DriftOptions } from "../commands/drift.js";
 import type { EnvOptions } from "../commands/env.js";
 import type { HistoryOptions } from "../commands/history.js";
-import type { PlanOptions } from "../commands/plan.js";
+import type { PlanOptions } from "../plan-options.js";
 import type { RollbackOptions } from "../commands/rollback.js";
 import type { StatusOptions } from "../commands/status.js";
 import type { UpOptions } from "../commands/up.js";
-import { diffFormats, driftFormats, planFormats } from "../../report/format-names.js";
+import { diffFormats, driftFormats, planFormats } from "../../report/formats/format-names.js";
 import { does } from "../execute.js";
 import {
   wholeNumber,

@@ -2,7 +2,7 @@ import { underPolicy } from "../../compile/update-policy.js";
 import { keyOf } from "../../graph/graph.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import type { GoReason } from "../../sets/deletion-order.js";
-import type { ExpandedMachine } from "../../sets/expand.js";
+import type { ExpandedMachine } from "../../sets/expanded.js";
 import type { HostDecision } from "../decisions/hosts.js";
 import { machineKey, type TargetMachine } from "../../records/target.js";
 import type { InfrastructureDecision } from "../decisions/infrastructure.js";

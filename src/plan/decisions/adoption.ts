@@ -11,7 +11,7 @@ import {
 } from "../../graph/graph.js";
 import { machineSpecOf } from "../../provider/host-spec.js";
 import type { InfrastructureProvider, Observed } from "../../provider/port.js";
-import type { ExpandedMachine, MachineOwner } from "../../sets/expand.js";
+import type { ExpandedMachine, MachineOwner } from "../../sets/expanded.js";
 import type { DecidedHost, Decided } from "./decided.js";
 import { inNameOrder } from "../../sets/name-order.js";
 import { machineKey, type Target, type TargetMachine } from "../../records/target.js";

@@ -2,7 +2,7 @@ import type { InfrastructureDecision } from "./infrastructure.js";
 import type { CompiledGoal } from "../goal/compiled-goal.js";
 import type { JsonObject } from "../../api/json.js";
 import type { GraphNode } from "../../graph/graph.js";
-import type { ExpandedMachine } from "../../sets/expand.js";
+import type { ExpandedMachine } from "../../sets/expanded.js";
 import type { HostDecision } from "./hosts.js";
 
 /** All that was decided about what is wanted. */

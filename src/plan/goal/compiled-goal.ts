@@ -5,7 +5,8 @@ import { compileParts, templateJudge } from "../../compile/compile.js";
 import { type GraphNode, keyOf, type ResourceGraph } from "../../graph/graph.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import type { GoReason } from "../../sets/deletion-order.js";
-import { type ExpandedMachine, expandObjects, type RecordedMachine } from "../../sets/expand.js";
+import type { ExpandedMachine, RecordedMachine } from "../../sets/expanded.js";
+import { expandObjects } from "../../sets/expand.js";
 import { inNameOrder } from "../../sets/name-order.js";
 import { type Target, clusterIn } from "../../records/target.js";
 

@@ -1,5 +1,5 @@
 import { type NodeKey, nodeKey } from "../../graph/graph.js";
-import type { RecordedMachine } from "../../sets/expand.js";
+import type { RecordedMachine } from "../../sets/expanded.js";
 import { machineKey, type TargetMachine } from "../../records/target.js";
 import { knownMachines, cloudResources } from "../../records/prior-state.js";
 import type { PlanInput } from "../plan-input.js";

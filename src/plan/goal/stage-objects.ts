@@ -1,8 +1,8 @@
 import type { Desired } from "../../api/types.js";
-import type { ExpandedMachine } from "../../sets/expand.js";
+import type { ExpandedMachine } from "../../sets/expanded.js";
 import type { Stage } from "../plan.js";
 import { stagesOf } from "./upgrade.js";
-import { type VersionRefusal, versionRefusals } from "../refusals/version-rules.js";
+import { type VersionRefusal, versionRefusals } from "./version-rules.js";
 
 /** A stage with the objects that bring it about. */
 export interface StagedObjects {

@@ -2,7 +2,7 @@ import { recordedMachines } from "./recorded-machines.js";
 import type { PlanInput } from "../plan-input.js";
 import { planUpgrade } from "./stage-objects.js";
 import { lastStageReason } from "./upgrade.js";
-import { refuseVersions, versionRefusals } from "../refusals/version-rules.js";
+import { refuseVersions, versionRefusals } from "./version-rules.js";
 import { compiled, frozen, type CompiledGoal } from "./compiled-goal.js";
 import type { StageNote } from "../plan.js";
 

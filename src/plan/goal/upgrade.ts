@@ -8,7 +8,7 @@ import {
   newestVersion,
   oldestVersion,
 } from "../../api/versions.js";
-import { controlPlanesOf, type VersionedMachine } from "../refusals/version-rules.js";
+import { controlPlanesOf, type VersionedMachine } from "./version-rules.js";
 import type { VersionChange, Stage } from "../plan.js";
 
 /** Why the last stage of several is one. */

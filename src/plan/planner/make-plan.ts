@@ -48,7 +48,7 @@ import { undoOf } from "../undo/undo.js";
 import type { Step } from "../step.js";
 import type { ObservedResources } from "../observation.js";
 import { memberOfHostField } from "../../provider/host-spec.js";
-import { type Refusal, RefusedChange } from "../refusals/refused-change.js";
+import { type Refusal, RefusedChange } from "../refused-change.js";
 
 /**
  * Holds what is wanted against state and cloud. Pure: the same input gives the same plan. Throws

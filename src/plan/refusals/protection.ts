@@ -9,14 +9,13 @@ import {
   removals,
 } from "../../api/protection.js";
 import { type AnyObject, isControlPlane } from "../../api/types.js";
-import type { ExpandedMachine } from "../../sets/expand.js";
+import type { ExpandedMachine } from "../../sets/expanded.js";
 import { type OwningObject, owningObjects } from "../../sets/owning-objects.js";
 import { quorumOf } from "../../sets/quorum.js";
-import type { TransactionGoal } from "../../records/transaction.js";
 import type { PriorState } from "../../records/prior-state.js";
 import type { Target } from "../../records/target.js";
 import type { CompiledGoal } from "../goal/compiled-goal.js";
-import type { PlanGoal, RemovalConsent } from "../plan-input.js";
+import type { PlanInput } from "../plan-input.js";
 
 /** Something that a cluster would lose and that nobody has allowed it to lose. */
 export type RefusedRemoval =
@@ -178,13 +177,7 @@ const removalKinds = { "control-plane": "controlPlane", workers: "workers" } as 
 const releaseHint = `first apply what is protected without the annotation ${protectAnnotation}`;
 
 /** Where a plan goes, as far as its removals are concerned. */
-export interface RemovalDecision {
-  readonly planGoal: PlanGoal;
-  readonly prior: PriorState;
-  readonly goal: TransactionGoal;
-  /** "accepted": this very graph was asked about when it was planned for first. */
-  readonly removal?: RemovalConsent | "accepted";
-}
+export type RemovalDecision = Pick<PlanInput, "planGoal" | "prior" | "goal" | "removal">;
 
 /**
  * Throws PROTECTED for everything that a plan forward would take from the last committed revision, or

@@ -1,8 +1,7 @@
 import { CapstanError } from "../../api/error.js";
 import { passedText } from "./point-of-no-return.js";
-import type { Plan, UndoClass } from "../plan.js";
+import { type Plan, type UndoClass, undoClasses } from "../plan.js";
 import type { PassedPoint, PointOfNoReturn } from "../../records/transaction.js";
-import { undoClasses } from "./undo.js";
 import type { NodeKey } from "../../graph/graph.js";
 import { wavesOf } from "../waves/list-waves.js";
 

@@ -10,11 +10,8 @@ import { canServe } from "../decisions/judge.js";
 import type { Step } from "../step.js";
 import type { TransactionGoal, PointOfNoReturn } from "../../records/transaction.js";
 import { type RecordedResource, recordedSpec } from "../../records/prior-state.js";
-import type { UndoClass, StepUndo } from "../plan.js";
+import type { StepUndo } from "../plan.js";
 import { pointText } from "./undo-text.js";
-
-/** From what is lost least to what is lost most. */
-export const undoClasses: readonly UndoClass[] = ["reversible", "compensable", "pointOfNoReturn"];
 
 export interface UndoQuestion {
   readonly provider: InfrastructureProvider;

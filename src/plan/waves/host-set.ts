@@ -1,5 +1,5 @@
 import type { NodeKey } from "../../graph/graph.js";
-import type { MachineOwner } from "../../sets/expand.js";
+import type { MachineOwner } from "../../sets/expanded.js";
 import type { LeavingHost, Plan } from "../plan.js";
 import type { Step } from "../step.js";
 

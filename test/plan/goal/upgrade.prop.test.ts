@@ -7,7 +7,7 @@ import {
   controlPlanesOf,
   type VersionedMachine,
   versionRefusals,
-} from "../../../src/plan/refusals/version-rules.js";
+} from "../../../src/plan/goal/version-rules.js";
 import { allVersioned } from "../../support/versioned.js";
 
 const minors = fc.integer({ min: 26, max: 37 });

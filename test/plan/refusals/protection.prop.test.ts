@@ -47,13 +47,13 @@ describe("a defect in protection is seen", function () {
 
   for (const { name, ...edit } of defects) {
     it(name, async () => {
-      const parts = ["src", "providers", "test/support", "test/plan"];
+      const parts = ["src", "providers", "test/support", "test/plan/refusals"];
       const folder = copyEdited(
         parts.map((part) => `dist/${part}`),
         [edit],
       );
       try {
-        const file = join(folder, "dist", "test", "plan", "protection-model.js");
+        const file = join(folder, "dist", "test", "plan", "refusals", "protection-model.js");
         const copy = (await import(pathToFileURL(file).href)) as {
           readonly breachesOfProtection: typeof breachesOfProtection;
         };

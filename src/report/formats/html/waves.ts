@@ -1,11 +1,11 @@
-import type { NodeKey } from "../../graph/graph.js";
-import type { Step } from "../../plan/step.js";
-import { verbOf } from "../../plan/changes/tree.js";
-import { undoNames } from "../../plan/undo/undo-text.js";
-import { withThousands } from "../alike.js";
-import { eachTime, lossyUndo, stepKinds, waveTitle } from "../plan-rows.js";
-import type { PlannedCluster } from "../report.js";
-import { alikeWaves } from "../wave-runs.js";
+import type { NodeKey } from "../../../graph/graph.js";
+import type { Step } from "../../../plan/step.js";
+import { verbOf } from "../../../plan/changes/tree.js";
+import { undoNames } from "../../../plan/undo/undo-text.js";
+import { withThousands } from "../../alike.js";
+import { eachTime, lossyUndo, stepKinds, waveTitle } from "../../plan-rows.js";
+import type { PlannedCluster } from "../../report.js";
+import { alikeWaves } from "../../wave-runs.js";
 import { html, type Markup, nothing } from "./markup.js";
 
 /** More resources than these are folded. */

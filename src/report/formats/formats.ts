@@ -3,7 +3,7 @@ import { planHtml } from "./html/page.js";
 import { planDocument } from "./plan-json.js";
 import { planMarkdown } from "./plan-markdown.js";
 import { planMermaid } from "./plan-mermaid.js";
-import type { PlanReport } from "./report.js";
+import type { PlanReport } from "../report.js";
 
 export type { PlanFormat };
 

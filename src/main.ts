@@ -9,5 +9,5 @@ if (process.env["NODE_V8_COVERAGE"] === undefined) {
   enableCompileCache(join(cacheRoot(process.env), "compiled"));
 }
 
-const { runCommandLine } = await import("./run.js");
+const { runCommandLine } = await import("./cli/verbs/run.js");
 await runCommandLine();

@@ -1,6 +1,6 @@
 import { CommanderError } from "commander";
-import { storageFailureOf } from "../api/storage-failure.js";
-import { exitCodes } from "./exit.js";
+import { storageFailureOf } from "../../api/storage-failure.js";
+import { exitCodes } from "../exit.js";
 import { makeProgram } from "./program.js";
 
 /** Runs the command line of this process; leaves its result as exit code. */

@@ -1,8 +1,8 @@
 import semver from "semver";
 import type { MachineVersions } from "../../api/types.js";
 import { minorOf, newestVersion, oldestVersion, skewOf } from "../../api/versions.js";
-import type { ExpandedMachine, MachineOwner } from "../../sets/expand.js";
-import { RefusedChange } from "./refused-change.js";
+import type { ExpandedMachine, MachineOwner } from "../../sets/expanded.js";
+import { RefusedChange } from "../refused-change.js";
 
 /** A machine with its versions, as it is recorded or as it is wanted. */
 export type VersionedMachine = Pick<ExpandedMachine, "name" | "owner"> & {

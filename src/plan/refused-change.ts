@@ -1,6 +1,6 @@
-import { CapstanError } from "../../api/error.js";
-import type { MemberPath } from "../../api/diagnostic-codes.js";
-import type { ExpandedMachine } from "../../sets/expand.js";
+import { CapstanError } from "../api/error.js";
+import type { MemberPath } from "../api/diagnostic-codes.js";
+import type { ExpandedMachine } from "../sets/expanded.js";
 
 /** A change that cannot be made, and of what. */
 export interface Refusal {

@@ -1,16 +1,16 @@
-import { passedText } from "../plan/undo/point-of-no-return.js";
-import type { PassedPoint } from "../records/transaction.js";
-import type { StageNote } from "../plan/plan.js";
-import { planSummary } from "../plan/changes/tree.js";
-import { undoText } from "../plan/undo/undo-text.js";
-import { type ClusterPlanDocument, type PlanDocument, planSchemaVersion } from "./plan-schema.js";
+import { passedText } from "../../plan/undo/point-of-no-return.js";
+import type { PassedPoint } from "../../records/transaction.js";
+import type { StageNote } from "../../plan/plan.js";
+import { planSummary } from "../../plan/changes/tree.js";
+import { undoText } from "../../plan/undo/undo-text.js";
+import { type ClusterPlanDocument, type PlanDocument, planSchemaVersion } from "../plan-schema.js";
 import {
   countChanges,
   hasChanges,
   type PlannedCluster,
   type PlanReport,
   sumOfCounts,
-} from "./report.js";
+} from "../report.js";
 
 /**
  * The plan of one cluster for machines: everything that is decided, without the objects it was made

@@ -9,9 +9,9 @@ import {
 import { ambientStateDir, projectRoot } from "../engine/project.js";
 import { resourceFor } from "../engine/session.js";
 import { systemClock } from "../provider/clock.js";
-import type { BridgeRuntime } from "./cloud-resource.js";
-import type { DynamicResource } from "./protocol.js";
-import { SessionCloud } from "./session-cloud.js";
+import type { BridgeRuntime } from "../dynamic/cloud-resource.js";
+import type { DynamicResource } from "../dynamic/protocol.js";
+import { SessionCloud } from "../dynamic/session-cloud.js";
 
 /** How long a create under a plain `pulumi` waits for readiness, unless CAPSTAN_TIMEOUT says otherwise. */
 const defaultTimeoutSeconds = 600;

@@ -1,5 +1,5 @@
-import { verbOf } from "../../plan/changes/tree.js";
-import type { ChangeGraph } from "../change-graph.js";
+import { verbOf } from "../../../plan/changes/tree.js";
+import type { ChangeGraph } from "../../change-graph.js";
 import { boxSize, layOut, type PlacedBox } from "./graph-layout.js";
 import { html, type Markup } from "./markup.js";
 

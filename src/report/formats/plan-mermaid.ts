@@ -1,9 +1,9 @@
-import { nodeKey } from "../graph/graph.js";
-import { type NodeStyle, renderMarkedGraphs, type TitledGraph } from "../graph/render.js";
-import type { ChangeKind } from "../plan/plan.js";
-import { verbOf } from "../plan/changes/tree.js";
-import { type ChangeGraph, changeGraph } from "./change-graph.js";
-import type { PlannedCluster } from "./report.js";
+import { nodeKey } from "../../graph/graph.js";
+import { type NodeStyle, renderMarkedGraphs, type TitledGraph } from "../../graph/render.js";
+import type { ChangeKind } from "../../plan/plan.js";
+import { verbOf } from "../../plan/changes/tree.js";
+import { type ChangeGraph, changeGraph } from "../change-graph.js";
+import type { PlannedCluster } from "../report.js";
 
 /** Dark text on light boxes: readable on a page of either colour. */
 const styles: Readonly<Record<ChangeKind, NodeStyle>> = {

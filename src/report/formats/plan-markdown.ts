@@ -1,12 +1,12 @@
-import { planNotes, stageLines } from "../plan/changes/notes.js";
-import { planSummary } from "../plan/changes/tree.js";
-import { undoText } from "../plan/undo/undo-text.js";
-import { withThousands } from "./alike.js";
-import { codePart, type CodePart, folded } from "./code-part.js";
-import { fitParts, type Part } from "./fitting.js";
-import { bytesOf, commentRoom, cutTo, inlineCode, inlineText } from "./markdown-text.js";
+import { planNotes, stageLines } from "../../plan/changes/notes.js";
+import { planSummary } from "../../plan/changes/tree.js";
+import { undoText } from "../../plan/undo/undo-text.js";
+import { withThousands } from "../alike.js";
+import { codePart, type CodePart, folded } from "../code-part.js";
+import { fitParts, type Part } from "../fitting.js";
+import { bytesOf, commentRoom, cutTo, inlineCode, inlineText } from "../markdown-text.js";
 import { planMermaid } from "./plan-mermaid.js";
-import { changedRows, type Row, rowText, undoRows, unchangedRows, waveRows } from "./plan-rows.js";
+import { changedRows, type Row, rowText, undoRows, unchangedRows, waveRows } from "../plan-rows.js";
 import {
   countChanges,
   countsText,
@@ -15,7 +15,7 @@ import {
   type PlannedCluster,
   type PlanReport,
   sumOfCounts,
-} from "./report.js";
+} from "../report.js";
 
 /** The first line of every such document: by it the comment of an earlier run is found. */
 export const planMarker = "<!-- capstan-plan -->";

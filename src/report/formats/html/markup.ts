@@ -1,4 +1,4 @@
-import { visible } from "../markdown-text.js";
+import { visible } from "../../markdown-text.js";
 
 /** HTML in which everything from elsewhere is escaped. Only `html` and `trusted` make it. */
 export interface Markup {

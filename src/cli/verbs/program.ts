@@ -1,13 +1,13 @@
 import { Argument, Command } from "commander";
-import { does } from "./execute.js";
-import { exitCodes } from "./exit.js";
-import { packageVersion } from "./version.js";
-import { addApiServerVerbs, addMoveVerb, addWatchVerb } from "./verbs/api-server.js";
-import { addChangingVerbs, addLookingVerbs } from "./verbs/clusters.js";
-import { addLocalVerbs } from "./verbs/local.js";
-import { addManifestVerbs } from "./verbs/manifests.js";
-import { withExamples } from "./verbs/options.js";
-import { addSweepVerb } from "./verbs/sweep.js";
+import { does } from "../execute.js";
+import { exitCodes } from "../exit.js";
+import { packageVersion } from "../version.js";
+import { addApiServerVerbs, addMoveVerb, addWatchVerb } from "./api-server.js";
+import { addChangingVerbs, addLookingVerbs } from "./clusters.js";
+import { addLocalVerbs } from "./local.js";
+import { addManifestVerbs } from "./manifests.js";
+import { withExamples } from "./options.js";
+import { addSweepVerb } from "./sweep.js";
 
 /** Every verb with its options and help. Loads no verb's code. `silent` says no usage error itself. */
 export function makeProgram({ silent = false } = {}): Command {
@@ -75,7 +75,7 @@ function addOwnVerbs(program: Command): void {
     ["capstan completion fish | source", "in ~/.config/fish/config.fish"],
   ]);
   does(completion, async ({ context }, shell: string) => {
-    const { completionCommand } = await import("./commands/completion.js");
+    const { completionCommand } = await import("../commands/completion.js");
     return completionCommand(shell, context);
   });
 
@@ -88,7 +88,7 @@ function addOwnVerbs(program: Command): void {
 
   // Called by the completion scripts with the words so far, the last of which is being typed.
   does(program.command("__complete [word...]", { hidden: true }), async (call, words: string[]) => {
-    const { completeCommand } = await import("./commands/complete.js");
+    const { completeCommand } = await import("../commands/complete.js");
     return completeCommand(words, call.program, call.context);
   });
 }

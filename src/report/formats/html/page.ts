@@ -1,10 +1,10 @@
-import { contentHashOf } from "../../api/digest.js";
-import type { ChangeKind, Plan } from "../../plan/plan.js";
-import { planNotes, revisionText, stageLines } from "../../plan/changes/notes.js";
-import { changeTree, planSummary, planTree, verbOf } from "../../plan/changes/tree.js";
-import { undoText } from "../../plan/undo/undo-text.js";
-import { withThousands } from "../alike.js";
-import { changeGraph } from "../change-graph.js";
+import { contentHashOf } from "../../../api/digest.js";
+import type { ChangeKind, Plan } from "../../../plan/plan.js";
+import { planNotes, revisionText, stageLines } from "../../../plan/changes/notes.js";
+import { changeTree, planSummary, planTree, verbOf } from "../../../plan/changes/tree.js";
+import { undoText } from "../../../plan/undo/undo-text.js";
+import { withThousands } from "../../alike.js";
+import { changeGraph } from "../../change-graph.js";
 import {
   countChanges,
   countsText,
@@ -14,7 +14,7 @@ import {
   type PlannedCluster,
   type PlanReport,
   sumOfCounts,
-} from "../report.js";
+} from "../../report.js";
 import { changeList } from "./changes.js";
 import { graphSvg } from "./graph-svg.js";
 import { html, type Markup, nothing, trusted } from "./markup.js";

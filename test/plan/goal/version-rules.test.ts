@@ -5,7 +5,7 @@ import {
   refuseVersions,
   type VersionRefusal,
   versionRefusals,
-} from "../../../src/plan/refusals/version-rules.js";
+} from "../../../src/plan/goal/version-rules.js";
 import { failsWith } from "../../support/errors.js";
 import { allVersioned } from "../../support/versioned.js";
 

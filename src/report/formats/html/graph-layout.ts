@@ -1,4 +1,4 @@
-import type { ChangeBox, ChangeGraph } from "../change-graph.js";
+import type { ChangeBox, ChangeGraph } from "../../change-graph.js";
 
 /** A box with its place. Lengths are in units of the drawing, about pixels. */
 export interface PlacedBox extends ChangeBox {

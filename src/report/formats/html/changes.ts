@@ -1,5 +1,10 @@
-import type { ChangedField } from "../../plan/step.js";
-import { type ChangeLine, type ChangeNode, shownValue, verbOf } from "../../plan/changes/tree.js";
+import type { ChangedField } from "../../../plan/step.js";
+import {
+  type ChangeLine,
+  type ChangeNode,
+  shownValue,
+  verbOf,
+} from "../../../plan/changes/tree.js";
 import {
   alikeNames,
   entryDetail,
@@ -8,7 +13,7 @@ import {
   groupAlike,
   isMachineLine,
   machineName,
-} from "../alike.js";
+} from "../../alike.js";
 import { html, type Markup, nothing } from "./markup.js";
 
 /** The tree of changes as nested lists; machines that are changed alike are folded into one line. Pure. */

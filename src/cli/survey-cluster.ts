@@ -1,0 +1,95 @@
+import { type Desired, objectsOf, stackNameOf } from "../api/types.js";
+import type { Manifests } from "../manifest/desired.js";
+import type { StackState } from "../engine/state.js";
+import { type Survey, survey } from "../engine/survey.js";
+import { holdOf, withHold } from "../drift/hold.js";
+import { ignoringByPolicy } from "../drift/drift-filter-factory.js";
+import type { Engine } from "../engine/engine.js";
+import { settleLastCalls } from "../engine/recover.js";
+import { callContext } from "../engine/session.js";
+import { defaultDeadlineMs } from "../plan/deadline.js";
+import { fileOwner } from "../records/hand-over.js";
+import { refuseBeyond } from "../plan/undo/undo-text.js";
+import { type CommandContext, providerOf } from "./context.js";
+import type { PlanOptions } from "./plan-options.js";
+import type { Plan } from "../plan/plan.js";
+import { planText, type Terminal } from "./terminal.js";
+import { clusterDocument } from "../report/formats/plan-json.js";
+import { wavesOf } from "../plan/waves/list-waves.js";
+import type { PlannedCluster } from "../report/report.js";
+
+/** One cluster of some manifests. */
+export interface ClusterOf {
+  readonly desired: Desired;
+  readonly manifests: Manifests;
+  /** Stages of an upgrade that this command has brought about; none without. */
+  readonly stagesBefore?: number;
+}
+
+/** A plan with all that it was made from. */
+export interface Surveyed extends Survey {
+  readonly state: StackState;
+}
+
+/** Reads state and cloud of one cluster and plans. */
+export async function surveyCluster(
+  { desired, manifests, stagesBefore = 0 }: ClusterOf,
+  engine: Engine,
+  {
+    adopt,
+    require: worst,
+    thaw,
+    allowRemoval = [],
+    deadlineMs = defaultDeadlineMs,
+  }: Pick<PlanOptions, "adopt" | "require" | "thaw" | "allowRemoval"> & {
+    readonly deadlineMs?: number;
+  },
+  context: CommandContext,
+): Promise<Surveyed> {
+  const provider = providerOf(desired, context);
+  const calls = callContext(context.clock, context.interruption.stop);
+  await settleLastCalls(engine, provider, calls);
+  const state = await engine.readState(stackNameOf(desired.cluster));
+  const objects = objectsOf(desired);
+  const found = await survey({
+    desired,
+    filterFactory: ignoringByPolicy(provider, objects),
+    positionOf: (object, path) => manifests.positionOf(object, path),
+    provider,
+    state,
+    context: calls,
+    adopt: adopt === true,
+    removal: { allow: allowRemoval },
+    newClusterUid: () => context.newClusterUid(),
+    newDigestKey: () => context.newClusterUid(),
+    owner: fileOwner,
+    by: context.by,
+    deadlineMs,
+    stagesBefore,
+  });
+  for (const plan of plansIn(found)) refuseBeyond(plan, worst);
+  const held = holdOf(state, found.observation, { provider, objects, thaw });
+  return { ...found, plan: withHold(found.plan, held), state };
+}
+
+/** The plans of a survey, in the order in which they are carried out. */
+export function plansIn({ plan, then }: Pick<Survey, "plan" | "then">): Plan[] {
+  return then === undefined ? [plan] : [plan, then];
+}
+
+/** All of them as people read them. */
+export function plansText(found: Pick<Survey, "plan" | "then">, terminal: Terminal): string {
+  return plansIn(found)
+    .map((plan) => `${planText(plan, terminal)}\n`)
+    .join("");
+}
+
+/** The plan for machines, as every verb prints it with --json. */
+export function planLine(plan: Plan) {
+  return { type: "plan", ...clusterDocument(planned(plan)) };
+}
+
+/** The waves that an undisturbed apply takes are decided by the planner, not by rendering. */
+export function planned(plan: Plan): PlannedCluster {
+  return { plan, waves: wavesOf(plan) };
+}
