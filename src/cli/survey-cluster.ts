@@ -15,8 +15,6 @@ import type { PlanOptions } from "./plan-options.js";
 import type { Plan } from "../plan/plan.js";
 import { planText, type Terminal } from "./terminal.js";
 import { clusterDocument } from "../report/formats/plan-json.js";
-import { wavesOf } from "../plan/waves/list-waves.js";
-import type { PlannedCluster } from "../report/report.js";
 
 /** One cluster of some manifests. */
 export interface ClusterOf {
@@ -86,10 +84,5 @@ export function plansText(found: Pick<Survey, "plan" | "then">, terminal: Termin
 
 /** The plan for machines, as every verb prints it with --json. */
 export function planLine(plan: Plan) {
-  return { type: "plan", ...clusterDocument(planned(plan)) };
-}
-
-/** The waves that an undisturbed apply takes are decided by the planner, not by rendering. */
-export function planned(plan: Plan): PlannedCluster {
-  return { plan, waves: wavesOf(plan) };
+  return { type: "plan", ...clusterDocument(plan) };
 }

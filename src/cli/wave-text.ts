@@ -1,5 +1,4 @@
 import type { NodeKey } from "../graph/graph.js";
-import { wavesOf } from "../plan/waves/list-waves.js";
 import type { Plan } from "../plan/plan.js";
 import type { Step } from "../plan/step.js";
 import { withThousands } from "../report/alike.js";
@@ -12,7 +11,7 @@ const mostLines = 12;
 
 /** The waves of a plan, those that are alike in one line; none of a plan that takes a single one. Pure. */
 export function waveLines(plan: Plan): string[] {
-  const waves = wavesOf(plan);
+  const { waves } = plan;
   if (waves.length < 2) return [];
   const kinds = new Map(plan.steps.map(({ key, kind }) => [key, kind]));
   const kindOf = (key: NodeKey): Step["kind"] => kinds.get(key) ?? "update";

@@ -58,7 +58,7 @@ function plannedText(plan: Plan): EventText {
   return normal(
     `transaction ${plan.transaction.number}: ${what}`,
     "Planned",
-    plan.resumes ? "Resume" : "Apply",
+    plan.open !== undefined ? "Resume" : "Apply",
     idsOf(plan),
   );
 }

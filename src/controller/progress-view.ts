@@ -1,19 +1,18 @@
 import type { RunEvent } from "../engine/run.js";
 import type { ClusterView, Progress } from "../source/cluster-view.js";
-import { wavesOf } from "../plan/waves/list-waves.js";
 import type { Plan } from "../plan/plan.js";
 import type { ClusterPhase } from "../api/status.js";
 
 /** What a plan is about to do, before its first wave. Pure. */
 export function firstProgress(plan: Plan): Progress {
   const { number, direction, startedAtMs, deadlineAtMs } = plan.transaction;
-  const [first] = wavesOf(plan);
+  const [first] = plan.waves;
   return {
     phase: "Beginning",
     transaction: number,
     direction,
     wave: 0,
-    waves: wavesOf(plan).length,
+    waves: plan.waves.length,
     keys: first?.keys ?? [],
     reason: first?.reason ?? "only what is recorded changes",
     startedAtMs,

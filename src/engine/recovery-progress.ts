@@ -1,6 +1,6 @@
 import { digestOf } from "../api/digest.js";
 import { CapstanError } from "../api/error.js";
-import type { Plan } from "../plan/plan.js";
+import type { RemainingPlan } from "../plan/plan.js";
 import type { PriorState } from "../records/prior-state.js";
 import type { Action } from "../transaction/lifecycle.js";
 
@@ -21,7 +21,11 @@ export class RecoveryProgress {
    * What to do about a recovery that was decided from this state and plan. "act" the first time; "wait"
    * the second, as listings may not show yet what the first has done; then throws BAD_STATE.
    */
-  next(recovery: Recovery, { resources, pending }: PriorState, plan: Plan): "act" | "wait" {
+  next(
+    recovery: Recovery,
+    { resources, pending }: PriorState,
+    plan: RemainingPlan,
+  ): "act" | "wait" {
     const { stack, steps, stale, orphaned } = plan;
     const decision = digestOf([recovery, resources, pending, steps, stale, orphaned], 32);
     const times = (this.decided.get(decision) ?? 0) + 1;

@@ -3,8 +3,8 @@ import { noFilter, type DriftFilter } from "../drift/drift-filter.js";
 import type { ResourceEvent } from "../dynamic/cloud-resource.js";
 import type { NodeKey } from "../graph/graph.js";
 import { leadsToNothing } from "../plan/waves/next-action.js";
-import { makePlan } from "../plan/planner/make-plan.js";
-import type { Plan, PlannedTransaction } from "../plan/plan.js";
+import { planRemaining } from "../plan/planner/make-plan.js";
+import type { Plan, PlannedTransaction, RemainingPlan } from "../plan/plan.js";
 import { cloudResources } from "../records/prior-state.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
 import { timingOf } from "../provider/timing.js";
@@ -191,10 +191,10 @@ export class Run {
   }
 
   /** Toward the frozen target of this run: what is left of it. */
-  private planAgain(observation: Observation): Plan {
+  private planAgain(observation: Observation): RemainingPlan {
     const { goal, state, options } = this;
     const { number: _number, ...request } = goal.transaction;
-    const plan = makePlan({
+    const plan = planRemaining({
       planGoal: { kind: "recorded", target: goal.target },
       provider: options.provider,
       prior: state,
@@ -235,7 +235,7 @@ export class Run {
 
   private async carryOut(
     action: Exclude<Action, { kind: "end" | "stop" | "rollBack" | "retry" }>,
-    plan: Plan,
+    plan: RemainingPlan,
   ): Promise<void> {
     const { report } = this.options;
     switch (action.kind) {
@@ -262,7 +262,7 @@ export class Run {
     }
   }
 
-  private async recover(recovery: Recovery, plan: Plan): Promise<void> {
+  private async recover(recovery: Recovery, plan: RemainingPlan): Promise<void> {
     const { clock, provider, stop, report } = this.options;
     if (this.recoveries.next(recovery, this.state, plan) === "wait") {
       return clock.sleep(timingOf(provider).listingLagMs, stop);
@@ -277,7 +277,7 @@ export class Run {
   }
 
   private async change(
-    plan: Plan,
+    plan: RemainingPlan,
     { keys, deletions, reason }: Extract<Action, { kind: "change" }>,
   ): Promise<void> {
     const all = [...keys, ...deletions];
@@ -294,7 +294,7 @@ export class Run {
   }
 
   private async commit(
-    plan: Plan,
+    plan: RemainingPlan,
     { deletions, reason }: Extract<Action, { kind: "commit" }>,
   ): Promise<void> {
     if (deletions.length > 0) this.announce(deletions, reason);
@@ -308,7 +308,7 @@ export class Run {
   }
 
   /** Nothing that lives in a cloud may be recorded any more: what the engine deletes now is not looked for again. */
-  private async clear(plan: Plan): Promise<void> {
+  private async clear(plan: RemainingPlan): Promise<void> {
     const { engine } = this.options;
     const [left] = cloudResources(this.state);
     if (left !== undefined) throw new Error(`${left.key} is recorded, and the records are to go`);
@@ -324,7 +324,7 @@ export class Run {
   }
 
   /** Begin and commit are written step by step, whatever they hold: what follows stands on them. */
-  private async pass(plan: Plan, allowed: AllowedChanges, steps = 0): Promise<void> {
+  private async pass(plan: RemainingPlan, allowed: AllowedChanges, steps = 0): Promise<void> {
     const { engine } = this.options;
     const program = programOf(plan, this.state, allowed, this.payloads(allowed));
     const deletions = allowed.kind === "begin" ? new Set<NodeKey>() : allowed.deletions;
@@ -439,13 +439,13 @@ function checkpointsFor(steps: number): PassOptions {
 }
 
 /** For all that the transaction still makes, so that one which begins can end. */
-function roomFor({ steps, transaction }: Plan): RoomDemand {
+function roomFor({ steps, transaction }: RemainingPlan): RoomDemand {
   const creations = steps.filter(({ kind }) => kind === "create").length;
   const isWayBack = transaction.direction === "back" || transaction.goal.kind === "destroy";
   return { creations, reserve: isWayBack ? "spend" : "keep" };
 }
 
-function shownBy({ steps }: Plan): ReadonlySet<string> {
+function shownBy({ steps }: RemainingPlan): ReadonlySet<string> {
   return new Set(steps.map(({ kind, key }) => `${kind} ${key}`));
 }
 

@@ -60,7 +60,7 @@ export function refuseInline({ plan, state, observedResources, place }: InlineCh
  * wanted and deletes the rest. What goes in steps, back or down is left to who does that.
  */
 function refuseUnderWay(plan: Plan, { transaction }: StackState, ways: WaysOn): void {
-  if (!plan.resumes || transaction === undefined) return;
+  if (plan.open === undefined || transaction === undefined) return;
   const { number, direction, inline } = transaction;
   if (inline === true && direction === "forward") return;
   const cause = `transaction ${number} is not finished`;
@@ -71,7 +71,7 @@ function refuseUnderWay(plan: Plan, { transaction }: StackState, ways: WaysOn): 
 
 /** What was taken back does not come to life again because nobody changed the manifests. */
 function refuseTakenBack(plan: Plan, { revision }: StackState, ways: WaysOn): void {
-  if (plan.resumes) return;
+  if (plan.open !== undefined) return;
   const taken = takenBackLike(plan.target, revision);
   if (taken === undefined) return;
   const { number, why } = taken;
@@ -105,12 +105,12 @@ function refuseStale(plan: Plan, state: StackState, observedResources: ObservedR
 /** Pulumi updates what it records as unfinished, which finishes it; only what is gone cannot follow. */
 function canFinish(
   key: NodeKey,
-  { resumes }: Plan,
+  { open }: Plan,
   { state, observedResources }: Pick<InlineChange, "state" | "observedResources">,
 ): boolean {
   const isUnfinished = state.resources.some((one) => one.key === key && one.unfinished);
   const observed = observedResources.get(key);
-  return resumes && isUnfinished && observed !== undefined && observed !== "gone";
+  return open !== undefined && isUnfinished && observed !== undefined && observed !== "gone";
 }
 
 function refuseMembers(plan: Plan, ways: WaysOn): void {

@@ -30,48 +30,81 @@ export interface Hold {
   readonly believed?: "person" | "proven";
 }
 
-/** The same value is printed, and applied. JSON data. */
-export interface Plan {
+/**
+ * What a transaction will do, and why. `plan` prints this value and `up` applies the same one. JSON data.
+ *
+ * `empty`, `steps` and `open` say different things. A plan without steps need not be empty: an open
+ * transaction may only have to be committed, changed objects only to be recorded. An open transaction
+ * need not be the one that the plan is about: that is so when `open.number` is `transaction.number`; if
+ * it is not, the plan takes its place.
+ */
+export interface RemainingPlan {
+  /** "<namespace>/<name>". */
   readonly cluster: string;
+  /** The Pulumi stack that holds its records. */
   readonly stack: string;
+  /** The provider's name. */
   readonly provider: string;
   /** Number of the last committed revision; 0 for none. */
   readonly fromRevision: number;
+  /** The one that leads to the target: the open one, or a new one that is not recorded yet. */
   readonly transaction: PlannedTransaction;
   readonly target: Target;
+  /** Tells whether a recorded transaction leads to the same target. */
   readonly targetDigest: string;
-  /** Creations and updates in dependency order, then deletions. */
+
+  /**
+   * What is done: creations and updates in dependency order, then deletions. A host that is replaced has two,
+   * under two keys. What is in `orphaned` goes without a step: it has no record.
+   */
   readonly steps: readonly Step[];
   /** How each step can be taken back, in the order of the steps. */
   readonly undo: readonly StepUndo[];
+  /** Hosts that go, and whose they were: what decides when each may. Those that are gone already are not here. */
+  readonly leaving: readonly LeavingHost[];
+  /** What an apply that broke off left alive, in no record and wanted by nothing: removed first. */
+  readonly orphaned: readonly OrphanedResource[];
+  /**
+   * Records to read again from the cloud before the first pass. Of no use to tell drift: unfinished
+   * records are here although the cloud may agree with them.
+   */
+  readonly stale: readonly NodeKey[];
+
   /** Hosts that a point of no return of the transaction is told by: beyond it, forward only. */
   readonly pointsOfNoReturn: readonly NodeKey[];
   /** With what an open transaction is beyond its point of no return already. */
   readonly passed: readonly PassedPoint[];
-  /** Records to read again from the cloud before the first pass. */
-  readonly stale: readonly NodeKey[];
-  /** Of a plan back: what somebody else has changed, so that it stays as it is recorded. */
+  /** Of a plan back: what somebody else has changed, so that it stays as it is recorded. Empty forward. */
   readonly left: readonly NodeKey[];
-  /** An earlier transaction did not get to its end. */
-  readonly resumes: boolean;
-  /** That transaction, which this one goes on with when the numbers are the same. */
-  readonly open?: Pick<TransactionRecord, "number" | "direction" | "goal" | "by">;
+
+  /**
+   * The same changes for people, unchanged ones too; what is done is decided by `steps` alone. A replaced
+   * host, and a machine that takes the place of another, are one line here.
+   */
   readonly infrastructure: readonly InfrastructureChange[];
   readonly machines: readonly MachineChange[];
-  /** Hosts that go, and whose they were: what decides when each may. */
-  readonly leaving: readonly LeavingHost[];
-  /** What an apply that broke off left alive, in no record and wanted by nothing: removed first. */
-  readonly orphaned: readonly OrphanedResource[];
-  /** What else is alive in the cloud with the cluster's marks and that nobody knows. */
+  /** What else is alive in the cloud with the cluster's marks and that nobody knows. Told, never touched. */
   readonly unrecorded: readonly string[];
-  /** Nothing to do: state, cloud and objects agree. */
+
+  /** The last transaction, when it did not get to its commit. Absent: nothing is open. */
+  readonly open?: Pick<TransactionRecord, "number" | "direction" | "goal" | "by">;
+  /**
+   * Nothing to do: no steps, nothing orphaned, nothing open, no record to clear, and the objects are
+   * those of the last revision. An apply of it records nothing.
+   */
   readonly empty: boolean;
   /** What has drifted and is left as it is; absent: nothing. */
   readonly ignoredDrift?: readonly IgnoredDrift[];
-  /** What it was made from is implausible; unless it is believed nobody carries it out. */
+  /** What it was made from is implausible; unless it is believed nobody carries it out. Never on an empty plan. */
   readonly held?: Hold;
   /** This is one stage of several: a control plane goes one minor version at a time. */
   readonly stage?: StageNote;
+}
+
+/** With the order of its steps. A run that goes on works it out anew before each pass and needs the next wave only. */
+export interface Plan extends RemainingPlan {
+  /** What an undisturbed apply does together, in its order; empty when `steps` is. */
+  readonly waves: readonly Wave[];
 }
 
 export type ChangeKind = "same" | "create" | "adopt" | "update" | "replace" | "delete";

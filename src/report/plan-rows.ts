@@ -13,7 +13,6 @@ import {
   rangesText,
   withThousands,
 } from "./alike.js";
-import type { PlannedCluster } from "./report.js";
 import { alikeWaves, type WaveRun } from "./wave-runs.js";
 
 /** One line of a list of changes, in columns. */
@@ -79,11 +78,11 @@ function headline(label: string, indent = 0, sign: Row["sign"] = " "): Row {
 }
 
 /** Each wave, those that follow each other and are alike in one, with what changes in it. Pure. */
-export function waveRows({ plan, waves }: PlannedCluster): Row[] {
+export function waveRows(plan: Plan): Row[] {
   const steps = new Map(plan.steps.map((step) => [step.key, step]));
   const machines = machinesByHost(plan);
   const kindOf = (key: NodeKey): Step["kind"] => steps.get(key)?.kind ?? "update";
-  return alikeWaves(waves, kindOf).flatMap((run) => [
+  return alikeWaves(plan.waves, kindOf).flatMap((run) => [
     headline(`${waveTitle(run)}: ${run.reason} @@`, 0, "@@"),
     ...stepKinds.flatMap((kind) => {
       const keys = run.keys.filter((key) => kindOf(key) === kind);
@@ -143,7 +142,7 @@ function machinesByHost({ target, leaving }: Plan): Map<NodeKey, string> {
 }
 
 /** Steps that cannot be taken back exactly, those with the same reason in one row. Pure. */
-export function undoRows({ plan }: PlannedCluster): Row[] {
+export function undoRows(plan: Plan): Row[] {
   const machines = machinesByHost(plan);
   return lossyUndo(plan).flatMap(({ class: found, reason, step, keys }) => [
     headline(`${undoNames[found]}: ${reason} @@`, 0, "@@"),

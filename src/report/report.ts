@@ -1,17 +1,4 @@
-import type { NodeKey } from "../graph/graph.js";
 import type { Plan } from "../plan/plan.js";
-
-/** What one pass of an apply changes, and why then. */
-export interface PlannedWave {
-  readonly keys: readonly NodeKey[];
-  readonly reason: string;
-}
-
-/** A plan with the waves that an undisturbed apply takes. */
-export interface PlannedCluster {
-  readonly plan: Plan;
-  readonly waves: readonly PlannedWave[];
-}
 
 /** What one run of `capstan plan` found, for every format. */
 export interface PlanReport {
@@ -19,7 +6,8 @@ export interface PlanReport {
   readonly release: string;
   /** As they were given, to tell how the same plan is made again. */
   readonly files: readonly string[];
-  readonly clusters: readonly PlannedCluster[];
+  /** In the order in which they are applied. */
+  readonly plans: readonly Plan[];
   /** Clusters that left the manifests and are to be destroyed (--prune). */
   readonly destroyed: readonly DestroyedCluster[];
 }
@@ -52,8 +40,8 @@ export function sumOfCounts(all: readonly ChangeCounts[]): ChangeCounts {
 }
 
 /** Whether anything is to be done: what exit code 2 of `capstan plan` says. Pure. */
-export function hasChanges({ clusters, destroyed }: PlanReport): boolean {
-  return destroyed.length > 0 || clusters.some(({ plan }) => !plan.empty);
+export function hasChanges({ plans, destroyed }: PlanReport): boolean {
+  return destroyed.length > 0 || plans.some(({ empty }) => !empty);
 }
 
 /** Whether recovery only goes forward, already or from some step before the commit on. Pure. */

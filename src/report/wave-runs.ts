@@ -1,6 +1,6 @@
 import type { NodeKey } from "../graph/graph.js";
 import type { Step } from "../plan/step.js";
-import type { PlannedWave } from "./report.js";
+import type { Wave } from "../plan/plan.js";
 
 /** Waves that follow each other and do the same again and again; mostly a single one. */
 export interface WaveRun {
@@ -25,7 +25,7 @@ const longestTurn = 3;
  * again and again, or a few by turns. Pure, linear in the number of waves.
  */
 export function alikeWaves(
-  waves: readonly PlannedWave[],
+  waves: readonly Wave[],
   kindOf: (key: NodeKey) => Step["kind"],
 ): WaveRun[] {
   const shapes = waves.map((wave) => shapeOf(wave, kindOf));
@@ -58,7 +58,7 @@ function longestRun(shapes: readonly string[], from: number): { turn: number; ti
 }
 
 /** How many of each kind of step, and why: numbers in reasons count up as machines follow each other. */
-function shapeOf({ keys, reason }: PlannedWave, kindOf: (key: NodeKey) => Step["kind"]): string {
+function shapeOf({ keys, reason }: Wave, kindOf: (key: NodeKey) => Step["kind"]): string {
   const kinds = keys.map(kindOf).sort().join();
   return `${reason.replace(/\d+/g, "#")}|${kinds}`;
 }

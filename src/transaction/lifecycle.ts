@@ -1,5 +1,5 @@
 import { keyOf, type NodeKey } from "../graph/graph.js";
-import type { OrphanedResource, Plan } from "../plan/plan.js";
+import type { OrphanedResource, RemainingPlan } from "../plan/plan.js";
 import {
   isOpen,
   isRecordKind,
@@ -35,7 +35,7 @@ export function standingOf(prior: PriorState): Standing {
 /** Everything that decides what a run does next. */
 export interface Situation {
   /** Toward the target of this run, made from the present state and a present look at the cloud. */
-  readonly plan: Plan;
+  readonly plan: RemainingPlan;
   readonly prior: PriorState;
   /** "<kind> <key>" of each step that this run's first plan showed. */
   readonly shown: ReadonlySet<string>;
@@ -173,7 +173,7 @@ function recoveryOf(situation: Situation): Action | undefined {
 }
 
 /** One that the target wants is found again and recorded by the pass that makes it. */
-function isResolvable({ key }: PendingOperation, plan: Plan, prior: PriorState): boolean {
+function isResolvable({ key }: PendingOperation, plan: RemainingPlan, prior: PriorState): boolean {
   const wanted = plan.steps.some(
     (one) => (one.kind === "create" || one.kind === "adopt") && one.key === key,
   );

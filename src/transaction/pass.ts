@@ -9,7 +9,7 @@ import {
   nodeKey,
   type NodeKey,
 } from "../graph/graph.js";
-import type { Plan } from "../plan/plan.js";
+import type { RemainingPlan } from "../plan/plan.js";
 import {
   cloudResources,
   pendingDeletions,
@@ -54,7 +54,7 @@ const none: ReadonlySet<NodeKey> = new Set();
  * depends on it; Revision comes last and depends on everything. Pure.
  */
 export function programOf(
-  plan: Plan,
+  plan: RemainingPlan,
   prior: PriorState,
   allowed: AllowedChanges,
   payloads: Payloads,
@@ -96,7 +96,7 @@ function presentOnly(registrations: readonly Registration[]): Registration[] {
 }
 
 /** Nodes that a pass registers as the target wants them; others, and what is left alone, stay as they are recorded. */
-function wantedNodes(plan: Plan, allowed: AllowedChanges): GraphNode[] {
+function wantedNodes(plan: RemainingPlan, allowed: AllowedChanges): GraphNode[] {
   if (allowed.kind === "begin") return [];
   const changing = new Set([...plan.steps.map(({ key }) => key), ...plan.left]);
   return plan.target.nodes.filter((node) => {
@@ -141,7 +141,7 @@ function assertNothingLeftOut(
   });
 }
 
-function registrationOf(plan: Plan, node: GraphNode): Registration {
+function registrationOf(plan: RemainingPlan, node: GraphNode): Registration {
   const cluster = plan.target.objects.find(({ kind }) => kind === "Cluster");
   if (cluster?.kind !== "Cluster") throw new Error("a target holds its Cluster");
   return {
@@ -183,7 +183,7 @@ function componentRegistration(key: NodeKey): Registration {
 
 /** Word for word once it is begun: Pulumi encrypts anew whatever it is given, and would write it. */
 function transactionRegistration(
-  plan: Plan,
+  plan: RemainingPlan,
   recorded: RecordedResource | undefined,
   { transaction: payload }: Payloads,
 ): Registration {
@@ -201,7 +201,7 @@ function transactionRegistration(
 
 /** Until the commit the old Revision is registered word for word, so that it stays. */
 function revisionRegistration(
-  plan: Plan,
+  plan: RemainingPlan,
   recorded: RecordedResource | undefined,
   { commit, payloads }: { readonly commit: boolean; readonly payloads: Payloads },
 ): Registration | undefined {
@@ -219,7 +219,7 @@ function revisionRegistration(
 }
 
 /** The cloud in clear too: Pulumi deletes the Revision first, and nothing may go without a look at that. */
-function commonFacts(plan: Plan): JsonObject {
+function commonFacts(plan: RemainingPlan): JsonObject {
   const { cloud } = plan.transaction;
   return {
     ...(cloud !== undefined && { provider: plan.provider, cloud }),

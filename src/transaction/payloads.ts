@@ -1,11 +1,11 @@
 import { entryOf, historyWith } from "../records/history.js";
 import { withObjects } from "../records/taken-back.js";
-import type { Plan } from "../plan/plan.js";
+import type { RemainingPlan } from "../plan/plan.js";
 import type { PriorState } from "../records/prior-state.js";
 import type { RevisionPayload, TransactionPayload } from "../records/transaction.js";
 
 /** What Transaction carries of a plan. Pure. */
-export function transactionPayload({ target, transaction }: Plan): TransactionPayload {
+export function transactionPayload({ target, transaction }: RemainingPlan): TransactionPayload {
   const { spent, direction, by, digestKey, deadlineAtMs, summary, attempts } = transaction;
   const { goal, pointsOfNoReturn, compensable, former, crossed, cloud } = transaction;
   return {
@@ -29,7 +29,7 @@ export function transactionPayload({ target, transaction }: Plan): TransactionPa
 
 /** What Revision carries once the plan's transaction is committed at `nowMs`. Pure. */
 export function revisionPayload(
-  { target, transaction }: Plan,
+  { target, transaction }: RemainingPlan,
   { revision }: PriorState,
   nowMs: number,
 ): RevisionPayload {

@@ -8,7 +8,6 @@ import {
   hostilePlan,
   largePlan,
   mixedPlan,
-  planned,
   samplePlans,
   unalike,
 } from "../support/sample-plans.js";
@@ -82,11 +81,11 @@ describe("the graph of a plan", () => {
   }
 
   it("plan-mermaid.txt", async () =>
-    assertGolden("plan-mermaid", planMermaid([planned(await mixedPlan())])));
+    assertGolden("plan-mermaid", planMermaid([await mixedPlan()])));
 
   it("is drawn by Mermaid within its limits for 1,000 machines", async () => {
     for (const plan of [await largePlan(999), unalike(await largePlan(999))]) {
-      const text = planMermaid([planned(plan)]);
+      const text = planMermaid([plan]);
       // Source: mermaid's maxTextSize and maxEdges.
       assert.ok(text.length < 50_000);
       assert.ok((text.match(/-->/g) ?? []).length < 500);
@@ -94,7 +93,7 @@ describe("the graph of a plan", () => {
   });
 
   it("lets no text from elsewhere end a label", async () => {
-    const text = planMermaid([planned(await hostilePlan())]);
+    const text = planMermaid([await hostilePlan()]);
     for (const line of text.split("\n")) {
       assert.doesNotMatch(line.replaceAll("<br/>", "").replace(" --> ", ""), /[<>`@|]/);
     }

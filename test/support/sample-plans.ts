@@ -1,6 +1,5 @@
 import type { Plan } from "../../src/plan/plan.js";
-import type { PlannedCluster, PlanReport } from "../../src/report/report.js";
-import { wavesOf } from "../../src/plan/waves/list-waves.js";
+import type { PlanReport } from "../../src/report/report.js";
 import {
   cluster,
   desiredOf,
@@ -132,7 +131,6 @@ export async function hostilePlan(): Promise<Plan> {
   return {
     ...plan,
     provider: hostile,
-    resumes: true,
     open: { number: 7, direction: "forward", goal: { kind: "up" }, by: hostile },
     machines: plan.machines.map((change) => ({
       ...change,
@@ -145,16 +143,12 @@ export async function hostilePlan(): Promise<Plan> {
   };
 }
 
-export function planned(plan: Plan): PlannedCluster {
-  return { plan, waves: wavesOf(plan) };
-}
-
 /** What a run that found these plans reports. */
 export function reportOf(...plans: readonly Plan[]): PlanReport {
   return {
     release: "1.2.3",
     files: ["clusters/prod"],
-    clusters: plans.map(planned),
+    plans,
     destroyed: [],
   };
 }

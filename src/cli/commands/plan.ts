@@ -15,7 +15,7 @@ import {
 import { savePlan } from "../saved-plan.js";
 import { packageVersion } from "../version.js";
 import type { PlanOptions } from "../plan-options.js";
-import { surveyCluster, plansIn, plansText, planLine, planned } from "../survey-cluster.js";
+import { surveyCluster, plansIn, plansText, planLine } from "../survey-cluster.js";
 
 /** capstan plan: what up would do. Exit 0: nothing; 2: changes pending. Changes nothing. */
 export async function planCommand(options: PlanOptions, context: CommandContext): Promise<number> {
@@ -42,7 +42,7 @@ export async function planCommand(options: PlanOptions, context: CommandContext)
   if (format !== undefined) {
     const { renderReport } = await import("../../report/formats/formats.js");
     const about = { release: packageVersion(), files: options.file, destroyed: gone };
-    const report: PlanReport = { ...about, clusters: plans.map(planned) };
+    const report: PlanReport = { ...about, plans };
     context.terminal.write(renderReport(report, format));
   }
   if (options.out !== undefined) {

@@ -13,7 +13,7 @@ import type { Plan, IgnoredDrift } from "../plan.js";
 export function planNotes(plan: Plan): string[] {
   return [
     ...heldText(plan),
-    ...(plan.resumes ? [openText(plan)] : []),
+    ...(plan.open === undefined ? [] : [openText(plan)]),
     ...lostMembers(plan),
     ...plan.orphaned.map(
       ({ id, who }) =>

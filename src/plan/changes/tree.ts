@@ -71,7 +71,7 @@ export function planSummary(plan: Plan): string {
   const counts = planCounts(plan);
   const head = plan.stage === undefined ? "Plan" : `Plan: ${stageText(plan.stage)}`;
   if (counts !== "") return `${head}: ${counts}; ${wavesText(plan)}`;
-  return plan.resumes
+  return plan.open !== undefined
     ? `${head}: nothing to change; an earlier transaction is to be committed`
     : `${head}: no resource changes; the objects are recorded`;
 }

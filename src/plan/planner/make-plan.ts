@@ -20,7 +20,7 @@ import {
 import { stagedGoal } from "../goal/staged-goal.js";
 import { asFound } from "../decisions/adoption.js";
 import type { PlanInput } from "../plan-input.js";
-import type { Plan } from "../plan.js";
+import type { Plan, RemainingPlan } from "../plan.js";
 import {
   type GraphNode,
   nodeKey,
@@ -46,6 +46,7 @@ import { formerMachines, transactionOf } from "./planned-transaction.js";
 import { summaryOf } from "../changes/tree.js";
 import { undoOf } from "../undo/undo.js";
 import type { Step } from "../step.js";
+import { wavesOf } from "../waves/list-waves.js";
 import type { ObservedResources } from "../observation.js";
 import { memberOfHostField } from "../../provider/host-spec.js";
 import { type Refusal, RefusedChange } from "../refused-change.js";
@@ -56,6 +57,12 @@ import { type Refusal, RefusedChange } from "../refused-change.js";
  * NOT_REVERSIBLE for a control plane older than what an open transaction has brought it to.
  */
 export function makePlan(input: PlanInput): Plan {
+  const plan = planRemaining(input);
+  return { ...plan, waves: wavesOf(plan) };
+}
+
+/** The same without its waves. A run asks before each pass what is left, and needs only what comes next. */
+export function planRemaining(input: PlanInput): RemainingPlan {
   const { provider, prior, observedResources, planGoal } = input;
   if (input.goal.kind === "adopt" && planGoal.kind === "recorded") {
     return assemble(input, planGoal.target, asFound(planGoal.target, input));
@@ -149,7 +156,7 @@ function assemble(
   input: PlanInput,
   target: Target,
   { infrastructure, hosts, going }: Decided,
-): Plan {
+): RemainingPlan {
   const { prior, provider } = input;
   const digest = targetDigest(target);
   const targetKeys = new Set(target.nodes.map(keyOf));
@@ -205,7 +212,6 @@ function assemble(
     passed,
     stale: staleKeys(prior, infrastructure, hosts, provider),
     left: [...decisions].filter(([, { isLeft }]) => isLeft === true).map(([key]) => key),
-    resumes: isOpen(prior),
     ...openTransaction(prior),
     orphaned,
     unrecorded,

@@ -3,7 +3,6 @@ import { passedText } from "./point-of-no-return.js";
 import { type Plan, type UndoClass, undoClasses } from "../plan.js";
 import type { PassedPoint, PointOfNoReturn } from "../../records/transaction.js";
 import type { NodeKey } from "../../graph/graph.js";
-import { wavesOf } from "../waves/list-waves.js";
 
 /** Throws NOT_REVERSIBLE naming every step that is worse than what is allowed. */
 export function refuseBeyond(
@@ -97,7 +96,7 @@ function changeText(plan: Plan): string {
 /** Hosts that make room for others before the commit. */
 function earlyDeletions(plan: Plan): ReadonlySet<NodeKey> {
   const toDelete = new Set(plan.leaving.map(({ host }) => host));
-  const early = wavesOf(plan)
+  const early = plan.waves
     .slice(0, -1)
     .flatMap(({ keys }) => keys.filter((key) => toDelete.has(key)));
   return new Set(early);

@@ -1,6 +1,6 @@
 import type { NodeKey } from "../../graph/graph.js";
 import type { MachineOwner } from "../../sets/expanded.js";
-import type { LeavingHost, Plan } from "../plan.js";
+import type { LeavingHost, Plan, RemainingPlan } from "../plan.js";
 import type { Step } from "../step.js";
 
 /** How far a transaction has come. */
@@ -51,9 +51,20 @@ export interface HostSet {
   readonly isFirst: boolean;
 }
 
-/** Pure. Asked thousands of times for the waves of a great plan, so what stays is worked out once. */
-export function hostSetOf(plan: Plan, { applied, available }: WaveProgress): HostSet {
-  const kinds = kindsOf(plan);
+/** What each step does, by the resource that it is about. */
+export type StepKinds = ReadonlyMap<NodeKey, Step["kind"]>;
+
+/** Pure. */
+export function stepKindsOf({ steps }: Pick<Plan, "steps">): StepKinds {
+  return new Map(steps.map(({ key, kind }) => [key, kind]));
+}
+
+/** Pure. `kinds` are the plan's: for the waves of a great plan this is asked thousands of times. */
+export function hostSetOf(
+  plan: RemainingPlan,
+  { applied, available }: WaveProgress,
+  kinds: StepKinds,
+): HostSet {
   const kindOf = (key: NodeKey) => (applied.has(key) ? undefined : kinds.get(key));
   return {
     open: plan.steps.filter(({ key }) => !applied.has(key)),
@@ -75,14 +86,6 @@ export function hostSetOf(plan: Plan, { applied, available }: WaveProgress): Hos
       .map((one) => ({ ...one, available: !one.failed && available.has(one.host) })),
     isFirst: plan.fromRevision === 0,
   };
-}
-
-const kindsKnown = new WeakMap<Plan, ReadonlyMap<NodeKey, Step["kind"]>>();
-
-function kindsOf(plan: Plan): ReadonlyMap<NodeKey, Step["kind"]> {
-  const kinds = kindsKnown.get(plan) ?? new Map(plan.steps.map(({ key, kind }) => [key, kind]));
-  kindsKnown.set(plan, kinds);
-  return kinds;
 }
 
 /** Hosts of the target that exist, are as they shall be, and are not available yet. Pure. */

@@ -1,15 +1,13 @@
 import type { NodeKey } from "../../graph/graph.js";
-import type { Plan, Wave } from "../plan.js";
+import type { Plan, RemainingPlan, Wave } from "../plan.js";
+import { stepKindsOf } from "./host-set.js";
 import { nextAction } from "./next-action.js";
 import { mostUnavailable } from "./unavailable.js";
 
-const known = new WeakMap<Plan, readonly Wave[]>();
-
 /** What people are told about the waves of a plan: "3 waves, at most 1 machine unavailable". Pure. */
 export function wavesText(plan: Plan): string {
-  const waves = wavesOf(plan);
-  const missing = mostUnavailable(plan, waves);
-  const count = Math.max(waves.length, 1);
+  const missing = mostUnavailable(plan);
+  const count = Math.max(plan.waves.length, 1);
   const some =
     missing === 0 ? "" : `, at most ${missing} ${plural("machine", missing)} unavailable`;
   return `${count} ${plural("wave", count)}${some}`;
@@ -21,24 +19,19 @@ function plural(what: string, count: number): string {
 
 /**
  * The waves that an undisturbed apply will take, by running its own decisions to their end: every host
- * serves as soon as it is made. Pure; worked out once for each plan.
+ * serves as soon as it is made. Pure.
  */
-export function wavesOf(plan: Plan): readonly Wave[] {
-  const waves = known.get(plan) ?? simulated(plan);
-  known.set(plan, waves);
-  return waves;
-}
-
-function simulated(plan: Plan): Wave[] {
+export function wavesOf(plan: RemainingPlan): Wave[] {
   if (plan.empty) return [];
   const waves: Wave[] = [];
+  const kinds = stepKindsOf(plan);
   const applied = new Set<NodeKey>();
   const available = new Set([
     ...plan.target.machines.map(({ host }) => host),
     ...plan.leaving.filter(({ failed }) => !failed).map(({ host }) => host),
   ]);
   for (;;) {
-    const action = nextAction(plan, { applied, available });
+    const action = nextAction(plan, { applied, available }, kinds);
     if (action.kind === "wait" || action.kind === "clear") return waves;
     if (action.kind === "commit") {
       return action.deletions.length > 0

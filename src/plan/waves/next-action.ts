@@ -1,6 +1,13 @@
 import type { NodeKey } from "../../graph/graph.js";
-import type { Plan } from "../plan.js";
-import { type HostSet, hostSetOf, hostOf, type WaveProgress, type Round } from "./host-set.js";
+import type { RemainingPlan } from "../plan.js";
+import {
+  type HostSet,
+  hostSetOf,
+  stepKindsOf,
+  hostOf,
+  type WaveProgress,
+  type Round,
+} from "./host-set.js";
 import { membersRound } from "./members.js";
 import { workersRound } from "./workers.js";
 
@@ -18,8 +25,12 @@ export type NextAction =
  * host of the target is available. Leaving a step out never deletes anything. Decided from what there
  * is, so that whoever comes next goes on from wherever it stands. Pure; architecture section 4.
  */
-export function nextAction(plan: Plan, progress: WaveProgress): NextAction {
-  const hostSet = hostSetOf(plan, progress);
+export function nextAction(
+  plan: RemainingPlan,
+  progress: WaveProgress,
+  kinds = stepKindsOf(plan),
+): NextAction {
+  const hostSet = hostSetOf(plan, progress, kinds);
   if (leadsToNothing(plan)) return removal(hostSet);
   if (plan.transaction.goal.kind === "adopt") return adoption(hostSet);
   const hosts = new Set(hostSet.hosts.map(({ host }) => host));
@@ -40,7 +51,7 @@ export function nextAction(plan: Plan, progress: WaveProgress): NextAction {
 }
 
 /** Whether a plan ends with no records at all: a destroy, or what takes a first creation back. Pure. */
-export function leadsToNothing({ transaction: { goal }, fromRevision }: Plan): boolean {
+export function leadsToNothing({ transaction: { goal }, fromRevision }: RemainingPlan): boolean {
   return goal.kind === "destroy" || (goal.kind === "takeBack" && fromRevision === 0);
 }
 

@@ -1,16 +1,16 @@
 import type { NodeKey } from "../../graph/graph.js";
-import type { Plan, Wave } from "../plan.js";
+import type { Plan } from "../plan.js";
 import type { TargetMachine } from "../../records/target.js";
 
 /**
  * How many machines are missing at worst while the waves go by, of those that there are before and
  * after: old ones that go before new ones serve, and those that are changed in place. Pure.
  */
-export function mostUnavailable(plan: Plan, waves: readonly Wave[]): number {
+export function mostUnavailable(plan: Plan): number {
   const groups = groupsOf(plan);
   const kinds = new Map(plan.steps.map(({ key, kind }) => [key, kind]));
   let most = 0;
-  for (const { keys } of waves) {
+  for (const { keys } of plan.waves) {
     let missing = 0;
     for (const group of groups) {
       const ours = keys.filter((key) => group.hosts.has(key));

@@ -1,6 +1,6 @@
 import type { MachineDeploymentObject } from "../../api/types.js";
 import { isRollingUpdate } from "../../sets/fenceposts.js";
-import type { Plan } from "../plan.js";
+import type { RemainingPlan } from "../plan.js";
 import { type HostSet, hostOf, type Round, settled, unavailable } from "./host-set.js";
 import { rolloutRound } from "./rollout.js";
 
@@ -9,7 +9,7 @@ import { rolloutRound } from "./rollout.js";
  * at once; each MachineDeployment as far as its bounds allow. Whatever was changed has to be available
  * before anything more is: so the waves of an apply are those that its plan has shown. Pure.
  */
-export function workersRound(plan: Plan, hosts: HostSet): Round {
+export function workersRound(plan: RemainingPlan, hosts: HostSet): Round {
   const workers = hosts.hosts.filter(({ controlPlane }) => !controlPlane);
   const waiting = unavailable(workers);
   const deployments = rollingDeployments(plan);
@@ -32,7 +32,7 @@ export function workersRound(plan: Plan, hosts: HostSet): Round {
 }
 
 /** Deployments whose machines come and go within bounds; the others only scale. */
-function rollingDeployments({ target }: Plan): Map<string, MachineDeploymentObject> {
+function rollingDeployments({ target }: RemainingPlan): Map<string, MachineDeploymentObject> {
   const rolling = target.objects.filter(
     (object): object is MachineDeploymentObject =>
       object.kind === "MachineDeployment" && isRollingUpdate(object.spec) && !object.spec.paused,

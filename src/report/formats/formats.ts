@@ -18,7 +18,7 @@ export function renderReport(report: PlanReport, format: DocumentFormat): string
     case "markdown":
       return planMarkdown(report);
     case "mermaid":
-      return planMermaid(report.clusters);
+      return planMermaid(report.plans);
     case "html":
       return planHtml(report);
   }

@@ -1,27 +1,22 @@
 import { passedText } from "../../plan/undo/point-of-no-return.js";
 import type { PassedPoint } from "../../records/transaction.js";
-import type { StageNote } from "../../plan/plan.js";
+import type { Plan, StageNote } from "../../plan/plan.js";
 import { planSummary } from "../../plan/changes/tree.js";
 import { undoText } from "../../plan/undo/undo-text.js";
 import { type ClusterPlanDocument, type PlanDocument, planSchemaVersion } from "../plan-schema.js";
-import {
-  countChanges,
-  hasChanges,
-  type PlannedCluster,
-  type PlanReport,
-  sumOfCounts,
-} from "../report.js";
+import { countChanges, hasChanges, type PlanReport, sumOfCounts } from "../report.js";
 
 /**
  * The plan of one cluster for machines: everything that is decided, without the objects it was made
  * from. `resources` is what there will be, with Refs ({"$ref", "output"}) for what is not known yet.
  * Pure.
  */
-export function clusterDocument({ plan, waves }: PlannedCluster): ClusterPlanDocument {
+export function clusterDocument(plan: Plan): ClusterPlanDocument {
   const { target, transaction } = plan;
   const { number, clusterUid, direction, goal } = transaction;
   return {
-    ...pick(plan, ["cluster", "stack", "provider", "fromRevision", "empty", "resumes"]),
+    ...pick(plan, ["cluster", "stack", "provider", "fromRevision", "empty"]),
+    resumes: plan.open !== undefined,
     transaction: { number, clusterUid, direction, goal: goal.kind },
     ...(plan.open !== undefined && { open: { ...plan.open, goal: plan.open.goal.kind } }),
     ...(plan.stage !== undefined && { stage: stageDocument(plan.stage) }),
@@ -32,7 +27,7 @@ export function clusterDocument({ plan, waves }: PlannedCluster): ClusterPlanDoc
     machines: [...plan.machines] as ClusterPlanDocument["machines"],
     steps: [...plan.steps] as ClusterPlanDocument["steps"],
     undo: [...plan.undo],
-    waves: waves.map(({ keys, reason }) => ({ keys: [...keys], reason })),
+    waves: plan.waves.map(({ keys, reason }) => ({ keys: [...keys], reason })),
     crossings: [...plan.pointsOfNoReturn],
     crossed: plan.passed.map(passedDocument),
     leaving: plan.leaving.map((one) => pick(one, ["host", "machine", "controlPlane", "failed"])),
@@ -75,8 +70,8 @@ export function planDocument(report: PlanReport): PlanDocument {
     kind: "Plan",
     release: report.release,
     changesPending: hasChanges(report),
-    counts: sumOfCounts(report.clusters.map(({ plan }) => countChanges(plan))),
-    clusters: report.clusters.map(clusterDocument),
+    counts: sumOfCounts(report.plans.map(countChanges)),
+    clusters: report.plans.map(clusterDocument),
     destroyed: report.destroyed.map(({ stack, cluster }) => ({ stack, cluster })),
   };
 }

@@ -1,3 +1,4 @@
+import type { Plan } from "../../plan/plan.js";
 import { planNotes, stageLines } from "../../plan/changes/notes.js";
 import { planSummary } from "../../plan/changes/tree.js";
 import { undoText } from "../../plan/undo/undo-text.js";
@@ -12,7 +13,6 @@ import {
   countsText,
   hasChanges,
   hasPointOfNoReturn,
-  type PlannedCluster,
   type PlanReport,
   sumOfCounts,
 } from "../report.js";
@@ -38,9 +38,9 @@ export function planMarkdown(report: PlanReport, limit = commentRoom): string {
   const foot = footOf(report);
   for (const count of clusterCounts) {
     const head = headOf(report, count);
-    const parts = report.clusters
+    const parts = report.plans
       .slice(0, count)
-      .flatMap((planned) => clusterParts(planned, report.clusters.length === 1));
+      .flatMap((plan) => clusterParts(plan, report.plans.length === 1));
     const room = limit - bytesOf(head) - bytesOf(foot);
     const text = [head, ...fitParts(parts, room), foot].join("");
     if (bytesOf(text) <= limit) return text;
@@ -49,9 +49,9 @@ export function planMarkdown(report: PlanReport, limit = commentRoom): string {
 }
 
 function headOf(report: PlanReport, mostClusters: number): string {
-  const { clusters, destroyed } = report;
-  const rows = clusters.slice(0, mostClusters).map(tableRow);
-  const more = clusters.length - rows.length;
+  const { plans, destroyed } = report;
+  const rows = plans.slice(0, mostClusters).map(tableRow);
+  const more = plans.length - rows.length;
   const table = [
     "| Cluster | Revision | Create | In place | Delete | Waves | Undo |",
     "| --- | --- | --: | --: | --: | --: | --- |",
@@ -69,20 +69,20 @@ function headOf(report: PlanReport, mostClusters: number): string {
 }
 
 function titleOf(report: PlanReport): string {
-  const { clusters, destroyed } = report;
-  const [only] = clusters;
+  const { plans, destroyed } = report;
+  const [only] = plans;
   if (!hasChanges(report)) return "Capstan plan: no changes";
-  if (only !== undefined && clusters.length + destroyed.length === 1) {
-    return `Capstan plan: ${inlineText(planSummary(only.plan).replace(/^Plan: /, ""))}`;
+  if (only !== undefined && plans.length + destroyed.length === 1) {
+    return `Capstan plan: ${inlineText(planSummary(only).replace(/^Plan: /, ""))}`;
   }
-  const counts = sumOfCounts(clusters.map(({ plan }) => countChanges(plan)));
+  const counts = sumOfCounts(plans.map(countChanges));
   const gone = destroyed.length === 0 ? "" : `${destroyed.length} to be destroyed`;
   const what = [countsText(counts), gone].filter((part) => part !== "").join("; ");
-  const number = clusters.length + destroyed.length;
+  const number = plans.length + destroyed.length;
   return `Capstan plan: ${number} clusters, ${what === "" ? "objects to be recorded" : what}`;
 }
 
-function tableRow({ plan, waves }: PlannedCluster): string {
+function tableRow(plan: Plan): string {
   const { fromRevision, transaction, empty } = plan;
   const counts = countChanges(plan);
   const before = fromRevision === 0 ? "none" : String(fromRevision);
@@ -90,28 +90,27 @@ function tableRow({ plan, waves }: PlannedCluster): string {
   const cells = [
     inlineCode(plan.cluster),
     empty ? before : `${before} → ${transaction.number}`,
-    ...[counts.create, counts.update, counts.delete, waves.length].map(withThousands),
+    ...[counts.create, counts.update, counts.delete, plan.waves.length].map(withThousands),
     empty ? "nothing to do" : inlineText(undo),
   ];
   return `| ${cells.join(" | ")} |`;
 }
 
 /** The parts of one cluster, in the order in which they are read. */
-function clusterParts(planned: PlannedCluster, isOnly: boolean): Part[] {
-  const { plan, waves } = planned;
-  const count = withThousands(waves.length);
+function clusterParts(plan: Plan, isOnly: boolean): Part[] {
+  const count = withThousands(plan.waves.length);
   return [
-    notesPart(planned, isOnly ? "" : `### ${inlineCode(plan.cluster)}\n\n`),
+    notesPart(plan, isOnly ? "" : `### ${inlineCode(plan.cluster)}\n\n`),
     ...rowsPart({ title: "Changes", unit: "lines", rows: changedRows(plan), isOpen: isOnly }),
-    ...rowsPart({ title: `${count} waves`, unit: "steps", rows: waveRows(planned) }),
-    ...rowsPart({ title: "Not simply taken back", unit: "steps", rows: undoRows(planned) }),
-    ...drawingPart(planned),
+    ...rowsPart({ title: `${count} waves`, unit: "steps", rows: waveRows(plan) }),
+    ...rowsPart({ title: "Not simply taken back", unit: "steps", rows: undoRows(plan) }),
+    ...drawingPart(plan),
     ...rowsPart({ title: "Unchanged", unit: "lines", rows: unchangedRows(plan), rank: 3 }),
   ];
 }
 
 /** What has to be known before anything else is never folded. */
-function notesPart({ plan }: PlannedCluster, heading: string): Part {
+function notesPart(plan: Plan, heading: string): Part {
   const undo = hasPointOfNoReturn(plan) ? [undoText(plan)] : [];
   const notes = [...undo, ...planNotes(plan), ...stageLines(plan)];
   const lines = notes.map((note) => `> - ${inlineText(note.trim())}`);
@@ -138,9 +137,9 @@ function rowsPart({ rows, ...part }: Omit<CodePart, "lines"> & { rows: readonly 
 }
 
 /** Drawn by the forge, whole or not at all. */
-function drawingPart(planned: PlannedCluster): Part[] {
-  if (planned.plan.empty) return [];
-  const lines = planMermaid([planned]).trimEnd().split("\n");
+function drawingPart(plan: Plan): Part[] {
+  if (plan.empty) return [];
+  const lines = planMermaid([plan]).trimEnd().split("\n");
   if (bytesOf(lines.join("\n")) > largestDrawing) return [];
   const missing = ["The graph has no room here.", ""];
   return [

@@ -1,9 +1,8 @@
 import { nodeKey } from "../../graph/graph.js";
 import { type NodeStyle, renderMarkedGraphs, type TitledGraph } from "../../graph/render.js";
-import type { ChangeKind } from "../../plan/plan.js";
+import type { ChangeKind, Plan } from "../../plan/plan.js";
 import { verbOf } from "../../plan/changes/tree.js";
 import { type ChangeGraph, changeGraph } from "../change-graph.js";
-import type { PlannedCluster } from "../report.js";
 
 /** Dark text on light boxes: readable on a page of either colour. */
 const styles: Readonly<Record<ChangeKind, NodeStyle>> = {
@@ -16,9 +15,9 @@ const styles: Readonly<Record<ChangeKind, NodeStyle>> = {
 };
 
 /** What plans change, as a flowchart for Mermaid: one frame for each cluster, a colour for each kind. Pure. */
-export function planMermaid(clusters: readonly PlannedCluster[]): string {
+export function planMermaid(plans: readonly Plan[]): string {
   return renderMarkedGraphs(
-    clusters.map(({ plan }) => titledGraph(changeGraph(plan))),
+    plans.map((plan) => titledGraph(changeGraph(plan))),
     styles,
   );
 }

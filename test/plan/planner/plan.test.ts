@@ -67,7 +67,7 @@ describe("the plan of a first creation", () => {
     const { number, clusterUid, owner, startedAtMs, spent } = first.transaction;
     assert.deepEqual([number, clusterUid, owner, startedAtMs], [1, "uid-1", "files", 1_000]);
     assert.deepEqual(Object.values(spent), [1, 1]);
-    assert.deepEqual([first.fromRevision, first.resumes, first.empty], [0, false, false]);
+    assert.deepEqual([first.fromRevision, first.open, first.empty], [0, undefined, false]);
   });
 
   it("makes each host a child of its Machine, and workers depend on control-plane hosts", () => {
@@ -220,7 +220,10 @@ describe("the plan of a MachineDeployment", () => {
     const forward = await plan(engine, machineDeployment("web", 1, { size: "large" }));
     await engine.apply(forward, killedAt(0));
     const back = await plan(engine, machineDeployment("web", 1, { size: "small" }));
-    assert.deepEqual([stepsOf(back), back.transaction.number, back.resumes], [[], 3, true]);
+    assert.deepEqual(
+      [stepsOf(back), back.transaction.number, back.open !== undefined],
+      [[], 3, true],
+    );
   });
 });
 
@@ -458,7 +461,7 @@ describe("an unfinished transaction", () => {
     );
     const { number, startedAtMs } = resumed.transaction;
     assert.deepEqual(
-      [resumed.resumes, number, startedAtMs, resumed.empty],
+      [resumed.open !== undefined, number, startedAtMs, resumed.empty],
       [true, 1, 1_000, false],
     );
     assert.deepEqual(stepsOf(resumed), ["create LocalHost/web-#-1"]);
@@ -470,7 +473,7 @@ describe("an unfinished transaction", () => {
       objects[0]!,
       machine("web", { size: "large" }),
     );
-    assert.deepEqual([changed.resumes, changed.transaction.number], [true, 2]);
+    assert.deepEqual([changed.open !== undefined, changed.transaction.number], [true, 2]);
   });
 
   it("keeps a planned name for a goal that its host can follow", async () => {
@@ -492,7 +495,7 @@ describe("an unfinished transaction", () => {
     const engine = await running(...objects);
     engine.tamper((resources) => resources.filter(({ kind }) => kind !== "Revision"));
     const rest = await plan(engine, ...objects);
-    assert.deepEqual([rest.steps, rest.resumes, rest.empty], [[], true, false]);
+    assert.deepEqual([rest.steps, rest.open !== undefined, rest.empty], [[], true, false]);
     assert.equal(rest.transaction.number, 1);
   });
 

@@ -11,7 +11,6 @@ import {
   type DestroyedCluster,
   hasChanges,
   hasPointOfNoReturn,
-  type PlannedCluster,
   type PlanReport,
   sumOfCounts,
 } from "../../report.js";
@@ -38,7 +37,7 @@ export function planHtml(report: PlanReport): string {
     "form-action 'none'",
   ].join("; ");
   const title = titleOf(report);
-  const { clusters, destroyed, release } = report;
+  const { plans, destroyed, release } = report;
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -61,8 +60,8 @@ export function planHtml(report: PlanReport): string {
         </header>
         <main id="changes">
           ${destroyed.length === 0 ? nothing : destroyedCard(destroyed)}
-          ${clusters.length > 1 ? overview(clusters) : nothing} ${filterForm(clusters)}
-          ${clusters.map((one) => clusterSection(one, clusters.length === 1))}
+          ${plans.length > 1 ? overview(plans) : nothing} ${filterForm(plans)}
+          ${plans.map((plan) => clusterSection(plan, plans.length === 1))}
         </main>
         <footer><p>Made by capstan ${release}: ${againText(report)}</p></footer>
         ${trusted(`<script>${pageScript}</script>`)}
@@ -70,21 +69,21 @@ export function planHtml(report: PlanReport): string {
     </html>`.html.concat("\n");
 }
 
-function titleOf({ clusters, destroyed }: PlanReport): string {
-  const [only] = clusters;
-  if (only !== undefined && clusters.length + destroyed.length === 1) {
-    return only.plan.empty ? "No changes" : planSummary(only.plan).replace(/^Plan: /, "");
+function titleOf({ plans, destroyed }: PlanReport): string {
+  const [only] = plans;
+  if (only !== undefined && plans.length + destroyed.length === 1) {
+    return only.empty ? "No changes" : planSummary(only).replace(/^Plan: /, "");
   }
-  const counts = countsText(sumOfCounts(clusters.map(({ plan }) => countChanges(plan))));
+  const counts = countsText(sumOfCounts(plans.map(countChanges)));
   const gone = destroyed.length === 0 ? "" : `${clusterCount(destroyed.length)} to be destroyed`;
   return [counts, gone].filter((part) => part !== "").join("; ") || "No changes";
 }
 
 function leadOf(report: PlanReport): string {
-  const [only] = report.clusters;
+  const [only] = report.plans;
   if (!hasChanges(report)) return "Objects, state and cloud agree.";
-  if (only === undefined || report.clusters.length > 1) return clusterCount(report.clusters.length);
-  return `Cluster ${only.plan.cluster}, provider ${only.plan.provider}, ${revisionText(only.plan)}`;
+  if (only === undefined || report.plans.length > 1) return clusterCount(report.plans.length);
+  return `Cluster ${only.cluster}, provider ${only.provider}, ${revisionText(only)}`;
 }
 
 function clusterCount(number: number): string {
@@ -101,9 +100,9 @@ const tileNames: Readonly<Record<ChangeKind, string>> = {
 };
 
 /** Machines and infrastructure by what becomes of them. A replaced one is a creation and a deletion. */
-function tiles({ clusters }: PlanReport): Markup {
-  const lines = clusters.flatMap(({ plan }) => planTree(plan));
-  const waves = clusters.reduce((total, one) => total + one.waves.length, 0);
+function tiles({ plans }: PlanReport): Markup {
+  const lines = plans.flatMap(planTree);
+  const waves = plans.reduce((total, one) => total + one.waves.length, 0);
   const tile = (number: number, what: string, name: string) =>
     html`<li class="${number === 0 ? "none" : name}">
       <b>${withThousands(number)}</b><span>${what}</span>
@@ -124,7 +123,7 @@ function destroyedCard(destroyed: readonly DestroyedCluster[]): Markup {
   </div>`;
 }
 
-function overview(clusters: readonly PlannedCluster[]): Markup {
+function overview(plans: readonly Plan[]): Markup {
   const heads = ["Create", "In place", "Delete", "Waves"];
   return html`<div class="card scroll">
     <table>
@@ -136,15 +135,15 @@ function overview(clusters: readonly PlannedCluster[]): Markup {
         </tr>
       </thead>
       <tbody>
-        ${clusters.map(overviewRow)}
+        ${plans.map(overviewRow)}
       </tbody>
     </table>
   </div>`;
 }
 
-function overviewRow({ plan, waves }: PlannedCluster): Markup {
+function overviewRow(plan: Plan): Markup {
   const counts = countChanges(plan);
-  const numbers = [counts.create, counts.update, counts.delete, waves.length];
+  const numbers = [counts.create, counts.update, counts.delete, plan.waves.length];
   return html`<tr>
     <td><a href="#${idOf(plan)}">${plan.cluster}</a></td>
     <td>${revisionText(plan).replace("revision ", "")}</td>
@@ -158,8 +157,8 @@ function idOf({ stack }: Plan): string {
 }
 
 /** Hidden until the script runs: without it nothing could be filtered. */
-function filterForm(clusters: readonly PlannedCluster[]): Markup {
-  const present = new Set(clusters.flatMap(({ plan }) => planTree(plan).map(({ kind }) => kind)));
+function filterForm(plans: readonly Plan[]): Markup {
+  const present = new Set(plans.flatMap((plan) => planTree(plan).map(({ kind }) => kind)));
   const boxes = kinds
     .filter((kind) => present.has(kind))
     .map(
@@ -180,10 +179,9 @@ function filterForm(clusters: readonly PlannedCluster[]): Markup {
 }
 
 /** What the page says of the only cluster at its top is not said again. */
-function clusterSection(planned: PlannedCluster, isOnly: boolean): Markup {
-  const { plan, waves } = planned;
+function clusterSection(plan: Plan, isOnly: boolean): Markup {
   const id = idOf(plan);
-  const undone = undoList(planned);
+  const undone = undoList(plan);
   return html`<section id="${id}">
     <h2>Cluster ${plan.cluster}</h2>
     ${isOnly ? nothing : html`<p class="about">${aboutText(plan)}</p>`} ${notesCard(plan)}
@@ -198,11 +196,11 @@ function clusterSection(planned: PlannedCluster, isOnly: boolean): Markup {
       </div>
     </div>
     ${
-      waves.length === 0
+      plan.waves.length === 0
         ? nothing
         : html`<div class="card">
             <h3>Waves</h3>
-            ${waveList(planned)}
+            ${waveList(plan)}
           </div>`
     }
     ${

@@ -1,10 +1,10 @@
 import type { NodeKey } from "../../../graph/graph.js";
+import type { Plan } from "../../../plan/plan.js";
 import type { Step } from "../../../plan/step.js";
 import { verbOf } from "../../../plan/changes/tree.js";
 import { undoNames } from "../../../plan/undo/undo-text.js";
 import { withThousands } from "../../alike.js";
 import { eachTime, lossyUndo, stepKinds, waveTitle } from "../../plan-rows.js";
-import type { PlannedCluster } from "../../report.js";
 import { alikeWaves } from "../../wave-runs.js";
 import { html, type Markup, nothing } from "./markup.js";
 
@@ -12,10 +12,10 @@ import { html, type Markup, nothing } from "./markup.js";
 const shownAtOnce = 8;
 
 /** What is done together, and in which order. Pure. */
-export function waveList({ plan, waves }: PlannedCluster): Markup {
+export function waveList(plan: Plan): Markup {
   const steps = new Map(plan.steps.map(({ key, kind }) => [key, kind]));
   const kindOf = (key: NodeKey): Step["kind"] => steps.get(key) ?? "update";
-  const runs = alikeWaves(waves, kindOf).map(
+  const runs = alikeWaves(plan.waves, kindOf).map(
     (run) =>
       html`<li>
         <h4>${waveTitle(run)}</h4>
@@ -32,7 +32,7 @@ export function waveList({ plan, waves }: PlannedCluster): Markup {
 }
 
 /** Steps that cannot be taken back exactly, by how and why. Pure. */
-export function undoList({ plan }: PlannedCluster): Markup {
+export function undoList(plan: Plan): Markup {
   const items = lossyUndo(plan).map(
     ({ class: found, reason, step, keys }) =>
       html`<li>
