@@ -1,8 +1,7 @@
 import type { JsonObject } from "../api/json.js";
 import type { MachineVersions } from "../api/types.js";
-import { classifyDrift } from "../drift/classify.js";
 import { type DriftedField, driftedFields, driftText } from "../drift/fields.js";
-import { judgeDrift, noMemory } from "../drift/judge.js";
+import { judgedDrift, rulesOfRequest } from "../drift/plan-with-drift.js";
 import type { Observation } from "../engine/observe.js";
 import type { StackState } from "../engine/state.js";
 import { keyOf, type NodeKey } from "../graph/graph.js";
@@ -129,8 +128,7 @@ function ignoredDrift(
 ): ReadonlySet<NodeKey> {
   if (observation === undefined || provider === undefined) return new Set();
   const objects = state.transaction?.target.objects ?? [];
-  const report = classifyDrift(state, observation, provider);
-  const { items } = judgeDrift(report, { objects, memory: noMemory, nowMs: 0 });
+  const { items } = judgedDrift(state, observation, provider, rulesOfRequest(objects));
   return new Set(
     items.filter(({ decision }) => decision.kind === "ignore").map(({ item }) => item.key),
   );

@@ -3,7 +3,7 @@ import type { Manifests } from "../manifest/desired.js";
 import type { StackState } from "../engine/state.js";
 import { type Survey, survey } from "../engine/survey.js";
 import { holdOf, withHold } from "../drift/hold.js";
-import { ignoringByPolicy } from "../drift/drift-filter-factory.js";
+import { rulesOfRequest } from "../drift/plan-with-drift.js";
 import type { Engine } from "../engine/engine.js";
 import { settleLastCalls } from "../engine/recover.js";
 import { callContext } from "../engine/session.js";
@@ -51,7 +51,7 @@ export async function surveyCluster(
   const objects = objectsOf(desired);
   const found = await survey({
     desired,
-    filterFactory: ignoringByPolicy(provider, objects),
+    driftRules: rulesOfRequest(objects),
     positionOf: (object, path) => manifests.positionOf(object, path),
     provider,
     state,

@@ -1,4 +1,4 @@
-import { driftStatusOf } from "../controller/drift-watch.js";
+import { driftStatusOf } from "../controller/drift-status.js";
 import type { ReconcileEvent, EventSink } from "../controller/reconcile-event.js";
 import type { ApplyResult } from "../engine/apply-result.js";
 import { planSummary } from "../plan/changes/tree.js";

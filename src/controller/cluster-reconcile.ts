@@ -1,6 +1,7 @@
 import { type CapstanError, isCapstanError, messageOf } from "../api/error.js";
 import { sameJson } from "../api/json.js";
-import { hasDrift } from "../drift/judge.js";
+import { objectsOf } from "../api/types.js";
+import { hasDrift, type JudgedDrift } from "../drift/judge.js";
 import { applyPlan } from "../engine/apply.js";
 import type { ApplyResult } from "../engine/apply-result.js";
 import { observe, type Observation } from "../engine/observe.js";
@@ -13,7 +14,7 @@ import type { Plan } from "../plan/plan.js";
 import { RefusedRemovals } from "../plan/refusals/protection.js";
 import type { InfrastructureProvider, Observed } from "../provider/port.js";
 import { StatusWriter } from "./status-writer.js";
-import { type DriftWatch, driftStatusOf, watchDrift } from "./drift-watch.js";
+import { driftStatusOf } from "./drift-status.js";
 import { type FailedAttempt, heldAfter, type ClusterState } from "./cluster-state.js";
 import { progressAfter, firstProgress, phaseDuring } from "./progress-view.js";
 import type { WorkOutcome } from "./queue.js";
@@ -58,31 +59,27 @@ export class ClusterReconcile {
   }
 
   async go(state: StackState): Promise<WorkOutcome> {
-    const { sink, clock } = this.options;
-    const { key, cluster, provider, intent } = this.request;
-    const drift = watchDrift(provider, intent.desired, {
-      memory: cluster.drift,
-      nowMs: clock.now(),
-    });
-    const found = await this.surveyAllowed(state, drift);
-    const judged = drift.judged();
+    const { sink } = this.options;
+    const { key, cluster } = this.request;
+    const found = await this.surveyAllowed(state);
+    const { judged } = found;
     cluster.drift = judged?.memory ?? cluster.drift;
     if (judged !== undefined) {
       const fingerprint = hasDrift(judged) ? judged.report.fingerprint : undefined;
       if (fingerprint !== cluster.toldDrift) sink(key, { kind: "drift", drift: judged });
       cluster.toldDrift = fingerprint;
     }
-    if (found.plan.empty) return this.settle(state, found.observation, drift);
-    return this.apply(state, found, drift);
+    if (found.plan.empty) return this.settle(state, found.observation, judged);
+    return this.apply(state, found);
   }
 
   /**
    * What a cluster would lose by accident is held, and what runs is kept running meanwhile. In the middle
    * of a transaction nothing is done: neither what is asked for now nor what was asked for is wanted.
    */
-  private async surveyAllowed(state: StackState, drift: DriftWatch): Promise<Survey> {
+  private async surveyAllowed(state: StackState): Promise<Survey> {
     try {
-      return await this.survey(state, drift, this.failedAttempt !== undefined);
+      return await this.survey(state, this.failedAttempt !== undefined);
     } catch (error) {
       const isHeldBack = error instanceof RefusedRemovals && state.revision !== undefined;
       if (!isHeldBack || isOpen(state)) throw error;
@@ -91,13 +88,13 @@ export class ClusterReconcile {
       const told = cluster.view?.terminalError?.message;
       if (told !== terminalErrorOf(error)?.message)
         this.options.sink(key, { kind: "refused", error });
-      return this.survey(state, drift, true);
+      return this.survey(state, true);
     }
   }
 
-  private survey(state: StackState, drift: DriftWatch, keepsRevision: boolean): Promise<Survey> {
+  private survey(state: StackState, keepsRevision: boolean): Promise<Survey> {
     const { clock, by, deadlineMs, source } = this.options;
-    const { intent, provider, signal } = this.request;
+    const { intent, provider, signal, cluster } = this.request;
     const revision = state.revision?.target;
     return survey({
       desired: intent.desired,
@@ -110,7 +107,12 @@ export class ClusterReconcile {
       // What failed a moment ago is not tried again yet, but what runs is kept running.
       ...(keepsRevision && revision !== undefined && { instead: revision }),
       adopt: intent.clusterUid ?? false,
-      filterFactory: drift.filterFactory,
+      driftRules: {
+        leaves: "byPolicy",
+        objects: objectsOf(intent.desired),
+        memory: cluster.drift,
+        nowMs: clock.now(),
+      },
       newClusterUid: () => this.options.newClusterUid(),
       newDigestKey: () => this.options.newClusterUid(),
       owner: source.owner,
@@ -123,16 +125,16 @@ export class ClusterReconcile {
   private async settle(
     state: StackState,
     observation: Observation,
-    drift: DriftWatch,
+    judged?: JudgedDrift,
   ): Promise<WorkOutcome> {
     const { cluster, intent } = this.request;
     const { failedAttempt } = this;
-    const frozen = drift.judged()?.freeze;
+    const frozen = judged?.freeze;
     const view = this.view(state, observation, {
       phase: this.refused !== undefined ? "Failed" : frozen === undefined ? "Running" : "Frozen",
       isSettled: true,
       ...(failedAttempt !== undefined && { message: failedAttempt.message }),
-      drift,
+      ...(judged !== undefined && { judged }),
     });
     cluster.view = view;
     cluster.failedAttempt = failedAttempt;
@@ -148,17 +150,22 @@ export class ClusterReconcile {
     return { kind: "retryAfter", ms: untilMs - this.options.clock.now() };
   }
 
-  private async apply(state: StackState, found: Survey, drift: DriftWatch): Promise<WorkOutcome> {
+  private async apply(state: StackState, found: Survey): Promise<WorkOutcome> {
     const { options, request } = this;
     const { clock, sink, by, deadlineMs, timeoutMs } = options;
     const { key, cluster, provider, engine, signal } = request;
-    const { plan, observation, driftFilter } = found;
+    const { plan, observation, judged, driftFilter } = found;
     cluster.settled = undefined;
     this.progress = firstProgress(plan);
     const isDrift = sameJson(plan.target.objects, state.revision?.target.objects);
     // What is derived from the objects is there, and cannot go without us, before anything is made.
     const viewOf = (records: StackState, shown: Observation) =>
-      this.view(records, shown, { isDrift, planned: plan, isSettled: false, drift });
+      this.view(records, shown, {
+        isDrift,
+        planned: plan,
+        isSettled: false,
+        ...(judged !== undefined && { judged }),
+      });
     cluster.view = viewOf(state, observation);
     await this.statusWriter.settle(cluster.view);
     // Written back to by us, or changed by their users meanwhile: what they say now is planned anew.
@@ -206,11 +213,11 @@ export class ClusterReconcile {
       await this.statusWriter.quiet();
     }
     sink(key, { kind: "ended", result, plan, tookMs: clock.now() - begunAtMs });
-    return this.after(result, plan, drift);
+    return this.after(result, found);
   }
 
   /** What comes after a transaction that ended, one way or the other. */
-  private async after(result: ApplyResult, plan: Plan, drift: DriftWatch): Promise<WorkOutcome> {
+  private async after(result: ApplyResult, { plan, judged }: Survey): Promise<WorkOutcome> {
     const { clock } = this.options;
     const { cluster, engine, provider, intent, signal } = this.request;
     const state = await engine.readState(plan.stack);
@@ -220,14 +227,14 @@ export class ClusterReconcile {
       cluster.failedAttempt = this.failedAttempt;
       // What comes behind an adoption, a further stage, or drift beyond this transaction's budget: the next look tells.
       const isFirst = plan.stage !== undefined || plan.transaction.goal.kind === "adopt";
-      const more = isFirst || (drift.judged()?.items.length ?? 0) > 0;
-      cluster.drift = drift.judged()?.memory ?? cluster.drift;
+      const more = isFirst || (judged?.items.length ?? 0) > 0;
+      cluster.drift = judged?.memory ?? cluster.drift;
       if (more || this.failedAttempt !== undefined || this.refused !== undefined) {
         cluster.view = this.view(state, observation, { phase: "Running", isSettled: true });
         await this.statusWriter.settle(cluster.view);
         return { kind: "retryAfter", ms: 0 };
       }
-      return this.settle(state, observation, watchNothing);
+      return this.settle(state, observation);
     }
     const failedAttempt = heldAfter(
       cluster.failedAttempt,
@@ -259,15 +266,15 @@ export class ClusterReconcile {
       Partial<Pick<ClusterView, "phase" | "message" | "terminalError">> & {
         readonly planned?: Plan;
         readonly isDrift?: boolean;
-        readonly drift?: DriftWatch;
+        readonly judged?: JudgedDrift;
       },
   ): ClusterView {
     const { clock } = this.options;
     const { progress } = this;
-    const { planned, isDrift = false, drift, phase, message, isSettled } = about;
+    const { planned, isDrift = false, judged, phase, message, isSettled } = about;
     const terminalError = about.terminalError ?? (this.refused && terminalErrorOf(this.refused));
     const clusterUid = state.transaction?.clusterUid ?? planned?.transaction.clusterUid;
-    const driftStatus = driftStatusOf(drift?.judged());
+    const driftStatus = driftStatusOf(judged);
     const isRecorded = state.transaction?.number === planned?.transaction.number;
     return {
       records: state,
@@ -286,13 +293,6 @@ export class ClusterReconcile {
     };
   }
 }
-
-const watchNothing: DriftWatch = {
-  filterFactory: () => {
-    throw new Error("nothing is looked at any more");
-  },
-  judged: () => undefined,
-};
 
 /** Everything that a listing of the cluster shows. */
 function everything({ observedResources, unrecorded }: Observation): Observed[] {

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../api/json.js";
 import type { NodeKey } from "../graph/graph.js";
-import type { Plan, IgnoredDrift } from "../plan/plan.js";
+import type { IgnoredDrift, RemainingPlan } from "../plan/plan.js";
 import type { Observation, PresentResource, ObservedResource } from "../plan/observation.js";
 import {
   cloudResources,
@@ -9,99 +9,111 @@ import {
   type RecordedResource,
   recordedSpec,
 } from "../records/prior-state.js";
-import type { DriftReport } from "./classify.js";
+import type { DriftItem, DriftReport } from "./classify.js";
 import { driftText } from "./fields.js";
-import type { DriftDecision, JudgedDrift, JudgedItem } from "./judge.js";
+import type { JudgedItem } from "./judge.js";
 
-/** How a planner sees the cloud: drift that is ignored is left out. */
-export interface DriftFilter {
-  /** Pure; the same at every observation of one run. */
-  apply(observation: Observation, state: PriorState): Observation;
-  /** What it hides; in the report's order. */
-  readonly ignoredDrift: readonly IgnoredDrift[];
+/**
+ * How a planner, and the run that applies its plan, see the cloud: the same at every observation of one
+ * transaction. Data; `filtered` applies it.
+ */
+export type DriftFilter =
+  /** Everything as it is recorded, and nothing else: for what changes records alone. */
+  | { readonly kind: "recordedOnly" }
+  | {
+      readonly kind: "hiding";
+      /** What is left as it is; in the report's order. Extra resources by id, all others by key. */
+      readonly hidden: readonly HiddenDrift[];
+      /** Why hosts that may well run are to be replaced. */
+      readonly unfit: ReadonlyMap<NodeKey, string>;
+    };
+
+/** A finding that nobody acts on, and why. */
+export interface HiddenDrift extends IgnoredDrift {
+  readonly class: DriftItem["class"];
+  readonly id?: string;
 }
 
 /** Shows everything as it is. */
-export const noFilter: DriftFilter = { apply: (observation) => observation, ignoredDrift: [] };
+export const noFilter: DriftFilter = { kind: "hiding", hidden: [], unfit: new Map() };
 
 /**
  * Shows what is to be corrected as it is, hosts that a policy replaces as unfit, and everything else as
  * it is recorded, so that a plan does not touch it. What `asked` has steps for is shown as it is: a
  * change that somebody asks for is not held back by drift. Pure.
  */
-export function driftFilterOf({ items }: JudgedDrift, asked?: Plan): DriftFilter {
+export function driftFilterOf(
+  items: readonly JudgedItem[],
+  asked: RemainingPlan | undefined,
+): DriftFilter {
   const isAsked = askedOf(asked);
-  const hidden = items.filter((one) => isIgnored(one.decision) && !isAsked(one));
-  const unfit = items.filter((one) => one.decision.kind === "replace" && !isAsked(one));
-  return filterHiding(
-    hidden.map(({ item, decision }) => ({ ...item, because: decision.kind })),
-    new Map(unfit.map(({ item }) => [item.key, unfitText(item)])),
-  );
-}
-
-/** A plan that was made with a filter, with what the filter hides. Pure. */
-export function withIgnoredDrift(plan: Plan, { ignoredDrift }: DriftFilter): Plan {
-  return ignoredDrift.length === 0 ? plan : { ...plan, ignoredDrift };
+  return {
+    kind: "hiding",
+    hidden: items.flatMap((one) => (isAsked(one) ? [] : hiddenOf(one))),
+    unfit: new Map(
+      items
+        .filter((one) => one.decision.kind === "replace" && !isAsked(one))
+        .map(({ item }) => [item.key, unfitText(item)]),
+    ),
+  };
 }
 
 /** Hides all drift, so that a plan shows what somebody asked for and nothing else. Pure. */
 export function filterOfAllDrift({ items }: DriftReport): DriftFilter {
-  return filterHiding(
-    items.map((item) => ({ ...item, because: "report" })),
-    new Map(),
-  );
+  return {
+    kind: "hiding",
+    hidden: items.map((item) => hiddenAs("report", item)),
+    unfit: new Map(),
+  };
 }
 
-/** Shows everything as it is recorded, and nothing else: for what changes records alone. */
-export const recordedOnly: DriftFilter = {
-  apply: (observation, state) => ({
-    ...observation,
-    observedResources: new Map(
-      cloudResources(state).map((record) => [record.key, asRecorded(record, "gone")]),
-    ),
-    unrecorded: [],
-  }),
-  ignoredDrift: [],
-};
-
-/** Of whatever class: only what is put up with is hidden. */
-interface Hidden {
-  readonly key: NodeKey;
-  readonly class: string;
-  readonly id?: string;
-  readonly because: DriftDecision["kind"];
+/** Whether a finding with this decision is shown otherwise than it is. Pure. */
+export function isFiltered({ decision }: JudgedItem): boolean {
+  return decision.kind !== "correct";
 }
 
-function filterHiding(hidden: readonly Hidden[], unfit: ReadonlyMap<NodeKey, string>): DriftFilter {
-  const extras = new Set(hidden.filter((one) => one.class === "extra").map(({ id }) => id));
-  const masked = new Set(hidden.filter((one) => one.class !== "extra").map(({ key }) => key));
-  const ignoredDrift = hidden.flatMap(({ key, because }) =>
-    because === "correct" || because === "replace" ? [] : [{ key, because }],
-  );
-  if (hidden.length === 0 && unfit.size === 0) return noFilter;
-  const see = (observation: Observation, state: PriorState): Observation => {
-    const records = new Map(cloudResources(state).map((record) => [record.key, record]));
-    const observedResources = [...observation.observedResources].map(
-      ([key, observed]): [NodeKey, ObservedResource] => {
-        const record = records.get(key);
-        const reason = unfit.get(key);
-        if (record === undefined) return [key, observed];
-        if (masked.has(key)) return [key, asRecorded(record, observed)];
-        if (reason === undefined || observed === "gone") return [key, observed];
-        return [key, { ...observed, spec: recordedSpec(record), unfit: reason }];
-      },
-    );
+/** What a plan that is made with a filter leaves as it is. Pure. */
+export function ignoredDriftOf(driftFilter: DriftFilter): IgnoredDrift[] {
+  if (driftFilter.kind === "recordedOnly") return [];
+  return driftFilter.hidden.map(({ key, because }) => ({ key, because }));
+}
+
+/** What the cloud shows, as a filter lets it be seen. Pure. */
+export function filtered(
+  driftFilter: DriftFilter,
+  observation: Observation,
+  state: PriorState,
+): Observation {
+  const records = cloudResources(state);
+  if (driftFilter.kind === "recordedOnly") {
     return {
       ...observation,
-      observedResources: new Map(observedResources),
-      unrecorded: observation.unrecorded.filter(({ id }) => !extras.has(id)),
+      observedResources: new Map(records.map((record) => [record.key, asRecorded(record, "gone")])),
+      unrecorded: [],
     };
+  }
+  const { hidden, unfit } = driftFilter;
+  if (hidden.length === 0 && unfit.size === 0) return observation;
+  const extras = new Set(hidden.filter((one) => one.class === "extra").map(({ id }) => id));
+  const masked = new Set(hidden.filter((one) => one.class !== "extra").map(({ key }) => key));
+  const recorded = new Map(records.map((record) => [record.key, record]));
+  const shown = ([key, observed]: [NodeKey, ObservedResource]): [NodeKey, ObservedResource] => {
+    const record = recorded.get(key);
+    const reason = unfit.get(key);
+    if (record === undefined) return [key, observed];
+    if (masked.has(key)) return [key, asRecorded(record, observed)];
+    if (reason === undefined || observed === "gone") return [key, observed];
+    return [key, { ...observed, spec: recordedSpec(record), unfit: reason }];
   };
-  return { apply: see, ignoredDrift };
+  return {
+    ...observation,
+    observedResources: new Map([...observation.observedResources].map(shown)),
+    unrecorded: observation.unrecorded.filter(({ id }) => !extras.has(id)),
+  };
 }
 
-function isIgnored({ kind }: DriftDecision): boolean {
-  return kind !== "correct" && kind !== "replace";
+function hiddenOf({ item, decision: { kind } }: JudgedItem): HiddenDrift[] {
+  return kind === "correct" || kind === "replace" ? [] : [hiddenAs(kind, item)];
 }
 
 /** A resource as if nothing had happened to it: it runs, and has for a while. */
@@ -119,6 +131,11 @@ function asRecorded(record: RecordedResource, observed: ObservedResource): Prese
   };
 }
 
+function hiddenAs(because: IgnoredDrift["because"], item: DriftItem): HiddenDrift {
+  const { key, class: found, id } = item;
+  return { key, class: found, because, ...(id !== undefined && { id }) };
+}
+
 function unfitText(item: JudgedItem["item"]): string {
   const fields = "fields" in item ? `: ${driftText(item.fields)}` : "";
   return `it drifted${fields}; its drift policy asks for a new host`;
@@ -129,7 +146,7 @@ function unfitText(item: JudgedItem["item"]): string {
  * changes the control plane, members that only wait for their turn, as quorum counts on them; where
  * something that machines share goes, what an apply that broke off has left on it.
  */
-function askedOf(asked: Plan | undefined): (one: JudgedItem) => boolean {
+function askedOf(asked: RemainingPlan | undefined): (one: JudgedItem) => boolean {
   if (asked === undefined) return () => false;
   const keys = new Set(asked.steps.map(({ key }) => key));
   const changesMembers = [...asked.target.machines, ...asked.leaving].some(

@@ -1,7 +1,11 @@
 import { CapstanError, isCapstanError } from "../api/error.js";
-import { noFilter, type DriftFilter, withIgnoredDrift } from "../drift/drift-filter.js";
-import type { DriftFilterFactory } from "../drift/drift-filter-factory.js";
-import { makePlan } from "../plan/planner/make-plan.js";
+import { type DriftFilter, noFilter } from "../drift/drift-filter.js";
+import {
+  type PlanDriftRules,
+  type PlanRequest,
+  planThrough,
+  planWithDrift,
+} from "../drift/plan-with-drift.js";
 import type { Plan } from "../plan/plan.js";
 import { passedPoints, passedText, onwardText } from "../plan/undo/point-of-no-return.js";
 import type { RemovalDecision } from "../plan/refusals/protection.js";
@@ -72,7 +76,8 @@ export async function takeBack(
   plans = plansBack,
 ): Promise<ApplyResult> {
   if (isAdopting(state)) return forgetAdoption(state, failure, options);
-  const back = await planBack(state, failure.message, options);
+  const { driftFilter: drift = noFilter } = options;
+  const { plan: back } = await planBack(state, failure.message, { ...options, drift });
   options.report({
     kind: "rollingBack",
     transaction: state.transaction?.number ?? 0,
@@ -97,8 +102,17 @@ export async function takeBack(
 }
 
 /** What planning toward recorded graphs takes. */
-export type PlanningOptions = Pick<RunOptions, "provider" | "clock" | "stop" | "driftFilter"> &
-  RequestInfo;
+export interface PlanningOptions
+  extends Pick<RunOptions, "provider" | "clock" | "stop">, RequestInfo {
+  /** What drift the plan leaves as it is, decided now or as it was decided before; none without. */
+  readonly drift?: PlanDriftRules | DriftFilter;
+}
+
+/** A plan toward a recorded graph, and the filter for the run that applies it. */
+export interface RecordedPlan {
+  readonly plan: Plan;
+  readonly driftFilter: DriftFilter;
+}
 
 /**
  * The plan that takes an open transaction back: to the last revision's recorded graph, or to nothing. Throws
@@ -108,16 +122,16 @@ export async function planBack(
   state: StackState,
   failure: string,
   options: PlanningOptions,
-): Promise<Plan> {
-  const { provider, driftFilter = noFilter } = options;
+): Promise<RecordedPlan> {
+  const { provider } = options;
   const target = targetBack(state);
   const observation = await observeToward(target, state, options);
   refusePassed(passedPoints({ provider, prior: state, ...observation }), state);
-  const how = { ...options, goal: { kind: "takeBack" }, failure } as const;
-  return withIgnoredDrift(
-    planOf(driftFilter.apply(observation, state), target, state, how),
-    driftFilter,
-  );
+  return planToward(target, state, observation, {
+    ...options,
+    goal: { kind: "takeBack" },
+    failure,
+  });
 }
 
 /** Throws NOT_REVERSIBLE when an open transaction is past its point of no return. */
@@ -153,22 +167,8 @@ export async function planRecorded(
   target: Target,
   state: StackState,
   options: RecordedPlanning,
-): Promise<Plan> {
-  const { driftFilter = noFilter } = options;
-  const observation = await observeToward(target, state, options);
-  const plan = planOf(driftFilter.apply(observation, state), target, state, options);
-  return withIgnoredDrift(plan, driftFilter);
-}
-
-/** The drift filter with which a recorded graph is planned for and run toward. Looks at the cloud. */
-export async function filterToward(
-  target: Target,
-  state: StackState,
-  options: RecordedPlanning,
-  filterFactory: DriftFilterFactory,
-): Promise<DriftFilter> {
-  const observation = await observeToward(target, state, options);
-  return filterFactory(observation, state, (shown) => planOf(shown, target, state, options));
+): Promise<RecordedPlan> {
+  return planToward(target, state, await observeToward(target, state, options), options);
 }
 
 function observeToward(
@@ -185,18 +185,28 @@ function observeToward(
   );
 }
 
-function planOf(
+function planToward(
+  target: Target,
+  state: StackState,
   observation: Observation,
+  options: RecordedPlanning,
+): RecordedPlan {
+  const { drift = noFilter } = options;
+  const request = requestToward(target, state, options);
+  if ("leaves" in drift) return planWithDrift(request, observation, drift);
+  return { plan: planThrough(drift, request, observation), driftFilter: drift };
+}
+
+function requestToward(
   target: Target,
   state: StackState,
   { provider, clock, by, deadlineMs, goal, failure, handOverTo, removal }: RecordedPlanning,
-): Plan {
+): PlanRequest {
   const { clusterUid, owner } = transactionIn(state);
-  return makePlan({
+  return {
     planGoal: { kind: "recorded", target },
     provider,
     prior: state,
-    ...observation,
     newClusterUid: clusterUid,
     owner,
     nowMs: clock.now(),
@@ -206,7 +216,7 @@ function planOf(
     ...(failure !== undefined && { failure }),
     ...(handOverTo !== undefined && { handOverTo }),
     ...(removal !== undefined && { removal }),
-  });
+  };
 }
 
 function transactionIn({ transaction }: PriorState): TransactionRecord {

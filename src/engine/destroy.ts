@@ -78,8 +78,13 @@ export async function planDestroy(
   return { plan, records: after.prior, first };
 }
 
-function destruction(target: Target, state: StackState, options: PlanningOptions): Promise<Plan> {
-  return planRecorded(emptied(target), state, { ...options, goal: { kind: "destroy" } });
+async function destruction(
+  target: Target,
+  state: StackState,
+  options: PlanningOptions,
+): Promise<Plan> {
+  const how = { ...options, goal: { kind: "destroy" } } as const;
+  return (await planRecorded(emptied(target), state, how)).plan;
 }
 
 /** What became of a destroy, with what two looks at the cloud say when nothing is recorded any more. */

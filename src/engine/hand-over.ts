@@ -1,5 +1,5 @@
 import { CapstanError } from "../api/error.js";
-import { recordedOnly } from "../drift/drift-filter.js";
+import type { DriftFilter } from "../drift/drift-filter.js";
 import { defaultDeadlineMs } from "../plan/deadline.js";
 import { isHandOver } from "../records/hand-over.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
@@ -57,9 +57,11 @@ export async function handOver(
   const { transaction, revision } = state;
   if (transaction === undefined || revision === undefined) throw new Error("idle is not absent");
   if (transaction.owner === owner && transaction.number === revision.number) return revision.number;
-  const request = { ...options, deadlineMs: defaultDeadlineMs, driftFilter: recordedOnly };
-  const plan = await planRecorded(revision.target, state, {
+  const driftFilter: DriftFilter = { kind: "recordedOnly" };
+  const request = { ...options, deadlineMs: defaultDeadlineMs, driftFilter };
+  const { plan } = await planRecorded(revision.target, state, {
     ...request,
+    drift: driftFilter,
     goal: { kind: "move" },
     handOverTo: owner,
   });

@@ -1,5 +1,5 @@
 import { sameJson } from "../api/json.js";
-import { noFilter, type DriftFilter } from "../drift/drift-filter.js";
+import { type DriftFilter, filtered, noFilter } from "../drift/drift-filter.js";
 import { cloudResources, type PriorState, recordedSpec } from "../records/prior-state.js";
 import type { Clock, CloudIdentity, InfrastructureProvider } from "../provider/port.js";
 import { timingOf } from "../provider/timing.js";
@@ -49,7 +49,7 @@ export async function verifyInventory(
   let agreedAtMs: number | undefined;
   for (let looks = 0; ; looks += 1) {
     const observation = await observe(provider, context, scope, state, transaction.cloud);
-    const { observedResources, unrecorded } = driftFilter.apply(observation, state);
+    const { observedResources, unrecorded } = filtered(driftFilter, observation, state);
     const found = compare(state, observedResources, unrecorded);
     const nowMs = clock.now();
     agreedAtMs = found.differences.length > 0 ? undefined : (agreedAtMs ?? nowMs);

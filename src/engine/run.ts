@@ -1,5 +1,5 @@
 import { type CapstanError, isCapstanError } from "../api/error.js";
-import { noFilter, type DriftFilter } from "../drift/drift-filter.js";
+import { type DriftFilter, filtered, noFilter } from "../drift/drift-filter.js";
 import type { ResourceEvent } from "../dynamic/cloud-resource.js";
 import type { NodeKey } from "../graph/graph.js";
 import { leadsToNothing } from "../plan/waves/next-action.js";
@@ -230,7 +230,7 @@ export class Run {
     const cloud = this.state.transaction?.cloud ?? transaction.cloud;
     const observation = await observe(provider, callContext(clock, stop), scope, this.state, cloud);
     this.options.onObservation?.(this.state, observation);
-    return driftFilter.apply(observation, this.state);
+    return filtered(driftFilter, observation, this.state);
   }
 
   private async carryOut(

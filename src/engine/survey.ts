@@ -1,14 +1,14 @@
 import { CapstanError } from "../api/error.js";
 import { clusterNameOf, type Desired, stackNameOf } from "../api/types.js";
-import { noFilter, type DriftFilter, withIgnoredDrift } from "../drift/drift-filter.js";
-import type { DriftFilterFactory } from "../drift/drift-filter-factory.js";
+import { noFilter, type DriftFilter } from "../drift/drift-filter.js";
+import type { JudgedDrift } from "../drift/judge.js";
+import { type PlanDriftRules, type PlanRequest, planWithDrift } from "../drift/plan-with-drift.js";
 import { BadInput } from "../manifest/bad-input.js";
 import type { Manifests } from "../manifest/desired.js";
 import { afterAdoption, foundTarget } from "../plan/decisions/adoption.js";
 import { checkImmutable } from "../plan/refusals/immutable.js";
 import { makePlan } from "../plan/planner/make-plan.js";
 import type { Plan } from "../plan/plan.js";
-import type { PlanInput, RemovalConsent, PlanGoal } from "../plan/plan-input.js";
 import type { PriorState } from "../records/prior-state.js";
 import type { Target } from "../records/target.js";
 import type { CallContext, InfrastructureProvider, Observed } from "../provider/port.js";
@@ -46,8 +46,8 @@ export interface SurveyInput {
   readonly instead?: Target;
   /** What may be lost that the Cluster does not allow to lose itself; nothing without. */
   readonly removal?: RemovalConsent;
-  /** What drift the plan leaves as it is; none without. */
-  readonly filterFactory?: DriftFilterFactory;
+  /** What drift the plan leaves as it is. */
+  readonly driftRules: PlanDriftRules;
 }
 
 /** A plan, the observation that it was made from, and the drift filter in between. */
@@ -56,6 +56,8 @@ export interface Survey {
   /** Of an adoption: what the same objects lead to behind it. */
   readonly then?: Plan;
   readonly observation: Observation;
+  /** What drifted, and what is to become of it; absent of an adoption, which has no records yet to tell it by. */
+  readonly judged?: JudgedDrift;
   /** For the run that applies the plan. */
   readonly driftFilter: DriftFilter;
 }
@@ -84,59 +86,42 @@ export async function survey(input: SurveyInput): Promise<Survey> {
     newClusterUid: known ?? lostUid ?? input.newClusterUid(),
     removal: input.removal ?? {},
   };
-  const placed = (make: () => Plan) => withPlaces(desired, input.positionOf, make);
   if (lostUid !== undefined || isAdopting(state)) {
     return {
-      ...surveyFound(desired, { state, observation, request, placed }),
+      ...surveyFound(input, { observation, request }),
       observation,
       driftFilter: noFilter,
     };
   }
-  const planFor = (shown: Observation) =>
-    placed(() =>
-      makePlan({
+  const found = withPlaces(desired, input.positionOf, () =>
+    planWithDrift(
+      {
+        ...request,
         planGoal: planGoalOf(input),
         goal: { kind: "up" },
         prior: state,
-        ...shown,
-        ...request,
         stagesBefore: input.stagesBefore ?? 0,
-      }),
-    );
-  const driftFilter = input.filterFactory?.(observation, state, planFor) ?? noFilter;
-  return {
-    plan: withIgnoredDrift(planFor(driftFilter.apply(observation, state)), driftFilter),
-    observation,
-    driftFilter,
-  };
+      },
+      observation,
+      input.driftRules,
+    ),
+  );
+  return { ...found, observation };
 }
 
 /** What all plans of one survey have in common. */
-type PlanContext = Omit<
-  PlanInput,
-  "planGoal" | "goal" | "prior" | "observedResources" | "unrecorded"
->;
+type PlanContext = Omit<PlanRequest, "planGoal" | "goal" | "prior">;
 
 /**
  * What is there comes into the records first, as it is; what the objects want of it comes behind that,
  * planned from the records as they will be. One that was begun is finished before anything else.
  */
 function surveyFound(
-  desired: Desired,
-  {
-    state,
-    observation,
-    request,
-    placed,
-  }: {
-    readonly state: StackState;
-    readonly observation: Observation;
-    readonly request: PlanContext;
-    readonly placed: (make: () => Plan) => Plan;
-  },
+  { desired, state, positionOf }: SurveyInput,
+  { observation, request }: { readonly observation: Observation; readonly request: PlanContext },
 ): Pick<Survey, "plan" | "then"> {
   const { plan, found } = planAdoption(desired, { state, observation, request });
-  const then = placed(() =>
+  const then = withPlaces(desired, positionOf, () =>
     makePlan({
       planGoal: { kind: "objects", desired },
       goal: { kind: "up" },

@@ -6,10 +6,10 @@ import { makeProviders } from "../../providers/index.js";
 import { CapstanError, isCapstanError } from "../api/error.js";
 import { type Desired, objectsOf, providerValue, stackNameOf } from "../api/types.js";
 import { holdOf, refuseHeld } from "../drift/hold.js";
-import { ignoringByPolicy } from "../drift/drift-filter-factory.js";
+import { planWithDrift, rulesOfRequest } from "../drift/plan-with-drift.js";
 import { withPlaces } from "../engine/placed-refusal.js";
 import { encodePayload } from "../engine/codec.js";
-import { observe, type Observation } from "../engine/observe.js";
+import { observe } from "../engine/observe.js";
 import { ambientStateDir, projectRoot } from "../engine/project.js";
 import { callContext } from "../engine/session.js";
 import { parseExport, type StackState } from "../engine/state.js";
@@ -20,7 +20,6 @@ import { type Manifests, readDesired } from "../manifest/desired.js";
 import { readSources } from "../manifest/files.js";
 import { defaultDeadlineMs } from "../plan/deadline.js";
 import { fileOwner } from "../records/hand-over.js";
-import { makePlan } from "../plan/planner/make-plan.js";
 import type { Plan } from "../plan/plan.js";
 import type { ObservedResource, ObservedResources } from "../plan/observation.js";
 import { recordedSpec } from "../records/prior-state.js";
@@ -123,28 +122,25 @@ async function planInline(
     { desired, adopt: false },
     clusterUid === undefined ? observation.unrecorded : [],
   );
-  const newClusterUid = clusterUid ?? adopted ?? randomUUID();
-  const newDigestKey = randomUUID();
-  const planFor = (shown: Observation) =>
-    withPlaces(desired, positionOf, () =>
-      makePlan({
+  const objects = objectsOf(desired);
+  const { plan } = withPlaces(desired, positionOf, () =>
+    planWithDrift(
+      {
         planGoal: { kind: "objects", desired },
         provider,
         prior: state,
-        ...shown,
-        newClusterUid,
-        newDigestKey,
+        newClusterUid: clusterUid ?? adopted ?? randomUUID(),
+        newDigestKey: randomUUID(),
         nowMs: systemClock.now(),
         owner: fileOwner,
         goal: { kind: "up" },
         by: `${userInfo().username}@${hostname()}`,
         deadlineMs: defaultDeadlineMs,
-      }),
-    );
-  const asRecorded = { ...observation, observedResources };
-  const objects = objectsOf(desired);
-  const driftFilter = ignoringByPolicy(provider, objects)(asRecorded, state, planFor);
-  const plan = planFor(driftFilter.apply(asRecorded, state));
+      },
+      { ...observation, observedResources },
+      rulesOfRequest(objects),
+    ),
+  );
   if (!plan.empty) refuseHeld(plan.cluster, holdOf(state, observation, { provider, objects }));
   refuseInline({ plan, state, observedResources, place });
   return inOnePass(plan, state);

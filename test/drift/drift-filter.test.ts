@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { driftAnnotations } from "../../src/api/drift-policy.js";
 import { objectsOf } from "../../src/api/types.js";
-import { ignoringByPolicy } from "../../src/drift/drift-filter-factory.js";
+import { rulesOfRequest } from "../../src/drift/plan-with-drift.js";
 import type { Plan } from "../../src/plan/plan.js";
 import { annotated, cluster, machine, machineSet } from "../support/manifests.js";
 import { type EngineSetup, outcomeText, type FakeEngine } from "../support/fake-engine.js";
@@ -168,7 +168,7 @@ describe("a plan that tolerates drift", () => {
 
 describe("capstan plan and up", () => {
   const ignoring: EngineSetup = {
-    filterFactory: (desired, provider) => ignoringByPolicy(provider, objectsOf(desired)),
+    driftRules: (desired) => rulesOfRequest(objectsOf(desired)),
   };
 
   it("correct everything, also what the loop would only report or put off", async () => {
@@ -193,7 +193,7 @@ describe("capstan plan and up", () => {
   });
 });
 
-describe("without a drift filter", () => {
+describe("without rules", () => {
   it("everything is seen as it is", async () => {
     const desired = desiredWith(drifts("ignore", machine("a")));
     const engine = await running(desired, {});

@@ -3,7 +3,7 @@ import { driftAnnotations } from "../../src/api/drift-policy.js";
 import { objectsOf, type Desired } from "../../src/api/types.js";
 import { classifyDrift, type DriftReport } from "../../src/drift/classify.js";
 import { type DriftMemory, type JudgedDrift, judgeDrift, noMemory } from "../../src/drift/judge.js";
-import { filteringBy } from "../../src/drift/drift-filter-factory.js";
+import { rulesOfRequest } from "../../src/drift/plan-with-drift.js";
 import type { Observed } from "../../src/provider/port.js";
 import { annotated, cluster, desiredOf, machine, type Manifest } from "../support/manifests.js";
 import type { CommandFault } from "../support/faults.js";
@@ -39,10 +39,7 @@ function nameOf(manifest: Manifest): string {
 
 /** The policies of the loop: the whole of them, without a memory. */
 export const byPolicy: EngineSetup = {
-  filterFactory: (desired, provider) =>
-    filteringBy(provider, (report) =>
-      judgeDrift(report, { objects: objectsOf(desired), memory: noMemory, nowMs: 0 }),
-    ),
+  driftRules: (desired) => ({ ...rulesOfRequest(objectsOf(desired)), leaves: "byPolicy" }),
 };
 
 /** An engine that has brought about what is wanted. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { nodeKey } from "../../src/graph/graph.js";
-import { recordedOnly } from "../../src/drift/drift-filter.js";
+import { filtered } from "../../src/drift/drift-filter.js";
 import { fileOwner, handOverSummary, isHandOver, ownerText } from "../../src/records/hand-over.js";
 import { makePlan } from "../../src/plan/planner/make-plan.js";
 import type { PlanInput } from "../../src/plan/plan-input.js";
@@ -25,7 +25,8 @@ describe("changing the owner of a stack", () => {
 
   /** Seen through the filter of a change of owner, when every host is gone from the cloud. */
   const planned = (given: PriorState, more: Partial<PlanInput> = {}) => {
-    const observation = recordedOnly.apply(
+    const observation = filtered(
+      { kind: "recordedOnly" },
       { observedResources: new Map(), unrecorded: [], listed: 0 },
       given,
     );
@@ -81,7 +82,8 @@ describe("changing the owner of a stack", () => {
   });
 
   it("happens only when it is asked for", () => {
-    const observation = recordedOnly.apply(
+    const observation = filtered(
+      { kind: "recordedOnly" },
       { observedResources: new Map(), unrecorded: [], listed: 0 },
       prior,
     );

@@ -11,7 +11,7 @@ import { settleLastCalls } from "../../src/engine/recover.js";
 import type { RunEvent, RunOptions } from "../../src/engine/run.js";
 import type { ObservationResult } from "../../src/drift/classify.js";
 import type { DriftFilter } from "../../src/drift/drift-filter.js";
-import type { DriftFilterFactory } from "../../src/drift/drift-filter-factory.js";
+import { type PlanDriftRules, rulesOfRequest } from "../../src/drift/plan-with-drift.js";
 import { observe } from "../../src/engine/observe.js";
 import { callContext } from "../../src/engine/session.js";
 import type { StackState } from "../../src/engine/state.js";
@@ -55,10 +55,7 @@ export interface EngineSetup {
   /** Take over what a lost state has left. */
   readonly adopt?: boolean;
   /** What drift `plan` and `up` leave as it is; none without. */
-  readonly filterFactory?: (
-    desired: Desired,
-    provider: InfrastructureProvider,
-  ) => DriftFilterFactory;
+  readonly driftRules?: (desired: Desired) => PlanDriftRules;
   /** What `plan` and `up` are told that may be lost: everything unless said, as with every flag given. */
   readonly allow?: readonly Removal[];
   /** Makes a command's means worse than they are. */
@@ -197,7 +194,7 @@ export class FakeEngine {
   ): Promise<CommandOutcome> {
     const goal = { kind: "rollback", to, named } as const;
     const removal = { allow: this.setup.allow ?? removals };
-    const plan = await planRecorded(target, state, { ...options, goal, removal });
+    const { plan } = await planRecorded(target, state, { ...options, goal, removal });
     return this.applied(plan, options);
   }
 
@@ -314,9 +311,8 @@ export class FakeEngine {
     provider: InfrastructureProvider,
   ): Promise<Plan> {
     const state: StackState = { ...this.prior, foreign: [] };
-    const filterFactory = this.setup.filterFactory?.(desired, provider);
     const { plan, driftFilter } = await survey({
-      ...(filterFactory !== undefined && { filterFactory }),
+      driftRules: this.setup.driftRules?.(desired) ?? rulesOfRequest([]),
       desired,
       provider,
       state,

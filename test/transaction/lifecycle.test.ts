@@ -462,10 +462,10 @@ describe("the next step of a transaction", () => {
 });
 
 /** The plan that takes an engine's open transaction back. */
-function takingBack({ prior, provider, clock }: FakeEngine): Promise<Plan> {
+async function takingBack({ prior, provider, clock }: FakeEngine): Promise<Plan> {
   const stop = new AbortController().signal;
   const how = { provider, clock, stop, by: "user@host", deadlineMs: 60_000 };
-  return planBack({ ...prior, pending: [], foreign: [] }, "it failed", how);
+  return (await planBack({ ...prior, pending: [], foreign: [] }, "it failed", how)).plan;
 }
 
 /** The same state once that plan was begun. */

@@ -1,7 +1,8 @@
 import { CapstanError, isCapstanError } from "../../api/error.js";
 import { type Desired, objectsOf, stackNameOf } from "../../api/types.js";
-import { classifyDrift, type ObservationResult } from "../../drift/classify.js";
-import { judgeDrift, noMemory } from "../../drift/judge.js";
+import type { ObservationResult } from "../../drift/classify.js";
+import { noMemory } from "../../drift/judge.js";
+import { judgedDrift } from "../../drift/plan-with-drift.js";
 import type { Engine } from "../../engine/engine.js";
 import { observe } from "../../engine/observe.js";
 import { callContext } from "../../engine/session.js";
@@ -106,7 +107,7 @@ async function driftOf(
     throw await nothingRecorded("look for drift in", stack, engine);
   }
   const sight = await sightOf(state, transaction, provider, context);
-  const judged = judgeDrift(classifyDrift(state, sight, provider), {
+  const judged = judgedDrift(state, sight, provider, {
     objects: desired === undefined ? transaction.target.objects : objectsOf(desired),
     memory: noMemory,
     nowMs: context.clock.now(),

@@ -1,10 +1,15 @@
 import { CapstanError, isCapstanError } from "../../api/error.js";
 import type { Removal } from "../../api/protection.js";
-import { noFilter } from "../../drift/drift-filter.js";
 import { holdOf, refuseHeld, withHold } from "../../drift/hold.js";
-import { ignoringByPolicy } from "../../drift/drift-filter-factory.js";
+import { rulesOfRequest } from "../../drift/plan-with-drift.js";
 import type { ApplyResult } from "../../engine/apply-result.js";
-import { filterToward, planBack, planRecorded, takeBack, targetBack } from "../../engine/apply.js";
+import {
+  planBack,
+  planRecorded,
+  type RecordedPlan,
+  takeBack,
+  targetBack,
+} from "../../engine/apply.js";
 import { isAdopting } from "../../engine/adopt.js";
 import type { Engine } from "../../engine/engine.js";
 import { observe } from "../../engine/observe.js";
@@ -72,7 +77,6 @@ class RollbackCommand {
   private readonly options: RollbackOptions;
   private readonly context: CommandContext;
   private readonly next: FollowUp;
-  private driftFilter = noFilter;
   private held: Hold | undefined;
   private readonly removal: RemovalConsent;
 
@@ -115,7 +119,10 @@ class RollbackCommand {
       case "takeBack":
         return this.takeOpenBack(provider);
       case "finish":
-        return this.finish(await this.planTo(way.target, provider, { kind: "takeBack" }), provider);
+        return this.carryBack(
+          provider,
+          await this.planTo(way.target, provider, { kind: "takeBack" }),
+        );
       case "reached":
         return this.stay(way, provider);
       case "none":
@@ -130,11 +137,11 @@ class RollbackCommand {
       const what = `Its records are forgotten; nothing of ${cluster} is changed in the cloud.`;
       if (!context.json) context.terminal.write(`Cluster ${cluster}: ${what}\n`);
       await confirm(`Roll ${cluster} back?`, options.yes === true, context);
-      return this.carryBack(provider, this.next);
+      return this.carryBack(provider);
     }
-    await this.focus(targetBack(state), provider, { kind: "takeBack" });
-    const plan = await planBack(state, "a user asked for it", this.planning(provider));
-    await this.finish(plan, provider);
+    const drift = rulesOfRequest(targetBack(state).objects);
+    const how = { ...this.planning(provider), drift };
+    await this.carryBack(provider, await planBack(state, "a user asked for it", how));
   }
 
   /** Toward what the last rollback led to: its deletions are finished, and nothing else is done. */
@@ -143,8 +150,9 @@ class RollbackCommand {
     provider: InfrastructureProvider,
   ): Promise<void> {
     const goal = { kind: "rollback", to, named: false } as const;
-    const plan = await this.planTo(revision.target, provider, goal);
-    if (!plan.empty) return this.apply(plan, provider);
+    const planned = await this.planTo(revision.target, provider, goal);
+    const { plan } = planned;
+    if (!plan.empty) return this.apply(planned, provider);
     const { context, stack } = this;
     if (context.json) {
       context.emit({
@@ -162,17 +170,10 @@ class RollbackCommand {
     );
   }
 
-  private async finish(plan: Plan, provider: InfrastructureProvider): Promise<void> {
-    await this.show(plan);
-    await this.carryBack(provider, this.next, plan);
-  }
-
-  private async carryBack(
-    provider: InfrastructureProvider,
-    next: FollowUp,
-    plan?: Plan,
-  ): Promise<void> {
-    const { context, engine, state, stack } = this;
+  private async carryBack(provider: InfrastructureProvider, planned?: RecordedPlan): Promise<void> {
+    const { context, engine, state, stack, next } = this;
+    const plan = planned?.plan;
+    if (plan !== undefined) await this.show(plan);
     const progress = plan && followRun(plan, context);
     const failure = new CapstanError({
       code: "CANCELLED",
@@ -183,6 +184,7 @@ class RollbackCommand {
     try {
       result = await takeBack(state, failure, {
         ...this.planning(provider),
+        ...(planned !== undefined && { driftFilter: planned.driftFilter }),
         engine,
         onFailure: "keep",
         timeoutMs: this.options.timeout * 1_000,
@@ -232,10 +234,13 @@ class RollbackCommand {
     );
   }
 
-  private async apply(plan: Plan, provider: InfrastructureProvider): Promise<void> {
+  private async apply(
+    { plan, driftFilter }: RecordedPlan,
+    provider: InfrastructureProvider,
+  ): Promise<void> {
     await this.show(plan);
     if (plan.empty) return;
-    const { engine, options, state, next, driftFilter } = this;
+    const { engine, options, state, next } = this;
     const how = { ...options, rollback: true };
     await carryOut(
       plan,
@@ -245,30 +250,20 @@ class RollbackCommand {
     );
   }
 
-  private async planTo(
+  private planTo(
     target: Target,
     provider: InfrastructureProvider,
     goal: TransactionGoal,
-  ): Promise<Plan> {
-    await this.focus(target, provider, goal);
-    return planRecorded(target, this.state, { ...this.planning(provider), goal });
-  }
-
-  private async focus(
-    target: Target,
-    provider: InfrastructureProvider,
-    goal: TransactionGoal,
-  ): Promise<void> {
-    const how = { ...this.planning(provider), goal };
-    const filterFactory = ignoringByPolicy(provider, target.objects);
-    this.driftFilter = await filterToward(target, this.state, how, filterFactory);
+  ): Promise<RecordedPlan> {
+    const drift = rulesOfRequest(target.objects);
+    return planRecorded(target, this.state, { ...this.planning(provider), drift, goal });
   }
 
   private planning(provider: InfrastructureProvider) {
     const { clock, by, interruption } = this.context;
     const deadlineMs = this.options.deadline * 1_000;
-    const { driftFilter, removal } = this;
-    return { provider, clock, by, deadlineMs, stop: interruption.stop, driftFilter, removal };
+    const { removal } = this;
+    return { provider, clock, by, deadlineMs, stop: interruption.stop, removal };
   }
 
   /** Law 12: looks whether the cloud's answer is to be believed, before anything is planned from it. */

@@ -309,7 +309,7 @@ describe("a host that failed", () => {
     const { transaction } = engine.prior;
     assert.ok(transaction !== undefined);
     const { provider, clock } = engine;
-    const back = await planRecorded(
+    const { plan: back } = await planRecorded(
       transaction.target,
       { ...engine.prior, foreign: [] },
       {

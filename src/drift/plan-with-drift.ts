@@ -1,0 +1,93 @@
+import type { AnyObject } from "../api/types.js";
+import type { Observation } from "../plan/observation.js";
+import type { Plan, RemainingPlan } from "../plan/plan.js";
+import type { PlanInput } from "../plan/plan-input.js";
+import { makePlan, planRemaining } from "../plan/planner/make-plan.js";
+import type { InfrastructureProvider } from "../provider/port.js";
+import type { PriorState } from "../records/prior-state.js";
+import { classifyDrift, type ObservationResult } from "./classify.js";
+import {
+  type DriftFilter,
+  driftFilterOf,
+  filtered,
+  filterOfAllDrift,
+  ignoredDriftOf,
+  isFiltered,
+} from "./drift-filter.js";
+import { type DriftRules, type JudgedDrift, judgeDrift, noMemory } from "./judge.js";
+
+// The way of drift: an observation is classified, judged and filtered, and a plan is made of it. Pure.
+
+/** All that a plan is made from but what the cloud shows. */
+export type PlanRequest = Omit<PlanInput, keyof Observation>;
+
+/** How a plan deals with drift. */
+export interface PlanDriftRules extends DriftRules {
+  /**
+   * What stays as it is. `ignored`: only what policy says to ignore, since a person sees the plan and agrees.
+   * `byPolicy`: all that policies, budgets and a freeze leave, since nobody is asked.
+   */
+  readonly leaves: "ignored" | "byPolicy";
+}
+
+/** A plan, and the drift that it was made with. */
+export interface PlanWithDrift {
+  readonly plan: Plan;
+  /** Every finding, and what the whole policy says about it. */
+  readonly judged: JudgedDrift;
+  /** For the run that applies the plan. */
+  readonly driftFilter: DriftFilter;
+}
+
+/** What somebody's own request leaves alone: `capstan plan`, `up` and `rollback` correct everything else. */
+export function rulesOfRequest(objects: readonly AnyObject[]): PlanDriftRules {
+  return { leaves: "ignored", objects, memory: noMemory, nowMs: 0 };
+}
+
+/** What drifted, and what is to become of it. */
+export function judgedDrift(
+  state: PriorState,
+  sight: ObservationResult,
+  provider: Pick<InfrastructureProvider, "hostKind" | "verdict">,
+  rules: DriftRules,
+): JudgedDrift {
+  return judgeDrift(classifyDrift(state, sight, provider), rules);
+}
+
+/** The plan of a request, with what the rules leave alone left out. Throws what `makePlan` throws. */
+export function planWithDrift(
+  request: PlanRequest,
+  observation: Observation,
+  rules: PlanDriftRules,
+): PlanWithDrift {
+  const { prior, provider } = request;
+  const judged = judgedDrift(prior, observation, provider, rules);
+  const items =
+    rules.leaves === "byPolicy"
+      ? judged.items
+      : judged.items.filter(({ decision }) => decision.kind === "ignore");
+  const asked = items.some(isFiltered) ? requestedChange(request, observation, judged) : undefined;
+  const driftFilter = driftFilterOf(items, asked);
+  return { plan: planThrough(driftFilter, request, observation), judged, driftFilter };
+}
+
+/** The plan of a request as a filter that was decided on before shows the cloud. Throws what `makePlan` throws. */
+export function planThrough(
+  driftFilter: DriftFilter,
+  request: PlanRequest,
+  observation: Observation,
+): Plan {
+  const plan = makePlan({ ...request, ...filtered(driftFilter, observation, request.prior) });
+  const ignoredDrift = ignoredDriftOf(driftFilter);
+  return ignoredDrift.length === 0 ? plan : { ...plan, ignoredDrift };
+}
+
+/** What is asked for, whatever drifted: a change that somebody wants is not held back by drift. */
+function requestedChange(
+  request: PlanRequest,
+  observation: Observation,
+  { report }: JudgedDrift,
+): RemainingPlan {
+  const asRecorded = filtered(filterOfAllDrift(report), observation, request.prior);
+  return planRemaining({ ...request, ...asRecorded });
+}
