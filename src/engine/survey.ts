@@ -9,6 +9,7 @@ import { afterAdoption, foundTarget } from "../plan/decisions/adoption.js";
 import { checkImmutable } from "../plan/refusals/immutable.js";
 import { makePlan } from "../plan/planner/make-plan.js";
 import type { Plan } from "../plan/plan.js";
+import type { PlanGoal, RemovalConsent } from "../plan/plan-input.js";
 import type { PriorState } from "../records/prior-state.js";
 import type { Target } from "../records/target.js";
 import type { CallContext, InfrastructureProvider, Observed } from "../provider/port.js";
