@@ -1,4 +1,5 @@
 import { withoutPasswords } from "../engine/project.js";
+import { shellWord } from "../report/shell-word.js";
 
 /** Where the clusters are that a command was told to work on. */
 export interface Whereabouts {
@@ -30,14 +31,4 @@ export function withWhereabouts(
   ];
   if (options.length === 0) return text;
   return text.replace(namedCommand, () => `capstan ${options.join(" ")} `);
-}
-
-/** Quoted for POSIX shells where it needs to be. Pure. */
-export function shellWord(value: string): string {
-  return /^[\w./:@%+=,-]+$/.test(value) ? value : quotedWord(value);
-}
-
-/** Quoted for POSIX shells. Pure. */
-export function quotedWord(value: string): string {
-  return `'${value.replaceAll("'", `'\\''`)}'`;
 }

@@ -9,7 +9,7 @@ import {
 } from "../sweep/clusters.js";
 import { confirmed, decideSweep, type Listing, type SweepItem } from "../sweep/decide.js";
 import { type StackView, viewOf } from "../sweep/stack-view.js";
-import { mapBounded } from "./bounded.js";
+import { mapBounded } from "../provider/bounded.js";
 import { ClusterRegistry } from "./cluster-registry.js";
 import type { Engine } from "./engine.js";
 import { StackLock } from "./lock.js";

@@ -1,5 +1,5 @@
 import { CapstanError, isCapstanError } from "../api/error.js";
-import { mapBounded } from "./bounded.js";
+import { mapBounded } from "../provider/bounded.js";
 import type { NodeKey } from "../graph/graph.js";
 import type { Observation, ObservedResource } from "../plan/observation.js";
 import {

@@ -3,7 +3,7 @@ import { sameJson } from "../api/json.js";
 import type { CallContext, InfrastructureProvider, Observed, Presence } from "../provider/port.js";
 import type { SweepItem } from "../sweep/decide.js";
 import { afterWave, type SweepRemoval } from "../sweep/waves.js";
-import { mapBounded } from "./bounded.js";
+import { mapBounded } from "../provider/bounded.js";
 
 export interface RemovalOptions {
   readonly providers: readonly InfrastructureProvider[];

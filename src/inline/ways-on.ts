@@ -1,4 +1,4 @@
-import { shellWord } from "../cli/suggest.js";
+import { shellWord } from "../report/shell-word.js";
 
 /** The stack of the running program, and what a person has to type to reach it. */
 export interface ProgramStack {

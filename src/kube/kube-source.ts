@@ -13,7 +13,7 @@ import { claimOf } from "./claim.js";
 import { projectionOf } from "./projection.js";
 import { releaseOf } from "./release.js";
 import type { Regarding } from "./events.js";
-import { mapBounded } from "../engine/bounded.js";
+import { mapBounded } from "../provider/bounded.js";
 
 export interface SourceOptions {
   readonly api: Pick<KubeApi, "write" | "read">;

@@ -10,7 +10,7 @@ import {
 } from "../context.js";
 import { exitCodes } from "../exit.js";
 import { plainSettings, rememberedManifests, rememberManifests } from "../stack-settings.js";
-import { quotedWord } from "../suggest.js";
+import { quotedWord } from "../../report/shell-word.js";
 
 export interface EnvOptions extends GlobalOptions {
   readonly file: readonly string[];
