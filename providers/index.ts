@@ -1,6 +1,9 @@
 import { join, resolve } from "node:path";
 import type { Clock, InfrastructureProvider } from "../src/provider/port.js";
 import { LocalCloud } from "./local/cloud.js";
+import type { FileUse } from "./local/cloud-file.js";
+
+export type { FileUse };
 import { LocalProvider } from "./local/provider.js";
 import { loadProviders, type Origin, type OutsideProviders, refuseClashes } from "./outside.js";
 
@@ -21,19 +24,20 @@ export const localCloudVariable = "CAPSTAN_LOCAL_CLOUD";
 /**
  * Makes the providers; loads and opens nothing before it is used. `stateDir` is where the local
  * cloud keeps its file, unless the environment of `outside` names another. Without `outside` there
- * are only ours.
+ * are only ours. For who only reads, the local cloud makes no file.
  */
 export function makeProviders(
   stateDir: string,
   clock: Clock,
   outside?: OutsideProviders,
+  use: FileUse = "changes",
 ): Providers {
   const elsewhere = outside?.env[localCloudVariable] ?? "";
   const file =
     elsewhere === ""
       ? join(stateDir, "local-cloud.db")
       : resolve(outside?.folder ?? ".", elsewhere);
-  const cloud = new LocalCloud(file, clock);
+  const cloud = new LocalCloud(file, clock, use);
   const local = new LocalProvider(cloud);
   let all: readonly InfrastructureProvider[] | undefined;
   return {

@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { CapstanError, messageOf } from "../../src/api/error.js";
@@ -14,8 +14,12 @@ import { cloudSchema, cloudSchemaUpgrades, cloudSchemaVersion } from "./schema.j
 const busyTimeoutMs = 50;
 const busyDeadlineMs = 20_000;
 
+/** What a command does with a file: one that only reads does not make it. */
+export type FileUse = "reads" | "changes";
+
 /**
- * The local cloud's SQLite file: opened, and made, when it is first used. Errors: CLOUD_CORRUPT, and
+ * The local cloud's SQLite file: opened, and made, when it is first used; for who only reads, a file that
+ * is not there is a cloud that holds nothing. Errors: CLOUD_CORRUPT, and
  * CLOUD_FAILED for a file that cannot be used now.
  */
 export class CloudFile {
@@ -24,6 +28,7 @@ export class CloudFile {
   constructor(
     readonly path: string,
     private readonly clock: Clock,
+    private readonly use: FileUse = "changes",
   ) {}
 
   /** Reads outside of any transaction. */
@@ -79,13 +84,23 @@ export class CloudFile {
   }
 
   private async open(): Promise<DatabaseSync> {
-    this.database ??= await this.whenFree(async () => openFile(this.path));
+    this.database ??= await this.whenFree(async () => this.openOrMake());
     return this.database;
+  }
+
+  /** Whether it is there, or made when it is used. */
+  get mayBe(): boolean {
+    return this.use === "changes" || existsSync(this.path);
+  }
+
+  private openOrMake(): DatabaseSync {
+    if (!this.mayBe) return openFile(":memory:");
+    mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
+    return openFile(this.path);
   }
 }
 
 function openFile(path: string): DatabaseSync {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path, { timeout: busyTimeoutMs });

@@ -3,7 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { CapstanError, isCapstanError } from "../../src/api/error.js";
 import type { JsonObject } from "../../src/api/json.js";
 import type { Clock, Identity } from "../../src/provider/port.js";
-import { CloudFile } from "./cloud-file.js";
+import { CloudFile, type FileUse } from "./cloud-file.js";
 import { changeNode, lifecycleOf, settle } from "./lifecycle.js";
 import {
   clearFaults,
@@ -98,8 +98,9 @@ export class LocalCloud {
   constructor(
     readonly path: string,
     private readonly clock: Clock,
+    use?: FileUse,
   ) {
-    this.file = new CloudFile(path, clock);
+    this.file = new CloudFile(path, clock, use);
   }
 
   /** Finds or makes a resource by token. Answers as soon as it is recorded; a host then boots. */
@@ -206,8 +207,12 @@ export class LocalCloud {
     });
   }
 
-  /** The id of this cloud: minted with its file, or when a file of an older layout is first opened. */
-  id(): Promise<string> {
+  /**
+   * The id of this cloud: minted with its file, or when a file of an older layout is first opened. None for
+   * who only reads where there is no file.
+   */
+  async id(): Promise<string | undefined> {
+    if (!this.file.mayBe) return undefined;
     return this.file.read((database) =>
       String(database.prepare("SELECT value FROM meta WHERE key = 'id'").get()?.["value"]),
     );

@@ -114,8 +114,10 @@ export class LocalProvider implements InfrastructureProvider {
   }
 
   /** The id of the cloud's file. No call to the cloud: it meets no fault, and the ledger does not tell of it. */
+  /** Nothing of a cloud that is not made yet. */
   async identity(): Promise<CloudIdentity> {
-    return { cloud: await this.cloud.id() };
+    const id = await this.cloud.id();
+    return id === undefined ? {} : { cloud: id };
   }
 
   async inventory(ctx: CallContext, scope: InventoryScope): Promise<readonly Observed[]> {

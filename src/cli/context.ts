@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { hostname, userInfo } from "node:os";
 import { resolve } from "node:path";
 import { ensurePulumi } from "#toolchain";
-import { makeProviders, type Providers } from "../../providers/index.js";
+import { type FileUse, makeProviders, type Providers } from "../../providers/index.js";
 import { CapstanError } from "../api/error.js";
 import { clusterNameOf, type Desired, providerValue, stackNameOf } from "../api/types.js";
 import { Engine, type Interruption } from "../engine/engine.js";
 import { withLockedStack } from "../engine/locked-stack.js";
-import { defaultStateDir } from "../engine/project.js";
+import { defaultStateDir, withoutPasswords } from "../engine/project.js";
 import { stateDirOf, type UserProject, userProjectOf } from "../engine/user-project.js";
 import { Workspace } from "../engine/workspace.js";
 import { BadInput } from "../manifest/bad-input.js";
@@ -28,6 +28,8 @@ export interface GlobalOptions {
   /** A stack of it. */
   readonly stack?: string;
   readonly json?: boolean;
+  /** Fail where nothing is recorded. */
+  readonly requireState?: boolean;
 }
 
 /** How a command speaks. */
@@ -43,6 +45,9 @@ export interface Voice {
 /** Everything a command works with. */
 export interface CommandContext extends Voice {
   readonly stateDir: string;
+  readonly use: FileUse;
+  /** Somebody said where the state is, by an option or a variable. */
+  readonly isStateNamed: boolean;
   readonly clock: Clock;
   readonly env: NodeJS.ProcessEnv;
   readonly providers: Providers;
@@ -64,11 +69,16 @@ export function makeVoice(options: GlobalOptions): Voice {
   };
 }
 
+interface ContextMeans {
+  readonly use: FileUse;
+  readonly interruption: Interruption;
+  readonly voice: Voice;
+}
+
 /** Throws what `userProjectOf` throws. */
 export function makeContext(
   options: GlobalOptions,
-  interruption: Interruption,
-  voice: Voice,
+  { use, interruption, voice }: ContextMeans,
 ): CommandContext {
   const { env } = process;
   const project = userProjectOf(options, env);
@@ -79,12 +89,16 @@ export function makeContext(
   return {
     ...voice,
     stateDir,
+    use,
+    isStateNamed: (options.state ?? options.backend ?? env["CAPSTAN_STATE"]) !== undefined,
     clock: systemClock,
     env,
-    providers: makeProviders(stateDir, systemClock, {
-      folder: project?.root ?? process.cwd(),
-      env,
-    }),
+    providers: makeProviders(
+      stateDir,
+      systemClock,
+      { folder: project?.root ?? process.cwd(), env },
+      use,
+    ),
     interruption,
     ...(project !== undefined && { project }),
     by: `${userInfo().username}@${hostname()}`,
@@ -153,19 +167,46 @@ export async function openWorkspace(
     pulumiBinDir: toolchain.binDir,
     env: context.env,
   });
-  workspace.prepare();
+  if (context.use === "changes" || workspace.exists) workspace.prepare();
   return { workspace, pulumi: toolchain.bin };
 }
 
-/** An engine that only reads. */
+/** An engine that only reads. Throws NOT_FOUND where a state is required and nothing is recorded. */
 export async function openEngine(
   options: GlobalOptions,
   context: CommandContext,
 ): Promise<{ engine: Engine; workspace: Workspace }> {
   const { workspace, pulumi } = await openWorkspace(options, context);
   const { interruption } = context;
-  const notice = noticeTo(context);
-  return { engine: new Engine({ pulumi, workspace, interruption, notice }), workspace };
+  const engine = new Engine({ pulumi, workspace, interruption, notice: noticeTo(context) });
+  if (options.requireState === true && (await engine.listStacks()).length === 0) {
+    throw noState(workspace);
+  }
+  return { engine, workspace };
+}
+
+/**
+ * The same for a verb that tells of what is recorded: it throws NOT_FOUND, too, where a state was named and is
+ * not there. Telling of no clusters would be green for nothing.
+ */
+export async function openRecords(
+  options: GlobalOptions,
+  context: CommandContext,
+): Promise<Engine> {
+  const { engine, workspace } = await openEngine(options, context);
+  if (context.isStateNamed && !workspace.exists) throw noState(workspace);
+  return engine;
+}
+
+function noState({ stateDir, backendUrl, isShared }: Workspace): CapstanError {
+  const where = isShared ? withoutPasswords(backendUrl) : stateDir;
+  return new CapstanError({
+    code: "NOT_FOUND",
+    source: "user",
+    subject: where,
+    message: `there is no state in ${where}`,
+    hint: "name the state that the clusters were made with; nothing was made",
+  });
 }
 
 /** Runs `work` with an engine that may change the stack, under the stack's lock. */

@@ -2,6 +2,7 @@ import { CapstanError, isCapstanError } from "../api/error.js";
 import { toldAsStorage } from "../api/storage-failure.js";
 import { BadInput } from "../manifest/bad-input.js";
 import type { Command } from "commander";
+import type { FileUse } from "../../providers/index.js";
 import type { CommandContext, GlobalOptions, Voice } from "./context.js";
 import { exitCodeOf, exitCodes } from "./exit.js";
 
@@ -23,16 +24,26 @@ export type Work<O extends GlobalOptions> = (
  * Makes `work` what a verb does. Whatever ends it is reported here, once. Work loads the code of its
  * verb when it is called, so that no verb waits for what others need; help needs none of it.
  */
-export function does<O extends GlobalOptions>(command: Command, work: Work<O>): Command {
+export function does<O extends GlobalOptions>(
+  command: Command,
+  work: Work<O>,
+  use: FileUse = "changes",
+): Command {
   // Too many operands are told about in execute, with what was probably meant.
   return command.allowExcessArguments().action(async (...given: unknown[]) => {
     const operands = given.slice(0, command.registeredArguments.length) as never[];
-    await execute<O>(command, (call) => work(call, ...operands));
+    await execute<O>(command, use, (call) => work(call, ...operands));
   });
+}
+
+/** Makes `work` what a verb does that only looks: it makes no state where there is none. */
+export function looks<O extends GlobalOptions>(command: Command, work: Work<O>): Command {
+  return does(command, work, "reads");
 }
 
 async function execute<O extends GlobalOptions>(
   command: Command,
+  use: FileUse,
   work: (call: Call<O>) => Promise<number> | number,
 ): Promise<void> {
   const { makeContext, makeVoice } = await import("./context.js");
@@ -42,7 +53,7 @@ async function execute<O extends GlobalOptions>(
   let context: CommandContext | undefined;
   try {
     refuseProject(command, options);
-    context = makeContext(options, interruption, voice);
+    context = makeContext(options, { use, interruption, voice });
     refuseExcess(command);
     process.exitCode = await work({ options, context, program: rootOf(command) });
   } catch (thrown) {

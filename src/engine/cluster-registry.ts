@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { CapstanError, messageOf } from "../api/error.js";
@@ -28,7 +28,7 @@ export class ClusterRegistry {
   /** Throws BAD_STATE for a file that is none of ours, SCHEMA_NEWER for a newer release's. */
   static open(stateDir: string): ClusterRegistry {
     mkdirSync(stateDir, { recursive: true, mode: 0o700 });
-    const path = join(stateDir, "clusters.db");
+    const path = fileIn(stateDir);
     let database: DatabaseSync | undefined;
     try {
       database = new DatabaseSync(path, { timeout: 5_000 });
@@ -77,6 +77,17 @@ export class ClusterRegistry {
   }
 }
 
+/** Every cluster that was noted in a state folder, oldest first. Makes nothing. Throws what `open` throws. */
+export function notedClusters(stateDir: string): NotedCluster[] {
+  if (!existsSync(fileIn(stateDir))) return [];
+  const registry = ClusterRegistry.open(stateDir);
+  try {
+    return registry.all();
+  } finally {
+    registry.close();
+  }
+}
+
 /** Notes one cluster: see `ClusterRegistry.note`. To be called before the first call to its cloud. */
 export function noteCluster(stateDir: string, cluster: NotedCluster): void {
   const registry = ClusterRegistry.open(stateDir);
@@ -85,6 +96,10 @@ export function noteCluster(stateDir: string, cluster: NotedCluster): void {
   } finally {
     registry.close();
   }
+}
+
+function fileIn(stateDir: string): string {
+  return join(stateDir, "clusters.db");
 }
 
 function newer(path: string, version: number): CapstanError {

@@ -10,7 +10,7 @@ import {
 import { confirmed, decideSweep, type Listing, type SweepItem } from "../sweep/decide.js";
 import { type StackView, viewOf } from "../sweep/stack-view.js";
 import { mapBounded } from "../provider/bounded.js";
-import { ClusterRegistry } from "./cluster-registry.js";
+import { notedClusters } from "./cluster-registry.js";
 import type { Engine } from "./engine.js";
 import { StackLock } from "./lock.js";
 import { provenCloud } from "./observe.js";
@@ -58,7 +58,7 @@ const readersAtATime = 4;
  * Throws WRONG_CLOUD when all of a provider's is, and when stacks or registry cannot be listed.
  */
 export async function findLeftovers(options: LeftoverOptions): Promise<LeftoverReport> {
-  const noted = readNoted(options.stateDir);
+  const noted = notedClusters(options.stateDir);
   const stacks = await options.engine.listStacks();
   const views = await readViews(stacks, options, "peek");
   const names = usedProviders(noted, options.backend, views);
@@ -94,7 +94,7 @@ export async function findAgain(
   const renewed = new Set(fresh.map(({ stack }) => stack));
   const views = [...before.seen.views.filter(({ stack }) => !renewed.has(stack)), ...fresh];
   const { listings } = before.seen;
-  const again = decided({ views, listings }, readNoted(options.stateDir), options);
+  const again = decided({ views, listings }, notedClusters(options.stateDir), options);
   return { ...before, ...again, items: confirmed(before.items, again.items) };
 }
 
@@ -112,15 +112,6 @@ function decided(
   const items = decideSweep({ ...seen, clusters, graceMs, nowMs: context.clock.now() });
   const unreadable = seen.views.filter((view) => view.kind === "unreadable");
   return { items, clusters, unreadable, seen };
-}
-
-function readNoted(stateDir: string): NotedCluster[] {
-  const registry = ClusterRegistry.open(stateDir);
-  try {
-    return registry.all();
-  } finally {
-    registry.close();
-  }
 }
 
 function readViews(

@@ -1,6 +1,6 @@
 import { CapstanError } from "../api/error.js";
 import type { CallContext, InfrastructureProvider } from "../provider/port.js";
-import { ClusterRegistry } from "./cluster-registry.js";
+import { notedClusters } from "./cluster-registry.js";
 import { reading } from "./observe.js";
 
 export interface LostStateQuestion {
@@ -17,22 +17,14 @@ export interface LostStateQuestion {
  */
 export async function refuseLostState(question: LostStateQuestion): Promise<void> {
   const { stack, stateDir, providers, context } = question;
-  for (const { cluster, clusterUid, provider: name } of notedOf(stateDir, stack)) {
+  const noted = notedClusters(stateDir).filter((one) => one.stack === stack);
+  for (const { cluster, clusterUid, provider: name } of noted) {
     const provider = providers.find((one) => one.name === name);
     if (provider === undefined) continue;
     const scope = { cluster, clusterUid };
     const listed = await reading(context, () => provider.inventory(context, scope));
     const alive = listed.filter(({ phase }) => phase !== "gone").length;
     if (alive > 0) throw lostState(cluster, alive);
-  }
-}
-
-function notedOf(stateDir: string, stack: string) {
-  const registry = ClusterRegistry.open(stateDir);
-  try {
-    return registry.all().filter((noted) => noted.stack === stack);
-  } finally {
-    registry.close();
   }
 }
 

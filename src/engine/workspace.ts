@@ -89,6 +89,13 @@ export class Workspace {
     return !this.ownBackend;
   }
 
+  /** Whether there is a state to read. Of a backend that is no folder only Pulumi can tell. */
+  get exists(): boolean {
+    if (!this.isOurs) return true;
+    const root = fileBackendRoot(this.backendUrl);
+    return root === undefined || existsSync(root);
+  }
+
   /** Makes the folders, the project file and, without a passphrase of the user's, the key file. */
   prepare(): void {
     mkdirSync(this.stateDir, { recursive: true, mode: 0o700 });

@@ -1,7 +1,7 @@
 import { keyedDigestOf } from "../api/digest.js";
 import { canonicalJson, isJsonObject, type Json } from "../api/json.js";
 import { type Removal, removals } from "../api/protection.js";
-import type { Observed } from "../provider/port.js";
+import type { CloudIdentity, Observed } from "../provider/port.js";
 import type { Plan } from "./plan.js";
 import type { ObservedResources } from "./observation.js";
 import { cloudResources, type PriorState } from "../records/prior-state.js";
@@ -107,9 +107,9 @@ export function bindingOf({ plan, state, observation }: BindingInput): Binding {
       }),
     ),
     inventory: Object.fromEntries([
-      ...(plan.transaction.cloud === undefined
-        ? []
-        : [["the cloud itself", digest(plan.transaction.cloud)] as const]),
+      ...(isTold(plan.transaction.cloud)
+        ? [[theCloud, digest(plan.transaction.cloud)] as const]
+        : []),
       ...cloudResources(state).map(({ key, id }): [string, string] => {
         const seen = observedResources.get(key);
         const facts = seen === undefined || seen === "gone" ? "gone" : [seen.spec, seen.who];
@@ -135,12 +135,24 @@ export function whatMoved(saved: Binding, now: Binding): string[] {
   const moved = [
     ...differences("object", saved.objects, now.objects),
     ...differences("the state of", saved.state, now.state),
-    ...differences("in the cloud,", saved.inventory, now.inventory),
+    ...differences("in the cloud,", saved.inventory, comparable(saved.inventory, now.inventory)),
   ];
   if (moved.length > 0) return moved;
   return saved.target === now.target && canonicalJson(saved.steps) === canonicalJson(now.steps)
     ? []
     : [`what is planned for ${now.cluster}`];
+}
+
+const theCloud = "the cloud itself";
+
+function isTold(cloud: CloudIdentity | undefined): cloud is CloudIdentity {
+  return cloud !== undefined && Object.keys(cloud).length > 0;
+}
+
+/** A cloud that could not be told when the plan was saved may be any: the simulated one is made by its first change. */
+function comparable(saved: Binding["inventory"], now: Binding["inventory"]): Binding["inventory"] {
+  const { [theCloud]: _any, ...resources } = now;
+  return saved[theCloud] === undefined ? resources : now;
 }
 
 function differences(what: string, saved: Binding["state"], now: Binding["state"]): string[] {

@@ -3,7 +3,7 @@ import { nearest } from "../../api/validate.js";
 import type { Engine } from "../../engine/engine.js";
 import { observe } from "../../engine/observe.js";
 import { callContext } from "../../engine/session.js";
-import { type CommandContext, type GlobalOptions, openEngine } from "../context.js";
+import { type CommandContext, type GlobalOptions, openRecords } from "../context.js";
 import { type ClusterReport, describeCluster, type MachineReport } from "../describe-report.js";
 import { clusterText, machineText } from "../describe-text.js";
 import { exitCodes } from "../exit.js";
@@ -27,7 +27,7 @@ export async function describeCommand(
 ): Promise<number> {
   const machines = named.flatMap((name) => machineArgument.exec(name)?.[1] ?? []);
   const stackNames = named.filter((name) => !machineArgument.test(name));
-  const { engine } = await openEngine(options, context);
+  const engine = await openRecords(options, context);
   const stacks = await stacksOf(stackNames, options.file, engine, context);
   if (stacks.length === 0 && machines.length === 0) {
     if (!context.json) context.terminal.write("No clusters yet. Next: capstan init DIR\n");

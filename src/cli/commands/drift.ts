@@ -18,7 +18,7 @@ import {
   type DriftRun,
 } from "../../report/drift-report.js";
 import type { DriftFormat } from "../../report/formats/format-names.js";
-import { type CommandContext, type GlobalOptions, loadManifests, openEngine } from "../context.js";
+import { type CommandContext, type GlobalOptions, loadManifests, openRecords } from "../context.js";
 import { clusterDriftText } from "../drift-text.js";
 import { exitCodes } from "../exit.js";
 import { packageVersion } from "../version.js";
@@ -40,7 +40,7 @@ export async function driftCommand(
   context: CommandContext,
 ): Promise<number> {
   refuseTwoFormats(options, context);
-  const { engine } = await openEngine(options, context);
+  const engine = await openRecords(options, context);
   const wanted = wantedIn(options, context);
   const asked = named.length > 0 || wanted.size === 0;
   const others = asked ? await stacksOf(named, [], engine, context) : [];
@@ -52,7 +52,7 @@ export async function driftCommand(
   }
   const clusters: DriftedCluster[] = [];
   for (const stack of stacks) {
-    const drifted = await driftOf(stack, wanted.get(stack), engine, context);
+    const drifted = await driftOf(stack, wanted.get(stack), { engine, options, context });
     if (drifted === undefined) {
       terminal.error(context.suggest(`${stack} is not made yet; capstan up makes it\n`));
       continue;
@@ -89,21 +89,26 @@ function wantedIn({ file }: DriftOptions, context: CommandContext): Map<string, 
   return new Map(clusters.map((desired) => [stackNameOf(desired.cluster), desired]));
 }
 
+interface DriftMeans {
+  readonly engine: Engine;
+  readonly options: DriftOptions;
+  readonly context: CommandContext;
+}
+
 /**
  * Nothing for a cluster of manifests that was never made: it cannot drift. Throws NOT_FOUND for any other
- * stack that nothing is recorded of.
+ * stack that nothing is recorded of, and for that one where a state is required.
  */
 async function driftOf(
   stack: string,
   desired: Desired | undefined,
-  engine: Engine,
-  context: CommandContext,
+  { engine, options, context }: DriftMeans,
 ): Promise<DriftedCluster | undefined> {
   const state = await engine.readState(stack);
   const provider = recordedProvider(stack, state, context);
   const { transaction, revision } = state;
   if (provider === undefined || transaction === undefined) {
-    if (desired !== undefined) return undefined;
+    if (desired !== undefined && options.requireState !== true) return undefined;
     throw await nothingRecorded("look for drift in", stack, engine);
   }
   const sight = await sightOf(state, transaction, provider, context);

@@ -3,7 +3,7 @@ import type { Engine } from "../../engine/engine.js";
 import type { StackState } from "../../engine/state.js";
 import { compareTargets, isSame } from "../../plan/compare/compare.js";
 import type { Target } from "../../records/target.js";
-import { type CommandContext, type GlobalOptions, openEngine } from "../context.js";
+import { type CommandContext, type GlobalOptions, openRecords } from "../context.js";
 import { exitCodes } from "../exit.js";
 import {
   type HistoryItem,
@@ -26,7 +26,7 @@ export async function historyCommand(
   options: HistoryOptions,
   context: CommandContext,
 ): Promise<number> {
-  const { engine } = await openEngine(options, context);
+  const engine = await openRecords(options, context);
   const stacks = await stacksOf(named, options.file, engine, context);
   if (stacks.length === 0 && !context.json) {
     context.terminal.write("No clusters yet. Next: capstan init DIR\n");
@@ -102,7 +102,7 @@ async function oneHistory(
   options: HistoryOptions,
   context: CommandContext,
 ): Promise<{ state: StackState; report: HistoryReport }> {
-  const { engine } = await openEngine(options, context);
+  const engine = await openRecords(options, context);
   const names = named === undefined ? [] : [named];
   const [stack, ...others] = await stacksOf(names, options.file, engine, context);
   if (stack === undefined) {

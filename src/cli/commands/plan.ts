@@ -1,4 +1,5 @@
 import { CapstanError } from "../../api/error.js";
+import { stackNameOf } from "../../api/types.js";
 import type { Plan } from "../../plan/plan.js";
 import { type Binding, bindingOf } from "../../plan/saved.js";
 import type { DocumentFormat } from "../../report/formats/formats.js";
@@ -14,6 +15,7 @@ import {
 } from "../gone-clusters.js";
 import { savePlan } from "../saved-plan.js";
 import { packageVersion } from "../version.js";
+import { nothingRecorded } from "./stacks.js";
 import type { PlanOptions } from "../plan-options.js";
 import { surveyCluster, plansIn, plansText, planLine } from "../survey-cluster.js";
 
@@ -34,6 +36,9 @@ export async function planCommand(options: PlanOptions, context: CommandContext)
   const plans: Plan[] = [];
   for (const desired of manifests.clusters) {
     const found = await surveyCluster({ desired, manifests }, engine, options, context);
+    if (options.requireState === true && found.state.transaction === undefined) {
+      throw await nothingRecorded("plan against", stackNameOf(desired.cluster), engine);
+    }
     bindings.push(bindingOf(found));
     plans.push(...plansIn(found));
     if (show?.json === true) for (const plan of plansIn(found)) show.emit(planLine(plan));

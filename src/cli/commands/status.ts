@@ -15,7 +15,7 @@ import { leavingHosts } from "../../plan/changes/leaving.js";
 import type { ObservedResource } from "../../plan/observation.js";
 import type { InfrastructureProvider, NodeReport } from "../../provider/port.js";
 import { openTransactionText } from "../open-transaction.js";
-import { type CommandContext, type GlobalOptions, openEngine } from "../context.js";
+import { type CommandContext, type GlobalOptions, openRecords } from "../context.js";
 import { exitCodes } from "../exit.js";
 import { wrap } from "../fit.js";
 import { table } from "../table.js";
@@ -47,7 +47,7 @@ export async function statusCommand(
   options: StatusOptions,
   context: CommandContext,
 ): Promise<number> {
-  const { engine } = await openEngine(options, context);
+  const engine = await openRecords(options, context);
   const stacks = await stacksOf(named, options.file, engine, context);
   if (stacks.length === 0 && !context.json) {
     context.terminal.write(context.suggest("No clusters yet. Next: capstan plan -f DIR\n"));

@@ -10,7 +10,7 @@ import type { RollbackOptions } from "../commands/rollback.js";
 import type { StatusOptions } from "../commands/status.js";
 import type { UpOptions } from "../commands/up.js";
 import { diffFormats, driftFormats, planFormats } from "../../report/formats/format-names.js";
-import { does } from "../execute.js";
+import { does, looks } from "../execute.js";
 import {
   wholeNumber,
   withDeadline,
@@ -18,6 +18,7 @@ import {
   withFiles,
   withPlanning,
   withRemoval,
+  withStateRequired,
   withThaw,
   withTimeout,
   withYes,
@@ -25,7 +26,7 @@ import {
 
 /** The verbs that change clusters: plan, up, rollback, destroy. */
 export function addChangingVerbs(program: Command): void {
-  const plan = withThaw(withPlanning(withFiles(program.command("plan"))))
+  const plan = withStateRequired(withThaw(withPlanning(withFiles(program.command("plan")))))
     .addOption(
       new Option("--format <format>", "as text unless given; docs/plans.md tells them").choices(
         planFormats,
@@ -41,7 +42,7 @@ export function addChangingVerbs(program: Command): void {
     ["capstan plan -f prod.yaml --format json", "for a program"],
     ["capstan plan -f prod --out plan.json", "to have it reviewed, and apply just that"],
   ]);
-  does<PlanOptions>(plan, async ({ options, context }) => {
+  looks<PlanOptions>(plan, async ({ options, context }) => {
     const { planCommand } = await import("../commands/plan.js");
     return planCommand(options, context);
   });
@@ -92,27 +93,27 @@ export function addChangingVerbs(program: Command): void {
 
 /** The verbs that look at clusters: status, describe, history, env. */
 export function addLookingVerbs(program: Command): void {
-  const status = withFiles(program.command("status [stack...]")).description(
+  const status = withStateRequired(withFiles(program.command("status [stack...]"))).description(
     "list machines: what is recorded and what the cloud shows",
   );
   withExamples(status, [
     ["capstan status", "every cluster in the state folder"],
     ["capstan status default/prod --json", "one of them, for a program"],
   ]);
-  does<StatusOptions>(status, async ({ options, context }, stacks: string[]) => {
+  looks<StatusOptions>(status, async ({ options, context }, stacks: string[]) => {
     const { statusCommand } = await import("../commands/status.js");
     return statusCommand(stacks, options, context);
   });
 
-  const describe = withFiles(program.command("describe [stack|machine/name...]")).description(
-    "show clusters as trees with reasons, or machines in full",
-  );
+  const describe = withStateRequired(
+    withFiles(program.command("describe [stack|machine/name...]")),
+  ).description("show clusters as trees with reasons, or machines in full");
   withExamples(describe, [
     ["capstan describe", "every cluster in the state folder"],
     ["capstan describe default/prod", "one cluster: phases, hosts, drift, what is interrupted"],
     ["capstan describe machine/cp-0", "one machine in full"],
   ]);
-  does<DescribeOptions>(describe, async ({ options, context }, named: string[]) => {
+  looks<DescribeOptions>(describe, async ({ options, context }, named: string[]) => {
     const { describeCommand } = await import("../commands/describe.js");
     return describeCommand(named, options, context);
   });
@@ -134,7 +135,7 @@ export function addLookingVerbs(program: Command): void {
 }
 
 function addDrift(program: Command): void {
-  const drift = withFiles(program.command("drift [stack...]"))
+  const drift = withStateRequired(withFiles(program.command("drift [stack...]")))
     .addOption(
       new Option("--format <format>", "as text unless given; docs/drift.md tells them").choices(
         driftFormats,
@@ -147,7 +148,7 @@ function addDrift(program: Command): void {
     ["capstan drift -f clusters/prod", "by the policies of these manifests"],
     ["capstan drift --format markdown", "as an issue or a job's summary"],
   ]);
-  does<DriftOptions>(drift, async ({ options, context }, stacks: string[]) => {
+  looks<DriftOptions>(drift, async ({ options, context }, stacks: string[]) => {
     const { driftCommand } = await import("../commands/drift.js");
     return driftCommand(stacks, options, context);
   });
@@ -167,7 +168,7 @@ function addDiff(program: Command): void {
     ["capstan diff default/prod clusters/prod", "what runs, and what the folder wants"],
     ["capstan diff default/a default/b --format markdown", "as a comment"],
   ]);
-  does<DiffOptions>(diff, async ({ options, context }, from: string, to: string) => {
+  looks<DiffOptions>(diff, async ({ options, context }, from: string, to: string) => {
     const { diffCommand } = await import("../commands/diff.js");
     return diffCommand([from, to], options, context);
   });
@@ -176,7 +177,7 @@ function addDiff(program: Command): void {
 const historyVerbs = () => import("../commands/history.js");
 
 function addHistory(program: Command): void {
-  const history = withFiles(program.command("history [stack...]")).description(
+  const history = withStateRequired(withFiles(program.command("history [stack...]"))).description(
     "list transactions, newest first: who, what, how it ended, and where rollback can go",
   );
   withExamples(history, [
@@ -184,7 +185,7 @@ function addHistory(program: Command): void {
     ["capstan history show 3 default/prod", "one transaction in full"],
     ["capstan history diff 3 5 default/prod", "what leads from one revision to another"],
   ]);
-  does<HistoryOptions>(history, async ({ options, context }, stacks: string[]) =>
+  looks<HistoryOptions>(history, async ({ options, context }, stacks: string[]) =>
     (await historyVerbs()).historyCommand(stacks, options, context),
   );
 
@@ -196,7 +197,7 @@ function addHistory(program: Command): void {
     ["capstan history show 4", "of the only cluster"],
     ["capstan history show 4 default/prod --json", "for a program"],
   ]);
-  does<HistoryOptions>(show, async ({ options, context }, number: number, stack?: string) =>
+  looks<HistoryOptions>(show, async ({ options, context }, number: number, stack?: string) =>
     (await historyVerbs()).historyShowCommand(number, stack, options, context),
   );
 
@@ -209,7 +210,7 @@ function addHistory(program: Command): void {
     ["capstan history diff 3 5", "of the only cluster"],
     ["capstan history diff 5 3 default/prod", "what a rollback from 5 to 3 would change"],
   ]);
-  does<HistoryOptions>(
+  looks<HistoryOptions>(
     diff,
     async ({ options, context }, from: number, to: number, stack?: string) =>
       (await historyVerbs()).historyDiffCommand({ from, to }, stack, options, context),

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { FaultOptions } from "../commands/local.js";
 import type { GlobalOptions } from "../context.js";
-import { does } from "../execute.js";
+import { does, looks } from "../execute.js";
 import { share, wholeNumber, withExamples } from "./options.js";
 
 const verbs = () => import("../commands/local.js");
@@ -25,7 +25,7 @@ function addMachines(local: Command): void {
     .description("list hosts")
     .option("--all", "terminated ones too");
   withExamples(machines, [["capstan local machines --all", "every host there ever was"]]);
-  does<{ all?: boolean } & GlobalOptions>(machines, async ({ options, context }) =>
+  looks<{ all?: boolean } & GlobalOptions>(machines, async ({ options, context }) =>
     (await verbs()).localMachines(options, context),
   );
 }
@@ -85,7 +85,7 @@ function addLedger(local: Command): void {
     .description("every call to the cloud and its effect, in order")
     .option("--after <seq>", "only entries after this number", wholeNumber, 0);
   withExamples(ledger, [["capstan local ledger --after 40", "what happened since"]]);
-  does<{ after: number } & GlobalOptions>(ledger, async ({ options, context }) =>
+  looks<{ after: number } & GlobalOptions>(ledger, async ({ options, context }) =>
     (await verbs()).localLedger(options, context),
   );
 }

@@ -82,6 +82,11 @@ export function withRemoval(command: Command): Command {
   );
 }
 
+/** --require-state, of verbs that only read: for schedules, which must not be green because they look nowhere. */
+export function withStateRequired(command: Command): Command {
+  return command.option("--require-state", "fail where nothing is recorded, instead of telling so");
+}
+
 /** Options that decide what a plan is made of. */
 export function withPlanning(command: Command): Command {
   return withRemoval(command)

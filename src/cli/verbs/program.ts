@@ -1,5 +1,5 @@
 import { Argument, Command } from "commander";
-import { does } from "../execute.js";
+import { does, looks } from "../execute.js";
 import { exitCodes } from "../exit.js";
 import { packageVersion } from "../version.js";
 import { addApiServerVerbs, addMoveVerb, addWatchVerb } from "./api-server.js";
@@ -87,8 +87,11 @@ function addOwnVerbs(program: Command): void {
   });
 
   // Called by the completion scripts with the words so far, the last of which is being typed.
-  does(program.command("__complete [word...]", { hidden: true }), async (call, words: string[]) => {
-    const { completeCommand } = await import("../commands/complete.js");
-    return completeCommand(words, call.program, call.context);
-  });
+  looks(
+    program.command("__complete [word...]", { hidden: true }),
+    async (call, words: string[]) => {
+      const { completeCommand } = await import("../commands/complete.js");
+      return completeCommand(words, call.program, call.context);
+    },
+  );
 }

@@ -341,7 +341,7 @@ describe("the id of a local cloud", () => {
     const ids: string[] = [];
     for (let opened = 0; opened < 2; opened += 1) {
       const cloud = new LocalCloud(path, clock);
-      ids.push(await cloud.id());
+      ids.push((await cloud.id()) ?? "");
       cloud.close();
     }
     assert.equal(ids[0], ids[1]);
