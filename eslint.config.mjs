@@ -28,6 +28,7 @@ const pureFiles = [
   ...existing("kube", ["merge-patch", "projection", "release", "statuses"]),
   ...existing("controller", ["cluster-state", "drift-status", "event-messages", "label-counts"]),
   ...existing("controller", ["overwrite-backoff", "progress-view", "terminal-error"]),
+  ...existing("provider", ["backoff"]),
 ];
 
 /**

@@ -7,11 +7,13 @@ import {
   storageFailureOf,
   storageWords,
 } from "../../src/api/storage-failure.js";
+import { type Backoff, backoffMs } from "../../src/provider/backoff.js";
 import type { Clock } from "../../src/provider/port.js";
 import { cloudSchema, cloudSchemaUpgrades, cloudSchemaVersion } from "./schema.js";
 
 /** How long a writer waits inside SQLite: it blocks the event loop, so the rest is waited outside. */
 const busyTimeoutMs = 50;
+const busyBackoff: Backoff = { firstMs: 2, factor: 2, maxMs: 50 };
 const busyDeadlineMs = 20_000;
 
 /** What a command does with a file: one that only reads does not make it. */
@@ -73,12 +75,12 @@ export class CloudFile {
 
   private async whenFree<T>(work: () => Promise<T>): Promise<T> {
     const deadline = this.clock.now() + busyDeadlineMs;
-    for (let waitMs = 2; ; waitMs = Math.min(waitMs * 2, 50)) {
+    for (let failures = 1; ; failures += 1) {
       try {
         return await work();
       } catch (error) {
         if (!isBusy(error) || this.clock.now() > deadline) throw error;
-        await this.clock.sleep(waitMs);
+        await this.clock.sleep(backoffMs(busyBackoff, failures));
       }
     }
   }

@@ -1,5 +1,6 @@
 import { type DriftMemory, noMemory } from "../drift/judge.js";
 import type { OverwriteBackoff } from "./overwrite-backoff.js";
+import { type Backoff, backoffMs } from "../provider/backoff.js";
 import type { ClusterView } from "../source/cluster-view.js";
 
 /** What was asked for and could not be had, so that it is not tried at once again. */
@@ -51,8 +52,7 @@ export function newClusterState(): ClusterState {
   };
 }
 
-const firstHoldMs = 30_000;
-const longestHoldMs = 30 * 60_000;
+const attemptBackoff: Backoff = { firstMs: 30_000, factor: 2, maxMs: 30 * 60_000 };
 
 /** Puts off what failed: each time for twice as long, as long as the same is asked for. Pure. */
 export function heldAfter(
@@ -61,6 +61,5 @@ export function heldAfter(
   nowMs: number,
 ): FailedAttempt {
   const failures = before?.digest === failed.digest ? before.failures + 1 : 1;
-  const holdMs = Math.min(firstHoldMs * 2 ** (failures - 1), longestHoldMs);
-  return { ...failed, failures, untilMs: nowMs + holdMs };
+  return { ...failed, failures, untilMs: nowMs + backoffMs(attemptBackoff, failures) };
 }

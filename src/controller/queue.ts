@@ -1,6 +1,6 @@
 import { assertNever } from "../api/error.js";
+import { type Backoff, backoffMs } from "../provider/backoff.js";
 import type { Clock } from "../provider/port.js";
-import { type Backoff, backoffMs, defaultBackoff } from "./backoff.js";
 
 /** What came of working on a key. */
 export type WorkOutcome =
@@ -25,7 +25,6 @@ export interface QueueOptions {
   readonly clock: Clock;
   /** From 0 to below 1, as Math.random. */
   readonly random: () => number;
-  readonly backoff?: Backoff;
   readonly observer?: QueueObserver;
 }
 
@@ -47,6 +46,8 @@ export interface QueueState {
   readonly lastMoveAtMs: number;
 }
 
+/** Of a key whose work failed. */
+const failureBackoff: Backoff = { firstMs: 1_000, factor: 2, maxMs: 300_000, jitter: 0.25 };
 /** A handler's word is never taken for a hot loop. */
 const shortestRetryMs = 100;
 /** Timers overflow beyond 24 days, and clocks are set: no sleep is longer. */
@@ -78,11 +79,9 @@ export class KeyedQueue {
   private readonly takers: Taker[] = [];
   private alarm: { readonly dueMs: number; readonly cancel: AbortController } | undefined;
   private lastMoveAtMs: number;
-  private readonly backoff: Backoff;
   private readonly observer: QueueObserver;
 
   constructor(private readonly options: QueueOptions) {
-    this.backoff = options.backoff ?? defaultBackoff;
     this.observer = options.observer ?? {};
     this.lastMoveAtMs = options.clock.now();
   }
@@ -206,7 +205,7 @@ export class KeyedQueue {
   private retry(key: string, nowMs: number): void {
     const failures = (this.failures.get(key) ?? 0) + 1;
     this.failures.set(key, failures);
-    const ms = backoffMs(this.backoff, failures, this.options.random());
+    const ms = backoffMs(failureBackoff, failures, this.options.random());
     // Whatever else was to bring the key earlier would make failures come faster.
     this.waiting.delete(key);
     this.wait(key, { dueMs: nowMs + ms, isRetry: true });

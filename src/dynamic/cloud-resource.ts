@@ -1,5 +1,6 @@
 import { CapstanError, isCapstanError, messageOf } from "../api/error.js";
 import { isJsonObject, sameJson, type JsonObject } from "../api/json.js";
+import { type Backoff, backoffMs } from "../provider/backoff.js";
 import type {
   CallContext,
   CloudIdentity,
@@ -57,6 +58,8 @@ export interface ResourceEvent {
 /** How long after a lost answer a listing may still lag behind before "none" is believed. */
 const settleMs = 2_000;
 const pollMs = 50;
+/** Of a call that the cloud refuses for now. */
+const callBackoff: Backoff = { firstMs: 50, factor: 2, maxMs: 2_000 };
 
 /**
  * Serves one kind of cloud resource to Pulumi. Adds to the provider's plain calls what must hold
@@ -331,7 +334,8 @@ export class CloudResource implements DynamicResource {
     waits: (error: unknown) => void = () => {},
   ): Promise<T> {
     const { clock, signal } = this.runtime.context;
-    for (let waitMs = pollMs; ; waitMs = Math.min(waitMs * 2, 2_000)) {
+    for (let failures = 1; ; failures += 1) {
+      const waitMs = backoffMs(callBackoff, failures);
       try {
         return await call();
       } catch (error) {

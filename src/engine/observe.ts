@@ -8,6 +8,7 @@ import {
   recordedIdentity,
   type RecordedResource,
 } from "../records/prior-state.js";
+import { type Backoff, backoffMs } from "../provider/backoff.js";
 import type {
   CallContext,
   CloudIdentity,
@@ -119,21 +120,21 @@ async function locateUnlisted(
   });
 }
 
-const firstPauseMs = 100;
-const longestPauseMs = 3_000;
+const readBackoff: Backoff = { firstMs: 100, factor: 2, maxMs: 1_600 };
+const mostReadRetries = 5;
 
 /** A question to the cloud, asked again for a few seconds when it fails: it changes nothing. */
 export async function reading<T>(
   { clock, signal }: CallContext,
   ask: () => Promise<T>,
 ): Promise<T> {
-  for (let pauseMs = firstPauseMs; ; pauseMs *= 2) {
+  for (let failures = 1; ; failures += 1) {
     try {
       return await ask();
     } catch (error) {
       const passing = isCapstanError(error) && (error.retryable || error.code === "CLOUD_FAILED");
-      if (!passing || pauseMs > longestPauseMs || signal.aborted) throw error;
-      await clock.sleep(pauseMs, signal);
+      if (!passing || failures > mostReadRetries || signal.aborted) throw error;
+      await clock.sleep(backoffMs(readBackoff, failures), signal);
     }
   }
 }

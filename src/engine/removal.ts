@@ -1,5 +1,6 @@
 import { assertNever, CapstanError, isCapstanError, messageOf } from "../api/error.js";
 import { sameJson } from "../api/json.js";
+import { type Backoff, backoffMs } from "../provider/backoff.js";
 import type { CallContext, InfrastructureProvider, Observed, Presence } from "../provider/port.js";
 import type { SweepItem } from "../sweep/decide.js";
 import { afterWave, type SweepRemoval } from "../sweep/waves.js";
@@ -20,8 +21,10 @@ export interface LeftOver {
 }
 
 const removalsAtATime = 8;
-const firstPollMs = 25;
-const longestPollMs = 1_000;
+/** Between two waves of which the first has deleted nothing. */
+const waveBackoff: Backoff = { firstMs: 25, factor: 2, maxMs: 1_000 };
+/** Between two looks at what is to go away. */
+const departureBackoff: Backoff = { firstMs: 25, factor: 1.5, maxMs: 1_000 };
 /** What a deleted resource held may count as held for a moment longer. */
 const patienceMs = 5_000;
 
@@ -38,7 +41,7 @@ export async function removeInWaves(
   const { clock, signal } = options.context;
   let remaining = items.toReversed();
   let lastProgressMs = clock.now();
-  for (let pauseMs = firstPollMs; ; pauseMs = Math.min(pauseMs * 2, longestPollMs)) {
+  for (let waves = 1; ; waves += 1) {
     const removals = await mapBounded(remaining, removalsAtATime, (item) =>
       removalOf(item, options),
     );
@@ -54,10 +57,10 @@ export async function removeInWaves(
       case "stop":
         return left;
       case "again":
-        pauseMs = firstPollMs;
+        waves = 1;
         break;
       case "pause":
-        await clock.sleep(pauseMs, signal);
+        await clock.sleep(backoffMs(waveBackoff, waves), signal);
         break;
       default:
         assertNever(next);
@@ -93,12 +96,12 @@ async function remove(
   if (current === undefined) return;
   await handler.remove(context, current);
   const deadline = context.clock.now() + timeoutMs;
-  for (let waitMs = firstPollMs; ; waitMs = Math.min(waitMs * 1.5, longestPollMs)) {
+  for (let looks = 1; ; looks += 1) {
     if (aliveIn(await locate(), resource) === undefined) return;
     if (context.clock.now() > deadline) {
       throw failure(resource, "DEADLINE", `it is still there after ${timeoutMs / 1000} s`);
     }
-    await context.clock.sleep(waitMs, context.signal);
+    await context.clock.sleep(backoffMs(departureBackoff, looks), context.signal);
   }
 }
 

@@ -6,6 +6,7 @@ import { leadsToNothing } from "../plan/waves/next-action.js";
 import { planRemaining } from "../plan/planner/make-plan.js";
 import type { Plan, PlannedTransaction, RemainingPlan } from "../plan/plan.js";
 import { cloudResources } from "../records/prior-state.js";
+import { type Backoff, backoffMs } from "../provider/backoff.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
 import { timingOf } from "../provider/timing.js";
 import { type Action, type Situation, step, type StopResult } from "../transaction/lifecycle.js";
@@ -87,8 +88,8 @@ export type RunResult =
       readonly state: StackState;
     };
 
-const firstPollMs = 25;
-const longestPollMs = 1_000;
+/** Between two looks at what is to become available. */
+const availabilityBackoff: Backoff = { firstMs: 25, factor: 1.5, maxMs: 1_000 };
 
 /**
  * Drives a plan to its end: looks, lets `step` decide, does it, looks again. All that decides is in
@@ -354,8 +355,8 @@ export class Run {
     });
     const told = new Set<NodeKey>();
     const proving = new Set<NodeKey>();
-    for (let pollMs = firstPollMs; ; pollMs = Math.min(pollMs * 1.5, longestPollMs)) {
-      await clock.sleep(pollMs, stop);
+    for (let looks = 1; ; looks += 1) {
+      await clock.sleep(backoffMs(availabilityBackoff, looks), stop);
       const observation = await this.observe();
       const available = this.availability.among(observation, clock.now());
       const phaseOf = (key: NodeKey) => {

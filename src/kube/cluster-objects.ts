@@ -1,6 +1,7 @@
 import { CapstanError } from "../api/error.js";
 import { kinds, namesOf } from "../api/kind-names.js";
 import type { AnyObject } from "../api/types.js";
+import { type Backoff, backoffMs } from "../provider/backoff.js";
 import type { Clock } from "../provider/port.js";
 import type { KubeApi } from "./api.js";
 import { type ClusterKey, clusterKeyOf, type LiveCluster, type LiveObject } from "./live-object.js";
@@ -26,7 +27,8 @@ export interface ClusterObjectsOptions {
 }
 
 const pollMs = 200;
-const longestPauseMs = 5_000;
+const readBackoff: Backoff = { firstMs: 200, factor: 2, maxMs: 3_200 };
+const mostReadRetries = 5;
 /** Kinds leave one after the other, each in two steps; more is somebody who holds on. */
 const mostDepartures = 50;
 
@@ -102,14 +104,13 @@ export class ClusterObjects {
   /** Asked again for a while where that can help: an API server that has just learnt of a kind is not ready. */
   private async answered<T>(ask: () => Promise<T>): Promise<T> {
     const { clock, stop } = this.options;
-    for (let pauseMs = pollMs; ; pauseMs *= 2) {
+    for (let failures = 1; ; failures += 1) {
       try {
         return await ask();
       } catch (error) {
-        if (!(error instanceof CapstanError) || !error.retryable || pauseMs > longestPauseMs) {
-          return refuseUnknownKind(error);
-        }
-        await clock.sleep(pauseMs, stop);
+        const isPassing = error instanceof CapstanError && error.retryable;
+        if (!isPassing || failures > mostReadRetries) return refuseUnknownKind(error);
+        await clock.sleep(backoffMs(readBackoff, failures), stop);
       }
     }
   }

@@ -2,6 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { type KubeConfig, type KubernetesObject, ListWatch } from "@kubernetes/client-node";
 import { apiGroup, apiVersionName, kinds, namesOf } from "../api/kind-names.js";
 import { apiVersion, type Kind } from "../api/schema.js";
+import { type Backoff, backoffMs } from "../provider/backoff.js";
 import type { KubeApi } from "./api.js";
 import {
   type ClusterKey,
@@ -28,8 +29,7 @@ export interface CacheOptions {
 type Versioned = Pick<LiveObject["metadata"], "resourceVersion">;
 type Listed = Awaited<ReturnType<KubeApi["list"]>>;
 
-const firstRestartMs = 500;
-const longestRestartMs = 15_000;
+const restartBackoff: Backoff = { firstMs: 500, factor: 2, maxMs: 15_000, jitter: 0.5 };
 const defaultSilenceMs = 30_000;
 /** Objects that are known to be gone for good: late news of more than these does not come. */
 const mostBuried = 10_000;
@@ -101,7 +101,7 @@ export class ObjectCache {
 
   private watch(kind: Kind): void {
     const path = `/apis/${apiGroup}/${apiVersionName}/${namesOf(kind).plural}`;
-    let restartMs = firstRestartMs;
+    let failures = 0;
     const list = async () => {
       const listed = await this.options.api.list(kind);
       if (!this.stopped) this.forgetMissing(kind, listed);
@@ -110,7 +110,7 @@ export class ObjectCache {
     const watch = new SteadyWatch(this.options.config, {
       silenceMs: this.options.silenceMs ?? defaultSilenceMs,
       onOpen: () => {
-        restartMs = firstRestartMs;
+        failures = 0;
         this.synced.add(kind);
       },
     });
@@ -129,9 +129,9 @@ export class ObjectCache {
     informer.on("error", (error: unknown) => {
       if (this.stopped) return;
       this.options.onError?.(kind, error);
-      const pauseMs = restartMs * (0.5 + this.options.random() / 2);
-      restartMs = Math.min(restartMs * 2, longestRestartMs);
-      this.later(pauseMs, () => void informer.start());
+      failures += 1;
+      const waitMs = backoffMs(restartBackoff, failures, this.options.random());
+      this.later(waitMs, () => void informer.start());
     });
     this.informers.set(kind, informer);
     this.watches.add(watch);

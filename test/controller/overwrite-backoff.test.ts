@@ -15,7 +15,7 @@ function waits(times: number): number[] {
   });
 }
 
-describe("disputeAfter", () => {
+describe("overwriteBackoffAfter", () => {
   it("puts right at once what was written over once, then waits twice as long each time", () => {
     assert.deepEqual(waits(5), [0, 1_000, 2_000, 4_000, 8_000]);
   });
@@ -24,7 +24,7 @@ describe("disputeAfter", () => {
     assert.deepEqual(waits(14).slice(-3), [300_000, 300_000, 300_000]);
   });
 
-  it("forgets a dispute that has been over for a while", () => {
+  it("forgets one that has been over for a while", () => {
     const old: OverwriteBackoff = { times: 9, againAtMs: 1_000 };
     assert.equal(overwriteBackoffAfter(old, 1_000 + 3_600_000).times, 1);
     assert.equal(overwriteBackoffAfter(old, 1_000 + 60_000).times, 10);

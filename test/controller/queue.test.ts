@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
-import { backoffMs } from "../../src/controller/backoff.js";
 import { KeyedQueue, type QueueObserver, type WorkOutcome } from "../../src/controller/queue.js";
 import { FakeClock } from "../support/fake-clock.js";
 
@@ -27,24 +26,6 @@ async function takeAll(queue: KeyedQueue): Promise<string[]> {
   }
   return keys;
 }
-
-describe("backoffMs", () => {
-  const backoff = { firstMs: 1_000, capMs: 60_000, jitter: 0.5 };
-  for (const { name, failures, draw, want } of [
-    { name: "starts with the first wait", failures: 1, draw: 0, want: 1_000 },
-    { name: "doubles", failures: 4, draw: 0, want: 8_000 },
-    { name: "ends at the cap", failures: 7, draw: 0, want: 60_000 },
-    { name: "never overflows", failures: 5_000, draw: 0, want: 60_000 },
-    {
-      name: "is shortened by chance, not below the part that is left to it",
-      failures: 7,
-      draw: 1,
-      want: 30_000,
-    },
-  ]) {
-    it(name, () => assert.equal(backoffMs(backoff, failures, draw), want));
-  }
-});
 
 describe("KeyedQueue", () => {
   let clock: FakeClock;
