@@ -1,7 +1,7 @@
 import { type CapstanError, isCapstanError, messageOf } from "../api/error.js";
 import { sameJson } from "../api/json.js";
 import { objectsOf } from "../api/types.js";
-import { hasDrift, type JudgedDrift } from "../drift/judge.js";
+import type { JudgedDrift } from "../drift/judge.js";
 import { applyPlan } from "../engine/apply.js";
 import type { ApplyResult } from "../engine/apply-result.js";
 import { observe, type Observation } from "../engine/observe.js";
@@ -15,7 +15,7 @@ import { RefusedRemovals } from "../plan/refusals/protection.js";
 import type { InfrastructureProvider, Observed } from "../provider/port.js";
 import { StatusWriter } from "./status-writer.js";
 import { driftStatusOf } from "./drift-status.js";
-import { type FailedAttempt, heldAfter, type ClusterState } from "./cluster-state.js";
+import type { FailedAttempt, ClusterState } from "./cluster-state.js";
 import { progressAfter, firstProgress, phaseDuring } from "./progress-view.js";
 import type { WorkOutcome } from "./queue.js";
 import type { ReconcilerOptions, Want, WorkEngine } from "./reconciler-options.js";
@@ -47,11 +47,7 @@ export class ClusterReconcile {
     private readonly request: ReconcileRequest,
   ) {
     const { key, provider, cluster } = request;
-    const { failedAttempt } = cluster;
-    this.failedAttempt =
-      failedAttempt !== undefined && options.clock.now() < failedAttempt.untilMs
-        ? failedAttempt
-        : undefined;
+    this.failedAttempt = cluster.heldAttempt(options.clock.now());
     this.statusWriter = new StatusWriter(
       (view) => options.source.show(key, view, provider),
       options.clock,
@@ -63,12 +59,8 @@ export class ClusterReconcile {
     const { key, cluster } = this.request;
     const found = await this.surveyAllowed(state);
     const { judged } = found;
-    cluster.drift = judged?.memory ?? cluster.drift;
-    if (judged !== undefined) {
-      const fingerprint = hasDrift(judged) ? judged.report.fingerprint : undefined;
-      if (fingerprint !== cluster.toldDrift) sink(key, { kind: "drift", drift: judged });
-      cluster.toldDrift = fingerprint;
-    }
+    if (judged !== undefined && cluster.driftSeen(judged))
+      sink(key, { kind: "drift", drift: judged });
     if (found.plan.empty) return this.settle(state, found.observation, judged);
     return this.apply(state, found);
   }
@@ -136,16 +128,15 @@ export class ClusterReconcile {
       ...(failedAttempt !== undefined && { message: failedAttempt.message }),
       ...(judged !== undefined && { judged }),
     });
-    cluster.view = view;
-    cluster.failedAttempt = failedAttempt;
-    await this.statusWriter.settle(view);
+    if (failedAttempt === undefined) cluster.succeeded();
+    await this.show(view);
     const ends = [failedAttempt?.untilMs, frozen?.thawsAtMs].filter((ms) => ms !== undefined);
     const untilMs = ends.length === 0 ? undefined : Math.min(...ends);
-    cluster.settled = {
+    cluster.settled(view, {
       digest: intent.digest,
       observedDigest: observedDigestOf(everything(observation)),
       ...(untilMs !== undefined && { untilMs }),
-    };
+    });
     if (untilMs === undefined) return { kind: "done" };
     return { kind: "retryAfter", ms: untilMs - this.options.clock.now() };
   }
@@ -155,7 +146,6 @@ export class ClusterReconcile {
     const { clock, sink, by, deadlineMs, timeoutMs } = options;
     const { key, cluster, provider, engine, signal } = request;
     const { plan, observation, judged, driftFilter } = found;
-    cluster.settled = undefined;
     this.progress = firstProgress(plan);
     const isDrift = sameJson(plan.target.objects, state.revision?.target.objects);
     // What is derived from the objects is there, and cannot go without us, before anything is made.
@@ -166,8 +156,7 @@ export class ClusterReconcile {
         isSettled: false,
         ...(judged !== undefined && { judged }),
       });
-    cluster.view = viewOf(state, observation);
-    await this.statusWriter.settle(cluster.view);
+    await this.show(viewOf(state, observation));
     // Written back to by us, or changed by their users meanwhile: what they say now is planned anew.
     if (options.source.intentOf(key).digest !== request.intent.digest) {
       return { kind: "retryAfter", ms: 0 };
@@ -178,8 +167,9 @@ export class ClusterReconcile {
     const begunAtMs = clock.now();
     let last = { state, observation };
     const offer = () => {
-      cluster.view = viewOf(last.state, last.observation);
-      this.statusWriter.offer(cluster.view);
+      const view = viewOf(last.state, last.observation);
+      cluster.shown(view);
+      this.statusWriter.offer(view);
     };
     let result: ApplyResult;
     try {
@@ -224,25 +214,21 @@ export class ClusterReconcile {
     const scope = { cluster: plan.cluster, clusterUid: plan.transaction.clusterUid };
     const observation = await observe(provider, callContext(clock, signal), scope, state);
     if (result.kind === "done") {
-      cluster.failedAttempt = this.failedAttempt;
+      if (this.failedAttempt === undefined) cluster.succeeded();
       // What comes behind an adoption, a further stage, or drift beyond this transaction's budget: the next look tells.
       const isFirst = plan.stage !== undefined || plan.transaction.goal.kind === "adopt";
       const more = isFirst || (judged?.items.length ?? 0) > 0;
-      cluster.drift = judged?.memory ?? cluster.drift;
       if (more || this.failedAttempt !== undefined || this.refused !== undefined) {
-        cluster.view = this.view(state, observation, { phase: "Running", isSettled: true });
-        await this.statusWriter.settle(cluster.view);
+        await this.show(this.view(state, observation, { phase: "Running", isSettled: true }));
         return { kind: "retryAfter", ms: 0 };
       }
       return this.settle(state, observation);
     }
-    const failedAttempt = heldAfter(
-      cluster.failedAttempt,
+    const failedAttempt = cluster.failed(
       { digest: intent.digest, message: heldText(result), isTakenBack: isTakenBack(result) },
       clock.now(),
     );
-    cluster.failedAttempt = failedAttempt;
-    cluster.view = this.view(state, observation, {
+    const view = this.view(state, observation, {
       phase:
         result.kind === "rolledBack"
           ? result.to === "revision"
@@ -255,8 +241,14 @@ export class ClusterReconcile {
         terminalError: { reason: "UpdateError" as const, message: failedAttempt.message },
       }),
     });
-    await this.statusWriter.settle(cluster.view);
+    await this.show(view);
     return { kind: "retryAfter", ms: failedAttempt.untilMs - clock.now() };
+  }
+
+  /** The last status of this work, or of a part of it. Throws what showing it failed with. */
+  private async show(view: ClusterView): Promise<void> {
+    this.request.cluster.shown(view);
+    await this.statusWriter.settle(view);
   }
 
   private view(

@@ -1,5 +1,4 @@
 import type { CallContext, InfrastructureProvider } from "../provider/port.js";
-import { overwriteBackoffAfter } from "./overwrite-backoff.js";
 import { pollDrift } from "./poll-drift.js";
 import type { KeyedQueue, WorkOutcome } from "./queue.js";
 import { Reconciler, shownBy } from "./reconciler.js";
@@ -107,18 +106,15 @@ export class Controller {
       return;
     }
     const { view } = cluster;
-    if (cluster.running !== undefined || view === undefined) return;
+    if (cluster.isRunning || view === undefined) return;
     const provider = shownBy(
       view,
       this.listings.map((one) => one.provider),
     );
     if (provider === undefined || source.isShown(key, view, provider)) return;
     // Somebody else has written over what is shown, perhaps somebody who does so each time.
-    const nowMs = clock.now();
-    if (cluster.overwriteBackoff !== undefined && nowMs < cluster.overwriteBackoff.againAtMs)
-      return;
-    cluster.overwriteBackoff = overwriteBackoffAfter(cluster.overwriteBackoff, nowMs);
-    const waitMs = cluster.overwriteBackoff.againAtMs - nowMs;
+    const waitMs = cluster.overwritten(clock.now());
+    if (waitMs === undefined) return;
     if (waitMs === 0) queue.add(key);
     else queue.addAfter(key, waitMs);
   }

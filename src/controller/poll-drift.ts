@@ -38,21 +38,22 @@ async function inspect({ listing, remembered, onChange }: PollOptions): Promise<
   const { name } = listing.provider;
   const settled = [...remembered()].filter(
     ([, cluster]) =>
-      cluster.settled !== undefined && cluster.view?.records.transaction?.target.provider === name,
+      cluster.baseline !== undefined && cluster.view?.records.transaction?.target.provider === name,
   );
   if (settled.length === 0) return;
   if (!listing.canShare) {
     for (const [key] of settled) onChange(key);
     return;
   }
-  const before = new Map(settled.map(([key, cluster]) => [key, cluster.settled]));
+  const before = new Map(settled.map(([key, cluster]) => [key, cluster.baseline]));
   const listed = await listing.fresh();
   for (const [key, cluster] of settled) {
     // Work that went on meanwhile has looked for itself.
-    if (cluster.settled === undefined || cluster.settled !== before.get(key)) continue;
+    const { baseline } = cluster;
+    if (baseline === undefined || baseline !== before.get(key)) continue;
     const clusterUid = cluster.view?.clusterUid;
     const scope = { cluster: key, ...(clusterUid !== undefined && { clusterUid }) };
     const own = listedOf(listed, scope);
-    if (observedDigestOf(own) !== cluster.settled.observedDigest) onChange(key);
+    if (observedDigestOf(own) !== baseline.observedDigest) onChange(key);
   }
 }

@@ -12,7 +12,7 @@ import { refuseDestruction } from "../plan/refusals/protection.js";
 import { cloudResources, emptyState } from "../records/prior-state.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import { StatusWriter } from "./status-writer.js";
-import { type ClusterState, newClusterState } from "./cluster-state.js";
+import { ClusterState } from "./cluster-state.js";
 import { ClusterReconcile } from "./cluster-reconcile.js";
 import type { WorkOutcome } from "./queue.js";
 import type { ReconcilerOptions, Want, WorkEngine } from "./reconciler-options.js";
@@ -39,12 +39,14 @@ const unseen: ClusterView = {
  * Never throws for what can happen to a cluster: that comes back as when to try again.
  */
 export class Reconciler {
-  private readonly clusters = new Map<string, ClusterState>();
-
-  constructor(private readonly options: ReconcilerOptions) {}
+  /** `clusters`: what is remembered already. */
+  constructor(
+    private readonly options: ReconcilerOptions,
+    private readonly clusters = new Map<string, ClusterState>(),
+  ) {}
 
   clusterStateOf(key: string): ClusterState {
-    const known = this.clusters.get(key) ?? newClusterState();
+    const known = this.clusters.get(key) ?? new ClusterState();
     this.clusters.set(key, known);
     return known;
   }
@@ -56,14 +58,14 @@ export class Reconciler {
 
   /** Stops work toward what is not wanted any more, between two waves. */
   supersede(key: string): void {
-    this.clusters.get(key)?.running?.abort(broken(key, "its objects have changed"));
+    this.clusters.get(key)?.superseded(broken(key, "its objects have changed"));
   }
 
   async reconcile(key: string): Promise<WorkOutcome> {
-    const { source, sink } = this.options;
+    const { source, sink, stop } = this.options;
     const cluster = this.clusterStateOf(key);
     const intent = source.intentOf(key, true);
-    cluster.digest = intent.digest;
+    cluster.asked(intent);
     try {
       switch (intent.kind) {
         case "absent":
@@ -79,14 +81,14 @@ export class Reconciler {
           });
         case "paused":
           sink(key, { kind: "paused", reason: intent.reason });
-          // What is shown is not how it was when nothing was left to do.
-          cluster.settled = undefined;
           await this.showAsItIs(key, { phase: "Paused", message: intent.reason });
           return done;
         case "remove":
           return await this.remove(key, intent);
         case "want":
-          return await this.reconcileWanted(key, intent, cluster);
+          return await cluster.whileRunning((superseded) =>
+            this.reconcileWanted(AbortSignal.any([stop, superseded]), { key, intent, cluster }),
+          );
       }
     } catch (error) {
       return this.outcomeOf(key, error, cluster);
@@ -105,7 +107,7 @@ export class Reconciler {
     // Another leads by now, or may: what is to be done is theirs to do.
     if (error.code === "NOT_LEADER") return done;
     if (error.code === "CANCELLED") return { kind: "retryAfter", ms: 0 };
-    cluster.settled = undefined;
+    cluster.unsettled();
     const terminalError = terminalErrorOf(error);
     sink(key, { kind: terminalError === undefined ? "failed" : "refused", error });
     const about =
@@ -119,21 +121,6 @@ export class Reconciler {
   }
 
   private async reconcileWanted(
-    key: string,
-    intent: Want,
-    cluster: ClusterState,
-  ): Promise<WorkOutcome> {
-    const running = new AbortController();
-    cluster.running = running;
-    try {
-      const signal = AbortSignal.any([this.options.stop, running.signal]);
-      return await this.reconcileUntil(signal, { key, intent, cluster });
-    } finally {
-      cluster.running = undefined;
-    }
-  }
-
-  private async reconcileUntil(
     signal: AbortSignal,
     work: { readonly key: string; readonly intent: Want; readonly cluster: ClusterState },
   ): Promise<WorkOutcome> {
@@ -168,24 +155,24 @@ export class Reconciler {
     provider: InfrastructureProvider,
   ): Promise<WorkOutcome | undefined> {
     const { source, clock } = this.options;
-    if (cluster.failedAttempt?.digest !== intent.digest) cluster.failedAttempt = undefined;
-    const { failedAttempt, settled, view } = cluster;
+    const { baseline, view } = cluster;
     if (view === undefined) return undefined;
-    const isKept = failedAttempt?.isTakenBack === true && view.records.revision !== undefined;
-    if (failedAttempt !== undefined && !isKept && clock.now() < failedAttempt.untilMs) {
-      await source.show(key, { ...view, message: failedAttempt.message }, provider);
-      return { kind: "retryAfter", ms: failedAttempt.untilMs - clock.now() };
+    const held = cluster.heldAttempt(clock.now());
+    const isKept = held?.isTakenBack === true && view.records.revision !== undefined;
+    if (held !== undefined && !isKept) {
+      await source.show(key, { ...view, message: held.message }, provider);
+      return { kind: "retryAfter", ms: held.untilMs - clock.now() };
     }
-    const untilMs = settled?.untilMs;
-    if (settled?.digest !== intent.digest) return undefined;
+    if (baseline?.digest !== intent.digest) return undefined;
+    const { untilMs } = baseline;
     if (untilMs !== undefined && untilMs <= clock.now()) return undefined;
-    if ((await this.observedDigest(key, provider, view)) !== settled.observedDigest)
+    if ((await this.observedDigest(key, provider, view)) !== baseline.observedDigest)
       return undefined;
     await source.show(key, view, provider);
     return untilMs === undefined ? done : { kind: "retryAfter", ms: untilMs - clock.now() };
   }
 
-  /** How the cloud shows a cluster, as `settled` remembers it. */
+  /** How the cloud shows a cluster, as its baseline has it. */
   private async observedDigest(
     key: string,
     provider: InfrastructureProvider,
@@ -211,7 +198,7 @@ export class Reconciler {
     const provider = shownBy(known, providers);
     if (provider === undefined) return;
     const view = { ...known, ...about, isSettled: false, nowMs: clock.now() };
-    cluster.view = view;
+    cluster.shown(view);
     await source.show(key, view, provider);
   }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
-import { type ClusterState, newClusterState } from "../../src/controller/cluster-state.js";
+import { ClusterState } from "../../src/controller/cluster-state.js";
 import { pollDrift } from "../../src/controller/poll-drift.js";
 import { observedDigestOf, SharedListing } from "../../src/controller/shared-listing.js";
 import type { InfrastructureProvider, Observed } from "../../src/provider/port.js";
@@ -22,7 +22,9 @@ function settled(cluster: string): ClusterState {
   const records = { transaction: { target: { provider: "cloud" } }, resources: [], pending: [] };
   const view = { records, clusterUid: `uid ${cluster}` } as unknown as ClusterView;
   const observedDigest = observedDigestOf(resourcesOf(cluster));
-  return { ...newClusterState(), view, settled: { digest: "asked", observedDigest } };
+  const state = new ClusterState();
+  state.settled(view, { digest: "asked", observedDigest });
+  return state;
 }
 
 describe("a patrol over a thousand clusters", () => {

@@ -105,7 +105,7 @@ describe("Reconciler", () => {
     assert.ok(spec?.["versions"] !== undefined);
     assert.equal(controller.count("ended"), 1);
     assert.equal(
-      controller.cluster.settled?.digest,
+      controller.cluster.baseline?.digest,
       controller.source.intentOf("default/prod").digest,
     );
   });
@@ -220,8 +220,8 @@ describe("Reconciler", () => {
       controller.meet();
       const waiting = await controller.settle();
       assert.ok(waiting.kind === "retryAfter" && waiting.ms > 10_000);
-      const { settled } = controller.cluster;
-      assert.ok(settled?.untilMs !== undefined, "a patrol would not look at it");
+      const { baseline } = controller.cluster;
+      assert.ok(baseline?.untilMs !== undefined, "a patrol would not look at it");
       const [host] = controller.world.hosts().slice(-1);
       controller.world.cloud.kill(host?.id ?? "");
       await controller.settle();
@@ -271,15 +271,8 @@ describe("Reconciler", () => {
       const controller = await running(...objects());
       const { cluster, world } = controller;
       const { digest } = controller.source.intentOf("default/prod");
-      const untilMs = world.clock.now() - 1;
-      cluster.failedAttempt = {
-        digest,
-        untilMs,
-        failures: 1,
-        message: "no quota",
-        isTakenBack: true,
-      };
-      cluster.settled = undefined;
+      const attempt = { digest, message: "no quota", isTakenBack: true };
+      assert.ok(cluster.failed(attempt, world.clock.now() - 60_000).untilMs < world.clock.now());
       assert.deepEqual(await controller.reconcile(), { kind: "done" });
       assert.equal(cluster.failedAttempt, undefined);
       assert.equal(status(controller).message, undefined);

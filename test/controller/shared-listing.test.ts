@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
-import { newClusterState, type ClusterState } from "../../src/controller/cluster-state.js";
+import { ClusterState } from "../../src/controller/cluster-state.js";
 import { pollDrift } from "../../src/controller/poll-drift.js";
 import { observedDigestOf, SharedListing } from "../../src/controller/shared-listing.js";
 import { emptyState } from "../../src/records/prior-state.js";
+import type { ClusterView } from "../../src/source/cluster-view.js";
 import type { InfrastructureProvider, Observed } from "../../src/provider/port.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { localProvider } from "../support/manifests.js";
@@ -121,18 +122,16 @@ describe("SharedListing", () => {
       const own = world.filter(({ who }) => who.cluster === key);
       const target = { provider: listing.provider.name } as never;
       const transaction = { target } as never;
-      const cluster = memories.get(key) ?? newClusterState();
+      const cluster = memories.get(key) ?? new ClusterState();
       memories.set(key, cluster);
-      Object.assign(cluster, {
-        settled: { digest: "d", observedDigest: observedDigestOf(own) },
-        view: {
-          phase: "Running",
-          records: { ...emptyState, transaction },
-          isSettled: true,
-          nowMs: 0,
-          clusterUid: `uid-${key}`,
-        },
-      });
+      const view: ClusterView = {
+        phase: "Running",
+        records: { ...emptyState, transaction },
+        isSettled: true,
+        nowMs: 0,
+        clusterUid: `uid-${key}`,
+      };
+      cluster.settled(view, { digest: "d", observedDigest: observedDigestOf(own) });
     }
 
     function begin(): void {
@@ -173,7 +172,7 @@ describe("SharedListing", () => {
     });
 
     it("does not list for nobody", async () => {
-      memories.set("default/a", newClusterState());
+      memories.set("default/a", new ClusterState());
       begin();
       await period();
       assert.equal(listings, 0);

@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { ClusterState } from "../../src/controller/cluster-state.js";
 import type { WorkOutcome } from "../../src/controller/queue.js";
 import { Reconciler } from "../../src/controller/reconciler.js";
-import type { WorkEngine } from "../../src/controller/reconciler-options.js";
+import type { ReconcilerOptions, WorkEngine } from "../../src/controller/reconciler-options.js";
 import type { ReconcileEvent } from "../../src/controller/reconcile-event.js";
 import { KubeSource } from "../../src/kube/kube-source.js";
 import { testCluster } from "./manifests.js";
@@ -26,6 +26,7 @@ export class FakeController {
   hearsAtOnce = false;
   /** How often work was done under the stack's lock. */
   locked = 0;
+  private clusters = new Map<string, ClusterState>();
   private reconciler: Reconciler;
   private process = new CommandProcess();
 
@@ -43,19 +44,19 @@ export class FakeController {
 
   /** Clusters of which anything is remembered. */
   get remembered(): string[] {
-    return [...this.reconciler.remembered().keys()];
+    return [...this.clusters.keys()];
   }
 
   /** Whatever goes wrong from now on does so in this order, counted from now. */
   meet(...faults: readonly CommandFault[]): void {
     this.process = new CommandProcess(faults);
-    const known = this.reconciler.remembered();
-    this.reconciler = this.begin(known.get(key));
+    this.reconciler = this.begin();
   }
 
   /** A new process: nothing is remembered. */
   restart(): void {
     this.process = new CommandProcess();
+    this.clusters = new Map();
     this.reconciler = this.begin();
   }
 
@@ -80,17 +81,17 @@ export class FakeController {
   /** What the controller does once a burst of changes is over: here never, or at once. */
   private onChange(changed: string): void {
     if (!this.hearsAtOnce) return;
-    const known = this.reconciler.remembered().get(changed);
+    const known = this.clusters.get(changed);
     if (known === undefined) return;
     if (this.source.intentOf(changed).digest !== known.digest) this.reconciler.supersede(changed);
   }
 
-  private begin(cluster?: ClusterState): Reconciler {
+  private begin(): Reconciler {
     const { world, source } = this;
     const { provider, engine } = world.meansOf(this.process);
     const ensureStack = () => Promise.resolve();
     const workEngine = Object.assign(engine, { ensureStack }) as WorkEngine;
-    const reconciler = new Reconciler({
+    const options: ReconcilerOptions = {
       source,
       providers: [provider],
       clock: world.clock,
@@ -107,9 +108,8 @@ export class FakeController {
       },
       noteCluster: () => {},
       newClusterUid: () => `uid-${world.cloud.watch.uids.size + 1}`,
-    });
-    if (cluster !== undefined) Object.assign(reconciler.clusterStateOf(key), cluster);
-    return reconciler;
+    };
+    return new Reconciler(options, this.clusters);
   }
 
   private sink(event: ReconcileEvent): void {
