@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { CapstanError } from "../../api/error.js";
 import { stackNameOf } from "../../api/types.js";
+import { buildController } from "../../controller/build-controller.js";
 import type { Controller } from "../../controller/controller.js";
 import type { ReconcileEvent, EventSink } from "../../controller/reconcile-event.js";
 import { Engine } from "../../engine/engine.js";
@@ -13,7 +14,7 @@ import { exitCodes } from "../exit.js";
 import { findGoneClusters } from "../gone-clusters.js";
 import { rememberFirst, rememberManifests } from "../stack-settings.js";
 import { watchLinesSink, tellLine } from "../watch-lines.js";
-import { makeController, type WatchOptions } from "./watch-controller.js";
+import { controllerSettings, type WatchOptions } from "./watch-options.js";
 
 /** capstan watch -f: keeps clusters as their manifests want them, until it is stopped. Needs no API server. */
 export async function watchFiles(options: WatchOptions, context: CommandContext): Promise<number> {
@@ -42,13 +43,15 @@ export async function watchFiles(options: WatchOptions, context: CommandContext)
     if (hasCommitted(event)) rememberManifests(workspace, stackOf(key), options.file);
     tell(key, event);
   };
-  const { controller }: { controller: Controller } = makeController(options, context, {
+  const settings = controllerSettings(options, context);
+  const { controller }: { controller: Controller } = buildController(settings, {
     source,
     opened,
     sink,
+    providers: providers.all,
   });
   tellBegin(options.file, context);
-  const periodMs = options.period * 1_000;
+  const { periodMs } = settings;
   const ended = new AbortController();
   const signal = AbortSignal.any([interruption.stop, ended.signal]);
   await Promise.all([

@@ -3,7 +3,7 @@ import type { InstallCommandOptions } from "../commands/install.js";
 import type { MoveOptions } from "../commands/moving.js";
 import { logLevels } from "../../controller/log-levels.js";
 import { does } from "../execute.js";
-import type { WatchOptions } from "../commands/watch-controller.js";
+import type { WatchOptions } from "../commands/watch-options.js";
 import {
   seconds,
   wholeNumber,

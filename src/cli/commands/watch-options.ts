@@ -1,0 +1,50 @@
+import { messageOf } from "../../api/error.js";
+import type { ControllerSettings } from "../../controller/build-controller.js";
+import type { LogLevel } from "../../controller/log-levels.js";
+import { type CommandContext, type GlobalOptions, noticeTo } from "../context.js";
+import type { ConnectionFlags } from "./install.js";
+
+export interface WatchOptions extends GlobalOptions, ConnectionFlags {
+  /** Manifests to watch instead of an API server. */
+  readonly file: readonly string[];
+  /** Delete clusters that these manifests no longer hold. */
+  readonly prune?: boolean;
+  /** Seconds between two looks for drift. */
+  readonly period: number;
+  /** Engine processes at the same time. */
+  readonly engines: number;
+  /** Clusters that are worked on at the same time. */
+  readonly concurrency: number;
+  readonly timeout: number;
+  readonly deadline: number;
+  /** Namespace of the Lease. */
+  readonly leaseNamespace: string;
+  /** Where metrics and probes are served; nowhere without. */
+  readonly metricsAddress?: string;
+  /** Also series for each cluster. */
+  readonly clusterMetrics?: boolean;
+  readonly logLevel: LogLevel;
+}
+
+/** What the flags, and the command that has them, mean to a controller. */
+export function controllerSettings(
+  { period, engines, concurrency, timeout, deadline }: WatchOptions,
+  context: CommandContext,
+): ControllerSettings {
+  const { clock, by, stateDir, interruption, terminal } = context;
+  return {
+    clock,
+    by,
+    stateDir,
+    interruption,
+    engines,
+    concurrency,
+    periodMs: period * 1_000,
+    timeoutMs: timeout * 1_000,
+    deadlineMs: deadline * 1_000,
+    notice: noticeTo(context),
+    onListingFailure: (provider, error) =>
+      terminal.error(`cannot list ${provider}: ${messageOf(error)}\n`),
+    newClusterUid: () => context.newClusterUid(),
+  };
+}

@@ -1,0 +1,97 @@
+import { noteCluster } from "../engine/cluster-registry.js";
+import type { Interruption } from "../engine/engine.js";
+import { withLockedStack } from "../engine/locked-stack.js";
+import type { Workspace } from "../engine/workspace.js";
+import type { Term } from "../kube/lease.js";
+import { Semaphore } from "../provider/semaphore.js";
+import { Controller, type ControllerOptions } from "./controller.js";
+import { KeyedQueue, type QueueObserver } from "./queue.js";
+
+/** What a controller is run with, wherever its clusters are described. */
+export interface ControllerSettings extends Pick<
+  ControllerOptions,
+  | "clock"
+  | "by"
+  | "concurrency"
+  | "periodMs"
+  | "timeoutMs"
+  | "deadlineMs"
+  | "onListingFailure"
+  | "newClusterUid"
+> {
+  /** Where it is noted which clusters there were. */
+  readonly stateDir: string;
+  readonly interruption: Interruption;
+  /** Engine processes at the same time. */
+  readonly engines: number;
+  /** Told what goes on beside the work on clusters. */
+  readonly notice: (text: string) => void;
+}
+
+/** What a source of clusters brings along. */
+export interface Watched extends Pick<ControllerOptions, "source" | "sink" | "providers"> {
+  readonly opened: { readonly workspace: Workspace; readonly pulumi: string };
+  /** Of one who leads others. */
+  readonly term?: Term;
+  /** Around each engine run. */
+  readonly duringPass?: <T>(run: () => Promise<T>) => Promise<T>;
+  readonly queueObserver?: QueueObserver;
+}
+
+/** The controller of one source, whose engines run a few at a time, each under the lock of its stack. */
+export function buildController(
+  settings: ControllerSettings,
+  watched: Watched,
+): { readonly controller: Controller; readonly queue: KeyedQueue } {
+  const { clock, stateDir, interruption, engines, notice, ...options } = settings;
+  const { source, sink, providers, term, queueObserver: observer } = watched;
+  const { duringPass = <T>(run: () => Promise<T>) => run() } = watched;
+  const { workspace, pulumi } = watched.opened;
+  const semaphore = new Semaphore(engines);
+  const kill =
+    term === undefined ? interruption.kill : AbortSignal.any([interruption.kill, term.lost]);
+  const aloneSinceMs = clock.now();
+  const queue = new KeyedQueue({
+    clock,
+    random: Math.random,
+    ...(observer !== undefined && { observer }),
+  });
+  const controller = new Controller({
+    ...options,
+    source,
+    queue,
+    clock,
+    sink,
+    providers,
+    random: Math.random,
+    withStack: (stack, work) =>
+      withLockedStack(
+        {
+          stack,
+          command: "capstan watch",
+          clock,
+          pulumi,
+          workspace,
+          interruption: { stop: interruption.stop, kill },
+          notice,
+          ...(term !== undefined && { aloneSinceMs }),
+          inTurn: (run) =>
+            semaphore.take(() => {
+              term?.assertLeader();
+              return duringPass(run);
+            }),
+        },
+        work,
+      ),
+    noteCluster: ({ transaction, cluster, stack }, provider) =>
+      noteCluster(stateDir, {
+        clusterUid: transaction.clusterUid,
+        cluster,
+        stack,
+        provider: provider.name,
+        backend: workspace.backendKey,
+        notedAtMs: clock.now(),
+      }),
+  });
+  return { controller, queue };
+}

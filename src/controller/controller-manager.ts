@@ -1,0 +1,233 @@
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import type { KubeConfig } from "@kubernetes/client-node";
+import { isCapstanError, messageOf } from "../api/error.js";
+import { observeApiCalls } from "../kube/api-calls.js";
+import { KubeApi } from "../kube/api.js";
+import { serverOf } from "../kube/connection.js";
+import { eventsInApiServer } from "../kube/event-store.js";
+import { EventRecorder } from "../kube/events.js";
+import { KubeSource } from "../kube/kube-source.js";
+import { Leadership, leaseIdentity, type LeaseNews, type Term } from "../kube/lease.js";
+import { leaseClock } from "../kube/lease-clock.js";
+import { defaultLeaseTiming } from "../kube/lease-steps.js";
+import { leaseInApiServer, leaseName } from "../kube/lease-store.js";
+import { ObjectCache } from "../kube/object-cache.js";
+import type { InfrastructureProvider } from "../provider/port.js";
+import { buildController, type ControllerSettings, type Watched } from "./build-controller.js";
+import type { Controller } from "./controller.js";
+import { countedProvider } from "./counted-provider.js";
+import { allSinks, kubeEventSink, logSink, metricsSink, redactingSource } from "./event-sinks.js";
+import { fencedProvider } from "./fenced-provider.js";
+import { Health } from "./health.js";
+import type { Log } from "./log.js";
+import { Metrics } from "./metrics.js";
+import { serveOperations } from "./serve.js";
+
+export interface ControllerManagerOptions {
+  readonly settings: ControllerSettings;
+  readonly config: KubeConfig;
+  readonly providers: readonly InfrastructureProvider[];
+  /** Called at the begin of each term of leading. */
+  readonly openWorkspace: () => Promise<Watched["opened"]>;
+  /** Of the Lease. */
+  readonly leaseNamespace: string;
+  /** Where metrics and probes are served; nowhere without. */
+  readonly metricsAddress: string | undefined;
+  /** Also series for each cluster. */
+  readonly clusterMetrics: boolean;
+  /** The release. */
+  readonly version: string;
+  readonly log: Log;
+  /** Takes secrets out of what others may read. */
+  readonly scrub: (text: string) => string;
+  /** What was told to end with a lost lease has not: ends the process at once. */
+  readonly overrun: () => void;
+}
+
+/** An API server that is away when a manager starts is asked again after so long. */
+const askAgainMs = 1_000;
+const syncPollMs = 100;
+/** For the last Events of a process that ends. */
+const flushMs = 3_000;
+
+/**
+ * What a controller needs of its process, as in Kubernetes' controller-runtime: a manager starts the caches and
+ * waits until they are in sync, serves metrics and probes, runs for leader, runs the controller while it is
+ * elected, and stops all of it in order.
+ */
+export class ControllerManager {
+  private readonly api: KubeApi;
+  private readonly cache: ObjectCache;
+  private readonly events: EventRecorder;
+  private readonly metrics: Metrics;
+  private readonly health: Health;
+  private readonly identity = leaseIdentity(
+    hostname(),
+    process.pid,
+    randomBytes(4).toString("hex"),
+  );
+  /** While it is elected. */
+  private controller: Controller | undefined;
+
+  constructor(private readonly options: ControllerManagerOptions) {
+    const { config, log, scrub, version, clusterMetrics, settings } = options;
+    const { clock } = settings;
+    this.api = new KubeApi(config);
+    this.metrics = new Metrics({ version, perCluster: clusterMetrics });
+    this.health = new Health(clock);
+    this.health.waitFor("objects");
+    this.events = new EventRecorder({
+      store: eventsInApiServer(config, this.identity),
+      clock,
+      scrub,
+      dropped: (count) => this.metrics.eventsDropped(count),
+      onError: (error) => log.debug(`an Event was not told: ${messageOf(error)}`),
+    });
+    this.cache = new ObjectCache({
+      config,
+      api: this.api,
+      random: Math.random,
+      onChange: (key) => this.controller?.onChange(key),
+      onError: (kind, error) => {
+        this.metrics.watchRestarted(kind);
+        log.warn(`the watch of ${kind} objects begins anew`, {}, error);
+      },
+    });
+  }
+
+  /** Until the interruption's stop; resolves when everything that it started has ended. */
+  async start(): Promise<void> {
+    const { metricsAddress, log } = this.options;
+    const { metrics, health } = this;
+    const operations = {
+      metrics: () => metrics.text(),
+      whyNotAlive: () => health.whyNotAlive(),
+      whyNotReady: () => health.whyNotReady(),
+    };
+    const served =
+      metricsAddress === undefined ? undefined : await serveOperations(metricsAddress, operations);
+    try {
+      if (served !== undefined) log.info(`serves metrics and probes on ${served.address}`);
+      await this.run(this.options.settings.interruption.stop);
+    } finally {
+      await served?.close();
+    }
+  }
+
+  private async run(stop: AbortSignal): Promise<void> {
+    const { config, log, providers } = this.options;
+    const { api, cache, events } = this;
+    const unobserve = this.observeApi();
+    cache.start();
+    const telling = events.run(stop);
+    try {
+      const owner = await this.untilAnswered(() => api.identity());
+      await this.untilSynced();
+      log.info(`watches ${serverOf(config)}`);
+      const source = new KubeSource({ api, cache, providers, owner });
+      await this.leadership().run(stop, (term) => this.lead(term, source));
+    } catch (error) {
+      if (!stop.aborted) throw error;
+    } finally {
+      await telling;
+      await events.flush(AbortSignal.timeout(flushMs));
+      cache.stop();
+      unobserve();
+    }
+  }
+
+  /** Counts every call to the API server, until the function that it answers is called. */
+  private observeApi(): () => void {
+    const server = this.options.config.getCurrentCluster()?.server ?? "";
+    return observeApiCalls(server, (call) => {
+      this.metrics.apiCalled(call);
+      if (call.outcome === "unreachable") this.health.missed();
+      else this.health.reached();
+    });
+  }
+
+  private leadership(): Leadership {
+    const { config, leaseNamespace: namespace, overrun } = this.options;
+    return new Leadership({
+      store: leaseInApiServer(config, { namespace, name: leaseName }),
+      me: this.identity,
+      clock: leaseClock(),
+      timing: defaultLeaseTiming,
+      tell: (news) => this.tellLease(news),
+      overrun,
+    });
+  }
+
+  /** Runs the controller for one term. */
+  private async lead(term: Term, source: KubeSource): Promise<void> {
+    const { options, metrics } = this;
+    const { settings, log, scrub } = options;
+    const opened = await options.openWorkspace();
+    const { controller, queue } = buildController(settings, {
+      source: redactingSource(source, metrics, scrub),
+      opened,
+      term,
+      sink: allSinks([
+        logSink(log.with({ leader: this.identity })),
+        metricsSink(metrics),
+        kubeEventSink(this.events, (key) => source.regarding(key)),
+      ]),
+      providers: options.providers.map((provider) =>
+        fencedProvider(
+          countedProvider(provider, (call) => metrics.cloudCalled(call)),
+          () => term.assertLeader(),
+        ),
+      ),
+      duringPass: (run) => metrics.duringPass(run),
+      queueObserver: metrics.queue,
+    });
+    metrics.watchQueue(() => queue.state());
+    this.health.watchQueue(() => (this.controller === controller ? queue.state() : undefined));
+    this.controller = controller;
+    const ended = AbortSignal.any([settings.interruption.stop, term.lost]);
+    await controller.run(ended).finally(() => {
+      this.controller = undefined;
+      // What ended late has shown clusters again.
+      metrics.leads(false);
+    });
+  }
+
+  private tellLease(news: LeaseNews): void {
+    const { metrics, identity } = this;
+    const { log } = this.options;
+    if (news.kind !== "trouble") metrics.leads(news.kind === "leading");
+    switch (news.kind) {
+      case "leading":
+        return log.info("leads", { leader: identity });
+      case "following":
+        return log.info("follows", { leader: news.holder });
+      case "lost":
+        metrics.leadershipLost();
+        return log.error(`leads no more: ${news.reason}`);
+      case "released":
+        return log.info("has handed the lease back");
+      case "trouble":
+        return log.debug(`cannot reach the lease: ${messageOf(news.error)}`);
+    }
+  }
+
+  private async untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
+    const { log, settings } = this.options;
+    for (;;) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (!isCapstanError(error) || !error.retryable) throw error;
+        log.warn("asks the API server again in a moment", {}, error);
+        await settings.clock.sleep(askAgainMs, settings.interruption.stop);
+      }
+    }
+  }
+
+  private async untilSynced(): Promise<void> {
+    const { clock, interruption } = this.options.settings;
+    while (!this.cache.isSynced) await clock.sleep(syncPollMs, interruption.stop);
+    this.health.synced("objects");
+  }
+}
