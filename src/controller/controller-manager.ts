@@ -120,7 +120,9 @@ export class ControllerManager {
     const { api, cache, events } = this;
     const unobserve = this.observeApi();
     cache.start();
-    const telling = events.run(stop);
+    // Also by an error: whoever started it is then told, and no Event is left behind.
+    const ended = new AbortController();
+    const telling = events.run(AbortSignal.any([stop, ended.signal]));
     try {
       const owner = await this.untilAnswered(() => api.identity());
       await this.untilSynced();
@@ -130,6 +132,7 @@ export class ControllerManager {
     } catch (error) {
       if (!stop.aborted) throw error;
     } finally {
+      ended.abort();
       await telling;
       await events.flush(AbortSignal.timeout(flushMs));
       cache.stop();

@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { KubeConfig } from "@kubernetes/client-node";
+import { ControllerManager } from "../../src/controller/controller-manager.js";
+import { createLog } from "../../src/controller/log.js";
+import { systemClock } from "../../src/provider/clock.js";
+import { until } from "../scenario/until.js";
+import { failsWith } from "../support/errors.js";
+import { localProvider } from "../support/manifests.js";
+
+describe("ControllerManager", () => {
+  let server: Server;
+  /** What the API server answers to everything. */
+  let status: number;
+  let lines: string[];
+  let stop: AbortController;
+
+  beforeEach(async () => {
+    [status, lines, stop] = [503, [], new AbortController()];
+    server = createServer((_request, response) => {
+      response.writeHead(status, { "content-type": "application/json" });
+      response.end(JSON.stringify({ kind: "Status", message: "so says the test", code: status }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  });
+  afterEach(() => {
+    stop.abort();
+    server.close();
+    server.closeAllConnections();
+  });
+
+  function manager(): ControllerManager {
+    const config = new KubeConfig();
+    const { port } = server.address() as AddressInfo;
+    config.loadFromOptions({
+      clusters: [{ name: "c", server: `http://127.0.0.1:${port}`, skipTLSVerify: true }],
+      users: [{ name: "u" }],
+      contexts: [{ name: "x", cluster: "c", user: "u" }],
+      currentContext: "x",
+    });
+    const never = new AbortController().signal;
+    return new ControllerManager({
+      settings: {
+        clock: systemClock,
+        by: "test",
+        stateDir: "nowhere",
+        interruption: { stop: stop.signal, kill: never },
+        engines: 1,
+        concurrency: 1,
+        periodMs: 1_000,
+        timeoutMs: 1_000,
+        deadlineMs: 1_000,
+        notice: () => {},
+        onListingFailure: () => {},
+        newClusterUid: () => "uid",
+      },
+      config,
+      providers: [localProvider()],
+      openWorkspace: () => Promise.reject(new Error("nobody was elected")),
+      leaseNamespace: "default",
+      metricsAddress: "127.0.0.1:0",
+      clusterMetrics: false,
+      version: "0.0.0",
+      log: createLog({ level: "debug", env: {}, write: (line) => lines.push(line) }),
+      scrub: (text) => text,
+      overrun: () => assert.fail("no lease was held"),
+    });
+  }
+
+  function served(): Promise<string> {
+    const address = () => /metrics and probes on ([\d.:]+)/.exec(lines.join(""))?.[1];
+    return until("the address of its metrics", address);
+  }
+
+  async function get(address: string, path: string): Promise<[number, string]> {
+    const response = await fetch(`http://${address}${path}`);
+    return [response.status, await response.text()];
+  }
+
+  it("is alive and not ready until its cache is in sync, and ends when it is told to", async () => {
+    const work = manager().start();
+    const address = await served();
+    await until("a second try", () => /asks the API server again/.test(lines.join("")));
+    assert.deepEqual(await get(address, "/healthz"), [200, "ok\n"]);
+    assert.deepEqual(await get(address, "/readyz"), [503, "objects not in sync\n"]);
+    const [, metrics] = await get(address, "/metrics");
+    assert.match(metrics, /^capstan_leader 0$/m);
+    assert.match(metrics, /^capstan_api_calls_total{resource="namespaces".*} [1-9]/m);
+    stop.abort(new Error("over"));
+    await work;
+    await assert.rejects(get(address, "/healthz"));
+  });
+
+  it("ends with what trying again cannot help, and serves nothing any more", async () => {
+    status = 403;
+    const work = manager().start();
+    const [address] = await Promise.all([
+      served(),
+      assert.rejects(work, failsWith("API_SERVER", /cannot get Namespace/)),
+    ]);
+    await assert.rejects(get(address, "/healthz"));
+  });
+});
