@@ -15,6 +15,7 @@ export function planNotes(plan: Plan): string[] {
     ...heldText(plan),
     ...(plan.open === undefined ? [] : [openText(plan)]),
     ...lostMembers(plan),
+    ...withoutMembers(plan),
     ...plan.orphaned.map(
       ({ id, who }) =>
         `Left by an apply that broke off, to be deleted: ${who.kind} ${who.name} (${id})`,
@@ -27,6 +28,14 @@ export function planNotes(plan: Plan): string[] {
       }
       return object.kind === "MachineSet" ? idleMarks(object, plan) : [];
     }),
+  ];
+}
+
+/** Workers have nothing to join: mostly somebody forgot `versions.controlPlane`. */
+function withoutMembers({ target: { machines } }: Plan): string[] {
+  if (machines.length === 0 || machines.some(({ controlPlane }) => controlPlane)) return [];
+  return [
+    "No Machine is a control-plane member: the workers have nothing to join; versions.controlPlane makes one",
   ];
 }
 

@@ -27,9 +27,13 @@ export function workersRound(plan: RemainingPlan, hosts: HostSet): Round {
       : { kind: "wait", keys: waiting, reason: "every new host has to run first" };
   }
   const reasons = rounds.map((round) => round.reason).filter((text) => text !== "");
-  const reason = reasons.length > 0 ? reasons.join("; ") : "the control plane runs, workers follow";
+  const hasMembers = workers.length < hosts.hosts.length;
+  const reason = reasons.length > 0 ? reasons.join("; ") : hasMembers ? membersServe : noMembers;
   return { kind: "change", keys, deletions, reason };
 }
+
+const membersServe = "the control plane runs, workers follow";
+const noMembers = "workers alone: the cluster has no control plane";
 
 /** Deployments whose machines come and go within bounds; the others only scale. */
 function rollingDeployments({ target }: RemainingPlan): Map<string, MachineDeploymentObject> {

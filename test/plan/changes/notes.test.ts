@@ -43,6 +43,22 @@ describe("what a plan says of drift that it leaves", () => {
   });
 });
 
+describe("what a plan says of a cluster without a control plane", () => {
+  it("is that workers have nothing to join", async () => {
+    const engine = new FakeEngine();
+    const alone = await engine.plan(desiredOf([cluster(), machine("web")]));
+    assert.deepEqual(planNotes(alone), [
+      "No Machine is a control-plane member: the workers have nothing to join; versions.controlPlane makes one",
+    ]);
+    const member = machine("cp", { controlPlane: "1.34.2" });
+    assert.deepEqual(
+      planNotes(await engine.plan(desiredOf([cluster(), member, machine("web")]))),
+      [],
+    );
+    assert.deepEqual(planNotes(await engine.plan(desiredOf([cluster()]))), []);
+  });
+});
+
 describe("what a plan says of a deployment", () => {
   it("is how many machines do not follow a template that is held back", async () => {
     assert.deepEqual(planNotes(await planned({ paused: true })), [
@@ -58,7 +74,8 @@ describe("what a plan says of a deployment", () => {
     const engine = new FakeEngine();
     const set = (annotations: object, replicas: number) => {
       const plain = machineSet("db", replicas) as { metadata: object };
-      return desiredOf([cluster(), { ...plain, metadata: { ...plain.metadata, annotations } }]);
+      const marked = { ...plain, metadata: { ...plain.metadata, annotations } };
+      return desiredOf([cluster(), machine("cp", { controlPlane: "1.34.2" }), marked]);
     };
     await engine.settle(set({}, 3));
     const mark = (names: string) => ({ "cluster.k8s.io/delete-machine": names });

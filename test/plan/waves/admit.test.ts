@@ -105,6 +105,13 @@ describe("what may happen next", () => {
   it("goes straight to workers where there is no control plane", async () => {
     assert.equal(next(await planFor(undefined, [worker]), ["network", "api"], []), "change web.1");
   });
+
+  it("says of workers that nothing runs for them to follow where there is no control plane", async () => {
+    const reasonOf = async (...machines: Manifest[]) =>
+      wavesOf(await planFor(undefined, machines)).at(-1)?.reason;
+    assert.equal(await reasonOf(worker), "workers alone: the cluster has no control plane");
+    assert.equal(await reasonOf(controlPlane, worker), "the control plane runs, workers follow");
+  });
 });
 
 describe("the waves of a plan", () => {
