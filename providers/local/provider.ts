@@ -69,6 +69,10 @@ export class LocalProvider implements InfrastructureProvider {
   };
   readonly machineSpec = { kind: "LocalMachineProviderSpec", schema: localMachineSpec };
   readonly hostKind = "LocalHost";
+  readonly keyInputs = {
+    LocalNetwork: ["cidr"],
+    LocalHost: ["size", "zone", "image", "taints"],
+  };
   // A call is one SQLite transaction of the caller's own process: it dies with it.
   readonly timing = { listingLagMs: 300, longestCallMs: 0 };
   readonly handlers: ReadonlyMap<string, ResourceHandler>;

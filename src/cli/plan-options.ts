@@ -8,6 +8,8 @@ export interface PlanOptions extends GlobalOptions {
   readonly adopt?: boolean;
   /** Delete clusters that the manifests no longer hold. */
   readonly prune?: boolean;
+  /** Show all inputs of what is new. */
+  readonly details?: boolean;
   /** Where to save the plan. */
   readonly out?: string;
   readonly format?: PlanFormat;

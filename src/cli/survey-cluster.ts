@@ -76,9 +76,13 @@ export function plansIn({ plan, then }: Pick<Survey, "plan" | "then">): Plan[] {
 }
 
 /** All of them as people read them. */
-export function plansText(found: Pick<Survey, "plan" | "then">, terminal: Terminal): string {
+export function plansText(
+  found: Pick<Survey, "plan" | "then">,
+  terminal: Terminal,
+  { details = false }: Pick<PlanOptions, "details">,
+): string {
   return plansIn(found)
-    .map((plan) => `${planText(plan, terminal)}\n`)
+    .map((plan) => `${planText(plan, terminal, details)}\n`)
     .join("");
 }
 

@@ -1,4 +1,5 @@
 import pc from "picocolors";
+import { createdInputs } from "../report/created-inputs.js";
 import { planNotes, revisionText, stageLines } from "../plan/changes/notes.js";
 import type { Plan } from "../plan/plan.js";
 import { planSummary, planTree, type TreeLine, verbOf } from "../plan/changes/tree.js";
@@ -42,6 +43,7 @@ export function processTerminal(env: NodeJS.ProcessEnv): Terminal {
 export function planText(
   plan: Plan,
   { colors, columns }: Pick<Terminal, "colors" | "columns">,
+  details = false,
 ): string {
   const undo = [undoText(plan)].filter((line) => line !== "");
   return [
@@ -53,6 +55,7 @@ export function planText(
       ),
     ),
     "",
+    ...(details ? detailLines(plan) : []),
     ...planNotes(plan).map((note) => colors.yellow(note)),
     planSummary(plan),
     ...waveLines(plan).map((line) => colors.dim(fit(`  ${line}`, columns))),
@@ -60,6 +63,17 @@ export function planText(
     ...undo.map((line) => (plan.pointsOfNoReturn.length > 0 ? colors.yellow(line) : line)),
     "",
   ].join("\n");
+}
+
+/** All inputs of what is made: a reviewer sees what it costs. */
+function detailLines(plan: Plan): string[] {
+  const made = createdInputs(plan);
+  if (made.length === 0) return [];
+  const lines = made.flatMap(({ label, inputs }) => [
+    `  ${label}`,
+    ...inputs.map(({ path, value }) => `    ${path}: ${value}`),
+  ]);
+  return ["Inputs of what is new:", ...lines, ""];
 }
 
 /** A line of the plan's tree, laid out, without colours. */

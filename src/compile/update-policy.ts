@@ -23,8 +23,9 @@ export function applyPolicy(policy: UpdatePolicy, verdict: Verdict): Verdict {
       return verdict;
     case "inPlaceOnly": {
       if (verdict.kind !== "replace") return verdict;
-      const { paths, reason } = verdict;
-      const cause = `changing ${paths.join(", ")} needs a new host (${reason})`;
+      const { paths, reason, reasons } = verdict;
+      const decisive = reasons === undefined ? paths : Object.keys(reasons);
+      const cause = `changing ${decisive.join(", ")} needs a new host (${reason})`;
       return { kind: "unsupported", paths, reason: `${cause}, which policy inPlaceOnly rules out` };
     }
     case "replaceOnly": {

@@ -1,3 +1,4 @@
+import type { Json } from "../api/json.js";
 import type { NodeKey } from "../graph/graph.js";
 import type { Identity } from "../provider/port.js";
 import type { Target } from "../records/target.js";
@@ -118,6 +119,8 @@ export interface MachineChange {
   /** The machine of an older MachineSet whose place this one takes. */
   readonly supersedes?: string;
   readonly changes: readonly ChangedField[];
+  /** Of what is created or adopted: the inputs that people look at first; absent: the provider names none. */
+  readonly inputs?: readonly ResourceInput[];
   readonly reason: string;
   /** Its host's resource, as it is named in the end; of a deleted machine, the last one. */
   readonly host?: NodeKey;
@@ -128,7 +131,14 @@ export interface InfrastructureChange {
   readonly key: NodeKey;
   readonly kind: ChangeKind;
   readonly changes: readonly ChangedField[];
+  readonly inputs?: readonly ResourceInput[];
   readonly reason: string;
+}
+
+/** One input of a resource that is to be made. */
+export interface ResourceInput {
+  readonly path: string;
+  readonly value: Json;
 }
 
 /** A host that is alive and that the target no longer has, and whose it was. */

@@ -7,6 +7,8 @@ export interface ChangedField {
   readonly path: string;
   readonly from?: Json;
   readonly to?: Json;
+  /** Why this field makes a new resource necessary; absent of those that do not. */
+  readonly reason?: string;
 }
 
 /**
@@ -28,8 +30,10 @@ export type Step =
 /** The paths of a verdict with their values on both sides. */
 export function changesOf(verdict: Verdict, from: JsonObject, to: JsonObject): ChangedField[] {
   if (verdict.kind === "same") return [];
+  const reasons = "reasons" in verdict ? verdict.reasons : undefined;
   return verdict.paths.map((path) => ({
     path,
+    ...(reasons?.[path] !== undefined && { reason: reasons[path] }),
     ...(from[path] !== undefined && { from: from[path] }),
     ...(to[path] !== undefined && { to: to[path] }),
   }));

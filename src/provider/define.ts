@@ -47,6 +47,8 @@ export interface ProviderDefinition {
   readonly clusterSpec?: ClusterSpecDefinition;
   /** Kind of a machine's host in the graph. "FolderHost" for a "FolderMachineProviderSpec". */
   readonly hostKind?: string;
+  /** Inputs of a host that plans show of each new one: what it costs and where it is. None without. */
+  readonly keyInputs?: readonly string[];
   /** What changes in place, by field of the host's spec. Without it every change needs a new host. */
   readonly rules?: FieldRules;
   /** Inputs of a machine's host. `hostSpecOf` without it. Pure; must not depend on other machines. */
@@ -82,6 +84,9 @@ export function defineProvider(definition: ProviderDefinition): InfrastructurePr
     apiVersion,
     hostKind,
     ...(definition.timing !== undefined && { timing: definition.timing }),
+    ...(definition.keyInputs !== undefined && {
+      keyInputs: { [hostKind]: definition.keyInputs },
+    }),
     clusterSpec: { ...clusterSpec, schema: specSchema(apiVersion, clusterSpec) },
     machineSpec: { kind: definition.machineSpec.kind, schema },
     handlers: new Map([[hostKind, machine]]),

@@ -32,9 +32,12 @@ export function verdictByField(
   if (changes.length === 0) return { kind: "same" };
   const paths = changes.map(({ field }) => field);
   for (const kind of ["unsupported", "replace"] as const) {
-    const decisive = changes.find(({ change }) => change.kind === kind);
-    if (decisive !== undefined && decisive.change.kind !== "inPlace") {
-      return { kind, paths, reason: decisive.change.reason };
+    const decisive = changes.flatMap(({ field, change }) =>
+      change.kind === kind ? [[field, change.reason] as const] : [],
+    );
+    const [first] = decisive;
+    if (first !== undefined) {
+      return { kind, paths, reason: first[1], reasons: Object.fromEntries(decisive) };
     }
   }
   return { kind: "inPlace", paths };

@@ -62,8 +62,13 @@ export type Presence =
 export type Verdict =
   | { readonly kind: "same" }
   | { readonly kind: "inPlace"; readonly paths: readonly string[] }
-  | { readonly kind: "replace"; readonly paths: readonly string[]; readonly reason: string }
-  | { readonly kind: "unsupported"; readonly paths: readonly string[]; readonly reason: string };
+  | {
+      readonly kind: "replace" | "unsupported";
+      readonly paths: readonly string[];
+      readonly reason: string;
+      /** Why each of these paths cannot be changed in place; absent: the reason is about all of them. */
+      readonly reasons?: Readonly<Record<string, string>>;
+    };
 
 export interface Clock {
   /** Milliseconds since the epoch. */
@@ -136,6 +141,11 @@ export interface InfrastructureProvider extends ProviderSpecs {
   readonly timing?: CloudTiming;
   /** Every kind that the provider puts into graphs. */
   readonly handlers: ReadonlyMap<string, ResourceHandler>;
+  /**
+   * Inputs that people look at first, by kind: what a resource costs and where it is. Plans show them of what
+   * they create; without, all inputs with `--details` alone.
+   */
+  readonly keyInputs?: Readonly<Record<string, readonly string[]>>;
   /** Pure. Throws nothing; specs were validated against the schemas before. */
   compile(
     cluster: ClusterObject,

@@ -1,4 +1,4 @@
-import { type ChangeLine, describeChanges } from "../plan/changes/tree.js";
+import type { ChangeLine } from "../plan/changes/tree.js";
 
 /** One line of the tree, or machines of one set that are all changed alike. Never empty. */
 export type Entry =
@@ -29,9 +29,9 @@ export function groupAlike(lines: readonly ChangeLine[]): Entry[] {
 
 /** What has to be the same; other things than machines stay by themselves. */
 function alikeKey(line: ChangeLine): string {
-  const { label, kind, changes, reason, key = "" } = line;
+  const { label, kind, described, key = "" } = line;
   if (!isMachineLine(line)) return `${key} ${label}`;
-  return JSON.stringify([kind, describeChanges(changes, reason)]);
+  return JSON.stringify([kind, described]);
 }
 
 const machinePrefix = "Machine ";
@@ -58,12 +58,11 @@ export function alikeNames(lines: readonly ChangeLine[]): string {
 /** What all lines of an entry say; whose place each takes is left to the single lines. */
 export function entryDetail(entry: Entry): string {
   if (entry.kind === "single") return entry.line.detail;
-  const { changes, reason } = firstLine(entry);
+  const { described } = firstLine(entry);
   const replaced = entry.lines.some(({ supersedes }) => supersedes !== undefined);
-  const detail = describeChanges(changes, reason);
   return replaced
-    ? ["each of an older one", detail].filter((part) => part !== "").join(": ")
-    : detail;
+    ? ["each of an older one", described].filter((part) => part !== "").join(": ")
+    : described;
 }
 
 export function firstLine(entry: Entry): ChangeLine {

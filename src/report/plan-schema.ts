@@ -19,14 +19,24 @@ const fieldChange = closed(
     path: text("Which field of the resource's inputs."),
     from: Type.Optional(Type.Unknown({ description: "The value until now; absent: none." })),
     to: Type.Optional(Type.Unknown({ description: "The value from now on; absent: none." })),
+    reason: Type.Optional(text("Why this field makes a new resource necessary.")),
   },
   "One field that changes.",
 );
 const changes = list(fieldChange, "The fields that change; empty for what is created or deleted.");
+const inputs = Type.Optional(
+  list(
+    closed(
+      { path: text("Which input."), value: Type.Unknown({ description: "Its value." }) },
+      "One input of a new resource.",
+    ),
+    "Of what is created or adopted: inputs that people look at first; resources has all of them.",
+  ),
+);
 const reason = text("Why; empty where it goes without saying.");
-const changeKind = stringEnum(["same", "create", "update", "replace", "delete"], {
+const changeKind = stringEnum(["same", "create", "adopt", "update", "replace", "delete"], {
   description:
-    "What becomes of it. update: in place; replace: a new one first, then the old one goes.",
+    "What becomes of it. adopt: it is there already and gets a record; update: in place; replace: a new one first, then the old one goes.",
 });
 
 const owner = closed(
@@ -46,6 +56,7 @@ const machine = closed(
     kind: changeKind,
     supersedes: Type.Optional(text("The machine of an older set whose place it takes.")),
     changes,
+    inputs,
     reason,
     host: Type.Optional(nodeKey("The resource that serves it in the end; of a deleted one, did.")),
   },
@@ -53,7 +64,7 @@ const machine = closed(
 );
 
 const infrastructure = closed(
-  { key, kind: changeKind, changes, reason },
+  { key, kind: changeKind, changes, inputs, reason },
   "What becomes of one resource that machines share.",
 );
 

@@ -57,7 +57,7 @@ describe("bin/capstan.mjs", function () {
 
   it("keeps everything in .capstan in the current folder", async () => {
     const options = { cwd: folder, env: cleanEnv() };
-    const outcome = await run(process.execPath, [bin, "local", "machines"], options);
+    const outcome = await run(process.execPath, [bin, "local", "fault", "create", "fail"], options);
     assert.equal(outcome.code, 0, outcome.stderr);
     assert.ok(existsSync(join(folder, ".capstan", "local-cloud.db")));
   });

@@ -35,12 +35,22 @@ describe("the verdict by field", () => {
     {
       name: "replace by its values",
       given: { ...before, disk: 10 },
-      want: { kind: "replace", paths: ["disk"], reason: "only grows" },
+      want: {
+        kind: "replace",
+        paths: ["disk"],
+        reason: "only grows",
+        reasons: { disk: "only grows" },
+      },
     },
     {
       name: "replace wins over in place, and all paths are told",
       given: { ...before, tags: {}, size: "large" },
-      want: { kind: "replace", paths: ["tags", "size"], reason: "no resizing" },
+      want: {
+        kind: "replace",
+        paths: ["tags", "size"],
+        reason: "no resizing",
+        reasons: { size: "no resizing" },
+      },
     },
     {
       name: "unsupported wins over replace",
@@ -49,6 +59,7 @@ describe("the verdict by field", () => {
         kind: "unsupported",
         paths: ["size", "region"],
         reason: "a cluster stays in its region",
+        reasons: { region: "a cluster stays in its region" },
       },
     },
     {
@@ -59,12 +70,22 @@ describe("the verdict by field", () => {
     {
       name: "an unknown field cannot change in place",
       given: { ...before, newField: 1 },
-      want: { kind: "replace", paths: ["newField"], reason: "this provider cannot change it" },
+      want: {
+        kind: "replace",
+        paths: ["newField"],
+        reason: "this provider cannot change it",
+        reasons: { newField: "this provider cannot change it" },
+      },
     },
     {
       name: "an unknown value is never the same",
       given: { ...before, size: unknownValue },
-      want: { kind: "replace", paths: ["size"], reason: "no resizing" },
+      want: {
+        kind: "replace",
+        paths: ["size"],
+        reason: "no resizing",
+        reasons: { size: "no resizing" },
+      },
     },
   ];
   for (const { name, given, want } of cases) {

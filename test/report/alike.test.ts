@@ -10,7 +10,7 @@ import {
 } from "../../src/report/alike.js";
 
 function line(label: string, kind: ChangeLine["kind"] = "create", reason = ""): ChangeLine {
-  return { label, kind, detail: reason, changes: [], reason };
+  return { label, kind, detail: reason, described: reason, changes: [], reason };
 }
 
 const machines = (count: number) =>

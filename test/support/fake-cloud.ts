@@ -93,7 +93,7 @@ export class FakeCloud {
   /** The provider that one command uses. */
   providerFor(process: CommandProcess): InfrastructureProvider {
     const { parts } = this;
-    const { name, apiVersion, clusterSpec, machineSpec, hostKind } = parts;
+    const { name, apiVersion, clusterSpec, machineSpec, hostKind, keyInputs } = parts;
     const handlers = [...parts.handlers.keys()].map((kind): [string, ResourceHandler] => [
       kind,
       {
@@ -109,6 +109,7 @@ export class FakeCloud {
       clusterSpec,
       machineSpec,
       hostKind,
+      ...(keyInputs !== undefined && { keyInputs }),
       timing,
       handlers: new Map(handlers),
       compile: (...args) => parts.compile(...args),

@@ -42,7 +42,7 @@ export async function planCommand(options: PlanOptions, context: CommandContext)
     bindings.push(bindingOf(found));
     plans.push(...plansIn(found));
     if (show?.json === true) for (const plan of plansIn(found)) show.emit(planLine(plan));
-    else show?.terminal.write(plansText(found, show.terminal));
+    else show?.terminal.write(plansText(found, show.terminal, options));
   }
   if (format !== undefined) {
     const { renderReport } = await import("../../report/formats/formats.js");

@@ -146,7 +146,7 @@ async function upCluster(
   const isAgreed = agreed !== undefined && isSamePlan(plan, agreed);
   if (json) for (const one of plansIn(found)) context.emit(planLine(one));
   else if (!terminal.live || plan.empty || options.yes !== true) {
-    if (!isAgreed) terminal.write(plansText(found, terminal));
+    if (!isAgreed) terminal.write(plansText(found, terminal, options));
   } else if (plan.stage !== undefined) {
     terminal.write(`${stageLines(plan).join("\n")}\n\n`);
   }

@@ -91,6 +91,7 @@ export function withStateRequired(command: Command): Command {
 export function withPlanning(command: Command): Command {
   return withRemoval(command)
     .option("--adopt", "take over what the cloud holds of a cluster without state")
+    .option("--details", "show all inputs of what is new")
     .option("--prune", "delete clusters that these manifests no longer hold")
     .addOption(
       new Option(

@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../api/json.js";
 import { underPolicy } from "../../compile/update-policy.js";
 import { keyOf } from "../../graph/graph.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
@@ -37,6 +38,7 @@ export function machineChanges(input: ChangesInput): MachineChange[] {
       controlPlane: host.controlPlane,
       ...(host.machine.owner !== undefined && { owner: host.machine.owner }),
       ...shown(host.decision),
+      ...inputsShown(provider, provider.hostKind, host.decision.kind, host.wanted),
       host: keyOf({ kind: provider.hostKind, name: host.decision.name }),
     };
     const older =
@@ -45,8 +47,9 @@ export function machineChanges(input: ChangesInput): MachineChange[] {
         : undefined;
     if (older === undefined) return change;
     superseded.add(older.name);
+    const { inputs: _new, ...replaced } = change;
     return {
-      ...change,
+      ...replaced,
       kind: "replace",
       supersedes: older.name,
       ...differenceTo(older, host, input),
@@ -108,7 +111,14 @@ export function infrastructureChanges(
       changes: [],
       reason: replacing ? "its successor serves instead" : "nothing asks for it any more",
     }));
-  return [...decisions.map((one) => ({ ...shown(one), key: keyOf(one.node) })), ...removed];
+  return [
+    ...decisions.map((one) => ({
+      ...shown(one),
+      ...inputsShown(provider, one.node.kind, one.kind, one.node.spec),
+      key: keyOf(one.node),
+    })),
+    ...removed,
+  ];
 }
 
 /** Machines that have a host on record and are no longer wanted. */
@@ -169,6 +179,23 @@ function differenceTo(older: TargetMachine, host: DecidedHost, { prior, provider
   const verdict = judging.verdict(provider.hostKind, recordedSpec(record), host.wanted);
   const reason = verdict.kind === "replace" ? verdict.reason : "its MachineSet is superseded";
   return { changes: changesOf(verdict, recordedSpec(record), host.wanted), reason };
+}
+
+/** What is to be known of a new resource at the first look. */
+function inputsShown(
+  { keyInputs = {} }: InfrastructureProvider,
+  resource: string,
+  kind: HostDecision["kind"],
+  spec: JsonObject,
+): Pick<MachineChange, "inputs"> {
+  const paths = keyInputs[resource] ?? [];
+  if ((kind !== "create" && kind !== "adopt") || paths.length === 0) return {};
+  return {
+    inputs: paths.flatMap((path) => {
+      const value = spec[path];
+      return value === undefined ? [] : [{ path, value }];
+    }),
+  };
 }
 
 function shown({ kind, changes, reason }: InfrastructureDecision | HostDecision) {

@@ -1,9 +1,9 @@
-import type { Json } from "../../api/json.js";
+import { isJsonObject, type Json } from "../../api/json.js";
 import type { MachineVersions } from "../../api/types.js";
 import { unknownValue } from "../../api/unknown.js";
 import type { NodeKey } from "../../graph/graph.js";
 import { wavesText } from "../waves/list-waves.js";
-import type { ChangeKind, MachineChange, Plan, StageNote } from "../plan.js";
+import type { ChangeKind, MachineChange, Plan, ResourceInput, StageNote } from "../plan.js";
 import { boundedLines } from "../../records/history.js";
 import type { ChangedField, Step } from "../step.js";
 import type { ChangeSummary } from "../../records/transaction.js";
@@ -14,6 +14,8 @@ export interface ChangeLine {
   readonly kind: ChangeKind | "group";
   /** Whose place it takes, field changes and the reason, in one text. */
   readonly detail: string;
+  /** The same without whose place it takes. */
+  readonly described: string;
   /** The detail's parts; of a group there are none. */
   readonly changes: readonly ChangedField[];
   readonly reason: string;
@@ -109,26 +111,38 @@ export function summaryOf(plan: Shown & Pick<Plan, "steps">): ChangeSummary {
   };
 }
 
-/** "size small -> large, diskGib 20 -> 40 (this provider cannot resize)". Pure. */
+/** "size small -> large (this provider cannot resize), diskGib 20 -> 40". Pure. */
 export function describeChanges(changes: readonly ChangedField[], reason: string): string {
-  const fields = changes.map(({ path, from, to }) => {
-    if (from === undefined) return `${path} ${shownValue(to)}`;
-    if (to === undefined) return `${path} ${shownValue(from)} -> none`;
-    return `${path} ${shownValue(from)} -> ${shownValue(to)}`;
+  const fields = changes.map((change) => {
+    const why = change.reason === undefined ? "" : ` (${change.reason})`;
+    return `${fieldText(change)}${why}`;
   });
   if (fields.length === 0) return reason;
+  if (changes.some((change) => change.reason !== undefined)) return fields.join(", ");
   return reason === "" ? fields.join(", ") : `${fields.join(", ")} (${reason})`;
 }
 
+function fieldText({ path, from, to }: ChangedField): string {
+  if (from === undefined) return `${path} ${shownValue(to, path)}`;
+  if (to === undefined) return `${path} ${shownValue(from, path)} -> none`;
+  const [before, after] = [shownValue(from, path), shownValue(to, path)];
+  const isPlain = ![from, to].some(needsQuotes);
+  return isPlain || typeof from !== "string" || typeof to !== "string"
+    ? `${path} ${before} -> ${after}`
+    : `${path} ${JSON.stringify(from)} -> ${JSON.stringify(to)}`;
+}
+
 function groupLine(label: string, detail = ""): ChangeLine {
-  return { label, kind: "group", detail, changes: [], reason: "" };
+  return { label, kind: "group", detail, described: detail, changes: [], reason: "" };
 }
 
 function infrastructureBranches(plan: Shown): ChangeNode[] {
-  return plan.infrastructure.map(({ key, kind, changes, reason }) => {
-    const detail = describeChanges(changes, reason);
+  return plan.infrastructure.map(({ key, kind, inputs = [], reason, ...change }) => {
+    const changes = [...asChanges(inputs), ...change.changes];
+    const described = describeChanges(changes, reason);
     const label = key.split("/")[1] ?? key;
-    return { line: { label, kind, detail, changes, reason, key }, children: [] };
+    const line = { label, kind, detail: described, described, changes, reason, key };
+    return { line, children: [] };
   });
 }
 
@@ -157,15 +171,20 @@ function machineBranches(plan: Shown): ChangeNode[] {
 
 /** A new machine's line says which versions it gets: they may have been chosen for it. */
 function machineBranch(change: MachineChange, versions = ""): ChangeNode {
-  const { machine, kind, supersedes, changes, host } = change;
+  const { machine, kind, supersedes, inputs = [], host } = change;
   const isNew = kind === "create" || kind === "adopt";
-  const reason = isNew && change.reason === "" ? versions : change.reason;
-  const described = describeChanges(changes, reason);
+  const changes = isNew ? asChanges(inputs) : change.changes;
+  const isPlain = isNew && change.reason === "";
+  const reason = isPlain ? versions : change.reason;
+  const described = isPlain
+    ? [describeChanges(changes, ""), versions].filter((part) => part !== "").join(", ")
+    : describeChanges(changes, reason);
   const detail = supersedes === undefined ? described : `of ${supersedes}: ${described}`;
   return {
     line: {
       label: `Machine ${machine}`,
       kind,
+      described,
       detail: detail === "of : " ? "" : detail,
       changes,
       reason,
@@ -174,6 +193,11 @@ function machineBranch(change: MachineChange, versions = ""): ChangeNode {
     },
     children: [],
   };
+}
+
+/** What is new has no value from before. */
+function asChanges(inputs: readonly ResourceInput[]): ChangedField[] {
+  return inputs.map(({ path, value }) => ({ path, to: value }));
 }
 
 function versionsText({ kubelet, controlPlane, containerRuntime }: MachineVersions): string {
@@ -205,7 +229,22 @@ function flatten({ line, children }: ChangeNode, branch: string, indent: string)
 }
 
 /** A value as plans show it. */
-export function shownValue(value: Json | undefined): string {
+export function shownValue(value: Json | undefined, path = ""): string {
   if (value === unknownValue) return "(known after apply)";
-  return typeof value === "string" ? value : JSON.stringify(value ?? null);
+  if (path === "taints" && Array.isArray(value)) return value.map(taintText).join(" ");
+  if (typeof value === "string") return needsQuotes(value) ? JSON.stringify(value) : value;
+  return JSON.stringify(value ?? null);
+}
+
+/** A text that could be taken for none, for several words or for something else than a text. */
+function needsQuotes(value: Json | undefined): boolean {
+  return typeof value === "string" && (value === "" || /\s/.test(value));
+}
+
+/** "dedicated=db:NoSchedule", as kubectl writes it. */
+function taintText(taint: Json): string {
+  if (!isJsonObject(taint)) return JSON.stringify(taint);
+  const { key, value, effect } = taint;
+  const pair = value === undefined ? [key] : [key, value];
+  return `${pair.map(String).join("=")}:${String(effect)}`;
 }

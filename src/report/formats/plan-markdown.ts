@@ -1,3 +1,4 @@
+import { createdInputs } from "../created-inputs.js";
 import type { Plan } from "../../plan/plan.js";
 import { planNotes, stageLines } from "../../plan/changes/notes.js";
 import { planSummary } from "../../plan/changes/tree.js";
@@ -102,6 +103,7 @@ function clusterParts(plan: Plan, isOnly: boolean): Part[] {
   return [
     notesPart(plan, isOnly ? "" : `### ${inlineCode(plan.cluster)}\n\n`),
     ...rowsPart({ title: "Changes", unit: "lines", rows: changedRows(plan), isOpen: isOnly }),
+    ...inputsPart(plan),
     ...rowsPart({ title: `${count} waves`, unit: "steps", rows: waveRows(plan) }),
     ...rowsPart({ title: "Not simply taken back", unit: "steps", rows: undoRows(plan) }),
     ...drawingPart(plan),
@@ -134,6 +136,15 @@ function rowsPart({ rows, ...part }: Omit<CodePart, "lines"> & { rows: readonly 
     ...part,
     lines: rows.map((row) => ({ text: rowText(row, width), size: row.size })),
   });
+}
+
+/** What new resources are made with: for whoever asks what they cost. */
+function inputsPart(plan: Plan): Part[] {
+  const lines = createdInputs(plan).flatMap(({ label, size, inputs }) => [
+    { text: label, size },
+    ...inputs.map(({ path, value }) => ({ text: `  ${path}: ${value}`, size: 0 })),
+  ]);
+  return codePart({ title: "Inputs of what is new", unit: "resources", lines, rank: 3 });
 }
 
 /** Drawn by the forge, whole or not at all. */

@@ -1,4 +1,11 @@
-import { planSummary, planTree, verbOf } from "../../../src/plan/changes/tree.js";
+import assert from "node:assert/strict";
+import {
+  describeChanges,
+  planSummary,
+  planTree,
+  shownValue,
+  verbOf,
+} from "../../../src/plan/changes/tree.js";
 import type { Plan } from "../../../src/plan/plan.js";
 import { assertGolden } from "../../support/golden.js";
 import { samplePlans } from "../../support/sample-plans.js";
@@ -15,4 +22,50 @@ describe("the text of a plan", () => {
   for (const { name, given } of samplePlans) {
     it(`${name}.txt`, async () => assertGolden(name, textOf(await given())));
   }
+});
+
+describe("changed fields as people read them", () => {
+  const cannot = "this provider cannot resize";
+  const cases = [
+    {
+      name: "a text that is empty, or of several words, in quotes, and what it is compared with",
+      given: [
+        { path: "note", from: "", to: "hello" },
+        { path: "motto", from: "one", to: "two words" },
+      ],
+      why: "",
+      want: 'note "" -> "hello", motto "one" -> "two words"',
+    },
+    {
+      name: "a reason at the field that it is about",
+      given: [
+        { path: "size", from: "small", to: "large", reason: cannot },
+        { path: "diskGib", from: 20, to: 40 },
+      ],
+      want: `size small -> large (${cannot}), diskGib 20 -> 40`,
+    },
+    {
+      name: "a reason for all of them at the end",
+      given: [{ path: "size", from: "small", to: "large" }],
+      why: "policy replaceOnly asks for it",
+      want: "size small -> large (policy replaceOnly asks for it)",
+    },
+    {
+      name: "what is taken away",
+      given: [{ path: "zone", from: "a" }],
+      why: "",
+      want: "zone a -> none",
+    },
+  ];
+  for (const { name, given, why = cannot, want } of cases) {
+    it(name, () => assert.equal(describeChanges(given, why), want));
+  }
+
+  it("taints as kubectl writes them", () => {
+    const taints = [
+      { key: "dedicated", value: "db", effect: "NoSchedule" },
+      { key: "spot", effect: "NoExecute" },
+    ];
+    assert.equal(shownValue(taints, "taints"), "dedicated=db:NoSchedule spot:NoExecute");
+  });
 });

@@ -209,7 +209,7 @@ describe("the plan of a MachineDeployment", () => {
       Array.from({ length: 2 }, () => [
         "replace",
         "this provider cannot resize",
-        [{ path: "size", from: "small", to: "large" }],
+        [{ path: "size", from: "small", to: "large", reason: "this provider cannot resize" }],
       ]),
     );
     assert.equal(new Set(after.machines.map(({ supersedes }) => supersedes)).size, 2);

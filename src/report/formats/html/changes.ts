@@ -71,16 +71,18 @@ function badge({ kind }: ChangeLine): Markup {
 }
 
 function detail({ changes, reason }: ChangeLine, older: string): Markup {
-  const why = [older, reason].filter((part) => part !== "").join(": ");
+  const isTold = changes.some((change) => change.reason !== undefined);
+  const why = [older, isTold ? "" : reason].filter((part) => part !== "").join(": ");
   if (changes.length === 0 && why === "") return nothing;
   return html`<span class="detail"
     >${changes.map(field)}${why === "" ? nothing : html`<span class="why">${why}</span>`}</span
   >`;
 }
 
-function field({ path, from, to }: ChangedField): Markup {
-  const before = from === undefined ? nothing : html`<del>${shownValue(from)}</del>`;
-  const after = to === undefined ? html`<ins>none</ins>` : html`<ins>${shownValue(to)}</ins>`;
+function field({ path, from, to, reason }: ChangedField): Markup {
+  const before = from === undefined ? nothing : html`<del>${shownValue(from, path)}</del>`;
+  const after = to === undefined ? html`<ins>none</ins>` : html`<ins>${shownValue(to, path)}</ins>`;
   const arrow = from === undefined ? nothing : html`<span aria-label="becomes"> → </span>`;
-  return html`<span class="field"><code>${path}</code> ${before}${arrow}${after}</span>`;
+  const why = reason === undefined ? nothing : html` <span class="why">${reason}</span>`;
+  return html`<span class="field"><code>${path}</code> ${before}${arrow}${after}${why}</span>`;
 }

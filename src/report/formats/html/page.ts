@@ -1,5 +1,6 @@
 import { contentHashOf } from "../../../api/digest.js";
 import type { ChangeKind, Plan } from "../../../plan/plan.js";
+import { createdInputs } from "../../created-inputs.js";
 import { planNotes, revisionText, stageLines } from "../../../plan/changes/notes.js";
 import { changeTree, planSummary, planTree, verbOf } from "../../../plan/changes/tree.js";
 import { undoText } from "../../../plan/undo/undo-text.js";
@@ -178,6 +179,24 @@ function filterForm(plans: readonly Plan[]): Markup {
   </form>`;
 }
 
+/** Folded: for whoever asks what new resources cost. */
+function inputsCard(plan: Plan): Markup {
+  const made = createdInputs(plan);
+  if (made.length === 0) return nothing;
+  return html`<div class="card">
+    <h3>Inputs of what is new</h3>
+    ${made.map(
+      ({ label, inputs }) =>
+        html`<details class="inputs">
+          <summary>${label}</summary>
+          <ul>
+            ${inputs.map(({ path, value }) => html`<li><code>${path}</code> ${value}</li>`)}
+          </ul>
+        </details>`,
+    )}
+  </div>`;
+}
+
 /** What the page says of the only cluster at its top is not said again. */
 function clusterSection(plan: Plan, isOnly: boolean): Markup {
   const id = idOf(plan);
@@ -195,6 +214,7 @@ function clusterSection(plan: Plan, isOnly: boolean): Markup {
         ${graphSvg(changeGraph(plan), `${id}-graph`)}
       </div>
     </div>
+    ${inputsCard(plan)}
     ${
       plan.waves.length === 0
         ? nothing
