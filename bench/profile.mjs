@@ -38,6 +38,8 @@ const profiled = [
 const libraries = [
   "commander",
   "picocolors",
+  "string-width",
+  "wrap-ansi",
   "yaml",
   "typebox",
   "ajv",

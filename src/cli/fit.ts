@@ -1,14 +1,12 @@
-/** Characters that take two columns: East Asian wide ones and pictures. Source: UAX #11, UTS #51. */
-const wide =
-  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
-const takesNoRoom = /\p{Mn}|\p{Me}|\p{Cf}/u;
+import stringWidth from "string-width";
+import wrapAnsi from "wrap-ansi";
 
-/** How many columns of a terminal a text without control characters takes. */
+/** How many columns of a terminal a text takes, an escape sequence none. */
 export function widthOf(text: string): number {
-  let width = 0;
-  for (const char of text) width += widthOfChar(char);
-  return width;
+  return stringWidth(text);
 }
+
+const graphemes = new Intl.Segmenter();
 
 /**
  * One line that fits into the columns: what is too long ends in an ellipsis, and control characters
@@ -19,23 +17,17 @@ export function fit(text: string, columns: number): string {
   if (widthOf(line) <= columns) return line;
   let room = Math.max(columns - 1, 0);
   let kept = "";
-  for (const char of line) {
-    room -= widthOfChar(char);
+  for (const { segment } of graphemes.segment(line)) {
+    room -= widthOf(segment);
     if (room < 0) break;
-    kept += char;
+    kept += segment;
   }
   return columns < 1 ? "" : `${kept.trimEnd()}…`;
 }
 
 /** A text broken between words; a longer word gets a line of its own. At least one line. */
 export function wrap(text: string, columns: number): string[] {
-  const lines = [""];
-  for (const word of text.split(/\s+/)) {
-    const line = lines.at(-1) ?? "";
-    if (line !== "" && widthOf(line) + 1 + widthOf(word) > columns) lines.push(word);
-    else lines[lines.length - 1] = line === "" ? word : `${line} ${word}`;
-  }
-  return lines;
+  return wrapAnsi(text.split(/\s+/).join(" "), columns).split("\n");
 }
 
 /** In a narrower place a text cannot be read. */
@@ -72,10 +64,4 @@ export function indented(lines: readonly string[], columns: number): string[] {
 /** Padded to a width, whatever its characters take. */
 export function padded(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - widthOf(text)));
-}
-
-function widthOfChar(char: string): number {
-  if (char < "\u0300") return 1;
-  if (takesNoRoom.test(char)) return 0;
-  return wide.test(char) ? 2 : 1;
 }

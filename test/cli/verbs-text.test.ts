@@ -7,7 +7,7 @@ import {
   type ResourceReport,
 } from "../../src/cli/describe-report.js";
 import { clusterText, durationText, machineText } from "../../src/cli/describe-text.js";
-import { fit, padded, widthOf } from "../../src/cli/fit.js";
+import { fit, padded, widthOf, wrap } from "../../src/cli/fit.js";
 import { table } from "../../src/cli/table.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import { assertGolden } from "../support/golden.js";
@@ -157,9 +157,26 @@ describe("fitting text into columns", () => {
     { text: "日本語", columns: 6, want: "日本語" },
     { text: "日本語", columns: 5, want: "日本…" },
     { text: "├─ x", columns: Infinity, want: "├─ x" },
+    { text: "👨‍👩‍👧 abc", columns: 4, want: "👨‍👩‍👧…" },
+    { text: "👨‍👩‍👧👨‍👩‍👧", columns: 3, want: "👨‍👩‍👧…" },
+    { text: "e\u0301a", columns: 2, want: "e\u0301a" },
   ];
   for (const { text, columns, want } of cases) {
     it(`${JSON.stringify(text)} in ${columns}`, () => assert.equal(fit(text, columns), want));
+  }
+
+  const wrapped: { text: string; columns: number; want: string[] }[] = [
+    { text: "", columns: 5, want: [""] },
+    { text: "one two three", columns: 7, want: ["one two", "three"] },
+    { text: "one\n  two", columns: 7, want: ["one two"] },
+    { text: "a longer-than-this b", columns: 6, want: ["a", "longer-than-this", "b"] },
+    { text: "日本 語", columns: 6, want: ["日本", "語"] },
+    { text: "one two", columns: Infinity, want: ["one two"] },
+    { text: "one two", columns: 0, want: ["one", "two"] },
+  ];
+  for (const { text, columns, want } of wrapped) {
+    it(`${JSON.stringify(text)} broken at ${columns}`, () =>
+      assert.deepEqual(wrap(text, columns), want));
   }
 
   it("never takes more room than there is", () => {
