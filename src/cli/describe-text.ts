@@ -9,10 +9,11 @@ import type {
   ShownPhase,
 } from "./describe-report.js";
 import type { CommandContext } from "./context.js";
-import { fit, padded, rowLines, widthOf, wrap } from "./fit.js";
+import { rowLines, wrap } from "./fit.js";
 import { openTransactionText } from "./open-transaction.js";
-import { aligned, widthsOf } from "./table.js";
+import { type Cells, facts, firstThatFits, openTable } from "./table.js";
 import type { Colors, Terminal } from "./terminal.js";
+import { durationText, momentText } from "./time-text.js";
 
 /** `suggest` names commands as they have to be typed; as they are without. */
 type TextOptions = Pick<Terminal, "colors" | "columns"> & Partial<Pick<CommandContext, "suggest">>;
@@ -92,35 +93,6 @@ export function machineText(
   ].join("\n");
 }
 
-/** "5s", "3m12s", "2h5m", "3d4h": the two largest units, as kubectl writes durations. */
-export function durationText(ms: number): string {
-  const seconds = Math.max(0, Math.floor(ms / 1000));
-  const [days, hours, minutes] = [86_400, 3_600, 60].map((unit) => Math.floor(seconds / unit));
-  const parts: [number, string][] =
-    (days ?? 0) > 0
-      ? [
-          [days ?? 0, "d"],
-          [(hours ?? 0) % 24, "h"],
-        ]
-      : (hours ?? 0) > 0
-        ? [
-            [hours ?? 0, "h"],
-            [(minutes ?? 0) % 60, "m"],
-          ]
-        : [
-            [minutes ?? 0, "m"],
-            [seconds % 60, "s"],
-          ];
-  const shown = parts.filter(([amount]) => amount > 0).map(([amount, unit]) => `${amount}${unit}`);
-  return shown.join("") || "0s";
-}
-
-/** "2026-01-02T03:04:05Z (3m12s ago)". */
-export function momentText(ms: number, nowMs: number): string {
-  const moment = new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
-  return `${moment} (${durationText(nowMs - ms)} ago)`;
-}
-
 function headerLines({ cluster, stack, provider, clusterUid, revision }: ClusterReport): string[] {
   return facts("", [
     ["Cluster", cluster ?? stack],
@@ -179,12 +151,6 @@ export function nodeText({ kubelet, controlPlane, containerRuntime, osImage }: N
       : [`${containerRuntime.name} ${containerRuntime.version}`]),
     ...(osImage === undefined ? [] : [osImage]),
   ].join(", ");
-}
-
-/** "Name:   value" lines with aligned values; those without a value are left out. */
-export function facts(indent: string, pairs: readonly (readonly [string, string])[]): string[] {
-  const known = pairs.filter(([, value]) => value !== "");
-  return aligned(known.map(([name, value]) => [`${name}:`, value])).map((line) => indent + line);
 }
 
 function clusterBranch(report: ClusterReport, nowMs: number): Branch {
@@ -303,40 +269,36 @@ type ColumnName = (typeof columnNames)[number];
 const expendable: readonly ColumnName[] = ["since", "address", "version", "id"];
 
 function treeText(rows: readonly Row[], { colors, columns }: TextOptions): string[] {
-  const names = columnsThatFit(rows, columns);
-  const head = ["NAME", ...names.map((name) => name.toUpperCase())];
-  const cells = rows.map((row) => [`${row.branch}${row.label}`, ...names.map((name) => row[name])]);
-  const widths = widthsOf([head, ...cells]);
-  const [first = "", ...lines] = aligned([head, ...cells], widths);
-  const reasonAt = widths.reduce((sum, width) => sum + width + 3, -3);
+  const cells = firstThatFits(
+    columnChoices(rows).map((names) => cellsOf(rows, names)),
+    columns,
+  );
   const hasReasons = rows.some(({ phase, reason }) => phase !== "" && reason !== "");
-  const title = hasReasons ? `${padded(first, reasonAt)}   REASON` : first;
+  const tree = openTable(cells, hasReasons ? "REASON" : "", columns);
   return [
-    colors.bold(widthOf(title) <= columns ? title : fit(first, columns)),
-    ...rows.flatMap((row, index) => {
-      const { branch, label, phase, reason } = row;
+    colors.bold(tree.head),
+    ...rows.flatMap(({ branch, label, phase, reason: detail }, index) => {
       // A group has nothing in the columns, so what is said about it stands right behind its name.
-      const line = phase === "" ? branch + label : padded(lines[index] ?? "", reasonAt);
-      const parts = { branch, head: reason === "" ? line.trimEnd() : line, detail: reason };
-      return rowLines(parts, columns).map((text) => paintedBy(phase, text.trimEnd(), colors));
+      const head = phase === "" ? branch + label : (tree.rows[index] ?? "");
+      return rowLines({ branch, head, detail }, columns).map((text) =>
+        paintedBy(phase, text, colors),
+      );
     }),
   ];
 }
 
-/** The columns that hold anything and that there is room for. */
-function columnsThatFit(rows: readonly Row[], columns: number): ColumnName[] {
-  let names = columnNames.filter((name) => rows.some((row) => row[name] !== ""));
-  const labels = Math.max(...rows.map(({ branch, label }) => widthOf(branch + label)));
-  const needed = () => {
-    const cells = rows.map((row) => names.map((name) => row[name]));
-    const widths = widthsOf([names.map((name) => name.toUpperCase()), ...cells]);
-    return widths.reduce((sum, width) => sum + 3 + width, labels);
-  };
-  for (const name of expendable) {
-    if (needed() <= columns) break;
-    names = names.filter((one) => one !== name);
-  }
-  return names;
+/** The columns that hold anything, then fewer and fewer of them. */
+function columnChoices(rows: readonly Row[]): ColumnName[][] {
+  const used = columnNames.filter((name) => rows.some((row) => row[name] !== ""));
+  const without = (left: readonly ColumnName[]) => used.filter((name) => !left.includes(name));
+  return [used, ...expendable.map((_, index) => without(expendable.slice(0, index + 1)))];
+}
+
+function cellsOf(rows: readonly Row[], names: readonly ColumnName[]): Cells {
+  return [
+    ["NAME", ...names.map((name) => name.toUpperCase())],
+    ...rows.map((row) => [row.branch + row.label, ...names.map((name) => row[name])]),
+  ];
 }
 
 function paintedBy(phase: Row["phase"], text: string, colors: Colors): string {

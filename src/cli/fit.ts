@@ -60,8 +60,3 @@ export function indented(lines: readonly string[], columns: number): string[] {
     return wrap(line, room).map((part, index) => (index === 0 ? `  ${part}` : `    ${part}`));
   });
 }
-
-/** Padded to a width, whatever its characters take. */
-export function padded(text: string, width: number): string {
-  return text + " ".repeat(Math.max(0, width - widthOf(text)));
-}

@@ -3,13 +3,13 @@ import { canonicalJson } from "../api/json.js";
 import { type WayBack, passedText } from "../plan/undo/point-of-no-return.js";
 import type { ChangeSummary } from "../records/transaction.js";
 import type { CommandContext } from "./context.js";
-import { durationText, facts, momentText } from "./describe-text.js";
-import { fit, indented, leastRoom, padded, widthOf, wrap } from "./fit.js";
+import { fit, indented, leastRoom, widthOf, wrap } from "./fit.js";
 import type { HistoryItem, HistoryReport, HistoryMachine } from "./history-report.js";
 import { goalText } from "../records/goal-text.js";
 import { openTransactionText } from "./open-transaction.js";
-import { aligned, table, widthsOf } from "./table.js";
+import { aligned, type Cells, facts, firstThatFits, openTable } from "./table.js";
 import type { Colors, Terminal } from "./terminal.js";
+import { durationText, momentText } from "./time-text.js";
 
 /** `suggest` names commands as they have to be typed; as they are without. */
 type TextOptions = Pick<Terminal, "colors" | "columns"> & Partial<Pick<CommandContext, "suggest">>;
@@ -79,20 +79,17 @@ function listLines(
   nowMs: number,
 ): string[] {
   const { colors, columns } = options;
-  const { names, rows } = rowsThatFit(items, columns, nowMs);
-  const head = names.map((name) => name.toUpperCase());
-  const cells = [head, ...rows.map((row) => names.map((name) => row[name]))];
-  const widths = widthsOf(cells);
-  const [first = "", ...lines] = aligned(cells, widths);
-  const failureAt = lineWidth(widths);
   const failures = items.map((item) => failureOf(item, wayBack).split("\n")[0] ?? "");
-  const title = failures.some((failure) => failure !== "")
-    ? `${padded(first, failureAt)}   FAILURE`
-    : first;
+  const title = failures.some((failure) => failure !== "") ? "FAILURE" : "";
+  const { head, rows } = openTable(
+    firstThatFits(listChoices(items, nowMs), columns),
+    title,
+    columns,
+  );
   return [
-    colors.bold(widthOf(title) <= columns ? title : fit(first, columns)),
+    colors.bold(head),
     ...items.flatMap((item, index) => {
-      const parts = { head: padded(lines[index] ?? "", failureAt), detail: failures[index] ?? "" };
+      const parts = { head: rows[index] ?? "", detail: failures[index] ?? "" };
       return failureLines(parts, columns).map((text) => painted(item, text, colors));
     }),
   ];
@@ -118,32 +115,26 @@ function failureLines(
   return [row, ...shown.map((line) => `    ${fit(line, room)}`)];
 }
 
-/** The columns there is room for: who goes first, then changes get short, then when goes. */
-function rowsThatFit(
-  items: readonly HistoryItem[],
-  columns: number,
-  nowMs: number,
-): { names: readonly ColumnName[]; rows: readonly Row[] } {
+/** From the whole list to the least of it: who goes first, then changes get short, then when goes. */
+function listChoices(items: readonly HistoryItem[], nowMs: number): Cells[] {
   const whole = items.map((item) => rowOf(item, nowMs));
   const short = whole.map((row, index) => {
     const summary = items[index]?.summary;
     return { ...row, changes: summary === undefined ? "" : shortChanges(summary) };
   });
-  const without = (...left: ColumnName[]) => columnNames.filter((name) => !left.includes(name));
-  const choices = [
-    { names: columnNames, rows: whole },
-    { names: without("by"), rows: whole },
-    { names: without("by"), rows: short },
-    { names: without("by", "when"), rows: short },
-    { names: without("by", "when", "changes"), rows: short },
+  const without = (rows: readonly Row[], ...left: ColumnName[]): Cells => {
+    const names = columnNames.filter((name) => !left.includes(name));
+    const head = names.map((name) => name.toUpperCase());
+    return [head, ...rows.map((row) => names.map((name) => row[name]))];
+  };
+  return [
+    without(whole),
+    without(whole, "by"),
+    without(short, "by"),
+    without(short, "by", "when"),
+    without(short, "by", "when", "changes"),
+    without(short, "by", "when", "changes", "rollback"),
   ];
-  const least = { names: without("by", "when", "changes", "rollback"), rows: short };
-  return choices.find(({ names, rows }) => widthOfRows(names, rows) <= columns) ?? least;
-}
-
-function widthOfRows(names: readonly ColumnName[], rows: readonly Row[]): number {
-  const cells = rows.map((row) => names.map((name) => row[name]));
-  return lineWidth(widthsOf([names.map((name) => name.toUpperCase()), ...cells]));
 }
 
 function rowOf(item: HistoryItem, nowMs: number): Row {
@@ -264,33 +255,26 @@ function machineLines(machines: readonly HistoryMachine[], columns: number): str
     return [name, role, kubelet, versions.controlPlane ?? "", runtimeText, host];
   });
   const head = ["NAME", "ROLE", "KUBELET", "CONTROL PLANE", "RUNTIME", "HOST"];
-  const lines = table(...columnsWithin([head, ...rows], columns - 2), columns - 2).trimEnd();
+  const cells = withoutEmptyColumns([head, ...rows]);
+  const room = columns - 2;
   return [
     "Machines:",
-    ...lines.split("\n").map((line) => `  ${line}`),
+    ...aligned(firstThatFits(shorterAndShorter(cells), room)).map((line) => `  ${fit(line, room)}`),
     "Provider specs:",
     ...specLines(machines, columns),
   ];
 }
 
-/** Head and rows without columns that nothing is in, and without the last ones that there is no room for. */
-function columnsWithin(
-  cells: readonly (readonly string[])[],
-  columns: number,
-): [head: readonly string[], rows: readonly (readonly string[])[]] {
-  const [, ...rows] = cells;
-  const used = (cells[0] ?? []).map((_, index) => rows.some((row) => row[index] !== ""));
-  const shown = cells.map((row) => row.filter((_, index) => used[index]));
-  const widths = widthsOf(shown);
-  const ends = widths.map((_, index) => lineWidth(widths.slice(0, index + 1)));
-  const fitting = Math.max(1, ends.filter((end) => end <= columns).length);
-  const [head = [], ...kept] = shown.map((row) => row.slice(0, fitting));
-  return [head, kept];
+function withoutEmptyColumns(cells: Cells): Cells {
+  const [head = [], ...rows] = cells;
+  const isUsed = head.map((_, column) => rows.some((row) => row[column] !== ""));
+  return cells.map((row) => row.filter((_, column) => isUsed[column]));
 }
 
-/** What a line of columns of these widths takes. */
-function lineWidth(widths: readonly number[]): number {
-  return widths.reduce((sum, width) => sum + width + 3, -3);
+/** The whole table, then without its last column, until the first one is left. */
+function shorterAndShorter(cells: Cells): Cells[] {
+  const [head = []] = cells;
+  return head.map((_, left) => cells.map((row) => row.slice(0, row.length - left)));
 }
 
 /** Each spec once, under the machines that have it. */

@@ -1,9 +1,10 @@
 import type { LeftoverReport } from "../engine/leftovers.js";
 import type { LeftOver } from "../engine/removal.js";
 import type { SweepItem, SweepShare } from "../sweep/decide.js";
-import { durationText } from "./describe-text.js";
-import { fit, leastRoom, padded, rowLines, widthOf, wrap } from "./fit.js";
+import { fit, leastRoom, rowLines, wrap } from "./fit.js";
+import { aligned } from "./table.js";
 import type { Terminal } from "./terminal.js";
+import { durationText } from "./time-text.js";
 
 /** What a sweep found, as people read it. */
 export interface SweepReport {
@@ -49,12 +50,11 @@ function groupsOf(toDelete: readonly SweepItem[]): Map<string, SweepItem[]> {
 }
 
 function toDeleteRows(items: readonly SweepItem[], nowMs: number, columns: number): string[] {
-  const names = items.map(({ resource: { who } }) => `${who.kind} ${who.name}`);
-  const width = Math.max(...names.map(widthOf));
+  const heads = aligned(items.map(({ resource: { who } }) => [`  - ${who.kind} ${who.name}`]));
   return items.flatMap(({ resource: { id, createdAtMs } }, index) => {
     const age =
       createdAtMs === undefined ? "age unknown" : `${durationText(nowMs - createdAtMs)} old`;
-    const head = `  - ${padded(names[index] ?? "", width)}`;
+    const head = heads[index] ?? "";
     return rowLines({ branch: "    ", head, detail: `${id}   ${age}` }, columns);
   });
 }

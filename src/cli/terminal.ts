@@ -4,7 +4,8 @@ import { planNotes, revisionText, stageLines } from "../plan/changes/notes.js";
 import type { Plan } from "../plan/plan.js";
 import { planSummary, planTree, type TreeLine, verbOf } from "../plan/changes/tree.js";
 import { undoText } from "../plan/undo/undo-text.js";
-import { fit, padded, rowLines, widthOf } from "./fit.js";
+import { fit, rowLines } from "./fit.js";
+import { inColumns, widthsOf } from "./table.js";
 import { waveLines } from "./wave-text.js";
 
 export type Colors = ReturnType<typeof pc.createColors>;
@@ -97,18 +98,14 @@ export function treeRows(
   tree: readonly TreeLine[],
   progressOf?: (line: TreeLine) => { readonly verb: string; readonly detail?: string } | undefined,
 ): TreeRow[] {
-  const labels = tree.map(({ branch, label }) => widthOf(branch + label));
-  const width = Math.max(0, ...labels);
+  const labels = tree.map(({ branch, label }) => [branch + label]);
+  const widths = [...widthsOf(labels), progressOf === undefined ? verbWidth : progressWidth];
   return tree.map((line) => {
     const { branch, label, kind } = line;
     if (kind === "group") return { line, branch, head: branch + label, detail: line.detail };
     const progress = progressOf?.(line);
-    const verb = padded(
-      progress?.verb ?? verbOf(kind),
-      progressOf === undefined ? verbWidth : progressWidth,
-    );
-    const detail = progress?.detail ?? line.detail;
-    return { line, branch, head: `${padded(branch + label, width)}   ${verb}`, detail };
+    const head = inColumns([branch + label, progress?.verb ?? verbOf(kind)], widths);
+    return { line, branch, head, detail: progress?.detail ?? line.detail };
   });
 }
 

@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import pc from "picocolors";
-import fc from "fast-check";
 import {
   type ClusterReport,
   type MachineReport,
   type ResourceReport,
 } from "../../src/cli/describe-report.js";
-import { clusterText, durationText, machineText } from "../../src/cli/describe-text.js";
-import { fit, padded, widthOf, wrap } from "../../src/cli/fit.js";
-import { table } from "../../src/cli/table.js";
+import { clusterText, machineText } from "../../src/cli/describe-text.js";
+import { widthOf } from "../../src/cli/fit.js";
+import { durationText } from "../../src/cli/time-text.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import { assertGolden } from "../support/golden.js";
 
@@ -144,64 +143,4 @@ describe("describe as text", () => {
   for (const { ms, want } of durations) {
     it(`${ms} ms are ${want}`, () => assert.equal(durationText(ms), want));
   }
-});
-
-describe("fitting text into columns", () => {
-  const cases: { text: string; columns: number; want: string }[] = [
-    { text: "abc", columns: 3, want: "abc" },
-    { text: "abcd", columns: 3, want: "ab…" },
-    { text: "ab cd", columns: 4, want: "ab…" },
-    { text: "abc", columns: 1, want: "…" },
-    { text: "abc", columns: 0, want: "" },
-    { text: "a\nb\u001b[31mc", columns: 20, want: "a b [31mc" },
-    { text: "日本語", columns: 6, want: "日本語" },
-    { text: "日本語", columns: 5, want: "日本…" },
-    { text: "├─ x", columns: Infinity, want: "├─ x" },
-    { text: "👨‍👩‍👧 abc", columns: 4, want: "👨‍👩‍👧…" },
-    { text: "👨‍👩‍👧👨‍👩‍👧", columns: 3, want: "👨‍👩‍👧…" },
-    { text: "e\u0301a", columns: 2, want: "e\u0301a" },
-  ];
-  for (const { text, columns, want } of cases) {
-    it(`${JSON.stringify(text)} in ${columns}`, () => assert.equal(fit(text, columns), want));
-  }
-
-  const wrapped: { text: string; columns: number; want: string[] }[] = [
-    { text: "", columns: 5, want: [""] },
-    { text: "one two three", columns: 7, want: ["one two", "three"] },
-    { text: "one\n  two", columns: 7, want: ["one two"] },
-    { text: "a longer-than-this b", columns: 6, want: ["a", "longer-than-this", "b"] },
-    { text: "日本 語", columns: 6, want: ["日本", "語"] },
-    { text: "one two", columns: Infinity, want: ["one two"] },
-    { text: "one two", columns: 0, want: ["one", "two"] },
-  ];
-  for (const { text, columns, want } of wrapped) {
-    it(`${JSON.stringify(text)} broken at ${columns}`, () =>
-      assert.deepEqual(wrap(text, columns), want));
-  }
-
-  it("never takes more room than there is", () => {
-    fc.assert(
-      fc.property(fc.string({ unit: "grapheme" }), fc.nat({ max: 40 }), (text, columns) => {
-        const line = fit(text, columns);
-        assert.ok(widthOf(line) <= columns);
-        assert.doesNotMatch(line, /\p{Cc}/u);
-      }),
-    );
-  });
-
-  it("aligns columns, whatever their characters take", () => {
-    assert.equal(padded("日本", 6), "日本  ");
-    assert.equal(
-      table(
-        ["A", "B"],
-        [
-          ["日本", "x"],
-          ["abc", "y"],
-        ],
-      ),
-      "A      B\n日本   x\nabc    y\n",
-    );
-    assert.equal(table(["LONG", "B"], [["a", "b"]], 4), "LON…\na…\n");
-    assert.equal(table([], []), "\n");
-  });
 });
