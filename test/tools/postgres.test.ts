@@ -37,7 +37,7 @@ describe("the PostgreSQL of the tests", () => {
       install: () => Promise.resolve(void writePrograms(folder)),
     });
     assert.equal(installed, folder);
-    assert.deepEqual(lines, ["installing postgresql"]);
+    assert.deepEqual(lines, ["setting up PostgreSQL: Debian package"]);
     const install = () => Promise.reject(new Error("asked"));
     assert.equal(await ensurePostgres({ find, install }), folder);
   });
@@ -49,7 +49,7 @@ describe("the PostgreSQL of the tests", () => {
     );
     await assert.rejects(
       ensurePostgres({ find, install: () => Promise.resolve() }),
-      /left no server/,
+      /it left none/,
     );
   });
 });

@@ -1,19 +1,13 @@
 // Finds the browser that tests look at pages with, or sets one up.
 
 import { createHash } from "node:crypto";
-import {
-  accessSync,
-  constants,
-  mkdirSync,
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { cacheRoot } from "../toolchain/cache-root.mjs";
-import { findProgram, installDebianPackages } from "./debian-packages.mjs";
+import { isExecutableFile } from "../toolchain/cached-toolchain.mjs";
 import { run } from "../toolchain/run.mjs";
+import { findProgram, installDebianPackages } from "./debian-packages.mjs";
+import { findOrInstall, withHint } from "./find-or-install.mjs";
 
 /**
  * Puts a browser where `findChromium` finds it, or rejects and says why it cannot.
@@ -63,14 +57,14 @@ const answerTimeoutMs = 5_000;
 export function findChromium(env) {
   const named = env.CAPSTAN_CHROMIUM;
   if (named) {
-    if (isExecutable(resolve(named))) return resolve(named);
-    throw chromiumError(
+    if (isExecutableFile(resolve(named))) return resolve(named);
+    throw withHint(
       `cannot use CAPSTAN_CHROMIUM ${named}: there is no such program`,
       "set it to an installed Chromium or Chrome, or unset it",
     );
   }
   const cached = join(cacheFolder(env), "chrome-headless-shell");
-  return findProgram(names, env) ?? (isExecutable(cached) ? cached : undefined);
+  return findProgram(names, env) ?? (isExecutableFile(cached) ? cached : undefined);
 }
 
 /**
@@ -86,24 +80,14 @@ export async function ensureChromium({
   download = downloadChromium,
   install = () => installDebianPackages(["chromium"], env),
 } = {}) {
-  const found = findChromium(env);
-  if (found !== undefined) return found;
-  const causes = [];
-  for (const [name, way] of Object.entries({ download, "Debian package": install })) {
-    progress(`setting up a browser: ${name}`);
-    try {
-      await way({ env, target: cacheFolder(env) });
-      const installed = findChromium(env);
-      if (installed !== undefined) return installed;
-      throw new Error("it left no browser");
-    } catch (error) {
-      causes.push(`no ${name} (${error instanceof Error ? error.message : String(error)})`);
-    }
-  }
-  throw chromiumError(
-    `cannot set up a browser: ${causes.join(", ")}`,
-    "install Chromium or Chrome, or set CAPSTAN_CHROMIUM to one",
-  );
+  const request = { env, target: cacheFolder(env) };
+  return findOrInstall({
+    name: "a browser",
+    find: () => findChromium(env),
+    ways: { download: () => download(request), "Debian package": () => install(request) },
+    hint: "install Chromium or Chrome, or set CAPSTAN_CHROMIUM to one",
+    progress,
+  });
 }
 
 /**
@@ -159,22 +143,4 @@ async function fetchChecked(url) {
 /** @param {NodeJS.ProcessEnv} env */
 function cacheFolder(env) {
   return join(cacheRoot(env), `chromium-${release}-${process.platform}-${process.arch}`);
-}
-
-/** @param {string} path */
-function isExecutable(path) {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/**
- * @param {string} message
- * @param {string} hint
- */
-function chromiumError(message, hint) {
-  return Object.assign(new Error(`${message}; ${hint}`), { hint });
 }

@@ -1,7 +1,7 @@
 // Installs packages of Debian and its relatives, where this user may.
 
-import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
+import { isExecutableFile } from "../toolchain/cached-toolchain.mjs";
 import { run } from "../toolchain/run.mjs";
 
 /**
@@ -29,14 +29,7 @@ export function findProgram(names, env) {
   const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
   return names
     .flatMap((name) => folders.map((folder) => join(folder, name)))
-    .find((path) => {
-      try {
-        accessSync(path, constants.X_OK);
-        return true;
-      } catch {
-        return false;
-      }
-    });
+    .find(isExecutableFile);
 }
 
 /** @param {string} output */

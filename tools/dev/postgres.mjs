@@ -1,8 +1,10 @@
 // Finds the PostgreSQL server that a test keeps states in, or installs one.
 
-import { accessSync, constants, existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { isExecutableFile } from "../toolchain/cached-toolchain.mjs";
 import { findProgram, installDebianPackages } from "./debian-packages.mjs";
+import { findOrInstall } from "./find-or-install.mjs";
 
 /** Debian keeps each version's programs in a folder of its own and puts only clients on PATH. */
 const debianFolder = "/usr/lib/postgresql";
@@ -22,7 +24,7 @@ export function findPostgres(env, versionsFolder = debianFolder) {
     .sort((one, other) => Number(other) - Number(one))
     .map((version) => join(versionsFolder, version, "bin"));
   return [...(onPath === undefined ? [] : [dirname(onPath)]), ...folders].find((folder) =>
-    ["initdb", "postgres"].every((name) => isExecutable(join(folder, name))),
+    ["initdb", "postgres"].every((name) => isExecutableFile(join(folder, name))),
   );
 }
 
@@ -47,32 +49,11 @@ export async function ensurePostgres({
   find = findPostgres,
   install = () => installDebianPackages(["postgresql"], env),
 } = {}) {
-  const found = find(env);
-  if (found !== undefined) return found;
-  progress("installing postgresql");
-  try {
-    await install();
-    const installed = find(env);
-    if (installed !== undefined) return installed;
-    throw new Error("it left no server");
-  } catch (error) {
-    const cause = error instanceof Error ? error.message : String(error);
-    const hint = "install PostgreSQL, with initdb on PATH";
-    throw Object.assign(
-      new Error(`cannot set up PostgreSQL: no Debian package (${cause}); ${hint}`),
-      {
-        hint,
-      },
-    );
-  }
-}
-
-/** @param {string} path */
-function isExecutable(path) {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  return findOrInstall({
+    name: "PostgreSQL",
+    find: () => find(env),
+    ways: { "Debian package": install },
+    hint: "install PostgreSQL, with initdb on PATH",
+    progress,
+  });
 }
