@@ -81,8 +81,8 @@ export async function laggingListing(rig: Rig): Promise<void> {
 
 /** "shows what it made as it was asked for" */
 export async function emptyPlan(rig: Rig): Promise<void> {
-  const fleet = { web: {}, db: {} };
-  await rig.up(fleet);
+  const specs = { web: {}, db: {} };
+  await rig.up(specs);
   for (const record of rig.recorded()) {
     const observed = await rig.observe(record);
     must(
@@ -96,7 +96,7 @@ export async function emptyPlan(rig: Rig): Promise<void> {
       `${record.key} was made with ${JSON.stringify(record.inputs["spec"])} and is shown with ${textOf(observed.spec)}`,
     );
   }
-  const { empty, steps } = await rig.plan(fleet);
+  const { empty, steps } = await rig.plan(specs);
   must(empty, "leave nothing to do after an apply", `the next plan has ${textOf(steps)}`);
 }
 

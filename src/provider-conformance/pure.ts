@@ -53,16 +53,16 @@ export async function generationIsStable(rig: Rig, { inPlace }: ConformanceSubje
 
 /** "compiles purely, each machine for itself" */
 export async function compileIsPure(rig: Rig): Promise<void> {
-  const fleet = { web: {}, db: {} };
-  const parts = compiled(rig, fleet);
-  const again = compiled(rig, fleet);
+  const specs = { web: {}, db: {} };
+  const parts = compiled(rig, specs);
+  const again = compiled(rig, specs);
   const { infrastructure, hosts } = parts;
   must(
     sameJson(infrastructure, again.infrastructure) && sameJson([...hosts], [...again.hosts]),
     "compile the same objects to the same resources",
     "two compilations differ",
   );
-  for (const machine of Object.keys(fleet)) {
+  for (const machine of Object.keys(specs)) {
     must(hosts.has(machine), "compile a host for each machine", `there is none for ${machine}`);
     const alone = compiled(rig, { [machine]: {} }).hosts.get(machine);
     must(
@@ -100,9 +100,9 @@ function hostSpecOf(rig: Rig, fields: JsonObject): JsonObject {
   return compiled(rig, { web: fields }).hosts.get("web") ?? {};
 }
 
-function compiled(rig: Rig, fleet: MachineSpecs) {
+function compiled(rig: Rig, specs: MachineSpecs) {
   const { provider } = rig;
-  const { cluster, ...desired } = frozen(rig.desired(fleet));
+  const { cluster, ...desired } = frozen(rig.desired(specs));
   const judge = templateJudge(provider, cluster);
   const machines: ExpandedMachine[] = expandMachines({ cluster, ...desired }, [], judge);
   return compileParts(provider, cluster, frozen(machines));

@@ -76,8 +76,8 @@ export class Rig {
     });
   }
 
-  desired(fleet: MachineSpecs): Desired {
-    const { clusters, diagnostics } = readDesired([this.manifest(fleet)], [this.provider]);
+  desired(specs: MachineSpecs): Desired {
+    const { clusters, diagnostics } = readDesired([this.manifest(specs)], [this.provider]);
     const problems = diagnostics.map(diagnosticText).join("; ");
     const [only] = clusters;
     must(only !== undefined && problems === "", "accept the specs of its own sample", problems);
@@ -85,7 +85,7 @@ export class Rig {
   }
 
   /** The sample as a user would write it. */
-  manifest(fleet: MachineSpecs, clusterFields: JsonObject = {}): { file: string; text: string } {
+  manifest(specs: MachineSpecs, clusterFields: JsonObject = {}): { file: string; text: string } {
     const { clusterSpec, machineSpec } = this.subject;
     const cluster = {
       apiVersion,
@@ -100,7 +100,7 @@ export class Rig {
         providerSpec: { value: { ...clusterSpec, ...clusterFields } },
       },
     };
-    const machines = Object.entries(fleet).map(([name, fields]) => ({
+    const machines = Object.entries(specs).map(([name, fields]) => ({
       apiVersion,
       kind: "Machine",
       metadata: { name, labels: { [clusterNameLabel]: "conformance" } },
@@ -114,8 +114,8 @@ export class Rig {
   }
 
   /** Looks at the cloud and plans, as `capstan plan` does. */
-  async plan(fleet: MachineSpecs): Promise<Plan> {
-    const desired = this.desired(fleet);
+  async plan(specs: MachineSpecs): Promise<Plan> {
+    const desired = this.desired(specs);
     const { prior } = this;
     const { clusterUid, clock } = this.world;
     const scope = { cluster: "default/conformance", clusterUid };
@@ -146,8 +146,8 @@ export class Rig {
     this.committed = plan;
   }
 
-  async up(fleet: MachineSpecs): Promise<void> {
-    await this.apply(await this.plan(fleet));
+  async up(specs: MachineSpecs): Promise<void> {
+    await this.apply(await this.plan(specs));
   }
 
   /** Makes everything that a machine's host needs, and answers what the host is to be made with. */

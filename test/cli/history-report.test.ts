@@ -126,9 +126,10 @@ describe("the history of a stack", () => {
 });
 
 describe("the history after 200 transactions", () => {
-  const fleet = (replicas: number) => targetOf([cluster(), machineDeployment("workers", replicas)]);
+  const targetWith = (replicas: number) =>
+    targetOf([cluster(), machineDeployment("workers", replicas)]);
   // About 40 thousand characters each: not all of a hundred fit.
-  const targets = [60, 61].map(fleet);
+  const targets = [60, 61].map(targetWith);
   const history = new RecordedHistory(0);
   for (let number = 1; number <= 200; number += 1) {
     const target = targets[number % 2];

@@ -6,7 +6,7 @@ import { type Deployment, mutationsIn, readCloud, readLedger } from "../scenario
 import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
 
-const fleet: ScenarioCluster = {
+const scenario: ScenarioCluster = {
   machines: { "cp-0": { controlPlane: true }, a: {}, b: {}, c: {} },
 };
 
@@ -19,11 +19,11 @@ describe("a cluster under credentials of another cloud", function () {
   let elsewhere: Sandbox;
 
   before(async () => {
-    elsewhere = await Sandbox.make(fleet);
+    elsewhere = await Sandbox.make(scenario);
     await elsewhere.up();
   });
   after(() => elsewhere.close());
-  copyForEachTest(fleet, (copy) => {
+  copyForEachTest(scenario, (copy) => {
     sandbox = copy;
   });
 
@@ -53,7 +53,7 @@ describe("a cluster under credentials of another cloud", function () {
   ];
 
   it("every verb refuses it, and changes neither cloud nor record; then all is as it was", async () => {
-    sandbox.write({ ...fleet, machines: { ...fleet.machines, d: {} } });
+    sandbox.write({ ...scenario, machines: { ...scenario.machines, d: {} } });
     await sandbox.up();
     const before = await everything();
     there();
@@ -96,7 +96,7 @@ describe("a cluster under credentials of another cloud", function () {
   });
 
   it("a first creation goes where the plan was made for, and nowhere else", async () => {
-    sandbox.write({ ...fleet, name: "new" });
+    sandbox.write({ ...scenario, name: "new" });
     const saved = join(sandbox.folder, "saved.json");
     await sandbox.plan(2, "--out", saved);
     const before = await everything();
@@ -112,7 +112,7 @@ describe("a cluster whose cloud shows nothing of it any more", function () {
   this.timeout(240_000);
   let sandbox: Sandbox;
 
-  copyForEachTest(fleet, (copy) => {
+  copyForEachTest(scenario, (copy) => {
     sandbox = copy;
   });
 
@@ -123,7 +123,7 @@ describe("a cluster whose cloud shows nothing of it any more", function () {
   const fingerprintIn = (text: string): string => /--thaw ([0-9a-f]{12})/.exec(text)?.[1] ?? "";
 
   it("plan shows that, up and rollback and pulumi refuse, and a person may say that it is true", async () => {
-    sandbox.write({ ...fleet, machines: { ...fleet.machines, d: {} } });
+    sandbox.write({ ...scenario, machines: { ...scenario.machines, d: {} } });
     await sandbox.up();
     await killAll("d");
     const plan = await sandbox.plan(2);
@@ -150,7 +150,7 @@ describe("a cluster whose cloud shows nothing of it any more", function () {
     await killAll();
     const { stdout } = await sandbox.plan(2);
     const thaw = fingerprintIn(stdout);
-    sandbox.write({ ...fleet, annotations: { "capstan.dev/drift-thaw": thaw } });
+    sandbox.write({ ...scenario, annotations: { "capstan.dev/drift-thaw": thaw } });
     await sandbox.up();
     await sandbox.assertSound(demoStack);
     await killAll();

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { type Fleet, manifestsOf, smallFleets } from "../support/fleet.js";
+import { manifestsOf, smallClusters, type WantedCluster } from "../support/wanted-cluster.js";
 import type { CommandFault } from "../support/faults.js";
 import { FakeController } from "../support/fake-controller.js";
 
 /** What users do, and what goes wrong while the controller works on it. */
 interface Turn {
-  readonly fleet: Fleet;
+  readonly wanted: WantedCluster;
   readonly faults: readonly CommandFault[];
   /** Somebody deletes the n-th Machine object, whoever made it. */
   readonly discards?: number | undefined;
@@ -42,7 +42,7 @@ const faults: fc.Arbitrary<CommandFault> = fc.oneof(
   }),
 );
 const turns: fc.Arbitrary<Turn> = fc.record({
-  fleet: smallFleets,
+  wanted: smallClusters,
   faults: fc.array(faults, { maxLength: 2 }),
   discards: some(4),
   kills: some(4),
@@ -55,10 +55,10 @@ const turns: fc.Arbitrary<Turn> = fc.record({
 
 const recheckMs = 60_000;
 
-/** Makes the users' objects those of the fleet. */
-function apply({ server }: FakeController, fleet: Fleet): void {
-  const wanted = manifestsOf(fleet);
-  const names = wanted.map(({ kind, metadata }) => nameOf(String(kind), metadata as Named));
+/** Makes the users' objects those of the wanted cluster. */
+function apply({ server }: FakeController, wanted: WantedCluster): void {
+  const objects = manifestsOf(wanted);
+  const names = objects.map(({ kind, metadata }) => nameOf(String(kind), metadata as Named));
   for (const { kind, metadata } of server.all()) {
     const isDerived = metadata.ownerReferences?.some(({ controller }) => controller) === true;
     if (!isDerived && !names.includes(nameOf(kind, metadata)))
@@ -66,7 +66,7 @@ function apply({ server }: FakeController, fleet: Fleet): void {
   }
   // Who was deleted has to go before another of that name can come.
   const isGoing = (name: string) => server.find(name)?.metadata.deletionTimestamp !== undefined;
-  server.apply(...wanted.filter((_one, index) => !isGoing(names[index] ?? "")));
+  server.apply(...objects.filter((_one, index) => !isGoing(names[index] ?? "")));
 }
 
 interface Named {
@@ -77,12 +77,12 @@ function nameOf(kind: string, { name }: Named): string {
   return `${kind} ${name}`;
 }
 
-async function play(controller: FakeController, turn: Turn, next: Fleet): Promise<void> {
+async function play(controller: FakeController, turn: Turn, next: WantedCluster): Promise<void> {
   const { server, world } = controller;
   if (turn.isRestarted) controller.restart();
   controller.meet(...turn.faults);
   controller.hearsAtOnce = turn.hearsAtOnce;
-  apply(controller, turn.fleet);
+  apply(controller, turn.wanted);
   const machines = server.all().filter(({ kind }) => kind === "Machine");
   const discarded = machines[turn.discards ?? machines.length];
   if (discarded !== undefined) server.delete(nameOf("Machine", discarded.metadata));
@@ -133,7 +133,10 @@ async function comeToRest(controller: FakeController): Promise<"done" | "refused
 }
 
 /** What runs, what is shown and what is asked for are the same. */
-function holdAgainst({ server, world }: FakeController, { machines, deployments }: Fleet): void {
+function holdAgainst(
+  { server, world }: FakeController,
+  { machines, deployments }: WantedCluster,
+): void {
   const wanted = world.prior.revision?.target.machines ?? [];
   assert.equal(server.find("Cluster prod")?.status?.["phase"], "Running");
   assert.equal(world.hosts().length, wanted.length);
@@ -153,9 +156,9 @@ describe("Reconciler, whatever happens", () => {
         const controller = new FakeController();
         const { server, world } = controller;
         for (const [index, turn] of played.entries()) {
-          await play(controller, turn, played[index + 1]?.fleet ?? turn.fleet);
+          await play(controller, turn, played[index + 1]?.wanted ?? turn.wanted);
         }
-        const last = played.at(-1)?.fleet;
+        const last = played.at(-1)?.wanted;
         assert.ok(last !== undefined);
         // Twice: names that are going are free only afterwards.
         apply(controller, last);

@@ -5,7 +5,7 @@ import { driftAnnotations, type DriftPolicy } from "../../src/api/drift-policy.j
 import type { Desired } from "../../src/api/types.js";
 import { hasCorrections } from "../../src/drift/judge.js";
 import type { Plan } from "../../src/plan/plan.js";
-import { type Fleet, fleets, manifestsOf } from "../support/fleet.js";
+import { manifestsOf, type WantedCluster, wantedClusters } from "../support/wanted-cluster.js";
 import { assertAsyncLaw } from "../support/laws.js";
 import { annotated, desiredOf, type Manifest } from "../support/manifests.js";
 import { outcomeText, FakeEngine } from "../support/fake-engine.js";
@@ -49,8 +49,8 @@ function strike(engine: FakeEngine, all: readonly Accident[]): void {
 }
 
 /** With deployments that are not rolled out: their machines keep what they were made with. */
-function paused(fleet: Fleet): Manifest[] {
-  return manifestsOf(fleet).map((one) =>
+function paused(wanted: WantedCluster): Manifest[] {
+  return manifestsOf(wanted).map((one) =>
     one["kind"] === "MachineDeployment"
       ? { ...one, spec: { ...(one["spec"] as Manifest), paused: true } }
       : one,
@@ -58,13 +58,13 @@ function paused(fleet: Fleet): Manifest[] {
 }
 
 /** What a cluster's annotations ask for, on all its machines. */
-function wanted(
-  fleet: Fleet,
+function annotatedWith(
+  wanted: WantedCluster,
   policy: DriftPolicy,
   more: Readonly<Record<string, string>> = {},
   manifests = manifestsOf,
 ): Desired {
-  const [cluster = {}, ...others] = manifests(fleet);
+  const [cluster = {}, ...others] = manifests(wanted);
   return desiredOf([annotated({ [driftAnnotations.policy]: policy, ...more }, cluster), ...others]);
 }
 
@@ -88,10 +88,10 @@ const lenient = {
 describe("laws of drift", () => {
   it("under report or ignore, a plan from a drifted cloud is the plan from the undrifted one", async () => {
     const property = fc.asyncProperty(
-      fc.tuple(fleets, fleets, accidents, tolerant),
+      fc.tuple(wantedClusters, wantedClusters, accidents, tolerant),
       async ([first, second, all, policy]) => {
-        const engine = await running(wanted(first, policy, lenient));
-        const desired = wanted(second, policy, lenient, paused);
+        const engine = await running(annotatedWith(first, policy, lenient));
+        const desired = annotatedWith(second, policy, lenient, paused);
         await engine.settle(desired);
         const before = await engine.plan(desired);
         strike(engine, all);
@@ -105,11 +105,11 @@ describe("laws of drift", () => {
 
   it("what a plan tolerates is left untouched by its apply, whatever else is asked for", async () => {
     const property = fc.asyncProperty(
-      fc.tuple(fleets, fleets, accidents, tolerant),
+      fc.tuple(wantedClusters, wantedClusters, accidents, tolerant),
       async ([before, after, all, policy]) => {
-        const engine = await running(wanted(before, policy, lenient));
+        const engine = await running(annotatedWith(before, policy, lenient));
         strike(engine, all);
-        const plan = await engine.plan(wanted(after, policy, lenient));
+        const plan = await engine.plan(annotatedWith(after, policy, lenient));
         const calls = engine.calls.length;
         const outcome = await engine.apply(plan);
         const left = new Set(plan.ignoredDrift?.map(({ key }) => key));
@@ -124,9 +124,9 @@ describe("laws of drift", () => {
 
   it("under correct or replace, turn after turn comes to an end: no drift, records and cloud the same", async () => {
     const property = fc.asyncProperty(
-      fc.tuple(fleets, accidents, fc.constantFrom<DriftPolicy[]>("correct", "replace")),
-      async ([fleet, all, policy]) => {
-        const desired = wanted(fleet, policy, lenient);
+      fc.tuple(wantedClusters, accidents, fc.constantFrom<DriftPolicy[]>("correct", "replace")),
+      async ([wanted, all, policy]) => {
+        const desired = annotatedWith(wanted, policy, lenient);
         const engine = await running(desired);
         strike(engine, all);
         for (let turn = 0; ; turn += 1) {
@@ -155,18 +155,21 @@ describe("laws of drift", () => {
   });
 
   it("law 6: of a cloud that does not answer nothing is concluded and nothing is done", async () => {
-    const property = fc.asyncProperty(fc.tuple(fleets, accidents), async ([fleet, all]) => {
-      const desired = wanted(fleet, "correct", lenient);
-      const engine = await running(desired);
-      strike(engine, all);
-      const failing = { at: "look", number: 0, what: "failForGood" } as const;
-      const found = judged(await reportOn(engine, [failing]), desired);
-      assert.equal(hasCorrections(found), false);
-      assert.ok(found.items.every(({ item }) => item.class === "unknown"));
-      const calls = engine.calls.length;
-      assert.equal((await engine.up(desired, [failing])).kind, "broke");
-      assert.equal(engine.calls.length, calls);
-    });
+    const property = fc.asyncProperty(
+      fc.tuple(wantedClusters, accidents),
+      async ([wanted, all]) => {
+        const desired = annotatedWith(wanted, "correct", lenient);
+        const engine = await running(desired);
+        strike(engine, all);
+        const failing = { at: "look", number: 0, what: "failForGood" } as const;
+        const found = judged(await reportOn(engine, [failing]), desired);
+        assert.equal(hasCorrections(found), false);
+        assert.ok(found.items.every(({ item }) => item.class === "unknown"));
+        const calls = engine.calls.length;
+        assert.equal((await engine.up(desired, [failing])).kind, "broke");
+        assert.equal(engine.calls.length, calls);
+      },
+    );
     await assertAsyncLaw(property, 40);
   });
 });

@@ -14,7 +14,7 @@ const workers = (shape: ScenarioMachine = {}) => ({
   "worker-1": shape,
   "worker-2": shape,
 });
-const fleet = (shape: ScenarioMachine = {}): ScenarioCluster => ({
+const scenario = (shape: ScenarioMachine = {}): ScenarioCluster => ({
   machines: { "cp-0": member, ...workers(shape) },
 });
 
@@ -22,7 +22,7 @@ describe("an apply that fails", function () {
   this.timeout(120_000);
   let sandbox: Sandbox;
 
-  copyForEachTest(fleet(), (copy) => {
+  copyForEachTest(scenario(), (copy) => {
     sandbox = copy;
   });
 
@@ -38,7 +38,7 @@ describe("an apply that fails", function () {
     it(`in the creation of ${failing} of worker-3 to worker-6 leaves the revision before`, async () => {
       const before = alive();
       const more = { "worker-3": {}, "worker-4": {}, "worker-5": {}, "worker-6": {} };
-      const shape = { machines: { ...fleet().machines, ...more } };
+      const shape = { machines: { ...scenario().machines, ...more } };
       sandbox.write(shape);
       await sandbox.fault("create", "fail", "--name", failing);
       const { stderr } = await sandbox.up(1);
@@ -65,7 +65,7 @@ describe("an apply that fails", function () {
 
   it("half way through an update brings every machine back to what it was", async () => {
     const before = alive();
-    sandbox.write(fleet({ kubelet: "1.34.3", tags: { wave: "two" } }));
+    sandbox.write(scenario({ kubelet: "1.34.3", tags: { wave: "two" } }));
     await sandbox.fault("update", "fail", "--name", "worker-1");
     const { stderr } = await sandbox.up(1);
     assert.match(stderr, /cannot update LocalHost worker-1-/);
@@ -75,7 +75,7 @@ describe("an apply that fails", function () {
   });
 
   it("in a change that is taken back by new hosts only makes those", async () => {
-    sandbox.write(fleet({ diskGib: 40 }));
+    sandbox.write(scenario({ diskGib: 40 }));
     const { stdout } = await sandbox.plan(2);
     assert.match(stdout, /Undo: .*3 of them by making something new/);
     await sandbox.fault("update", "fail", "--name", "worker-2");
@@ -88,7 +88,7 @@ describe("an apply that fails", function () {
 
   it("in a replacement keeps the hosts that were", async () => {
     const before = alive();
-    sandbox.write(fleet({ size: "large" }));
+    sandbox.write(scenario({ size: "large" }));
     await sandbox.fault("create", "fail", "--name", "worker-1");
     await sandbox.up(1);
     await assertAsBefore(before);
@@ -96,7 +96,7 @@ describe("an apply that fails", function () {
 
   it("by a host that never boots is taken back when the time is over", async () => {
     const before = alive();
-    sandbox.write({ machines: { ...fleet().machines, "worker-3": {} } });
+    sandbox.write({ machines: { ...scenario().machines, "worker-3": {} } });
     await sandbox.fault("create", "neverBoots", "--name", "worker-3");
     const { stderr } = await sandbox.up(1, "--timeout", "1");
     assert.match(stderr, /not ready after 1 s: LocalHost\/worker-3-/);
@@ -105,7 +105,7 @@ describe("an apply that fails", function () {
 
   it("by its deadline is taken back too", async () => {
     const before = alive();
-    sandbox.write({ machines: { ...fleet().machines, "worker-3": {} } });
+    sandbox.write({ machines: { ...scenario().machines, "worker-3": {} } });
     await sandbox.fault("create", "slowBoot", "--name", "worker-3", "--ms", "60000");
     const { stderr } = await sandbox.up(1, "--deadline", "3");
     assert.match(stderr, /not ready|not done by its deadline/);
@@ -140,7 +140,7 @@ describe("an apply that fails", function () {
   it("and cannot be taken back says what is left, and the command that it names finishes", async () => {
     const before = alive();
     // The second member of the control plane is made before any worker is.
-    sandbox.write({ machines: { ...fleet().machines, "cp-1": member, "worker-3": {} } });
+    sandbox.write({ machines: { ...scenario().machines, "cp-1": member, "worker-3": {} } });
     await sandbox.fault("create", "fail", "--name", "worker-3");
     await sandbox.fault("terminate", "fail", "--name", "cp-1", "--times", "2");
     const { stderr } = await sandbox.up(3);
@@ -159,7 +159,7 @@ describe("a first creation that fails", function () {
   let sandbox: Sandbox;
 
   beforeEach(async () => {
-    sandbox = await Sandbox.make(fleet());
+    sandbox = await Sandbox.make(scenario());
   });
   afterEach(() => sandbox.close());
 
@@ -189,13 +189,13 @@ describe("rollback", function () {
 
   const commitThree = async (running: Sandbox) => {
     await running.up();
-    running.write(fleet({ kubelet: "1.34.3" }));
+    running.write(scenario({ kubelet: "1.34.3" }));
     await running.up();
     running.write({ annotations: mayLoseWorkers, machines: { "cp-0": member } });
     await running.up();
   };
   copyForEachTest(
-    fleet(),
+    scenario(),
     (copy) => {
       sandbox = copy;
     },

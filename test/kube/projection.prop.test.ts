@@ -4,7 +4,7 @@ import type { ClusterView } from "../../src/source/cluster-view.js";
 import { KubeSource } from "../../src/kube/kube-source.js";
 import type { LiveObject } from "../../src/kube/live-object.js";
 import { viewOf } from "../support/cluster-views.js";
-import { type Fleet, fleets, manifestsOf } from "../support/fleet.js";
+import { manifestsOf, type WantedCluster, wantedClusters } from "../support/wanted-cluster.js";
 import { localProvider, machine } from "../support/manifests.js";
 import { FakeApiServer } from "../support/fake-api-server.js";
 import { FakeEngine } from "../support/fake-engine.js";
@@ -12,7 +12,7 @@ import { FakeEngine } from "../support/fake-engine.js";
 const key = "default/prod";
 const provider = localProvider();
 
-/** Objects of a fleet that come, change and go in an API server, with an engine that follows them. */
+/** Objects of a cluster that come, change and go in an API server, with an engine that follows them. */
 class World {
   readonly server = new FakeApiServer();
   readonly engine = new FakeEngine();
@@ -23,16 +23,16 @@ class World {
     owner: "kube-system",
   });
 
-  /** Makes the objects those of the fleet; others of their users' go. */
-  apply(fleet: Fleet): void {
-    const wanted = manifestsOf(fleet);
-    const names = new Set(wanted.map((one) => `${String(one["kind"])} ${nameOf(one)}`));
+  /** Makes the objects those of the wanted cluster; others of their users' go. */
+  apply(wanted: WantedCluster): void {
+    const objects = manifestsOf(wanted);
+    const names = new Set(objects.map((one) => `${String(one["kind"])} ${nameOf(one)}`));
     for (const { kind, metadata } of this.server.all()) {
       const name = `${kind} ${metadata.name}`;
       if (metadata.ownerReferences?.some(({ controller }) => controller) === true) continue;
       if (!names.has(name)) this.server.delete(name);
     }
-    this.server.apply(...wanted);
+    this.server.apply(...objects);
   }
 
   digest(): string {
@@ -74,12 +74,12 @@ function derived(server: FakeApiServer, kind: string): string[] {
 describe("the projection onto an API server", () => {
   it("comes to an end, after which nothing is written, not even with time", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fleets, { minLength: 1, maxLength: 3 }), async (steps) => {
+      fc.asyncProperty(fc.array(wantedClusters, { minLength: 1, maxLength: 3 }), async (steps) => {
         const world = new World();
         const { server, source } = world;
         server.apply(foreign);
-        for (const fleet of steps) {
-          world.apply(fleet);
+        for (const wanted of steps) {
+          world.apply(wanted);
           await source.claim(key);
           const asked = world.digest();
           const view = await world.follow();
@@ -103,11 +103,11 @@ describe("the projection onto an API server", () => {
 
   it("lets everything go in the end, and only once the Cluster is deleted", async () => {
     await fc.assert(
-      fc.asyncProperty(fleets, fc.boolean(), async (fleet, isAllAtOnce) => {
+      fc.asyncProperty(wantedClusters, fc.boolean(), async (wanted, isAllAtOnce) => {
         const world = new World();
         const { server, source } = world;
         server.apply(foreign);
-        world.apply(fleet);
+        world.apply(wanted);
         await source.claim(key);
         await source.show(key, await world.follow(), provider);
         const names = server.all().map(({ kind, metadata }) => `${kind} ${metadata.name}`);

@@ -353,7 +353,7 @@ const mutations: readonly Mutation[] = [
         const { infrastructure, hosts } = good.compile(cluster, spec, machines);
         const counted = [...hosts].map(([name, host]): [string, JsonObject] => [
           name,
-          { ...host, fleet: machines.length },
+          { ...host, siblings: machines.length },
         ]);
         return { infrastructure, hosts: new Map(counted) };
       },

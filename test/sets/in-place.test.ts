@@ -58,28 +58,32 @@ describe("updates in place", () => {
   }
 
   it("never take more than the limit, and all get there", () => {
-    const fleets = fc.array(fc.boolean(), { maxLength: 12 });
-    const property = fc.property(fleets, fc.nat({ max: 14 }), (available, maxUnavailable) => {
-      let machines = available.map((is, index) => machine(`m${index}`, { available: is }));
-      const limit = Math.max(1, Math.min(maxUnavailable, machines.length));
-      const serving = () => machines.filter((one) => one.available && !one.updating).length;
-      for (let round = 0; round <= machines.length; round += 1) {
-        const before = serving();
-        const { start } = planInPlace(bounds(machines.length, maxUnavailable), machines);
-        machines = machines.map((one) =>
-          start.includes(one.name) ? { ...one, updating: true } : one,
+    const availabilities = fc.array(fc.boolean(), { maxLength: 12 });
+    const property = fc.property(
+      availabilities,
+      fc.nat({ max: 14 }),
+      (available, maxUnavailable) => {
+        let machines = available.map((is, index) => machine(`m${index}`, { available: is }));
+        const limit = Math.max(1, Math.min(maxUnavailable, machines.length));
+        const serving = () => machines.filter((one) => one.available && !one.updating).length;
+        for (let round = 0; round <= machines.length; round += 1) {
+          const before = serving();
+          const { start } = planInPlace(bounds(machines.length, maxUnavailable), machines);
+          machines = machines.map((one) =>
+            start.includes(one.name) ? { ...one, updating: true } : one,
+          );
+          assert.ok(machines.filter(({ updating }) => updating).length <= limit);
+          assert.ok(serving() >= Math.min(before, machines.length - limit));
+          machines = machines.map((one) =>
+            one.updating ? { ...one, updating: false, outdated: false, available: true } : one,
+          );
+        }
+        assert.deepEqual(
+          machines.filter(({ outdated }) => outdated),
+          [],
         );
-        assert.ok(machines.filter(({ updating }) => updating).length <= limit);
-        assert.ok(serving() >= Math.min(before, machines.length - limit));
-        machines = machines.map((one) =>
-          one.updating ? { ...one, updating: false, outdated: false, available: true } : one,
-        );
-      }
-      assert.deepEqual(
-        machines.filter(({ outdated }) => outdated),
-        [],
-      );
-    });
+      },
+    );
     assertLaw(property, 300);
   });
 });

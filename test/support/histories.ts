@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { JsonObject } from "../../src/api/json.js";
 import type { RunEvent } from "../../src/engine/run.js";
-import { type Fleet, smallFleets } from "./fleet.js";
+import { smallClusters, type WantedCluster } from "./wanted-cluster.js";
 import { Life } from "./life.js";
 import { bootFaults, callFaults, readFaults, type CommandFault } from "./faults.js";
 import type { WorldTraits } from "./fake-cloud.js";
@@ -18,7 +18,7 @@ export type Accident =
 export interface HistoryCommand {
   readonly verb: "up" | "rollback" | "destroy";
   /** Of an `up`: what is wanted. */
-  readonly fleet: Fleet;
+  readonly wanted: WantedCluster;
   readonly accidents: readonly Accident[];
   readonly faults: readonly CommandFault[];
   /** Of an `up`: what failed is not taken back. */
@@ -39,12 +39,12 @@ export type Neighbour = (typeof neighbours)[number];
 /** The life of a cluster from a quiet beginning through trouble to a quiet end. JSON data. */
 export interface History {
   readonly traits: WorldTraits;
-  readonly before?: Fleet;
+  readonly before?: WantedCluster;
   /** Whose resources stand beside it once `before` is reached. */
   readonly neighbours?: readonly Neighbour[];
   readonly commands: readonly HistoryCommand[];
   readonly wayOut: WayOut;
-  readonly third: Fleet;
+  readonly third: WantedCluster;
 }
 
 export const faults: fc.Arbitrary<CommandFault> = fc.oneof(
@@ -93,7 +93,7 @@ export const traits: fc.Arbitrary<WorldTraits> = fc
 export const histories: fc.Arbitrary<History> = fc.record(
   {
     traits,
-    before: smallFleets,
+    before: smallClusters,
     commands: fc.array(
       fc.record({
         verb: fc.constantFrom(
@@ -102,7 +102,7 @@ export const histories: fc.Arbitrary<History> = fc.record(
           "rollback" as const,
           "destroy" as const,
         ),
-        fleet: smallFleets,
+        wanted: smallClusters,
         accidents: fc.oneof(
           { weight: 4, arbitrary: fc.constant([]) },
           { weight: 1, arbitrary: fc.array(accidents, { minLength: 1, maxLength: 2 }) },
@@ -112,7 +112,7 @@ export const histories: fc.Arbitrary<History> = fc.record(
       { minLength: 1, maxLength: 3 },
     ),
     wayOut: fc.constantFrom(...waysOut),
-    third: smallFleets,
+    third: smallClusters,
   },
   { requiredKeys: ["traits", "commands", "wayOut", "third"] },
 );

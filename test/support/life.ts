@@ -8,7 +8,7 @@ import { desiredIn } from "../../src/records/target.js";
 import { rollbackOf } from "../../src/records/rollback.js";
 import type { PriorState } from "../../src/records/prior-state.js";
 import type { Observed } from "../../src/provider/port.js";
-import { desiredFleet, type Fleet } from "./fleet.js";
+import { desiredCluster, type WantedCluster } from "./wanted-cluster.js";
 import type { Accident, HistoryCommand, History, Neighbour } from "./histories.js";
 import { testCluster } from "./manifests.js";
 import { timing } from "./fake-cloud.js";
@@ -26,12 +26,12 @@ const expectedCodes = new Set([
   "UNKNOWN_PRESENCE",
 ]);
 
-type Run = Pick<HistoryCommand, "verb" | "fleet" | "faults" | "keeps">;
+type Run = Pick<HistoryCommand, "verb" | "wanted" | "faults" | "keeps">;
 
 /** Runs commands and holds what they leave against what they say. */
 export class Life {
   readonly breaches: string[] = [];
-  private lastGoal: Fleet | undefined;
+  private lastGoal: WantedCluster | undefined;
   private before: WhatWasThere;
   private readonly planted: Observed[] = [];
   /** Changed behind everybody's back, by id. */
@@ -113,7 +113,7 @@ export class Life {
     return outcome;
   }
 
-  private start({ verb, fleet, faults, keeps }: Run): Promise<CommandOutcome> {
+  private start({ verb, wanted, faults, keeps }: Run): Promise<CommandOutcome> {
     const { engine } = this;
     switch (verb) {
       case "rollback":
@@ -121,8 +121,8 @@ export class Life {
       case "destroy":
         return engine.destroy(faults);
       case "up":
-        this.lastGoal = fleet;
-        return engine.up(desiredFleet(fleet), faults, keeps === true ? "keep" : "rollBack");
+        this.lastGoal = wanted;
+        return engine.up(desiredCluster(wanted), faults, keeps === true ? "keep" : "rollBack");
     }
   }
 
@@ -138,15 +138,15 @@ export class Life {
   }
 
   /** With nothing going wrong a command has to do what it is for, at once. */
-  async quietly(verb: HistoryCommand["verb"], fleet: Fleet): Promise<void> {
-    const waves = verb === "up" ? await this.wavesShown(fleet) : undefined;
+  async quietly(verb: HistoryCommand["verb"], wanted: WantedCluster): Promise<void> {
+    const waves = verb === "up" ? await this.wavesShown(wanted) : undefined;
     const since = this.engine.calls.length;
     const way = rollbackOf(this.engine.prior).kind;
-    const outcome = await this.run({ verb, fleet, faults: [] });
+    const outcome = await this.run({ verb, wanted, faults: [] });
     if (verb === "destroy") return this.mustBeDone(verb, outcome);
-    if (isRefusal(outcome)) return this.afterRefusal({ verb, fleet, way, since });
-    if (this.isDowngrade(outcome, fleet) || (verb === "rollback" && isUnsupported(outcome))) {
-      return verb === "up" ? this.goOn(fleet) : undefined;
+    if (isRefusal(outcome)) return this.afterRefusal({ verb, wanted, way, since });
+    if (this.isDowngrade(outcome, wanted) || (verb === "rollback" && isUnsupported(outcome))) {
+      return verb === "up" ? this.goOn(wanted) : undefined;
     }
     if (verb === "rollback") {
       this.mustBeDone(
@@ -158,7 +158,7 @@ export class Life {
     }
     this.mustBeDone(verb, outcome);
     if (outcome.kind !== "done") return;
-    if (!(await this.engine.plan(desiredFleet(fleet))).empty) {
+    if (!(await this.engine.plan(desiredCluster(wanted))).empty) {
       this.blame("a plan is not empty after it was applied");
     } else if (waves !== undefined) {
       this.mustHaveFollowed(waves, since);
@@ -181,7 +181,7 @@ export class Life {
     const since = engine.calls.length;
     const outcome = await this.run({
       verb: "rollback",
-      fleet: this.lastGoal as Fleet,
+      wanted: this.lastGoal as WantedCluster,
       faults: [],
     });
     if (outcome.kind !== "done" && outcome.kind !== "rolledBack") {
@@ -195,25 +195,25 @@ export class Life {
   /** Only what is beyond a point of no return, or nothing to take back, may be refused, and it changes nothing. */
   private async afterRefusal(refused: {
     readonly verb: HistoryCommand["verb"];
-    readonly fleet: Fleet;
+    readonly wanted: WantedCluster;
     readonly way: ReturnType<typeof rollbackOf>["kind"];
     readonly since: number;
   }): Promise<void> {
-    const { verb, fleet, way, since } = refused;
+    const { verb, wanted, way, since } = refused;
     const { crossed, hasLostQuorum } = this.before.crossings();
     const mayRefuse = crossed.size > 0 || hasLostQuorum || (verb === "rollback" && way === "none");
     if (!mayRefuse) this.breaches.push(`law 11: ${verb} was refused before any point of no return`);
     if (this.hasChangedSince(since)) {
       this.breaches.push(`law 11: ${verb} was refused and has changed the cloud`);
     }
-    if (verb === "up" || way !== "none") await this.goOn(fleet);
+    if (verb === "up" || way !== "none") await this.goOn(wanted);
   }
 
   /**
    * The waves of a plan from where everything serves that there is; undefined from elsewhere. Deleting
    * the record of what is gone changes nothing in the cloud.
    */
-  private async wavesShown(fleet: Fleet): Promise<string[] | undefined> {
+  private async wavesShown(wanted: WantedCluster): Promise<string[] | undefined> {
     const { engine } = this;
     const { prior } = engine;
     const serves = engine.alive().every(({ phase }) => phase === "ready");
@@ -221,7 +221,7 @@ export class Life {
     const isQuiet = serves && prior.pending.length === 0 && crossed.size === 0 && !hasLostQuorum;
     if (!isQuiet || (prior.transaction === undefined && engine.alive().length > 0))
       return undefined;
-    const plan = await engine.plan(desiredFleet(fleet)).catch((error: unknown) => {
+    const plan = await engine.plan(desiredCluster(wanted)).catch((error: unknown) => {
       const refusals = ["UNSUPPORTED_CHANGE", "NOT_REVERSIBLE"];
       if (isCapstanError(error) && refusals.includes(error.code)) return undefined;
       throw error;
@@ -256,19 +256,19 @@ export class Life {
   }
 
   /** Whether a command was refused because it wants a control plane older than the revision's. */
-  private isDowngrade(outcome: CommandOutcome, fleet: Fleet): boolean {
-    const wanted = Object.values(fleet.machines).map(({ controlPlane }) => minorOf(controlPlane));
-    return isUnsupported(outcome) && this.before.isOlder(Math.max(...wanted));
+  private isDowngrade(outcome: CommandOutcome, wanted: WantedCluster): boolean {
+    const minors = Object.values(wanted.machines).map(({ controlPlane }) => minorOf(controlPlane));
+    return isUnsupported(outcome) && this.before.isOlder(Math.max(...minors));
   }
 
   /** Where the way back is refused there is the way forward, if anything is open. */
-  private async goOn(fleet: Fleet): Promise<void> {
+  private async goOn(wanted: WantedCluster): Promise<void> {
     const { engine } = this;
     const { transaction, revision } = engine.prior;
     if (transaction === undefined || transaction.number === revision?.number) return;
     this.trace("on with what is open");
     if (transaction.goal.kind === "destroy") {
-      this.mustBeDone("destroy", await this.run({ verb: "destroy", fleet, faults: [] }));
+      this.mustBeDone("destroy", await this.run({ verb: "destroy", wanted, faults: [] }));
       return;
     }
     const before = engine.prior;
@@ -284,9 +284,9 @@ export class Life {
   async getOut({ wayOut, before, third }: History): Promise<void> {
     this.engine.cloud.endStuck();
     const same = this.lastGoal ?? third;
-    const fleet = { same, old: before ?? third, third, rollback: same, destroy: third }[wayOut];
-    if (wayOut === "rollback" || wayOut === "destroy") await this.quietly(wayOut, fleet);
-    await this.quietly("up", fleet);
+    const wanted = { same, old: before ?? third, third, rollback: same, destroy: third }[wayOut];
+    if (wayOut === "rollback" || wayOut === "destroy") await this.quietly(wayOut, wanted);
+    await this.quietly("up", wanted);
   }
 
   private judge(
@@ -300,7 +300,7 @@ export class Life {
     }
     switch (outcome.kind) {
       case "done":
-        if (command?.verb === "up") this.mustBe({ objects: objectsOf(command.fleet) });
+        if (command?.verb === "up") this.mustBe({ objects: objectsOf(command.wanted) });
         else if (command?.verb === "destroy" && before.transaction !== undefined) {
           this.mustBeNothing();
         }
@@ -316,7 +316,7 @@ export class Life {
         return;
       case "broke":
         if (expectedCodes.has(outcome.error.code)) return;
-        if (command !== undefined && this.isDowngrade(outcome, command.fleet)) return;
+        if (command !== undefined && this.isDowngrade(outcome, command.wanted)) return;
         if (command?.verb === "rollback" && isUnsupported(outcome)) return;
         this.blame(`a command broke: ${outcomeText(outcome)}`);
         return;
@@ -402,8 +402,8 @@ function isUnsupported(outcome: CommandOutcome): boolean {
   return outcome.kind === "broke" && outcome.error.code === "UNSUPPORTED_CHANGE";
 }
 
-function objectsOf(fleet: Fleet): string {
-  const { cluster, machineDeployments, machineSets, machines } = desiredFleet(fleet);
+function objectsOf(wanted: WantedCluster): string {
+  const { cluster, machineDeployments, machineSets, machines } = desiredCluster(wanted);
   return textOf([cluster, ...machineDeployments, ...machineSets, ...machines]);
 }
 

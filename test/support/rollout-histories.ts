@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { Fleet } from "./fleet.js";
+import type { WantedCluster } from "./wanted-cluster.js";
 import {
   accidents,
   type HistoryCommand,
@@ -50,7 +50,7 @@ const workers = fc.oneof(
 );
 
 /** Members that users wrote, or those of a MachineDeployment. */
-const parts: fc.Arbitrary<Pick<Fleet, "machines" | "deployments">> = fc.oneof(
+const parts: fc.Arbitrary<Pick<WantedCluster, "machines" | "deployments">> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ machines: members, deployments: workers }) },
   {
     weight: 1,
@@ -65,7 +65,7 @@ const parts: fc.Arbitrary<Pick<Fleet, "machines" | "deployments">> = fc.oneof(
 );
 
 /** Control planes of one, three and five members beside deployments with bounds of all kinds. */
-export const rolloutFleets: fc.Arbitrary<Fleet> = fc
+export const rolloutClusters: fc.Arbitrary<WantedCluster> = fc
   .tuple(
     fc.oneof(
       { weight: 8, arbitrary: fc.constant("10.0.0.0/16") },
@@ -78,7 +78,7 @@ export const rolloutFleets: fc.Arbitrary<Fleet> = fc
 const commands: fc.Arbitrary<HistoryCommand> = fc.record(
   {
     verb: fc.constantFrom("up" as const, "up" as const, "up" as const, "rollback" as const),
-    fleet: rolloutFleets,
+    wanted: rolloutClusters,
     accidents: fc.oneof(
       { weight: 4, arbitrary: fc.constant([]) },
       { weight: 1, arbitrary: fc.array(accidents, { minLength: 1, maxLength: 2 }) },
@@ -86,14 +86,14 @@ const commands: fc.Arbitrary<HistoryCommand> = fc.record(
     faults: fc.array(faults, { maxLength: 2 }),
     keeps: fc.boolean(),
   },
-  { requiredKeys: ["verb", "fleet", "accidents", "faults"] },
+  { requiredKeys: ["verb", "wanted", "accidents", "faults"] },
 );
 
 /** Rollouts that anything can go wrong in, and edits in their middle. */
 export const rolloutHistories: fc.Arbitrary<History> = fc.record({
   traits: traits.map((some) => ({ ...some, restarts: true })),
-  before: rolloutFleets,
+  before: rolloutClusters,
   commands: fc.array(commands, { minLength: 1, maxLength: 3 }),
   wayOut: fc.constantFrom(...waysOut),
-  third: rolloutFleets,
+  third: rolloutClusters,
 });

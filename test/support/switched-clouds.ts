@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { keyOf } from "../../src/graph/graph.js";
 import { cloudResources } from "../../src/records/prior-state.js";
 import type { InfrastructureProvider, ResourceHandler } from "../../src/provider/port.js";
-import { desiredFleet, type Fleet, smallFleets } from "./fleet.js";
+import { desiredCluster, smallClusters, type WantedCluster } from "./wanted-cluster.js";
 import { type HistoryCommand, faults, traits } from "./histories.js";
 import { localProvider } from "./manifests.js";
 import { FakeCloud, timing, type WorldTraits } from "./fake-cloud.js";
@@ -18,29 +18,29 @@ export interface Credentials {
 /** Commands under credentials of one cloud or the other, with whatever goes wrong in them. JSON data. */
 export interface SwitchedHistory {
   readonly traits: WorldTraits;
-  readonly before?: Fleet;
-  readonly commands: readonly (Pick<HistoryCommand, "verb" | "fleet" | "faults"> & Credentials)[];
-  readonly after: Fleet;
+  readonly before?: WantedCluster;
+  readonly commands: readonly (Pick<HistoryCommand, "verb" | "wanted" | "faults"> & Credentials)[];
+  readonly after: WantedCluster;
 }
 
 export const switchedHistories: fc.Arbitrary<SwitchedHistory> = fc.record(
   {
     traits,
-    before: smallFleets,
+    before: smallClusters,
     commands: fc.array(
       fc.record(
         {
           verb: fc.constantFrom("up" as const, "up" as const, "rollback" as const),
-          fleet: smallFleets,
+          wanted: smallClusters,
           faults: fc.array(faults, { maxLength: 2 }),
           isElsewhere: fc.boolean(),
           switchAt: fc.nat({ max: 24 }),
         },
-        { requiredKeys: ["verb", "fleet", "faults", "isElsewhere"] },
+        { requiredKeys: ["verb", "wanted", "faults", "isElsewhere"] },
       ),
       { minLength: 1, maxLength: 4 },
     ),
-    after: smallFleets,
+    after: smallClusters,
   },
   { requiredKeys: ["traits", "commands", "after"] },
 );
@@ -89,7 +89,7 @@ class TwoClouds {
 
   async run({
     verb,
-    fleet,
+    wanted,
     faults: during,
     isElsewhere,
     switchAt,
@@ -99,7 +99,7 @@ class TwoClouds {
     this.side = isElsewhere ? "there" : "here";
     [this.questions, this.switchAt] = [0, switchAt];
     const outcome = await (verb === "up"
-      ? engine.up(desiredFleet(fleet), during)
+      ? engine.up(desiredCluster(wanted), during)
       : engine.rollback(during));
     this.setup.trace?.(`${verb} ${this.side} -> ${outcomeText(outcome)}`);
     if (outcome.kind === "done" || outcome.kind === "rolledBack") this.mustBeTrue(outcome);
@@ -107,12 +107,12 @@ class TwoClouds {
   }
 
   /** Undisturbed and under the right credentials everything that is asked for is done. */
-  async mustSucceed(fleet: Fleet): Promise<void> {
+  async mustSucceed(wanted: WantedCluster): Promise<void> {
     for (const cloud of [this.engine.cloud, this.there]) cloud.endStuck();
     const isElsewhere = this.recordedSide === "there";
     const quiet = { verb: "up", faults: [], isElsewhere } as const;
     const { transaction } = this.engine.prior;
-    const outcome = await this.run({ ...quiet, fleet });
+    const outcome = await this.run({ ...quiet, wanted });
     if (outcome.kind === "done") return;
     // Past a point of no return, or toward an older control plane, the way is another one.
     const codes = ["NOT_REVERSIBLE", "UNSUPPORTED_CHANGE"];

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
-import type { Fleet } from "../support/fleet.js";
 import {
   breachesOf,
   type History,
@@ -13,20 +12,23 @@ import {
 import { assertHistoryLaw } from "../support/laws.js";
 import { bootFaults, callFaults, type CommandFault } from "../support/faults.js";
 import { plainWorld } from "../support/fake-cloud.js";
-import { desiredFleet } from "../support/fleet.js";
+import { desiredCluster, type WantedCluster } from "../support/wanted-cluster.js";
 import { FakeEngine } from "../support/fake-engine.js";
 
 const file = "test/transaction/atomic.model.test.ts";
 const small = { tags: {}, size: "small", controlPlane: "1.34.2" };
 const nothingElse = { sets: {}, deployments: {} };
-const member: Fleet = {
+const member: WantedCluster = {
   cluster: { cidr: "10.0.0.0/16" },
   machines: { "cp-0": small },
   ...nothingElse,
 };
-const withWorker: Fleet = { ...member, machines: { "cp-0": small, "db-0": { diskGib: 20 } } };
+const withWorker: WantedCluster = {
+  ...member,
+  machines: { "cp-0": small, "db-0": { diskGib: 20 } },
+};
 /** Updates one host in place, replaces one, makes two and deletes one. */
-const changed: Fleet = {
+const changed: WantedCluster = {
   ...member,
   machines: { "cp-0": { ...small, tags: { team: "a" } } },
   deployments: { web: { replicas: 2, template: { size: "small" } } },
@@ -98,8 +100,8 @@ describe("success or nothing", () => {
 describe("one fault at every place there is", () => {
   const scenarios: {
     name: string;
-    before?: Fleet;
-    after: Fleet;
+    before?: WantedCluster;
+    after: WantedCluster;
     first?: readonly CommandFault[];
   }[] = [
     { name: "a first creation", after: withWorker },
@@ -119,7 +121,7 @@ describe("one fault at every place there is", () => {
         const breaches = await breachesOf({
           traits: { ...plainWorld, parallel: index % 2 === 0 },
           ...(before !== undefined && { before }),
-          commands: [{ verb: "up", fleet: after, accidents: [], faults: [...first, fault] }],
+          commands: [{ verb: "up", wanted: after, accidents: [], faults: [...first, fault] }],
           wayOut: waysOut[index % waysOut.length] ?? "same",
           third: member,
         });
@@ -131,13 +133,13 @@ describe("one fault at every place there is", () => {
 
 /** Everything that can go wrong once in a command, wherever an otherwise undisturbed one gets to. */
 async function placesIn(
-  before: Fleet | undefined,
-  after: Fleet,
+  before: WantedCluster | undefined,
+  after: WantedCluster,
   first: readonly CommandFault[],
 ): Promise<CommandFault[]> {
   const engine = new FakeEngine();
-  if (before !== undefined) await engine.settle(desiredFleet(before));
-  await engine.up(desiredFleet(after), first);
+  if (before !== undefined) await engine.settle(desiredCluster(before));
+  await engine.up(desiredCluster(after), first);
   const { call, write, look, boot } = engine.lastProcess.reached;
   const numbers = (count: number) => Array.from({ length: count }, (_, number) => number);
   return [

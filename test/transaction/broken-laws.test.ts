@@ -6,24 +6,24 @@ import type { NodeKey } from "../../src/graph/graph.js";
 import type { TransactionRecord } from "../../src/records/transaction.js";
 import type { InfrastructureProvider, Presence, ResourceHandler } from "../../src/provider/port.js";
 import type { PassProgram, Registration } from "../../src/transaction/registration.js";
-import type { Fleet } from "../support/fleet.js";
+import type { WantedCluster } from "../support/wanted-cluster.js";
 import { breachesOf, type HistoryCommand, type History } from "../support/histories.js";
 import type { CommandFault } from "../support/faults.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import type { CommandTools } from "../support/fake-engine.js";
 
 const small = { tags: {}, size: "small", controlPlane: "1.34.2" };
-const one: Fleet = {
+const one: WantedCluster = {
   cluster: { cidr: "10.0.0.0/16" },
   machines: { "cp-0": small },
   sets: {},
   deployments: {},
 };
-const two: Fleet = { ...one, machines: { "cp-0": small, "db-0": { diskGib: 20 } } };
+const two: WantedCluster = { ...one, machines: { "cp-0": small, "db-0": { diskGib: 20 } } };
 
-const up = (fleet: Fleet, ...faults: CommandFault[]): HistoryCommand => ({
+const up = (wanted: WantedCluster, ...faults: CommandFault[]): HistoryCommand => ({
   verb: "up",
-  fleet,
+  wanted,
   accidents: [],
   faults,
 });
@@ -100,15 +100,15 @@ function isChange({ registrations: [transaction] }: PassProgram): boolean {
   return Number(transaction?.inputs["number"]) > 1;
 }
 
-const grown: Fleet = { ...one, machines: { "cp-0": { ...small, diskGib: 30 } } };
-const grownAndMore: Fleet = {
+const grown: WantedCluster = { ...one, machines: { "cp-0": { ...small, diskGib: 30 } } };
+const grownAndMore: WantedCluster = {
   ...grown,
   machines: { ...grown.machines, "db-0": { diskGib: 20 } },
 };
-const tagged: Fleet = { ...one, machines: { "cp-0": { ...small, tags: { team: "a" } } } };
+const tagged: WantedCluster = { ...one, machines: { "cp-0": { ...small, tags: { team: "a" } } } };
 const rollback = (...faults: CommandFault[]): HistoryCommand => ({
   verb: "rollback",
-  fleet: one,
+  wanted: one,
   accidents: [],
   faults,
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { InfrastructureProvider } from "../../src/provider/port.js";
-import type { Fleet } from "../support/fleet.js";
+import type { WantedCluster } from "../support/wanted-cluster.js";
 import { assertHistoryLaw } from "../support/laws.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import {
@@ -10,7 +10,7 @@ import {
 } from "../support/switched-clouds.js";
 
 const file = "test/transaction/unseen.model.test.ts";
-const one: Fleet = {
+const one: WantedCluster = {
   cluster: { cidr: "10.0.0.0/16" },
   machines: { "cp-0": { tags: {}, size: "small", controlPlane: "1.34.2" } },
   sets: {},
@@ -52,17 +52,17 @@ describe("unseen is not gone", () => {
     })).timeout(300_000);
 
   it("a switch at every question of an up and of a rollback", async () => {
-    const bigger: Fleet = { ...one, deployments: { web: { replicas: 2, template: {} } } };
+    const bigger: WantedCluster = { ...one, deployments: { web: { replicas: 2, template: {} } } };
     for (let switchAt = 0; switchAt < 40; switchAt += 1) {
       for (const verb of ["up", "rollback"] as const) {
-        const open = { verb: "up", fleet: bigger, isElsewhere: false } as const;
+        const open = { verb: "up", wanted: bigger, isElsewhere: false } as const;
         const killed = { at: "call", number: 1, what: "killAfter" } as const;
         const history: SwitchedHistory = {
           traits: plainWorld,
           before: one,
           commands: [
             ...(verb === "rollback" ? [{ ...open, faults: [killed] }] : []),
-            { verb, fleet: bigger, faults: [], isElsewhere: false, switchAt },
+            { verb, wanted: bigger, faults: [], isElsewhere: false, switchAt },
           ],
           after: one,
         };
@@ -82,7 +82,7 @@ describe("unseen is not gone", () => {
         commands: [
           {
             verb: "up",
-            fleet: { ...one, machines: { ...one.machines, "db-0": {} } },
+            wanted: { ...one, machines: { ...one.machines, "db-0": {} } },
             faults: [],
             isElsewhere: switchAt === undefined,
             ...(switchAt !== undefined && { switchAt }),

@@ -8,7 +8,7 @@ import {
   type TargetDifference,
   valueDifferences,
 } from "../../../src/plan/compare/compare.js";
-import { fleets, manifestsOf } from "../../support/fleet.js";
+import { manifestsOf, wantedClusters } from "../../support/wanted-cluster.js";
 import { targetOf } from "../../support/recorded-history.js";
 
 // Few names and values, so that two of them often have much in common.
@@ -65,7 +65,7 @@ describe("comparing", () => {
 
   it("of targets is empty for the same objects only, and mirrored the other way round", () => {
     fc.assert(
-      fc.property(fleets, fleets, (one, another) => {
+      fc.property(wantedClusters, wantedClusters, (one, another) => {
         const [from, to] = [targetOf(manifestsOf(one)), targetOf(manifestsOf(another))];
         const forth = compareTargets(from, to);
         const back = compareTargets(to, from);

@@ -4,7 +4,7 @@ import { isSame, type TargetDifference } from "../../../src/plan/compare/compare
 import { compareClusters, type Comparison } from "../../../src/plan/compare/neutral.js";
 import { keyOf } from "../../../src/graph/graph.js";
 import type { Target } from "../../../src/records/target.js";
-import { type Fleet, fleets, manifestsOf } from "../../support/fleet.js";
+import { manifestsOf, type WantedCluster, wantedClusters } from "../../support/wanted-cluster.js";
 import {
   cluster,
   machine,
@@ -192,13 +192,14 @@ describe("two clusters compared", () => {
 });
 
 describe("laws of comparing clusters", () => {
-  const target = (fleet: Fleet, name = testCluster) => targetOf(renamed(manifestsOf(fleet), name));
+  const target = (wanted: WantedCluster, name = testCluster) =>
+    targetOf(renamed(manifestsOf(wanted), name));
 
   it("a cluster is the same as itself, also under another name", () => {
     fc.assert(
-      fc.property(fleets, (fleet) => {
-        assert.ok(isSame(compareClusters(target(fleet), target(fleet), { ...usual, all: true })));
-        assert.ok(isSame(compareClusters(target(fleet), target(fleet, "other"), usual)));
+      fc.property(wantedClusters, (wanted) => {
+        assert.ok(isSame(compareClusters(target(wanted), target(wanted), { ...usual, all: true })));
+        assert.ok(isSame(compareClusters(target(wanted), target(wanted, "other"), usual)));
       }),
       { numRuns: 40 },
     );
@@ -207,7 +208,7 @@ describe("laws of comparing clusters", () => {
   it("what differs one way differs the other way", () => {
     const turned: Readonly<Record<string, string>> = { added: "removed", removed: "added" };
     fc.assert(
-      fc.property(fleets, fleets, (left, right) => {
+      fc.property(wantedClusters, wantedClusters, (left, right) => {
         const [there, back] = [target(left), target(right)].map((one, index, both) =>
           said(compareClusters(one, both[1 - index]!, usual)),
         );
@@ -220,7 +221,7 @@ describe("laws of comparing clusters", () => {
 
   it("clusters of which something else was wanted are not the same", () => {
     fc.assert(
-      fc.property(fleets, fleets, (left, right) => {
+      fc.property(wantedClusters, wantedClusters, (left, right) => {
         fc.pre(JSON.stringify(left) !== JSON.stringify(right));
         assert.ok(!isSame(compareClusters(target(left), target(right, "other"), usual)));
       }),

@@ -5,7 +5,7 @@ import { diagnosticText } from "../../../src/manifest/diagnostic.js";
 import type { Plan } from "../../../src/plan/plan.js";
 import { planSummary, planTree } from "../../../src/plan/changes/tree.js";
 import { type AllowedChanges, programOf } from "../../../src/transaction/pass.js";
-import { type Fleet, fleets, manifestsOf } from "../../support/fleet.js";
+import { manifestsOf, type WantedCluster, wantedClusters } from "../../support/wanted-cluster.js";
 import { assertAsyncLaw } from "../../support/laws.js";
 import { localProvider, type Manifest, textOf } from "../../support/manifests.js";
 import { payloadsOf, FakeEngine } from "../../support/fake-engine.js";
@@ -62,23 +62,26 @@ function traceOf(engine: FakeEngine, plan: Plan) {
 }
 
 describe("law 4: the same inputs give the same names, tokens, order and text", () => {
-  const inputs = fc.tuple(fleets, fleets, fc.nat({ max: 1_000 }));
+  const inputs = fc.tuple(wantedClusters, wantedClusters, fc.nat({ max: 1_000 }));
 
   it("on a first creation, whatever order documents and fields were written in", async () => {
-    const property = fc.asyncProperty(inputs, async ([fleet, , salt]: [Fleet, Fleet, number]) => {
-      const engine = new FakeEngine();
-      const written = manifestsOf(fleet);
-      const plan = await planOf(engine, written);
-      const other = await planOf(engine, shuffled(written, salt));
-      assert.deepEqual(traceOf(engine, other), traceOf(engine, plan));
-    });
+    const property = fc.asyncProperty(
+      inputs,
+      async ([wanted, , salt]: [WantedCluster, WantedCluster, number]) => {
+        const engine = new FakeEngine();
+        const written = manifestsOf(wanted);
+        const plan = await planOf(engine, written);
+        const other = await planOf(engine, shuffled(written, salt));
+        assert.deepEqual(traceOf(engine, other), traceOf(engine, plan));
+      },
+    );
     await assertAsyncLaw(property);
   });
 
   it("on a change of a running cluster", async () => {
     const property = fc.asyncProperty(
       inputs,
-      async ([before, after, salt]: [Fleet, Fleet, number]) => {
+      async ([before, after, salt]: [WantedCluster, WantedCluster, number]) => {
         const engine = new FakeEngine();
         await engine.apply(await planOf(engine, shuffled(manifestsOf(before), salt)));
         const plan = await planOf(engine, manifestsOf(after));
@@ -90,25 +93,31 @@ describe("law 4: the same inputs give the same names, tokens, order and text", (
   });
 
   it("law 1: a plan of what was just applied is empty, also when written in another order", async () => {
-    const property = fc.asyncProperty(inputs, async ([fleet, , salt]: [Fleet, Fleet, number]) => {
-      const engine = new FakeEngine();
-      await engine.apply(await planOf(engine, manifestsOf(fleet)));
-      const again = await planOf(engine, shuffled(manifestsOf(fleet), salt));
-      assert.equal(again.empty, true);
-    });
+    const property = fc.asyncProperty(
+      inputs,
+      async ([wanted, , salt]: [WantedCluster, WantedCluster, number]) => {
+        const engine = new FakeEngine();
+        await engine.apply(await planOf(engine, manifestsOf(wanted)));
+        const again = await planOf(engine, shuffled(manifestsOf(wanted), salt));
+        assert.equal(again.empty, true);
+      },
+    );
     await assertAsyncLaw(property);
   });
 
   it("two engines that apply the same goals record and make the same", async () => {
-    const property = fc.asyncProperty(inputs, async ([first, second]: [Fleet, Fleet, number]) => {
-      const made = [];
-      for (const engine of [new FakeEngine(), new FakeEngine()]) {
-        for (const fleet of [first, second])
-          await engine.apply(await planOf(engine, manifestsOf(fleet)));
-        made.push({ prior: engine.prior, calls: engine.calls });
-      }
-      assert.deepEqual(made[0], made[1]);
-    });
+    const property = fc.asyncProperty(
+      inputs,
+      async ([first, second]: [WantedCluster, WantedCluster, number]) => {
+        const made = [];
+        for (const engine of [new FakeEngine(), new FakeEngine()]) {
+          for (const wanted of [first, second])
+            await engine.apply(await planOf(engine, manifestsOf(wanted)));
+          made.push({ prior: engine.prior, calls: engine.calls });
+        }
+        assert.deepEqual(made[0], made[1]);
+      },
+    );
     await assertAsyncLaw(property, 40);
   });
 });

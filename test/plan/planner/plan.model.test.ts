@@ -2,14 +2,18 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { NodeKey } from "../../../src/graph/graph.js";
 import { planSummary, planTree } from "../../../src/plan/changes/tree.js";
-import { desiredFleet, type Fleet, fleets } from "../../support/fleet.js";
+import {
+  desiredCluster,
+  type WantedCluster,
+  wantedClusters,
+} from "../../support/wanted-cluster.js";
 import { assertAsyncLaw } from "../../support/laws.js";
 import type { CommandFault } from "../../support/faults.js";
 import { FakeEngine } from "../../support/fake-engine.js";
 
 /** What can happen to a cluster, in any order. */
 type Event =
-  | { readonly kind: "edit"; readonly fleet: Fleet }
+  | { readonly kind: "edit"; readonly wanted: WantedCluster }
   | { readonly kind: "up"; readonly faults: readonly CommandFault[] }
   | { readonly kind: "kill"; readonly pick: number }
   | { readonly kind: "drift"; readonly pick: number; readonly fields: Record<string, string> };
@@ -22,7 +26,7 @@ const kills: fc.Arbitrary<CommandFault> = fc.record({
 });
 
 const events: fc.Arbitrary<Event> = fc.oneof(
-  fc.record({ kind: fc.constant("edit" as const), fleet: fleets }),
+  fc.record({ kind: fc.constant("edit" as const), wanted: wantedClusters }),
   fc.record({ kind: fc.constant("up" as const), faults: fc.array(kills, { maxLength: 1 }) }),
   fc.record({ kind: fc.constant("kill" as const), pick: fc.nat({ max: 20 }) }),
   fc.record({
@@ -32,19 +36,22 @@ const events: fc.Arbitrary<Event> = fc.oneof(
   }),
 );
 
-const histories = fc.tuple(fleets, fc.array(events, { maxLength: 8 }));
+const histories = fc.tuple(wantedClusters, fc.array(events, { maxLength: 8 }));
 
 /** Lets a history happen, each command held against the laws. Returns the last goal. */
-async function happen(engine: FakeEngine, [first, history]: [Fleet, Event[]]): Promise<Fleet> {
+async function happen(
+  engine: FakeEngine,
+  [first, history]: [WantedCluster, Event[]],
+): Promise<WantedCluster> {
   let planGoal = first;
   for (const event of history) {
     const hosts = engine.hosts();
     switch (event.kind) {
       case "edit":
-        planGoal = event.fleet;
+        planGoal = event.wanted;
         break;
       case "up":
-        await engine.up(desiredFleet(planGoal), event.faults);
+        await engine.up(desiredCluster(planGoal), event.faults);
         break;
       case "kill":
       case "drift": {
@@ -64,7 +71,7 @@ describe("a cluster over time", () => {
   it("law 1, 2: after any history the goal is reached, and planning again finds nothing to do", async () => {
     const property = fc.asyncProperty(histories, async (history) => {
       const engine = new FakeEngine();
-      const planGoal = desiredFleet(await happen(engine, history));
+      const planGoal = desiredCluster(await happen(engine, history));
       // What an interrupted creation left may not be able to serve any more: that is found out on the way.
       const outcome = await engine.up(planGoal);
       if (outcome.kind !== "done") await engine.settle(planGoal);
@@ -90,9 +97,9 @@ describe("a cluster over time", () => {
   });
 
   it("law 2: an empty plan that is applied anyway touches nothing", async () => {
-    const property = fc.asyncProperty(fleets, async (fleet) => {
+    const property = fc.asyncProperty(wantedClusters, async (wanted) => {
       const engine = new FakeEngine();
-      const planGoal = desiredFleet(fleet);
+      const planGoal = desiredCluster(wanted);
       await engine.settle(planGoal);
       const before = JSON.stringify(engine.prior);
       const calls = engine.calls.length;
@@ -106,7 +113,7 @@ describe("a cluster over time", () => {
   it("law 7: every step of a plan has a line in its tree, and an undisturbed apply does them all", async () => {
     const property = fc.asyncProperty(histories, async (history) => {
       const engine = new FakeEngine();
-      const planGoal = desiredFleet(await happen(engine, history));
+      const planGoal = desiredCluster(await happen(engine, history));
       const { prior } = engine;
       const plan = await engine.plan(planGoal);
       const since = engine.calls.length;

@@ -15,7 +15,7 @@ import {
 } from "./manifests.js";
 
 /** A whole cluster as a user could want it. Keys are object names, so they never clash. */
-export interface Fleet {
+export interface WantedCluster {
   readonly cluster: ClusterShape;
   readonly machines: Readonly<Record<string, MachineShape>>;
   readonly sets: Readonly<Record<string, Group>>;
@@ -31,7 +31,12 @@ interface RollingGroup extends Group {
   readonly rolling?: RollingShape;
 }
 
-export function manifestsOf({ cluster: shape, machines, sets, deployments }: Fleet): Manifest[] {
+export function manifestsOf({
+  cluster: shape,
+  machines,
+  sets,
+  deployments,
+}: WantedCluster): Manifest[] {
   return [
     annotated({ [allowRemovalAnnotation]: removals.join(",") }, cluster(shape)),
     ...Object.entries(machines).map(([name, spec]) => machine(name, spec)),
@@ -46,10 +51,10 @@ export function manifestsOf({ cluster: shape, machines, sets, deployments }: Fle
 
 const known = new Map<string, Desired>();
 
-/** Read once for each fleet: models ask for the same few again and again. */
-export function desiredFleet(fleet: Fleet): Desired {
-  const text = JSON.stringify(fleet);
-  const desired = known.get(text) ?? desiredOf(manifestsOf(fleet));
+/** Read once for each of them: models ask for the same few again and again. */
+export function desiredCluster(wanted: WantedCluster): Desired {
+  const text = JSON.stringify(wanted);
+  const desired = known.get(text) ?? desiredOf(manifestsOf(wanted));
   known.set(text, desired);
   return desired;
 }
@@ -82,7 +87,7 @@ function some<T>(
 }
 
 /** Few and small, with everything a transaction can meet: new, changed, replaced, gone, upgraded. */
-export const smallFleets: fc.Arbitrary<Fleet> = fc.record({
+export const smallClusters: fc.Arbitrary<WantedCluster> = fc.record({
   cluster: fc.record({
     cidr: fc.oneof(
       { weight: 4, arbitrary: fc.constant("10.0.0.0/16") },
@@ -111,7 +116,7 @@ export const smallFleets: fc.Arbitrary<Fleet> = fc.record({
 });
 
 /** Clusters from a small world of names and values. */
-export const fleets: fc.Arbitrary<Fleet> = fc.record({
+export const wantedClusters: fc.Arbitrary<WantedCluster> = fc.record({
   cluster: fc.record({
     cidr: fc.constantFrom("10.0.0.0/16", "10.1.0.0/16", "10.2.0.0/16"),
     bootMs: fc.constantFrom(100, 200),
