@@ -3,13 +3,13 @@ import type { Command } from "../scenario/command.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 import { type Boundary, callBoundaries, startUpTo } from "./boundary.js";
 import {
-  type Disturbance,
+  type ChaosFault,
   isCopyable,
   isSpoiling,
   killAt,
   letGoOn,
   spoilAt,
-} from "./disturbance.js";
+} from "./chaos-fault.js";
 import type { Operation } from "./operation.js";
 import { type Place, placeOf, placeText } from "./place.js";
 import type { Picker } from "./random.js";
@@ -26,11 +26,11 @@ import {
 import { exitCodeOf, Scene } from "./scene.js";
 import { stuckWith, verdictProblems } from "./verdict.js";
 
-/** One operation, disturbed at one boundary. */
+/** One operation, with a fault at one boundary. */
 export interface Aim {
   readonly operation: Operation;
   readonly boundary: Boundary;
-  readonly disturbance: Disturbance;
+  readonly fault: ChaosFault;
 }
 
 /** What is done about it. */
@@ -57,7 +57,7 @@ export interface Result extends Recovered {
   readonly seconds: number;
 }
 
-/** Disturbs one run and recovers in each of the given ways, each from where the disturbance left it. */
+/** Injects a fault into one run and recovers in each of the given ways, each from where the fault left it. */
 export async function attempt(baseline: Sandbox, stack: string, job: Job): Promise<Result[]> {
   const { aim } = job;
   const scene = Scene.from(baseline, stack);
@@ -67,7 +67,7 @@ export async function attempt(baseline: Sandbox, stack: string, job: Job): Promi
     return { place: undefined, verdict, aim, recovery, hit, seconds: secondsSince(begin) };
   };
   try {
-    const { ended, killed } = await disturb(scene, aim);
+    const { ended, killed } = await inject(scene, aim);
     const seconds = secondsSince(begin);
     const results: Result[] =
       ended === undefined ? [] : [{ ...ended, aim, recovery: "none", hit: true, seconds }];
@@ -94,24 +94,24 @@ function waysAfter(
   return placeText(ended.place) === "target" ? [] : ["same"];
 }
 
-/** What a disturbance left: a run that was killed, or where it ended all the same. */
-interface Disturbed {
+/** What a fault left: a run that was killed, or where it ended all the same. */
+interface Aftermath {
   readonly killed?: Command;
   readonly ended?: Recovered;
 }
 
-async function disturb(scene: Scene, aim: Aim): Promise<Disturbed> {
-  const { operation, boundary, disturbance } = aim;
+async function inject(scene: Scene, aim: Aim): Promise<Aftermath> {
+  const { operation, boundary, fault } = aim;
   const { sandbox } = scene;
   const words = wordsOfOperation(operation, scene.stack);
   const from = sandbox.ledgerEnd();
   const asked = await scene.ask(words);
-  if (!isSpoiling(disturbance)) {
-    const killed = await killAt(sandbox, operation, boundary, disturbance);
+  if (!isSpoiling(fault)) {
+    const killed = await killAt(sandbox, operation, boundary, fault);
     scene.note(words, { from, said: asked + killed.said });
     return { killed };
   }
-  const { code, said } = await spoilAt(sandbox, operation, boundary, disturbance);
+  const { code, said } = await spoilAt(sandbox, operation, boundary, fault);
   scene.note(words, { from, said: asked + said });
   switch (code) {
     case 0:
@@ -145,7 +145,7 @@ async function recoverOnce(
   const { job, killed } = about;
   const { aim, again, destroys, repeats } = job;
   const begin = Date.now();
-  const isShared = isCopyable(aim.disturbance);
+  const isShared = isCopyable(aim.fault);
   const scene = isShared ? left.copy() : left;
   try {
     const { operation } = aim;
@@ -153,7 +153,7 @@ async function recoverOnce(
       again === undefined ? undefined : await killRecovery(scene, { aim, again, recovery });
     let recovered = await recover(scene, { operation, recovery, isSecond: second !== undefined });
     if (killed !== undefined && !isShared && recovered.place !== undefined) {
-      await letGoOn(scene.sandbox, aim.disturbance, killed);
+      await letGoOn(scene.sandbox, aim.fault, killed);
       recovered = await judgedByLaws(scene, recovered.place);
     }
     const isWell = verdictProblems(recovered.verdict).length === 0;

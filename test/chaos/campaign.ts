@@ -12,7 +12,7 @@ import {
   startUp,
 } from "./operation.js";
 import type { Recording } from "./jobs.js";
-import { prepare } from "./disturbance.js";
+import { prepare } from "./chaos-fault.js";
 import { wordsOfOperation } from "./recovery.js";
 import { exitCodeOf, Scene } from "./scene.js";
 import { stackOf, type ChaosTarget, type Targets, targetsOf, workerOf } from "./targets.js";

@@ -4,7 +4,7 @@ import { repository } from "../scenario/sandbox.js";
 import type { Result } from "./attempt.js";
 import { boundaryText } from "./boundary.js";
 import { record, ChaosStage, workOff } from "./campaign.js";
-import type { Disturbance } from "./disturbance.js";
+import type { ChaosFault } from "./chaos-fault.js";
 import { jobsOf, type Matrix, type Recording } from "./jobs.js";
 import { type OperationName, rolloutNames } from "./operation.js";
 import { hasPassed, problemText, resultLine } from "./report.js";
@@ -43,7 +43,7 @@ describe(`a sample of chaos, seed ${seed}`, function () {
     matrix: Partial<Matrix>,
   ): Promise<Result[]> => {
     const jobs = jobsOf(recordings, {
-      disturbances: ["tree"],
+      faults: ["tree"],
       recoveries: undefined,
       seed,
       at: undefined,
@@ -91,10 +91,10 @@ describe(`a sample of chaos, seed ${seed}`, function () {
     });
   }
 
-  const disturbances: Disturbance[] = ["cli", "frozen", "rival", "lose", "fail"];
-  it(`scale: ${disturbances.join(", ")} at the create`, async () => {
+  const faults: ChaosFault[] = ["cli", "frozen", "rival", "lose", "fail"];
+  it(`scale: ${faults.join(", ")} at the create`, async () => {
     const recording = await recordingOf(quickstart, "scale");
-    const matrix: Partial<Matrix> = { disturbances, at: "after create", recoveries: ["rollback"] };
+    const matrix: Partial<Matrix> = { faults, at: "after create", recoveries: ["rollback"] };
     assertPassed(await run(quickstart, [recording], matrix), 4);
   });
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { repository } from "../scenario/sandbox.js";
 import { boundaryText, callBoundaries, writeBoundaries } from "./boundary.js";
-import { isMeant } from "./disturbance.js";
+import { isMeant } from "./chaos-fault.js";
 import type { Job } from "./attempt.js";
 import { jobsOf, type Matrix, matrixJobs } from "./jobs.js";
 import { operationsOf } from "./operation.js";
@@ -129,7 +129,7 @@ describe("the jobs of a matrix", () => {
   const { create, destroy } = operationsOf(targets, "default.quickstart");
   const boundaries = callBoundaries([ledgerRow("list", null), ledgerRow("create", "api")]);
   const matrix: Matrix = {
-    disturbances: ["tree"],
+    faults: ["tree"],
     recoveries: undefined,
     seed: 1,
     at: undefined,
@@ -153,7 +153,7 @@ describe("the jobs of a matrix", () => {
   it("give what lives on a run for each recovery", () => {
     const jobs = jobsOf([{ operation: create, boundaries, problems: [] }], {
       ...matrix,
-      disturbances: ["cli"],
+      faults: ["cli"],
       recoveries: ["same", "old"],
       at: "after create",
     });
@@ -163,7 +163,7 @@ describe("the jobs of a matrix", () => {
     );
   });
 
-  it("disturb only where it has a meaning", () => {
+  it("inject a fault only where it has a meaning", () => {
     const meant = boundaries.filter((one) => isMeant("quota", one)).map(boundaryText);
     assert.deepEqual(meant, ["before create api #1"]);
   });
@@ -180,7 +180,7 @@ describe("the points of the matrix", () => {
   const recordings = operations.map((operation) => ({ operation, boundaries, problems: [] }));
   const draw = (seed: number, points?: number) =>
     matrixJobs(recordings, {
-      disturbances: ["tree"],
+      faults: ["tree"],
       recoveries: undefined,
       seed,
       points,
@@ -225,7 +225,7 @@ describe("the options of chaos", () => {
       options?.parts.map(({ points }) => points),
       [undefined, 60],
     );
-    assert.deepEqual(options?.disturbances, ["tree"]);
+    assert.deepEqual(options?.faults, ["tree"]);
   });
 
   it("share the points of a matrix among its scenarios", () => {
@@ -244,7 +244,7 @@ describe("the options of chaos", () => {
       options?.parts.map(({ points }) => points),
       [5, 5],
     );
-    assert.equal(options?.disturbances.length, 6);
+    assert.equal(options?.faults.length, 6);
     assert.deepEqual(options?.recoveries, ["old"]);
   });
 

@@ -1,13 +1,13 @@
 import { type Job } from "./attempt.js";
 import { type Boundary, boundaryText, isMutating } from "./boundary.js";
-import { type Disturbance, isCopyable, isMeant } from "./disturbance.js";
+import { type ChaosFault, isCopyable, isMeant } from "./chaos-fault.js";
 import type { Operation } from "./operation.js";
 import { chance, inTurns, pickBy, sampleBy, shuffleBy } from "./random.js";
 import { isPossible, recoveries, type NextCommand, usualRecoveries } from "./recovery.js";
 
 /** What is tried. */
 export interface Matrix {
-  readonly disturbances: readonly Disturbance[];
+  readonly faults: readonly ChaosFault[];
   /** At every point; without, all after a call that changes something, one in turn elsewhere. */
   readonly recoveries: readonly NextCommand[] | undefined;
   readonly seed: number;
@@ -35,7 +35,7 @@ export function jobsOf(recordings: readonly Recording[], matrix: Matrix): Job[] 
   const { seed, points, double } = matrix;
   const all = recordings.flatMap((recording) => singleJobs(recording, matrix));
   const singles = points === undefined ? all : sampleBy(seed, points, all, jobText);
-  const killed = all.filter(({ aim }) => aim.disturbance === "tree");
+  const killed = all.filter(({ aim }) => aim.fault === "tree");
   const doubles = sampleBy(seed + 1, double, killed, jobText).map((job) => ({
     ...job,
     ways: pickedWays(job, seed),
@@ -45,13 +45,13 @@ export function jobsOf(recordings: readonly Recording[], matrix: Matrix): Job[] 
 }
 
 function singleJobs({ operation, boundaries }: Recording, matrix: Matrix): Job[] {
-  const { disturbances, at, seed } = matrix;
+  const { faults, at, seed } = matrix;
   const aimedAt = boundaries.filter((one) => at === undefined || boundaryText(one).includes(at));
   return aimedAt.flatMap((boundary, index) =>
-    disturbances
-      .filter((disturbance) => isMeant(disturbance, boundary))
-      .flatMap((disturbance) => {
-        const aim = { operation, boundary, disturbance };
+    faults
+      .filter((fault) => isMeant(fault, boundary))
+      .flatMap((fault) => {
+        const aim = { operation, boundary, fault };
         const all = isMutating(boundary) && boundary.kind === "call";
         const usual = usualRecoveries.filter((one) => isPossible(one, operation));
         const inTurn = usual.slice(index % usual.length).slice(0, 1);
@@ -59,7 +59,7 @@ function singleJobs({ operation, boundaries }: Recording, matrix: Matrix): Job[]
         const ways = asked.filter((one) => isPossible(one, operation));
         const destroys = chance(seed, jobText({ aim }), "destroy") < destroyShare;
         // What lives on cannot be copied: then each recovery has a run of its own.
-        const runs = isCopyable(disturbance) ? [ways] : ways.map((way) => [way]);
+        const runs = isCopyable(fault) ? [ways] : ways.map((way) => [way]);
         return runs.filter((run) => run.length > 0).map((run) => ({ aim, ways: run, destroys }));
       }),
   );
@@ -80,9 +80,9 @@ export function matrixJobs(
   recordings: readonly Recording[],
   matrix: Omit<Matrix, "double">,
 ): Job[] {
-  const { seed, points, disturbances } = matrix;
+  const { seed, points, faults } = matrix;
   const cells = recordings.flatMap((recording) =>
-    disturbances.flatMap((disturbance) => cellsOf(recording, disturbance, matrix)),
+    faults.flatMap((fault) => cellsOf(recording, fault, matrix)),
   );
   const textOf = ({ jobs: [job], recovery }: Cell) => `${recovery} ${job ? jobText(job) : ""}`;
   const drawn = shuffleBy(seed, cells, textOf);
@@ -95,12 +95,12 @@ export function matrixJobs(
 
 function cellsOf(
   { operation, boundaries }: Recording,
-  disturbance: Disturbance,
+  fault: ChaosFault,
   { seed, at, recoveries: asked = recoveries }: Omit<Matrix, "double">,
 ): Cell[] {
   const aimedAt = boundaries
     .filter((one) => at === undefined || boundaryText(one).includes(at))
-    .filter((one) => isMeant(disturbance, one));
+    .filter((one) => isMeant(fault, one));
   return asked
     .filter((recovery) => isPossible(recovery, operation) && !isDouble(recovery, operation))
     .map((recovery) => {
@@ -109,7 +109,7 @@ function cellsOf(
       const changing = drawn.filter((one) => one.kind === "call" && isMutating(one));
       const others = drawn.filter((one) => !changing.includes(one));
       const jobs = inTurns(changing, others).map((boundary) => ({
-        aim: { operation, boundary, disturbance },
+        aim: { operation, boundary, fault },
         ways: [recovery],
         repeats: true,
       }));
@@ -128,5 +128,5 @@ function pickedWays(job: Job, seed: number): NextCommand[] {
 }
 
 function jobText({ aim }: Pick<Job, "aim">): string {
-  return `${aim.operation.name} ${boundaryText(aim.boundary)} ${aim.disturbance}`;
+  return `${aim.operation.name} ${boundaryText(aim.boundary)} ${aim.fault}`;
 }

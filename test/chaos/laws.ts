@@ -21,7 +21,7 @@ export interface Course {
   readonly ledger: readonly LedgerRow[];
   /** Ids of hosts that are, or were, members of a control plane. */
   readonly members: ReadonlySet<string>;
-  /** The first is the one that was disturbed. */
+  /** The first is the one that met the fault. */
   readonly typed: readonly Typed[];
 }
 

@@ -45,7 +45,7 @@ describe("a sample of the matrix (verb killed) x (verb next)", function () {
   for (const [name, at, recoveries] of points) {
     it(`${name}, killed ${at}, then ${recoveries.join(", ")}`, async () => {
       const drawn = jobsOf([await recordingOf(name)], {
-        disturbances: ["tree"],
+        faults: ["tree"],
         recoveries,
         seed: 1,
         at,

@@ -5,7 +5,7 @@ import { repository } from "../scenario/sandbox.js";
 import { attempt, type Result } from "./attempt.js";
 import { type Boundary, boundaryText } from "./boundary.js";
 import { ChaosStage } from "./campaign.js";
-import type { Disturbance } from "./disturbance.js";
+import type { ChaosFault } from "./chaos-fault.js";
 import { makeMutant, type MutantName } from "./mutants.js";
 import type { OperationName } from "./operation.js";
 import type { NextCommand } from "./recovery.js";
@@ -16,7 +16,7 @@ import { verdictProblems } from "./verdict.js";
 type Case = readonly [
   mutant: MutantName,
   scenario: string,
-  killed: readonly [OperationName, Disturbance],
+  killed: readonly [OperationName, ChaosFault],
   boundary: Boundary,
   next: NextCommand,
   want: RegExp,
@@ -55,13 +55,13 @@ describe("chaos against a command line without one protection", function () {
 
   /** The aimed kill, of a mutant or of the real one. */
   const aim = async (one: Case, installation: string): Promise<Result> => {
-    const [, scenario, [name, disturbance], boundary, recovery] = one;
+    const [, scenario, [name, fault], boundary, recovery] = one;
     const neighbours = scenario === lagging ? "nobody" : "neighbours";
     const stage = new ChaosStage(scenario, () => ({ installation }), neighbours);
     try {
       const operation = stage.operations[name];
       const baseline = await stage.baseline(operation.baseline);
-      const job = { aim: { operation, boundary, disturbance }, ways: [recovery] };
+      const job = { aim: { operation, boundary, fault }, ways: [recovery] };
       const results = await attempt(baseline, stage.stack, job);
       assert.equal(results.length, 1);
       return results[0] as Result;

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import type { Disturbance } from "./disturbance.js";
+import type { ChaosFault } from "./chaos-fault.js";
 import { type OperationName, operationNames, rolloutNames } from "./operation.js";
 import { recoveries, type NextCommand } from "./recovery.js";
 
@@ -46,7 +46,7 @@ export interface Options {
   readonly matrix: boolean;
   readonly seed: number;
   readonly at: string | undefined;
-  readonly disturbances: readonly Disturbance[];
+  readonly faults: readonly ChaosFault[];
   readonly recoveries: readonly NextCommand[] | undefined;
   readonly double: number;
   readonly backend: "file" | "watched" | "s3";
@@ -56,7 +56,7 @@ export interface Options {
 }
 
 /** Kills by the words of the command line. */
-const kills: Readonly<Record<string, readonly Disturbance[]>> = {
+const kills: Readonly<Record<string, readonly ChaosFault[]>> = {
   tree: ["tree"],
   cli: ["cli"],
   provider: ["provider"],
@@ -82,7 +82,7 @@ export function readOptions(args: readonly string[]): Options | undefined {
     matrix: values.matrix,
     seed: wholeNumber("--seed", values.seed),
     at: values.at,
-    disturbances: words.flatMap((word) => kills[word] ?? []),
+    faults: words.flatMap((word) => kills[word] ?? []),
     recoveries:
       values.recoveries === undefined
         ? undefined

@@ -3,12 +3,12 @@ import type { Operation } from "./operation.js";
 import type { Scene } from "./scene.js";
 
 /**
- * How far an operation had come when it was disturbed, by what is recorded and what the cloud shows.
+ * How far an operation had come when it met the fault, by what is recorded and what the cloud shows.
  * untouched: it has not begun. beyond: it is open, and past its point of no return.
  */
 export type OperationProgress = "untouched" | "begun" | "beyond" | "committed";
 
-/** What can be read from outside about an operation that was disturbed. */
+/** What can be read from outside about an operation that met a fault. */
 export interface Traces {
   /** The numbers that are recorded now; 0 for none. */
   readonly transaction: number;

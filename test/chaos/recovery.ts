@@ -92,7 +92,7 @@ export function wordsOf(operation: Operation, recovery: NextCommand, stack: stri
   }
 }
 
-/** The words that are disturbed. */
+/** The words that meet the fault. */
 export function wordsOfOperation(operation: Operation, stack: string): Words {
   const { name, verb, target } = operation;
   if (verb === "plain" && target !== undefined) return plainWords(stack, target);

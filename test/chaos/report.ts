@@ -16,7 +16,7 @@ export function resultLine(result: Result): string {
   const fields = [
     aim.operation.name,
     boundaryText(aim.boundary),
-    aim.disturbance,
+    aim.fault,
     `${recovery}${again}`,
     `to ${placeText(place)}`,
     verdictCounts(verdict),
@@ -34,7 +34,7 @@ export function problemText({ verdict }: Pick<Result, "verdict">): string {
 }
 
 /**
- * The recorded boundaries that were aimed at and not hit: then the disturbed runs were others than
+ * The recorded boundaries that were aimed at and not hit: then the runs with a fault were others than
  * the recorded one.
  */
 export function missedBoundaries(results: readonly Result[]): string[] {
@@ -89,7 +89,7 @@ export function resultDocument(result: Result) {
   return {
     operation: aim.operation.name,
     boundary: boundaryText(aim.boundary),
-    disturbance: aim.disturbance,
+    disturbance: aim.fault,
     recovery,
     ...(second !== undefined && { second: boundaryText(second) }),
     reached: placeText(place),

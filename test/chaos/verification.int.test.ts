@@ -5,7 +5,7 @@ import { addTwin, clearFaults } from "../scenario/cloud-faults.js";
 import { repository, type Sandbox } from "../scenario/sandbox.js";
 import { type Boundary, startUpTo } from "./boundary.js";
 import { ChaosStage } from "./campaign.js";
-import { killAt } from "./disturbance.js";
+import { killAt } from "./chaos-fault.js";
 import { makeMutant } from "./mutants.js";
 import { startRollback } from "./operation.js";
 import { placeOf } from "./place.js";

@@ -17,7 +17,7 @@ import { exitCodeOf } from "./scene.js";
  * lives, then everything is killed. late: the command alone is killed, and the call that it was in is
  * carried out after the recovery. The others leave all alive and spoil the call.
  */
-export type Disturbance =
+export type ChaosFault =
   | "tree"
   | "cli"
   | "provider"
@@ -34,18 +34,18 @@ export type Disturbance =
 const spoiling = ["engine", "fail", "throttle", "quota", "lose", "lag"] as const;
 
 /** Whether the command lives on and ends by itself. */
-export function isSpoiling(disturbance: Disturbance): boolean {
-  return spoiling.some((mode) => mode === disturbance);
+export function isSpoiling(fault: ChaosFault): boolean {
+  return spoiling.some((mode) => mode === fault);
 }
 
-/** Whether nothing lives on after a disturbance. */
-export function isCopyable(disturbance: Disturbance): boolean {
-  return disturbance === "tree" || disturbance === "rival" || isSpoiling(disturbance);
+/** Whether nothing lives on after a fault. */
+export function isCopyable(fault: ChaosFault): boolean {
+  return fault === "tree" || fault === "rival" || isSpoiling(fault);
 }
 
-/** Whether a disturbance has a meaning at a boundary. */
-export function isMeant(disturbance: Disturbance, { kind, side, what }: Boundary): boolean {
-  switch (disturbance) {
+/** Whether a fault has a meaning at a boundary. */
+export function isMeant(fault: ChaosFault, { kind, side, what }: Boundary): boolean {
+  switch (fault) {
     case "tree":
     case "cli":
     case "frozen":
@@ -85,18 +85,13 @@ export async function killAt(
   sandbox: Sandbox,
   operation: Operation,
   boundary: Boundary,
-  disturbance: Disturbance,
+  fault: ChaosFault,
 ): Promise<Command> {
   await prepare(sandbox, operation);
   const begin = sandbox.ledgerEnd();
   const start = () => operation.start(sandbox);
-  const command = await startUpTo(
-    sandbox,
-    boundary,
-    start,
-    disturbance === "late" ? "late" : "hang",
-  );
-  switch (disturbance) {
+  const command = await startUpTo(sandbox, boundary, start, fault === "late" ? "late" : "hang");
+  switch (fault) {
     case "cli":
     case "late":
       await killFront(command, "livesOn");
@@ -114,7 +109,7 @@ export async function killAt(
     default:
       await command.killTree();
   }
-  if (disturbance !== "late") clearFaults(sandbox.cloudFile);
+  if (fault !== "late") clearFaults(sandbox.cloudFile);
   return command;
 }
 
@@ -150,13 +145,9 @@ async function meetRival(sandbox: Sandbox, { third }: Operation, first: Command)
 }
 
 /** Lets what was stopped or late go on after the recovery, and waits until it has. */
-export async function letGoOn(
-  sandbox: Sandbox,
-  disturbance: Disturbance,
-  killed: Command,
-): Promise<void> {
-  if (disturbance === "late") await letLateCallGo(sandbox);
-  if (disturbance !== "frozen") return;
+export async function letGoOn(sandbox: Sandbox, fault: ChaosFault, killed: Command): Promise<void> {
+  if (fault === "late") await letLateCallGo(sandbox);
+  if (fault !== "frozen") return;
   signalAll(killed.leftovers, "SIGCONT");
   await until("the engine that stood still ends", () => killed.leftovers.length === 0, 60_000);
 }
@@ -173,7 +164,7 @@ async function letLateCallGo(sandbox: Sandbox): Promise<void> {
 }
 
 /** How a command ended by itself; undefined when it did not end. */
-export interface DisturbanceEnding {
+export interface CommandEnding {
   readonly code: number | null | undefined;
   readonly said: string;
 }
@@ -183,7 +174,7 @@ async function killEngineAt(
   sandbox: Sandbox,
   operation: Operation,
   boundary: Boundary,
-): Promise<DisturbanceEnding> {
+): Promise<CommandEnding> {
   const command = await startUpTo(sandbox, boundary, () => operation.start(sandbox));
   killAll(command.descendants);
   const code = await exitCodeOf(command);
@@ -196,8 +187,8 @@ export async function spoilAt(
   sandbox: Sandbox,
   operation: Operation,
   boundary: Boundary,
-  mode: Disturbance,
-): Promise<DisturbanceEnding> {
+  mode: ChaosFault,
+): Promise<CommandEnding> {
   await prepare(sandbox, operation);
   if (mode === "engine") return killEngineAt(sandbox, operation, boundary);
   const begin = sandbox.ledgerEnd();
