@@ -90,7 +90,7 @@ function notLookedAt({ notListed, unreadable }: LeftoverReport): string[] {
   ];
 }
 
-function sumText({ share: { doomed: toDelete, owned }, look }: SweepReport): string {
+function sumText({ share: { toDelete, owned }, look }: SweepReport): string {
   if (toDelete > 0)
     return `To sweep: ${toDelete} of ${resources(owned)} that this backend's clusters own`;
   const nothing = `Nothing to sweep among ${resources(owned)} that this backend's clusters own`;
@@ -103,10 +103,7 @@ export function isComplete({ unreadable, notListed }: LeftoverReport): boolean {
 }
 
 /** What a sweep that would delete too much is refused with. */
-export function frozenText({
-  share: { doomed: toDelete, owned },
-  maxSharePercent,
-}: SweepReport): string {
+export function frozenText({ share: { toDelete, owned }, maxSharePercent }: SweepReport): string {
   return `${toDelete} of ${resources(owned)} is more than ${maxSharePercent} %, and a lost state looks exactly like that`;
 }
 

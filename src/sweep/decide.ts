@@ -140,19 +140,19 @@ export function confirmed(
 
 /** How much of what is owned would go. */
 export interface SweepShare {
-  readonly doomed: number;
+  readonly toDelete: number;
   /** Everything with a UID of ours, what is to be deleted included. */
   readonly owned: number;
 }
 
 export function shareOf(items: readonly SweepItem[]): SweepShare {
   return {
-    doomed: items.filter(({ kind }) => kind === "sweep").length,
+    toDelete: items.filter(({ kind }) => kind === "sweep").length,
     owned: items.filter(({ kind }) => kind !== "foreign").length,
   };
 }
 
 /** Whether more would go than a person has allowed, in per cent: a lost state looks exactly like that. */
-export function isFrozen({ doomed, owned }: SweepShare, maxSharePercent: number): boolean {
-  return doomed * 100 > owned * maxSharePercent;
+export function isFrozen({ toDelete, owned }: SweepShare, maxSharePercent: number): boolean {
+  return toDelete * 100 > owned * maxSharePercent;
 }

@@ -54,7 +54,7 @@ export async function sweepCommand(
   const report = reportOf(look, options, context);
   if (context.json) context.emit(sweepDocument(report, options));
   else context.terminal.write(sweepText(report, context.terminal));
-  if (report.share.doomed === 0) return isComplete(look) ? exitCodes.done : exitCodes.failed;
+  if (report.share.toDelete === 0) return isComplete(look) ? exitCodes.done : exitCodes.failed;
   if (options.yes !== true) {
     if (!context.json) context.terminal.write(context.suggest(nextText(report, options)));
     return exitCodes.changesPending;
@@ -175,7 +175,8 @@ function sweepDocument(report: SweepReport, { yes, grace, maxShare }: SweepOptio
     dryRun: yes !== true,
     graceMinutes: grace,
     maxSharePercent: maxShare,
-    ...share,
+    doomed: share.toDelete,
+    owned: share.owned,
     frozen,
     wanted: count("wanted"),
     foreign: count("foreign"),
@@ -218,6 +219,6 @@ function frozen(report: SweepReport): CapstanError {
 }
 
 /** The share that allows what was found, in whole per cent. */
-function percentOf({ share: { doomed: toDelete, owned } }: SweepReport): number {
+function percentOf({ share: { toDelete, owned } }: SweepReport): number {
   return Math.ceil((toDelete * 100) / owned);
 }
