@@ -47,7 +47,6 @@ export function progressAfter(event: RunEvent, before: Progress): Progress {
     case "committed":
       return { ...before, phase: "Committing", keys: [], reason: "what is superseded is deleted" };
     case "resource":
-    case "proving":
       return before;
   }
 }
