@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join, normalize } from "node:path";
+import { delimiter, dirname, join, normalize, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ensurePulumi } from "#toolchain";
 import { run } from "../scenario/command.js";
@@ -81,11 +89,28 @@ describe("the package in an ordinary Pulumi project", function () {
     }
     const strange = paths.filter(
       (path) =>
-        !/^(bin|deploy\/ci|dist\/(src|providers|stacks)|tools\/toolchain|examples)\/|^(README|CHANGELOG|LICENSE)|^package\.json$/.test(
+        !/^(bin|deploy\/ci|dist\/(src|providers|stacks)|tools\/toolchain|docs|examples)\/|^(README|CHANGELOG|LICENSE)|^package\.json$/.test(
           path,
         ) || /node_modules|\.test\.|passphrase|\.db$|Pulumi\.[^/]+\.yaml$/.test(path),
     );
     assert.deepEqual(strange, []);
+  });
+
+  it("holds the documents and schemas that its messages name, and no tool for its developers", () => {
+    const paths = packed.files.map(({ path }) => path);
+    const docs = readdirSync(join(repository, "docs"), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => relative(repository, join(parentPath, name)));
+    assert.ok(docs.includes("docs/schemas/plan-v1.schema.json") && docs.includes("docs/cli.md"));
+    assert.deepEqual(
+      docs.filter((path) => !paths.includes(path)),
+      [],
+    );
+    const tools = new Set(paths.filter((path) => path.startsWith("tools/")).map(dirname));
+    assert.deepEqual(
+      [...tools].filter((folder) => !folder.startsWith("tools/toolchain")),
+      [],
+    );
   });
 
   it("holds every module that its modules import", () => {
