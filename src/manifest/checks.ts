@@ -27,13 +27,7 @@ import {
 import { profileAnnotation, profiles } from "../api/set-profile.js";
 import { nearest } from "../api/validate.js";
 import { oldestVersion, skewOf } from "../api/versions.js";
-
-/** A Machine's spec wherever it stands: on a Machine or in a template. */
-export interface PlacedSpec {
-  readonly spec: WrittenMachineSpec;
-  /** Where the spec stands in its object. */
-  readonly path: MemberPath;
-}
+import type { PlacedSpec } from "./object-parts.js";
 
 /** An address range of a Cluster. */
 interface PlacedRange {

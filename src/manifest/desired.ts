@@ -1,14 +1,7 @@
 import type { DiagnosticCode, MemberPath, Violation } from "../api/diagnostic-codes.js";
 import { isJsonObject } from "../api/json.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
-import {
-  apiVersion,
-  clusterNameLabel,
-  isKind,
-  type Kind,
-  type ObjectOf,
-  schemas,
-} from "../api/schema.js";
+import { apiVersion, isKind, type Kind, type ObjectOf, schemas } from "../api/schema.js";
 import {
   type AnyObject,
   type ClusterMember,
@@ -28,10 +21,12 @@ import {
   checkSelector,
   checkSkew,
   oldestControlPlane,
-  type PlacedSpec,
 } from "./checks.js";
 import { byPosition, type Diagnostic, type Position } from "./diagnostic.js";
+import { belongsTo, describe, machineSpecsIn, providerSpecsIn } from "./object-parts.js";
 import { type ParsedDocument, parseManifest, type SourceText } from "./parse.js";
+import { checkProviderValues } from "./provider-values.js";
+import { checkOwner, resolveClasses } from "./references.js";
 import { respell, type Respelling, writtenPath } from "./spelling.js";
 
 const maxMessageLength = 240;
@@ -132,7 +127,10 @@ class Reader {
     for (const { written, now } of respellings) this.warnOfSpelling(placed, written, now);
     const violations = validate(schemas[kind], value);
     for (const violation of violations) this.report(placed, violation);
-    const own = violations.length === 0 ? this.checkAlone(placed) : this.checkValues(placed);
+    const own =
+      violations.length === 0
+        ? this.checkAlone(placed.object)
+        : checkProviderValues(placed.object, this.providers);
     for (const violation of own) this.report(placed, violation);
     if (violations.length + own.length > 0) {
       this.refused.add(describe(value));
@@ -144,21 +142,27 @@ class Reader {
 
   /** Objects to their clusters; what is wrong between objects is reported here. */
   private assemble(): Desired[] {
-    for (const placed of this.placed) this.resolveClasses(placed);
+    const classes = objectsOfKind(this.placed, "MachineClass");
+    for (const placed of this.placed) {
+      const wrong = resolveClasses(placed.object, classes, this.providers);
+      for (const violation of wrong) this.report(placed, violation);
+    }
     const members = this.placed.filter(isMember);
-    const clusters = members.filter(({ object }) => object.kind === "Cluster");
-    for (const member of members) this.checkOwner(member, clusters);
-    return clusters.map((cluster) => {
-      const own = members.filter(({ object }) => belongsTo(object, cluster.object));
-      const ofKind = <K extends Kind>(kind: K) =>
-        own.flatMap(({ object }) => (object.kind === kind ? [object as ObjectOf<K>] : []));
+    const owners = objectsOfKind(this.placed, "Cluster");
+    for (const member of members) {
+      const wrong = checkOwner(member.object, owners, this.refused);
+      for (const violation of wrong) this.report(member, violation);
+    }
+    return this.placed.filter(isCluster).map((placed) => {
+      const { object: cluster } = placed;
+      const own = members.filter(({ object }) => belongsTo(object, cluster));
       const desired: Desired = {
-        cluster: cluster.object as ObjectOf<"Cluster">,
-        machines: ofKind("Machine"),
-        machineSets: ofKind("MachineSet"),
-        machineDeployments: ofKind("MachineDeployment"),
+        cluster,
+        machines: objectsOfKind(own, "Machine"),
+        machineSets: objectsOfKind(own, "MachineSet"),
+        machineDeployments: objectsOfKind(own, "MachineDeployment"),
       };
-      this.checkCluster(cluster, desired, own);
+      this.checkCluster(placed, desired, own);
       return desired;
     });
   }
@@ -178,12 +182,11 @@ class Reader {
   }
 
   /** Rules on one object that fits its schema. */
-  private checkAlone(placed: Placed): Violation[] {
-    const { object } = placed;
+  private checkAlone(object: AnyObject): Violation[] {
     const specs = providerSpecsIn(object);
     return [
       ...specs.flatMap(({ path, spec }) => checkProviderSpec(spec, path)),
-      ...this.checkValues(placed),
+      ...checkProviderValues(object, this.providers),
       ...checkAnnotations(object),
       ...(object.kind === "Cluster"
         ? [...checkCluster(object), ...checkHostNetworks(object, this.networksOf(object))]
@@ -199,103 +202,6 @@ class Reader {
   private networksOf({ spec }: ClusterObject): readonly string[] {
     const apiVersion = spec.providerSpec.value?.apiVersion;
     return this.providers.find((one) => one.apiVersion === apiVersion)?.clusterSpec.networks ?? [];
-  }
-
-  /** The provider's objects in one object, whether or not the rest of it is right. */
-  private checkValues({ object }: Placed): Violation[] {
-    return providerValuePaths(object.kind).flatMap((path) =>
-      this.checkProviderValue(at(object, path), path, object.kind === "Cluster"),
-    );
-  }
-
-  /** The provider's own object against that provider's schema; fills in its defaults. */
-  private checkProviderValue(value: unknown, path: MemberPath, forCluster: boolean): Violation[] {
-    if (!isJsonObject(value) || typeof value["apiVersion"] !== "string") return [];
-    const provider = this.providers.find((known) => known.apiVersion === value["apiVersion"]);
-    if (provider === undefined) {
-      const known = this.providers.map((one) => one.apiVersion).join(", ");
-      const summary = `no provider has ${JSON.stringify(value["apiVersion"])}`;
-      const hint = `known: ${known}`;
-      return [{ code: "PROVIDER_UNKNOWN", path: [...path, "apiVersion"], summary, hint }];
-    }
-    const isClass = path.length === 1;
-    const clusters = isClass ? value["kind"] === provider.clusterSpec.kind : forCluster;
-    const { schema } = clusters ? provider.clusterSpec : provider.machineSpec;
-    return validate(schema, value).map((violation) => ({
-      ...violation,
-      path: [...path, ...violation.path],
-    }));
-  }
-
-  /** Puts the object that valueFrom names in the place of a value. */
-  private resolveClasses(placed: Placed): void {
-    const { object } = placed;
-    for (const { path, spec } of providerSpecsIn(object)) {
-      const name = spec.valueFrom?.machineClass.name;
-      if (name === undefined) continue;
-      const named = [...path, "valueFrom", "machineClass", "name"];
-      const found = this.placed.find(
-        (one) =>
-          one.object.kind === "MachineClass" &&
-          one.object.metadata.name === name &&
-          one.object.metadata.namespace === object.metadata.namespace,
-      );
-      if (found?.object.kind !== "MachineClass") {
-        const { namespace } = object.metadata;
-        const summary = `there is no MachineClass ${namespace}/${name} in these manifests`;
-        const hint = this.classHint(name, namespace);
-        this.report(placed, { code: "CLASS_UNKNOWN", path: named, summary, hint });
-        continue;
-      }
-      spec.value = structuredClone(found.object.providerSpec);
-      const wrong = this.checkProviderValue(spec.value, path, object.kind === "Cluster");
-      for (const { code, summary } of wrong) {
-        this.report(placed, { code, path: named, summary: `${summary} (in MachineClass ${name})` });
-      }
-    }
-  }
-
-  private classHint(name: string, namespace: string): string {
-    const names = this.placed
-      .filter(({ object }) => object.kind === "MachineClass")
-      .filter(({ object }) => object.metadata.namespace === namespace)
-      .map(({ object }) => object.metadata.name);
-    const near = nearest(name, names);
-    if (near !== undefined) return `did you mean ${near}?`;
-    return names.length === 0 ? "add a MachineClass object" : `classes here: ${names.join(", ")}`;
-  }
-
-  private checkOwner(member: Placed<ClusterMember>, clusters: readonly Placed[]): void {
-    const { object } = member;
-    if (object.kind === "Cluster") return;
-    const owner = clusters.find((cluster) => belongsTo(object, cluster.object));
-    if (owner !== undefined) {
-      this.checkSameProvider(member, owner);
-      return;
-    }
-    const name = clusterOf(object);
-    if (this.refused.has(`Cluster ${object.metadata.namespace}/${name ?? ""}`)) return;
-    const names = clusters.map((cluster) => describe(cluster.object)).join(", ");
-    this.report(member, {
-      code: "CLUSTER_MISSING",
-      path: ["metadata", "labels", clusterNameLabel],
-      summary:
-        name === undefined
-          ? `belongs to no Cluster: label ${clusterNameLabel} is missing`
-          : `belongs to Cluster ${object.metadata.namespace}/${name}, which is not in these manifests`,
-      hint: clusters.length === 0 ? "add a Cluster object" : `clusters here: ${names}`,
-    });
-  }
-
-  private checkSameProvider(member: Placed, owner: Placed): void {
-    const clusters = providerSpecsIn(owner.object)[0]?.spec.value?.apiVersion;
-    for (const { path, spec } of providerSpecsIn(member.object)) {
-      if (clusters === undefined || spec.value === undefined) continue;
-      if (spec.value.apiVersion === clusters) continue;
-      const summary = `is of another provider than its Cluster (${clusters})`;
-      const written = spec.valueFrom === undefined ? ["value", "apiVersion"] : ["valueFrom"];
-      this.report(member, { code: "PROVIDER_MISMATCH", path: [...path, ...written], summary });
-    }
   }
 
   private checkCluster(cluster: Placed, desired: Desired, members: readonly Placed[]): void {
@@ -378,51 +284,12 @@ function dropServerFields(object: AnyObject): void {
   }
 }
 
-/** The Machine specs in an object: a Machine's own, or a template's. */
-function machineSpecsIn(object: AnyObject): PlacedSpec[] {
-  switch (object.kind) {
-    case "Machine":
-      return [{ spec: object.spec, path: ["spec"] }];
-    case "MachineSet":
-    case "MachineDeployment":
-      return [{ spec: object.spec.template.spec, path: ["spec", "template", "spec"] }];
-    case "Cluster":
-    case "MachineClass":
-      return [];
-  }
+function objectsOfKind<K extends Kind>(placed: readonly Placed[], kind: K): ObjectOf<K>[] {
+  return placed.flatMap(({ object }) => (object.kind === kind ? [object as ObjectOf<K>] : []));
 }
 
-/** The providerSpecs in an object. A MachineClass has a bare provider's object instead. */
-function providerSpecsIn(object: AnyObject) {
-  if (object.kind === "Cluster") {
-    return [{ spec: object.spec.providerSpec, path: ["spec", "providerSpec"] }];
-  }
-  return machineSpecsIn(object).map(({ spec, path }) => ({
-    spec: spec.providerSpec,
-    path: [...path, "providerSpec"],
-  }));
-}
-
-/** Where objects of a kind hold a provider's object. */
-function providerValuePaths(kind: Kind): MemberPath[] {
-  const value = ["spec", "providerSpec", "value"];
-  switch (kind) {
-    case "Cluster":
-    case "Machine":
-      return [value];
-    case "MachineSet":
-    case "MachineDeployment":
-      return [["spec", "template", ...value]];
-    case "MachineClass":
-      return [["providerSpec"]];
-  }
-}
-
-function at(value: unknown, path: MemberPath): unknown {
-  return path.reduce<unknown>(
-    (current, part) => (isJsonObject(current) ? current[part] : undefined),
-    value,
-  );
+function isCluster(placed: Placed): placed is Placed<ClusterObject> {
+  return placed.object.kind === "Cluster";
 }
 
 function isMember(placed: Placed): placed is Placed<ClusterMember> {
@@ -434,29 +301,4 @@ function sameName(left: AnyObject, right: AnyObject): boolean {
     left.metadata.name === right.metadata.name &&
     left.metadata.namespace === right.metadata.namespace
   );
-}
-
-/** The Cluster's name on the object itself or, for sets, on their template. */
-function clusterOf(object: ClusterMember): string | undefined {
-  const own = object.metadata.labels?.[clusterNameLabel];
-  if (own !== undefined || !("template" in object.spec)) return own;
-  return object.spec.template.metadata?.labels?.[clusterNameLabel];
-}
-
-function belongsTo(object: ClusterMember, cluster: AnyObject): boolean {
-  return (
-    object.kind !== "Cluster" &&
-    object.metadata.namespace === cluster.metadata.namespace &&
-    clusterOf(object) === cluster.metadata.name
-  );
-}
-
-/** "Machine default/cp-0", as far as the value tells. */
-function describe(value: unknown): string {
-  const kind = at(value, ["kind"]);
-  const name = at(value, ["metadata", "name"]);
-  const namespace = at(value, ["metadata", "namespace"]);
-  const shownKind = typeof kind === "string" ? kind : "object";
-  if (typeof name !== "string") return shownKind;
-  return `${shownKind} ${typeof namespace === "string" ? namespace : "default"}/${name}`;
 }

@@ -1,0 +1,85 @@
+import { isJsonObject } from "../api/json.js";
+import type { MemberPath } from "../api/diagnostic-codes.js";
+import { clusterNameLabel, type Kind } from "../api/schema.js";
+import type { AnyObject, ClusterMember, WrittenMachineSpec } from "../api/types.js";
+
+/** A Machine's spec wherever it stands: on a Machine or in a template. */
+export interface PlacedSpec {
+  readonly spec: WrittenMachineSpec;
+  /** Where the spec stands in its object. */
+  readonly path: MemberPath;
+}
+
+/** The Machine specs in an object: a Machine's own, or a template's. */
+export function machineSpecsIn(object: AnyObject): PlacedSpec[] {
+  switch (object.kind) {
+    case "Machine":
+      return [{ spec: object.spec, path: ["spec"] }];
+    case "MachineSet":
+    case "MachineDeployment":
+      return [{ spec: object.spec.template.spec, path: ["spec", "template", "spec"] }];
+    case "Cluster":
+    case "MachineClass":
+      return [];
+  }
+}
+
+/** The providerSpecs in an object. A MachineClass has a bare provider's object instead. */
+export function providerSpecsIn(object: AnyObject) {
+  if (object.kind === "Cluster") {
+    return [{ spec: object.spec.providerSpec, path: ["spec", "providerSpec"] }];
+  }
+  return machineSpecsIn(object).map(({ spec, path }) => ({
+    spec: spec.providerSpec,
+    path: [...path, "providerSpec"],
+  }));
+}
+
+/** Where objects of a kind hold a provider's object. */
+export function providerValuePaths(kind: Kind): MemberPath[] {
+  const value = ["spec", "providerSpec", "value"];
+  switch (kind) {
+    case "Cluster":
+    case "Machine":
+      return [value];
+    case "MachineSet":
+    case "MachineDeployment":
+      return [["spec", "template", ...value]];
+    case "MachineClass":
+      return [["providerSpec"]];
+  }
+}
+
+/** What stands at a path, undefined where nothing does. */
+export function valueAt(value: unknown, path: MemberPath): unknown {
+  return path.reduce<unknown>(
+    (current, part) => (isJsonObject(current) ? current[part] : undefined),
+    value,
+  );
+}
+
+/** The Cluster's name on the object itself or, for sets, on their template. */
+export function clusterOf(object: ClusterMember): string | undefined {
+  const own = object.metadata.labels?.[clusterNameLabel];
+  if (own !== undefined || !("template" in object.spec)) return own;
+  return object.spec.template.metadata?.labels?.[clusterNameLabel];
+}
+
+/** Whether the object is of the Cluster, which is none of its own. */
+export function belongsTo(object: ClusterMember, cluster: AnyObject): boolean {
+  return (
+    object.kind !== "Cluster" &&
+    object.metadata.namespace === cluster.metadata.namespace &&
+    clusterOf(object) === cluster.metadata.name
+  );
+}
+
+/** "Machine default/cp-0", as far as the value tells. */
+export function describe(value: unknown): string {
+  const kind = valueAt(value, ["kind"]);
+  const name = valueAt(value, ["metadata", "name"]);
+  const namespace = valueAt(value, ["metadata", "namespace"]);
+  const shownKind = typeof kind === "string" ? kind : "object";
+  if (typeof name !== "string") return shownKind;
+  return `${shownKind} ${typeof namespace === "string" ? namespace : "default"}/${name}`;
+}
