@@ -1,4 +1,4 @@
-import { CapstanError, isCapstanError, messageOf } from "../api/error.js";
+import { isCapstanError, messageOf } from "../api/error.js";
 import { isJsonObject, sameJson, type JsonObject } from "../api/json.js";
 import { type Backoff, backoffMs } from "../provider/backoff.js";
 import type {
@@ -19,6 +19,16 @@ import {
   providerText,
   UnfinishedResource,
 } from "./protocol.js";
+import {
+  gaveUpWaiting,
+  notOurs,
+  replacedByItself,
+  resourceGone,
+  severalFound,
+  tokenSpent,
+  unknownPresence,
+  unsupportedChange,
+} from "./resource-refusals.js";
 import { SessionCloud } from "./session-cloud.js";
 import { holdsUnknown } from "../api/unknown.js";
 
@@ -117,7 +127,7 @@ export class CloudResource implements DynamicResource {
   private async adopt(who: Identity, id?: string) {
     return this.reported("adopt", who.name, async () => {
       const presence = await this.locate(who, id);
-      if (presence.found === "none" || isGone(presence)) throw goneError(this.kind, who, id);
+      if (presence.found === "none" || isGone(presence)) throw resourceGone(this.kind, who, id);
       const found = oneOf(presence, `${this.kind} ${who.name}`);
       this.mustBeOurs(found, who, "adopt");
       return { id: found.id, outs: this.outputsOf(found) };
@@ -147,7 +157,7 @@ export class CloudResource implements DynamicResource {
     return this.reported("update", who.name, async () => {
       await this.mustBeSameCloud(who.name, olds);
       const presence = await this.locate(who, id);
-      if (presence.found === "none" || isGone(presence)) throw goneError(this.kind, who, id);
+      if (presence.found === "none" || isGone(presence)) throw resourceGone(this.kind, who, id);
       const current = oneOf(presence, `${this.kind} ${who.name}`);
       this.mustBeOurs(current, whoOf(olds), "update");
       const finished = await this.finish(current, specOf(news));
@@ -247,12 +257,12 @@ export class CloudResource implements DynamicResource {
   private async finish(resource: Observed, spec: JsonObject): Promise<Observed> {
     let current = resource;
     try {
-      if (current.phase === "gone") throw spentError(this.kind, current);
+      if (current.phase === "gone") throw tokenSpent(this.kind, current);
       const verdict = this.provider.verdict(this.kind, current.spec, spec);
       if (verdict.kind === "inPlace") {
         current = await this.updateInPlace(current, spec);
       } else if (verdict.kind !== "same") {
-        throw unsupported(this.kind, current, verdict.reason);
+        throw unsupportedChange(this.kind, current, verdict.reason);
       }
       return this.runtime.mode === "inline" ? await this.waitUntilReady(current) : current;
     } catch (error) {
@@ -264,7 +274,7 @@ export class CloudResource implements DynamicResource {
     const { handler, runtime } = this;
     const deadline = runtime.context.clock.now() + runtime.readyTimeoutMs;
     return this.changing(deadline, () => {
-      if (handler.update === undefined) throw unsupported(this.kind, current, "no update");
+      if (handler.update === undefined) throw unsupportedChange(this.kind, current, "no update");
       return handler.update(runtime.context, current, spec);
     });
   }
@@ -275,11 +285,12 @@ export class CloudResource implements DynamicResource {
     while (current.phase === "pending") {
       await this.pause(deadline, `${this.kind} ${current.who.name} to become ready`);
       const presence = await this.locate(current.who, current.id);
-      if (presence.found === "none") throw goneError(this.kind, current.who, current.id);
+      if (presence.found === "none") throw resourceGone(this.kind, current.who, current.id);
       current = oneOf(presence, `${this.kind} ${current.who.name}`);
     }
-    if (current.phase === "gone") throw goneError(this.kind, current.who, current.id);
-    if (current.phase === "failed") throw unsupported(this.kind, current, "it failed to start");
+    if (current.phase === "gone") throw resourceGone(this.kind, current.who, current.id);
+    if (current.phase === "failed")
+      throw unsupportedChange(this.kind, current, "it failed to start");
     return current;
   }
 
@@ -289,14 +300,7 @@ export class CloudResource implements DynamicResource {
       this.handler.locate(this.runtime.context, who, id),
     );
     if (presence.found !== "unknown") return presence;
-    throw new CapstanError({
-      code: "UNKNOWN_PRESENCE",
-      source: "cloud",
-      subject: who.name,
-      message: `cannot find out whether ${this.kind} ${who.name} exists: ${presence.reason}`,
-      hint: "nothing was changed; run the same command again when the cloud answers",
-      retryable: true,
-    });
+    throw unknownPresence(this.kind, who, presence.reason);
   }
 
   /** An update or a removal: done twice it has the effect of once, so a lost answer is asked again. */
@@ -348,14 +352,7 @@ export class CloudResource implements DynamicResource {
 
   private async pause(deadline: number, what: string): Promise<void> {
     const { clock, signal } = this.runtime.context;
-    if (clock.now() > deadline) {
-      throw new CapstanError({
-        code: "DEADLINE",
-        source: "cloud",
-        message: `gave up waiting for ${what} after ${this.runtime.readyTimeoutMs / 1000} s`,
-        retryable: true,
-      });
-    }
+    if (clock.now() > deadline) throw gaveUpWaiting(what, this.runtime.readyTimeoutMs);
     await clock.sleep(pollMs, signal);
   }
 
@@ -370,14 +367,7 @@ export class CloudResource implements DynamicResource {
 
   /** Law 5: what does not carry this cluster's mark is never changed or deleted. */
   private mustBeOurs(found: Observed, who: Identity, verb: string): void {
-    if (sameJson(found.who, who)) return;
-    throw new CapstanError({
-      code: "NOT_OURS",
-      source: "cloud",
-      subject: who.name,
-      message: `cannot ${verb} ${this.kind} ${who.name}: ${found.id} is marked as ${found.who.cluster} ${found.who.name}`,
-      hint: "it was left as it is; remove the mark or the resource by hand if it is yours",
-    });
+    if (!sameJson(found.who, who)) throw notOurs(this.kind, who, found, verb);
   }
 
   private outputsOf(resource: Observed): Properties {
@@ -432,13 +422,7 @@ function isGone(presence: Presence): boolean {
 
 function oneOf(presence: Presence, what: string): Observed {
   if (presence.found === "one") return presence.resource;
-  const ids = presence.found === "many" ? presence.ids.join(", ") : "none";
-  throw new CapstanError({
-    code: "SEVERAL_FOUND",
-    source: "cloud",
-    message: `cannot tell which resource is ${what}: ${ids}`,
-    hint: "look at them and remove all but one by hand",
-  });
+  throw severalFound(what, presence.found === "many" ? presence.ids : []);
 }
 
 function mayHaveHappened(error: unknown): boolean {
@@ -447,44 +431,4 @@ function mayHaveHappened(error: unknown): boolean {
 
 function isRetryable(error: unknown): boolean {
   return isCapstanError(error) && error.retryable;
-}
-
-function goneError(kind: string, who: Identity, id?: string): CapstanError {
-  return new CapstanError({
-    code: "RESOURCE_GONE",
-    source: "cloud",
-    subject: who.name,
-    message: `${kind} ${who.name}${id === undefined ? "" : ` (${id})`} is gone`,
-    hint: "run capstan plan: it looks at the cloud and plans a new one",
-  });
-}
-
-function replacedByItself(kind: string, who: Identity, id: string): CapstanError {
-  return new CapstanError({
-    code: "BAD_STATE",
-    source: "engine",
-    subject: who.name,
-    message: `cannot delete ${kind} ${who.name}: ${id} was recorded anew by the same engine run`,
-    hint: "this is a defect; the resource was left as it is",
-  });
-}
-
-function spentError(kind: string, found: Observed): CapstanError {
-  return new CapstanError({
-    code: "TOKEN_SPENT",
-    source: "cloud",
-    subject: found.who.name,
-    message: `cannot create ${kind} ${found.who.name}: the cloud gave back ${found.id}, which is terminated`,
-    hint: "run the same command again: a new incarnation with a fresh token is planned",
-  });
-}
-
-function unsupported(kind: string, current: Observed, reason: string): CapstanError {
-  return new CapstanError({
-    code: "UNSUPPORTED_CHANGE",
-    source: "cloud",
-    subject: current.who.name,
-    message: `cannot change ${kind} ${current.who.name} in place: ${reason}`,
-    hint: "run capstan plan: it plans a replacement",
-  });
 }
