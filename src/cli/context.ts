@@ -179,7 +179,7 @@ export async function openEngine(
   const { workspace, pulumi } = await openWorkspace(options, context);
   const { interruption } = context;
   const engine = new Engine({ pulumi, workspace, interruption, notice: noticeTo(context) });
-  if (options.requireState === true && (await engine.listStacks()).length === 0) {
+  if (options.requireState === true && (await engine.stacks.list()).length === 0) {
     throw noState(workspace);
   }
   return { engine, workspace };

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { CapstanError } from "../api/error.js";
 import type { JsonObject } from "../api/json.js";
 import type { ResourceLookup } from "../dynamic/attached-server.js";
@@ -8,8 +7,8 @@ import { systemClock } from "../provider/clock.js";
 import type { Clock } from "../provider/port.js";
 import type { PassProgram } from "../transaction/registration.js";
 import { emptyState } from "../records/prior-state.js";
+import { BackendStacks } from "./backend-stacks.js";
 import { copyInsteadOf, damageText, isStillCopy, keepState, restore } from "./checkpoint-repair.js";
-import { emptyCheckpoint } from "./new-stack.js";
 import {
   engineFailed,
   holderText,
@@ -94,21 +93,24 @@ export type StackEngine = Pick<
 
 /** Runs Pulumi's engine on one stack after another. Every run starts and ends a process. */
 export class Engine {
+  readonly stacks: BackendStacks;
+
   private running: number | undefined;
   /** The stack was taken over from somebody dead whose last calls may still take effect. */
   unsettled = false;
 
   /** The state that was last read of a stack, until an engine runs on it. */
   private readonly lastRead = new Map<string, StackState>();
-  private readonly keys: StackKeys;
   private readonly checkpoints: CheckpointReader;
   private readonly rooms = new Map<string, Room>();
   /** Stacks whose state is a copy for which late calls have been waited for. */
   private readonly doubted = new Set<string>();
 
   constructor(private readonly options: EngineOptions) {
-    this.keys = new StackKeys(options.workspace);
-    this.checkpoints = new CheckpointReader(options.workspace, this.keys);
+    const { workspace } = options;
+    const keys = new StackKeys(workspace);
+    this.stacks = new BackendStacks(workspace, keys, (args, what) => this.mustRun(args, what));
+    this.checkpoints = new CheckpointReader(workspace, keys);
   }
 
   /** Throws ENGINE_DEAD unless an engine run is under way: asked before each call that changes a cloud. */
@@ -130,7 +132,7 @@ export class Engine {
    * stack of a user's project holds another cluster than the one that `stack` names.
    */
   async readState(stack: string): Promise<StackState> {
-    if (!(await this.hasStack(stack))) return { ...emptyState, foreign: [] };
+    if (!(await this.stacks.has(stack))) return { ...emptyState, foreign: [] };
     // Also where Pulumi is not needed to read the state: the next pass would stumble over it.
     this.options.workspace.dropDamagedMetadata(stack);
     const deployment = await this.checkpoints.read(stack);
@@ -200,38 +202,12 @@ export class Engine {
     if (!sameRecords(read, now)) throw writtenMeanwhile(stack);
   }
 
-  /** Begins what `ensureStack` needs for a stack that is missing, for whoever will call it. */
-  async expectStack(stack: string): Promise<void> {
-    if (!(await this.hasStack(stack))) this.keys.prepareNewSalt();
-  }
-
   /** Makes the stack if it is missing, and its settings file if that is. */
   async ensureStack(stack: string, state: StackState): Promise<void> {
-    if (await this.hasStack(stack)) return this.ensureSettings(stack, state);
-    if (await this.addStack(stack)) return;
+    if (await this.stacks.has(stack)) return this.stacks.ensureSettings(stack, state);
+    if (await this.stacks.add(stack)) return;
     const name = this.options.workspace.stackName(stack);
     await this.mustRun(["stack", "init", name], `cannot make stack ${stack}`);
-  }
-
-  /** Writes the settings file of a stack that there is, if it is missing. */
-  ensureSettings(stack: string, { salt }: StackState): void {
-    const { workspace } = this.options;
-    const file = workspace.stackFile(stack);
-    if (salt === undefined || existsSync(file)) return;
-    workspace.writeStackSettings(file, { encryptionsalt: salt });
-  }
-
-  /** What `stack init` does, without a process of 0.35 s, where nothing but our own is concerned. */
-  private async addStack(stack: string): Promise<boolean> {
-    const { workspace } = this.options;
-    const settings = workspace.stackSettings(stack);
-    // Encrypted in a way that somebody chose: Pulumi has to know how to go on with it.
-    if (Object.keys(settings).some((key) => key !== "config")) return false;
-    const salt = await this.keys.newSalt(stack);
-    if (salt === undefined) return false;
-    if (!workspace.addCheckpoint(stack, emptyCheckpoint(stack, salt))) return false;
-    workspace.writeStackSettings(workspace.stackFile(stack), { ...settings, encryptionsalt: salt });
-    return true;
   }
 
   /** One pass: registers the program's resources. Resolves with the result, whatever it is. */
@@ -411,37 +387,6 @@ export class Engine {
 
   private named(stack: string): string[] {
     return ["--stack", this.options.workspace.stackName(stack)];
-  }
-
-  /** The stacks that commands work on when none is named: the chosen one, or all of the project. */
-  async listStacks(): Promise<string[]> {
-    const chosen = this.options.workspace.stackName("");
-    if (chosen === "") return this.allStacks();
-    return (await this.hasStack(chosen)) ? [chosen] : [];
-  }
-
-  /**
-   * The stacks of the project, in name order. Pulumi reads every state to list them and names none
-   * that it cannot read, so that files are listed without it.
-   */
-  private async allStacks(): Promise<string[]> {
-    const { workspace } = this.options;
-    const names = workspace.stackNames();
-    if (names !== undefined) return names;
-    const listed = await this.mustRun(
-      ["stack", "ls", "--json", "--project", workspace.projectName],
-      "cannot list stacks",
-    );
-    const stacks = JSON.parse(listed.stdout) as { name: string }[];
-    return stacks.map(({ name }) => name.split("/").at(-1) ?? name).sort();
-  }
-
-  /** Whether the backend has a stack of that name. */
-  async hasStack(stack: string): Promise<boolean> {
-    const { workspace } = this.options;
-    const file = workspace.checkpointFile(stack);
-    if (file !== undefined) return existsSync(file);
-    return (await this.allStacks()).includes(workspace.stackName(stack));
   }
 
   private async mustRun(args: readonly string[], what: string): Promise<PulumiResult> {

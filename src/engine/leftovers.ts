@@ -16,7 +16,7 @@ import { StackLock } from "./lock.js";
 import { provenCloud } from "./observe.js";
 
 export interface LeftoverOptions {
-  readonly engine: Pick<Engine, "listStacks" | "readState">;
+  readonly engine: Pick<Engine, "readState"> & { readonly stacks: Pick<Engine["stacks"], "list"> };
   readonly stateDir: string;
   /** `Workspace.backendKey`. */
   readonly backend: string;
@@ -59,7 +59,7 @@ const readersAtATime = 4;
  */
 export async function findLeftovers(options: LeftoverOptions): Promise<LeftoverReport> {
   const noted = notedClusters(options.stateDir);
-  const stacks = await options.engine.listStacks();
+  const stacks = await options.engine.stacks.list();
   const views = await readViews(stacks, options, "peek");
   const names = usedProviders(noted, options.backend, views);
   const clouds = await answeringClouds(names, views, options);

@@ -32,7 +32,7 @@ export async function withLockedStack<T>(
   engine.unsettled = lock.wasTakenOver;
   try {
     await engine.releaseDeadLock(stack);
-    await engine.expectStack(stack);
+    await engine.stacks.expect(stack);
     return await work(engine);
   } finally {
     engine.end();

@@ -52,7 +52,7 @@ describe("a look for leftovers", () => {
     } as unknown as InfrastructureProvider;
     return {
       engine: {
-        listStacks: async () => Object.keys(states),
+        stacks: { list: async () => Object.keys(states) },
         readState: async (stack) => {
           reads.push(stack);
           const answers = states[stack] ?? [];

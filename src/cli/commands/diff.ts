@@ -118,7 +118,7 @@ async function recordedSide(
   const state = await engine.readState(stack);
   const { revision } = state;
   if (revision === undefined) {
-    const stacks = await engine.listStacks();
+    const stacks = await engine.stacks.list();
     const near = nearest(stack, stacks);
     throw new CapstanError({
       code: "NOT_FOUND",

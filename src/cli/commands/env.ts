@@ -58,8 +58,8 @@ async function withStackThere(
 ): Promise<Workspace> {
   const { engine, workspace } = await openEngine(options, context);
   const state = await engine.readState(stack);
-  if (await engine.hasStack(stack)) {
-    engine.ensureSettings(stack, state);
+  if (await engine.stacks.has(stack)) {
+    engine.stacks.ensureSettings(stack, state);
     return workspace;
   }
   const about = { stack, command: `capstan env ${stack}` };

@@ -20,7 +20,7 @@ export async function stacksOf(
       : loadManifests(files, context).clusters.map(({ cluster }) => stackNameOf(cluster));
   const chosen = [...named.map((name) => name.replace("/", ".")), ...fromFiles];
   await refusePaths(named, engine);
-  return chosen.length > 0 ? [...new Set(chosen)] : engine.listStacks();
+  return chosen.length > 0 ? [...new Set(chosen)] : engine.stacks.list();
 }
 
 /** NOT_FOUND for a stack of which nothing is recorded, with the one that was meant, or all there are. */
@@ -29,7 +29,7 @@ export async function nothingRecorded(
   stack: string,
   engine: Engine,
 ): Promise<CapstanError> {
-  const stacks = await engine.listStacks();
+  const stacks = await engine.stacks.list();
   const near = nearest(stack, stacks);
   return new CapstanError({
     code: "NOT_FOUND",
@@ -61,7 +61,7 @@ export function refuseNothingNamed(
 async function refusePaths(named: readonly string[], engine: Engine): Promise<void> {
   const paths = named.filter((name) => existsSync(name));
   if (paths.length === 0) return;
-  const stacks = await engine.listStacks();
+  const stacks = await engine.stacks.list();
   const path = paths.find((name) => !stacks.includes(name.replace("/", ".")));
   if (path === undefined) return;
   throw new CapstanError({
