@@ -70,7 +70,7 @@ export const providerSpecRules = checkedBy(
 const runsControlPlane = (spec: string) =>
   `(has(${spec}.versions) && has(${spec}.versions.controlPlane) || has(${spec}.roles) && 'Master' in ${spec}.roles)`;
 
-/** As src/plan/immutable.ts: a manifest that says nothing of the role leaves it as it is. */
+/** As src/plan/refusals/immutable.ts: a manifest that says nothing of the role leaves it as it is. */
 export const machineSpecRules = checkedBy(
   ruleOf(
     "!has(self.roles) || !has(self.versions) || !has(self.versions.controlPlane) || 'Master' in self.roles",

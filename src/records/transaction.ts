@@ -49,7 +49,7 @@ export type Ending =
   /** Interrupted, and something else was asked for before it went on. */
   | { readonly kind: "superseded"; readonly failure: string };
 
-/** A transaction that is over. Kept in Revision, oldest first, within bounds (src/plan/history). */
+/** A transaction that is over. Kept in Revision, oldest first, within bounds (src/records/history). */
 export interface HistoryEntry {
   readonly number: number;
   readonly direction: Direction;

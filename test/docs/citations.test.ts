@@ -37,6 +37,7 @@ describe("citations", () => {
       ["section", 10],
       ["decision", 3],
       ["path", 50],
+      ["source", 50],
       ["document", 40],
       ["link", 20],
     ] as const) {
@@ -59,6 +60,13 @@ describe("citations", () => {
     },
     { name: "a page", file: "docs/a.md", text: "docs/none.md has it", want: "path docs/none.md" },
     { name: "a source", file: "docs/a.md", text: "`src/none.ts`", want: "path src/none.ts" },
+    {
+      name: "a module",
+      file: "src/a.ts",
+      text: "// (src/plan/none)",
+      want: "source src/plan/none",
+    },
+    { name: "a folder", file: "docs/a.md", text: "| `src/none` |", want: "source src/none" },
     { name: "a link", file: "docs/a.md", text: "[drift](none.md)", want: "link none.md" },
     {
       name: "an anchor",

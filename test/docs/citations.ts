@@ -4,7 +4,7 @@ import { repository } from "../scenario/sandbox.js";
 
 /** A place that cites something of the documentation. */
 export interface Citation {
-  readonly kind: "law" | "rule" | "section" | "decision" | "path" | "link" | "document";
+  readonly kind: "law" | "rule" | "section" | "decision" | "path" | "source" | "link" | "document";
   /** Relative to the repository. */
   readonly file: string;
   readonly line: number;
@@ -37,6 +37,8 @@ interface Pattern {
   readonly where: "anywhere" | "comments" | "markdown";
 }
 
+const sourcePath = /(?<![\w/.*-])(?:src|providers|tools)(?:\/[\w-]+(?:\.[\w-]+)*)+(?![/\w*])/g;
+
 /** Where a pattern has a group, the group is what is cited. */
 const patterns: readonly Pattern[] = [
   { kind: "law", pattern: /\blaw (\d+(?:, \d+)*)/gi, where: "anywhere" },
@@ -54,6 +56,13 @@ const patterns: readonly Pattern[] = [
   {
     kind: "path",
     pattern: /(?<![\w/.-])(?:docs|src|test|tools)\/[\w./-]+\.\w+(?:#[\w-]+)?/g,
+    where: "markdown",
+  },
+  // Also without an ending, as a folder or a module is named.
+  { kind: "source", pattern: sourcePath, where: "comments" },
+  {
+    kind: "source",
+    pattern: /(?<=`)(?:src|providers|stacks|tools)(?:\/[\w-]+)+(?=`)/g,
     where: "markdown",
   },
   { kind: "document", pattern: /[\w./-]+\.md\b/g, where: "comments" },
@@ -132,6 +141,8 @@ export function resolves({ kind, file, cited }: Citation): boolean {
       return decisions.includes(Number(cited));
     case "path":
       return hasPath(repository, cited);
+    case "source":
+      return hasPath(repository, cited) || hasPath(repository, `${cited}.ts`);
     case "document":
       return hasPath(repository, cited) || hasPath(dirname(join(repository, file)), cited);
     case "link":

@@ -28,7 +28,7 @@ export function unitOf({ name, owner }: Pick<VersionedMachine, "name" | "owner">
 }
 
 /**
- * The stages from recorded to wanted machines, where the rules allow it (src/plan/version-rules). The
+ * The stages from recorded to wanted machines, where the rules allow it (src/plan/goal/version-rules). The
  * control plane goes one minor version at a time, through the newest patch that this release knows of
  * each in between. Workers follow where the next version would leave them too far behind, and in the
  * last stage, which brings all that is wanted. Pure. What a stage has brought about is not planned again.

@@ -26,7 +26,7 @@ export interface VersionRefusal {
 }
 
 /**
- * Why `to` cannot follow `from`, in however many stages (src/plan/upgrade), in the order of the
+ * Why `to` cannot follow `from`, in however many stages (src/plan/goal/upgrade), in the order of the
  * machines; empty: it can. `from` are the recorded machines, `to` those that are wanted. Pure.
  */
 export function versionRefusals(
