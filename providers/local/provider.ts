@@ -67,7 +67,11 @@ export class LocalProvider implements InfrastructureProvider {
     schema: localClusterSpec,
     networks: ["networkCidr"],
   };
-  readonly machineSpec = { kind: "LocalMachineProviderSpec", schema: localMachineSpec };
+  readonly machineSpec = {
+    kind: "LocalMachineProviderSpec",
+    schema: localMachineSpec,
+    spread: { zone: ["local-a", "local-b", "local-c"] },
+  };
   readonly hostKind = "LocalHost";
   readonly keyInputs = {
     LocalNetwork: ["cidr"],

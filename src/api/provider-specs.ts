@@ -11,5 +11,10 @@ export interface ProviderSpecs {
     /** Fields with an address range of the hosts' networks: none may overlap Services or Pods. */
     readonly networks?: readonly string[];
   };
-  readonly machineSpec: { readonly kind: string; readonly schema: TSchema };
+  readonly machineSpec: {
+    readonly kind: string;
+    readonly schema: TSchema;
+    /** Fields by which control-plane members are kept apart, with values to choose from: zones. `capstan init` does. */
+    readonly spread?: Readonly<Record<string, readonly string[]>>;
+  };
 }

@@ -71,7 +71,7 @@ spec:
     controlPlane: ${defaultKubernetesVersion}
   providerSpec:
     value:
-${providerLines(provider, provider.machineSpec, 6)}
+${providerLines(provider, provider.machineSpec, 6, ordinal)}
 `,
   );
   const head = "# Who runs a control plane version is a member of the control plane.\n";
@@ -108,16 +108,29 @@ ${providerLines(provider, provider.machineSpec, 10)}
 /** A provider's object: every plain field that has a default, and those that have to be filled in. */
 function providerLines(
   { apiVersion: group }: ProviderSpecs,
-  { kind, schema }: ProviderSpecs["machineSpec"],
+  { kind, schema, spread = {} }: ProviderSpecs["machineSpec"],
   indent: number,
+  ordinal = 0,
 ): string {
   const { properties = {}, required = [] } = jsonSchemaOf(schema);
   const fields = Object.entries(properties)
     .filter(([field]) => field !== "apiVersion" && field !== "kind")
-    .flatMap(([field, member]) => fieldLine(field, member, required.includes(field)));
+    .flatMap(([field, member]) =>
+      fieldLine(field, spreadOver(spread[field], member, ordinal), required.includes(field)),
+    );
   return [`apiVersion: ${group}`, `kind: ${kind}`, ...fields]
     .map((line) => " ".repeat(indent) + line)
     .join("\n");
+}
+
+/** Members of a control plane are told apart by such a field: each gets a zone of its own. */
+function spreadOver(
+  values: readonly string[] | undefined,
+  schema: JsonSchema,
+  ordinal: number,
+): JsonSchema {
+  const value = values?.[ordinal % values.length];
+  return value === undefined ? schema : { ...schema, default: value };
 }
 
 function fieldLine(field: string, schema: JsonSchema, isRequired: boolean): string[] {

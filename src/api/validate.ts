@@ -91,9 +91,9 @@ function typeHint(error: ErrorObject): Pick<Violation, "hint"> {
   const { data, params, parentSchema } = error;
   const isBare = typeof data === "number" || typeof data === "boolean";
   if (!isBare || params["type"] !== "string") return {};
-  return parentSchema?.["pattern"] === undefined
-    ? { hint: `write it in quotes: "${data}"` }
-    : formHint(error);
+  const quoted = `write it in quotes: "${data}"`;
+  const { hint } = parentSchema?.["pattern"] === undefined ? {} : formHint(error);
+  return { hint: hint === undefined ? quoted : `${quoted}. ${hint}` };
 }
 
 /** A value as it appears in a message: enough to recognise it. */

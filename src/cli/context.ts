@@ -108,7 +108,6 @@ export function makeContext(
 
 /** What the user named, as clusters. Throws BadInput before anything else happens. */
 export function loadManifests(paths: readonly string[], context: CommandContext): Manifests {
-  refuseNoFiles(paths);
   const manifests = readDesired(readSources(paths), context.providers.all);
   const { clusters, diagnostics } = manifests;
   if (diagnostics.some(({ severity }) => severity === "error")) throw new BadInput(diagnostics);
@@ -131,17 +130,6 @@ function refuseSeveral({ clusters }: Manifests, { project }: CommandContext): vo
     source: "user",
     message: `a stack holds one cluster, and these manifests hold ${clusters.length}: ${clusters.map(({ cluster }) => stackNameOf(cluster)).join(", ")}`,
     hint: "give each Cluster a folder and a stack of its own",
-  });
-}
-
-/** Throws BAD_USAGE when nobody named any manifests. */
-export function refuseNoFiles(paths: readonly string[], verb = "plan"): void {
-  if (paths.length > 0) return;
-  throw new CapstanError({
-    code: "BAD_USAGE",
-    source: "user",
-    message: "which manifests? name them with -f",
-    hint: `e.g. capstan ${verb} -f examples/quickstart`,
   });
 }
 

@@ -1,10 +1,10 @@
 import type { Removal } from "../api/protection.js";
 import type { UndoClass } from "../plan/plan.js";
 import type { PlanFormat } from "../report/formats/format-names.js";
+import type { NamedFiles } from "./named-files.js";
 import type { GlobalOptions } from "./context.js";
 
-export interface PlanOptions extends GlobalOptions {
-  readonly file: readonly string[];
+export interface PlanOptions extends GlobalOptions, NamedFiles {
   readonly adopt?: boolean;
   /** Delete clusters that the manifests no longer hold. */
   readonly prune?: boolean;

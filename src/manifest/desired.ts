@@ -256,11 +256,17 @@ function cut(text: string): string {
   return text.length <= maxMessageLength ? text : `${text.slice(0, maxMessageLength - 3)}...`;
 }
 
+const otherGeneration = "an object of today's Cluster API, which this release does not read";
+const generationHint = `Capstan reads the first generation, ${apiVersion}; docs/cluster-api.md tells how they differ`;
+
 function unknownObject(value: Record<string, unknown>): Violation {
   const { kind } = value;
   const kinds = Object.keys(schemas);
   const near = typeof kind === "string" ? nearest(kind, kinds) : undefined;
   const code: DiagnosticCode = "UNKNOWN_OBJECT";
+  if (/^([\w-]+\.)*cluster\.x-k8s\.io\//.test(String(value["apiVersion"]))) {
+    return { code, path: ["apiVersion"], summary: otherGeneration, hint: generationHint };
+  }
   const hint =
     near === undefined || isKind(kind)
       ? `this release reads ${kinds.join(", ")} of ${apiVersion}`

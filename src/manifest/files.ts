@@ -1,6 +1,7 @@
 import { existsSync, globSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { CapstanError, messageOf } from "../api/error.js";
+import { apiVersion } from "../api/schema.js";
 import type { SourceText } from "./parse.js";
 
 const manifestName = /\.(ya?ml|json)$/;
@@ -43,7 +44,10 @@ function readNamed(path: string): SourceText[] {
   if (isPattern.test(path) && !existsSync(path)) return readPattern(path);
   if (!statSync(path).isDirectory()) return [{ file: path, text: readFileSync(path, "utf8") }];
   const sources = readFolder(path);
-  if (sources.length === 0) throw new Error("no .yaml, .yml or .json file in it");
+  if (sources.length === 0) {
+    const below = foldersBelow(path).length > 0 ? "; -R reads the folders below it" : "";
+    throw new Error(`no .yaml, .yml or .json file in it${below}`);
+  }
   return sources;
 }
 
@@ -57,6 +61,37 @@ function readPattern(pattern: string): SourceText[] {
     });
   if (sources.length === 0) throw new Error("no .yaml, .yml or .json file fits the pattern");
   return sources;
+}
+
+/** The folders below one that hold manifests, by path; none of anything else than a folder. */
+export function foldersBelow(path: string): string[] {
+  if (!isFolder(path)) return [];
+  return readdirSync(path, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !entry.name.startsWith("."))
+    .map(({ name }) => join(path, name))
+    .sort()
+    .flatMap((folder) => [...(holdsManifests(folder) ? [folder] : []), ...foldersBelow(folder)]);
+}
+
+/** What a path means with all that is below it: a folder without manifests of its own stands for those that have some. */
+export function withFoldersBelow(path: string): string[] {
+  const below = foldersBelow(path);
+  return below.length > 0 && !holdsManifests(path) ? below : [path, ...below];
+}
+
+function isFolder(path: string): boolean {
+  return existsSync(path) && statSync(path).isDirectory();
+}
+
+function holdsManifests(folder: string): boolean {
+  return readdirSync(folder).some((name) => manifestName.test(name));
+}
+
+/** Whether a folder has a file with a Cluster of ours in it. */
+export function holdsCluster(folder: string): boolean {
+  return readFolder(folder).some(
+    ({ text }) => /^"?kind"?:\s*"?Cluster"?\s*,?$/m.test(text) && text.includes(apiVersion),
+  );
 }
 
 function readFolder(folder: string): SourceText[] {

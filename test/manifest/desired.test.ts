@@ -171,7 +171,7 @@ describe("what is wrong in one object", () => {
       name: "a number where a text belongs",
       given: changed(machine, "kubelet: 1.34.2", "kubelet: 1.34"),
       want: [
-        "22:5: error: Machine default/cp-0: spec.versions.kubelet: 1.34 must be of type string [Version of the kubelet, e.g. 1.34.2: never newer than the control plane, at most three minors older. It may be raised and lowered.]",
+        '22:5: error: Machine default/cp-0: spec.versions.kubelet: 1.34 must be of type string [write it in quotes: "1.34". Version of the kubelet, e.g. 1.34.2: never newer than the control plane, at most three minors older. It may be raised and lowered.]',
       ],
     },
     {
@@ -221,7 +221,7 @@ describe("what is wrong in one object", () => {
       name: "another API version",
       given: changed(machine, "cluster.k8s.io/v1alpha1", "cluster.x-k8s.io/v1beta1"),
       want: [
-        "15:1: error: Machine default/cp-0: apiVersion: unknown object [this release reads Cluster, Machine, MachineSet, MachineDeployment, MachineClass of cluster.k8s.io/v1alpha1]",
+        "15:1: error: Machine default/cp-0: apiVersion: an object of today's Cluster API, which this release does not read [Capstan reads the first generation, cluster.k8s.io/v1alpha1; docs/cluster-api.md tells how they differ]",
       ],
     },
     {

@@ -138,7 +138,7 @@ const cases: readonly Case[] = [
     want: [
       [
         "WRONG_TYPE",
-        "f.yaml:16:15: error: Machine default/m: spec.versions.kubelet: 1.34 must be of type string\n  hint: Version of the kubelet, e.g. 1.34.2: never newer than the control plane, at most three minors older. It may be raised and lowered.",
+        'f.yaml:16:15: error: Machine default/m: spec.versions.kubelet: 1.34 must be of type string\n  hint: write it in quotes: "1.34". Version of the kubelet, e.g. 1.34.2: never newer than the control plane, at most three minors older. It may be raised and lowered.',
       ],
     ],
   },

@@ -5,6 +5,7 @@ import { type Binding, bindingOf } from "../../plan/saved.js";
 import type { DocumentFormat } from "../../report/formats/formats.js";
 import type { PlanReport } from "../../report/report.js";
 import { type CommandContext, loadManifests, openEngine } from "../context.js";
+import { withNamedFiles } from "../named-files.js";
 import { exitCodes } from "../exit.js";
 import {
   findGoneClusters,
@@ -20,8 +21,9 @@ import type { PlanOptions } from "../plan-options.js";
 import { surveyCluster, plansIn, plansText, planLine } from "../survey-cluster.js";
 
 /** capstan plan: what up would do. Exit 0: nothing; 2: changes pending. Changes nothing. */
-export async function planCommand(options: PlanOptions, context: CommandContext): Promise<number> {
-  refuseTwoFormats(options, context);
+export async function planCommand(given: PlanOptions, context: CommandContext): Promise<number> {
+  refuseTwoFormats(given, context);
+  const options = withNamedFiles(given, "plan", context);
   const manifests = loadManifests(options.file, context);
   const { engine, workspace } = await openEngine(options, context);
   const gone = await findGoneClusters(manifests.clusters, options.file, engine, workspace);

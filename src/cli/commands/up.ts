@@ -22,6 +22,7 @@ import {
   providerOf,
   withLockedEngine,
 } from "../context.js";
+import { withNamedFiles } from "../named-files.js";
 import { exitCodes } from "../exit.js";
 import { findGoneClusters, leftBehind, refuseGoneClusters, stacksIn } from "../gone-clusters.js";
 import { failureOf, followRun, type FollowUp, secondsText, wayBackNow } from "../outcome.js";
@@ -45,7 +46,8 @@ export interface UpOptions extends PlanOptions {
 
 /** capstan up: plans, asks, applies; takes back what fails. */
 export async function upCommand(given: UpOptions, context: CommandContext): Promise<number> {
-  const { options, check } = withSavedPlan(given);
+  const { options: asked, check } = withSavedPlan(given);
+  const options = withNamedFiles(asked, "up", context);
   const manifests = loadManifests(options.file, context);
   const { engine, workspace } = await openEngine(options, context);
   const gone = await findGoneClusters(manifests.clusters, options.file, engine, workspace);

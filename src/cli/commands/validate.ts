@@ -3,19 +3,18 @@ import { BadInput } from "../../manifest/bad-input.js";
 import { readDesired } from "../../manifest/desired.js";
 import { diagnosticText } from "../../manifest/diagnostic.js";
 import { readSources } from "../../manifest/files.js";
-import { type CommandContext, type GlobalOptions, refuseNoFiles } from "../context.js";
+import { type CommandContext, type GlobalOptions } from "../context.js";
+import { type NamedFiles, withNamedFiles } from "../named-files.js";
 import { exitCodes } from "../exit.js";
 
-export interface ValidateOptions extends GlobalOptions {
-  readonly file: readonly string[];
-}
+export interface ValidateOptions extends GlobalOptions, NamedFiles {}
 
 /**
  * capstan validate: every diagnostic of what the user named; looks at no state and no cloud. Exit 0:
  * valid, perhaps with warnings; 65: not.
  */
-export function validateCommand(options: ValidateOptions, context: CommandContext): number {
-  refuseNoFiles(options.file, "validate");
+export function validateCommand(given: ValidateOptions, context: CommandContext): number {
+  const options = withNamedFiles(given, "validate", context);
   const { clusters, diagnostics, objects } = readDesired(
     readSources(options.file),
     context.providers.all,

@@ -17,6 +17,7 @@ import {
   withExamples,
   withFiles,
   withPlanning,
+  withRecursion,
   withRemoval,
   withStateRequired,
   withThaw,
@@ -26,7 +27,7 @@ import {
 
 /** The verbs that change clusters: plan, up, rollback, destroy. */
 export function addChangingVerbs(program: Command): void {
-  const plan = withStateRequired(withThaw(withPlanning(withFiles(program.command("plan")))))
+  const plan = withStateRequired(withThaw(withPlanning(withRecursion(program.command("plan")))))
     .addOption(
       new Option("--format <format>", "as text unless given; docs/plans.md tells them").choices(
         planFormats,
@@ -48,7 +49,7 @@ export function addChangingVerbs(program: Command): void {
   });
 
   const up = withDeadline(
-    withTimeout(withThaw(withPlanning(withYes(withFiles(program.command("up")))))),
+    withTimeout(withThaw(withPlanning(withYes(withRecursion(program.command("up")))))),
   )
     .option("--plan <file>", "apply a saved plan, if everything is still as it was; does not ask")
     .option("--no-rollback", "keep what exists when something fails, to look at it")

@@ -4,12 +4,12 @@ import type { GraphOptions } from "../commands/graph.js";
 import type { InitOptions } from "../commands/init.js";
 import type { ValidateOptions } from "../commands/validate.js";
 import { does } from "../execute.js";
-import { wholeNumber, withExamples, withFiles } from "./options.js";
+import { wholeNumber, withExamples, withFiles, withRecursion } from "./options.js";
 
 /** The verbs for writing manifests: init, validate, explain, graph, crds. None needs a state. */
 export function addManifestVerbs(program: Command): void {
   addInit(program);
-  const validate = withFiles(program.command("validate")).description(
+  const validate = withRecursion(program.command("validate")).description(
     "check manifests, every mistake at once; exit 0: valid, 65: not",
   );
   withExamples(validate, [

@@ -27,6 +27,11 @@ export function share(text: string): number {
 
 const collect = (value: string, earlier: string[]): string[] => [...earlier, value];
 
+/** -R, of verbs that need manifests. */
+export function withRecursion(command: Command): Command {
+  return withFiles(command).option("-R, --recursive", "read the folders below named folders, too");
+}
+
 /** -f, which every verb that reads manifests has. */
 export function withFiles(command: Command): Command {
   const about =

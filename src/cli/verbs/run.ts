@@ -1,6 +1,7 @@
 import { CommanderError } from "commander";
 import { storageFailureOf } from "../../api/storage-failure.js";
 import { exitCodes } from "../exit.js";
+import { habitAnswer } from "./habits.js";
 import { makeProgram } from "./program.js";
 
 /** Runs the command line of this process; leaves its result as exit code. */
@@ -25,10 +26,12 @@ export async function runCommandLine(): Promise<void> {
     // Help and version are no errors, but a verb that is missing is one.
     const fine = error.exitCode === 0 && error.code !== "commander.help";
     process.exitCode = fine ? exitCodes.done : exitCodes.badUsage;
+    const hint = habitAnswer(error.message);
+    if (hint !== undefined && !json) process.stderr.write(`hint: ${hint}\n`);
     if (!fine && json) {
       const message =
         error.code === "commander.help" ? "which verb?" : error.message.replace(/^error: /, "");
-      const document = { type: "error", code: "BAD_USAGE", message, source: "user" };
+      const document = { type: "error", code: "BAD_USAGE", message, source: "user", hint };
       process.stdout.write(`${JSON.stringify(document)}\n`);
     }
   }
