@@ -96,6 +96,12 @@ export function messageOf(value: unknown): string {
   return value instanceof Error ? value.message : String(value);
 }
 
+/** A value that the code around it guarantees to be there; throws an Error that names it otherwise. */
+export function expectDefined<T>(value: T | undefined, what: string): T {
+  if (value === undefined) throw new Error(`there is no ${what}`);
+  return value;
+}
+
 /** Ends an exhaustive switch: the compiler refuses it while a case is missing. */
 export function assertNever(value: never): never {
   throw new Error(`unexpected value ${JSON.stringify(value)}`);

@@ -73,28 +73,27 @@ export function dependenciesOf(node: GraphNode): NodeKey[] {
  * the same graph always gives the same order. Dependencies outside the graph are ignored.
  * Linear in nodes and edges (Kahn). Throws GRAPH_CYCLE naming the circle.
  */
-export function inDependencyOrder(graph: ResourceGraph): GraphNode[] {
+export function inDependencyOrder<Node extends GraphNode>(graph: readonly Node[]): Node[] {
   const nodes = new Map(graph.map((node) => [keyOf(node), node]));
   const waitingFor = new Map<NodeKey, number>();
-  const dependents = new Map<NodeKey, NodeKey[]>();
+  const dependents = new Map<NodeKey, Node[]>();
   for (const [key, node] of nodes) {
     const known = dependenciesOf(node).filter((dependency) => nodes.has(dependency));
     waitingFor.set(key, known.length);
     for (const dependency of known) {
       const waiting = dependents.get(dependency);
-      if (waiting === undefined) dependents.set(dependency, [key]);
-      else waiting.push(key);
+      if (waiting === undefined) dependents.set(dependency, [node]);
+      else waiting.push(node);
     }
   }
-  const ready = [...nodes.keys()].filter((key) => waitingFor.get(key) === 0);
-  const ordered: GraphNode[] = [];
-  for (let next = 0; next < ready.length; next += 1) {
-    const key = ready[next] as NodeKey;
-    ordered.push(nodes.get(key) as GraphNode);
-    for (const dependent of dependents.get(key) ?? []) {
-      const left = (waitingFor.get(dependent) ?? 0) - 1;
-      waitingFor.set(dependent, left);
-      if (left === 0) ready.push(dependent);
+  const ordered = [...nodes.values()].filter((node) => waitingFor.get(keyOf(node)) === 0);
+  // It grows while it is walked: whoever waits for nothing any more comes next.
+  for (const node of ordered) {
+    for (const dependent of dependents.get(keyOf(node)) ?? []) {
+      const key = keyOf(dependent);
+      const left = (waitingFor.get(key) ?? 0) - 1;
+      waitingFor.set(key, left);
+      if (left === 0) ordered.push(dependent);
     }
   }
   if (ordered.length < nodes.size) {
@@ -114,12 +113,15 @@ function findCircle(
   nodes: ReadonlyMap<NodeKey, GraphNode>,
   waitingFor: ReadonlyMap<NodeKey, number>,
 ): NodeKey[] {
-  const waits = (key: NodeKey): boolean => (waitingFor.get(key) ?? 0) > 0;
-  const path: NodeKey[] = [];
-  let current = [...nodes.keys()].find(waits);
+  const waits = (node: GraphNode): boolean => (waitingFor.get(keyOf(node)) ?? 0) > 0;
+  const path: GraphNode[] = [];
+  let current = [...nodes.values()].find(waits);
   while (current !== undefined && !path.includes(current)) {
     path.push(current);
-    current = dependenciesOf(nodes.get(current) as GraphNode).find(waits);
+    current = dependenciesOf(current)
+      .flatMap((key) => nodes.get(key) ?? [])
+      .find(waits);
   }
-  return current === undefined ? path : [...path.slice(path.indexOf(current)), current];
+  const circle = current === undefined ? path : [...path.slice(path.indexOf(current)), current];
+  return circle.map(keyOf);
 }

@@ -39,8 +39,8 @@ interface Shape {
 }
 
 interface Arrow {
-  readonly from: NodeKey;
-  readonly to: NodeKey;
+  readonly from: Shape;
+  readonly to: Shape;
   /** The fields that need it; empty where only the order counts. */
   readonly fields: readonly string[];
 }
@@ -50,7 +50,6 @@ interface Drawing {
   readonly title: string;
   readonly shapes: readonly Shape[];
   readonly arrows: readonly Arrow[];
-  readonly byKey: ReadonlyMap<NodeKey, Shape>;
   readonly marks: ReadonlyMap<NodeKey, Mark>;
 }
 
@@ -87,21 +86,21 @@ function draw({ title, nodes, marks = new Map() }: TitledGraph, index: number): 
     const siblings = parent === undefined ? shapes : (byKey.get(parent)?.inside ?? shapes);
     siblings.push(shape);
   }
-  const arrows = nodes.flatMap(arrowsOf).filter(({ to }) => byKey.has(to));
-  return { id, title, shapes, arrows, byKey, marks };
+  const arrows = [...byKey.values()].flatMap((shape) => arrowsOf(shape, byKey));
+  return { id, title, shapes, arrows, marks };
 }
 
 /** Being inside a frame is shown by the frame itself. */
-function arrowsOf(node: GraphNode): Arrow[] {
-  return dependenciesOf(node)
-    .filter((to) => to !== node.parent)
-    .map((to) => ({
-      from: keyOf(node),
-      to,
-      fields: Object.entries(node.spec)
-        .filter(([, value]) => refsIn(value).some((ref) => ref.$ref === to))
-        .map(([field]) => field),
-    }));
+function arrowsOf(from: Shape, byKey: ReadonlyMap<NodeKey, Shape>): Arrow[] {
+  const { node } = from;
+  return dependenciesOf(node).flatMap((key) => {
+    const to = byKey.get(key);
+    if (to === undefined || key === node.parent) return [];
+    const fields = Object.entries(node.spec)
+      .filter(([, value]) => refsIn(value).some((ref) => ref.$ref === key))
+      .map(([field]) => field);
+    return [{ from, to, fields }];
+  });
 }
 
 function mermaidLines(drawings: readonly Drawing[]): string[] {
@@ -113,7 +112,7 @@ function mermaidLines(drawings: readonly Drawing[]): string[] {
       "  end",
       ...drawing.arrows.map(({ from, to, fields }) => {
         const label = fields.length === 0 ? "" : `|"${mermaidText(fields.join(", "))}"|`;
-        return `  ${drawing.byKey.get(from)?.id} -->${label} ${drawing.byKey.get(to)?.id}`;
+        return `  ${from.id} -->${label} ${to.id}`;
       }),
     ]),
   ];
@@ -138,7 +137,7 @@ function mermaidShape(
 
 /** Mermaid knows entities only: everything that could end a label, or be taken for markup. */
 function mermaidText(text: string): string {
-  return text.replace(/[^\p{L}\p{N} _.,/:-]/gu, (char) => `#${char.codePointAt(0)};`);
+  return text.replace(/[^\p{L}\p{N} _.,/:-]/gu, (char) => `#${String(char.codePointAt(0))};`);
 }
 
 function dotLines(drawings: readonly Drawing[]): string[] {
@@ -154,7 +153,7 @@ function dotLines(drawings: readonly Drawing[]): string[] {
       `    label=${dotText(drawing.title)};`,
       ...drawing.shapes.flatMap((shape) => dotShape(shape, "    ")),
       "  }",
-      ...drawing.arrows.map((arrow) => dotArrow(arrow, drawing)),
+      ...drawing.arrows.map(dotArrow),
     ]),
     "}",
   ];
@@ -173,9 +172,9 @@ function dotShape({ id, node, inside }: Shape, indent: string): string[] {
 }
 
 /** Graphviz draws arrows between boxes only: one to a frame goes to its first box, cut at the frame. */
-function dotArrow({ from, to, fields }: Arrow, { byKey }: Drawing): string {
-  const tail = endOf(byKey.get(from));
-  const head = endOf(byKey.get(to));
+function dotArrow({ from, to, fields }: Arrow): string {
+  const tail = endOf(from);
+  const head = endOf(to);
   const attributes = [
     ...(fields.length === 0 ? [] : [`label=${dotText(fields.join(", "))}`]),
     ...(tail.frame === undefined ? [] : [`ltail=cluster_${tail.frame}`]),
@@ -185,10 +184,9 @@ function dotArrow({ from, to, fields }: Arrow, { byKey }: Drawing): string {
   return `  ${tail.box} -> ${head.box}${suffix};`;
 }
 
-function endOf(shape: Shape | undefined): { box: string; frame?: string } {
+function endOf(shape: Shape): { box: string; frame?: string } {
   let box = shape;
-  while (box?.inside[0] !== undefined) box = box.inside[0];
-  if (shape === undefined || box === undefined) throw new Error("arrows join nodes of the graph");
+  while (box.inside[0] !== undefined) box = box.inside[0];
   return box === shape ? { box: box.id } : { box: box.id, frame: shape.id };
 }
 

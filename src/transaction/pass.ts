@@ -236,16 +236,8 @@ function recordRegistration(kind: string, key: NodeKey, inputs: JsonObject): Reg
 }
 
 function ordered(registrations: readonly Registration[]): Registration[] {
-  const byKey = new Map(registrations.map((registration) => [registration.key, registration]));
-  const nodes = registrations.map(({ kind, name, type, parent, dependsOn }): GraphNode => ({
-    kind,
-    name,
-    type,
-    ...(parent !== undefined && { parent }),
-    spec: {},
-    dependsOn,
-  }));
-  return inDependencyOrder(nodes).map((node) => byKey.get(keyOf(node)) as Registration);
+  const nodes = registrations.map((registration) => ({ ...registration, spec: {}, registration }));
+  return inDependencyOrder(nodes).map(({ registration }) => registration);
 }
 
 /** Derived from the Revision alone: a pass that fails publishes nothing new. */
