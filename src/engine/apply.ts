@@ -1,4 +1,4 @@
-import { CapstanError, isCapstanError } from "../api/error.js";
+import { CapstanError, expectDefined, isCapstanError } from "../api/error.js";
 import { type DriftFilter, noFilter } from "../drift/drift-filter.js";
 import {
   type PlanDriftRules,
@@ -15,7 +15,6 @@ import { type Target, emptied } from "../records/target.js";
 import { timingOf } from "../provider/timing.js";
 import { forgetAdoption, isAdopting } from "./adopt.js";
 import { withoutWayBack } from "./failures.js";
-import type { Inventory } from "./inventory.js";
 import { observe, type Observation } from "./observe.js";
 import { Run, type RunOptions, type RunResult } from "./run.js";
 import { callContext } from "./session.js";
@@ -97,7 +96,7 @@ export async function takeBack(
     failure,
     number: back.transaction.number,
     to: state.revision === undefined ? "nothing" : "revision",
-    inventory: result.inventory as Inventory,
+    inventory: expectDefined(result.inventory, "look at the cloud after a rollback"),
   };
 }
 

@@ -16,7 +16,7 @@ export async function inPlaceChange(rig: Rig, fields: JsonObject | undefined): P
   must(
     observed !== undefined && after.id === before.id && observed.id === before.id,
     "keep a resource's id when it changes in place (update)",
-    `${before.id} became ${observed?.id ?? "nothing"}`,
+    `${String(before.id)} became ${observed?.id ?? "nothing"}`,
   );
   must(
     sameJson(observed.spec, after.inputs["spec"]),
@@ -96,7 +96,7 @@ export async function deleteTwice(rig: Rig): Promise<void> {
   must(
     read.id === undefined,
     "not show what is deleted as alive (locate)",
-    `read gives ${read.id}`,
+    `read gives ${String(read.id)}`,
   );
 }
 
@@ -186,7 +186,7 @@ export async function ownedByAll(rig: Rig): Promise<void> {
       createdAtMs === undefined ||
         (createdAtMs >= beginMs - clockToleranceMs && createdAtMs <= endMs + clockToleranceMs),
       "tell when a resource was made in milliseconds since the epoch, or not at all (createdAtMs)",
-      `${id} was made between ${beginMs} and ${endMs}, and it says ${createdAtMs}`,
+      `${id} was made between ${beginMs} and ${endMs}, and it says ${String(createdAtMs)}`,
     );
   }
 }
@@ -219,18 +219,18 @@ export async function readiness(rig: Rig): Promise<void> {
     since === undefined ||
       (since >= beginMs - clockToleranceMs && since <= clock.now() + clockToleranceMs),
     "tell since when a host is ready in milliseconds since the epoch, or not at all (readySinceMs)",
-    `it was made at ${beginMs}, and it says ${since}`,
+    `it was made at ${beginMs}, and it says ${String(since)}`,
   );
   must(
     second?.readySinceMs === since,
     "keep readySinceMs while a host stays ready",
-    `${since} became ${second?.readySinceMs}`,
+    `${String(since)} became ${String(second?.readySinceMs)}`,
   );
   const kubelet = first.node?.kubelet;
   must(
     kubelet === undefined || kubelet === sampleKubelet,
     "let the node of a ready host say what it was asked to run, or nothing (node)",
-    `${sampleKubelet} was asked for, and it says ${kubelet}`,
+    `${sampleKubelet} was asked for, and it says ${String(kubelet)}`,
   );
   must(
     sameJson(first.status, second?.status ?? {}),

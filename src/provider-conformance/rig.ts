@@ -1,4 +1,4 @@
-import { type CapstanError, isCapstanError, messageOf } from "../api/error.js";
+import { type CapstanError, expectDefined, isCapstanError, messageOf } from "../api/error.js";
 import type { Json, JsonObject } from "../api/json.js";
 import { apiVersion, clusterNameLabel } from "../api/schema.js";
 import type { ClusterObject, Desired } from "../api/types.js";
@@ -139,7 +139,7 @@ export class Rig {
     const nodes = new Map(plan.target.nodes.map((node) => [keyOf(node), node]));
     const { steps } = plan;
     for (const { key, kind } of steps) {
-      if (kind !== "delete") await this.register(nodes.get(key) as GraphNode);
+      if (kind !== "delete") await this.register(expectDefined(nodes.get(key), key));
     }
     await beforeDeletions?.();
     for (const { key, kind } of steps.toReversed()) if (kind === "delete") await this.remove(key);
@@ -213,7 +213,8 @@ export class Rig {
 
   private hostNode(plan: Plan, machine: string): GraphNode {
     const key = plan.target.machines.find(({ name }) => name === machine)?.host;
-    return plan.target.nodes.find((node) => keyOf(node) === key) as GraphNode;
+    const node = plan.target.nodes.find((one) => keyOf(one) === key);
+    return expectDefined(node, `host of ${machine}`);
   }
 
   private inputsOf(node: GraphNode): Inputs {

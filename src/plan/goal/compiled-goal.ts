@@ -1,8 +1,8 @@
-import { CapstanError } from "../../api/error.js";
+import { CapstanError, expectDefined } from "../../api/error.js";
 import type { JsonObject } from "../../api/json.js";
 import { type AnyObject, type ClusterObject, type Desired, objectsOf } from "../../api/types.js";
 import { compileParts, templateJudge } from "../../compile/compile.js";
-import { type GraphNode, keyOf, type ResourceGraph } from "../../graph/graph.js";
+import { keyOf, type ResourceGraph } from "../../graph/graph.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import type { GoReason } from "../../sets/deletion-order.js";
 import type { ExpandedMachine, RecordedMachine } from "../../sets/expanded.js";
@@ -68,7 +68,7 @@ export function frozen(target: Target, provider: InfrastructureProvider): Compil
       ({ type, kind }) => type === "resource" && kind !== provider.hostKind,
     ),
     hosts: new Map(
-      target.machines.map(({ name, host }) => [name, (nodes.get(host) as GraphNode).spec]),
+      target.machines.map(({ name, host }) => [name, expectDefined(nodes.get(host), host).spec]),
     ),
   };
 }

@@ -113,9 +113,9 @@ function unitsIn(machines: readonly VersionedMachine[]): Units {
   for (const machine of machines) {
     const { versions } = machine.spec;
     const unit = unitOf(machine);
-    const known = units.get(unit);
-    const isOlder = known === undefined || older(versions.kubelet, known.kubelet) !== known.kubelet;
-    if (isOlder) units.set(unit, versions);
+    const known = units.get(unit) ?? versions;
+    const isOlder = older(versions.kubelet, known.kubelet) !== known.kubelet;
+    units.set(unit, isOlder ? versions : known);
   }
   return units;
 }

@@ -119,30 +119,27 @@ function targetOf(
   infrastructure: readonly InfrastructureDecision[],
   hosts: readonly DecidedHost[],
 ): Target {
-  const machines: TargetMachine[] = hosts
-    .map(({ machine, controlPlane, decision }) => ({
-      ...machine,
-      controlPlane,
-      host: nodeKey(provider.hostKind, decision.name),
-    }))
-    .sort((left, right) => inNameOrder(left.name, right.name));
+  const ordered = hosts.toSorted((left, right) =>
+    inNameOrder(left.machine.name, right.machine.name),
+  );
+  const machines = ordered.map(({ machine, controlPlane, decision }): TargetMachine => ({
+    ...machine,
+    controlPlane,
+    host: nodeKey(provider.hostKind, decision.name),
+  }));
   const controlPlane = machines.filter((machine) => machine.controlPlane).map(({ host }) => host);
-  const byMachine = new Map(hosts.map((host) => [host.machine.name, host]));
-  const hostNodes = machines.flatMap((machine): GraphNode[] => {
-    const { decision, spec } = byMachine.get(machine.name) as DecidedHost;
-    return [
-      { kind: "Machine", name: machine.name, type: "component", spec: {}, dependsOn: [] },
-      {
-        kind: provider.hostKind,
-        name: decision.name,
-        type: "resource",
-        parent: machineKey(machine.name),
-        spec,
-        // Workers join a control plane that answers: it comes first, and goes last.
-        dependsOn: machine.controlPlane ? [] : controlPlane,
-      },
-    ];
-  });
+  const hostNodes = ordered.flatMap((host): GraphNode[] => [
+    { kind: "Machine", name: host.machine.name, type: "component", spec: {}, dependsOn: [] },
+    {
+      kind: provider.hostKind,
+      name: host.decision.name,
+      type: "resource",
+      parent: machineKey(host.machine.name),
+      spec: host.spec,
+      // Workers join a control plane that answers: it comes first, and goes last.
+      dependsOn: host.controlPlane ? [] : controlPlane,
+    },
+  ]);
   return {
     cluster: clusterNameOf(cluster),
     provider: provider.name,

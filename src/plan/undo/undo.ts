@@ -46,11 +46,13 @@ export function undoOf(question: UndoQuestion): Undo {
     policies: policiesBack(question),
     committed: new Set(question.from?.nodes.map(keyOf)),
   };
-  const answers = question.steps.map((step) => classOf(step, known));
-  const undo = question.steps.map(({ key, kind: step }, index): StepUndo => {
-    const { class: found, reason } = answers[index] as Answer;
-    return { key, step, class: found, reason };
-  });
+  const answers = question.steps.map((step) => ({ ...step, ...classOf(step, known) }));
+  const undo = answers.map(({ key, kind: step, class: found, reason }): StepUndo => ({
+    key,
+    step,
+    class: found,
+    reason,
+  }));
   const points = answers.flatMap(({ point }) => point ?? []);
   return {
     undo,
