@@ -91,7 +91,7 @@ function typeHint(error: ErrorObject): Pick<Violation, "hint"> {
   const { data, params, parentSchema } = error;
   const isBare = typeof data === "number" || typeof data === "boolean";
   if (!isBare || params["type"] !== "string") return {};
-  const quoted = `write it in quotes: "${data}"`;
+  const quoted = `write it in quotes: "${String(data)}"`;
   const { hint } = parentSchema?.["pattern"] === undefined ? {} : formHint(error);
   return { hint: hint === undefined ? quoted : `${quoted}. ${hint}` };
 }

@@ -28,7 +28,7 @@ export function newestPatch(minor: number): string {
 /** Whether this release knows a Kubernetes version to exist; a pre-release never. Pure. */
 export function isKnownVersion(version: string): boolean {
   const parsed = semver.parse(version);
-  if (parsed === null || parsed.major !== 1 || parsed.prerelease.length > 0) return false;
+  if (parsed?.major !== 1 || parsed.prerelease.length > 0) return false;
   return parsed.patch <= (lastPatches[parsed.minor] ?? -1);
 }
 

@@ -1,4 +1,4 @@
-import { type CapstanError } from "../api/error.js";
+import type { CapstanError } from "../api/error.js";
 import type { Inventory } from "./inventory.js";
 import type { RunResult } from "./run.js";
 

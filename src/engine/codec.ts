@@ -14,7 +14,7 @@ export function encodePayload(value: unknown): string {
  * schemaVersion. Throws SCHEMA_NEWER for what a newer release wrote, BAD_STATE for what cannot be
  * read; `where` names the place.
  */
-export function decodeRecord<T>(inputs: JsonObject, where: string): T {
+export function decodeRecord(inputs: JsonObject, where: string): unknown {
   const { schemaVersion } = inputs;
   // A newer payload may not even be compressed the same way, so the version is looked at first.
   if (typeof schemaVersion === "number" && schemaVersion > stateSchemaVersion) {
@@ -27,7 +27,7 @@ export function decodeRecord<T>(inputs: JsonObject, where: string): T {
   );
   switch (migrated.kind) {
     case "current":
-      return migrated.record as T;
+      return migrated.record;
     case "newer":
       throw newer(where, migrated.version);
     case "unreadable":

@@ -43,7 +43,7 @@ export function refusingLocks({ code, stdout, stderr }: PulumiResult): PulumiLoc
 export function lastWords({ code, stdout, stderr }: PulumiResult): string {
   const lines = withoutPasswords(`${stdout}\n${stderr}`).split("\n");
   const said = lines.map((line) => line.trim());
-  const errors = said.filter((line) => /^error: /.test(line)).map((line) => line.slice(7));
+  const errors = said.filter((line) => line.startsWith("error: ")).map((line) => line.slice(7));
   if (errors.length > 0) return [...new Set(errors)].join("; ");
   const last = said.filter((line) => line !== "").slice(-3);
   return last.length > 0 ? last.join("; ") : `Pulumi ended with ${code ?? "a signal"}`;

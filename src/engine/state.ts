@@ -190,7 +190,7 @@ function transactionOf(
     clusterUid: String(record.inputs["clusterUid"]),
     owner: String(record.inputs["owner"]),
     startedAtMs: Number(record.inputs["startedAtMs"]),
-    ...decodeRecord<TransactionPayload>(record.inputs, where),
+    ...(decodeRecord(record.inputs, where) as TransactionPayload),
   };
 }
 
@@ -203,7 +203,7 @@ function revisionOf(
   const where = `Revision of ${stack}`;
   return {
     number: Number(record.inputs["number"]),
-    ...decodeRecord<RevisionPayload>(record.inputs, where),
+    ...(decodeRecord(record.inputs, where) as RevisionPayload),
   };
 }
 
@@ -256,5 +256,5 @@ function saltOf(deployment: JsonObject): string | undefined {
 }
 
 function optional<K extends string, V>(key: K, value: V | undefined) {
-  return (value === undefined ? {} : { [key]: value }) as { [P in K]?: V };
+  return (value === undefined ? {} : { [key]: value }) as Partial<Record<K, V>>;
 }

@@ -64,7 +64,7 @@ export function callOf(method: string, path: string): Omit<ApiCall, "outcome"> {
   const rest = parts.slice(isGroup ? 3 : 2);
   const isNamespaced = rest[0] === "namespaces" && rest.length >= 3;
   const [resource = "", name, subresource] = isNamespaced ? rest.slice(2) : rest;
-  const group = isGroup ? `.${parts[1]}` : "";
+  const group = isGroup ? `.${parts[1] ?? ""}` : "";
   const isWatch = ["1", "true"].includes(searchParams.get("watch") ?? "");
   return {
     resource: `${resource}${group}${subresource === undefined ? "" : `/${subresource}`}`,

@@ -173,7 +173,7 @@ export class ObjectCache {
     const name = liveName(object);
     const known = this.objects.get(name);
     this.bury(object.metadata.uid);
-    if (known === undefined || known.metadata.uid !== object.metadata.uid) return;
+    if (known?.metadata.uid !== object.metadata.uid) return;
     this.objects.delete(name);
     this.unlink(known);
     this.tell(known);

@@ -303,7 +303,7 @@ function rangeOf(text: string): Range | undefined {
 
 /** Two ranges overlap when the wider one holds the other's first address. */
 function overlap(left: Range | undefined, right: Range | undefined): boolean {
-  if (left === undefined || right === undefined || left[0].kind() !== right[0].kind()) return false;
-  const prefix = Math.min(left[1], right[1]);
-  return left[0].match(right[0], prefix);
+  if (left === undefined || right === undefined) return false;
+  const [[first, firstBits], [second, secondBits]] = [left, right];
+  return first.kind() === second.kind() && first.match(second, Math.min(firstBits, secondBits));
 }

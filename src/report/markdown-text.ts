@@ -46,7 +46,7 @@ export function inlineText(text: string): string {
 
 /** Letters, digits and harmless punctuation stay as they are. */
 function references(text: string): string {
-  return text.replace(/[^\p{L}\p{N} ,;:()…→-]/gu, (char) => `&#${char.codePointAt(0)};`);
+  return text.replace(/[^\p{L}\p{N} ,;:()…→-]/gu, (char) => `&#${String(char.codePointAt(0))};`);
 }
 
 /** A fence that the lines cannot close. Pure. */

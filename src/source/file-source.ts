@@ -98,8 +98,9 @@ export class FileSource implements ClusterSource {
     this.options.remember(key);
   }
 
-  /** Whoever looks at files sees what is asked for; how it is, `capstan status` tells. */
-  async show(): Promise<void> {}
+  async show(): Promise<void> {
+    // Whoever looks at files sees what is asked for; how it is, `capstan status` tells.
+  }
 
   isShown(): boolean {
     return true;

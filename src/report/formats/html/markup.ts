@@ -35,5 +35,5 @@ function filled(hole: Markup | readonly Markup[] | string | number): string {
 
 /** Fit for text and for quoted attributes. */
 function escaped(text: string): string {
-  return visible(text).replace(/[&<>"']/g, (char) => `&#${char.codePointAt(0)};`);
+  return visible(text).replace(/[&<>"']/g, (char) => `&#${String(char.codePointAt(0))};`);
 }
