@@ -1,6 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { CapstanError } from "../api/error.js";
 import type { CommandContext } from "./context.js";
+import { isTerminal } from "./terminal.js";
 
 /**
  * Asks before anything changes. Throws NOT_CONFIRMED for any answer but "yes", and when there is
@@ -12,7 +13,7 @@ export async function confirm(
   context: CommandContext,
 ): Promise<void> {
   if (assumeYes) return;
-  if (process.stdin.isTTY !== true || context.json) {
+  if (!isTerminal(process.stdin) || context.json) {
     throw new CapstanError({
       code: "NOT_CONFIRMED",
       source: "user",

@@ -36,7 +36,7 @@ interface Branch {
 
 /** A cluster as a header, a tree with reasons, and what else somebody should know. */
 export function clusterText(report: ClusterReport, options: TextOptions, nowMs: number): string {
-  const { suggest = (text) => text } = options;
+  const { suggest = (text: string) => text } = options;
   const warnings = warningsOf(report, nowMs).map(suggest);
   return [
     ...headerLines(report),

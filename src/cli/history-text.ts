@@ -18,7 +18,7 @@ type TextOptions = Pick<Terminal, "colors" | "columns"> & Partial<Pick<CommandCo
 export function historyText(report: HistoryReport, options: TextOptions, nowMs: number): string {
   const { cluster, stack, revision, items, wayBack = { kind: "free" } } = report;
   if (items.length === 0) return `Cluster ${cluster ?? stack}: nothing is recorded\n`;
-  const { suggest = (text) => text } = options;
+  const { suggest = (text: string) => text } = options;
   const head = `Cluster ${cluster ?? stack}   revision ${revision === 0 ? "none yet" : revision}`;
   const notes = items
     .filter(({ result }) => result.kind === "open")
@@ -42,7 +42,7 @@ export function transactionText(
   machines: readonly HistoryMachine[] | undefined,
   options: Omit<TextOptions, "colors"> & { readonly nowMs: number },
 ): string {
-  const { columns, nowMs, suggest = (text) => text } = options;
+  const { columns, nowMs, suggest = (text: string) => text } = options;
   const { number, by = "", startedAtMs, endedAtMs, summary } = item;
   const failure = failureOf(item, wayBack);
   const took =

@@ -182,7 +182,9 @@ class EventLines implements ProgressDisplay {
     this.terminal.write(`${elapsed}s  ${line}\n`);
   }
 
-  end(): void {}
+  end(): void {
+    // Each line was whole when it was written.
+  }
 }
 
 /** Without it a host that has long booted seems to boot on. */

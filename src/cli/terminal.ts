@@ -25,15 +25,20 @@ export interface Terminal {
   error(text: string): void;
 }
 
+/** Node.js leaves `isTTY` out where there is no terminal, whatever its types say. */
+export function isTerminal({ isTTY = false }: { readonly isTTY?: boolean }): boolean {
+  return isTTY;
+}
+
 export function processTerminal(env: NodeJS.ProcessEnv): Terminal {
   const { stdout, stderr } = process;
   // NO_COLOR counts when it is not empty. Source: no-color.org.
   const wanted = (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb";
   return {
-    colors: pc.createColors(wanted && stdout.isTTY === true),
-    errorColors: pc.createColors(wanted && stderr.isTTY === true),
-    live: stdout.isTTY === true && env["TERM"] !== "dumb" && env["CI"] === undefined,
-    columns: stdout.isTTY === true ? stdout.columns || 80 : Infinity,
+    colors: pc.createColors(wanted && isTerminal(stdout)),
+    errorColors: pc.createColors(wanted && isTerminal(stderr)),
+    live: isTerminal(stdout) && env["TERM"] !== "dumb" && env["CI"] === undefined,
+    columns: isTerminal(stdout) ? stdout.columns || 80 : Infinity,
     rows: stdout.rows || 24,
     write: (text) => void stdout.write(text),
     error: (text) => void stderr.write(text),

@@ -53,7 +53,7 @@ export class MoveToApiServer {
 
   private occupied(): CapstanError {
     const { cluster, serverUrl } = this.move;
-    const [namespace, name] = cluster.split("/");
+    const [namespace = "", name = ""] = cluster.split("/");
     return new CapstanError({
       code: "NOT_OWNER",
       source: "user",
