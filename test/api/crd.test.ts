@@ -169,7 +169,7 @@ describe("CustomResourceDefinitions", () => {
 
   it("has every path that scale and columns point to", () => {
     for (const definition of definitions) {
-      const [{ subresources, additionalPrinterColumns = [] }] = definition.spec.versions;
+      const [{ subresources, additionalPrinterColumns }] = definition.spec.versions;
       const paths = [
         ...Object.values(subresources?.scale ?? {}),
         ...additionalPrinterColumns.map(({ jsonPath }) => jsonPath),
@@ -206,7 +206,7 @@ describe("CustomResourceDefinitions", () => {
   it("has the shape of its version; who changes it raises definitionsVersion once a release has it", () => {
     const lines = definitions.flatMap((definition) => [
       "",
-      `${definition.spec.names.kind}`,
+      definition.spec.names.kind,
       ...outlineOf(rootOf(definition), " "),
     ]);
     assertGolden("definitions", [`version ${definitionsVersion}`, ...lines, ""].join("\n"));

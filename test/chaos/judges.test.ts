@@ -88,7 +88,7 @@ describe("the judge of cloud against manifests", () => {
   const big = host("gpu-0-22222222-3", { spec: { size: "large" } });
   const cases: { name: string; rows: CloudRow[]; want: string[] }[] = [
     { name: "nothing", rows: [...pair, big], want: [] },
-    { name: "too few", rows: [pair[0] as CloudRow, big], want: ["web: 1 hosts, wanted 2"] },
+    { name: "too few", rows: [pair[0]!, big], want: ["web: 1 hosts, wanted 2"] },
     { name: "a Machine without a host", rows: pair, want: ["gpu-0: 0 hosts, wanted 1"] },
     {
       name: "another field",

@@ -64,7 +64,7 @@ describe("chaos against a command line without one protection", function () {
       const job = { aim: { operation, boundary, fault }, ways: [recovery] };
       const results = await attempt(baseline, stage.stack, job);
       assert.equal(results.length, 1);
-      return results[0] as Result;
+      return results[0]!;
     } finally {
       await stage.close();
     }

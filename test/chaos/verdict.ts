@@ -67,7 +67,7 @@ function unlike(before: readonly CloudRow[], after: readonly CloudRow[]): string
 }
 
 function isEmpty({ resources = [] }: Deployment): boolean {
-  return !resources.some(({ type }) => /capstan:Local/.test(type));
+  return !resources.some(({ type }) => type.includes("capstan:Local"));
 }
 
 export function stuckWith(...stuck: string[]): PlaceVerdict {

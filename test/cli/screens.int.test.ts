@@ -44,7 +44,7 @@ function assertScreen(name: string, { columns, rows }: Size, text: string): void
   const want = readFileSync(file, "utf8").trimEnd();
   assert.equal(stable(text), stable(want), `not as in ${file}; UPDATE_SCREENS=1 rewrites`);
   const lines = text.split("\n");
-  assert.ok(lines.length <= rows && lines.every((line) => [...line].length <= columns));
+  assert.ok(lines.length <= rows && lines.every((line) => Array.from(line).length <= columns));
 }
 
 for (const size of sizes) {

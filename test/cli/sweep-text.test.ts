@@ -89,7 +89,7 @@ describe("what a sweep says", () => {
 
   it("names what is left and what stood in the way", () => {
     const [network] = items;
-    const left = [{ item: network as SweepItem, reason: "network net-1 is still used by host-9" }];
+    const left = [{ item: network!, reason: "network net-1 is still used by host-9" }];
     assert.equal(sweptText(1, [], 80), "\nSwept: 1 resource deleted, 0 left\n");
     assert.equal(
       sweptText(2, left, 80),

@@ -72,7 +72,7 @@ describe("capstan watch on an API server", function () {
     const [machine] = (await rig.all("machines")).filter(({ metadata }) =>
       metadata.name.startsWith("workers"),
     );
-    const dead = hostIdOf(machine as ShownObject);
+    const dead = hostIdOf(machine!);
     await rig.sandbox.capstan(0, "local", "kill", dead);
     await until("another host runs", async () => {
       const now = await rig.get("machine", machine?.metadata.name ?? "");

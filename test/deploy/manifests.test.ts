@@ -97,7 +97,7 @@ describe("deploy/kubernetes", () => {
   it("gives secrets as files: none stands in the environment", () => {
     for (const { name, value, ...from } of container.env ?? []) {
       assert.ok(!JSON.stringify(from).includes("secretKeyRef"), name);
-      if (/PASS/.test(name)) assert.match(value ?? "", /^\/run\/capstan\//, name);
+      if (name.includes("PASS")) assert.match(value ?? "", /^\/run\/capstan\//, name);
     }
   });
 

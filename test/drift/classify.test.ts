@@ -13,8 +13,9 @@ function line(item: DriftItem): string {
     item.machine?.name ?? item.kind,
     ...("back" in item ? [item.back.kind] : []),
     ...("origin" in item ? [item.origin] : []),
-    ...fields.map(({ path, recorded, seen }) =>
-      [path, String(JSON.stringify(recorded)), "->", String(JSON.stringify(seen))].join(" "),
+    ...fields.map(
+      ({ path, recorded, seen }) =>
+        `${path} ${JSON.stringify(recorded)} -> ${JSON.stringify(seen)}`,
     ),
   ].join(" ");
 }

@@ -66,7 +66,9 @@ describe("a state that is read without Pulumi", function () {
     },
     {
       name: "nothing, after a destroy",
-      bring: async () => void (await sandbox.capstan(0, "destroy", "--yes", demoStack)),
+      bring: async () => {
+        await sandbox.capstan(0, "destroy", "--yes", demoStack);
+      },
     },
   ];
   for (const { name, bring } of recorded) {

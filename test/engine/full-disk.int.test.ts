@@ -30,9 +30,9 @@ const shape = (size: "small" | "medium"): ScenarioCluster => ({
 
 /** From nothing to 1 MiB, each a little more than the one before; every verb meets every moment. */
 function tryNumber(index: number): Try {
-  const verb = verbs[index % verbs.length] as Verb;
+  const verb = verbs[index % verbs.length]!;
   const shift = Math.floor(index / verbs.length);
-  const moment = moments[(index + shift) % moments.length] as Moment;
+  const moment = moments[(index + shift) % moments.length]!;
   const freeBytes = index === 0 ? 0 : Math.round(4_096 * 2 ** ((8 * index) / (tries - 1)));
   return { verb, moment, freeBytes };
 }

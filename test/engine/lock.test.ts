@@ -12,7 +12,7 @@ describe("the lock of a stack", function () {
   this.timeout(30_000);
   const scratch = scratchFolder();
   const stack = "default.demo";
-  const own = identify(process.pid) as ProcessIdentity;
+  const own = identify(process.pid)!;
 
   const acquire = () =>
     StackLock.acquire({

@@ -96,7 +96,9 @@ describe("two machines on one PostgreSQL", function () {
     here.write(slow);
     there.write(slow);
     const first = here.startUp();
-    await until("the first one waits for its host", () => /waiting for 1 host/.test(first.said));
+    await until("the first one waits for its host", () =>
+      first.said.includes("waiting for 1 host"),
+    );
     const second = there.startUp();
     const outcomes = await Promise.all([first.finished, second.finished]);
     const text = outcomes.map(({ stdout, stderr }) => `${stdout}\n${stderr}`).join("\n");

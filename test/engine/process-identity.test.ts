@@ -8,7 +8,7 @@ import {
 } from "../../src/engine/process-identity.js";
 
 describe("a process identity", () => {
-  const own = identify(process.pid) as ProcessIdentity;
+  const own = identify(process.pid)!;
   const { pidNamespace: _none, ...older } = own;
   const elsewhere = "pid:[1]";
   const cases: { name: string; given: ProcessIdentity; want: Liveness }[] = [

@@ -112,7 +112,7 @@ describe("the removal of leftovers", () => {
 
   it("calls what is gone already deleted, and asks for nothing", async () => {
     const items = [leftover("a"), leftover("b")];
-    handler.add({ ...(handler.resources.get("a") as Observed), phase: "gone" });
+    handler.add({ ...handler.resources.get("a")!, phase: "gone" });
     handler.resources.delete("b");
     assert.deepEqual(await remove(items), []);
     assert.equal(removals(), 0);
@@ -126,7 +126,7 @@ describe("the removal of leftovers", () => {
   for (const { name, change } of unrecorded) {
     it(`law 5: never touches what carries the marks ${name} by now`, async () => {
       const items = [leftover("host")];
-      const found = handler.resources.get("host") as Observed;
+      const found = handler.resources.get("host")!;
       handler.add({ ...found, who: { ...found.who, ...change } as Observed["who"] });
       const [left = ""] = await remove(items);
       assert.match(left, /^host: cannot delete LocalHost host: host is marked as /);

@@ -95,17 +95,15 @@ describe("ObjectCache on an API server", function () {
     const api = await follow();
     const on = cache.clusterOf(prod).members[0];
     assert.ok(on !== undefined);
-    let { resourceVersion } = on.metadata;
     const seen: string[] = [];
     for (let turn = 0; turn < 20; turn += 1) {
       const status = { status: { phase: turn % 2 === 0 ? "Running" : "Pending" } };
       const result = await api.write({ kind: "status", on, patch: status });
       assert.ok(result.kind === "written");
       cache.accept({ ...result.object, kind: "Machine" });
-      resourceVersion = result.object.metadata.resourceVersion;
       const known = cache.clusterOf(prod).members[0]?.metadata.resourceVersion ?? "";
       seen.push(known);
-      assert.equal(known, resourceVersion);
+      assert.equal(known, result.object.metadata.resourceVersion);
     }
     assert.deepEqual(
       seen,

@@ -63,7 +63,7 @@ async function allOwned(
 }
 
 function handlerOf(provider: InfrastructureProvider): ResourceHandler {
-  return provider.handlers.get(provider.hostKind) as ResourceHandler;
+  return provider.handlers.get(provider.hostKind)!;
 }
 
 const noteSubject = { provider: withUpdate, inPlace: { note: "changed" } };

@@ -125,7 +125,7 @@ describe("the minimal provider under the real engine", function () {
 
   it("gets a lost machine back under a new identity", async () => {
     await up();
-    const victim = example.alive()[0] as Observed;
+    const victim = example.alive()[0]!;
     const file = join(example.folder, ".capstan", "machines", `${victim.id}.json`);
     writeFileSync(file, JSON.stringify({ ...victim, phase: "gone" }));
     assert.match(await plan(2), /Machine cp-0 +± replace +its host is gone from the cloud/);

@@ -47,7 +47,7 @@ describe("changing the owner of a stack", () => {
   };
   const after = (transaction: Partial<TransactionRecord>): PriorState => ({
     ...prior,
-    transaction: { ...(prior.transaction as TransactionRecord), ...transaction },
+    transaction: { ...prior.transaction!, ...transaction },
   });
 
   it("is a transaction of its own with the same target, and no step, whatever the cloud looks like", () => {
@@ -144,7 +144,7 @@ describe("changing the owner of a stack", () => {
   }
 
   it("is told from changes that somebody asked for", () => {
-    assert.equal(isHandOver(prior.transaction as TransactionRecord), false);
+    assert.equal(isHandOver(prior.transaction!), false);
     assert.match(ownerText(fileOwner), /files/);
     assert.match(ownerText(server), /3e0f/);
   });

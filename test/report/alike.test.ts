@@ -74,7 +74,7 @@ describe("names that follow each other", () => {
     { given: ["a-1", "a-2", "a-3", "a-5", "b-6"], want: "a-1 … a-3, a-5, b-6" },
     { given: ["a-01", "a-02", "a-03"], want: "a-01, a-02, a-03" },
     { given: ["a-9", "a-10", "aa-11"], want: "a-9, a-10, aa-11" },
-    { given: [..."acegikmo"], want: "a, c, e, g, i, k and 2 more" },
+    { given: ["a", "c", "e", "g", "i", "k", "m", "o"], want: "a, c, e, g, i, k and 2 more" },
     { given: ["a-99999999999", "a-100000000000"], want: "a-99999999999, a-100000000000" },
   ];
   for (const { given, want } of cases) {

@@ -105,17 +105,18 @@ export class ProviderClient {
     return this.ask("delete", request, () => ({}));
   }
 
-  private ask<Response extends Message>(
+  /** Each method answers with a message of its own, which its `read` knows. */
+  private ask(
     method: string,
     request: Message,
-    read: (response: Response) => ClientProperties,
+    read: (response: never) => ClientProperties,
   ): Promise<Answer> {
     const methods = this.client as unknown as Record<
       string,
       (
         request: Message,
         options: grpc.CallOptions,
-        done: (error: grpc.ServiceError | null, response: Response) => void,
+        done: (error: grpc.ServiceError | null, response: never) => void,
       ) => void
     >;
     return new Promise((resolve) => {

@@ -224,7 +224,7 @@ export class Sandbox {
   async deploymentIfAny(stack: string): Promise<Deployment> {
     const args = ["stack", "export", "--stack", stack];
     const outcome = await this.startPulumi(args).finished;
-    if (/no stack named/.test(outcome.stderr)) return {};
+    if (outcome.stderr.includes("no stack named")) return {};
     const { stdout } = expectCode(0, `pulumi ${args.join(" ")}`, outcome);
     return (JSON.parse(stdout) as { deployment: Deployment }).deployment;
   }
@@ -254,7 +254,7 @@ export class Sandbox {
       ({ kind, name }) => kind === "LocalHost" && name.startsWith(machine),
     );
     assert.equal(hosts.length, 1, `hosts alive of ${machine}`);
-    return hosts[0] as CloudRow;
+    return hosts[0]!;
   }
 
   ledger(after = 0): LedgerRow[] {

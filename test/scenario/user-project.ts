@@ -41,7 +41,7 @@ export class UserProjectFolder {
         name: userProject,
         runtime: "nodejs",
         main: "program.js",
-        backend: { url: `${pathToFileURL(join(sandbox.folder, "backend")).href}` },
+        backend: { url: pathToFileURL(join(sandbox.folder, "backend")).href },
       }),
     );
     project.program("");

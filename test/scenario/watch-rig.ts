@@ -66,7 +66,7 @@ export class WatchRig {
     const command = this.watch(...args);
     await until("the controller leads", () => {
       assert.equal(command.hasEnded, false, command.said);
-      return /"leads"/.test(command.said);
+      return command.said.includes('"leads"');
     });
     return command;
   }

@@ -57,7 +57,7 @@ describe("bounds of a rollout", () => {
         (error) =>
           isCapstanError(error) &&
           error.code === "INVALID_INPUT" &&
-          /maxUnavailable/.test(error.message),
+          error.message.includes("maxUnavailable"),
       );
     });
   }

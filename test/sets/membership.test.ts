@@ -5,7 +5,7 @@ import type { Profile } from "../../src/api/set-profile.js";
 
 describe("members of a set", () => {
   const machines = (deleting: string, staying: string) =>
-    [...deleting, ...staying].map((name) => ({
+    Array.from(deleting + staying, (name) => ({
       name,
       deleting: deleting.includes(name),
       ready: true,

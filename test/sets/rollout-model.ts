@@ -91,8 +91,7 @@ export class RolloutModel {
   get hasConverged(): boolean {
     const { newSet } = this;
     return (
-      newSet !== undefined &&
-      newSet.replicas === this.bounds.replicas &&
+      newSet?.replicas === this.bounds.replicas &&
       this.machines.length === newSet.machines.length &&
       this.available === this.bounds.replicas &&
       this.sets.every((set) => set === newSet || set.replicas === 0)

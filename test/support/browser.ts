@@ -140,16 +140,15 @@ export class Page {
   }
 
   note({ method, params = {} }: Message): void {
-    const as = <T>(name: string) => params[name] as T;
     switch (method) {
       case "Page.loadEventFired":
         this.loaded = true;
         break;
       case "Network.requestWillBeSent":
-        this.requested.push(as<{ url: string }>("request").url);
+        this.requested.push((params["request"] as { url: string }).url);
         break;
       case "Log.entryAdded":
-        this.said.push(as<{ text: string }>("entry").text);
+        this.said.push((params["entry"] as { text: string }).text);
         break;
       case "Runtime.consoleAPICalled":
         this.said.push(JSON.stringify(params["args"]));

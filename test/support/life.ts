@@ -181,7 +181,7 @@ export class Life {
     const since = engine.calls.length;
     const outcome = await this.run({
       verb: "rollback",
-      wanted: this.lastGoal as WantedCluster,
+      wanted: this.lastGoal!,
       faults: [],
     });
     if (outcome.kind !== "done" && outcome.kind !== "rolledBack") {

@@ -168,7 +168,7 @@ class TwoClouds {
       return now();
     };
     const handlers = [...here.handlers.keys()].map((kind): [string, ResourceHandler] => {
-      const calls = () => now().handlers.get(kind) as ResourceHandler;
+      const calls = () => now().handlers.get(kind)!;
       const changes = (call: string, name: string) => {
         const { recordedSide, side } = this;
         if (recordedSide === undefined || recordedSide === side) return;

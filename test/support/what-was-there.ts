@@ -65,7 +65,7 @@ export class WhatWasThere {
       const rises = this.minor > -Infinity && minor > this.minor;
       if (call !== "delete" && (rises || (call === "update" && grows && this.number > 0))) {
         crossed.add(id);
-      } else if (crossed.has(id) && (call === "delete" || rises === false)) takenBack.push(key);
+      } else if (crossed.has(id) && (call === "delete" || !rises)) takenBack.push(key);
     }
     return { crossed, takenBack, hasLostQuorum: this.hasLostQuorum() };
   }

@@ -2,11 +2,7 @@ import assert from "node:assert/strict";
 import { planBack } from "../../src/engine/apply.js";
 import { type NodeKey, nodeKey } from "../../src/graph/graph.js";
 import type { Plan } from "../../src/plan/plan.js";
-import type {
-  PendingOperation,
-  PriorState,
-  RecordedResource,
-} from "../../src/records/prior-state.js";
+import type { PendingOperation, PriorState } from "../../src/records/prior-state.js";
 import {
   type Action,
   type Situation,
@@ -183,7 +179,7 @@ describe("the next step of a transaction", () => {
     const recordedWith = (...operations: PendingOperation[]) => {
       const situation = pending(...operations);
       const made = planned.prior.resources.find(({ key }) => key === network);
-      const resources = [...situation.prior.resources, made as RecordedResource];
+      const resources = [...situation.prior.resources, made!];
       return { ...situation, prior: { ...situation.prior, resources } };
     };
     const orphaned = () => ({
@@ -449,7 +445,7 @@ describe("the next step of a transaction", () => {
         name: "committed, the component of a machine that is gone",
         given: () => {
           const parts = planned.prior.resources.find(({ kind }) => kind === "Machine");
-          const old = { ...(parts as RecordedResource), key: nodeKey("Machine", "old") };
+          const old = { ...parts!, key: nodeKey("Machine", "old") };
           return { ...planned.prior, resources: [...planned.prior.resources, old] };
         },
         want: "idle",

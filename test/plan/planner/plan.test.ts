@@ -602,7 +602,7 @@ describe("refusals", () => {
       (error) =>
         isCapstanError(error) &&
         error.code === "INVALID_INPUT" &&
-        /Machine db-0/.test(error.message),
+        error.message.includes("Machine db-0"),
     );
   });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { LocalCloud, type LocalKind, type LocalResource } from "../../../providers/local/cloud.js";
+import { LocalCloud, type LocalKind } from "../../../providers/local/cloud.js";
 import { observe } from "../../../providers/local/handlers.js";
 import type { JsonObject } from "../../../src/api/json.js";
 import type { Identity } from "../../../src/provider/port.js";
@@ -38,7 +38,7 @@ describe("readiness in the local cloud", () => {
   });
   const make = (fields: JsonObject = {}, name = "h") =>
     cloud.create("LocalHost", who("LocalHost", name), specOf(fields));
-  const seen = async (id: string) => observe((await cloud.get(id)) as LocalResource);
+  const seen = async (id: string) => observe((await cloud.get(id))!);
   const change = async (id: string, fields: JsonObject) => cloud.update(id, specOf(fields));
 
   it("begins with the boot where no join is asked for", async () => {
