@@ -43,5 +43,5 @@ registerHooks({
 
 process.once("exit", () => {
   const trace = { preloadedMs, modules, children, exitMs: performance.now() };
-  writeFileSync(String(process.env.CAPSTAN_BENCH_TRACE), JSON.stringify(trace));
+  writeFileSync(String(process.env["CAPSTAN_BENCH_TRACE"]), JSON.stringify(trace));
 });

@@ -126,7 +126,7 @@ function withCloud(state, ask) {
 /** @param {string} state */
 function callsIn(state) {
   return withCloud(state, (database) =>
-    Number(database.prepare("SELECT count(*) AS calls FROM ledger").get()?.calls),
+    Number(database.prepare("SELECT count(*) AS calls FROM ledger").get()?.["calls"]),
   );
 }
 
@@ -159,7 +159,7 @@ async function driftLatency(server, state) {
           .prepare(
             "SELECT count(*) AS hosts FROM resources WHERE name LIKE ? AND ready_since_ms IS NOT NULL",
           )
-          .get(`${machine}-%`)?.hosts,
+          .get(`${machine}-%`)?.["hosts"],
       ),
     );
   while (living() === 0) await wait(50);

@@ -20,9 +20,9 @@ import { ForgeApi } from "./forge-api.mjs";
  * @returns {Discussion | string}
  */
 export function discussionOf(env) {
-  const token = env.CAPSTAN_COMMENT_TOKEN ?? "";
-  if (env.GITLAB_CI) return gitlabDiscussion(env, token);
-  if (env.GITHUB_ACTIONS) return githubDiscussion(env, token);
+  const token = env["CAPSTAN_COMMENT_TOKEN"] ?? "";
+  if (env["GITLAB_CI"]) return gitlabDiscussion(env, token);
+  if (env["GITHUB_ACTIONS"]) return githubDiscussion(env, token);
   return "this is neither a run of GitHub Actions nor of GitLab CI";
 }
 
@@ -32,16 +32,16 @@ export function discussionOf(env) {
  * @returns {Discussion | string}
  */
 function githubDiscussion(env, token) {
-  const number = pullRequestNumber(env.GITHUB_EVENT_PATH);
+  const number = pullRequestNumber(env["GITHUB_EVENT_PATH"]);
   if (number === undefined) return "this run is not about a pull request";
   if (token === "") return "there is no token";
-  const api = new ForgeApi(env.GITHUB_API_URL ?? "https://api.github.com", {
+  const api = new ForgeApi(env["GITHUB_API_URL"] ?? "https://api.github.com", {
     authorization: `Bearer ${token}`,
     "x-github-api-version": "2022-11-28",
   });
-  const comments = `/repos/${env.GITHUB_REPOSITORY}/issues/${number}/comments`;
+  const comments = `/repos/${env["GITHUB_REPOSITORY"]}/issues/${number}/comments`;
   // The token of a workflow may not ask who it is.
-  const author = env.CAPSTAN_COMMENT_AUTHOR || "github-actions[bot]";
+  const author = env["CAPSTAN_COMMENT_AUTHOR"] || "github-actions[bot]";
   return {
     longest: 65_536,
     find: (marker) =>
@@ -51,7 +51,7 @@ function githubDiscussion(env, token) {
       ),
     create: (body) => api.call("POST", comments, { body }),
     update: (id, body) =>
-      api.call("PATCH", `/repos/${env.GITHUB_REPOSITORY}/issues/comments/${id}`, { body }),
+      api.call("PATCH", `/repos/${env["GITHUB_REPOSITORY"]}/issues/comments/${id}`, { body }),
   };
 }
 

@@ -16,18 +16,18 @@ const notAllowed = new Set([401, 403, 404]);
  * @returns {Promise<number>}
  */
 async function review(env) {
-  const files = linesOf(env.CAPSTAN_FILES).flatMap((file) => ["-f", file]);
+  const files = linesOf(env["CAPSTAN_FILES"]).flatMap((file) => ["-f", file]);
   if (files.length === 0) {
     process.stderr.write("error: CAPSTAN_FILES names no manifests\n");
     return exit.badUsage;
   }
   const plan = await runPlan(["--format", "markdown", ...files], env);
   const isPlanned = [exit.done, exit.changesPending].includes(plan.code);
-  const body = marked(isPlanned ? plan.output : failureText(plan.code), env.CAPSTAN_COMMENT_KEY);
-  if (env.CAPSTAN_MARKDOWN) writeFileSync(env.CAPSTAN_MARKDOWN, body);
+  const body = marked(isPlanned ? plan.output : failureText(plan.code), env["CAPSTAN_COMMENT_KEY"]);
+  if (env["CAPSTAN_MARKDOWN"]) writeFileSync(env["CAPSTAN_MARKDOWN"], body);
   const page = isPlanned ? await writePage(files, env) : "";
   tellOutputs({ "exit-code": plan.code, changes: plan.code === exit.changesPending, page }, env);
-  if (env.CAPSTAN_COMMENT !== "false") await comment(body, env);
+  if (env["CAPSTAN_COMMENT"] !== "false") await comment(body, env);
   return isPlanned ? exit.done : plan.code;
 }
 
@@ -37,7 +37,7 @@ async function review(env) {
  * @returns {Promise<string>} the file; empty where none is wanted
  */
 async function writePage(files, env) {
-  const file = env.CAPSTAN_PAGE ?? "";
+  const file = env["CAPSTAN_PAGE"] ?? "";
   if (file === "") return "";
   const { code, output } = await runPlan(["--format", "html", ...files], env);
   if (code !== exit.done && code !== exit.changesPending) {
@@ -56,11 +56,11 @@ async function writePage(files, env) {
  */
 async function runPlan(args, env) {
   const { ...own } = env;
-  delete own.CAPSTAN_COMMENT_TOKEN;
-  const command = (env.CAPSTAN_COMMAND ?? "").split(/\s+/).filter((word) => word !== "");
+  delete own["CAPSTAN_COMMENT_TOKEN"];
+  const command = (env["CAPSTAN_COMMAND"] ?? "").split(/\s+/).filter((word) => word !== "");
   const [program = "npx", ...first] =
     command.length === 0 ? ["npx", "--no-install", "capstan"] : command;
-  const child = spawn(program, [...first, "plan", ...args, ...linesOf(env.CAPSTAN_ARGS)], {
+  const child = spawn(program, [...first, "plan", ...args, ...linesOf(env["CAPSTAN_ARGS"])], {
     env: own,
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -149,7 +149,7 @@ function tooLongText(body) {
  * @param {NodeJS.ProcessEnv} env
  */
 function tellElsewhere(body, why, env) {
-  const summary = env.GITHUB_STEP_SUMMARY;
+  const summary = env["GITHUB_STEP_SUMMARY"];
   if (summary) appendFileSync(summary, `${body}\n`);
   else process.stdout.write(`${body}\n`);
   process.stderr.write(
@@ -162,9 +162,9 @@ function tellElsewhere(body, why, env) {
  * @param {NodeJS.ProcessEnv} env
  */
 function tellOutputs(outputs, env) {
-  if (!env.GITHUB_OUTPUT) return;
+  if (!env["GITHUB_OUTPUT"]) return;
   const lines = Object.entries(outputs).map(([name, value]) => `${name}=${value}\n`);
-  appendFileSync(env.GITHUB_OUTPUT, lines.join(""));
+  appendFileSync(env["GITHUB_OUTPUT"], lines.join(""));
 }
 
 /**

@@ -55,7 +55,7 @@ const answerTimeoutMs = 5_000;
  * @throws an Error with a hint when CAPSTAN_CHROMIUM names no program
  */
 export function findChromium(env) {
-  const named = env.CAPSTAN_CHROMIUM;
+  const named = env["CAPSTAN_CHROMIUM"];
   if (named) {
     if (isExecutableFile(resolve(named))) return resolve(named);
     throw withHint(

@@ -26,7 +26,7 @@ export async function installDebianPackages(names, env) {
  * @returns {string | undefined} absolute path of the first of them that is on PATH
  */
 export function findProgram(names, env) {
-  const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
+  const folders = (env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
   return names
     .flatMap((name) => folders.map((folder) => join(folder, name)))
     .find(isExecutableFile);

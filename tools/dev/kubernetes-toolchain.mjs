@@ -83,7 +83,7 @@ export async function ensureKubernetes({
  * @returns {KubernetesToolchain | undefined}
  */
 function findNamed(env) {
-  const named = env.CAPSTAN_KUBERNETES;
+  const named = env["CAPSTAN_KUBERNETES"];
   if (!named) return undefined;
   const binDir = resolve(named);
   const missing = files.filter((file) => !isExecutableFile(join(binDir, file)));

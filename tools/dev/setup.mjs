@@ -197,7 +197,7 @@ async function npmCi(folder) {
     "--loglevel=error",
   ];
   // Inside `npm start` npm names itself; otherwise the one on PATH is taken.
-  const npm = process.env.npm_execpath;
+  const npm = process.env["npm_execpath"];
   const isNpm = npm !== undefined && /npm-cli\.c?js$/.test(npm);
   /** @type {import("node:child_process").SpawnOptions} */
   const options = { cwd: folder, stdio: ["ignore", 2, 2] };

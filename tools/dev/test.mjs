@@ -93,7 +93,7 @@ function readMeasured() {
  */
 async function test(args) {
   const { node } = await setup();
-  const seed = seedFrom(process.env.CAPSTAN_SEED);
+  const seed = seedFrom(process.env["CAPSTAN_SEED"]);
   const env = { ...withPathFirst(process.env, dirname(node)), [orderVariable]: String(seed) };
   if (args.includes("--update-floor")) return updateFloor(node, env);
   await installRealParts(process.env);

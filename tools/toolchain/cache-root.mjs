@@ -10,15 +10,15 @@ import { isAbsolute, join, resolve } from "node:path";
  * @returns {string}
  */
 export function cacheRoot(env) {
-  if (env.CAPSTAN_CACHE) return resolve(env.CAPSTAN_CACHE);
+  if (env["CAPSTAN_CACHE"]) return resolve(env["CAPSTAN_CACHE"]);
   // The XDG specification wants relative paths to be ignored.
-  if (env.XDG_CACHE_HOME && isAbsolute(env.XDG_CACHE_HOME)) {
-    return join(env.XDG_CACHE_HOME, "capstan");
+  if (env["XDG_CACHE_HOME"] && isAbsolute(env["XDG_CACHE_HOME"])) {
+    return join(env["XDG_CACHE_HOME"], "capstan");
   }
-  const home = env.HOME || homedir();
+  const home = env["HOME"] || homedir();
   if (process.platform === "darwin") return join(home, "Library", "Caches", "capstan");
   if (process.platform === "win32") {
-    return join(env.LOCALAPPDATA || join(home, "AppData", "Local"), "capstan");
+    return join(env["LOCALAPPDATA"] || join(home, "AppData", "Local"), "capstan");
   }
   return join(home, ".cache", "capstan");
 }

@@ -92,7 +92,7 @@ export async function ensurePulumi({
  * @returns {PulumiToolchain | undefined}
  */
 function findNamed(env) {
-  const named = env.CAPSTAN_PULUMI;
+  const named = env["CAPSTAN_PULUMI"];
   if (!named) return undefined;
   const path = resolve(named);
   const candidates = [path, join(path, cliFile), join(path, "bin", cliFile)];
@@ -185,7 +185,7 @@ function isFittingVersion(version) {
  * @returns {string[]} absolute
  */
 function pathFolders(env) {
-  const path = env.PATH ?? env.Path ?? "";
+  const path = env["PATH"] ?? env["Path"] ?? "";
   return path
     .split(delimiter)
     .filter((folder) => folder !== "")

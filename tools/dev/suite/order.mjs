@@ -15,7 +15,7 @@ export const orderVariable = "CAPSTAN_ORDER";
 export const mochaHooks = {
   /** @this {import("mocha").Context} */
   beforeAll() {
-    const seed = seedFrom(process.env[orderVariable] || process.env.CAPSTAN_SEED);
+    const seed = seedFrom(process.env[orderVariable] || process.env["CAPSTAN_SEED"]);
     // mocha reads the lists of a suite only after its hooks have run.
     orderRoot(/** @type {Suite} */ (this.test?.parent), seed);
   },

@@ -39,7 +39,7 @@ export async function runWhole(node, surroundings) {
   const floor = readFloor();
   const batches = batchesOf(testFiles(), floor);
   const tasks = [...checks, ...batches].sort((one, other) => other.seconds - one.seconds);
-  const workers = workersFrom(surroundings.env.CAPSTAN_TEST_WORKERS);
+  const workers = workersFrom(surroundings.env["CAPSTAN_TEST_WORKERS"]);
   const place = new Workplace();
   const stop = () => {
     place.close();
