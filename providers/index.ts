@@ -19,7 +19,7 @@ export interface Providers {
 }
 
 /** Names the file of the local cloud, where that is not in the state folder. */
-export const localCloudVariable = "CAPSTAN_LOCAL_CLOUD";
+const localCloudVariable = "CAPSTAN_LOCAL_CLOUD";
 
 /**
  * Makes the providers; loads and opens nothing before it is used. `stateDir` is where the local

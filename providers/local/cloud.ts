@@ -26,7 +26,6 @@ import {
   type LocalKind,
   type LocalResource,
   type LocalScope,
-  type LocalState,
   resourceById,
   resourceByToken,
   resourcesIn,
@@ -40,7 +39,7 @@ import {
   refuseWhileUsed,
 } from "./rules.js";
 
-export type { LedgerEntry, LocalKind, LocalResource, LocalScope, LocalState };
+export type { LocalKind, LocalResource };
 
 const idPrefix: Record<LocalKind, string> = {
   LocalNetwork: "net",

@@ -86,13 +86,13 @@ export interface ArmedFault {
 }
 
 /** All that goes wrong with one call: one thing with the call or its answer, others with its course. */
-export interface ArmedFaults {
+interface ArmedFaults {
   readonly answer?: ArmedFault;
   readonly lifecycle: readonly ArmedFault[];
 }
 
 /** The call that faults are looked for. */
-export interface FaultyCall {
+interface FaultyCall {
   readonly call: string;
   readonly isHost: boolean;
   /** The resource or scope that it is about, if it is about one. */

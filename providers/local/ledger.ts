@@ -22,7 +22,7 @@ export interface LedgerEntry {
 }
 
 /** What an entry is about, as far as it is known. */
-export interface LedgerSubject {
+interface LedgerSubject {
   readonly kind?: string;
   readonly id?: string;
   readonly who?: Identity;

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../src/api/json.js";
 import type { Identity, NodeReport } from "../../src/provider/port.js";
 
 export type LocalKind = "LocalNetwork" | "LocalLoadBalancer" | "LocalHost";
-export type LocalState = "pending" | "running" | "terminated";
+type LocalState = "pending" | "running" | "terminated";
 
 /** A resource as the local cloud has it. Times are milliseconds since the epoch. */
 export interface LocalResource {

@@ -47,10 +47,6 @@ export function boundOf(bound: Bound, total: number): number {
   return bound.percent === 0 ? 0 : Math.max(1, Math.floor((bound.percent * total) / 100));
 }
 
-export function boundText(bound: Bound): string {
-  return bound.kind === "count" ? String(bound.count) : `${bound.percent}%`;
-}
-
 /** How long the same implausible answer has to last before it is believed. */
 export type FreezeTime =
   { readonly kind: "never" } | { readonly kind: "after"; readonly ms: number };

@@ -1,5 +1,5 @@
 /** Where an error has its origin: what the user gave, what the cloud answered, or the engine. */
-export type ErrorSource = "user" | "cloud" | "engine";
+type ErrorSource = "user" | "cloud" | "engine";
 
 /** Every stable error code with its meaning. docs/errors.md is generated from this table. */
 export const errorCodes = {

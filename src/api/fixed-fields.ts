@@ -4,7 +4,7 @@ import { type JsonSchema, jsonSchemaOf } from "./json-schema.js";
 import { type Kind, schemas } from "./schema.js";
 
 /** A field that cannot change while its object lives, and what to do instead. */
-export interface FixedField {
+interface FixedField {
   readonly path: readonly string[];
   readonly hint: string;
 }

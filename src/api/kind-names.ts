@@ -1,7 +1,7 @@
 import { apiVersion, type Kind, schemas } from "./schema.js";
 
 /** How an API server and its users call a kind. */
-export interface KindNames {
+interface KindNames {
   readonly kind: string;
   readonly listKind: string;
   readonly singular: string;

@@ -12,7 +12,7 @@ export interface PrinterColumn {
 }
 
 /** What an API server holds of a kind beyond what users write, and what kubectl shows of it. */
-export interface KindStatus {
+interface KindStatus {
   /** Undefined for a kind without a status. */
   readonly status?: TSchema;
   readonly columns: readonly PrinterColumn[];

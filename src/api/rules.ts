@@ -54,7 +54,7 @@ export interface RuleOptions {
 }
 
 /** Options of a schema to which these rules apply, where an API server checks it. */
-export function checkedBy(...rules: readonly CelRule[]): RuleOptions {
+function checkedBy(...rules: readonly CelRule[]): RuleOptions {
   return { "x-kubernetes-validations": rules };
 }
 

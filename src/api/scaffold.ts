@@ -11,14 +11,14 @@ import type { ProviderSpecs } from "./provider-specs.js";
 import { apiVersion, clusterNameLabel } from "./schema.js";
 import { defaultKubernetesVersion } from "./versions.js";
 
-export interface ScaffoldOptions {
+interface ScaffoldOptions {
   readonly name: string;
   readonly provider: ProviderSpecs;
   readonly controlPlanes: number;
   readonly workers: number;
 }
 
-export interface ScaffoldFile {
+interface ScaffoldFile {
   readonly name: string;
   readonly text: string;
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from "./json.js";
 import { closed } from "./schema-parts.js";
 
 /** What a Cluster as a whole is doing, in one word. */
-export const clusterPhases = {
+const clusterPhases = {
   Pending: "nothing was done for it yet",
   Provisioning: "it is made for the first time",
   Running: "all is as it was asked for",
@@ -18,7 +18,7 @@ export const clusterPhases = {
 export type ClusterPhase = keyof typeof clusterPhases;
 
 /** What a Machine is doing, in one word. Source: docs/cluster-api.md#machine. */
-export const machinePhases = {
+const machinePhases = {
   Pending: "no host was asked for yet",
   Provisioning: "its host is being made or boots",
   Provisioned: "its host runs, its Node is not there yet",
@@ -31,19 +31,19 @@ export const machinePhases = {
 export type MachinePhase = keyof typeof machinePhases;
 
 /** Problems that do not heal by themselves. Source: docs/cluster-api.md#cluster. */
-export const clusterErrors = [
+const clusterErrors = [
   "InvalidConfiguration",
   "UnsupportedChange",
   "CreateError",
   "UpdateError",
   "DeleteError",
 ] as const;
-export const machineErrors = [
+const machineErrors = [
   ...clusterErrors,
   "InsufficientResources",
   "JoinClusterTimeoutError",
 ] as const;
-export const machineSetErrors = ["InvalidConfiguration"] as const;
+const machineSetErrors = ["InvalidConfiguration"] as const;
 
 const text = (description: string) => Type.Optional(Type.String({ description }));
 const count = (description: string) => Type.Optional(Type.Integer({ description }));
@@ -259,7 +259,6 @@ export const statuses = {
 } as const satisfies Readonly<Record<string, TSchema>>;
 
 export type ClusterStatus = Shown<Static<typeof clusterStatus>>;
-export type TransactionStatus = Shown<Static<typeof transactionStatus>>;
 export type DriftStatus = Shown<Static<typeof driftStatus>>;
 export type MachineStatus = Shown<Static<typeof machineStatus>>;
 export type MachineSetStatus = Shown<Static<typeof machineSetStatus>>;

@@ -1,17 +1,17 @@
 import { digestOf } from "./digest.js";
 import type { JsonObject } from "./json.js";
-import type { Kind, MachineVersions, ObjectOf, WrittenMachineSpec } from "./schema.js";
+import type { MachineVersions, ObjectOf, WrittenMachineSpec } from "./schema.js";
 
 export type ClusterObject = ObjectOf<"Cluster">;
 export type MachineObject = ObjectOf<"Machine">;
 export type MachineSetObject = ObjectOf<"MachineSet">;
 export type MachineDeploymentObject = ObjectOf<"MachineDeployment">;
-export type MachineClassObject = ObjectOf<"MachineClass">;
+type MachineClassObject = ObjectOf<"MachineClass">;
 export type AnyObject =
   ClusterObject | MachineObject | MachineSetObject | MachineDeploymentObject | MachineClassObject;
 /** An object that is a cluster or belongs to one. */
 export type ClusterMember = Exclude<AnyObject, MachineClassObject>;
-export type { Kind, MachineVersions, WrittenMachineSpec };
+export type { MachineVersions, WrittenMachineSpec };
 
 /** A Machine's spec as it is planned: versions chosen. */
 export type MachineSpec = Omit<WrittenMachineSpec, "versions"> & {

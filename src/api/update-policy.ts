@@ -23,7 +23,7 @@ export function nearestPolicy(nearestFirst: readonly Annotations[]): UpdatePolic
   return asked.find((value) => isUpdatePolicy(value)) ?? "preferInPlace";
 }
 
-export function isUpdatePolicy(value: unknown): value is UpdatePolicy {
+function isUpdatePolicy(value: unknown): value is UpdatePolicy {
   return updatePolicies.some((policy) => policy === value);
 }
 

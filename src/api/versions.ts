@@ -54,7 +54,7 @@ export function minorOf(version: string): number | undefined {
 const minorsPerMajor = 1_000;
 
 /** What is wrong between a kubelet and a control plane that it talks to. */
-export interface Skew {
+interface Skew {
   readonly kind: "newer" | "tooOld";
   /** "kubelet 1.30.9 is 4 minors behind the control plane (1.34.2)". */
   readonly summary: string;

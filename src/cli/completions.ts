@@ -8,7 +8,7 @@ export interface NumberedTransaction {
 }
 
 /** Where words come from that the program itself does not hold. */
-export interface WordSources {
+interface WordSources {
   stacks(): readonly string[];
   /** Of the one stack that is meant, newest first; none where it could be several. */
   transactions(named: readonly string[]): Promise<readonly NumberedTransaction[]>;
@@ -19,7 +19,7 @@ export interface WordSources {
 }
 
 /** What may stand in the place of the last word. */
-export interface Completions {
+interface Completions {
   readonly words: readonly string[];
   /** Files fit as well. */
   readonly files: boolean;

@@ -77,7 +77,7 @@ export interface ClusterReport {
 }
 
 /** What there is to describe beside what is recorded. */
-export interface Surroundings {
+interface Surroundings {
   /** Absent where nothing is recorded. */
   readonly provider?: InfrastructureProvider;
   /** The cloud as it is, or why it could not be looked at. */

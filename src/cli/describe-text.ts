@@ -142,7 +142,7 @@ function hostLines(host: ResourceReport, nowMs: number): string[] {
 }
 
 /** "kubelet 1.34.2, control plane 1.34.2, containerd 2.1.5, Ubuntu 24.04": what a node says that it runs. */
-export function nodeText({ kubelet, controlPlane, containerRuntime, osImage }: NodeReport): string {
+function nodeText({ kubelet, controlPlane, containerRuntime, osImage }: NodeReport): string {
   return [
     `kubelet ${kubelet}`,
     ...(controlPlane === undefined ? [] : [`control plane ${controlPlane}`]),

@@ -7,7 +7,7 @@ import type { CommandContext, GlobalOptions, Voice } from "./context.js";
 import { exitCodeOf, exitCodes } from "./exit.js";
 
 /** What a verb is called with. */
-export interface Call<O extends GlobalOptions> {
+interface Call<O extends GlobalOptions> {
   readonly options: O;
   readonly context: CommandContext;
   /** The program as it was wired, for what tells about the program itself. */
@@ -15,7 +15,7 @@ export interface Call<O extends GlobalOptions> {
 }
 
 /** A verb's work, to its exit code. Operands come in the order of their declaration. */
-export type Work<O extends GlobalOptions> = (
+type Work<O extends GlobalOptions> = (
   call: Call<O>,
   ...operands: never[]
 ) => Promise<number> | number;

@@ -1,7 +1,7 @@
 import type { ExplainedField, Explanation, FieldFacts } from "../api/explain.js";
 import { wrap } from "./fit.js";
 
-export interface ExplainTextOptions {
+interface ExplainTextOptions {
   /** All fields below, names and types only. */
   readonly recursive: boolean;
   /** Descriptions are broken at this width. */

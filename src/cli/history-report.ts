@@ -17,7 +17,7 @@ import type { Target, TargetMachine } from "../records/target.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 
 /** What became of a transaction. */
-export type ShownResult =
+type ShownResult =
   | { readonly kind: "committed" }
   /** In flight, or interrupted and not yet gone on with. */
   | { readonly kind: "open" }
@@ -32,7 +32,7 @@ export type ShownResult =
   | { readonly kind: "superseded"; readonly failure: string; readonly by?: number };
 
 /** Whether `rollback --to` can go to where a transaction led. */
-export type Reach =
+type Reach =
   /** It is where the cluster is. */
   | "present"
   | "kept"

@@ -4,7 +4,7 @@ import type { TransactionGoal } from "../records/transaction.js";
 import { pointText } from "../plan/undo/undo-text.js";
 
 /** An open transaction as people are told of it. */
-export interface OpenTransaction {
+interface OpenTransaction {
   readonly number: number;
   readonly goal: TransactionGoal;
   readonly wayBack: WayBack;
@@ -36,7 +36,7 @@ function waysOn({ goal, stack, wayBack }: OpenTransaction): string {
 }
 
 /** The command that goes on with a transaction, in the words that began it as far as records know them. Pure. */
-export function wordsOf(goal: TransactionGoal, stack: string): string {
+function wordsOf(goal: TransactionGoal, stack: string): string {
   switch (goal.kind) {
     case "up":
     case "adopt":

@@ -2,7 +2,7 @@ import { withoutPasswords } from "../engine/project.js";
 import { shellWord } from "../report/shell-word.js";
 
 /** Where the clusters are that a command was told to work on. */
-export interface Whereabouts {
+interface Whereabouts {
   readonly state?: string;
   readonly backend?: string;
   readonly project?: string;

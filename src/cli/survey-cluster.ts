@@ -25,7 +25,7 @@ export interface ClusterOf {
 }
 
 /** A plan with all that it was made from. */
-export interface Surveyed extends Survey {
+interface Surveyed extends Survey {
   readonly state: StackState;
 }
 

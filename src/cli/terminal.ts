@@ -83,7 +83,7 @@ function detailLines(plan: Plan): string[] {
 }
 
 /** A line of the plan's tree, laid out, without colours. */
-export interface TreeRow {
+interface TreeRow {
   readonly line: TreeLine;
   readonly branch: string;
   /** Label and what happens, in their columns. */

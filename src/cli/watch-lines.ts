@@ -34,10 +34,7 @@ export function tellLine({ terminal, clock }: CommandContext, text: string): voi
 }
 
 /** What happened, for people. Pure but for the words of commands. */
-export function eventLines(
-  event: ReconcileEvent,
-  { suggest }: Pick<CommandContext, "suggest">,
-): string[] {
+function eventLines(event: ReconcileEvent, { suggest }: Pick<CommandContext, "suggest">): string[] {
   switch (event.kind) {
     case "planned":
       return [planSummary(event.plan)];
@@ -80,7 +77,7 @@ function failedText(result: Exclude<ApplyResult, { kind: "done" }>): string {
 }
 
 /** The same for programs; undefined for what is not worth a line. Pure. */
-export function eventDocument(cluster: string, event: ReconcileEvent): object | undefined {
+function eventDocument(cluster: string, event: ReconcileEvent): object | undefined {
   switch (event.kind) {
     case "planned":
       return planLine(event.plan);

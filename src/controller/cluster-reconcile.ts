@@ -23,7 +23,7 @@ import { observedDigestOf } from "./shared-listing.js";
 import { terminalErrorOf } from "./terminal-error.js";
 
 /** What one work on a cluster is done with. */
-export interface ReconcileRequest {
+interface ReconcileRequest {
   readonly key: string;
   readonly intent: Want;
   readonly cluster: ClusterState;

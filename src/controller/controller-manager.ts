@@ -24,7 +24,7 @@ import type { Log } from "./log.js";
 import { Metrics } from "./metrics.js";
 import { serveOperations } from "./serve.js";
 
-export interface ControllerManagerOptions {
+interface ControllerManagerOptions {
   readonly settings: ControllerSettings;
   readonly config: KubeConfig;
   readonly providers: readonly InfrastructureProvider[];

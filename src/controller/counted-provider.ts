@@ -2,7 +2,7 @@ import { isCapstanError } from "../api/error.js";
 import type { InfrastructureProvider, Presence } from "../provider/port.js";
 import { aroundCalls } from "./provider-calls.js";
 
-export type CloudOutcome = "ok" | "unknown" | "gone" | "throttled" | "cancelled" | "failed";
+type CloudOutcome = "ok" | "unknown" | "gone" | "throttled" | "cancelled" | "failed";
 
 /** A call to a cloud as it ended. */
 export interface CloudCall {

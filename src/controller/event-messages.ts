@@ -7,7 +7,7 @@ import type { LogDetail, LogLevel } from "./log.js";
 import type { ReconcileEvent } from "./reconcile-event.js";
 
 /** What is said about something that happened: to people at the cluster's objects, and in logs. */
-export interface EventText {
+interface EventText {
   readonly level: LogLevel;
   readonly message: string;
   readonly detail: LogDetail;

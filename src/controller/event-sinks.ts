@@ -1,5 +1,6 @@
 import { driftCounts } from "../drift/classify.js";
-import type { EventRecorder, Regarding } from "../kube/events.js";
+import type { Regarding } from "../kube/event-names.js";
+import type { EventRecorder } from "../kube/events.js";
 import type { ClusterSource } from "../source/cluster-source.js";
 import type { ClusterView } from "../source/cluster-view.js";
 import type { Log } from "./log.js";

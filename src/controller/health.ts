@@ -1,7 +1,7 @@
 import type { Clock } from "../provider/port.js";
 import type { QueueState } from "./queue.js";
 
-export interface HealthLimits {
+interface HealthLimits {
   /** Nothing has moved for so long although clusters wait: no pass takes that long. */
   readonly stuckAfterMs: number;
   /** One piece of work takes so long: it hangs. */
@@ -10,7 +10,7 @@ export interface HealthLimits {
   readonly unreachableAfterMs: number;
 }
 
-export const defaultHealthLimits: HealthLimits = {
+const defaultHealthLimits: HealthLimits = {
   stuckAfterMs: 15 * 60_000,
   longestWorkMs: 60 * 60_000,
   unreachableAfterMs: 60_000,

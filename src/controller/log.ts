@@ -7,7 +7,7 @@ import { isSecretName, scrubber } from "./secrets.js";
 export type { LogLevel };
 
 /** What a line may say about where it belongs. Field names are stable; docs/operations.md lists them. */
-export interface LogFields {
+interface LogFields {
   /** "<namespace>/<name>". */
   readonly cluster?: string;
   readonly stack?: string;

@@ -4,19 +4,19 @@ import { type MetricDefinition, type MetricName, metricTable } from "./metric-ta
 import type { QueueObserver, QueueState } from "./queue.js";
 import { type Counts, LabelCounts } from "./label-counts.js";
 
-export interface MetricsOptions {
+interface MetricsOptions {
   /** The release. */
   readonly version: string;
   /** Also series for each cluster, which somebody with very many clusters may not want to keep. */
   readonly perCluster?: boolean;
 }
 
-export type PassResult = "succeeded" | "failed" | "interrupted";
-export type TransactionDirection = "forward" | "back" | "destroy";
+type PassResult = "succeeded" | "failed" | "interrupted";
+type TransactionDirection = "forward" | "back" | "destroy";
 export type TransactionResult = "succeeded" | "failed" | "incomplete";
 
 /** A request to the API server as it was answered. */
-export interface ApiCallResult {
+interface ApiCallResult {
   readonly resource: string;
   readonly verb: string;
   readonly outcome: string;

@@ -2,7 +2,7 @@ import type { Clock } from "../provider/port.js";
 import type { ClusterState } from "./cluster-state.js";
 import { observedDigestOf, listedOf, type SharedListing } from "./shared-listing.js";
 
-export interface PollOptions {
+interface PollOptions {
   readonly listing: SharedListing;
   readonly clock: Clock;
   /** Milliseconds between two looks, give or take a tenth. */

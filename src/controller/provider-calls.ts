@@ -1,14 +1,14 @@
 import type { CallContext, InfrastructureProvider, ResourceHandler } from "../provider/port.js";
 
 /** A call to a cloud that is about to be made. */
-export interface ProviderCall {
+interface ProviderCall {
   /** locate, create, update, remove, inventory, owned or identity. */
   readonly name: string;
   readonly context: CallContext;
 }
 
 /** Makes the call, or does not, and answers what it answers. */
-export type Around = <Answer>(call: ProviderCall, make: () => Promise<Answer>) => Promise<Answer>;
+type Around = <Answer>(call: ProviderCall, make: () => Promise<Answer>) => Promise<Answer>;
 
 const handlerCalls = ["locate", "create", "update", "remove"];
 const listings = ["inventory", "owned", "identity"];

@@ -21,7 +21,7 @@ export interface QueueObserver {
   threw?(key: string, error: unknown): void;
 }
 
-export interface QueueOptions {
+interface QueueOptions {
   readonly clock: Clock;
   /** From 0 to below 1, as Math.random. */
   readonly random: () => number;

@@ -7,7 +7,7 @@ import type {
 } from "../provider/port.js";
 
 /** One listing of everything that is ours in one account and region, by "<namespace>/<name>" of the Cluster. */
-export type OwnedListing = ReadonlyMap<string, readonly Observed[]>;
+type OwnedListing = ReadonlyMap<string, readonly Observed[]>;
 
 /** What a listing shows of a cluster: of one life of it, or of all without a UID. Pure. */
 export function listedOf(

@@ -29,7 +29,7 @@ export type DriftFilter =
     };
 
 /** A finding that nobody acts on, and why. */
-export interface HiddenDrift extends IgnoredDrift {
+interface HiddenDrift extends IgnoredDrift {
   readonly class: DriftItem["class"];
   readonly id?: string;
 }

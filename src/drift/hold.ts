@@ -12,7 +12,7 @@ import { budgetsOf, driftPoliciesOf } from "./policy.js";
 import { freezeText } from "./words.js";
 
 /** What says whether an implausible answer of the cloud is to be believed. */
-export interface HoldRules {
+interface HoldRules {
   readonly provider: Pick<InfrastructureProvider, "hostKind" | "verdict">;
   /** The objects whose annotations count. */
   readonly objects: readonly AnyObject[];

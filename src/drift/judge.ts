@@ -21,7 +21,7 @@ export type DriftDecision =
   | { readonly kind: "overBudget"; readonly of: MachineGroup; readonly allowed: number };
 
 /** create: again, or a new host; update: in place; replace: by a new one; remove: what nobody wants. */
-export type Correction = "create" | "update" | "replace" | "remove";
+type Correction = "create" | "update" | "replace" | "remove";
 
 export type ReportCause =
   | { readonly kind: "policy" }
@@ -35,7 +35,7 @@ export type ReportCause =
   | { readonly kind: "member" };
 
 /** Whose budget a correction counts against. */
-export type MachineGroup = "members" | "workers";
+type MachineGroup = "members" | "workers";
 
 export interface JudgedItem {
   readonly item: DriftItem;

@@ -31,7 +31,7 @@ export interface PlanDriftRules extends DriftRules {
 }
 
 /** A plan, and the drift that it was made with. */
-export interface PlanWithDrift {
+interface PlanWithDrift {
   readonly plan: Plan;
   /** Every finding, and what the whole policy says about it. */
   readonly judged: JudgedDrift;

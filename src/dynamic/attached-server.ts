@@ -19,7 +19,7 @@ import {
 /** Finds the resource that serves a kind; throws NOT_FOUND for a kind nobody serves. */
 export type ResourceLookup = (kind: string) => DynamicResource;
 
-export interface AttachedServer {
+interface AttachedServer {
   /** The value for PULUMI_DEBUG_PROVIDERS. */
   readonly debugProviders: string;
   readonly close: () => void;

@@ -53,7 +53,7 @@ function connectionTables(): string[] {
 }
 
 /** Both ends of a connection, as the one who made it sees them. */
-export interface ConnectionEnds {
+interface ConnectionEnds {
   readonly from: string;
   readonly fromPort: number;
   readonly to: string;

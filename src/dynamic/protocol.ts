@@ -1,7 +1,7 @@
 import type { JsonObject } from "../api/json.js";
 
 /** Module and name prefix of every resource type that the stock dynamic host serves for us. */
-export const dynamicModule = "pulumi-nodejs:dynamic/capstan";
+const dynamicModule = "pulumi-nodejs:dynamic/capstan";
 
 /** The property under which Pulumi's dynamic host finds the code of a resource's provider. */
 export const providerProperty = "__provider";
@@ -33,12 +33,12 @@ export function providerText(kind: string): string {
 /** Properties as they cross the wire: plain JSON, secrets already unwrapped by the engine. */
 export type Properties = JsonObject;
 
-export interface CheckFailure {
+interface CheckFailure {
   readonly property: string;
   readonly reason: string;
 }
 
-export interface DiffResult {
+interface DiffResult {
   readonly changes: boolean;
   /** Property paths that change; only our own server can pass them on. */
   readonly paths: readonly string[];

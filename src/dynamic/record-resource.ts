@@ -12,7 +12,7 @@ export const recordKinds = ["Transaction", "Revision"] as const;
 export type RecordKind = (typeof recordKinds)[number];
 
 /** Input that holds the compressed graph: a secret, and in inputs only, since state is written twice. */
-export const payloadProperty = "payload";
+const payloadProperty = "payload";
 
 /**
  * A resource without a cloud: what is registered is what is recorded. Its outputs are its inputs

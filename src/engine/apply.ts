@@ -154,7 +154,7 @@ export function targetBack({ transaction, revision }: PriorState): Target {
 }
 
 /** How a graph that was recorded is planned for. */
-export interface RecordedPlanning extends PlanningOptions, Pick<RemovalDecision, "removal"> {
+interface RecordedPlanning extends PlanningOptions, Pick<RemovalDecision, "removal"> {
   readonly goal: TransactionGoal;
   readonly failure?: string;
   /** Who is to own the stack from this transaction on; absent: who owns it. */

@@ -5,7 +5,7 @@ import type { Observed } from "../provider/port.js";
 import type { Observation } from "./observe.js";
 
 /** A host that runs, and what it has to show before it counts. */
-export interface Proof {
+interface Proof {
   readonly key: NodeKey;
   /** Milliseconds since the epoch; of a host that has nothing to show, now. */
   readonly readySinceMs: number;

@@ -16,14 +16,14 @@ import { fileBackendRoot, projectName } from "./project.js";
 import type { Workspace } from "./workspace.js";
 
 /** A copy of a stack's state that can be read as a whole. */
-export interface GoodCopy {
+interface GoodCopy {
   readonly file: string;
   /** When Pulumi had written what it holds, as it says. */
   readonly writtenAt: string;
 }
 
 /** What is read of a copy before it is chosen. */
-export interface Candidate {
+interface Candidate {
   readonly file: string;
   readonly text: string;
 }

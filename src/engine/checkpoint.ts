@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from "../api/json.js";
 import { secretMark } from "./state.js";
 
 /** What a file backend keeps of a stack. Source: https://github.com/pulumi/pulumi/blob/v3.259.0/pkg/resource/stack/checkpoint.go */
-export interface Checkpoint {
+interface Checkpoint {
   /** As `pulumi stack export` prints it, secrets encrypted. */
   readonly deployment: JsonObject;
   /** Salt and verifier of the passphrase that encrypts it, when one does. */
@@ -10,7 +10,7 @@ export interface Checkpoint {
 }
 
 /** To the JSON text of a secret's value, from what is recorded of it. Throws when it cannot. */
-export type Decrypt = (ciphertext: string) => string;
+type Decrypt = (ciphertext: string) => string;
 
 /** The one version that has no optional features, and what this release was tested with. */
 const understoodVersion = 3;

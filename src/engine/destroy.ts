@@ -18,7 +18,7 @@ import { refuseForeign, type StackState } from "./state.js";
 import { planAdoption } from "./survey.js";
 
 /** How the destruction of a cluster is planned. */
-export interface DestroyPlanning extends Omit<PlanningOptions, "deadlineMs"> {
+interface DestroyPlanning extends Omit<PlanningOptions, "deadlineMs"> {
   /** The fingerprint of a look that shows nothing and is true, as a person says. */
   readonly thaw?: string | undefined;
   /** Names of protected objects whose annotation was taken away since they were recorded. */

@@ -8,7 +8,7 @@ import { applyPlan, planRecorded } from "./apply.js";
 import type { Engine } from "./engine.js";
 import type { StackState } from "./state.js";
 
-export interface HandOverOptions {
+interface HandOverOptions {
   readonly engine: Engine;
   readonly provider: InfrastructureProvider;
   readonly clock: Clock;

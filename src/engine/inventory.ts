@@ -16,7 +16,7 @@ export interface Inventory {
   readonly differences: readonly string[];
 }
 
-export interface VerifyOptions {
+interface VerifyOptions {
   readonly provider: InfrastructureProvider;
   readonly clock: Clock;
   readonly stop: AbortSignal;

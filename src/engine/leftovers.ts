@@ -26,7 +26,7 @@ export interface LeftoverOptions {
 }
 
 /** A provider that clusters are on and that was not looked at. */
-export interface NotListed {
+interface NotListed {
   readonly provider: string;
   /** `failed`: the next look may succeed. `unable`: no look will. */
   readonly kind: "failed" | "unable";

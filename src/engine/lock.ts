@@ -18,7 +18,7 @@ export interface LockHolder {
   readonly engine?: ProcessIdentity;
 }
 
-export interface LockRequest {
+interface LockRequest {
   readonly stateDir: string;
   readonly stack: string;
   /** Shown to whoever finds the lock. */

@@ -3,7 +3,7 @@ import { Engine, type EngineOptions } from "./engine.js";
 import { StackLock } from "./lock.js";
 import { refuseFullDisk } from "./room.js";
 
-export interface LockedStackOptions extends Omit<EngineOptions, "changes" | "onEngine"> {
+interface LockedStackOptions extends Omit<EngineOptions, "changes" | "onEngine"> {
   readonly stack: string;
   /** Shown to whoever finds the stack locked. */
   readonly command: string;

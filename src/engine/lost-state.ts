@@ -3,7 +3,7 @@ import type { CallContext, InfrastructureProvider } from "../provider/port.js";
 import { notedClusters } from "./cluster-registry.js";
 import { reading } from "./observe.js";
 
-export interface LostStateQuestion {
+interface LostStateQuestion {
   /** "default.prod". */
   readonly stack: string;
   readonly stateDir: string;

@@ -24,7 +24,7 @@ const secretSignature = "1b47061264138c4ac30d75fd1eb44270";
 
 const maxMessageBytes = 400 * 1024 * 1024;
 
-export interface ProgramServer {
+interface ProgramServer {
   /** The value for the CLI's --client flag. */
   readonly address: string;
   close(): void;

@@ -9,7 +9,7 @@ export interface PulumiResult {
   readonly stderr: string;
 }
 
-export interface PulumiRun {
+interface PulumiRun {
   readonly args: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
   /**

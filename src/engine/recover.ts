@@ -79,7 +79,7 @@ export function pendingCreates(state: StackState): PendingOperation[] {
  * other is looked for and removed. Then, and not before, their entries are cleared. Architecture rule 5.4
  * and section 6. Returns the state after it. Throws UNKNOWN_PRESENCE when the cloud cannot say.
  */
-export async function resolvePendingCreates(
+async function resolvePendingCreates(
   stack: string,
   state: StackState,
   tools: RecoveryTools,

@@ -6,7 +6,7 @@ import type { SweepItem } from "../sweep/decide.js";
 import { afterWave, type SweepRemoval } from "../sweep/waves.js";
 import { mapBounded } from "../provider/bounded.js";
 
-export interface RemovalOptions {
+interface RemovalOptions {
   readonly providers: readonly InfrastructureProvider[];
   readonly context: CallContext;
   /** How long one resource may take to go away, milliseconds. */

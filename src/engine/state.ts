@@ -32,7 +32,7 @@ interface ExportedResource {
 }
 
 /** When Pulumi first recorded a resource, and when it last changed the record. */
-export interface RecordTimes {
+interface RecordTimes {
   readonly createdMs: number;
   readonly modifiedMs: number;
 }

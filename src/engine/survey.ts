@@ -18,7 +18,7 @@ import { observe, type Observation } from "./observe.js";
 import { withPlaces } from "./placed-refusal.js";
 import { refuseForeign, refuseNonOwner, type StackState } from "./state.js";
 
-export interface SurveyInput {
+interface SurveyInput {
   readonly desired: Desired;
   /** Where members of the objects were written. */
   readonly positionOf: Manifests["positionOf"];

@@ -19,7 +19,7 @@ export interface UserProject {
 }
 
 /** How a command names one. */
-export interface ProjectChoice {
+interface ProjectChoice {
   /** A folder with a Pulumi.yaml, or below one; the present one unless given. */
   readonly project?: string;
   readonly stack?: string;

@@ -21,7 +21,7 @@ import { layoutByProject } from "./new-stack.js";
 import { fileBackendRoot, projectName } from "./project.js";
 import type { UserProject } from "./user-project.js";
 
-export interface WorkspaceOptions {
+interface WorkspaceOptions {
   readonly stateDir: string;
   /** Any Pulumi backend URL; the state folder's own when left out. */
   readonly backend?: string;

@@ -16,7 +16,7 @@ export interface TitledGraph {
 }
 
 /** A line of text in a node, and the class that colours it. */
-export interface Mark {
+interface Mark {
   readonly text: string;
   readonly className: string;
 }
@@ -28,8 +28,7 @@ export interface NodeStyle {
   readonly color: string;
 }
 
-export const graphFormats = ["mermaid", "dot"] as const;
-export type GraphFormat = (typeof graphFormats)[number];
+export type GraphFormat = "mermaid" | "dot";
 
 /** One box or frame of a drawing; frames hold others. Ids are unique in the drawing. */
 interface Shape {

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 
 /** A request to an API server as it was answered; a watch when it was opened. */
-export interface ApiCall {
+interface ApiCall {
   /** In the plural, with group and subresource: "machines.cluster.k8s.io/status", "namespaces". */
   readonly resource: string;
   /** As RBAC calls it. */
@@ -9,7 +9,7 @@ export interface ApiCall {
   readonly outcome: ApiOutcome;
 }
 
-export type ApiOutcome =
+type ApiOutcome =
   | "ok"
   | "conflict"
   | "absent"

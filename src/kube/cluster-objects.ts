@@ -17,7 +17,7 @@ import {
 import type { ApiWrite } from "./api-write.js";
 import { statusOf } from "./requests.js";
 
-export interface ClusterObjectsOptions {
+interface ClusterObjectsOptions {
   readonly api: Pick<KubeApi, "list" | "write">;
   readonly key: ClusterKey;
   readonly clock: Clock;

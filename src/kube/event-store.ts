@@ -7,7 +7,7 @@ const group = "events.k8s.io";
 const version = "v1";
 const plural = "events";
 /** Who reports, in every Event of ours. */
-export const reportingController = "capstan.dev/controller";
+const reportingController = "capstan.dev/controller";
 const refusals = [400, 403, 404, 413, 422];
 const callTimeoutMs = 10_000;
 /** Also of reportingInstance. */

@@ -1,10 +1,8 @@
 import type { Clock } from "../provider/port.js";
 import { eventName, type EventRequest, type Regarding, seriesWindowMs } from "./event-names.js";
 
-export type { EventRequest as Happening, Regarding };
-
 /** How often something happened, and when last. */
-export interface EventSeries {
+interface EventSeries {
   readonly count: number;
   readonly lastObservedMs: number;
 }
@@ -32,7 +30,7 @@ export interface EventStore {
 /** Trying again would not help. */
 export class EventRefused extends Error {}
 
-export interface EventRecorderOptions {
+interface EventRecorderOptions {
   readonly store: EventStore;
   readonly clock: Clock;
   /** How many may wait to be sent; more are dropped. */

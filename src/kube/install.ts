@@ -11,7 +11,7 @@ import { sameJson } from "../api/json.js";
 import { serverOf } from "./connection.js";
 import { mayPass, saidBy, statusOf, within } from "./requests.js";
 
-export type InstallOutcome = "created" | "configured" | "unchanged";
+type InstallOutcome = "created" | "configured" | "unchanged";
 
 export interface Installed {
   /** Of the definition, e.g. "machines.cluster.k8s.io". */
@@ -19,7 +19,7 @@ export interface Installed {
   readonly outcome: InstallOutcome;
 }
 
-export interface InstallOptions {
+interface InstallOptions {
   /** The API server says what would happen, and nothing does. */
   readonly dryRun: boolean;
   /** Replaces definitions of a newer release, and takes over fields that others manage. */

@@ -12,10 +12,10 @@ import type { ApiWrite } from "./api-write.js";
 import { claimOf } from "./claim.js";
 import { projectionOf } from "./projection.js";
 import { releaseOf } from "./release.js";
-import type { Regarding } from "./events.js";
+import type { Regarding } from "./event-names.js";
 import { mapBounded } from "../provider/bounded.js";
 
-export interface SourceOptions {
+interface SourceOptions {
   readonly api: Pick<KubeApi, "write" | "read">;
   readonly cache: ObjectCache;
   readonly providers: readonly ProviderSpecs[];

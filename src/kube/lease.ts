@@ -43,7 +43,7 @@ export type LeaseNews =
   /** A call failed; it is made again. */
   | { readonly kind: "trouble"; readonly error: unknown };
 
-export interface LeadershipOptions {
+interface LeadershipOptions {
   readonly store: LeaseStore;
   /** Different for every process that ever contends. */
   readonly me: string;

@@ -13,7 +13,7 @@ import {
 } from "./live-object.js";
 import { SteadyWatch } from "./steady-watch.js";
 
-export interface CacheOptions {
+interface CacheOptions {
   readonly config: KubeConfig;
   readonly api: Pick<KubeApi, "list">;
   /** Something that a cluster's intent or status is made from may have changed. */

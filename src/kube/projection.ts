@@ -35,7 +35,7 @@ import {
 } from "./statuses.js";
 
 /** What a projection is made from: the machines are in the view. */
-export type ProjectionInput = Omit<StatusInput, "machines">;
+type ProjectionInput = Omit<StatusInput, "machines">;
 
 /**
  * What has to be written so that an API server shows a cluster as it is: finalizers and owners, the

@@ -1,6 +1,6 @@
 import { type KubeConfig, Watch } from "@kubernetes/client-node";
 
-export interface SteadyWatchOptions {
+interface SteadyWatchOptions {
   /** A watch that says nothing for so long is over: its connection may be lost without a word. */
   readonly silenceMs: number;
   /** An API server has taken the watch on. */

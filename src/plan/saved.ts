@@ -75,7 +75,7 @@ function isText(value: Json | undefined): boolean {
   return typeof value === "string";
 }
 
-export interface BindingInput {
+interface BindingInput {
   readonly plan: Plan;
   readonly state: PriorState;
   readonly observation: {

@@ -25,7 +25,7 @@ import { type ConformanceSubject, must, type World } from "./subject.js";
 export type MachineSpecs = Readonly<Record<string, JsonObject>>;
 
 /** What a resource is registered with. */
-export interface Inputs extends JsonObject {
+interface Inputs extends JsonObject {
   readonly who: Identity;
   readonly spec: JsonObject;
 }

@@ -13,7 +13,7 @@ import type { Target } from "./target.js";
 export const maxEntries = 100;
 export const maxTargetCharacters = 1_000_000;
 /** Characters of what an entry says that it failed with. */
-export const maxFailureCharacters = 2_000;
+const maxFailureCharacters = 2_000;
 /** Lines of one summary; a cluster of a thousand machines still has a short history. */
 export const maxSummaryLines = 40;
 

@@ -5,7 +5,7 @@ import type { Target } from "./target.js";
 // What was wanted and taken back since somebody last got what they wanted. Pure.
 
 /** A transaction that was taken back. */
-export interface TakenBack {
+interface TakenBack {
   readonly number: number;
   /** What it failed with, or who asked. */
   readonly why: string;

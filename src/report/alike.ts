@@ -72,7 +72,7 @@ export function firstLine(entry: Entry): ChangeLine {
 }
 
 /** Names that differ in a number at the end only, and follow each other. */
-export interface NameRange {
+interface NameRange {
   readonly first: string;
   readonly last: string;
   readonly size: number;

@@ -2,7 +2,7 @@ import { withThousands } from "./alike.js";
 import type { Part } from "./fitting.js";
 import { cutTo, fenceFor, visible } from "./markdown-text.js";
 
-export interface CodeLine {
+interface CodeLine {
   readonly text: string;
   /** How many things it stands for; 0 for a headline. */
   readonly size: number;

@@ -5,7 +5,7 @@ import { shownValue } from "../plan/changes/tree.js";
 import { nameRanges, rangesText, withThousands } from "./alike.js";
 
 /** What one new resource, or several alike, are made with. */
-export interface CreatedInputs {
+interface CreatedInputs {
   /** "LocalNetwork network", "Machines web-0 … web-9 (10)". */
   readonly label: string;
   /** How many resources. */

@@ -5,7 +5,7 @@ import { fitParts } from "./fitting.js";
 import { bytesOf, commentRoom, inlineCode } from "./markdown-text.js";
 
 /** The first line of every such document: by it the comment of an earlier run is found. */
-export const differenceMarker = "<!-- capstan-diff -->";
+const differenceMarker = "<!-- capstan-diff -->";
 
 /**
  * What two clusters differ in, as a comment: a part for each section, with at most `limit` bytes in all.

@@ -3,7 +3,6 @@ import { driftPolicies } from "../api/drift-policy.js";
 import { closed, stringEnum } from "../api/schema-parts.js";
 import { driftClasses } from "../drift/classify.js";
 import type { NodeKey } from "../graph/graph.js";
-import { publishedSchema } from "./published-schema.js";
 
 /** Raised when a reader of the document could break; what is only added leaves it. */
 export const driftSchemaVersion = 1;
@@ -129,9 +128,3 @@ export const driftDocumentSchema = closed(
 
 export type ClusterDriftDocument = Static<typeof cluster>;
 export type DriftDocument = Static<typeof driftDocumentSchema>;
-
-/** The published schema. Pure. */
-export function publishedDriftSchema(): object {
-  const about = { id: "drift-v1.schema.json", title: "Drift report of Capstan, version 1" };
-  return publishedSchema(driftDocumentSchema, about);
-}

@@ -29,7 +29,7 @@ export function cutTo(text: string, characters: number): string {
 }
 
 /** Longer values are cut; the other formats have them in full. */
-export const longestValue = 400;
+const longestValue = 400;
 
 /**
  * Text from elsewhere within a line of Markdown. It is put into a code element, where no @mention or

@@ -151,7 +151,7 @@ export function undoRows(plan: Plan): Row[] {
 }
 
 /** Steps of one kind that can be taken back in one way, for one reason. */
-export interface LossyUndo extends Omit<StepUndo, "key"> {
+interface LossyUndo extends Omit<StepUndo, "key"> {
   readonly keys: readonly NodeKey[];
 }
 

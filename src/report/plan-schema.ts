@@ -1,7 +1,6 @@
 import { type Static, type TSchema, Type } from "typebox";
 import { closed, stringEnum } from "../api/schema-parts.js";
 import type { NodeKey } from "../graph/graph.js";
-import { publishedSchema } from "./published-schema.js";
 
 /** Raised when a reader of the document could break; what is only added leaves it. */
 export const planSchemaVersion = 1;
@@ -305,9 +304,3 @@ export const planDocumentSchema = closed(
 
 export type ClusterPlanDocument = Static<typeof clusterPlan>;
 export type PlanDocument = Static<typeof planDocumentSchema>;
-
-/** The published schema. Pure. */
-export function publishedPlanSchema(): object {
-  const about = { id: "plan-v1.schema.json", title: "Plan of Capstan, version 1" };
-  return publishedSchema(planDocumentSchema, about);
-}

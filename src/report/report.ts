@@ -18,7 +18,7 @@ export interface DestroyedCluster {
 }
 
 /** How many resources a plan creates, updates in place and deletes; machines are counted by their hosts. */
-export interface ChangeCounts {
+interface ChangeCounts {
   readonly create: number;
   readonly update: number;
   readonly delete: number;

@@ -20,7 +20,7 @@ export interface DeletionCandidate {
   readonly updating?: boolean;
 }
 
-export interface DeletionRequest<M extends DeletionCandidate> {
+interface DeletionRequest<M extends DeletionCandidate> {
   readonly profile: Profile;
   /** Random without one. */
   readonly policy?: DeletePolicy;
@@ -137,7 +137,7 @@ function ageWeight({ createdAtMs }: DeletionCandidate, nowMs: number): number {
 }
 
 /** What tells of a Machine's health today. */
-export interface MachineHealth {
+interface MachineHealth {
   readonly hasNode: boolean;
   readonly conditions: readonly { readonly type: string; readonly status: string }[];
 }

@@ -8,7 +8,7 @@ import { goFirst, membersOf } from "./expand-set.js";
 import { isRollingUpdate } from "./fenceposts.js";
 import { planRollout, type RolloutSet } from "./rollout.js";
 
-export interface Expansion {
+interface Expansion {
   readonly judge: TemplateJudge;
   readonly nowMs: number;
 }

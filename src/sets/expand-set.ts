@@ -35,7 +35,7 @@ export function expandSet(
 }
 
 /** Who goes first when there are too many. */
-export interface GoFirst {
+interface GoFirst {
   readonly profile: Profile;
   readonly policy?: DeletePolicy;
   /** Names that a user has marked. */
@@ -52,7 +52,7 @@ export function goFirst(object: {
   return { profile, marked: new Set(marked.split(/[\s,]+/).filter((name) => name !== "")) };
 }
 
-export interface Membership {
+interface Membership {
   readonly owner: Omit<MachineOwner, "ordinal">;
   readonly replicas: number;
   readonly template: MachineSpec;

@@ -54,13 +54,13 @@ export interface TemplateJudge {
   canFollow(deployment: ResolvedMachineDeployment, machine: ExpandedMachine): boolean;
 }
 
-export type WithTemplate<O extends MachineSetObject | MachineDeploymentObject> = Omit<O, "spec"> & {
+type WithTemplate<O extends MachineSetObject | MachineDeploymentObject> = Omit<O, "spec"> & {
   readonly spec: Omit<O["spec"], "template"> & {
     readonly template: Omit<O["spec"]["template"], "spec"> & { readonly spec: MachineSpec };
   };
 };
 
-export type ResolvedMachine = Omit<MachineObject, "spec"> & { readonly spec: MachineSpec };
+type ResolvedMachine = Omit<MachineObject, "spec"> & { readonly spec: MachineSpec };
 
 export type ResolvedMachineSet = WithTemplate<MachineSetObject>;
 

@@ -15,7 +15,7 @@ export interface RolloutBounds {
   };
 }
 
-export type Fenceposts =
+type Fenceposts =
   | { readonly kind: "resolved"; readonly maxSurge: number; readonly maxUnavailable: number }
   | { readonly kind: "invalid"; readonly field: FencepostField; readonly value: string };
 

@@ -13,13 +13,13 @@ export interface InPlaceMachine {
 }
 
 /** Which machines may be updated in place now, and why no more. */
-export interface InPlaceRound {
+interface InPlaceRound {
   /** Names, in the order in which they start. */
   readonly start: readonly string[];
   readonly budget: InPlaceBudget;
 }
 
-export interface InPlaceBudget {
+interface InPlaceBudget {
   /** How many machines may be in the air at once: max(1, maxUnavailable). */
   readonly limit: number;
   /** Machines whose update is under way. */
@@ -32,10 +32,7 @@ export interface InPlaceBudget {
  * How many machines an in-place update may have in the air: max(1, maxUnavailable), since a machine
  * that is changed counts as unavailable and nothing would ever move at 0. Pure. Throws INVALID_INPUT.
  */
-export function inPlaceBudget(
-  bounds: RolloutBounds,
-  machines: readonly InPlaceMachine[],
-): InPlaceBudget {
+function inPlaceBudget(bounds: RolloutBounds, machines: readonly InPlaceMachine[]): InPlaceBudget {
   const serving = machines.filter((machine) => isServing(machine)).length;
   return {
     limit: Math.max(1, maxUnavailableOf(bounds)),

@@ -14,7 +14,7 @@ export interface MembershipRequest {
 }
 
 /** What a set has to do to have as many machines as it shall. */
-export type MembershipChange =
+type MembershipChange =
   | { readonly kind: "none" }
   | { readonly kind: "create"; readonly count: number }
   /** Names, in the order in which they go. Those whose deletion has begun are not among them. */

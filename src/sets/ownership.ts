@@ -3,7 +3,7 @@ import type { LabelSelector } from "../api/schema.js";
 import type { Profile } from "../api/set-profile.js";
 
 /** A MachineSet as somebody who claims machines. */
-export interface Claimant {
+interface Claimant {
   readonly uid: string;
   readonly selector: LabelSelector;
 }
@@ -18,7 +18,7 @@ export interface ClaimableMachine {
 }
 
 /** What a Machine is to a set. */
-export type Claim =
+type Claim =
   /** It is the set's own. */
   | { readonly kind: "member" }
   /** An orphan that matches: the set becomes its controller, and counts it from now on. */

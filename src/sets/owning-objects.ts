@@ -10,9 +10,7 @@ import type { ExpandedMachine } from "./expanded.js";
 export type OwningObject = MachineObject | MachineSetObject | MachineDeploymentObject;
 
 /** Finds what a user wrote for a machine; undefined for one that these objects do not want. */
-export type OwnerLookup = (
-  machine: Pick<ExpandedMachine, "name" | "owner">,
-) => OwningObject | undefined;
+type OwnerLookup = (machine: Pick<ExpandedMachine, "name" | "owner">) => OwningObject | undefined;
 
 /**
  * For each machine of some objects the Machine, or the MachineDeployment above its set, or else its

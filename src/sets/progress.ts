@@ -1,16 +1,3 @@
-import type { DeploymentStatus } from "./status.js";
-
-/** Whether a rollout came further from one status to the next. */
-export function hasProgressed(before: DeploymentStatus, after: DeploymentStatus): boolean {
-  const old = ({ replicas, updatedReplicas }: DeploymentStatus) => replicas - updatedReplicas;
-  return (
-    after.updatedReplicas > before.updatedReplicas ||
-    old(after) < old(before) ||
-    after.readyReplicas > before.readyReplicas ||
-    after.availableReplicas > before.availableReplicas
-  );
-}
-
 export interface ProgressQuestion {
   readonly complete: boolean;
   readonly paused: boolean;
@@ -20,7 +7,7 @@ export interface ProgressQuestion {
   readonly nowMs: number;
 }
 
-export type ProgressVerdict =
+type ProgressVerdict =
   | { readonly kind: "complete" }
   /** The time does not run. */
   | { readonly kind: "paused" }

@@ -5,12 +5,12 @@ export const revisionAnnotation = "machinedeployment.clusters.k8s.io/revision";
 export const revisionHistoryAnnotation = "machinedeployment.clusters.k8s.io/revision-history";
 
 /** A MachineSet with the annotations that tell its revision. */
-export interface RevisedSet {
+interface RevisedSet {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
 /** What the new set is annotated with; the deployment gets the revision too. */
-export interface RevisionMarks {
+interface RevisionMarks {
   readonly revision: number;
   /** Revisions that the same set had before, oldest first, as a list with commas. */
   readonly history?: string;
@@ -38,10 +38,7 @@ function numberOf({ annotations }: RevisedSet): number | undefined {
 }
 
 /** An old set that may be cleaned up. */
-export interface CleanableSet extends Pick<
-  SetCounts,
-  "name" | "createdAtMs" | "replicas" | "existing"
-> {
+interface CleanableSet extends Pick<SetCounts, "name" | "createdAtMs" | "replicas" | "existing"> {
   readonly deleting: boolean;
   /** Its status is of its present generation. */
   readonly observed: boolean;

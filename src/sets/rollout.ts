@@ -7,7 +7,7 @@ import { breakDeadlock, machinesCounted, scaleNewSet, scaleOldSets } from "./rol
 import { scaleWhilePaused } from "./scaling.js";
 
 /** What a rollout reads of a MachineDeployment: its spec fits. */
-export interface RolloutDeployment extends RolloutBounds {
+interface RolloutDeployment extends RolloutBounds {
   readonly paused?: boolean;
 }
 
@@ -42,14 +42,14 @@ export interface RolloutMachine {
   readonly errorMessage?: string;
 }
 
-export interface RolloutRequest {
+interface RolloutRequest {
   readonly deployment: RolloutDeployment;
   readonly sets: readonly RolloutSet[];
   readonly profile: Profile;
 }
 
 /** What keeps a rollout from going further at this moment. */
-export type RolloutHold =
+type RolloutHold =
   | { readonly kind: "paused" }
   /** Machines have to go before new ones may come. */
   | {
@@ -112,7 +112,7 @@ export function setsWithoutCreation(
 }
 
 /** A rollout in numbers. */
-export interface RolloutCounts {
+interface RolloutCounts {
   readonly bounds: RolloutBounds;
   readonly newSet: SetCounts;
   readonly oldSets: readonly SetCounts[];
@@ -141,7 +141,7 @@ export function rolloutSteps({ bounds, newSet, oldSets, profile }: RolloutCounts
  * A set in numbers. Machines that are being deleted exist until they are gone in today's Cluster
  * API; v1alpha1 does not see them. They never count as available: they are being drained.
  */
-export function countsOf(set: RolloutSet, profile: Profile): SetCounts {
+function countsOf(set: RolloutSet, profile: Profile): SetCounts {
   const { name, createdAtMs, replicas, machines } = set;
   const staying = machines.filter(({ deleting }) => !deleting);
   return {

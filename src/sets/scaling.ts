@@ -13,7 +13,7 @@ export interface ScalableSet extends SetCounts {
   readonly maxReplicas?: number;
 }
 
-export interface PausedScaling {
+interface PausedScaling {
   readonly bounds: RolloutBounds;
   /** A paused deployment need not have a set of its present template. */
   readonly newSet: ScalableSet | undefined;

@@ -2,7 +2,7 @@ import { sumOf } from "./counts.js";
 import type { RolloutSet } from "./rollout.js";
 
 /** When a Machine that is ready, or not, is available. */
-export type Availability =
+type Availability =
   | { readonly kind: "available" }
   | { readonly kind: "notReady" }
   /** Ready, but since when is not known. */
@@ -36,7 +36,7 @@ export function availabilityOf(
 }
 
 /** Counts of a MachineDeployment's status. */
-export interface DeploymentStatus {
+interface DeploymentStatus {
   readonly replicas: number;
   /** Machines of the deployment's present template. */
   readonly updatedReplicas: number;
@@ -61,7 +61,7 @@ export function deploymentStatusOf(sets: readonly RolloutSet[]): DeploymentStatu
 }
 
 /** What completeness is decided from: fields of a MachineDeployment and its status. */
-export interface CompletionCounts {
+interface CompletionCounts {
   /** spec.replicas. */
   readonly desired: number;
   readonly status: Pick<DeploymentStatus, "replicas" | "updatedReplicas" | "availableReplicas">;

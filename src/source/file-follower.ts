@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import type { Clock } from "../provider/port.js";
 import type { FileSource } from "./file-source.js";
 
-export interface FollowOptions {
+interface FollowOptions {
   /** As users name them: files, folders, patterns. */
   readonly paths: readonly string[];
   readonly clock: Clock;

@@ -5,7 +5,7 @@ export type SweepRemoval =
   | { readonly kind: "failed"; readonly reason: string; readonly transient: boolean };
 
 /** What follows a wave of removals. */
-export type AfterWave =
+type AfterWave =
   | { readonly kind: "done" }
   /** Try what failed again: something went, so what depended on it may have gone too. */
   | { readonly kind: "again" }
@@ -14,7 +14,7 @@ export type AfterWave =
   /** Nothing goes any more. */
   | { readonly kind: "stop" };
 
-export interface WaveTimes {
+interface WaveTimes {
   /** Since something went last, or since the beginning. */
   readonly quietMs: number;
   /** How long it may be quiet before what fails is taken for a blocker. */

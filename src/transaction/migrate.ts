@@ -1,13 +1,13 @@
 import type { Json, JsonObject } from "../api/json.js";
 
 /** Brings what Transaction or Revision hold from one schemaVersion to the next. Pure. */
-export type Migration = (record: JsonObject) => JsonObject;
+type Migration = (record: JsonObject) => JsonObject;
 
 /**
  * Migrations by the version that they start from: `migrations[1]` makes version 2 out of 1. Every
  * version that was ever released stays readable; test/golden holds a state of each.
  */
-export const migrations: Readonly<Record<number, Migration>> = {
+const migrations: Readonly<Record<number, Migration>> = {
   // Version 1 knew neither rollback nor history.
   1: (record) => ({
     direction: "forward",
@@ -31,7 +31,7 @@ export const migrations: Readonly<Record<number, Migration>> = {
 };
 
 /** What can be done about a record of some version. */
-export type Migrated =
+type Migrated =
   | { readonly kind: "current"; readonly record: JsonObject }
   | { readonly kind: "newer"; readonly version: number }
   | { readonly kind: "unreadable"; readonly version: unknown };

@@ -9,7 +9,7 @@ export interface NodeStatus {
   readonly conditions?: readonly NodeCondition[] | null;
 }
 
-export interface NodeCondition {
+interface NodeCondition {
   readonly type: string;
   readonly status: string;
   /** A timestamp as Kubernetes writes it. */

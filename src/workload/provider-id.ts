@@ -1,5 +1,5 @@
 /** How a Node and its Machine know that they are the same host. */
-export interface ProviderId {
+interface ProviderId {
   /** What stands before the first colon, e.g. "aws". */
   readonly cloudProvider: string;
   /** The last segment, e.g. "i-0123". */
@@ -8,7 +8,7 @@ export interface ProviderId {
   readonly text: string;
 }
 
-export type ParsedProviderId =
+type ParsedProviderId =
   | { readonly kind: "valid"; readonly providerId: ProviderId }
   | { readonly kind: "malformed"; readonly reason: "empty" | "invalid" };
 

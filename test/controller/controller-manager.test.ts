@@ -81,7 +81,7 @@ describe("ControllerManager", () => {
   it("is alive and not ready until its cache is in sync, and ends when it is told to", async () => {
     const work = manager().start();
     const address = await served();
-    await until("a second try", () => /asks the API server again/.test(lines.join("")));
+    await until("a second try", () => lines.join("").includes("asks the API server again"));
     assert.deepEqual(await get(address, "/healthz"), [200, "ok\n"]);
     assert.deepEqual(await get(address, "/readyz"), [503, "objects not in sync\n"]);
     const [, metrics] = await get(address, "/metrics");

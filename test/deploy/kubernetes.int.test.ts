@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { AuthorizationV1Api } from "@kubernetes/client-node";
 import { eventsInApiServer } from "../../src/kube/event-store.js";
-import type { Happening } from "../../src/kube/events.js";
+import type { EventRequest } from "../../src/kube/event-names.js";
 import { leaseInApiServer, leaseName } from "../../src/kube/lease-store.js";
 import { ApiServer, type ApiUser } from "../support/api-server.js";
 import { deploymentSpec, manifestFolder, manifestsIn, root } from "./manifests.js";
@@ -248,7 +248,7 @@ describe("deploy/kubernetes in an API server", function () {
         name: "prod",
         uid: "1",
       };
-      const event: Happening = {
+      const event: EventRequest = {
         regarding,
         type: "Normal",
         reason: "Created",

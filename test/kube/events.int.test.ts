@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { eventsInApiServer } from "../../src/kube/event-store.js";
-import { EventRecorder, type Happening } from "../../src/kube/events.js";
+import type { EventRequest } from "../../src/kube/event-names.js";
+import { EventRecorder } from "../../src/kube/events.js";
 import { systemClock } from "../../src/provider/clock.js";
 import { until } from "../scenario/until.js";
 import { ApiServer } from "../support/api-server.js";
@@ -53,7 +54,7 @@ describe("Events in an API server", () => {
     return made;
   }
 
-  function happening(change: Partial<Happening> = {}): Happening {
+  function happening(change: Partial<EventRequest> = {}): EventRequest {
     return {
       regarding: {
         apiVersion: "cluster.k8s.io/v1alpha1",

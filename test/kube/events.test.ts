@@ -1,18 +1,17 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
-import { eventName, fitNote } from "../../src/kube/event-names.js";
+import { eventName, type EventRequest, fitNote } from "../../src/kube/event-names.js";
 import {
   EventRecorder,
   EventRefused,
   type EventStore,
-  type Happening,
   type StoredEvent,
 } from "../../src/kube/events.js";
 import { FakeClock } from "../support/fake-clock.js";
 
 const hourMs = 3_600_000;
 
-function happening(change: Partial<Happening> = {}): Happening {
+function happening(change: Partial<EventRequest> = {}): EventRequest {
   return {
     regarding: {
       apiVersion: "cluster.k8s.io/v1alpha1",
@@ -36,7 +35,7 @@ class MemoryEvents implements EventStore {
   /** Thrown by the next calls, one each; "lost" does what was asked first. */
   readonly faults: (Error | "lost")[] = [];
 
-  async create(name: string, { note }: Happening, atMs: number): Promise<boolean> {
+  async create(name: string, { note }: EventRequest, atMs: number): Promise<boolean> {
     return this.call(`create ${note}`, () => {
       if (this.events.has(name)) return false;
       this.events.set(name, { note, atMs, count: 1 });

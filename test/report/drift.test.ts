@@ -9,17 +9,20 @@ import { widthOf } from "../../src/cli/fit.js";
 import { driftDocument } from "../../src/report/drift-json.js";
 import { driftMarkdown, driftMarker } from "../../src/report/drift-markdown.js";
 import type { DriftedCluster } from "../../src/report/drift-report.js";
-import { driftDocumentSchema, publishedDriftSchema } from "../../src/report/drift-schema.js";
+import { driftDocumentSchema } from "../../src/report/drift-schema.js";
 import { bytesOf, commentLimit } from "../../src/report/markdown-text.js";
 import { repository } from "../scenario/sandbox.js";
 import { assertGolden } from "../support/golden.js";
+import { publishedSchema } from "../support/published-schema.js";
 import { runOf, sampleDrifts } from "../support/sample-drift.js";
 
 const file = join(repository, "docs", "schemas", "drift-v1.schema.json");
 
 async function schemaText(): Promise<string> {
   const options = await resolveConfig(file);
-  return format(JSON.stringify(publishedDriftSchema()), { ...options, parser: "json" });
+  const about = { id: "drift-v1.schema.json", title: "Drift report of Capstan, version 1" };
+  const schema = publishedSchema(driftDocumentSchema, about);
+  return format(JSON.stringify(schema), { ...options, parser: "json" });
 }
 
 const all = (): Promise<DriftedCluster[]> => Promise.all(sampleDrifts.map(({ given }) => given()));

@@ -5,8 +5,9 @@ import { Ajv, type ValidateFunction } from "ajv";
 import { format, resolveConfig } from "prettier";
 import { planMarkdown } from "../../src/report/formats/plan-markdown.js";
 import { planDocument } from "../../src/report/formats/plan-json.js";
-import { planDocumentSchema, publishedPlanSchema } from "../../src/report/plan-schema.js";
+import { planDocumentSchema } from "../../src/report/plan-schema.js";
 import { repository } from "../scenario/sandbox.js";
+import { publishedSchema } from "../support/published-schema.js";
 import {
   hostilePlan,
   largePlan,
@@ -21,7 +22,9 @@ const file = join(repository, "docs", "schemas", "plan-v1.schema.json");
 /** The file as formatted as everything else in the repository. */
 async function schemaText(): Promise<string> {
   const options = await resolveConfig(file);
-  return format(JSON.stringify(publishedPlanSchema()), { ...options, parser: "json" });
+  const about = { id: "plan-v1.schema.json", title: "Plan of Capstan, version 1" };
+  const schema = publishedSchema(planDocumentSchema, about);
+  return format(JSON.stringify(schema), { ...options, parser: "json" });
 }
 
 /** What a program gets: the text, parsed. */

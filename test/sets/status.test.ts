@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { hasProgressed, progressOf, type ProgressQuestion } from "../../src/sets/progress.js";
+import { progressOf, type ProgressQuestion } from "../../src/sets/progress.js";
 import {
   revisionAnnotation,
   revisionHistoryAnnotation,
@@ -83,15 +83,6 @@ describe("status of a deployment", () => {
     assert.equal(isComplete({ ...about, observedGeneration: 3 }), false);
     assert.equal(isComplete({ ...about, status: { ...done, replicas: 3 } }), false);
     assert.equal(isComplete({ ...about, desired: 1 }), false);
-  });
-
-  it("progresses with every new, ready, available or removed machine", () => {
-    assert.equal(hasProgressed(status, status), false);
-    assert.equal(hasProgressed(status, { ...status, replicas: 2 }), true);
-    assert.equal(hasProgressed(status, { ...status, replicas: 4, updatedReplicas: 2 }), true);
-    assert.equal(hasProgressed(status, { ...status, readyReplicas: 4 }), true);
-    assert.equal(hasProgressed(status, { ...status, availableReplicas: 2 }), true);
-    assert.equal(hasProgressed(status, { ...status, availableReplicas: 0, replicas: 4 }), false);
   });
 });
 

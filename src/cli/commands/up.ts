@@ -195,7 +195,7 @@ function isSamePlan(plan: Plan, shown: Plan): boolean {
 type End = "committed" | "nothing";
 
 /** What `carryOut` works with. */
-export interface ApplyContext {
+interface ApplyContext {
   readonly engine: Engine;
   readonly provider: InfrastructureProvider;
   /** Through which the plan was made. */

@@ -87,7 +87,7 @@ export function addMoveVerb(program: Command): void {
 }
 
 /** --kubeconfig and --context, which every verb that talks to an API server has. */
-export function withConnection(command: Command): Command {
+function withConnection(command: Command): Command {
   return command
     .option(
       "--kubeconfig <file>",

@@ -72,7 +72,7 @@ export function withThaw(command: Command): Command {
 }
 
 /** "control-plane,workers". */
-export function removalList(text: string): readonly Removal[] {
+function removalList(text: string): readonly Removal[] {
   const parsed = parseRemovals(text);
   if (parsed !== undefined) return parsed;
   throw new InvalidArgumentError(`expected ${removals.join(" or ")}, or both with a comma between`);

@@ -78,7 +78,7 @@ export function isSame({ objects, machines, infrastructure }: TargetDifference):
 }
 
 /** What people compare, and the whole of it: a difference anywhere must not go unseen. */
-export interface Item {
+interface Item {
   readonly shown: JsonObject;
   readonly whole: JsonObject;
 }

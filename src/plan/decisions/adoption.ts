@@ -31,7 +31,7 @@ import { compiled, type CompiledGoal } from "../goal/compiled-goal.js";
 
 // A lost state is made anew from what the cloud shows, before anything is changed: ADR 16. Pure.
 
-export interface FoundCluster {
+interface FoundCluster {
   /** What the manifests want: what the cloud does not tell is taken from them. */
   readonly desired: Desired;
   readonly provider: InfrastructureProvider;

@@ -31,7 +31,7 @@ export interface InfrastructureDecision {
   readonly isLeft?: true;
 }
 
-export interface InfrastructurePlan {
+interface InfrastructurePlan {
   readonly decisions: readonly InfrastructureDecision[];
   /** Puts final names into a spec's Refs. */
   rename<T extends Json>(spec: T): T;
@@ -40,7 +40,7 @@ export interface InfrastructurePlan {
 }
 
 /** What is known of the infrastructure there is. */
-export interface KnownInfrastructure {
+interface KnownInfrastructure {
   readonly recorded: readonly RecordedResource[];
   readonly unrecorded: readonly UnrecordedCreation[];
   readonly observedResources: ObservedResources;

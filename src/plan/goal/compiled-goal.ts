@@ -27,7 +27,7 @@ export interface CompiledGoal {
 }
 
 /** What sets remember of their machines. */
-export interface SetMemory {
+interface SetMemory {
   readonly recorded: readonly RecordedMachine[];
   /** Machines have an age. Milliseconds since the epoch. */
   readonly nowMs: number;

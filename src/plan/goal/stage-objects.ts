@@ -10,13 +10,13 @@ export interface StagedObjects {
   readonly desired: Desired;
 }
 
-export type UpgradePlan =
+type UpgradePlan =
   | { readonly kind: "refused"; readonly refusals: readonly VersionRefusal[] }
   /** At least one; the objects of the last are the wanted ones. */
   | { readonly kind: "stages"; readonly stages: readonly StagedObjects[] };
 
 /** What an upgrade is planned from. */
-export interface UpgradeQuestion {
+interface UpgradeQuestion {
   readonly desired: Desired;
   /** The machines that the objects come to. */
   readonly wanted: readonly ExpandedMachine[];

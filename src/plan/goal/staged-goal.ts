@@ -6,7 +6,7 @@ import { refuseVersions, versionRefusals } from "./version-rules.js";
 import { compiled, frozen, type CompiledGoal } from "./compiled-goal.js";
 import type { StageNote } from "../plan.js";
 
-export interface StagedGoal {
+interface StagedGoal {
   readonly compiledGoal: CompiledGoal;
   /** What it comes to in the end. */
   readonly whole: CompiledGoal;

@@ -6,7 +6,7 @@ import type { AnyObject, ClusterMember, Desired, WrittenMachineSpec } from "../.
 import type { Target } from "../../records/target.js";
 
 /** A rule that an object violates by its difference to what is recorded. */
-export interface ObjectViolation {
+interface ObjectViolation {
   readonly object: ClusterMember;
   readonly violation: Violation;
 }

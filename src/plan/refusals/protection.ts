@@ -38,7 +38,7 @@ export type RefusedRemoval =
     }
   | { readonly kind: "protected"; readonly object: AnyObject };
 
-export interface RemovalQuestion {
+interface RemovalQuestion {
   /** Undefined of a cluster of which nothing is recorded: it has nothing to lose. */
   readonly recorded: Target | undefined;
   readonly compiledGoal: Pick<CompiledGoal, "cluster" | "objects" | "machines">;
@@ -51,7 +51,7 @@ export interface RemovalQuestion {
  * its workers, then protected objects in their order. A machine stays whose name stays, whatever host
  * serves it. Pure.
  */
-export function refusedRemovals(question: RemovalQuestion): RefusedRemoval[] {
+function refusedRemovals(question: RemovalQuestion): RefusedRemoval[] {
   const { recorded, compiledGoal: wanted, allowed, released } = question;
   if (recorded === undefined) return [];
   return [

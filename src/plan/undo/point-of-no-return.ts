@@ -47,7 +47,7 @@ export function hostsOfPoint(point: PointOfNoReturn | PassedPoint): readonly Nod
 }
 
 /** What tells how far an open transaction has come. */
-export interface PassedQuestion {
+interface PassedQuestion {
   readonly provider: InfrastructureProvider;
   readonly prior: PriorState;
   readonly observedResources: ObservedResources;
@@ -182,7 +182,7 @@ function aliveAs(host: NodeKey, { observedResources, unrecorded, prior }: Passed
 }
 
 /** "1.35" of "1.35.0". */
-export function minorText(version: string): string {
+function minorText(version: string): string {
   return version.split(".").slice(0, 2).join(".");
 }
 

@@ -13,7 +13,7 @@ import { type RecordedResource, recordedSpec } from "../../records/prior-state.j
 import type { StepUndo } from "../plan.js";
 import { pointText } from "./undo-text.js";
 
-export interface UndoQuestion {
+interface UndoQuestion {
   readonly provider: InfrastructureProvider;
   readonly goal: TransactionGoal;
   readonly steps: readonly Step[];

@@ -52,7 +52,7 @@ export interface HostSet {
 }
 
 /** What each step does, by the resource that it is about. */
-export type StepKinds = ReadonlyMap<NodeKey, Step["kind"]>;
+type StepKinds = ReadonlyMap<NodeKey, Step["kind"]>;
 
 /** Pure. */
 export function stepKindsOf({ steps }: Pick<Plan, "steps">): StepKinds {

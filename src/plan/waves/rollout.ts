@@ -9,7 +9,7 @@ import { planRollout, type RolloutMachine, type RolloutSet } from "../../sets/ro
 import { type HostSet, hostOf, type OldHost, type WantedHost } from "./host-set.js";
 
 /** What a MachineDeployment may do next. */
-export interface RolloutRound {
+interface RolloutRound {
   readonly changes: readonly NodeKey[];
   readonly deletions: readonly NodeKey[];
   /** "web: 2 above 8 may exist"; empty where its bounds hold nothing back. */

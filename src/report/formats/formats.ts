@@ -5,8 +5,6 @@ import { planMarkdown } from "./plan-markdown.js";
 import { planMermaid } from "./plan-mermaid.js";
 import type { PlanReport } from "../report.js";
 
-export type { PlanFormat };
-
 /** Formats in which one run is one document. */
 export type DocumentFormat = Exclude<PlanFormat, "text">;
 

@@ -6,7 +6,7 @@ export interface PlacedBox extends ChangeBox {
   readonly y: number;
 }
 
-export interface Layout {
+interface Layout {
   readonly width: number;
   readonly height: number;
   readonly boxes: readonly PlacedBox[];
