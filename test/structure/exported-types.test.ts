@@ -1,11 +1,6 @@
 import assert from "node:assert/strict";
-import { globSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import ts from "typescript";
-import { repository } from "../scenario/sandbox.js";
-
-/** A source by its path. */
-type Sources = ReadonlyMap<string, string>;
+import { type Sources, sourcesIn } from "./sources.js";
 
 /** Names of the types that a source exports where it declares them. */
 function exportedTypes(path: string, text: string): string[] {
@@ -38,18 +33,9 @@ function declaredTwice(sources: Sources): string[] {
     .sort();
 }
 
-function ownSources(): Sources {
-  const paths = ["src", "providers", "stacks", "test"].flatMap((folder) =>
-    globSync("**/*.ts", { cwd: join(repository, folder), exclude: ["**/node_modules/**"] }).map(
-      (path) => join(folder, path),
-    ),
-  );
-  return new Map(paths.map((path) => [path, readFileSync(join(repository, path), "utf8")]));
-}
-
 describe("exported types", () => {
   it("mean one thing each in the whole repository", () => {
-    const sources = ownSources();
+    const sources = sourcesIn(["src", "providers", "stacks", "test"]);
     assert.ok(sources.size > 500, `${sources.size} sources are read`);
     assert.deepEqual(declaredTwice(sources), []);
   });

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { globSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import ts from "typescript";
-import { repository } from "../scenario/sandbox.js";
+import { type Sources, sourcesIn } from "./sources.js";
 
 /** What imports what: of files, or of folders. */
 type Imports = ReadonlyMap<string, ReadonlySet<string>>;
@@ -18,7 +17,7 @@ function importsOf(path: string, text: string): string[] {
     );
 }
 
-function importsIn(sources: ReadonlyMap<string, string>): Imports {
+function importsIn(sources: Sources): Imports {
   return new Map(
     [...sources].map(([path, text]) => [
       path,
@@ -60,18 +59,9 @@ function circleIn(imports: Imports): string | undefined {
   return undefined;
 }
 
-function product(): ReadonlyMap<string, string> {
-  const paths = ["src", "providers", "stacks"].flatMap((folder) =>
-    globSync("**/*.ts", { cwd: join(repository, folder), exclude: ["**/node_modules/**"] }).map(
-      (path) => join(folder, path),
-    ),
-  );
-  return new Map(paths.map((path) => [path, readFileSync(join(repository, path), "utf8")]));
-}
-
 describe("imports", () => {
   it("go round in no circle, neither of files nor of folders, not even for a type", () => {
-    const imports = importsIn(product());
+    const imports = importsIn(sourcesIn(["src", "providers", "stacks"]));
     assert.ok(imports.size > 300, `${imports.size} sources are read`);
     assert.equal(circleIn(imports), undefined);
     assert.equal(circleIn(ofFolders(imports)), undefined);
