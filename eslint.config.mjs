@@ -120,6 +120,16 @@ const noSpreadLiterals = [
   },
 ];
 
+/** The same where fields may be missing: there is a helper that takes them as they are. */
+const noOptionalSpreads = [
+  ...noSpreadLiterals,
+  {
+    selector:
+      "ObjectExpression > SpreadElement > :matches(LogicalExpression[operator='&&'], ConditionalExpression) > ObjectExpression",
+    message: "Give the fields, undefined ones too, to omitUndefined (src/api/omit-undefined.ts).",
+  },
+];
+
 /**
  * What the sets of eslint and typescript-eslint leave out.
  *
@@ -203,6 +213,7 @@ const product = {
     "max-lines-per-function": ["error", { max: 70, skipComments: true }],
     "max-params": ["error", 5],
     "no-console": "error",
+    "no-restricted-syntax": ["error", ...noOptionalSpreads],
   },
 };
 
@@ -223,7 +234,7 @@ const pure = {
     ],
     "no-restricted-syntax": [
       "error",
-      ...noSpreadLiterals,
+      ...noOptionalSpreads,
       {
         selector: "NewExpression[callee.name='Date'][arguments.length=0]",
         message: "Time is given, never read.",

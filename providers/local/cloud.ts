@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { CapstanError, isCapstanError } from "../../src/api/error.js";
 import type { JsonObject } from "../../src/api/json.js";
+import { omitUndefined } from "../../src/api/omit-undefined.js";
 import type { Clock, Identity } from "../../src/provider/port.js";
 import { CloudFile, type FileUse } from "./cloud-file.js";
 import { changeNode, lifecycleOf, settle } from "./lifecycle.js";
@@ -9,6 +10,7 @@ import {
   clearFaults,
   declaredFaults,
   type Fault,
+  type FaultyCall,
   isStanding,
   listFaults,
   type RandomFaults,
@@ -154,10 +156,7 @@ export class LocalCloud {
 
   /** What carries a cluster's marks, oldest first, gone resources included. May lag behind creates. */
   list(scope: LocalScope, signal?: AbortSignal): Promise<LocalResource[]> {
-    const request: Request = {
-      call: "list",
-      ...(scope.name !== undefined && { name: scope.name }),
-    };
+    const request: Request = omitUndefined({ call: "list", name: scope.name });
     return this.call(request, signal, ({ database, now, log }) => {
       const listed = resourcesIn(database, scope, now);
       log(`found ${listed.length}`, request);
@@ -288,11 +287,7 @@ export class LocalCloud {
     const { call } = request;
     const faults = faultsOf(database, request, found);
     const text = faultsText(faults);
-    const log = logOf(database, {
-      call,
-      atMs: now,
-      ...(text !== undefined && { fault: text }),
-    });
+    const log = logOf(database, omitUndefined({ call, atMs: now, fault: text }));
     const { answer: fault, lifecycle } = faults;
     if (fault !== undefined && !takesEffect(fault.mode)) {
       log(fault.mode === "late" ? "delayed" : `refused: ${fault.mode}`, found ?? request);
@@ -300,11 +295,11 @@ export class LocalCloud {
     }
     try {
       const answer = effect({ database, now, found, lifecycle, log });
-      return { answer, ...(fault !== undefined && { fault }) };
+      return omitUndefined({ answer, fault });
     } catch (error) {
       if (!isCapstanError(error)) throw error;
       log(`refused: ${error.code}`, found ?? request);
-      return { refusal: error, ...(fault !== undefined && { fault }) };
+      return omitUndefined({ refusal: error, fault });
     }
   }
 }
@@ -328,13 +323,13 @@ function faultsOf(database: DatabaseSync, request: Request, found: LocalResource
       ? []
       : declaredFaults({ token: network.who.token, spec: network.spec })),
   ];
-  const about = {
+  const about: FaultyCall = omitUndefined({
     call: request.call,
     isHost: (found?.kind ?? request.kind) === "LocalHost",
     makesNew: request.call === "create" && found === undefined,
     met: request.met ?? [],
-    ...(name !== undefined && { name }),
-  };
+    name,
+  });
   return takeFaults(database, about, declared);
 }
 

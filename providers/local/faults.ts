@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { canonicalJson, type JsonObject } from "../../src/api/json.js";
+import { omitUndefined } from "../../src/api/omit-undefined.js";
 
 /** The calls that a fault can be set for. */
 export const faultCalls = ["create", "get", "list", "update", "terminate"] as const;
@@ -92,7 +93,7 @@ interface ArmedFaults {
 }
 
 /** The call that faults are looked for. */
-interface FaultyCall {
+export interface FaultyCall {
   readonly call: string;
   readonly isHost: boolean;
   /** The resource or scope that it is about, if it is about one. */
@@ -159,10 +160,7 @@ export function takeFaults(
   for (const { fault } of answer === undefined ? lifecycle : [answer, ...lifecycle]) {
     database.prepare("UPDATE fault_uses SET taken = taken + 1 WHERE key = ?").run(fault.key);
   }
-  return {
-    ...(answer !== undefined && { answer: answer.fault }),
-    lifecycle: lifecycle.map(({ fault }) => fault),
-  };
+  return omitUndefined({ answer: answer?.fault, lifecycle: lifecycle.map(({ fault }) => fault) });
 }
 
 /** "lose, lag 1000": how the ledger names what a call met. */
@@ -220,20 +218,7 @@ export function listFaults(database: DatabaseSync): StoredFault[] {
     const { taken } = usesOf(database, fault.key);
     const left = times === undefined ? undefined : times - taken;
     if (left !== undefined && left <= 0) return [];
-    return [
-      {
-        call,
-        modes,
-        exact,
-        skip,
-        probability,
-        seed,
-        taken,
-        ...(name !== undefined && { name }),
-        ...(ms !== undefined && { ms }),
-        ...(left !== undefined && { left }),
-      },
-    ];
+    return [omitUndefined({ call, modes, exact, skip, probability, seed, taken, name, ms, left })];
   });
 }
 

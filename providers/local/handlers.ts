@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../src/api/json.js";
+import { omitUndefined } from "../../src/api/omit-undefined.js";
 import type {
   CallContext,
   Identity,
@@ -13,16 +14,16 @@ import type { LocalCloud, LocalKind, LocalResource } from "./cloud.js";
 export function observe(resource: LocalResource): Observed {
   const { id, who, spec, status, createdMs, readySinceMs, node } = resource;
   const phase = phaseOf(resource);
-  return {
+  return omitUndefined({
     id,
     who,
     phase,
     spec,
     status,
     createdAtMs: createdMs,
-    ...(phase === "ready" && readySinceMs !== undefined && { readySinceMs }),
-    ...(phase !== "gone" && node !== undefined && { node }),
-  };
+    readySinceMs: phase === "ready" ? readySinceMs : undefined,
+    node: phase === "gone" ? undefined : node,
+  });
 }
 
 /** A host that runs is ready once its node has joined. */

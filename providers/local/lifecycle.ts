@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { JsonObject } from "../../src/api/json.js";
+import { omitUndefined } from "../../src/api/omit-undefined.js";
 import type { ArmedFault } from "./faults.js";
 import { logOf } from "./ledger.js";
 import { canServe, nodeOf, restartsNode } from "./node.js";
@@ -30,14 +31,14 @@ export function lifecycleOf(
   const msOf = (mode: ArmedFault["mode"]) => of(mode).reduce((sum, { ms }) => sum + ms, 0);
   const bootMs = kind === "LocalHost" ? bootMsOf(database, spec) + msOf("slowBoot") : 0;
   const readyMs = of("neverBoots").length > 0 ? Infinity : now + bootMs;
-  return {
+  return omitUndefined({
     createdMs: now,
     listedMs: now + msOf("lag"),
     readyMs,
     diesMs: of("dies").length > 0 ? readyMs + msOf("dies") : Infinity,
     joinsMs: Infinity,
-    ...(kind !== "LocalHost" && { readySinceMs: now }),
-  };
+    readySinceMs: kind === "LocalHost" ? undefined : now,
+  });
 }
 
 /** Something that happens to a host by itself. */
@@ -112,7 +113,7 @@ export function changeNode(
   if (joinMs === undefined) {
     return setReadiness(database, id, { ...start, readySinceMs: readySinceMs ?? now });
   }
-  setReadiness(database, id, { ...start, ...(node !== undefined && { node }) });
+  setReadiness(database, id, omitUndefined({ ...start, node }));
   logOf(database, { call: "restart", atMs: now })("not ready", resource, deadlineOf(start));
 }
 

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, sameJson } from "../../src/api/json.js";
+import { omitUndefined } from "../../src/api/omit-undefined.js";
 import { isKnownVersion } from "../../src/api/versions.js";
 import type { NodeReport } from "../../src/provider/port.js";
 
@@ -11,12 +12,12 @@ const restarting = ["kubelet", "controlPlane", "containerRuntime"] as const;
 /** What the node of a host says about itself once it runs what the host's spec says. Pure. */
 export function nodeOf(spec: JsonObject): NodeReport {
   const { kubelet, controlPlane, containerRuntime, image } = spec;
-  return {
+  return omitUndefined({
     kubelet: String(kubelet),
-    ...(typeof controlPlane === "string" && { controlPlane }),
+    controlPlane: typeof controlPlane === "string" ? controlPlane : undefined,
     containerRuntime: (containerRuntime as NodeReport["containerRuntime"]) ?? runtimeOfImages,
-    ...(typeof image === "string" && { osImage: image }),
-  };
+    osImage: typeof image === "string" ? image : undefined,
+  });
 }
 
 /** Name of the container runtime that a host's spec asks for; where it asks for none, that of the images. Pure. */

@@ -1,3 +1,4 @@
+import { omitUndefined } from "../../src/api/omit-undefined.js";
 import type { Json, JsonObject } from "../../src/api/json.js";
 import type { ClusterObject } from "../../src/api/types.js";
 import { type GraphNode, keyOf, type Ref } from "../../src/graph/graph.js";
@@ -138,11 +139,11 @@ export class LocalProvider implements InfrastructureProvider {
 }
 
 function hostSpec(machine: MachineToCompile, networkId: Ref, loadBalancerId: Ref): JsonObject {
-  return {
+  return omitUndefined({
     networkId,
-    ...(machine.controlPlane && { loadBalancerId }),
+    loadBalancerId: machine.controlPlane ? loadBalancerId : undefined,
     ...hostSpecOf(machine, localMachineSpec),
-  };
+  });
 }
 
 function resource(

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { JsonObject } from "../../src/api/json.js";
+import { omitUndefined } from "../../src/api/omit-undefined.js";
 import type { Identity, NodeReport } from "../../src/provider/port.js";
 
 export type LocalKind = "LocalNetwork" | "LocalLoadBalancer" | "LocalHost";
@@ -130,7 +131,7 @@ export function setReadiness(database: DatabaseSync, id: string, readiness: Loca
 export function fromRow(row: Record<string, unknown>): LocalResource {
   const text = (key: string): string => String(row[key]);
   const kind = text("kind") as LocalKind;
-  return {
+  return omitUndefined({
     id: text("id"),
     kind,
     state: text("state") as LocalState,
@@ -148,9 +149,9 @@ export function fromRow(row: Record<string, unknown>): LocalResource {
     readyMs: Number(row["ready_ms"] ?? Infinity),
     diesMs: Number(row["dies_ms"] ?? Infinity),
     joinsMs: Number(row["joins_ms"] ?? Infinity),
-    ...(row["ready_since_ms"] !== null && { readySinceMs: Number(row["ready_since_ms"]) }),
-    ...(row["node"] !== null && { node: JSON.parse(text("node")) as NodeReport }),
-  };
+    readySinceMs: row["ready_since_ms"] === null ? undefined : Number(row["ready_since_ms"]),
+    node: row["node"] === null ? undefined : (JSON.parse(text("node")) as NodeReport),
+  });
 }
 
 /** SQLite has no infinite integers: never is NULL. */

@@ -2,6 +2,7 @@ import { fixedFieldRules } from "./fixed-fields.js";
 import { jsonSchemaOf } from "./json-schema.js";
 import { apiGroup, apiVersionName, kinds, namesOf } from "./kind-names.js";
 import { kindStatus, type PrinterColumn } from "./kind-status.js";
+import { omitUndefined } from "./omit-undefined.js";
 import { type Kind, schemas } from "./schema.js";
 import { ownAnnotationPrefix } from "./update-policy.js";
 import { type StructuralSchema, structuralOf } from "./structural.js";
@@ -78,16 +79,15 @@ function crdOf(kind: Kind): CustomResourceDefinition {
       names,
       scope: "Namespaced",
       versions: [
-        {
+        omitUndefined({
           name: apiVersionName,
           served: true,
           storage: true,
           schema: { openAPIV3Schema: rootSchema(kind) },
-          ...(status !== undefined && {
-            subresources: { status: {}, ...(scalable && { scale: scalePaths }) },
-          }),
+          subresources:
+            status && omitUndefined({ status: {}, scale: scalable ? scalePaths : undefined }),
           additionalPrinterColumns: columns,
-        },
+        }),
       ],
     },
   };
@@ -100,18 +100,18 @@ function rootSchema(kind: Kind): StructuralSchema {
   const { status } = kindStatus[kind];
   const required = (root.required ?? []).filter((name) => name in body);
   const fixed = fixedFieldRules(kind);
-  return {
+  return omitUndefined({
     ...root,
-    properties: {
+    properties: omitUndefined({
       apiVersion: { type: "string", ...described(apiVersion) },
       kind: { type: "string", ...described(kindMember) },
       metadata: { type: "object", ...nameOf(metadata) },
       ...body,
-      ...(status !== undefined && { status: structuralOf(jsonSchemaOf(status)) }),
-    },
+      status: status && structuralOf(jsonSchemaOf(status)),
+    }),
     required,
-    ...(fixed.length > 0 && { "x-kubernetes-validations": fixed }),
-  };
+    "x-kubernetes-validations": fixed.length > 0 ? fixed : root["x-kubernetes-validations"],
+  });
 }
 
 /** Of its own metadata a definition may judge the name alone. */

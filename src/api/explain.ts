@@ -10,6 +10,7 @@ import {
   typesOf,
 } from "./json-schema.js";
 import { apiGroup, apiVersionName, isNameOf, kinds, namesOf } from "./kind-names.js";
+import { omitUndefined } from "./omit-undefined.js";
 import type { ProviderSpecs } from "./provider-specs.js";
 import { schemas } from "./schema.js";
 import { nearest } from "./validate.js";
@@ -183,13 +184,13 @@ function fieldsOf(schema: JsonSchema): ExplainedField[] {
 function factsOf(schema: JsonSchema): FieldFacts {
   const allowed = allowedValuesOf(innermost(schema));
   const bounds = boundsOf(schema);
-  return {
+  return omitUndefined({
     type: typeNameOf(schema),
     description: schema.description ?? innermost(schema).description ?? "",
-    ...(allowed !== undefined && { allowed }),
-    ...(schema.default !== undefined && { default: schema.default }),
-    ...(bounds !== "" && { bounds }),
-  };
+    allowed,
+    default: schema.default,
+    bounds: bounds === "" ? undefined : bounds,
+  });
 }
 
 function typeNameOf(schema: JsonSchema): string {

@@ -1,4 +1,5 @@
 import { type CelRule, oneLine, type RuleWords } from "./cel.js";
+import { omitUndefined } from "./omit-undefined.js";
 
 /** The words of rules that the CLI (src/manifest/checks.ts) and an API server both know. */
 export const ruleWords = {
@@ -59,7 +60,7 @@ function checkedBy(...rules: readonly CelRule[]): RuleOptions {
 }
 
 function ruleOf(rule: string, words: RuleWords, fieldPath?: string): CelRule {
-  return { rule, message: oneLine(words), ...(fieldPath !== undefined && { fieldPath }) };
+  return omitUndefined({ rule, message: oneLine(words), fieldPath });
 }
 
 export const providerSpecRules = checkedBy(

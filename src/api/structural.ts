@@ -8,6 +8,7 @@ import {
   mustBeWritten,
   typesOf,
 } from "./json-schema.js";
+import { omitUndefined } from "./omit-undefined.js";
 
 /** A schema as a CustomResourceDefinition may hold it: "structural" in Kubernetes' words. */
 export interface StructuralSchema {
@@ -50,16 +51,16 @@ export function structuralOf(schema: JsonSchema): StructuralSchema {
   if (type === undefined || types.length > 1) {
     return { ...about, "x-kubernetes-preserve-unknown-fields": true };
   }
-  return {
+  return omitUndefined({
     ...about,
     type: type as NonNullable<StructuralSchema["type"]>,
     ...limitsOf(schema),
-    ...(allowed !== undefined && { enum: allowed }),
-    ...(isNullable(schema) && { nullable: true }),
+    enum: allowed,
+    nullable: isNullable(schema) ? true : undefined,
     ...(type === "object" && membersOf(schema)),
-    ...(type === "array" && { items: structuralOf(schema.items ?? {}) }),
+    items: type === "array" ? structuralOf(schema.items ?? {}) : undefined,
     ...rulesOf(schema),
-  };
+  });
 }
 
 /**
@@ -83,15 +84,15 @@ function membersOf(schema: JsonSchema): StructuralSchema {
   const members = Object.entries(schema.properties ?? {});
   // What has a default need not be sent: the API server fills it in.
   const required = members.map(([name]) => name).filter((name) => mustBeWritten(schema, name));
-  return {
-    ...(members.length > 0 && {
-      properties: Object.fromEntries(members.map(([name, member]) => [name, structuralOf(member)])),
-    }),
-    ...(required.length > 0 && { required }),
-    ...((isOpenObject(schema) || members.length === 0) && {
-      "x-kubernetes-preserve-unknown-fields": true,
-    }),
-  };
+  return omitUndefined({
+    properties:
+      members.length > 0
+        ? Object.fromEntries(members.map(([name, member]) => [name, structuralOf(member)]))
+        : undefined,
+    required: required.length > 0 ? required : undefined,
+    "x-kubernetes-preserve-unknown-fields":
+      isOpenObject(schema) || members.length === 0 ? true : undefined,
+  });
 }
 
 const limits = [

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { ensurePulumi } from "#toolchain";
 import { type FileUse, makeProviders, type Providers } from "../../providers/index.js";
 import { CapstanError } from "../api/error.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { clusterNameOf, type Desired, providerValue, stackNameOf } from "../api/types.js";
 import { Engine, type Interruption } from "../engine/engine.js";
 import { withLockedStack } from "../engine/locked-stack.js";
@@ -86,7 +87,7 @@ export function makeContext(
   const stateDir = resolve(
     options.state ?? (project === undefined ? ambient : stateDirOf(project, env)),
   );
-  return {
+  return omitUndefined({
     ...voice,
     stateDir,
     use,
@@ -100,10 +101,10 @@ export function makeContext(
       use,
     ),
     interruption,
-    ...(project !== undefined && { project }),
+    project,
     by: `${userInfo().username}@${hostname()}`,
     newClusterUid: randomUUID,
-  };
+  });
 }
 
 /** What the user named, as clusters. Throws BadInput before anything else happens. */
@@ -148,13 +149,15 @@ export async function openWorkspace(
 ): Promise<{ workspace: Workspace; pulumi: string }> {
   const progress = (text: string) => context.terminal.error(`${text}\n`);
   const toolchain = await ensurePulumi({ env: context.env, progress });
-  const workspace = new Workspace({
-    stateDir: context.stateDir,
-    ...(options.backend !== undefined && { backend: options.backend }),
-    ...(context.project !== undefined && { project: context.project }),
-    pulumiBinDir: toolchain.binDir,
-    env: context.env,
-  });
+  const workspace = new Workspace(
+    omitUndefined({
+      stateDir: context.stateDir,
+      backend: options.backend,
+      project: context.project,
+      pulumiBinDir: toolchain.binDir,
+      env: context.env,
+    }),
+  );
   if (context.use === "changes" || workspace.exists) workspace.prepare();
   return { workspace, pulumi: toolchain.bin };
 }

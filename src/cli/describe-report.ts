@@ -1,4 +1,5 @@
 import type { JsonObject } from "../api/json.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { MachineVersions } from "../api/types.js";
 import { type DriftedField, driftedFields, driftText } from "../drift/fields.js";
 import { judgedDrift, rulesOfRequest } from "../drift/plan-with-drift.js";
@@ -94,13 +95,11 @@ export function describeCluster(
   const seen = look !== undefined && "observedResources" in look ? look : undefined;
   const reporter = new Reporter(state, seen, ignoredDrift(state, seen, provider));
   const planned = new Set(transaction?.target.nodes.map(keyOf));
-  return {
+  return omitUndefined({
     stack,
-    ...(transaction !== undefined && {
-      cluster: transaction.target.cluster,
-      provider: transaction.target.provider,
-      clusterUid: transaction.clusterUid,
-    }),
+    cluster: transaction?.target.cluster,
+    provider: transaction?.target.provider,
+    clusterUid: transaction?.clusterUid,
     revision: revision?.number ?? 0,
     openTransaction:
       transaction === undefined || !isOpen(state)
@@ -116,8 +115,8 @@ export function describeCluster(
     infrastructure: reporter.infrastructure(),
     machines: reporter.machines(),
     strangers: seen === undefined ? [] : unrecordedOf(seen, planned),
-    ...(look !== undefined && "failed" in look && { cloudError: look.failed }),
-  };
+    cloudError: look !== undefined && "failed" in look ? look.failed : undefined,
+  });
 }
 
 /** What has drifted and is to be ignored: no verb corrects it. */
@@ -185,17 +184,17 @@ class Reporter {
       .filter(({ key }) => !serving.some((one) => one.key === key))
       .map((record) => this.leaving(record));
     const hosts = [...serving, ...others];
-    return {
+    return omitUndefined({
       name,
       controlPlane,
-      ...(owner !== undefined && { machineSet: owner.machineSet }),
-      ...(owner?.machineDeployment !== undefined && { machineDeployment: owner.machineDeployment }),
+      machineSet: owner?.machineSet,
+      machineDeployment: owner?.machineDeployment,
       versions: spec.versions,
       phase: hosts[0]?.phase ?? "unknown",
       reason: serving.length > 0 ? (serving[0]?.reason ?? "") : "nothing asks for it any more",
       hosts,
       providerSpec: spec.providerSpec.value ?? {},
-    };
+    });
   }
 
   private hostsOf(machine: string): RecordedResource[] {
@@ -224,19 +223,20 @@ class Reporter {
     const address = addressOf(record, observed);
     const times = this.state.times?.get(record.urn);
     const { readySinceMs, node } = nodeOf(observed);
-    return {
+    return omitUndefined({
       ...head,
       phase,
-      ...(record.id !== undefined && { id: record.id }),
-      ...(address !== undefined && { address }),
-      ...(times !== undefined && { sinceMs: times.createdMs, changedMs: times.modifiedMs }),
-      ...(readySinceMs !== undefined && { readySinceMs }),
-      ...(node !== undefined && { node }),
+      id: record.id,
+      address,
+      sinceMs: times?.createdMs,
+      changedMs: times?.modifiedMs,
+      readySinceMs,
+      node,
       drift,
       reason:
         this.interruption(key) ??
         reasonOf(record, observed, { drift, isIgnored: this.ignored.has(key) }),
-    };
+    });
   }
 
   /** What a dead engine was doing to it, if it was. */

@@ -1,4 +1,5 @@
 import { CapstanError, type ErrorDetails, isCapstanError } from "../api/error.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 
 /** Exit codes of every command. docs/cli.md lists them for users. */
 export const exitCodes = {
@@ -19,10 +20,10 @@ export class CommandFailure extends CapstanError {
   constructor(
     readonly exitCode: number,
     failure: CapstanError,
-    words: Pick<ErrorDetails, "message" | "hint"> = {
+    words: Pick<ErrorDetails, "message" | "hint"> = omitUndefined({
       message: failure.message,
-      ...(failure.hint !== undefined && { hint: failure.hint }),
-    },
+      hint: failure.hint,
+    }),
   ) {
     super({ code: failure.code, source: failure.source, ...words, cause: failure });
   }

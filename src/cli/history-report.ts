@@ -1,4 +1,5 @@
 import type { JsonObject } from "../api/json.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { MachineVersions } from "../api/types.js";
 import type { NodeKey } from "../graph/graph.js";
 import { takenBackBy, type WayBack, wayBackOf } from "../plan/undo/point-of-no-return.js";
@@ -95,13 +96,13 @@ export function historyReport(
   );
   const wayBack = open.length > 0 ? wayBackOf(provider, state) : undefined;
   const ways = { revision, provider, passed: wayBack?.kind === "closed" ? wayBack.crossed : [] };
-  return {
+  return omitUndefined({
     stack,
-    ...(transaction !== undefined && { cluster: transaction.target.cluster }),
+    cluster: transaction?.target.cluster,
     revision: revision?.number ?? 0,
-    ...(wayBack !== undefined && { wayBack }),
+    wayBack,
     items: all.map((told, index) => itemOf(told, all, index, ways)).toReversed(),
-  };
+  });
 }
 
 /** What a transaction led to; undefined when that is not kept. Pure. */
@@ -156,18 +157,18 @@ function itemOf(
   const later = all.slice(index + 1);
   const result = resultOf(told, later);
   const before = all.slice(0, index).findLast((one) => one.direction === "forward");
-  return {
+  return omitUndefined({
     number,
     direction,
     goal: told.goal ?? { kind: direction === "back" ? "takeBack" : "up" },
     result,
     reach: reachOf(number, result, ways),
-    ...(direction === "back" && before !== undefined && { tookBack: before.number }),
-    ...(by !== undefined && { by }),
-    ...(startedAtMs !== undefined && { startedAtMs }),
-    ...(endedAtMs !== undefined && { endedAtMs }),
-    ...(summary !== undefined && { summary }),
-  };
+    tookBack: direction === "back" ? before?.number : undefined,
+    by,
+    startedAtMs,
+    endedAtMs,
+    summary,
+  });
 }
 
 function resultOf(
@@ -178,16 +179,16 @@ function resultOf(
   if (ending === undefined || ending.kind === "committed") return { kind: "committed" };
   const next = later[0]?.number;
   const { kind, failure } = ending;
-  if (kind === "superseded") return { kind, failure, ...(next !== undefined && { by: next }) };
+  if (kind === "superseded") return omitUndefined({ kind, failure, by: next });
   // A rollback that does not get to its end is followed by another.
   const onward = later.findIndex(({ direction }) => direction === "forward");
   const rollback = later.slice(0, onward < 0 ? undefined : onward).at(-1);
-  return {
+  return omitUndefined({
     kind,
     failure,
-    ...(rollback !== undefined && { by: rollback.number }),
+    by: rollback?.number,
     done: rollback?.ending?.kind === "committed",
-  };
+  });
 }
 
 function reachOf(

@@ -1,4 +1,5 @@
 import type { CapstanError } from "../api/error.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { ApplyResult } from "../engine/apply-result.js";
 import { isOfStorage } from "../engine/failures.js";
 import type { Inventory } from "../engine/inventory.js";
@@ -90,10 +91,14 @@ export function failureOf(
   const { failure } = result;
   const told = (exitCode: number, what: string, hint: string | undefined) => {
     const hints = [failure.hint, hint].filter((one) => one !== undefined);
-    return new CommandFailure(exitCode, failure, {
-      message: `${failure.message}\n${what}`,
-      ...(hints.length > 0 && { hint: hints.join("; ") }),
-    });
+    return new CommandFailure(
+      exitCode,
+      failure,
+      omitUndefined({
+        message: `${failure.message}\n${what}`,
+        hint: hints.length > 0 ? hints.join("; ") : undefined,
+      }),
+    );
   };
   const { goal, number } = plan.transaction;
   const what = goal.kind === "up" ? "" : ` (${goalText(goal)})`;

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { Workspace } from "../engine/workspace.js";
 
 /**
@@ -40,8 +41,5 @@ export function plainSettings(
   manifests: readonly string[],
 ): Record<string, unknown> {
   const { encryptionsalt } = workspace.stackSettings(stack);
-  return {
-    ...(encryptionsalt !== undefined && { encryptionsalt }),
-    config: { "capstan:manifests": manifests.join(",") },
-  };
+  return omitUndefined({ encryptionsalt, config: { "capstan:manifests": manifests.join(",") } });
 }

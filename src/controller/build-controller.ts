@@ -1,3 +1,4 @@
+import { omitUndefined } from "../api/omit-undefined.js";
 import { noteCluster } from "../engine/cluster-registry.js";
 import type { Interruption } from "../engine/engine.js";
 import { withLockedStack } from "../engine/locked-stack.js";
@@ -51,11 +52,7 @@ export function buildController(
   const kill =
     term === undefined ? interruption.kill : AbortSignal.any([interruption.kill, term.lost]);
   const aloneSinceMs = clock.now();
-  const queue = new KeyedQueue({
-    clock,
-    random: Math.random,
-    ...(observer !== undefined && { observer }),
-  });
+  const queue = new KeyedQueue(omitUndefined({ clock, random: Math.random, observer }));
   const controller = new Controller({
     ...options,
     source,
@@ -66,7 +63,7 @@ export function buildController(
     random: Math.random,
     withStack: (stack, work) =>
       withLockedStack(
-        {
+        omitUndefined({
           stack,
           command: "capstan watch",
           clock,
@@ -74,13 +71,13 @@ export function buildController(
           workspace,
           interruption: { stop: interruption.stop, kill },
           notice,
-          ...(term !== undefined && { aloneSinceMs }),
+          aloneSinceMs: term === undefined ? undefined : aloneSinceMs,
           inTurn: (run) =>
             semaphore.take(() => {
               term?.assertLeader();
               return duringPass(run);
             }),
-        },
+        }),
         work,
       ),
     noteCluster: ({ transaction, cluster, stack }, provider) =>

@@ -1,5 +1,6 @@
 import { type CapstanError, isCapstanError, messageOf } from "../api/error.js";
 import { sameJson } from "../api/json.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { objectsOf } from "../api/types.js";
 import type { JudgedDrift } from "../drift/judge.js";
 import { applyPlan } from "../engine/apply.js";
@@ -88,29 +89,31 @@ export class ClusterReconcile {
     const { clock, by, deadlineMs, source } = this.options;
     const { intent, provider, signal, cluster } = this.request;
     const revision = state.revision?.target;
-    return survey({
-      desired: intent.desired,
-      positionOf: intent.positionOf,
-      provider,
-      state,
-      context: callContext(clock, signal),
-      discarded: intent.discarded,
-      removal: { released: intent.released ?? [] },
-      // What failed a moment ago is not tried again yet, but what runs is kept running.
-      ...(keepsRevision && revision !== undefined && { instead: revision }),
-      adopt: intent.clusterUid ?? false,
-      driftRules: {
-        leaves: "byPolicy",
-        objects: objectsOf(intent.desired),
-        memory: cluster.drift,
-        nowMs: clock.now(),
-      },
-      newClusterUid: () => this.options.newClusterUid(),
-      newDigestKey: () => this.options.newClusterUid(),
-      owner: source.owner,
-      by,
-      deadlineMs,
-    });
+    return survey(
+      omitUndefined({
+        desired: intent.desired,
+        positionOf: intent.positionOf,
+        provider,
+        state,
+        context: callContext(clock, signal),
+        discarded: intent.discarded,
+        removal: { released: intent.released ?? [] },
+        // What failed a moment ago is not tried again yet, but what runs is kept running.
+        instead: keepsRevision ? revision : undefined,
+        adopt: intent.clusterUid ?? false,
+        driftRules: {
+          leaves: "byPolicy",
+          objects: objectsOf(intent.desired),
+          memory: cluster.drift,
+          nowMs: clock.now(),
+        },
+        newClusterUid: () => this.options.newClusterUid(),
+        newDigestKey: () => this.options.newClusterUid(),
+        owner: source.owner,
+        by,
+        deadlineMs,
+      }),
+    );
   }
 
   /** Nothing is to do: that is remembered, and shown. */
@@ -122,21 +125,28 @@ export class ClusterReconcile {
     const { cluster, intent } = this.request;
     const { failedAttempt } = this;
     const frozen = judged?.freeze;
-    const view = this.view(state, observation, {
-      phase: this.refused !== undefined ? "Failed" : frozen === undefined ? "Running" : "Frozen",
-      isSettled: true,
-      ...(failedAttempt !== undefined && { message: failedAttempt.message }),
-      ...(judged !== undefined && { judged }),
-    });
+    const view = this.view(
+      state,
+      observation,
+      omitUndefined({
+        phase: this.refused !== undefined ? "Failed" : frozen === undefined ? "Running" : "Frozen",
+        isSettled: true,
+        message: failedAttempt?.message,
+        judged,
+      }),
+    );
     if (failedAttempt === undefined) cluster.succeeded();
     await this.show(view);
     const ends = [failedAttempt?.untilMs, frozen?.thawsAtMs].filter((ms) => ms !== undefined);
     const untilMs = ends.length === 0 ? undefined : Math.min(...ends);
-    cluster.settled(view, {
-      digest: intent.digest,
-      observedDigest: observedDigestOf(everything(observation)),
-      ...(untilMs !== undefined && { untilMs }),
-    });
+    cluster.settled(
+      view,
+      omitUndefined({
+        digest: intent.digest,
+        observedDigest: observedDigestOf(everything(observation)),
+        untilMs,
+      }),
+    );
     if (untilMs === undefined) return { kind: "done" };
     return { kind: "retryAfter", ms: untilMs - this.options.clock.now() };
   }
@@ -150,12 +160,11 @@ export class ClusterReconcile {
     const isDrift = sameJson(plan.target.objects, state.revision?.target.objects);
     // What is derived from the objects is there, and cannot go without us, before anything is made.
     const viewOf = (records: StackState, shown: Observation) =>
-      this.view(records, shown, {
-        isDrift,
-        planned: plan,
-        isSettled: false,
-        ...(judged !== undefined && { judged }),
-      });
+      this.view(
+        records,
+        shown,
+        omitUndefined({ isDrift, planned: plan, isSettled: false, judged }),
+      );
     await this.show(viewOf(state, observation));
     // Written back to by us, or changed by their users meanwhile: what they say now is planned anew.
     if (options.source.intentOf(key).digest !== request.intent.digest) {
@@ -228,19 +237,24 @@ export class ClusterReconcile {
       { digest: intent.digest, message: heldText(result), isTakenBack: isTakenBack(result) },
       clock.now(),
     );
-    const view = this.view(state, observation, {
-      phase:
-        result.kind === "rolledBack"
-          ? result.to === "revision"
-            ? "Running"
-            : "Pending"
-          : "Failed",
-      isSettled: result.kind === "rolledBack",
-      message: failedAttempt.message,
-      ...(result.kind === "stopped" && {
-        terminalError: { reason: "UpdateError" as const, message: failedAttempt.message },
+    const view = this.view(
+      state,
+      observation,
+      omitUndefined({
+        phase:
+          result.kind === "rolledBack"
+            ? result.to === "revision"
+              ? "Running"
+              : "Pending"
+            : "Failed",
+        isSettled: result.kind === "rolledBack",
+        message: failedAttempt.message,
+        terminalError:
+          result.kind === "stopped"
+            ? { reason: "UpdateError" as const, message: failedAttempt.message }
+            : undefined,
       }),
-    });
+    );
     await this.show(view);
     return { kind: "retryAfter", ms: failedAttempt.untilMs - clock.now() };
   }
@@ -268,7 +282,7 @@ export class ClusterReconcile {
     const clusterUid = state.transaction?.clusterUid ?? planned?.transaction.clusterUid;
     const driftStatus = driftStatusOf(judged);
     const isRecorded = state.transaction?.number === planned?.transaction.number;
-    return {
+    return omitUndefined({
       records: state,
       observedResources,
       isSettled,
@@ -276,13 +290,13 @@ export class ClusterReconcile {
       phase:
         phase ??
         (progress === undefined ? "Running" : phaseDuring(progress, { records: state }, isDrift)),
-      ...(planned !== undefined && !isRecorded && { planned: planned.target }),
-      ...(progress !== undefined && { progress }),
-      ...(driftStatus !== undefined && { drift: driftStatus }),
-      ...(clusterUid !== undefined && { clusterUid }),
-      ...(message !== undefined && { message }),
-      ...(terminalError !== undefined && { terminalError }),
-    };
+      planned: isRecorded ? undefined : planned?.target,
+      progress,
+      drift: driftStatus,
+      clusterUid,
+      message,
+      terminalError,
+    });
   }
 }
 

@@ -1,3 +1,4 @@
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { DriftStatus } from "../api/status.js";
 import { driftCounts } from "../drift/classify.js";
 import { hasDrift, type JudgedDrift, type JudgedItem } from "../drift/judge.js";
@@ -12,14 +13,12 @@ export function driftStatusOf(judged: JudgedDrift | undefined): DriftStatus | un
   const shown = judged.items.filter(({ decision }) => decision.kind !== "ignore");
   const since = Math.min(...shown.map(({ sinceMs }) => sinceMs));
   const { freeze } = judged;
-  return {
+  return omitUndefined({
     ...driftCounts({ ...judged.report, items: shown.map(({ item }) => item) }),
     since: timeText(since),
     items: shown.slice(0, shownItems).map(itemText),
-    ...(freeze !== undefined && {
-      frozen: [freezeText(freeze.cause), ...thawText(judged, timeText)].join("; "),
-    }),
-  };
+    frozen: freeze && [freezeText(freeze.cause), ...thawText(judged, timeText)].join("; "),
+  });
 }
 
 function itemText(judged: JudgedItem): string {

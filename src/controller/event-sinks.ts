@@ -1,3 +1,4 @@
+import { omitUndefined } from "../api/omit-undefined.js";
 import { driftCounts } from "../drift/classify.js";
 import type { Regarding } from "../kube/event-names.js";
 import type { EventRecorder } from "../kube/events.js";
@@ -73,13 +74,15 @@ export function redactingSource(
   metrics: Metrics,
   scrub: (text: string) => string,
 ): ClusterSource {
-  const discreet = (view: ClusterView): ClusterView => ({
-    ...view,
-    ...(view.message !== undefined && { message: scrub(view.message) }),
-    ...(view.terminalError !== undefined && {
-      terminalError: { ...view.terminalError, message: scrub(view.terminalError.message) },
-    }),
-  });
+  const discreet = (view: ClusterView): ClusterView =>
+    omitUndefined({
+      ...view,
+      message: view.message === undefined ? undefined : scrub(view.message),
+      terminalError: view.terminalError && {
+        ...view.terminalError,
+        message: scrub(view.terminalError.message),
+      },
+    });
   return {
     owner: source.owner,
     keys: () => source.keys(),

@@ -1,6 +1,7 @@
 import { pino, type DestinationStream, type Logger } from "pino";
 import pc from "picocolors";
 import { isCapstanError, messageOf } from "../api/error.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { LogLevel } from "./log-levels.js";
 import { isSecretName, scrubber } from "./secrets.js";
 
@@ -77,11 +78,10 @@ export function createLog(options: LogOptions): Log {
 function logOn(logger: Logger): Log {
   const line =
     (level: LogLevel) =>
-    (message: string, detail: LogDetail = {}, error?: unknown) =>
-      logger[level](
-        { ...detail, ...(error !== undefined && { error: errorFields(error) }) },
-        message,
-      );
+    (message: string, detail: LogDetail = {}, error?: unknown) => {
+      const fields = error === undefined ? detail : { ...detail, error: errorFields(error) };
+      logger[level](fields, message);
+    };
   return {
     debug: line("debug"),
     info: line("info"),
@@ -97,18 +97,17 @@ function logOn(logger: Logger): Log {
  */
 export function errorFields(error: unknown, depth = 0): Readonly<Record<string, unknown>> {
   const cause = error instanceof Error && depth < deepestCause ? error.cause : undefined;
-  return {
-    ...(isCapstanError(error) && {
-      code: error.code,
-      source: error.source,
-      retryable: error.retryable,
-      ...(error.subject !== undefined && { subject: error.subject }),
-      ...(error.hint !== undefined && { hint: error.hint }),
-    }),
-    ...(!isCapstanError(error) && error instanceof Error && { type: error.name }),
+  return omitUndefined({
+    ...ownFieldsOf(error),
     message: messageOf(error),
-    ...(cause !== undefined && { cause: errorFields(cause, depth + 1) }),
-  };
+    cause: cause === undefined ? undefined : errorFields(cause, depth + 1),
+  });
+}
+
+function ownFieldsOf(error: unknown): Readonly<Record<string, unknown>> {
+  if (!isCapstanError(error)) return error instanceof Error ? { type: error.name } : {};
+  const { code, source, retryable, subject, hint } = error;
+  return omitUndefined({ code, source, retryable, subject, hint });
 }
 
 interface Line {

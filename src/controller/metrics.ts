@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { CloudCall } from "./counted-provider.js";
 import { type MetricDefinition, type MetricName, metricTable } from "./metric-table.js";
 import type { QueueObserver, QueueState } from "./queue.js";
@@ -186,6 +187,8 @@ function metricOf(
     case "gauge":
       return new Gauge(options);
     case "histogram":
-      return new Histogram({ ...options, ...(buckets !== undefined && { buckets: [...buckets] }) });
+      return new Histogram(
+        omitUndefined({ ...options, buckets: buckets === undefined ? undefined : [...buckets] }),
+      );
   }
 }

@@ -1,4 +1,5 @@
-import type { Clock } from "../provider/port.js";
+import { omitUndefined } from "../api/omit-undefined.js";
+import type { Clock, InventoryScope } from "../provider/port.js";
 import type { ClusterState } from "./cluster-state.js";
 import { observedDigestOf, listedOf, type SharedListing } from "./shared-listing.js";
 
@@ -52,7 +53,7 @@ async function inspect({ listing, remembered, onChange }: PollOptions): Promise<
     const { baseline } = cluster;
     if (baseline === undefined || baseline !== before.get(key)) continue;
     const clusterUid = cluster.view?.clusterUid;
-    const scope = { cluster: key, ...(clusterUid !== undefined && { clusterUid }) };
+    const scope: InventoryScope = omitUndefined({ cluster: key, clusterUid });
     const own = listedOf(listed, scope);
     if (observedDigestOf(own) !== baseline.observedDigest) onChange(key);
   }

@@ -1,4 +1,5 @@
 import { CapstanError, isCapstanError } from "../api/error.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { clusterNameOf, providerValue, stackNameOf } from "../api/types.js";
 import { destroyCluster, planDestroy } from "../engine/destroy.js";
 import { listProven, observe } from "../engine/observe.js";
@@ -10,7 +11,7 @@ import type { Intent } from "../source/intent.js";
 import { diagnosticText } from "../manifest/diagnostic.js";
 import { refuseDestruction } from "../plan/refusals/protection.js";
 import { cloudResources, emptyState } from "../records/prior-state.js";
-import type { InfrastructureProvider } from "../provider/port.js";
+import type { InfrastructureProvider, InventoryScope } from "../provider/port.js";
 import { StatusWriter } from "./status-writer.js";
 import { ClusterState } from "./cluster-state.js";
 import { ClusterReconcile } from "./cluster-reconcile.js";
@@ -180,7 +181,7 @@ export class Reconciler {
   ): Promise<string> {
     const { clock, stop } = this.options;
     const { clusterUid } = view;
-    const scope = { cluster: key, ...(clusterUid !== undefined && { clusterUid }) };
+    const scope: InventoryScope = omitUndefined({ cluster: key, clusterUid });
     const { cloud } = view.records.transaction ?? {};
     return observedDigestOf(await listProven(provider, callContext(clock, stop), scope, cloud));
   }
@@ -289,16 +290,16 @@ export class Reconciler {
   ): Promise<ClusterView> {
     const { clock, stop } = this.options;
     const clusterUid = state.transaction?.clusterUid;
-    const scope = { cluster: key, ...(clusterUid !== undefined && { clusterUid }) };
+    const scope: InventoryScope = omitUndefined({ cluster: key, clusterUid });
     const { observedResources } = await observe(provider, callContext(clock, stop), scope, state);
-    return {
+    return omitUndefined({
       phase: "Deleting",
       records: state,
       observedResources,
       isSettled: false,
       nowMs: clock.now(),
-      ...(clusterUid !== undefined && { clusterUid }),
-    };
+      clusterUid,
+    });
   }
 }
 

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, ListenOptions } from "node:net";
 import { CapstanError, messageOf } from "../api/error.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 
 /** What is served. Answers are made anew for each request. */
 export interface Operations {
@@ -68,7 +69,8 @@ function listen(
     server.once("error", (error) => {
       reject(cannotListen(address, messageOf(error), "choose another with --metrics-address"));
     });
-    server.listen({ port, ...(host !== undefined && { host }) }, resolve);
+    const where: ListenOptions = omitUndefined({ port, host });
+    server.listen(where, resolve);
   });
 }
 

@@ -1,6 +1,7 @@
 import { digestOf } from "../api/digest.js";
 import { fingerprintDigits } from "../api/drift-policy.js";
 import type { Json, JsonObject } from "../api/json.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { holdsUnknown, unknownValue } from "../api/unknown.js";
 import { keyOf, nodeKey, type NodeKey, type Ref, resolveRefs } from "../graph/graph.js";
 import { inNameOrder } from "../sets/name-order.js";
@@ -163,18 +164,18 @@ function subjects(
       parent === undefined
         ? [...machines.values()].find((one) => kind === hostKind && isHostOf(one.name, name))
         : byKey.get(parent);
-    return {
+    return omitUndefined({
       key: nodeKey(kind, name),
       kind,
       name,
-      ...(machine !== undefined && { machine: whose(machine) }),
-      ...(id !== undefined && { id }),
-    };
+      machine: machine && whose(machine),
+      id,
+    });
   };
 }
 
 function whose({ name, owner, controlPlane }: TargetMachine): NonNullable<Subject["machine"]> {
-  return { name, controlPlane, ...(owner !== undefined && { owner }) };
+  return omitUndefined({ name, controlPlane, owner });
 }
 
 function itemOf(

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../api/json.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { NodeKey } from "../graph/graph.js";
 import type { IgnoredDrift, RemainingPlan } from "../plan/plan.js";
 import type { Observation, PresentResource, ObservedResource } from "../plan/observation.js";
@@ -133,7 +134,7 @@ function asRecorded(record: RecordedResource, observed: ObservedResource): Prese
 
 function hiddenAs(because: IgnoredDrift["because"], item: DriftItem): HiddenDrift {
   const { key, class: found, id } = item;
-  return { key, class: found, because, ...(id !== undefined && { id }) };
+  return omitUndefined({ key, class: found, because, id });
 }
 
 function unfitText(item: JudgedItem["item"]): string {

@@ -1,4 +1,5 @@
 import { type Json, sameJson } from "../api/json.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { ObservedResource } from "../plan/observation.js";
 import { type RecordedResource, recordedSpec } from "../records/prior-state.js";
 
@@ -22,11 +23,7 @@ export function driftedFields(
   }
   return [...new Set([...Object.keys(recorded), ...Object.keys(seen)])]
     .filter((path) => !sameJson(recorded[path], seen[path]))
-    .map((path) => ({
-      path,
-      ...(recorded[path] !== undefined && { recorded: recorded[path] }),
-      ...(seen[path] !== undefined && { seen: seen[path] }),
-    }));
+    .map((path) => omitUndefined({ path, recorded: recorded[path], seen: seen[path] }));
 }
 
 /** "size small -> large, tags {} -> {"a":"b"}": recorded, then seen. Pure. */

@@ -1,3 +1,4 @@
+import { omitUndefined } from "../api/omit-undefined.js";
 import { driftAnnotations } from "../api/drift-policy.js";
 import { CapstanError } from "../api/error.js";
 import type { AnyObject } from "../api/types.js";
@@ -39,14 +40,13 @@ export function holdOf(
   const cause = implausible(report, driftPoliciesOf(objects), budgetsOf(objects));
   if (cause === undefined) return undefined;
   const { fingerprint } = classifyDrift(state, observation, provider);
-  const isProven = transaction.cloud !== undefined;
-  return {
+  const isProven = cause.kind === "tooManyUnhealthy" && transaction.cloud !== undefined;
+  return omitUndefined({
     reason: freezeText(cause),
     fingerprint,
     // It is the right cloud and it was listed as a whole: whoever asks for a change sees its plan.
-    ...(cause.kind === "tooManyUnhealthy" && isProven && { believed: "proven" as const }),
-    ...(isThawed(fingerprint, rules) && { believed: "person" as const }),
-  };
+    believed: isThawed(fingerprint, rules) ? "person" : isProven ? "proven" : undefined,
+  });
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { DriftPolicy } from "../api/drift-policy.js";
 import { assertNever } from "../api/error.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { AnyObject } from "../api/types.js";
 import type { UpdatePolicy } from "../api/update-policy.js";
 import { applyPolicy, policiesOf } from "../compile/update-policy.js";
@@ -98,19 +99,17 @@ export function judgeDrift(report: DriftReport, rules: DriftRules): JudgedDrift 
           : sparingMembers(item, decide(item, policy, updatePolicy), policy, report);
     return { item, policy, decision, sinceMs: sinceMs[memoryKey(item)] ?? nowMs };
   });
-  return {
+  return omitUndefined({
     report,
     items: thawed === undefined ? withinBudget(decided, report, budgets) : decided,
     budgets,
-    ...(isFrozen && { freeze: freezeOf(cause, since, budgets) }),
-    ...(thawed !== undefined && { thawed }),
-    memory: {
+    freeze: isFrozen ? freezeOf(cause, since, budgets) : undefined,
+    thawed,
+    memory: omitUndefined({
       sinceMs,
-      ...(cause !== undefined && {
-        frozen: { fingerprint: report.fingerprint, sinceMs: since },
-      }),
-    },
-  };
+      frozen: cause === undefined ? undefined : { fingerprint: report.fingerprint, sinceMs: since },
+    }),
+  });
 }
 
 /** Whether anything drifted that somebody wants to know of. Pure. */
@@ -226,7 +225,7 @@ function machineGroupOf({ item, decision }: JudgedItem): MachineGroup | undefine
 
 function freezeOf(cause: Freeze["cause"], sinceMs: number, { freeze }: DriftBudgets): Freeze {
   const isTimed = freeze.kind === "after" && cause.kind !== "unreadable";
-  return { cause, sinceMs, ...(isTimed && { thawsAtMs: sinceMs + freeze.ms }) };
+  return omitUndefined({ cause, sinceMs, thawsAtMs: isTimed ? sinceMs + freeze.ms : undefined });
 }
 
 /** The same answer goes on from when it was first given; another one starts anew. */

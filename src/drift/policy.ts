@@ -8,6 +8,7 @@ import {
   parseBound,
   parseFreezeTime,
 } from "../api/drift-policy.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { AnyObject } from "../api/types.js";
 import { annotationsAbove } from "../compile/update-policy.js";
 import type { DriftItem } from "./classify.js";
@@ -34,12 +35,12 @@ export function budgetsOf(objects: readonly AnyObject[]): DriftBudgets {
   const asked = (name: string) => cluster?.metadata.annotations?.[name];
   const { maxUnhealthy, maxInFlight, freeze, thaw } = driftAnnotations;
   const approved = asked(thaw);
-  return {
+  return omitUndefined({
     maxUnhealthy: parseBound(asked(maxUnhealthy) ?? "") ?? defaultMaxUnhealthy,
     maxInFlight: parseBound(asked(maxInFlight) ?? "") ?? defaultMaxInFlight,
     freeze: parseFreezeTime(asked(freeze) ?? "") ?? { kind: "never" },
-    ...(approved !== undefined && { thaw: approved }),
-  };
+    thaw: approved,
+  });
 }
 
 /**

@@ -1,5 +1,6 @@
 import { isCapstanError, messageOf } from "../api/error.js";
 import { isJsonObject, sameJson, type JsonObject } from "../api/json.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { type Backoff, backoffMs } from "../provider/backoff.js";
 import type {
   CallContext,
@@ -146,7 +147,7 @@ export class CloudResource implements DynamicResource {
     const isTold = cloud !== undefined && (props[cloudProperty] !== undefined || !("who" in props));
     return {
       id: resource.id,
-      props: { ...outputs, ...(isTold && { [cloudProperty]: cloud }) },
+      props: isTold ? { ...outputs, [cloudProperty]: cloud } : outputs,
       inputs: { who, spec },
     };
   }
@@ -371,13 +372,13 @@ export class CloudResource implements DynamicResource {
   }
 
   private outputsOf(resource: Observed): Properties {
-    return {
+    return omitUndefined({
       who: resource.who,
       spec: resource.spec,
       status: resource.status,
-      ...(this.cloud !== undefined && { [cloudProperty]: this.cloud }),
+      [cloudProperty]: this.cloud,
       [providerProperty]: providerText(this.kind),
-    };
+    });
   }
 
   private async reported<T extends { readonly id?: string; readonly outs?: Properties }>(
@@ -389,13 +390,14 @@ export class CloudResource implements DynamicResource {
     this.runtime.report?.({ ...about, state: "started" });
     try {
       const result = await work();
-      this.runtime.report?.({ ...about, state: "done", ...(result.id && { id: result.id }) });
+      const id = result.id === "" ? undefined : result.id;
+      this.runtime.report?.(omitUndefined({ ...about, state: "done", id }));
       return result;
     } catch (error) {
       const cause = error instanceof UnfinishedResource ? error.reason : error;
       const hint = isCapstanError(cause) ? cause.hint : undefined;
-      const failure = { message: messageOf(error), ...(hint !== undefined && { hint }) };
-      this.runtime.report?.({ ...about, state: "failed", ...failure });
+      const message = messageOf(error);
+      this.runtime.report?.(omitUndefined({ ...about, state: "failed", message, hint }));
       throw error;
     }
   }

@@ -1,4 +1,5 @@
 import { CapstanError, expectDefined, isCapstanError } from "../api/error.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { type DriftFilter, noFilter } from "../drift/drift-filter.js";
 import {
   type PlanDriftRules,
@@ -202,7 +203,7 @@ function requestToward(
   { provider, clock, by, deadlineMs, goal, failure, handOverTo, removal }: RecordedPlanning,
 ): PlanRequest {
   const { clusterUid, owner } = transactionIn(state);
-  return {
+  return omitUndefined({
     planGoal: { kind: "recorded", target },
     provider,
     prior: state,
@@ -212,10 +213,10 @@ function requestToward(
     by,
     deadlineMs,
     goal,
-    ...(failure !== undefined && { failure }),
-    ...(handOverTo !== undefined && { handOverTo }),
-    ...(removal !== undefined && { removal }),
-  };
+    failure,
+    handOverTo,
+    removal,
+  });
 }
 
 function transactionIn({ transaction }: PriorState): TransactionRecord {

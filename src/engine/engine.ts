@@ -1,5 +1,6 @@
 import { CapstanError } from "../api/error.js";
 import type { JsonObject } from "../api/json.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { ResourceLookup } from "../dynamic/attached-server.js";
 import { typeTokenOf } from "../dynamic/protocol.js";
 import { RecordResource } from "../dynamic/record-resource.js";
@@ -223,7 +224,11 @@ export class Engine {
     const args = ["up", "--yes", "--skip-preview", "--suppress-progress", "--suppress-outputs"];
     const env = checkpointEnv(checkpoints);
     try {
-      const run = { args: [...args, "--client", served.address], env, ...(room && { room }) };
+      const run: AttachedRun = omitUndefined({
+        args: [...args, "--client", served.address],
+        env,
+        room,
+      });
       return await this.attached(run, stack, session);
     } finally {
       served.close();
@@ -397,15 +402,20 @@ export class Engine {
 
   private run(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<PulumiResult> {
     const { pulumi, workspace, interruption } = this.options;
-    return runPulumi(pulumi, workspace, {
-      args,
-      env,
-      ...(interruption && { stop: interruption.stop, kill: interruption.kill }),
-      onEngine: (pid) => {
-        this.running = pid;
-        this.options.onEngine?.(pid);
-      },
-    });
+    return runPulumi(
+      pulumi,
+      workspace,
+      omitUndefined({
+        args,
+        env,
+        stop: interruption?.stop,
+        kill: interruption?.kill,
+        onEngine: (pid) => {
+          this.running = pid;
+          this.options.onEngine?.(pid);
+        },
+      }),
+    );
   }
 }
 

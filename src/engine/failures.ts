@@ -1,4 +1,5 @@
 import { CapstanError, isCapstanError, messageOf } from "../api/error.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { ResourceEvent } from "../dynamic/cloud-resource.js";
 import type { NodeKey } from "../graph/graph.js";
 
@@ -10,13 +11,15 @@ export function callsFailed(cluster: string, events: readonly ResourceEvent[]): 
   const lines = events.map(
     ({ operation, kind, name, message = "" }) => `cannot ${operation} ${kind} ${name}: ${message}`,
   );
-  return new CapstanError({
-    code: "CLOUD_FAILED",
-    source: "cloud",
-    subject: cluster,
-    message: lines.join("\n"),
-    ...(hints.length > 0 && { hint: hints.join("; ") }),
-  });
+  return new CapstanError(
+    omitUndefined({
+      code: "CLOUD_FAILED",
+      source: "cloud",
+      subject: cluster,
+      message: lines.join("\n"),
+      hint: hints.length > 0 ? hints.join("; ") : undefined,
+    }),
+  );
 }
 
 export function failedToStart(hosts: readonly NodeKey[]): CapstanError {
@@ -51,13 +54,7 @@ export function withoutWayBack(failure: CapstanError, refusal: CapstanError): Ca
 /** The same error with more to tell. */
 function retold(error: CapstanError, message: string, cause: CapstanError): CapstanError {
   const { code, source, subject, hint, retryable } = error;
-  return new CapstanError({
-    code,
-    source,
-    message,
-    retryable,
-    cause,
-    ...(subject !== undefined && { subject }),
-    ...(hint !== undefined && { hint }),
-  });
+  return new CapstanError(
+    omitUndefined({ code, source, message, retryable, cause, subject, hint }),
+  );
 }

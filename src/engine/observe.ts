@@ -1,4 +1,5 @@
 import { CapstanError, isCapstanError } from "../api/error.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { mapBounded } from "../provider/bounded.js";
 import type { NodeKey } from "../graph/graph.js";
 import type { Observation, ObservedResource } from "../plan/observation.js";
@@ -58,12 +59,12 @@ export async function observe(
   if ([...observedResources.values()].includes("gone") || listing.length === 0) {
     await provenCloud(provider, ctx, scope.cluster, answered);
   }
-  return {
+  return omitUndefined({
     observedResources,
     unrecorded: [...byId.values()],
     listed,
-    ...(answered !== undefined && { cloud: answered }),
-  };
+    cloud: answered,
+  });
 }
 
 /**

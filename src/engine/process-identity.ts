@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
+import { omitUndefined } from "../api/omit-undefined.js";
 
 /**
  * A process beyond doubt: pids are used again, start times are not, and neither means anything after
@@ -24,13 +25,7 @@ export function identify(pid: number): ProcessIdentity | undefined {
   const started = startOf(pid);
   if (started === undefined) return undefined;
   const pidNamespace = ownPidNamespace();
-  return {
-    host: hostname(),
-    boot: bootId(),
-    pid,
-    started,
-    ...(pidNamespace !== undefined && { pidNamespace }),
-  };
+  return omitUndefined({ host: hostname(), boot: bootId(), pid, started, pidNamespace });
 }
 
 export type Liveness = "alive" | "dead" | "unknown";
@@ -91,10 +86,7 @@ export interface SeenProcess {
 export function processAt(pid: number): SeenProcess | undefined {
   if (startOf(pid) === undefined) return undefined;
   const [program, startedAtMs] = [programOf(pid), startTimeMs(pid)];
-  return {
-    ...(program !== undefined && { program }),
-    ...(startedAtMs !== undefined && { startedAtMs }),
-  };
+  return omitUndefined({ program, startedAtMs });
 }
 
 function startTimeMs(pid: number): number | undefined {

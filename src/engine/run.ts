@@ -1,4 +1,5 @@
 import { type CapstanError, isCapstanError } from "../api/error.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { type DriftFilter, filtered, noFilter } from "../drift/drift-filter.js";
 import type { ResourceEvent } from "../dynamic/cloud-resource.js";
 import type { NodeKey } from "../graph/graph.js";
@@ -130,7 +131,7 @@ export class Run {
       const action = step(situation);
       if (action.kind === "end") {
         const { passes, inventory } = this;
-        return { kind: "done", passes, ...(inventory !== undefined && { inventory }) };
+        return omitUndefined({ kind: "done", passes, inventory });
       }
       if (action.kind === "stop" || action.kind === "rollBack") return this.stopped(action);
       if (action.kind === "retry") {
@@ -144,13 +145,13 @@ export class Run {
   }
 
   private stopped(action: Extract<Action, { kind: "stop" | "rollBack" }>): RunResult {
-    return {
+    return omitUndefined({
       kind: "stopped",
       result: action.kind === "stop" ? action.result : "rollBack",
       reason: action.reason,
       state: this.state,
-      ...(this.failure !== undefined && { failure: this.failure }),
-    };
+      failure: this.failure,
+    });
   }
 
   /** What failed is read from the records before anything is decided about it. */
@@ -175,7 +176,7 @@ export class Run {
   private async situation(): Promise<Situation> {
     const { options, state } = this;
     const observation = await this.observe();
-    return {
+    return omitUndefined({
       plan: this.planAgain(observation),
       prior: state,
       shown: this.shown,
@@ -183,12 +184,12 @@ export class Run {
       available: this.availability.among(observation, options.clock.now()),
       nowMs: options.clock.now(),
       unsettled: options.engine.unsettled,
-      ...(this.failure !== undefined && { failure: this.failure.message }),
+      failure: this.failure?.message,
       openAtLastFailure: this.openAtLastFailure,
       onFailure: options.onFailure,
       closed: this.closed,
-      ...(this.inventory !== undefined && { differences: this.inventory.differences }),
-    };
+      differences: this.inventory?.differences,
+    });
   }
 
   /** Toward the frozen target of this run: what is left of it. */

@@ -1,4 +1,5 @@
 import { CapstanError } from "../api/error.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import {
   type BridgeRuntime,
   CloudResource,
@@ -71,7 +72,7 @@ export interface StepwiseOptions {
 export function stepwiseSession(options: StepwiseOptions): HandlerSession {
   const { provider, clock, timeoutMs } = options;
   const abort = new AbortController();
-  const runtime: BridgeRuntime = {
+  const runtime: BridgeRuntime = omitUndefined({
     context: {
       clock,
       signal:
@@ -81,10 +82,10 @@ export function stepwiseSession(options: StepwiseOptions): HandlerSession {
     mode: options.adopts === true ? "records" : "stepwise",
     readyTimeoutMs: timeoutMs,
     cloud: new SessionCloud(options.cloud),
-    ...(options.served !== undefined && { served: options.served }),
-    ...(options.recordedTwice !== undefined && { recordedTwice: options.recordedTwice }),
+    served: options.served,
+    recordedTwice: options.recordedTwice,
     report: (event) => options.report(event),
-  };
+  });
   const resources = new Map<string, DynamicResource>();
   return {
     lookup: (kind) => {

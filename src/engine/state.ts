@@ -1,5 +1,6 @@
 import { CapstanError, messageOf } from "../api/error.js";
 import { isJsonObject, type Json, type JsonObject } from "../api/json.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { kindOfToken, providerProperty } from "../dynamic/protocol.js";
 import { type NodeKey, nodeKey } from "../graph/graph.js";
 import { ownerText } from "../records/hand-over.js";
@@ -80,16 +81,16 @@ export function stateOf(deployment: JsonObject, stack: string): StackState {
   const revision = revisionOf(resources, stack);
   const salt = saltOf(deployment);
   const writtenAt = writtenAtOf(deployment);
-  return {
+  return omitUndefined({
     resources,
     pending: operations.map(({ type, resource }) => pendingOf(type, resource)),
-    ...(transaction !== undefined && { transaction }),
-    ...(revision !== undefined && { revision }),
+    transaction,
+    revision,
     foreign,
-    ...(salt !== undefined && { salt }),
-    ...(writtenAt !== undefined && { writtenAt }),
+    salt,
+    writtenAt,
     times: new Map(exported.flatMap((resource) => timesOf(resource))),
-  };
+  });
 }
 
 /**
@@ -145,21 +146,21 @@ function recordOf(resource: ExportedResource): RecordedResource | undefined {
   const kind = kindOfUrn(resource.urn);
   if (kind === undefined) return undefined;
   const inputs = resource.inputs ?? {};
-  return {
+  return omitUndefined({
     urn: resource.urn,
     key: keyOfUrn(resource.urn, kind),
     kind,
     name: nameOfUrn(resource.urn),
     type: resource.custom === true ? "resource" : "component",
-    ...optional("parent", ownKey(resource.parent)),
-    ...(resource.id !== undefined && { id: resource.id }),
+    parent: ownKey(resource.parent),
+    id: resource.id,
     inputs: withoutProvider(plain(inputs) as JsonObject),
     secretInputs: Object.keys(inputs).filter((key) => isSecret(inputs[key])),
     outputs: withoutProvider(plain(resource.outputs ?? {}) as JsonObject),
     dependsOn: (resource.dependencies ?? []).flatMap((urn) => ownKey(urn) ?? []),
     unfinished: (resource.initErrors ?? []).length > 0,
     deleting: resource.delete === true,
-  };
+  });
 }
 
 function timesOf({ urn, created, modified }: ExportedResource): [string, RecordTimes][] {
@@ -253,8 +254,4 @@ function saltOf(deployment: JsonObject): string | undefined {
   const state = isJsonObject(providers) ? providers["state"] : undefined;
   const salt = isJsonObject(state) ? state["salt"] : undefined;
   return typeof salt === "string" ? salt : undefined;
-}
-
-function optional<K extends string, V>(key: K, value: V | undefined) {
-  return (value === undefined ? {} : { [key]: value }) as Partial<Record<K, V>>;
 }

@@ -1,4 +1,5 @@
 import { CapstanError } from "../api/error.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { clusterNameOf, type Desired, stackNameOf } from "../api/types.js";
 import { noFilter, type DriftFilter } from "../drift/drift-filter.js";
 import type { JudgedDrift } from "../drift/judge.js";
@@ -131,7 +132,7 @@ function surveyFound(
       unrecorded: goneAmong(observation.unrecorded),
     }),
   );
-  return { plan, ...(!then.empty && { then }) };
+  return omitUndefined({ plan, then: then.empty ? undefined : then });
 }
 
 /**

@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { parse } from "yaml";
 import { CapstanError, messageOf } from "../api/error.js";
 import { isJsonObject, type Json } from "../api/json.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { defaultStateDir, projectRoot } from "./project.js";
 
 /** A Pulumi project of the user's, in the place of our own. */
@@ -47,12 +48,7 @@ export function userProjectOf(
   }
   const settings = settingsIn(join(root, "Pulumi.yaml"));
   const backend = backendOf(settings, env);
-  return {
-    root,
-    name: nameIn(settings, root),
-    ...(backend !== undefined && { backend }),
-    ...(stack !== undefined && { stack }),
-  };
+  return omitUndefined({ root, name: nameIn(settings, root), backend, stack });
 }
 
 /** The state folder of a plain `pulumi` in a project: see `ambientStateDir`. */

@@ -16,6 +16,7 @@ import { pathToFileURL } from "node:url";
 import { parse, stringify } from "yaml";
 import { digestOf } from "../api/digest.js";
 import { CapstanError } from "../api/error.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { toldAsStorage } from "../api/storage-failure.js";
 import { layoutByProject } from "./new-stack.js";
 import { fileBackendRoot, projectName } from "./project.js";
@@ -131,13 +132,13 @@ export class Workspace {
   /** What a plain `pulumi` needs in its environment to work on the same stacks. */
   exports(): Record<string, string> {
     const path = [this.options.pulumiBinDir, dirname(process.execPath), this.options.env["PATH"]];
-    return {
+    return omitUndefined({
       PATH: path.filter((part) => part !== undefined).join(delimiter),
-      ...(this.backendUrl !== "" && { PULUMI_BACKEND_URL: this.backendUrl }),
+      PULUMI_BACKEND_URL: this.backendUrl === "" ? undefined : this.backendUrl,
       CAPSTAN_STATE: this.stateDir,
-      ...(this.ownBackend && { PULUMI_HOME: join(this.stateDir, "pulumi-home") }),
-      ...(!this.hasOwnPassphrase() && { PULUMI_CONFIG_PASSPHRASE_FILE: this.passphraseFile() }),
-    };
+      PULUMI_HOME: this.ownBackend ? join(this.stateDir, "pulumi-home") : undefined,
+      PULUMI_CONFIG_PASSPHRASE_FILE: this.hasOwnPassphrase() ? undefined : this.passphraseFile(),
+    });
   }
 
   /** The stack's settings file in our project. */

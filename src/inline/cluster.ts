@@ -4,6 +4,7 @@ import { relative, resolve } from "node:path";
 import { Config, getProject, getStack, log, RunError } from "@pulumi/pulumi";
 import { makeProviders } from "../../providers/index.js";
 import { CapstanError, isCapstanError } from "../api/error.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { type Desired, objectsOf, providerValue, stackNameOf } from "../api/types.js";
 import { holdOf, refuseHeld } from "../drift/hold.js";
 import { planWithDrift, rulesOfRequest } from "../drift/plan-with-drift.js";
@@ -24,7 +25,7 @@ import type { Plan } from "../plan/plan.js";
 import type { ObservedResource, ObservedResources } from "../plan/observation.js";
 import { recordedSpec } from "../records/prior-state.js";
 import { systemClock } from "../provider/clock.js";
-import type { InfrastructureProvider } from "../provider/port.js";
+import type { InfrastructureProvider, InventoryScope } from "../provider/port.js";
 import { programOf } from "../transaction/pass.js";
 import { revisionPayload, transactionPayload } from "../transaction/payloads.js";
 import { exportStack } from "./export.js";
@@ -108,7 +109,7 @@ async function planInline(
   const context = callContext(systemClock, new AbortController().signal);
   const name = `${desired.cluster.metadata.namespace}/${desired.cluster.metadata.name}`;
   const clusterUid = state.transaction?.clusterUid;
-  const scope = { cluster: name, ...(clusterUid !== undefined && { clusterUid }) };
+  const scope: InventoryScope = omitUndefined({ cluster: name, clusterUid });
   const observation = await observe(provider, context, scope, state);
   const recorded = new Map(state.resources.map((resource) => [resource.key, resource]));
   const observedResources: ObservedResources = new Map(

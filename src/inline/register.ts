@@ -4,9 +4,11 @@ import {
   type Inputs,
   type Output,
   type Resource,
+  type ResourceOptions,
   secret,
 } from "@pulumi/pulumi";
 import type { Json, JsonObject } from "../api/json.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { providerProperty, providerText, typeTokenOf } from "../dynamic/protocol.js";
 import { isRef, type NodeKey, type Ref } from "../graph/graph.js";
 import { revisionKey } from "../transaction/pass.js";
@@ -41,10 +43,10 @@ export function registerNodes({ registrations }: PassProgram): ClusterOutputs {
 function register(registration: Registration, known: ReadonlyMap<NodeKey, Resource>): Resource {
   const { type, kind, name, parent } = registration;
   const parentResource = parent === undefined ? undefined : known.get(parent);
-  const options = {
+  const options: ResourceOptions = omitUndefined({
     dependsOn: registration.dependsOn.flatMap((key) => known.get(key) ?? []),
-    ...(parentResource !== undefined && { parent: parentResource }),
-  };
+    parent: parentResource,
+  });
   if (type === "component") return new ComponentResource(componentToken(kind), name, {}, options);
   return new ServedResource(typeTokenOf(kind), name, propsOf(registration, known), options);
 }

@@ -7,6 +7,7 @@ import {
 import type { ApiWrite } from "./api-write.js";
 import { CapstanError, isCapstanError } from "../api/error.js";
 import { apiGroup, apiVersionName, namesOf } from "../api/kind-names.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { Kind } from "../api/schema.js";
 import { Semaphore } from "../provider/semaphore.js";
 import type { LiveObject } from "./live-object.js";
@@ -154,15 +155,18 @@ function namedPlaceOf(object: LiveObject) {
 
 function refused(verb: string, subject: string, error: unknown): CapstanError {
   const status = statusOf(error);
-  return new CapstanError({
-    code: "API_SERVER",
-    source: "engine",
-    subject,
-    message: `cannot ${verb} ${subject}: ${saidBy(error)}`,
-    ...(status === 403 && {
-      hint: "give the account of this process that right (deploy/kubernetes)",
+  return new CapstanError(
+    omitUndefined({
+      code: "API_SERVER",
+      source: "engine",
+      subject,
+      message: `cannot ${verb} ${subject}: ${saidBy(error)}`,
+      hint:
+        status === 403
+          ? "give the account of this process that right (deploy/kubernetes)"
+          : undefined,
+      retryable: mayPass(error),
+      cause: error,
     }),
-    retryable: mayPass(error),
-    cause: error,
-  });
+  );
 }

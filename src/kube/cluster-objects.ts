@@ -1,5 +1,6 @@
 import { CapstanError } from "../api/error.js";
 import { kinds, namesOf } from "../api/kind-names.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { AnyObject } from "../api/types.js";
 import { type Backoff, backoffMs } from "../provider/backoff.js";
 import type { Clock } from "../provider/port.js";
@@ -46,14 +47,14 @@ export class ClusterObjects {
     }
     const own = all.filter((one) => clusterKeyOf(one) === key);
     const cluster = own.find(({ kind }) => kind === "Cluster");
-    return {
+    return omitUndefined({
       key,
-      ...(cluster !== undefined && { cluster }),
+      cluster,
       members: own.filter(({ kind }) => kind !== "Cluster"),
       classes: all.filter(
         ({ kind, metadata }) => kind === "MachineClass" && metadata.namespace === namespace,
       ),
-    };
+    });
   }
 
   /** Pauses the Cluster as moving; returns the annotation, an earlier attempt's if that has done it. */

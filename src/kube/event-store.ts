@@ -1,4 +1,5 @@
 import { CustomObjectsApi, type KubeConfig, PatchStrategy } from "@kubernetes/client-node";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { microTime, statusOf, until } from "./requests.js";
 import { fitNote, type EventRequest, type Regarding } from "./event-names.js";
 import { EventRefused, type EventStore } from "./events.js";
@@ -80,7 +81,7 @@ function eventOf(
     reason: reason.slice(0, longestField),
     action: action.slice(0, longestField),
     note: fitNote(note),
-    regarding: { ...rest, ...(namespace !== "" && { namespace }) },
+    regarding: omitUndefined({ ...rest, namespace: namespace === "" ? undefined : namespace }),
   };
 }
 

@@ -8,6 +8,7 @@ import {
 } from "../api/crd.js";
 import { CapstanError } from "../api/error.js";
 import { sameJson } from "../api/json.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { serverOf } from "./connection.js";
 import { mayPass, saidBy, statusOf, within } from "./requests.js";
 
@@ -141,15 +142,17 @@ class Installer {
     const { force, signal } = this.options;
     const { name } = body.metadata;
     signal.throwIfAborted();
-    const how = {
+    const request = {
+      ...resource,
+      name,
+      body,
       fieldManager,
       force,
       fieldValidation: "Strict",
-      ...(dryRun && { dryRun: "All" }),
     };
     try {
       const applied: unknown = await this.api.patchClusterCustomObject(
-        { ...resource, name, body, ...how },
+        dryRun ? { ...request, dryRun: "All" } : request,
         within(PatchStrategy.ServerSideApply),
       );
       return applied as HeldDefinition;
@@ -179,11 +182,12 @@ class Installer {
 
   private refused(verb: "read" | "install", name: string, error: unknown): CapstanError {
     const hint = this.hintFor(statusOf(error));
-    return failure(verb, name, saidBy(error), {
-      ...(hint !== undefined && { hint }),
-      retryable: mayPass(error),
-      cause: error,
-    });
+    return failure(
+      verb,
+      name,
+      saidBy(error),
+      omitUndefined({ hint, retryable: mayPass(error), cause: error }),
+    );
   }
 
   private hintFor(status: number): string | undefined {

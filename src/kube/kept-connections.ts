@@ -1,4 +1,5 @@
 import type { KubeConfig, RequestContext } from "@kubernetes/client-node";
+import { omitUndefined } from "../api/omit-undefined.js";
 
 type Dispatcher = ReturnType<RequestContext["getDispatcher"]>;
 
@@ -41,10 +42,10 @@ function oneRequestAtATime(maker: DispatcherMaker): void {
   const options = maker.createDispatcherOptions.bind(maker);
   maker.createDispatcherOptions = (cluster, agentOptions) => {
     const { connect, requestTls, ...rest } = options(cluster, agentOptions);
-    return {
+    return omitUndefined({
       ...rest,
-      ...(connect !== undefined && { connect: { ...connect, allowH2: false } }),
-      ...(requestTls !== undefined && { requestTls: { ...requestTls, allowH2: false } }),
-    };
+      connect: connect === undefined ? undefined : { ...connect, allowH2: false },
+      requestTls: requestTls === undefined ? undefined : { ...requestTls, allowH2: false },
+    });
   };
 }

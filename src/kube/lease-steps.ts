@@ -63,7 +63,7 @@ export interface LeaseSituation {
   /** Undefined before the first look. */
   readonly view: LeaseView | undefined;
   /** Of a holder: when it began the last write that was accepted, cautious milliseconds. */
-  readonly heldSinceMs?: number;
+  readonly heldSinceMs: number | undefined;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { CustomObjectsApi, type KubeConfig, PatchStrategy } from "@kubernetes/client-node";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { microTime, statusOf, until } from "./requests.js";
 import type { LeaseStore, LeaseWrite } from "./lease.js";
 import type { LeaseRecord } from "./lease-steps.js";
@@ -71,13 +72,13 @@ export function leaseInApiServer(
 }
 
 function specOf({ holder, durationMs, transitions, renewedAtMs, acquiredAtMs }: LeaseWrite) {
-  return {
+  return omitUndefined({
     holderIdentity: holder,
     leaseDurationSeconds: Math.ceil(durationMs / 1000),
     leaseTransitions: transitions,
     renewTime: microTime(renewedAtMs),
-    ...(acquiredAtMs !== undefined && { acquireTime: microTime(acquiredAtMs) }),
-  };
+    acquireTime: acquiredAtMs === undefined ? undefined : microTime(acquiredAtMs),
+  });
 }
 
 async function answerOr(

@@ -1,4 +1,5 @@
 import { assertNever, CapstanError } from "../api/error.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { LeaseClock } from "./lease-clock.js";
 import {
   type LeaseRecord,
@@ -204,8 +205,11 @@ export class Leadership {
     const { clock, me, timing } = this.options;
     const { view, heldSinceMs } = this;
     return nextLeaseStep(
-      { me, timing, view, ...(heldSinceMs !== undefined && { heldSinceMs }) },
-      { steadyMs: clock.steadyMs(), cautiousMs: clock.cautiousMs() },
+      { me, timing, view, heldSinceMs },
+      {
+        steadyMs: clock.steadyMs(),
+        cautiousMs: clock.cautiousMs(),
+      },
     );
   }
 
@@ -252,13 +256,13 @@ export class Leadership {
 
   private leaseWrite(holder: string, transitions: number, isNew = false): LeaseWrite {
     const nowMs = this.options.clock.wallMs();
-    return {
+    return omitUndefined({
       holder,
       transitions,
       durationMs: this.options.timing.durationMs,
       renewedAtMs: nowMs,
-      ...(isNew && { acquiredAtMs: nowMs }),
-    };
+      acquiredAtMs: isNew ? nowMs : undefined,
+    });
   }
 
   /** Nothing runs any more, so that it can go to the next one at once. A failure costs time only. */

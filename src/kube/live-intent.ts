@@ -1,4 +1,5 @@
 import { digestOf } from "../api/digest.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { isProtecting } from "../api/protection.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import { ownAnnotationPrefix } from "../api/update-policy.js";
@@ -112,18 +113,18 @@ function namedObjectOf(object: LiveObject): NamedObject {
   const own = Object.entries(annotations).filter(
     ([key]) => !foreignAnnotations.test(key) && !writtenAnnotations.includes(key),
   );
-  const value = {
+  const value = omitUndefined({
     apiVersion,
     kind,
-    metadata: {
+    metadata: omitUndefined({
       name,
       namespace,
-      ...(labels !== undefined && { labels }),
-      ...(own.length > 0 && { annotations: Object.fromEntries(own) }),
-    },
-    ...(spec !== undefined && { spec }),
-    ...(providerSpec !== undefined && { providerSpec }),
-  };
+      labels,
+      annotations: own.length > 0 ? Object.fromEntries(own) : undefined,
+    }),
+    spec,
+    providerSpec,
+  });
   return { name: liveName(object), value: structuredClone(value) };
 }
 

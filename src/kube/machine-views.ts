@@ -1,3 +1,4 @@
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { MachinePhase } from "../api/status.js";
 import { keyOf, type NodeKey } from "../graph/graph.js";
 import { knownMachines, cloudResources, type RecordedResource } from "../records/prior-state.js";
@@ -58,14 +59,14 @@ function machineView(
   const observed = shown === undefined ? undefined : observedResources?.get(shown.key);
   const seen = observed === "gone" ? undefined : observed;
   const isReady = isWanted && isServing(observed);
-  return {
+  return omitUndefined({
     machine,
     isWanted,
     isReady,
     phase: isWanted ? phaseOf(shown, observed) : "Terminating",
-    ...(shown?.id !== undefined && { hostId: shown.id }),
-    ...(seen !== undefined && { seen }),
-  };
+    hostId: shown?.id,
+    seen,
+  });
 }
 
 function isServing(observed: Observed | "gone" | undefined): boolean {

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json } from "../api/json.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { AnyObject } from "../api/types.js";
 import { pausedAnnotation } from "./live-intent.js";
 import { controllerOf, isDeleting, type LiveCluster, type LiveObject } from "./live-object.js";
@@ -79,12 +80,12 @@ function newObject(object: AnyObject, more: Readonly<Record<string, string>>): N
   return {
     apiVersion,
     kind,
-    metadata: {
+    metadata: omitUndefined({
       name,
       namespace,
-      ...(labels !== undefined && { labels }),
-      ...(Object.keys(all).length > 0 && { annotations: all }),
-    },
+      labels,
+      annotations: Object.keys(all).length > 0 ? all : undefined,
+    }),
     spec: spec ?? {},
   };
 }

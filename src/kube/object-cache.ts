@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { type KubeConfig, type KubernetesObject, ListWatch } from "@kubernetes/client-node";
 import { apiGroup, apiVersionName, kinds, namesOf } from "../api/kind-names.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { apiVersion, type Kind } from "../api/schema.js";
 import { type Backoff, backoffMs } from "../provider/backoff.js";
 import type { KubeApi } from "./api.js";
@@ -78,12 +79,12 @@ export class ObjectCache {
     const all = [...(this.byCluster.get(key)?.values() ?? [])];
     const [namespace = ""] = key.split("/");
     const cluster = all.find(({ kind }) => kind === "Cluster");
-    return {
+    return omitUndefined({
       key,
-      ...(cluster !== undefined && { cluster }),
+      cluster,
       members: all.filter(({ kind }) => kind !== "Cluster"),
       classes: [...(this.classes.get(namespace)?.values() ?? [])],
-    };
+    });
   }
 
   /** What a write of ours was answered: the watch will tell the same, or newer, in a while. */

@@ -1,7 +1,13 @@
 import { isJsonObject, type JsonObject } from "../api/json.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { profileOf } from "../api/set-profile.js";
 import { apiVersion, clusterNameLabel, type Kind } from "../api/schema.js";
-import { revisionAnnotation, revisionOf, setsToForget } from "../sets/revisions.js";
+import {
+  type CleanableSet,
+  revisionAnnotation,
+  revisionOf,
+  setsToForget,
+} from "../sets/revisions.js";
 import { templateHashLabel } from "../sets/template.js";
 import {
   type ApiWrite,
@@ -58,11 +64,8 @@ export function projectionOf(live: LiveCluster, input: ProjectionInput): ApiWrit
 function wordsOf(on: LiveObject, { view, generationOf }: ProjectionInput): ApiWrite[] {
   const { message: _said, errorReason: _reason, errorMessage: _error, ...shown } = on.status ?? {};
   const observedGeneration = generationOf(on);
-  return statusPatch(on, {
-    ...shown,
-    ...(observedGeneration !== undefined && { observedGeneration }),
-    ...wordsIn(view),
-  });
+  const seen = observedGeneration === undefined ? shown : { ...shown, observedGeneration };
+  return statusPatch(on, { ...seen, ...wordsIn(view) });
 }
 
 class Projection {
@@ -99,14 +102,12 @@ class Projection {
   private clusterWrites(): ApiWrite[] {
     const { cluster } = this;
     const { metadata } = cluster;
-    const clusterUid = this.input.view.clusterUid;
+    const { clusterUid } = this.input.view;
+    const mark = clusterUid === undefined ? {} : { [clusterUidAnnotation]: clusterUid };
     const wanted = {
       ...metadata,
       finalizers: withFinalizer(cluster, clusterFinalizer),
-      annotations: {
-        ...metadata.annotations,
-        ...(clusterUid !== undefined && { [clusterUidAnnotation]: clusterUid }),
-      },
+      annotations: { ...metadata.annotations, ...mark },
     };
     return [
       ...patched(cluster, { metadata: wanted }),
@@ -128,13 +129,13 @@ class Projection {
       }),
     );
     const revision = current === undefined ? undefined : this.revisionIn(current);
-    const metadata = {
+    const { annotations } = deployment.metadata;
+    const metadata = omitUndefined({
       ...deployment.metadata,
       ownerReferences: this.ownedByCluster(deployment),
-      ...(revision !== undefined && {
-        annotations: { ...deployment.metadata.annotations, [revisionAnnotation]: revision },
-      }),
-    };
+      annotations:
+        revision === undefined ? annotations : { ...annotations, [revisionAnnotation]: revision },
+    });
     return [
       ...patched(deployment, { metadata }),
       ...statusPatch(deployment, machineDeploymentStatusOf(deployment, sets, this.input)),
@@ -226,15 +227,13 @@ class Projection {
     return {
       apiVersion,
       kind: "MachineSet",
-      metadata: {
+      metadata: omitUndefined({
         name,
         namespace: metadata.namespace,
         labels,
-        ...(marks !== undefined && {
-          annotations: { [revisionAnnotation]: String(marks.revision) },
-        }),
+        annotations: marks && { [revisionAnnotation]: String(marks.revision) },
         ownerReferences: [controlledBy("MachineDeployment", metadata)],
-      },
+      }),
       spec: {
         replicas: members.filter(({ isWanted }) => isWanted).length,
         minReadySeconds: spec["minReadySeconds"] ?? 0,
@@ -259,17 +258,17 @@ class Projection {
         (set) => controllerOf(set)?.uid === uid && set.metadata.name !== current,
       );
       const limit = Number(deployment.spec?.["revisionHistoryLimit"] ?? 1);
-      const cleanable = old.map((set) => {
+      const cleanable = old.map((set): CleanableSet => {
         const members = this.bySet.get(set.metadata.name) ?? [];
         const createdAtMs = Date.parse(set.metadata.creationTimestamp ?? "");
-        return {
+        return omitUndefined({
           name: set.metadata.name,
-          ...(!Number.isNaN(createdAtMs) && { createdAtMs }),
+          createdAtMs: Number.isNaN(createdAtMs) ? undefined : createdAtMs,
           replicas: members.length,
           existing: members.length,
           deleting: isDeleting(set),
           observed: true,
-        };
+        });
       });
       const going = new Set(setsToForget(cleanable, limit, profileOf(deployment)));
       return old.flatMap((on): ApiWrite[] => {
@@ -301,12 +300,12 @@ class Projection {
     const providerID = view.seen?.status["providerId"] ?? spec["providerID"];
     return [
       ...patched(live, {
-        metadata: {
+        metadata: omitUndefined({
           ...metadata,
           finalizers: withFinalizer(live, machineFinalizer),
-          ...(!isDerived && { ownerReferences: this.ownedByCluster(live) }),
-        },
-        spec: { ...wantedSpec, ...(providerID !== undefined && { providerID }) },
+          ownerReferences: isDerived ? metadata.ownerReferences : this.ownedByCluster(live),
+        }),
+        spec: providerID === undefined ? wantedSpec : { ...wantedSpec, providerID },
       }),
       ...this.machineStatus(live, view),
     ];
@@ -321,14 +320,14 @@ class Projection {
     return {
       apiVersion,
       kind: "Machine",
-      metadata: {
+      metadata: omitUndefined({
         name: machine.name,
         namespace: metadata.namespace,
         labels: this.labelled(labels),
-        ...(annotations !== undefined && { annotations }),
+        annotations,
         finalizers: [machineFinalizer],
         ownerReferences: [controlledBy("MachineSet", metadata)],
-      },
+      }),
       spec: machine.spec,
     };
   }

@@ -1,4 +1,5 @@
 import { selectorText } from "../api/label-selector.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { LabelSelector } from "../api/schema.js";
 import type {
   ClusterStatus,
@@ -9,7 +10,7 @@ import type {
 import type { NodeKey } from "../graph/graph.js";
 import { cloudResources } from "../records/prior-state.js";
 import type { InfrastructureProvider, Observed } from "../provider/port.js";
-import { availabilityOf, deploymentStatusOf } from "../sets/status.js";
+import { availabilityOf, deploymentStatusOf, type Readiness } from "../sets/status.js";
 import type { RolloutSet } from "../sets/rollout.js";
 import type { ClusterView } from "../source/cluster-view.js";
 import type { LiveObject } from "./live-object.js";
@@ -34,24 +35,22 @@ export function clusterStatusOf(cluster: LiveObject, input: StatusInput): Cluste
   const endpoints = provider.apiEndpoints?.(infrastructure) ?? [];
   const wanted = machines.filter(({ isWanted }) => isWanted);
   const ready = wanted.filter(({ isReady }) => isReady).length;
-  return {
+  return omitUndefined({
     ...wordsIn(view),
     ...generation(input.generationOf(cluster)),
     revision: records.revision?.number ?? 0,
-    ...(progress !== undefined && {
-      transaction: {
-        number: progress.transaction,
-        direction: progress.direction,
-        phase: progress.phase,
-        wave: progress.wave,
-        waves: progress.waves,
-        doing: shortened(progress.keys),
-        reason: progress.reason,
-        startedAt: timeText(progress.startedAtMs),
-        deadlineAt: timeText(progress.deadlineAtMs),
-      },
-    }),
-    ...(drift !== undefined && { drift }),
+    transaction: progress && {
+      number: progress.transaction,
+      direction: progress.direction,
+      phase: progress.phase,
+      wave: progress.wave,
+      waves: progress.waves,
+      doing: shortened(progress.keys),
+      reason: progress.reason,
+      startedAt: timeText(progress.startedAtMs),
+      deadlineAt: timeText(progress.deadlineAtMs),
+    },
+    drift,
     machines: {
       desired: wanted.length,
       current: machines.filter(({ hostId }) => hostId !== undefined).length,
@@ -59,8 +58,8 @@ export function clusterStatusOf(cluster: LiveObject, input: StatusInput): Cluste
       failed: machines.filter(({ phase }) => phase === "Failed").length,
       summary: `${ready}/${wanted.length}`,
     },
-    ...(endpoints.length > 0 && { apiEndpoints: endpoints }),
-  };
+    apiEndpoints: endpoints.length > 0 ? endpoints : undefined,
+  });
 }
 
 /** What a status says of a cluster in words. Pure. */
@@ -70,14 +69,12 @@ export function wordsIn({
   message = progressText(progress),
   terminalError,
 }: ClusterView): Pick<ClusterStatus, "phase" | "message" | "errorReason" | "errorMessage"> {
-  return {
+  return omitUndefined({
     phase,
-    ...(message !== undefined && { message }),
-    ...(terminalError !== undefined && {
-      errorReason: terminalError.reason,
-      errorMessage: terminalError.message,
-    }),
-  };
+    message,
+    errorReason: terminalError?.reason,
+    errorMessage: terminalError?.message,
+  });
 }
 
 /** "wave 2 of 3: the control plane runs, workers follow". */
@@ -113,24 +110,23 @@ export function machineStatusOf(
   const address = seen?.status["address"];
   const { osImage: _image, ...versions } = seen?.node ?? {};
   const operation = lastOperationOf(live, machine, view);
-  return {
+  return omitUndefined({
     phase,
-    ...(seen?.node !== undefined && {
-      nodeRef: { apiVersion: "v1", kind: "Node", name: seen.who.name },
-    }),
-    ...("kubelet" in versions && { versions }),
-    ...(typeof address === "string" && { addresses: [{ type: "InternalIP", address }] }),
-    ...(operation !== undefined && { lastOperation: operation }),
-    ...(seen !== undefined && {
-      providerStatus: {
-        apiVersion: provider.apiVersion,
-        kind: `${provider.hostKind}Status`,
-        id: seen.id,
-        host: seen.who.name,
-        ...seen.status,
-      },
-    }),
-  };
+    nodeRef:
+      seen?.node === undefined
+        ? undefined
+        : { apiVersion: "v1", kind: "Node", name: seen.who.name },
+    versions: "kubelet" in versions ? versions : undefined,
+    addresses: typeof address === "string" ? [{ type: "InternalIP", address }] : undefined,
+    lastOperation: operation,
+    providerStatus: seen && {
+      apiVersion: provider.apiVersion,
+      kind: `${provider.hostKind}Status`,
+      id: seen.id,
+      host: seen.who.name,
+      ...seen.status,
+    },
+  });
 }
 
 function lastOperationOf(
@@ -211,8 +207,10 @@ function isAvailable(
   minReadySeconds: number,
   nowMs: number,
 ): boolean {
-  const since = seen?.readySinceMs;
-  const readiness = { ready: isReady, ...(since !== undefined && { readySinceMs: since }) };
+  const readiness: Readiness = omitUndefined({
+    ready: isReady,
+    readySinceMs: seen?.readySinceMs,
+  });
   return availabilityOf(readiness, minReadySeconds, nowMs).kind === "available";
 }
 

@@ -1,5 +1,6 @@
 import type { DiagnosticCode, MemberPath, Violation } from "../api/diagnostic-codes.js";
 import { isJsonObject } from "../api/json.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import { apiVersion, isKind, type Kind, type ObjectOf, schemas } from "../api/schema.js";
 import {
@@ -238,16 +239,18 @@ class Reader {
   ): void {
     const written = writtenPath(path, respellings);
     const subject = isJsonObject(document.value) ? describe(document.value) : undefined;
-    this.diagnostics.push({
-      code,
-      severity,
-      position: document.positionOf(written),
-      ...(subject !== undefined && { subject }),
-      ...(written.length > 0 && { path: cut(written.join(".")) }),
-      summary: cut(summary),
-      ...(detail !== undefined && { detail }),
-      ...(hint !== undefined && { hint }),
-    });
+    this.diagnostics.push(
+      omitUndefined({
+        code,
+        severity,
+        position: document.positionOf(written),
+        subject,
+        path: written.length > 0 ? cut(written.join(".")) : undefined,
+        summary: cut(summary),
+        detail,
+        hint,
+      }),
+    );
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from "../api/json.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { NodeKey } from "../graph/graph.js";
 import type { Verdict } from "../provider/port.js";
 
@@ -31,10 +32,7 @@ export type Step =
 export function changesOf(verdict: Verdict, from: JsonObject, to: JsonObject): ChangedField[] {
   if (verdict.kind === "same") return [];
   const reasons = "reasons" in verdict ? verdict.reasons : undefined;
-  return verdict.paths.map((path) => ({
-    path,
-    ...(reasons?.[path] !== undefined && { reason: reasons[path] }),
-    ...(from[path] !== undefined && { from: from[path] }),
-    ...(to[path] !== undefined && { to: to[path] }),
-  }));
+  return verdict.paths.map((path) =>
+    omitUndefined({ path, reason: reasons?.[path], from: from[path], to: to[path] }),
+  );
 }

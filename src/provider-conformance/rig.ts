@@ -1,5 +1,6 @@
 import { type CapstanError, expectDefined, isCapstanError, messageOf } from "../api/error.js";
 import type { Json, JsonObject } from "../api/json.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { apiVersion, clusterNameLabel } from "../api/schema.js";
 import type { ClusterObject, Desired } from "../api/types.js";
 import { type GraphNode, keyOf, type NodeKey, resolveRefs } from "../graph/graph.js";
@@ -248,21 +249,24 @@ export class Rig {
         ? await resource.create(inputs)
         : { id: before.id, ...(await resource.update(before.id, before.outputs, inputs)) };
     const { kind, name, type, parent, dependsOn } = node;
-    this.records.set(key, {
-      urn: key,
+    this.records.set(
       key,
-      kind,
-      name,
-      type,
-      inputs,
-      dependsOn,
-      ...(parent !== undefined && { parent }),
-      id: made.id,
-      outputs: made.outs,
-      secretInputs: [],
-      unfinished: false,
-      deleting: false,
-    });
+      omitUndefined({
+        urn: key,
+        key,
+        kind,
+        name,
+        type,
+        inputs,
+        dependsOn,
+        parent,
+        id: made.id,
+        outputs: made.outs,
+        secretInputs: [],
+        unfinished: false,
+        deleting: false,
+      }),
+    );
   }
 
   private async remove(key: NodeKey): Promise<void> {

@@ -1,5 +1,6 @@
 import { CapstanError } from "../api/error.js";
 import type { JsonObject } from "../api/json.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import {
   type FieldChange,
   type FieldRule,
@@ -79,14 +80,12 @@ export function defineProvider(definition: ProviderDefinition): InfrastructurePr
   const rules = machine.update === undefined ? withoutInPlace(definition.rules) : definition.rules;
   const rulesOf = (kind: string): FieldRules => (kind === hostKind ? (rules ?? {}) : {});
   const specOf = definition.hostSpec ?? ((one: MachineToCompile) => hostSpecOf(one, schema));
-  return {
+  return omitUndefined({
     name,
     apiVersion,
     hostKind,
-    ...(definition.timing !== undefined && { timing: definition.timing }),
-    ...(definition.keyInputs !== undefined && {
-      keyInputs: { [hostKind]: definition.keyInputs },
-    }),
+    timing: definition.timing,
+    keyInputs: definition.keyInputs && { [hostKind]: definition.keyInputs },
     clusterSpec: { ...clusterSpec, schema: specSchema(apiVersion, clusterSpec) },
     machineSpec: { kind: definition.machineSpec.kind, schema },
     handlers: new Map([[hostKind, machine]]),
@@ -100,8 +99,8 @@ export function defineProvider(definition: ProviderDefinition): InfrastructurePr
       (await machine.list(ctx, scope)).filter((observed) => isInScope(observed, scope)),
     owned: (ctx) => machine.list(ctx),
     ...identityIn(definition),
-    ...(definition.close !== undefined && { close: () => definition.close?.() }),
-  };
+    close: definition.close === undefined ? undefined : () => definition.close?.(),
+  });
 }
 
 /** The definition stays what its methods see as `this`. */

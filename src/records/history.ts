@@ -1,4 +1,5 @@
 import { canonicalJson, sameJson } from "../api/json.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import type {
   ChangeSummary,
   Ending,
@@ -29,7 +30,7 @@ export function entryOf(
   ending: Ending,
 ): HistoryEntry {
   const { number, direction, goal, by, startedAtMs, summary } = transaction;
-  return {
+  return omitUndefined({
     number,
     direction,
     by,
@@ -37,8 +38,8 @@ export function entryOf(
     endedAtMs,
     summary,
     ending: bounded(ending),
-    ...(goal !== undefined && { goal }),
-  };
+    goal,
+  });
 }
 
 function bounded(ending: Ending): Ending {

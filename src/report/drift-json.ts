@@ -1,3 +1,4 @@
+import { omitUndefined } from "../api/omit-undefined.js";
 import { driftCounts, type ExtraOrigin } from "../drift/classify.js";
 import { hasDrift, type JudgedItem } from "../drift/judge.js";
 import { decisionText, freezeText } from "../drift/words.js";
@@ -13,27 +14,27 @@ export function clusterDriftDocument(drifted: DriftedCluster): ClusterDriftDocum
   const { judged, cluster, stack, provider, revision, openTransaction } = drifted;
   const { report, freeze, thawed, items } = judged;
   const { fingerprint, recorded, listed } = report;
-  return {
+  return omitUndefined({
     cluster,
     stack,
     provider,
     revision,
-    ...(openTransaction !== undefined && { openTransaction }),
+    openTransaction,
     drift: hasDrift(judged),
     fingerprint,
     recorded,
     listed,
     counts: driftCounts(report),
-    ...(freeze !== undefined && {
-      freeze: {
+    freeze:
+      freeze &&
+      omitUndefined({
         cause: freeze.cause.kind,
         reason: freezeText(freeze.cause),
-        ...(freeze.thawsAtMs !== undefined && { thawsAtMs: freeze.thawsAtMs }),
-      },
-    }),
-    ...(thawed !== undefined && { thawed }),
+        thawsAtMs: freeze.thawsAtMs,
+      }),
+    thawed,
     items: items.map(itemDocument),
-  };
+  });
 }
 
 /** One run as one document, as docs/schemas/drift-v1.schema.json describes it. Pure. */
@@ -57,19 +58,20 @@ const originsInDocuments = {
 function itemDocument(one: JudgedItem): ClusterDriftDocument["items"][number] {
   const { item, policy, decision } = one;
   const { class: found, key, kind, name, machine, id } = item;
-  return {
+  return omitUndefined({
     class: found,
     key,
     kind,
     name,
-    ...(machine !== undefined && { machine: machine.name, controlPlane: machine.controlPlane }),
-    ...(id !== undefined && { id }),
+    machine: machine?.name,
+    controlPlane: machine?.controlPlane,
+    id,
     fields: "fields" in item ? item.fields.map((field) => ({ ...field })) : [],
-    ...("back" in item && item.back.kind !== "same" && { back: item.back.kind }),
-    ...("origin" in item && { origin: originsInDocuments[item.origin] }),
+    back: "back" in item && item.back.kind !== "same" ? item.back.kind : undefined,
+    origin: "origin" in item ? originsInDocuments[item.origin] : undefined,
     policy,
     decision: decision.kind,
-    ...(decision.kind === "correct" && { how: decision.how }),
+    how: decision.kind === "correct" ? decision.how : undefined,
     reason: decisionText(one),
-  };
+  });
 }

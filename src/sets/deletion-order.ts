@@ -20,7 +20,7 @@ export interface DeletionCandidate {
   readonly updating?: boolean;
 }
 
-interface DeletionRequest<M extends DeletionCandidate> {
+export interface DeletionRequest<M extends DeletionCandidate> {
   readonly profile: Profile;
   /** Random without one. */
   readonly policy?: DeletePolicy;

@@ -1,7 +1,10 @@
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { MachineSpec } from "../api/types.js";
 import {
   deleteMachineAnnotation,
   type DeletePolicy,
+  type DeletionCandidate,
+  type DeletionRequest,
   goReasonOf,
   selectForDeletion,
 } from "./deletion-order.js";
@@ -106,21 +109,26 @@ function excessOf(
   const latestFirst = [...standing].sort(
     (left, right) => (right.owner?.ordinal ?? 0) - (left.owner?.ordinal ?? 0),
   );
-  const candidates = latestFirst.map((machine) => ({
-    name: machine.name,
-    deleting: false,
-    ready: machine.missing === undefined,
-    ...(machine.createdAtMs !== undefined && { createdAtMs: machine.createdAtMs }),
-    ...(machine.missing !== undefined && { errorReason: "CreateError" }),
-    ...(marked.has(machine.name) && {
-      annotations: { [deleteMachineAnnotation[profile]]: "true" },
+  const candidates = latestFirst.map((machine): DeletionCandidate =>
+    omitUndefined({
+      name: machine.name,
+      deleting: false,
+      ready: machine.missing === undefined,
+      createdAtMs: machine.createdAtMs,
+      errorReason: machine.missing === undefined ? undefined : "CreateError",
+      annotations: marked.has(machine.name)
+        ? { [deleteMachineAnnotation[profile]]: "true" }
+        : undefined,
     }),
-  }));
-  const how = {
+  );
+  const how: Pick<
+    DeletionRequest<DeletionCandidate>,
+    "profile" | "policy" | "ties"
+  > = omitUndefined({
     profile,
-    ...(policy !== undefined && { policy }),
-    ...(profile === "v1alpha1" && { ties: "asGiven" as const }),
-  };
+    policy,
+    ties: profile === "v1alpha1" ? "asGiven" : undefined,
+  });
   const count = standing.length - replicas;
   return selectForDeletion({ ...how, nowMs, machines: candidates, count }).map((machine) => ({
     name: machine.name,

@@ -1,4 +1,5 @@
-import { type DeletePolicy, selectForDeletion } from "./deletion-order.js";
+import { omitUndefined } from "../api/omit-undefined.js";
+import { type DeletePolicy, type DeletionRequest, selectForDeletion } from "./deletion-order.js";
 import type { Profile } from "../api/set-profile.js";
 import type { RolloutMachine } from "./rollout.js";
 
@@ -34,13 +35,14 @@ export function changeMembers(request: MembershipRequest): MembershipChange {
   if (missing > 0) {
     return request.noCreation === true ? { kind: "none" } : { kind: "create", count: missing };
   }
-  const names = selectForDeletion({
+  const going: DeletionRequest<RolloutMachine> = omitUndefined({
     profile,
-    ...(policy !== undefined && { policy }),
+    policy,
     count: -missing,
     machines,
     nowMs,
-  })
+  });
+  const names = selectForDeletion(going)
     .filter(({ deleting }) => !deleting)
     .map(({ name }) => name);
   return names.length > 0 ? { kind: "delete", names } : { kind: "none" };

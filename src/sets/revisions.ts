@@ -1,3 +1,4 @@
+import { omitUndefined } from "../api/omit-undefined.js";
 import { oldestFirst, type SetCounts } from "./counts.js";
 import type { Profile } from "../api/set-profile.js";
 
@@ -28,7 +29,7 @@ export function revisionOf(newSet: RevisedSet, oldSets: readonly RevisedSet[]): 
   const revision = Math.max(next, current ?? 0);
   const earlier = current === undefined || current === revision ? [] : [String(current)];
   const known = [...(history === "" ? [] : [history]), ...earlier].join(",");
-  return { revision, ...(known !== "" && { history: known }) };
+  return omitUndefined({ revision, history: known === "" ? undefined : known });
 }
 
 /** A text that is no number says nothing about revisions. */
@@ -38,7 +39,10 @@ function numberOf({ annotations }: RevisedSet): number | undefined {
 }
 
 /** An old set that may be cleaned up. */
-interface CleanableSet extends Pick<SetCounts, "name" | "createdAtMs" | "replicas" | "existing"> {
+export interface CleanableSet extends Pick<
+  SetCounts,
+  "name" | "createdAtMs" | "replicas" | "existing"
+> {
   readonly deleting: boolean;
   /** Its status is of its present generation. */
   readonly observed: boolean;

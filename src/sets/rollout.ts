@@ -1,3 +1,4 @@
+import { omitUndefined } from "../api/omit-undefined.js";
 import { intentsAfter, type ScaleStep, type SetCounts, sumOf } from "./counts.js";
 import { type RolloutBounds, isRollingUpdate, maxSurgeOf, minAvailableOf } from "./fenceposts.js";
 import { scaleNewSetOnDelete, scaleOldSetsOnDelete } from "./on-delete.js";
@@ -144,13 +145,13 @@ export function rolloutSteps({ bounds, newSet, oldSets, profile }: RolloutCounts
 function countsOf(set: RolloutSet, profile: Profile): SetCounts {
   const { name, createdAtMs, replicas, machines } = set;
   const staying = machines.filter(({ deleting }) => !deleting);
-  return {
+  return omitUndefined({
     name,
-    ...(createdAtMs !== undefined && { createdAtMs }),
+    createdAtMs,
     replicas,
     existing: profile === "modern" ? machines.length : staying.length,
     available: staying.filter(({ available }) => available).length,
-  };
+  });
 }
 
 function roundOf(

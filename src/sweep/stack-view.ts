@@ -1,3 +1,4 @@
+import { omitUndefined } from "../api/omit-undefined.js";
 import { keyOf, type NodeKey } from "../graph/graph.js";
 import {
   isOpen,
@@ -43,23 +44,23 @@ export function wantedKey(clusterUid: string, key: NodeKey): string {
 export function viewOf(stack: string, state: PriorState, lockedBy?: string): StackView {
   const { transaction } = state;
   const busy = lockedBy ?? unfinished(stack, state);
-  return {
+  return omitUndefined({
     kind: "read",
     stack,
-    ...(transaction !== undefined && {
-      holds: {
+    holds:
+      transaction &&
+      omitUndefined({
         clusterUid: transaction.clusterUid,
         cluster: transaction.target.cluster,
         provider: transaction.target.provider,
-        ...(transaction.cloud !== undefined && { cloud: transaction.cloud }),
-      },
-    }),
+        cloud: transaction.cloud,
+      }),
     ids: new Set(
       [...cloudResources(state), ...pendingDeletions(state)].flatMap(({ id }) => id ?? []),
     ),
     wanted: wantedBy(stack, state),
-    ...(busy !== undefined && { busy }),
-  };
+    busy,
+  });
 }
 
 function wantedBy(

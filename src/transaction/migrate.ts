@@ -1,3 +1,4 @@
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { Json, JsonObject } from "../api/json.js";
 
 /** Brings what Transaction or Revision hold from one schemaVersion to the next. Pure. */
@@ -20,14 +21,15 @@ const migrations: Readonly<Record<number, Migration>> = {
     ...record,
   }),
   // Version 2 did not say what was asked for, what its plan had said of the way back, and in which cloud it was.
-  2: (record) => ({
-    goal: { kind: record["direction"] === "back" ? "takeBack" : "up" },
-    compensable: [],
-    ...record,
-    ...(Array.isArray(record["crossed"]) && {
-      crossed: record["crossed"].map((one: Json) => ({ kind: "version", ...(one as JsonObject) })),
+  2: (record) =>
+    omitUndefined({
+      goal: { kind: record["direction"] === "back" ? "takeBack" : "up" },
+      compensable: [],
+      ...record,
+      crossed: Array.isArray(record["crossed"])
+        ? record["crossed"].map((one: Json) => ({ kind: "version", ...(one as JsonObject) }))
+        : record["crossed"],
     }),
-  }),
 };
 
 /** What can be done about a record of some version. */

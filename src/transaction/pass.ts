@@ -1,5 +1,6 @@
 import { CapstanError } from "../api/error.js";
 import type { JsonObject } from "../api/json.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { identityOf } from "../compile/compile.js";
 import {
   dependenciesOf,
@@ -144,35 +145,35 @@ function assertNothingLeftOut(
 function registrationOf(plan: RemainingPlan, node: GraphNode): Registration {
   const cluster = plan.target.objects.find(({ kind }) => kind === "Cluster");
   if (cluster?.kind !== "Cluster") throw new Error("a target holds its Cluster");
-  return {
+  return omitUndefined({
     key: keyOf(node),
     type: node.type,
     kind: node.kind,
     name: node.name,
-    ...(node.parent !== undefined && { parent: node.parent }),
+    parent: node.parent,
     inputs: {
       who: identityOf(cluster, plan.transaction.clusterUid, node.kind, node.name),
       spec: node.spec,
     },
     secretInputs: [],
     dependsOn: dependenciesOf(node),
-  };
+  });
 }
 
 /** A recorded resource as it is: registering it so changes nothing. */
 function verbatim(resource: RecordedResource): Registration {
   const { key, type, kind, name, parent, inputs, secretInputs, dependsOn } = resource;
-  return {
+  return omitUndefined({
     key,
     type,
     kind,
     name,
-    ...(parent !== undefined && { parent }),
+    parent,
     inputs,
     secretInputs,
     // Pulumi for Node.js records no dependency on a parent, but it has to be registered before.
     dependsOn: parent === undefined ? dependsOn : [...new Set([parent, ...dependsOn])],
-  };
+  });
 }
 
 function componentRegistration(key: NodeKey): Registration {
@@ -221,12 +222,13 @@ function revisionRegistration(
 /** The cloud in clear too: Pulumi deletes the Revision first, and nothing may go without a look at that. */
 function commonFacts(plan: RemainingPlan): JsonObject {
   const { cloud } = plan.transaction;
-  return {
-    ...(cloud !== undefined && { provider: plan.provider, cloud }),
+  return omitUndefined({
+    provider: cloud === undefined ? undefined : plan.provider,
+    cloud,
     schemaVersion: stateSchemaVersion,
     cluster: plan.cluster,
     targetDigest: plan.targetDigest,
-  };
+  });
 }
 
 function recordRegistration(kind: string, key: NodeKey, inputs: JsonObject): Registration {

@@ -1,3 +1,4 @@
+import { omitUndefined } from "../api/omit-undefined.js";
 import { entryOf, historyWith } from "../records/history.js";
 import { withObjects } from "../records/taken-back.js";
 import type { RemainingPlan } from "../plan/plan.js";
@@ -8,7 +9,7 @@ import type { RevisionPayload, TransactionPayload } from "../records/transaction
 export function transactionPayload({ target, transaction }: RemainingPlan): TransactionPayload {
   const { spent, direction, by, digestKey, deadlineAtMs, summary, attempts } = transaction;
   const { goal, pointsOfNoReturn, compensable, former, crossed, cloud } = transaction;
-  return {
+  return omitUndefined({
     target,
     spent,
     direction,
@@ -19,12 +20,12 @@ export function transactionPayload({ target, transaction }: RemainingPlan): Tran
     attempts,
     goal,
     compensable,
-    ...(pointsOfNoReturn !== undefined && { pointsOfNoReturn }),
-    ...(former !== undefined && { former }),
-    ...(crossed !== undefined && { crossed }),
-    ...(transaction.inline === true && { inline: true as const }),
-    ...(cloud !== undefined && { cloud }),
-  };
+    pointsOfNoReturn,
+    former,
+    crossed,
+    inline: transaction.inline === true ? true : undefined,
+    cloud,
+  });
 }
 
 /** What Revision carries once the plan's transaction is committed at `nowMs`. Pure. */

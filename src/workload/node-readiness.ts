@@ -1,3 +1,4 @@
+import { omitUndefined } from "../api/omit-undefined.js";
 import { availabilityOf, type Readiness } from "../sets/status.js";
 
 /** A Node as its API server shows it, as far as readiness goes. */
@@ -26,7 +27,10 @@ export function nodeReadiness(node: NodeObject | null | undefined): Readiness {
   const condition = readyConditionOf(node?.status);
   const ready = condition?.status === "True";
   const since = condition?.lastTransitionTime ?? undefined;
-  return { ready, ...(since !== undefined && { readySinceMs: Date.parse(since) }) };
+  return omitUndefined({
+    ready,
+    readySinceMs: since === undefined ? undefined : Date.parse(since),
+  });
 }
 
 /** Whether a Node is ready and has been for longer than `minReadySeconds`. Pure. */

@@ -149,12 +149,7 @@ describe("nextLeaseStep", () => {
   ];
   for (const { name, view, heldSinceMs, nowMs, want } of cases) {
     it(name, () => {
-      const situation = {
-        me: "me",
-        timing,
-        view,
-        ...(heldSinceMs !== undefined && { heldSinceMs }),
-      };
+      const situation = { me: "me", timing, view, heldSinceMs };
       const now =
         heldSinceMs === undefined
           ? { steadyMs: nowMs, cautiousMs: NaN }

@@ -1,4 +1,5 @@
 import { isCapstanError } from "../../api/error.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import {
   type Destroyed,
   destroyCluster,
@@ -24,7 +25,14 @@ import {
   withLockedEngine,
 } from "../context.js";
 import { type CommandFailure, exitCodes } from "../exit.js";
-import { type Failed, failureOf, inventoryText, runEventDocument, wayBackNow } from "../outcome.js";
+import {
+  type Failed,
+  failureOf,
+  type FollowUp,
+  inventoryText,
+  runEventDocument,
+  wayBackNow,
+} from "../outcome.js";
 import { waveLines } from "../wave-text.js";
 import { planLine } from "../survey-cluster.js";
 import { recordedProvider, refuseNothingNamed, stacksOf } from "./stacks.js";
@@ -140,13 +148,13 @@ class Destroy {
     return failureOf(failed, plan, this.next(plan), wayBack);
   }
 
-  private next({ fromRevision }: Plan) {
+  private next({ fromRevision }: Plan): FollowUp {
     const { stack } = this;
-    return {
+    return omitUndefined({
       look: `capstan status ${stack}`,
       again: `capstan destroy ${stack}`,
-      ...(fromRevision > 0 && { takeBack: `capstan rollback ${stack}` }),
-    };
+      takeBack: fromRevision > 0 ? `capstan rollback ${stack}` : undefined,
+    });
   }
 
   private show({ plan, records, first }: Destruction): void {

@@ -1,4 +1,5 @@
 import { CapstanError, isCapstanError } from "../../api/error.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import { type Desired, objectsOf, stackNameOf } from "../../api/types.js";
 import type { ObservationResult } from "../../drift/classify.js";
 import { noMemory } from "../../drift/judge.js";
@@ -117,14 +118,14 @@ async function driftOf(
     memory: noMemory,
     nowMs: context.clock.now(),
   });
-  return {
+  return omitUndefined({
     cluster: transaction.target.cluster,
     stack,
     provider: provider.name,
     judged,
     revision: revision?.number ?? 0,
-    ...(isOpen(state) && { openTransaction: transaction.number }),
-  };
+    openTransaction: isOpen(state) ? transaction.number : undefined,
+  });
 }
 
 async function sightOf(

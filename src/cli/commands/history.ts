@@ -1,4 +1,5 @@
 import { CapstanError } from "../../api/error.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import type { Engine } from "../../engine/engine.js";
 import type { StackState } from "../../engine/state.js";
 import { compareTargets, isSame } from "../../plan/compare/compare.js";
@@ -178,9 +179,9 @@ function historyDocument({ items, ...report }: HistoryReport) {
 /** Times as other programs read them. */
 function itemDocument({ startedAtMs, endedAtMs, ...item }: HistoryItem) {
   const iso = (ms: number) => new Date(ms).toISOString();
-  return {
+  return omitUndefined({
     ...item,
-    ...(startedAtMs !== undefined && { startedAt: iso(startedAtMs) }),
-    ...(endedAtMs !== undefined && { endedAt: iso(endedAtMs) }),
-  };
+    startedAt: startedAtMs === undefined ? undefined : iso(startedAtMs),
+    endedAt: endedAtMs === undefined ? undefined : iso(endedAtMs),
+  });
 }

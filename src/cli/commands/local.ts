@@ -11,6 +11,7 @@ import {
 import type { LocalCloud, LocalResource } from "../../../providers/local/cloud.js";
 import { CapstanError } from "../../api/error.js";
 import type { Json, JsonObject } from "../../api/json.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import { isHostOf } from "../../plan/decisions/hosts.js";
 import type { CommandContext } from "../context.js";
 import { exitCodes } from "../exit.js";
@@ -147,17 +148,17 @@ function faultOf(call: string, mode: string | undefined, options: FaultOptions):
     );
   }
   const { name, exact, skip, ms, times, probability, seed } = options;
-  return {
+  return omitUndefined({
     call: call as FaultCall,
     mode: mode as FaultMode,
-    ...(name !== undefined && { name }),
-    ...(exact === true && { exact }),
-    ...(skip !== undefined && { skip }),
-    ...(ms !== undefined && { ms }),
-    ...(times !== undefined && { times }),
-    ...(probability !== undefined && { probability }),
-    ...(seed !== undefined && { seed }),
-  };
+    name,
+    exact: exact === true ? exact : undefined,
+    skip,
+    ms,
+    times,
+    probability,
+    seed,
+  });
 }
 
 function randomFaultsOf({ seed, rate, modes }: FaultOptions): RandomFaults {

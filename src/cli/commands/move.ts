@@ -1,4 +1,5 @@
 import { CapstanError } from "../../api/error.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import type { Engine } from "../../engine/engine.js";
 import type { StackState } from "../../engine/state.js";
 import { KubeApi } from "../../kube/api.js";
@@ -70,12 +71,7 @@ function tellMoved(move: Move, { text, transaction }: Moved): void {
   const { stack, cluster, context, options } = move;
   if (!context.json) return tellStep(move, context.suggest(text));
   const changed = transaction !== undefined;
-  context.emit({
-    type: "result",
-    stack,
-    cluster,
-    to: options.to,
-    changed,
-    ...(transaction !== undefined && { transaction }),
-  });
+  context.emit(
+    omitUndefined({ type: "result", stack, cluster, to: options.to, changed, transaction }),
+  );
 }

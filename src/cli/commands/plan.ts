@@ -1,4 +1,5 @@
 import { CapstanError } from "../../api/error.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import { stackNameOf } from "../../api/types.js";
 import type { Plan } from "../../plan/plan.js";
 import { type Binding, bindingOf } from "../../plan/saved.js";
@@ -54,12 +55,10 @@ export async function planCommand(given: PlanOptions, context: CommandContext): 
   }
   if (options.out !== undefined) {
     const { file: files, allowRemoval } = options;
-    savePlan(options.out, {
-      files,
-      clusters: bindings,
-      prune: stacksIn(gone),
-      ...(allowRemoval !== undefined && { allowRemoval }),
-    });
+    savePlan(
+      options.out,
+      omitUndefined({ files, clusters: bindings, prune: stacksIn(gone), allowRemoval }),
+    );
     tellSaved(options.out, show, context);
   }
   const isPending = gone.length > 0 || plans.some(({ empty }) => !empty);

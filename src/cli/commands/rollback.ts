@@ -1,4 +1,5 @@
 import { CapstanError, isCapstanError } from "../../api/error.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import type { Removal } from "../../api/protection.js";
 import { holdOf, refuseHeld, withHold } from "../../drift/hold.js";
 import { rulesOfRequest } from "../../drift/plan-with-drift.js";
@@ -91,12 +92,12 @@ class RollbackCommand {
     const named = options.to === undefined ? "" : ` --to ${options.to}`;
     const revision = state.revision?.number;
     this.removal = { allow: options.allowRemoval ?? [] };
-    this.next = {
+    this.next = omitUndefined({
       look: `capstan status ${stack}`,
       again: `capstan rollback ${stack}${named}`,
-      ...(revision !== undefined && { takeBack: `capstan rollback ${stack} --to ${revision}` }),
+      takeBack: revision === undefined ? undefined : `capstan rollback ${stack} --to ${revision}`,
       takeDown: `capstan destroy ${stack}`,
-    };
+    });
   }
 
   async run(): Promise<void> {
@@ -182,14 +183,18 @@ class RollbackCommand {
     });
     let result: ApplyResult;
     try {
-      result = await takeBack(state, failure, {
-        ...this.planning(provider),
-        ...(planned !== undefined && { driftFilter: planned.driftFilter }),
-        engine,
-        onFailure: "keep",
-        timeoutMs: this.options.timeout * 1_000,
-        report: (event) => progress?.on(event),
-      });
+      result = await takeBack(
+        state,
+        failure,
+        omitUndefined({
+          ...this.planning(provider),
+          driftFilter: planned?.driftFilter,
+          engine,
+          onFailure: "keep",
+          timeoutMs: this.options.timeout * 1_000,
+          report: (event) => progress?.on(event),
+        }),
+      );
     } catch (error) {
       if (!isCapstanError(error) || plan === undefined) throw error;
       throw failureOf({ kind: "open", failure: error }, plan, next);

@@ -1,3 +1,4 @@
+import { omitUndefined } from "../../api/omit-undefined.js";
 import type { MachineVersions } from "../../api/types.js";
 import { callContext } from "../../engine/session.js";
 import { observe, type Observation } from "../../engine/observe.js";
@@ -109,21 +110,24 @@ function machinesOf(state: StackState, { observedResources }: Observation): Mach
   return [...wanted, ...old].sort((left, right) => inNameOrder(left.machine, right.machine));
 }
 
-function hostStatus(record: RecordedResource | undefined, seen: ObservedResource | undefined) {
+function hostStatus(
+  record: RecordedResource | undefined,
+  seen: ObservedResource | undefined,
+): Omit<MachineStatus, "machine" | "kubelet" | "leaving"> {
   const observed = seen === "gone" ? undefined : seen;
   const address = observed?.status["address"];
-  return {
+  return omitUndefined({
     phase: record === undefined ? "planned" : seen === "gone" ? "gone" : (seen?.phase ?? "unknown"),
     host: record?.id ?? "",
     address: typeof address === "string" ? address : "",
     ready: observed?.phase === "ready",
-    ...(observed?.readySinceMs !== undefined && { readySinceMs: observed.readySinceMs }),
+    readySinceMs: observed?.readySinceMs,
     ...(observed?.node !== undefined && saidBy(observed.node)),
-  };
+  });
 }
 
 function saidBy({ osImage, ...versions }: NodeReport): Pick<MachineStatus, "versions" | "osImage"> {
-  return { versions, ...(osImage !== undefined && { osImage }) };
+  return omitUndefined({ versions, osImage });
 }
 
 function transactionOf({ transaction, revision, pending }: PriorState) {

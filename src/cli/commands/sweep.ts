@@ -1,4 +1,5 @@
 import { CapstanError, isCapstanError } from "../../api/error.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import type { Engine } from "../../engine/engine.js";
 import {
   toDeleteOf,
@@ -190,15 +191,7 @@ function sweepDocument(report: SweepReport, { yes, grace, maxShare }: SweepOptio
 
 function itemDocument({ provider, resource: { id, who, createdAtMs } }: SweepItem) {
   const { cluster, clusterUid, kind, name } = who;
-  return {
-    provider,
-    cluster,
-    clusterUid,
-    kind,
-    name,
-    id,
-    ...(createdAtMs !== undefined && { createdAtMs }),
-  };
+  return omitUndefined({ provider, cluster, clusterUid, kind, name, id, createdAtMs });
 }
 
 /** The command that goes on from here. */

@@ -1,5 +1,6 @@
 import { isCapstanError } from "../../api/error.js";
 import { asJson, sameJson } from "../../api/json.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import { stackNameOf } from "../../api/types.js";
 import { refuseHeld } from "../../drift/hold.js";
 import type { DriftFilter } from "../../drift/drift-filter.js";
@@ -62,7 +63,11 @@ export async function upCommand(given: UpOptions, context: CommandContext): Prom
     const stack = stackNameOf(desired.cluster);
     const command = `capstan up ${filesText(options.file)}`;
     await withLockedEngine(options, context, { stack, command }, async (locked, prepared) => {
-      const tools = { engine: locked, workspace: prepared, ...(check !== undefined && { check }) };
+      const tools: Omit<UpTools, "agreed"> = omitUndefined({
+        engine: locked,
+        workspace: prepared,
+        check,
+      });
       let left: number;
       let stagesBefore = 0;
       let agreed: Plan | undefined;
@@ -92,12 +97,12 @@ function withSavedPlan(given: UpOptions): { options: UpOptions; check?: SavedPla
   const saved = readSavedPlan(given.plan);
   const file = given.file.length > 0 ? given.file : saved.files;
   return {
-    options: {
-      ...(saved.allowRemoval && { allowRemoval: saved.allowRemoval }),
+    options: omitUndefined({
       ...given,
+      allowRemoval: given.allowRemoval ?? saved.allowRemoval,
       file,
       yes: true,
-    },
+    }),
     check: new SavedPlanCheck(given.plan, saved),
   };
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../api/json.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import { underPolicy } from "../../compile/update-policy.js";
 import { keyOf } from "../../graph/graph.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
@@ -33,14 +34,14 @@ export function machineChanges(input: ChangesInput): MachineChange[] {
   const removed = removedMachines(input);
   const superseded = new Set<string>();
   const kept = hosts.map((host): MachineChange => {
-    const change = {
+    const change: MachineChange = omitUndefined({
       machine: host.machine.name,
       controlPlane: host.controlPlane,
-      ...(host.machine.owner !== undefined && { owner: host.machine.owner }),
+      owner: host.machine.owner,
       ...shown(host.decision),
       ...inputsShown(provider, provider.hostKind, host.decision.kind, host.wanted),
       host: keyOf({ kind: provider.hostKind, name: host.decision.name }),
-    };
+    });
     const older =
       change.kind === "create"
         ? removed.find((one) => takesPlaceOf(host.machine, one) && !superseded.has(one.name))
@@ -57,15 +58,17 @@ export function machineChanges(input: ChangesInput): MachineChange[] {
   });
   const gone = removed
     .filter(({ name }) => !superseded.has(name))
-    .map(({ name, owner, controlPlane, host }): MachineChange => ({
-      machine: name,
-      controlPlane,
-      ...(owner !== undefined && { owner }),
-      kind: "delete",
-      changes: [],
-      reason: deletionReason(name, input),
-      host,
-    }));
+    .map(({ name, owner, controlPlane, host }): MachineChange =>
+      omitUndefined({
+        machine: name,
+        controlPlane,
+        owner,
+        kind: "delete",
+        changes: [],
+        reason: deletionReason(name, input),
+        host,
+      }),
+    );
   return [...kept, ...gone, ...leftOver(input, removed)].sort((left, right) =>
     inNameOrder(left.machine, right.machine),
   );
@@ -151,14 +154,14 @@ function leftOver(
     .filter(({ kind, key, name }) => kind === "Machine" && !known.has(name) && records.has(key))
     .map(({ key, name }): MachineChange => {
       const host = records.get(key)?.key;
-      return {
+      return omitUndefined({
         machine: name,
         controlPlane: false,
         kind: "delete",
         changes: [],
         reason: "left over from an earlier change",
-        ...(host !== undefined && { host }),
-      };
+        host,
+      });
     });
 }
 

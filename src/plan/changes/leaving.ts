@@ -1,3 +1,4 @@
+import { omitUndefined } from "../../api/omit-undefined.js";
 import type { NodeKey } from "../../graph/graph.js";
 import { inNameOrder } from "../../sets/name-order.js";
 import { machineKey, type Target } from "../../records/target.js";
@@ -28,15 +29,15 @@ export function leavingHosts(
     const { owner, controlPlane = false } = machines.get(name) ?? {};
     const createdAtMs = observed?.createdAtMs;
     return [
-      {
+      omitUndefined({
         host: key,
         machine: name,
         controlPlane,
         serves: serving.has(key),
         failed: observed?.phase === "failed",
-        ...(owner !== undefined && { owner }),
-        ...(createdAtMs !== undefined && { createdAtMs }),
-      },
+        owner,
+        createdAtMs,
+      }),
     ];
   });
   return hosts.sort((left, right) => inNameOrder(left.host, right.host));

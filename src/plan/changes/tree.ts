@@ -1,4 +1,5 @@
 import { isJsonObject, type Json } from "../../api/json.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import type { MachineVersions } from "../../api/types.js";
 import { unknownValue } from "../../api/unknown.js";
 import type { NodeKey } from "../../graph/graph.js";
@@ -102,13 +103,13 @@ export function summaryOf(plan: Shown & Pick<Plan, "steps">): ChangeSummary {
   const lines = planTree(plan)
     .filter(({ kind }) => kind !== "same" && kind !== "group")
     .map(({ kind, label, detail }) => `${verbOf(kind)} ${label}${detail && `: ${detail}`}`);
-  return {
+  return omitUndefined({
     create: count("create"),
     update: count("update"),
     delete: count("delete"),
-    ...(count("adopt") > 0 && { adopt: count("adopt") }),
+    adopt: count("adopt") > 0 ? count("adopt") : undefined,
     lines: boundedLines(lines),
-  };
+  });
 }
 
 /** "size small -> large (this provider cannot resize), diskGib 20 -> 40". Pure. */
@@ -181,16 +182,16 @@ function machineBranch(change: MachineChange, versions = ""): ChangeNode {
     : describeChanges(changes, reason);
   const detail = supersedes === undefined ? described : `of ${supersedes}: ${described}`;
   return {
-    line: {
+    line: omitUndefined({
       label: `Machine ${machine}`,
       kind,
       described,
       detail: detail === "of : " ? "" : detail,
       changes,
       reason,
-      ...(supersedes !== undefined && { supersedes }),
-      ...(host !== undefined && { key: host }),
-    },
+      supersedes,
+      key: host,
+    }),
     children: [],
   };
 }

@@ -1,4 +1,5 @@
 import { asJson, isJsonObject, type Json, type JsonObject, sameJson } from "../../api/json.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import type { AnyObject } from "../../api/types.js";
 import { type GraphNode, isRef, keyOf } from "../../graph/graph.js";
 import { inNameOrder } from "../../sets/name-order.js";
@@ -117,7 +118,8 @@ function machinesOf({ machines, nodes }: Target): Map<string, Item> {
     machines.map((machine) => {
       const { name, host, owner } = machine;
       const spec = specs.get(host) ?? {};
-      const shown = { ...spec, ...(owner && { owner: asJson(owner) }), host };
+      const shown =
+        owner === undefined ? { ...spec, host } : { ...spec, owner: asJson(owner), host };
       return [`Machine ${name}`, { shown, whole: asJson(machine) }];
     }),
   );
@@ -202,12 +204,7 @@ function differenceAt(
     const what = from === undefined ? "added" : to === undefined ? "removed" : "changed";
     return { kind: "withheld", path: text, what };
   }
-  return {
-    kind: "value",
-    path: text,
-    ...(from !== undefined && { from }),
-    ...(to !== undefined && { to }),
-  };
+  return omitUndefined({ kind: "value", path: text, from, to });
 }
 
 function pathText(path: readonly (string | number)[]): string {

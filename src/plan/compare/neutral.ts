@@ -1,5 +1,6 @@
 import ipaddr from "ipaddr.js";
 import { asJson, isJsonObject, type Json, type JsonObject } from "../../api/json.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import type { AnyObject } from "../../api/types.js";
 import { type GraphNode, isRef, keyOf, nodeKey, type NodeKey } from "../../graph/graph.js";
 import {
@@ -138,27 +139,28 @@ function neutralObject({ metadata, ...object }: AnyObject, names: NeutralNames):
   const body = Object.entries(asJson(object)).filter(([field]) => field !== "status");
   const plain: JsonObject = {
     ...Object.fromEntries(body.map(([field, value]) => [field, neutralJson(value, names)])),
-    metadata: {
+    metadata: omitUndefined({
       name: names.of(metadata.name),
       namespace: "",
-      ...(labels !== undefined && { labels: neutralJson(labels, names, true) }),
-      ...(annotations !== undefined && { annotations }),
-    },
+      labels: labels && neutralJson(labels, names, true),
+      annotations,
+    }),
   };
   return plain as unknown as AnyObject;
 }
 
 function neutralMachine(machine: TargetMachine, names: NeutralNames): TargetMachine {
   const { name, spec, owner, controlPlane, host } = machine;
-  return {
+  return omitUndefined({
     name: names.machines.get(name) ?? name,
     spec: neutralJson(spec, names) as unknown as TargetMachine["spec"],
-    ...(owner !== undefined && {
-      owner: { ...neutralOwner(owner, names), ordinal: names.places.get(name) ?? owner.ordinal },
-    }),
+    owner: owner && {
+      ...neutralOwner(owner, names),
+      ordinal: names.places.get(name) ?? owner.ordinal,
+    },
     controlPlane,
     host: names.keys.get(host) ?? host,
-  };
+  });
 }
 
 /** A MachineSet of a MachineDeployment is named by the digest of its template. */
@@ -174,13 +176,13 @@ function neutralOwner(
 function neutralNode(node: GraphNode, names: NeutralNames): GraphNode {
   const key = names.keys.get(keyOf(node)) ?? keyOf(node);
   const { parent } = node;
-  return {
+  return omitUndefined({
     ...node,
     name: key.slice(node.kind.length + 1),
-    ...(parent !== undefined && { parent: names.keys.get(parent) ?? parent }),
+    parent: parent === undefined ? undefined : (names.keys.get(parent) ?? parent),
     spec: neutralJson(node.spec, names) as JsonObject,
     dependsOn: node.dependsOn.map((one) => names.keys.get(one) ?? one).sort(),
-  };
+  });
 }
 
 /** What is below these carries names of clusters for order's sake. */

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../api/json.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import { type AnyObject, type Desired, isControlPlane, type MachineSpec } from "../../api/types.js";
 import { policiesOf } from "../../compile/update-policy.js";
 import {
@@ -57,14 +58,14 @@ export function foundTarget(cluster: FoundCluster): Target {
     const model = modelOf(resource, compiledGoal, provider);
     const machine = machines.find(({ host }) => host === nodeKey(kind, name));
     const after = machine === undefined ? (model?.dependsOn ?? []) : control;
-    return {
+    return omitUndefined({
       kind,
       name,
       type: "resource",
-      ...(machine !== undefined && { parent: machineKey(machine.name) }),
+      parent: machine && machineKey(machine.name),
       spec: withRefs(resource.spec, model?.spec ?? {}, found) as JsonObject,
       dependsOn: machine?.controlPlane === true ? [] : foundAs(after, found),
-    };
+    });
   };
   return {
     cluster: `${desired.cluster.metadata.namespace}/${desired.cluster.metadata.name}`,
@@ -130,21 +131,21 @@ export function afterAdoption(
     if (observed === undefined) return [];
     const { id, who, spec, status } = observed;
     return [
-      {
+      omitUndefined({
         urn: key,
         key,
         kind: node.kind,
         name: node.name,
         type: "resource",
         id,
-        ...(node.parent !== undefined && { parent: node.parent }),
+        parent: node.parent,
         inputs: { who, spec },
         secretInputs: [],
         outputs: { who, spec, status },
         dependsOn: node.dependsOn,
         unfinished: false,
         deleting: false,
-      },
+      }),
     ];
   });
   const revision: RevisionRecord = { number: transaction.number, target, history: [] };
@@ -179,14 +180,14 @@ function machinesOf(
     const same = known.get(machine);
     const spec = specOf(seen, same, { compiledGoal, provider });
     const owner = same === undefined ? ownerOf(machine, desired) : same.owner;
-    return {
+    return omitUndefined({
       name,
       spec,
       controlPlane: isControlPlane(spec),
       host: nodeKey(who.kind, who.name),
-      ...(owner !== undefined && { owner }),
-      ...(isDuplicate && { duplicateOf: machine }),
-    };
+      owner,
+      duplicateOf: isDuplicate ? machine : undefined,
+    });
   });
   return machines.sort((left, right) => inNameOrder(left.name, right.name));
 }

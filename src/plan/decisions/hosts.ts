@@ -29,7 +29,7 @@ export interface HostDecision {
 }
 
 /** A host that may exist although no record has it. */
-interface PlannedHost {
+export interface PlannedHost {
   readonly name: string;
   /** As it was asked for, with Refs. */
   readonly spec?: JsonObject;

@@ -1,5 +1,6 @@
 import { digestOf } from "../../api/digest.js";
 import type { Json, JsonObject } from "../../api/json.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import { generationHash } from "../../compile/compile.js";
 import { unknownValue } from "../../api/unknown.js";
 import {
@@ -101,7 +102,7 @@ export function planInfrastructure(
     const current = candidates.find((one) => one.key === key);
     if (current !== undefined && observedResources.get(key) !== "gone") {
       const status = (current.outputs["status"] ?? {}) as JsonObject;
-      known.set(key, { ...(current.id !== undefined && { id: current.id }), status });
+      known.set(key, omitUndefined({ id: current.id, status }));
     }
     const found = unrecorded.find((one) => nodeKey(one.kind, one.name) === key)?.found;
     if (current === undefined && found !== undefined) known.set(key, found);

@@ -1,8 +1,9 @@
 import { keyOf, nodeKey, type NodeKey } from "../../graph/graph.js";
 import type { JsonObject } from "../../api/json.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import type { Observed } from "../../provider/port.js";
 import type { UnrecordedCreation } from "./infrastructure.js";
-import { isHostOf, spendIncarnations } from "./hosts.js";
+import { isHostOf, type PlannedHost, spendIncarnations } from "./hosts.js";
 import type { Plan } from "../plan.js";
 import type { PlanInput } from "../plan-input.js";
 import type { Spent } from "../../records/transaction.js";
@@ -78,7 +79,10 @@ export function spentSoFar({ prior, provider, unrecorded, newClusterUid }: PlanI
  * A host that is to be found rather than made: planned by an unfinished transaction, unless the
  * cloud shows that it lived and died, or failed; or, without any record, what the cloud holds of the machine.
  */
-export function plannedHost({ prior, provider, unrecorded }: PlanInput, machine: string) {
+export function plannedHost(
+  { prior, provider, unrecorded }: PlanInput,
+  machine: string,
+): { readonly planned?: PlannedHost } {
   const last = prior.transaction;
   if (last === undefined) {
     const found = unrecorded.find(
@@ -94,5 +98,5 @@ export function plannedHost({ prior, provider, unrecorded }: PlanInput, machine:
   const seen = unrecorded.find(({ who }) => who.name === node.name);
   if (seen?.phase === "gone" || seen?.phase === "failed") return {};
   const { name, spec } = node;
-  return { planned: { name, spec, ...(seen !== undefined && { seen: seen.spec }) } };
+  return { planned: omitUndefined({ name, spec, seen: seen?.spec }) };
 }

@@ -1,3 +1,4 @@
+import { omitUndefined } from "../../api/omit-undefined.js";
 import { type NodeKey, nodeKey } from "../../graph/graph.js";
 import type { RecordedMachine } from "../../sets/expanded.js";
 import { machineKey, type TargetMachine } from "../../records/target.js";
@@ -24,19 +25,18 @@ export function recordedMachines(input: PlanInput): RecordedMachine[] {
     const seen = alive.map((key) => observedResources.get(key)).find((one) => one !== undefined);
     const isFound = alive.length > 0 || isUnrecorded(machine, input);
     const createdAtMs = seen === "gone" ? undefined : seen?.createdAtMs;
-    return {
+    return omitUndefined({
       ...machine,
-      ...(isFound ? lackOf(seen) : { missing: "host" as const }),
-      ...(discarded.has(machine.name) && { discarded: true }),
-      ...(createdAtMs !== undefined && { createdAtMs }),
-    };
+      missing: isFound ? lackOf(seen) : "host",
+      discarded: discarded.has(machine.name) ? true : undefined,
+      createdAtMs,
+    });
   });
 }
 
-function lackOf(seen: ObservedResource | undefined): Pick<RecordedMachine, "missing"> {
-  if (seen === undefined || seen === "gone") return {};
-  const missing = seen.phase === "failed" ? "health" : seen.missing;
-  return missing === undefined ? {} : { missing };
+function lackOf(seen: ObservedResource | undefined): RecordedMachine["missing"] {
+  if (seen === undefined || seen === "gone") return undefined;
+  return seen.phase === "failed" ? "health" : seen.missing;
 }
 
 /** Recorded hosts that are not gone, by the component that they belong to. */

@@ -1,4 +1,5 @@
 import semver from "semver";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import type { MachineVersions } from "../../api/types.js";
 import { minorOf, newestVersion, oldestVersion, skewOf } from "../../api/versions.js";
 import type { ExpandedMachine, MachineOwner } from "../../sets/expanded.js";
@@ -44,7 +45,7 @@ export function refuseVersions(refusals: readonly VersionRefusal[]): void {
     refusals.map(({ kind, machine, owner, reason }) => ({
       subject: `Machine ${machine}`,
       reason,
-      machine: { name: machine, ...(owner !== undefined && { owner }) },
+      machine: omitUndefined({ name: machine, owner }),
       member: ["versions", kind.startsWith("kubelet") ? "kubelet" : "controlPlane"],
     })),
     `nothing was touched; ${hints.join("; ")}`,
@@ -105,7 +106,7 @@ function machineIn({
   readonly name: string;
   readonly owner: MachineOwner | undefined;
 }): Pick<VersionRefusal, "machine" | "owner"> {
-  return { machine: name, ...(owner !== undefined && { owner }) };
+  return omitUndefined({ machine: name, owner });
 }
 
 /** A member's kubelet talks to the API server beside it, a worker's to any. */

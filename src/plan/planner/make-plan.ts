@@ -1,3 +1,4 @@
+import { omitUndefined } from "../../api/omit-undefined.js";
 import { isControlPlane, clusterNameOf, stackNameOf } from "../../api/types.js";
 import { policiesOf, policyGoing } from "../../compile/update-policy.js";
 import { decideHost, spendIncarnations, type HostDecision } from "../decisions/hosts.js";
@@ -223,10 +224,7 @@ function refuseUnlessAsked(
   passed: readonly PassedPoint[],
 ): void {
   if (goal.kind === "takeBack" || goal.kind === "destroy") return;
-  refuseTakingBack(target, passed, {
-    provider,
-    ...(transaction !== undefined && { transaction }),
-  });
+  refuseTakingBack(target, passed, omitUndefined({ provider, transaction }));
 }
 
 function decisionsByKey(

@@ -1,3 +1,4 @@
+import { omitUndefined } from "../../api/omit-undefined.js";
 import { handOverSummary } from "../../records/hand-over.js";
 import { entryOf } from "../../records/history.js";
 import { knownMachines, isOpen, type PriorState } from "../../records/prior-state.js";
@@ -49,7 +50,7 @@ export function transactionOf(
       return { ...same, spent: found.spent };
     }
   }
-  return {
+  return omitUndefined({
     number: (last?.number ?? 0) + 1,
     clusterUid: last?.clusterUid ?? input.newClusterUid,
     owner,
@@ -66,10 +67,10 @@ export function transactionOf(
     spent: found.spent,
     summary: isHandOver ? handOverSummary(owner) : found.summary(),
     attempts: open && last !== undefined ? [...last.attempts, endedAttempt(input, last)] : [],
-    ...(found.passed.length > 0 && { crossed: found.passed }),
-    ...(found.former.length > 0 && { former: found.former }),
-    ...(cloud !== undefined && { cloud }),
-  };
+    crossed: found.passed.length > 0 ? found.passed : undefined,
+    former: found.former.length > 0 ? found.former : undefined,
+    cloud,
+  });
 }
 
 /** The open transaction that another one takes the place of, as history tells it. */

@@ -1,4 +1,5 @@
 import { CapstanError } from "../../api/error.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import {
   allowedRemovals,
   allowRemovalAnnotation,
@@ -77,13 +78,13 @@ function lostControlPlane(
   const ownerOf = owningObjects(wanted.objects);
   const [object] = leaving.flatMap((machine) => ownerOf(machine) ?? []);
   return [
-    {
+    omitUndefined({
       kind: "controlPlane",
       cluster,
       members: members.map(({ name }) => name),
       leaving: leaving.map(({ name }) => name),
-      ...(object !== undefined && { object }),
-    },
+      object,
+    }),
   ];
 }
 

@@ -158,7 +158,8 @@ function versionFields(
   provider: InfrastructureProvider,
 ): string[] {
   const hostAt = (controlPlane: string | undefined) => {
-    const versions = { ...spec.versions, ...(controlPlane !== undefined && { controlPlane }) };
+    const versions =
+      controlPlane === undefined ? spec.versions : { ...spec.versions, controlPlane };
     const machine = { name, spec: { ...spec, versions } };
     return compileParts(provider, clusterIn(target), [machine]).hosts.get(name) ?? {};
   };

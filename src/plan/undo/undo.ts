@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../api/json.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import type { UpdatePolicy } from "../../api/update-policy.js";
 import { policiesOf, policyGoing, underPolicy } from "../../compile/update-policy.js";
 import { isRef, keyOf, type NodeKey } from "../../graph/graph.js";
@@ -143,7 +144,7 @@ function undoOfUpdate(
   return {
     class: "pointOfNoReturn",
     reason,
-    point: { kind: "data", host: key, ...(machine !== undefined && { machine }), fields, reason },
+    point: omitUndefined({ kind: "data", host: key, machine, fields, reason }),
   };
 }
 

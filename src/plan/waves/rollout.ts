@@ -1,3 +1,4 @@
+import { omitUndefined } from "../../api/omit-undefined.js";
 import type { MachineDeploymentObject } from "../../api/types.js";
 import type { NodeKey } from "../../graph/graph.js";
 import { reasonText } from "../../sets/counts.js";
@@ -121,21 +122,23 @@ function setOf(
   hosts: readonly (WantedHost | OldHost)[],
   marked: ReadonlySet<string>,
 ): RolloutSet {
-  const machines = hosts.map((one): RolloutMachine => ({
-    name: one.host,
-    deleting: false,
-    ready: one.available,
-    available: one.available,
-    ...("createdAtMs" in one && { createdAtMs: one.createdAtMs }),
-    ...("failed" in one && one.failed && { errorReason: "CreateError" }),
-    ...("machine" in one && marked.has(one.machine) && { annotations: deleteMarks }),
-  }));
+  const machines = hosts.map((one): RolloutMachine =>
+    omitUndefined({
+      name: one.host,
+      deleting: false,
+      ready: one.available,
+      available: one.available,
+      createdAtMs: "createdAtMs" in one ? one.createdAtMs : undefined,
+      errorReason: "failed" in one && one.failed ? "CreateError" : undefined,
+      annotations: "machine" in one && marked.has(one.machine) ? deleteMarks : undefined,
+    }),
+  );
   const ages = machines.flatMap(({ createdAtMs }) => createdAtMs ?? []);
-  return {
+  return omitUndefined({
     name,
     isNew: name === "new",
     replicas: machines.length,
     machines,
-    ...(ages.length > 0 && { createdAtMs: Math.min(...ages) }),
-  };
+    createdAtMs: ages.length > 0 ? Math.min(...ages) : undefined,
+  });
 }

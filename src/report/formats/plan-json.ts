@@ -1,3 +1,4 @@
+import { omitUndefined } from "../../api/omit-undefined.js";
 import { passedText } from "../../plan/undo/point-of-no-return.js";
 import type { PassedPoint } from "../../records/transaction.js";
 import type { Plan, StageNote } from "../../plan/plan.js";
@@ -14,12 +15,12 @@ import { countChanges, hasChanges, type PlanReport, sumOfCounts } from "../repor
 export function clusterDocument(plan: Plan): ClusterPlanDocument {
   const { target, transaction } = plan;
   const { number, clusterUid, direction, goal } = transaction;
-  return {
+  return omitUndefined({
     ...pick(plan, ["cluster", "stack", "provider", "fromRevision", "empty"]),
     resumes: plan.open !== undefined,
     transaction: { number, clusterUid, direction, goal: goal.kind },
-    ...(plan.open !== undefined && { open: { ...plan.open, goal: plan.open.goal.kind } }),
-    ...(plan.stage !== undefined && { stage: stageDocument(plan.stage) }),
+    open: plan.open && { ...plan.open, goal: plan.open.goal.kind },
+    stage: plan.stage && stageDocument(plan.stage),
     summary: planSummary(plan),
     undoSummary: undoText(plan),
     counts: countChanges(plan),
@@ -34,13 +35,13 @@ export function clusterDocument(plan: Plan): ClusterPlanDocument {
     stale: [...plan.stale],
     abandoned: plan.orphaned.map(({ id, who }) => ({ id, who })),
     strangers: [...plan.unrecorded],
-    ...(plan.ignoredDrift !== undefined && { tolerated: [...plan.ignoredDrift] }),
-    ...(plan.held !== undefined && { held: plan.held }),
+    tolerated: plan.ignoredDrift === undefined ? undefined : [...plan.ignoredDrift],
+    held: plan.held,
     targetDigest: plan.targetDigest,
     resources: target.nodes
       .filter(({ type }) => type === "resource")
       .map(({ kind, name, spec }) => ({ kind, name, spec })),
-  };
+  });
 }
 
 function passedDocument(one: PassedPoint): ClusterPlanDocument["crossed"][number] {
