@@ -130,9 +130,8 @@ export class Workspace {
 
   /** What a plain `pulumi` needs in its environment to work on the same stacks. */
   exports(): Record<string, string> {
-    const path = [this.options.pulumiBinDir, dirname(process.execPath), this.options.env["PATH"]];
     return {
-      PATH: path.filter((part) => part !== undefined).join(delimiter),
+      PATH: pathWithTools(this.options.pulumiBinDir, this.options.env),
       ...(this.backendUrl !== "" && { PULUMI_BACKEND_URL: this.backendUrl }),
       CAPSTAN_STATE: this.stateDir,
       ...(this.ownBackend && { PULUMI_HOME: join(this.stateDir, "pulumi-home") }),
@@ -299,6 +298,12 @@ export class Workspace {
   private hasStacks(): boolean {
     return this.ownBackend && existsSync(join(this.stateDir, "pulumi", ".pulumi", "stacks"));
   }
+}
+
+/** A PATH on which this Pulumi and the Node.js that runs this come first. */
+export function pathWithTools(pulumiBinDir: string, env: NodeJS.ProcessEnv): string {
+  const path = [pulumiBinDir, dirname(process.execPath), env["PATH"]];
+  return path.filter((part) => part !== undefined).join(delimiter);
 }
 
 /** The name of the lock on a stack. Pure. */
