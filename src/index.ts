@@ -2,7 +2,8 @@
  * Capstan inside an ordinary Pulumi program:
  *
  *     import { cluster } from "capstan";
- *     export const { revision } = await cluster({ manifests: "clusters/demo" });
+ *     const demo = cluster({ manifests: "clusters/demo" });
+ *     export const revision = demo.then((outputs) => outputs.revision);
  */
 export { cluster, type ClusterOptions } from "./inline/cluster.js";
 export type { ClusterOutputs } from "./inline/outputs.js";
