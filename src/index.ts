@@ -1,3 +1,12 @@
+import { createRequire } from "node:module";
+import "./inline/fitting-node.js";
+
+// An old Node.js fails while it links imports of what it lacks, before any module could say what helps. What
+// is required is linked after the check above. This stays synchronous: CommonJS programs cannot load what awaits.
+const { cluster } = createRequire(import.meta.url)(
+  "./inline/cluster.js",
+) as typeof import("./inline/cluster.js");
+
 /**
  * Capstan inside an ordinary Pulumi program:
  *
@@ -5,6 +14,7 @@
  *     const demo = cluster({ manifests: "clusters/demo" });
  *     export const revision = demo.then((outputs) => outputs.revision);
  */
-export { cluster, type ClusterOptions } from "./inline/cluster.js";
+export { cluster };
+export type { ClusterOptions } from "./inline/cluster.js";
 export type { ClusterOutputs } from "./inline/outputs.js";
 export { CapstanError, type ErrorCode, isCapstanError } from "./api/error.js";

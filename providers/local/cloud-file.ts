@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { CapstanError, messageOf } from "../../src/api/error.js";
 import {
   type StorageFailure,
@@ -8,7 +9,6 @@ import {
 } from "../../src/api/storage-failure.js";
 import { type Backoff, backoffMs } from "../../src/provider/backoff.js";
 import type { Clock } from "../../src/provider/port.js";
-import { DatabaseSync } from "../../src/provider/sqlite.js";
 import { cloudSchema, cloudSchemaUpgrades, cloudSchemaVersion } from "./schema.js";
 
 /** How long a writer waits inside SQLite: it blocks the event loop, so the rest is waited outside. */

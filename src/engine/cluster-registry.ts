@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { CapstanError, messageOf } from "../api/error.js";
-import { DatabaseSync } from "../provider/sqlite.js";
 import type { NotedCluster } from "../sweep/clusters.js";
 
 /** Version of the file's layout; a file with a higher one is refused. */

@@ -1,11 +1,11 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { CapstanError, messageOf } from "../api/error.js";
 import { isJsonObject, type Json } from "../api/json.js";
 import { storageFailureOf, toldAsStorage } from "../api/storage-failure.js";
 import type { Clock } from "../provider/port.js";
-import { DatabaseSync } from "../provider/sqlite.js";
 import { identify, livenessOf, type ProcessIdentity } from "./process-identity.js";
 
 /** Who works on a stack. */

@@ -55,7 +55,7 @@ export async function ensureNode({
   progress(
     `Node.js ${running} is older than ${minimumNode}: setting up a private ${packagedNodeVersion} with npm, once`,
   );
-  const binDir = await setUpInCache(release, { "package of it": install }, { env, progress });
+  const binDir = await setUpInCache(release, { "installation from npm": install }, { env, progress });
   return join(binDir, nodeFile);
 }
 
