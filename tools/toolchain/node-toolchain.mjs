@@ -55,7 +55,11 @@ export async function ensureNode({
   progress(
     `Node.js ${running} is older than ${minimumNode}: setting up a private ${packagedNodeVersion} with npm, once`,
   );
-  const binDir = await setUpInCache(release, { "installation from npm": install }, { env, progress });
+  const binDir = await setUpInCache(
+    release,
+    { "installation from npm": install },
+    { env, progress },
+  );
   return join(binDir, nodeFile);
 }
 
@@ -69,7 +73,8 @@ async function installFromNpm({ folder, env }) {
   const platform = `${isWindows ? "win" : process.platform}-${process.arch}`;
   const modules = join(folder, "node_modules");
   const programs = join(modules, `node-${platform}`, "bin");
-  if (!existsSync(programs)) throw new Error(`npm has none for ${platform}`);
+  if (!existsSync(programs))
+    throw new Error(`the registry has none for ${platform}, or cannot be reached`);
   renameSync(programs, join(folder, "bin"));
   rmSync(modules, { recursive: true });
 }
