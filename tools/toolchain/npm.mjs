@@ -5,7 +5,8 @@ import { run } from "./run.mjs";
 /** @typedef {import("node:child_process").SpawnOptions} SpawnOptions */
 
 /**
- * Installs what a folder's lockfile says whatever the user's npm settings and NODE_ENV are.
+ * Installs what a folder's lockfile says whatever the user's npm settings and NODE_ENV are, and
+ * whatever options an npm around this one was given: those are inherited.
  *
  * @param {string} folder
  * @param {SpawnOptions} [options]
@@ -14,10 +15,12 @@ import { run } from "./run.mjs";
 export function npmCi(folder, options = {}) {
   const args = [
     "ci",
+    "--dry-run=false",
     "--include=dev",
     "--include=optional",
     "--engine-strict=false",
     "--global=false",
+    "--json=false",
     "--ignore-scripts=false",
     "--package-lock=true",
     "--fund=false",
