@@ -1,22 +1,19 @@
 #!/usr/bin/env node
-// Parses on Node.js 18, so that an old Node.js gets an answer instead of a syntax error.
+// Parses on Node.js 18, so that an old Node.js hands over to a newer one instead of a syntax error.
 
-import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { runAttached, withPathFirst } from "../tools/toolchain/run.mjs";
-import { isFittingNode, minimumNode, packagedNode } from "../tools/toolchain/runtime.mjs";
+import { isFittingNode } from "../tools/toolchain/node-version.mjs";
+import { exitWith, runAttached, withPathFirst } from "../tools/toolchain/run.mjs";
 
-const badUsage = 64;
+if (isFittingNode(process.version)) await import("../dist/src/main.js");
+else await exitWith(runOnNewerNode);
 
-if (isFittingNode(process.version)) {
-  await import("../dist/src/main.js");
-} else if (existsSync(packagedNode())) {
-  const node = packagedNode();
+async function runOnNewerNode() {
+  const { ensureNode } = await import("../tools/toolchain/node-toolchain.mjs");
+  const progress = (/** @type {string} */ text) => void process.stderr.write(`${text}\n`);
+  const node = await ensureNode({ progress });
   const args = [fileURLToPath(import.meta.url), ...process.argv.slice(2)];
-  const env = withPathFirst(process.env, dirname(node));
-  process.exitCode = await runAttached(node, args, { env });
-} else {
-  console.error(`capstan needs Node.js ${minimumNode} or newer, this one is ${process.version}`);
-  process.exitCode = badUsage;
+  // Pulumi's Node.js plugins run the `node` that they find on PATH.
+  return runAttached(node, args, { env: withPathFirst(process.env, dirname(node)) });
 }

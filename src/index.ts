@@ -1,9 +1,20 @@
+import { createRequire } from "node:module";
+import "./inline/fitting-node.js";
+
+// An old Node.js fails while it links imports of what it lacks, before any module could say what helps. What
+// is required is linked after the check above. This stays synchronous: CommonJS programs cannot load what awaits.
+const { cluster } = createRequire(import.meta.url)(
+  "./inline/cluster.js",
+) as typeof import("./inline/cluster.js");
+
 /**
  * Capstan inside an ordinary Pulumi program:
  *
  *     import { cluster } from "capstan";
- *     export const { revision } = await cluster({ manifests: "clusters/demo" });
+ *     const demo = cluster({ manifests: "clusters/demo" });
+ *     export const revision = demo.then((outputs) => outputs.revision);
  */
-export { cluster, type ClusterOptions } from "./inline/cluster.js";
+export { cluster };
+export type { ClusterOptions } from "./inline/cluster.js";
 export type { ClusterOutputs } from "./inline/outputs.js";
 export { CapstanError, type ErrorCode, isCapstanError } from "./api/error.js";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname, userInfo } from "node:os";
 import { resolve } from "node:path";
-import { ensurePulumi } from "#toolchain";
+import { ensurePulumi, type PulumiToolchain } from "#toolchain";
 import { type FileUse, makeProviders, type Providers } from "../../providers/index.js";
 import { CapstanError } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
@@ -142,13 +142,18 @@ export function providerOf(desired: Desired, context: CommandContext): Infrastru
   throw new Error(`no provider for ${clusterNameOf(desired.cluster)}`);
 }
 
+/** The Pulumi that Capstan drives; it is set up where there is none. */
+export function findTools(context: CommandContext): Promise<PulumiToolchain> {
+  const progress = (text: string) => context.terminal.error(`${text}\n`);
+  return ensurePulumi({ env: context.env, progress });
+}
+
 /** The workspace of a command, ready for use, with the Pulumi that goes with it. */
 export async function openWorkspace(
   options: GlobalOptions,
   context: CommandContext,
 ): Promise<{ workspace: Workspace; pulumi: string }> {
-  const progress = (text: string) => context.terminal.error(`${text}\n`);
-  const toolchain = await ensurePulumi({ env: context.env, progress });
+  const toolchain = await findTools(context);
   const workspace = new Workspace(
     omitUndefined({
       stateDir: context.stateDir,

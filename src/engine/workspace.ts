@@ -131,9 +131,8 @@ export class Workspace {
 
   /** What a plain `pulumi` needs in its environment to work on the same stacks. */
   exports(): Record<string, string> {
-    const path = [this.options.pulumiBinDir, dirname(process.execPath), this.options.env["PATH"]];
     return omitUndefined({
-      PATH: path.filter((part) => part !== undefined).join(delimiter),
+      PATH: pathWithTools(this.options.pulumiBinDir, this.options.env),
       PULUMI_BACKEND_URL: this.backendUrl === "" ? undefined : this.backendUrl,
       CAPSTAN_STATE: this.stateDir,
       PULUMI_HOME: this.ownBackend ? join(this.stateDir, "pulumi-home") : undefined,
@@ -300,6 +299,12 @@ export class Workspace {
   private hasStacks(): boolean {
     return this.ownBackend && existsSync(join(this.stateDir, "pulumi", ".pulumi", "stacks"));
   }
+}
+
+/** A PATH on which this Pulumi and the Node.js that runs this come first. */
+export function pathWithTools(pulumiBinDir: string, env: NodeJS.ProcessEnv): string {
+  const path = [pulumiBinDir, dirname(process.execPath), env["PATH"]];
+  return path.filter((part) => part !== undefined).join(delimiter);
 }
 
 /** The name of the lock on a stack. Pure. */

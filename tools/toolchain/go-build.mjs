@@ -3,7 +3,7 @@
 
 import { sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { compareVersions } from "./runtime.mjs";
+import { compareVersions } from "./node-version.mjs";
 import { run } from "./run.mjs";
 
 /**

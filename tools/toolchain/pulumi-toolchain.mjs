@@ -19,7 +19,7 @@ import {
   pulumiVersion,
 } from "./pulumi-release.mjs";
 import { rememberedVersion } from "./pulumi-versions.mjs";
-import { compareVersions } from "./runtime.mjs";
+import { compareVersions } from "./node-version.mjs";
 
 export { cacheRoot, pulumiVersion };
 

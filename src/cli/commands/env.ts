@@ -1,9 +1,10 @@
 import { join, relative } from "node:path";
 import { CapstanError } from "../../api/error.js";
 import { projectRoot } from "../../engine/project.js";
-import type { Workspace } from "../../engine/workspace.js";
+import { pathWithTools, type Workspace } from "../../engine/workspace.js";
 import {
   type CommandContext,
+  findTools,
   type GlobalOptions,
   openEngine,
   withLockedEngine,
@@ -17,11 +18,22 @@ export interface EnvOptions extends GlobalOptions {
 }
 
 /**
- * capstan env: prints the exports that a plain `pulumi` needs to work on a stack, and writes the
- * stack's settings file beside the Pulumi.yaml that governs the current folder.
+ * capstan env: prints the exports that a plain `pulumi` needs. Without a stack that is a PATH, for Pulumi projects
+ * of a user's own. With one it is all that leads to the stack, whose settings file is written beside the
+ * Pulumi.yaml that governs the current folder.
  */
 export async function envCommand(
-  name: string,
+  name: string | undefined,
+  options: EnvOptions,
+  context: CommandContext,
+): Promise<number> {
+  if (name !== undefined) return stackEnv(name.replace("/", "."), options, context);
+  const { binDir } = await findTools(context);
+  return printExports({}, { PATH: pathWithTools(binDir, context.env) }, context);
+}
+
+async function stackEnv(
+  stack: string,
   options: EnvOptions,
   context: CommandContext,
 ): Promise<number> {
@@ -34,16 +46,22 @@ export async function envCommand(
       hint: "change into a Pulumi project, e.g. the root of this repository",
     });
   }
-  const stack = name.replace("/", ".");
   const workspace = await withStackThere(stack, options, context);
   if (options.file.length > 0) rememberManifests(workspace, stack, options.file);
   const manifests = rememberedManifests(workspace, stack).map((file) => relative(root, file));
   const file = join(root, `Pulumi.${stack}.yaml`);
   workspace.writeStackSettings(file, plainSettings(workspace, stack, manifests));
-  const exported = workspace.exports();
-  if (context.json) context.emit({ type: "env", stack, file, exports: exported });
+  return printExports({ stack, file }, workspace.exports(), context);
+}
+
+function printExports(
+  about: { readonly stack?: string; readonly file?: string },
+  exports: Readonly<Record<string, string>>,
+  context: CommandContext,
+): number {
+  if (context.json) context.emit({ type: "env", ...about, exports });
   else {
-    for (const [key, value] of Object.entries(exported)) {
+    for (const [key, value] of Object.entries(exports)) {
       context.terminal.write(`export ${key}=${quotedWord(value)}\n`);
     }
   }

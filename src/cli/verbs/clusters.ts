@@ -123,13 +123,14 @@ export function addLookingVerbs(program: Command): void {
   addHistory(program);
   addDiff(program);
 
-  const env = withFiles(program.command("env <stack>")).description(
-    "print the exports that a plain pulumi needs, and write the stack's settings file",
+  const env = withFiles(program.command("env [stack]")).description(
+    "print the exports that a plain pulumi needs, and write a stack's settings file",
   );
   withExamples(env, [
+    ['eval "$(capstan env)"', "pulumi and Node.js, for Pulumi projects of your own"],
     ['eval "$(capstan env default/prod)"', "then: pulumi preview --stack default.prod"],
   ]);
-  does<EnvOptions>(env, async ({ options, context }, stack: string) => {
+  does<EnvOptions>(env, async ({ options, context }, stack?: string) => {
     const { envCommand } = await import("../commands/env.js");
     return envCommand(stack, options, context);
   });

@@ -1,7 +1,4 @@
-// Which Node.js runs Capstan. Parses on Node.js 18, so that an old one can still say what it lacks.
-
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+// Which Node.js runs Capstan. Parses on Node.js 18, so that an old one can still find a newer one.
 
 /** The oldest Node.js that Capstan runs on: from here on node:sqlite has all that the state needs. */
 export const minimumNode = "22.19.0";
@@ -34,16 +31,4 @@ export function compareVersions(left, right) {
 function numbersOf(version) {
   const [, major, minor = 0, patch = 0] = /^v?(\d+)(?:\.(\d+))?(?:\.(\d+))?/.exec(version) ?? [];
   return [Number(major), Number(minor), Number(patch)];
-}
-
-/** The folder whose lockfile pins the packaged Node.js. */
-export const runtimeFolder = fileURLToPath(new URL("../runtime", import.meta.url));
-
-/**
- * @returns {string} where set-up puts the packaged Node.js; it need not be there
- */
-export function packagedNode() {
-  const packageName = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
-  const binary = process.platform === "win32" ? "node.exe" : "node";
-  return join(runtimeFolder, "node_modules", packageName, "bin", binary);
 }
