@@ -1,12 +1,6 @@
 import { createRequire } from "node:module";
 import "./inline/fitting-node.js";
 
-// An old Node.js fails while it links imports of what it lacks, before any module could say what helps. What
-// is required is linked after the check above. This stays synchronous: CommonJS programs cannot load what awaits.
-const { cluster } = createRequire(import.meta.url)(
-  "./inline/cluster.js",
-) as typeof import("./inline/cluster.js");
-
 /**
  * Capstan inside an ordinary Pulumi program:
  *
@@ -14,7 +8,12 @@ const { cluster } = createRequire(import.meta.url)(
  *     const demo = cluster({ manifests: "clusters/demo" });
  *     export const revision = demo.then((outputs) => outputs.revision);
  */
-export { cluster };
+// An old Node.js fails while it links imports of what it lacks, before any module could say what helps. What
+// is required is linked after the check above. This stays synchronous: CommonJS programs cannot load what awaits.
+export const { cluster } = createRequire(import.meta.url)(
+  "./inline/cluster.js",
+) as typeof import("./inline/cluster.js");
+
 export type { ClusterOptions } from "./inline/cluster.js";
 export type { ClusterOutputs } from "./inline/outputs.js";
 export { CapstanError, type ErrorCode, isCapstanError } from "./api/error.js";

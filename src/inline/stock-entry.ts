@@ -2,8 +2,6 @@ import { createRequire } from "node:module";
 import "./fitting-node.js";
 
 // Loaded after the check above, which an import would not be: see src/index.ts.
-const { handler } = createRequire(import.meta.url)(
+export const { handler } = createRequire(import.meta.url)(
   "./stock-host.js",
 ) as typeof import("./stock-host.js");
-
-export { handler };

@@ -107,10 +107,10 @@ function isOnlyName(identifier: ts.Identifier): boolean {
   return name === identifier || propertyName === identifier;
 }
 
-/** What `const { a, b } = await import(...)` takes; undefined for any other use of the call. */
-function takenApart(call: ts.CallExpression): string[] | undefined {
-  const { parent } = call;
-  if (!ts.isAwaitExpression(parent) || !ts.isVariableDeclaration(parent.parent)) return undefined;
+/** What `const { a, b } = await import(...)`, or `require(...) as typeof import(...)`, takes; undefined for any other use. */
+function takenApart({ parent }: ts.CallExpression | ts.ImportTypeNode): string[] | undefined {
+  const isTaken = ts.isAwaitExpression(parent) || ts.isAsExpression(parent);
+  if (!isTaken || !ts.isVariableDeclaration(parent.parent)) return undefined;
   const { name } = parent.parent;
   if (!ts.isObjectBindingPattern(name)) return undefined;
   return name.elements.map((element) => (element.propertyName ?? element.name).getText());
@@ -180,17 +180,26 @@ class NameReader {
     if (ts.isIdentifier(node)) {
       return isOnlyName(node) ? [] : this.meant(checker.getSymbolAtLocation(node));
     }
+    if (ts.isImportTypeNode(node)) {
+      const { argument, isTypeOf } = node;
+      return isTypeOf && ts.isLiteralTypeNode(argument)
+        ? this.importedBy(node, argument.literal)
+        : [];
+    }
     const isImport =
       ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword;
-    return isImport ? this.importedBy(node) : [];
+    return isImport ? this.importedBy(node, node.arguments[0]) : [];
   }
 
-  private importedBy(call: ts.CallExpression): NameId[] {
-    const module = this.moduleNamed(call.arguments[0]);
+  private importedBy(
+    importing: ts.CallExpression | ts.ImportTypeNode,
+    specifier: ts.Node | undefined,
+  ): NameId[] {
+    const module = this.moduleNamed(specifier);
     if (module === undefined) return [];
     const symbol = this.checker.getSymbolAtLocation(module);
     const exported = symbol === undefined ? [] : this.checker.getExportsOfModule(symbol);
-    const names = takenApart(call) ?? exported.map(({ name }) => name);
+    const names = takenApart(importing) ?? exported.map(({ name }) => name);
     return ["", ...names].map((name) => nameId(module.fileName, name));
   }
 
@@ -207,7 +216,7 @@ class NameReader {
     return this.meant(this.checker.getImmediateAliasedSymbol(symbol));
   }
 
-  private moduleNamed(specifier: ts.Expression | undefined): ts.SourceFile | undefined {
+  private moduleNamed(specifier: ts.Node | undefined): ts.SourceFile | undefined {
     if (specifier === undefined) return undefined;
     const [module] = this.checker.getSymbolAtLocation(specifier)?.declarations ?? [];
     return module !== undefined && ts.isSourceFile(module) ? module : undefined;

@@ -132,6 +132,12 @@ describe("exports", () => {
       want: ["lib.ts#left: nothing uses it"],
     },
     {
+      name: "are reached by what is required at run time, as its type says",
+      lib: `${lib}\nexport const left = 1;`,
+      entry: 'const { used } = require("./lib.js") as typeof import("./lib.js");\nused();',
+      want: ["lib.ts#left: nothing uses it"],
+    },
+    {
       name: "are reached by what a module does when it is loaded",
       more: {
         "begun.ts": 'import { begin } from "./begin.js";\nbegin();',
