@@ -90,6 +90,7 @@ export function redactingSource(
     },
     isShown: (key, view, provider) => source.isShown(key, discreet(view), provider),
     release: (key) => source.release(key),
+    forget: (key) => source.forget(key),
   };
 }
 

@@ -71,6 +71,7 @@ export class Reconciler {
         case "absent":
           this.clusters.delete(key);
           sink(key, { kind: "forgotten" });
+          await source.forget(key);
           return done;
         case "invalid":
           throw new CapstanError({

@@ -10,6 +10,7 @@ import { type ClusterKey, type LiveObject, liveName } from "./live-object.js";
 import type { ObjectCache } from "./object-cache.js";
 import type { ApiWrite } from "./api-write.js";
 import { claimOf } from "./claim.js";
+import { releasedClasses } from "./machine-classes.js";
 import { projectionOf } from "./projection.js";
 import { releaseOf } from "./release.js";
 import type { Regarding } from "./events.js";
@@ -100,6 +101,10 @@ export class KubeSource implements ClusterSource {
   async release(key: ClusterKey): Promise<void> {
     const isDone = await this.writeAll(() => releaseOf(this.options.cache.clusterOf(key)));
     if (!isDone) throw overtaken("let go of", key);
+  }
+
+  async forget(key: ClusterKey): Promise<void> {
+    await this.writeAll(() => releasedClasses(this.options.cache.clusterOf(key)));
   }
 
   /** Writes what is missing until nothing is; false when there is no end to it for now. */

@@ -1,8 +1,7 @@
 import { isJsonObject, type JsonObject } from "../api/json.js";
 import { profileOf } from "../api/set-profile.js";
-import { apiVersion, clusterNameLabel, type Kind } from "../api/schema.js";
+import { apiVersion, type Kind } from "../api/schema.js";
 import { revisionAnnotation, revisionOf, setsToForget } from "../sets/revisions.js";
-import { templateHashLabel } from "../sets/template.js";
 import {
   type ApiWrite,
   clusterFinalizer,
@@ -13,6 +12,7 @@ import {
   statusPatch,
   withFinalizer,
 } from "./api-write.js";
+import { derivedMachine, derivedSet, derivedSpec } from "./derived-objects.js";
 import { clusterUidAnnotation } from "./live-intent.js";
 import {
   controllerOf,
@@ -22,6 +22,7 @@ import {
   type LiveObject,
   type OwnerReference,
 } from "./live-object.js";
+import { goingClassesText, releasedClasses } from "./machine-classes.js";
 import { machinesOf, type MachineView } from "./machine-views.js";
 import {
   clusterStatusOf,
@@ -35,7 +36,7 @@ import {
 } from "./statuses.js";
 
 /** What a projection is made from: the machines are in the view. */
-export type ProjectionInput = Omit<StatusInput, "machines">;
+export type ProjectionInput = Omit<StatusInput, "machines" | "notice">;
 
 /**
  * What has to be written so that an API server shows a cluster as it is: finalizers and owners, the
@@ -47,8 +48,13 @@ export function projectionOf(live: LiveCluster, input: ProjectionInput): ApiWrit
   const { cluster } = live;
   if (cluster === undefined) return [];
   if (input.view.isBlind === true) return wordsOf(cluster, input);
-  const projection = new Projection(cluster, live, { ...input, machines: machinesOf(input.view) });
-  return projection.writes().filter((write) =>
+  const notice = goingClassesText(live);
+  const projection = new Projection(cluster, live, {
+    ...input,
+    machines: machinesOf(input.view),
+    ...(notice !== undefined && { notice }),
+  });
+  return [...projection.writes(), ...releasedClasses(live)].filter((write) =>
     // What goes with its Cluster is not made again, and another controller's is left to it.
     write.kind === "create" ? !isDeleting(cluster) : !isForeign(write.on),
   );
@@ -204,50 +210,21 @@ class Projection {
 
   private derivedSet(
     name: string,
-    { metadata, spec = {} }: LiveObject,
+    deployment: LiveObject,
     live: LiveObject | undefined,
   ): NewObject {
-    const members = this.bySet.get(name) ?? [];
-    const hash = { [templateHashLabel]: name.slice(metadata.name.length + 1) };
-    const selector = (spec["selector"] ?? {}) as JsonObject;
-    const template = (spec["template"] ?? {}) as JsonObject;
-    const templateMetadata = (template["metadata"] ?? {}) as JsonObject;
-    const labels = this.labelled({ ...(templateMetadata["labels"] as JsonObject), ...hash });
+    const { metadata } = deployment;
     const old = this.ofKind("MachineSet").filter(
       (set) => controllerOf(set)?.uid === metadata.uid && set.metadata.name !== name,
     );
-    const marks =
-      name === this.currentSet(metadata.name)
-        ? revisionOf(
-            live?.metadata ?? {},
-            old.map((set) => set.metadata),
-          )
-        : undefined;
-    return {
-      apiVersion,
-      kind: "MachineSet",
-      metadata: {
-        name,
-        namespace: metadata.namespace,
-        labels,
-        ...(marks !== undefined && {
-          annotations: { [revisionAnnotation]: String(marks.revision) },
-        }),
-        ownerReferences: [controlledBy("MachineDeployment", metadata)],
-      },
-      spec: {
-        replicas: members.filter(({ isWanted }) => isWanted).length,
-        minReadySeconds: spec["minReadySeconds"] ?? 0,
-        selector: {
-          ...selector,
-          matchLabels: { ...(selector["matchLabels"] as JsonObject | undefined), ...hash },
-        },
-        template: {
-          metadata: { ...templateMetadata, labels },
-          spec: (members[0]?.machine.spec ?? template["spec"] ?? {}) as JsonObject,
-        },
-      },
-    };
+    const isCurrent = name === this.currentSet(metadata.name);
+    const kept = old.map((set) => set.metadata);
+    return derivedSet(deployment, {
+      name,
+      cluster: this.cluster.metadata.name,
+      members: this.bySet.get(name) ?? [],
+      revision: isCurrent ? revisionOf(live?.metadata ?? {}, kept).revision : undefined,
+    });
   }
 
   /** Empty sets of deployments, as many as history does not keep. */
@@ -291,12 +268,12 @@ class Projection {
         owner === undefined ? undefined : this.byName.get(`MachineSet/${owner.machineSet}`);
       // Its set is made first; what a user wrote and took away is nobody's to make again.
       if (above === undefined || isDeleting(above) || !view.isWanted) return [];
-      return [{ kind: "create", object: this.derivedMachine(view, above) }];
+      return [{ kind: "create", object: derivedMachine(view, above, this.cluster.metadata.name) }];
     }
     const { metadata, spec = {} } = live;
     const isDerived = controllerOf(live) !== undefined;
     const wantedSpec = isDerived
-      ? view.machine.spec
+      ? derivedSpec(view)
       : { ...spec, versions: versionsIn(spec, view) };
     const providerID = view.seen?.status["providerId"] ?? spec["providerID"];
     return [
@@ -310,27 +287,6 @@ class Projection {
       }),
       ...this.machineStatus(live, view),
     ];
-  }
-
-  private derivedMachine({ machine }: MachineView, { metadata, spec = {} }: LiveObject): NewObject {
-    const template = (spec["template"] ?? {}) as JsonObject;
-    const { labels = {}, annotations } = (template["metadata"] ?? {}) as {
-      labels?: JsonObject;
-      annotations?: JsonObject;
-    };
-    return {
-      apiVersion,
-      kind: "Machine",
-      metadata: {
-        name: machine.name,
-        namespace: metadata.namespace,
-        labels: this.labelled(labels),
-        ...(annotations !== undefined && { annotations }),
-        finalizers: [machineFinalizer],
-        ownerReferences: [controlledBy("MachineSet", metadata)],
-      },
-      spec: machine.spec,
-    };
   }
 
   private machineStatus(live: LiveObject, view: MachineView): ApiWrite[] {
@@ -355,10 +311,6 @@ class Projection {
     return freed.length > 0 || isDeleting(live) ? freed : [{ kind: "delete", on: live }];
   }
 
-  private labelled(labels: JsonObject): JsonObject {
-    return { ...labels, [clusterNameLabel]: this.cluster.metadata.name };
-  }
-
   /** Deleting the Cluster takes its objects along; it controls none of them. */
   private ownedByCluster({ metadata }: LiveObject): readonly OwnerReference[] {
     const owners = metadata.ownerReferences ?? [];
@@ -371,10 +323,6 @@ class Projection {
   private ofKind(kind: Kind): LiveObject[] {
     return [...this.byName.values()].filter((member) => member.kind === kind);
   }
-}
-
-function controlledBy(kind: Kind, { name, uid }: LiveObject["metadata"]): JsonObject {
-  return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true };
 }
 
 /** The versions that a user left out are written back. Source: docs/cluster-api.md#machine. */

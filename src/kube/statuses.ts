@@ -20,6 +20,8 @@ export interface StatusInput {
   readonly view: ClusterView;
   readonly provider: InfrastructureProvider;
   readonly machines: readonly MachineView[];
+  /** What people should know of the cluster's objects while nothing else is going on. */
+  readonly notice?: string;
   /** Generations of the objects that the last decision was made from, by name. */
   readonly generationOf: (object: LiveObject) => number | undefined;
 }
@@ -35,6 +37,7 @@ export function clusterStatusOf(cluster: LiveObject, input: StatusInput): Cluste
   const wanted = machines.filter(({ isWanted }) => isWanted);
   const ready = wanted.filter(({ isReady }) => isReady).length;
   return {
+    ...(input.notice !== undefined && { message: input.notice }),
     ...wordsIn(view),
     ...generation(input.generationOf(cluster)),
     revision: records.revision?.number ?? 0,

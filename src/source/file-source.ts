@@ -105,6 +105,8 @@ export class FileSource implements ClusterSource {
     return true;
   }
 
+  async forget(): Promise<void> {}
+
   async release(key: string): Promise<void> {
     this.ours.delete(key);
     this.toldGone.delete(key);
