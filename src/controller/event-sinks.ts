@@ -1,7 +1,6 @@
 import { driftCounts } from "../drift/classify.js";
 import type { EventRecorder, Regarding } from "../kube/events.js";
 import type { ClusterSource } from "../source/cluster-source.js";
-import type { ClusterView } from "../source/cluster-view.js";
 import type { Log } from "./log.js";
 import type { Metrics, TransactionResult } from "./metrics.js";
 import { eventTextOf } from "./event-messages.js";
@@ -66,19 +65,8 @@ function transactionOf({
   }
 }
 
-/** The same source, that also counts in which phases clusters are shown, and shows no secret. */
-export function redactingSource(
-  source: ClusterSource,
-  metrics: Metrics,
-  scrub: (text: string) => string,
-): ClusterSource {
-  const discreet = (view: ClusterView): ClusterView => ({
-    ...view,
-    ...(view.message !== undefined && { message: scrub(view.message) }),
-    ...(view.terminalError !== undefined && {
-      terminalError: { ...view.terminalError, message: scrub(view.terminalError.message) },
-    }),
-  });
+/** The same source, that also counts in which phases clusters are shown. */
+export function countedSource(source: ClusterSource, metrics: Metrics): ClusterSource {
   return {
     owner: source.owner,
     keys: () => source.keys(),
@@ -86,9 +74,9 @@ export function redactingSource(
     claim: (key) => source.claim(key),
     show: (key, view, provider) => {
       metrics.phase(key, view.phase);
-      return source.show(key, discreet(view), provider);
+      return source.show(key, view, provider);
     },
-    isShown: (key, view, provider) => source.isShown(key, discreet(view), provider),
+    isShown: (key, view, provider) => source.isShown(key, view, provider),
     release: (key) => source.release(key),
     forget: (key) => source.forget(key),
   };

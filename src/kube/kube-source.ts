@@ -12,6 +12,7 @@ import type { ApiWrite } from "./api-write.js";
 import { claimOf } from "./claim.js";
 import { releasedClasses } from "./machine-classes.js";
 import { projectionOf } from "./projection.js";
+import type { Redact } from "./redaction.js";
 import { releaseOf } from "./release.js";
 import type { Regarding } from "./events.js";
 import { mapBounded } from "../provider/bounded.js";
@@ -22,6 +23,8 @@ export interface SourceOptions {
   readonly providers: readonly ProviderSpecs[];
   /** Names the API server, as the owner of stacks. */
   readonly owner: string;
+  /** Takes secrets out of every status. */
+  readonly redact: Redact;
 }
 
 /** Writes at once: an API server's fairness is not strained by one cluster. */
@@ -93,6 +96,7 @@ export class KubeSource implements ClusterSource {
     return projectionOf(this.options.cache.clusterOf(key), {
       view,
       provider,
+      redact: this.options.redact,
       generationOf: (object: LiveObject) => known?.get(liveName(object)),
     });
   }

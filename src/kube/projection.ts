@@ -24,6 +24,7 @@ import {
 } from "./live-object.js";
 import { goingClassesText, releasedClasses } from "./machine-classes.js";
 import { machinesOf, type MachineView } from "./machine-views.js";
+import { type Redact, redactedCopy } from "./redaction.js";
 import {
   clusterStatusOf,
   machineDeploymentStatusOf,
@@ -36,7 +37,10 @@ import {
 } from "./statuses.js";
 
 /** What a projection is made from: the machines are in the view. */
-export type ProjectionInput = Omit<StatusInput, "machines" | "notice">;
+export interface ProjectionInput extends Omit<StatusInput, "machines" | "notice"> {
+  /** Takes secrets out of every status before it is compared and written. */
+  readonly redact: Redact;
+}
 
 /**
  * What has to be written so that an API server shows a cluster as it is: finalizers and owners, the
@@ -61,14 +65,15 @@ export function projectionOf(live: LiveCluster, input: ProjectionInput): ApiWrit
 }
 
 /** What can be said of a cluster at which nobody has looked: everything else stays as it was shown. */
-function wordsOf(on: LiveObject, { view, generationOf }: ProjectionInput): ApiWrite[] {
+function wordsOf(on: LiveObject, { view, generationOf, redact }: ProjectionInput): ApiWrite[] {
   const { message: _said, errorReason: _reason, errorMessage: _error, ...shown } = on.status ?? {};
   const observedGeneration = generationOf(on);
-  return statusPatch(on, {
+  const status = {
     ...shown,
     ...(observedGeneration !== undefined && { observedGeneration }),
     ...wordsIn(view),
-  });
+  };
+  return statusPatch(on, redactedCopy(status, redact));
 }
 
 class Projection {
@@ -78,7 +83,7 @@ class Projection {
   constructor(
     private readonly cluster: LiveObject,
     { members }: LiveCluster,
-    private readonly input: StatusInput,
+    private readonly input: StatusInput & ProjectionInput,
   ) {
     this.byName = new Map(
       members.map((member) => [`${member.kind}/${member.metadata.name}`, member] as const),
@@ -116,7 +121,7 @@ class Projection {
     };
     return [
       ...patched(cluster, { metadata: wanted }),
-      ...statusPatch(cluster, clusterStatusOf(cluster, this.input)),
+      ...this.shown(cluster, clusterStatusOf(cluster, this.input)),
     ];
   }
 
@@ -143,7 +148,7 @@ class Projection {
     };
     return [
       ...patched(deployment, { metadata }),
-      ...statusPatch(deployment, machineDeploymentStatusOf(deployment, sets, this.input)),
+      ...this.shown(deployment, machineDeploymentStatusOf(deployment, sets, this.input)),
     ];
   }
 
@@ -205,7 +210,7 @@ class Projection {
 
   private shownSet(set: LiveObject): ApiWrite[] {
     const members = this.bySet.get(set.metadata.name) ?? [];
-    return statusPatch(set, machineSetStatusOf(set, members, this.input));
+    return this.shown(set, machineSetStatusOf(set, members, this.input));
   }
 
   private derivedSet(
@@ -292,8 +297,12 @@ class Projection {
   private machineStatus(live: LiveObject, view: MachineView): ApiWrite[] {
     const status = machineStatusOf(live, view, this.input);
     const { lastUpdated: _last, ...shown } = live.status ?? {};
-    if (statusPatch({ ...live, status: shown }, status).length === 0) return [];
-    return statusPatch(live, { ...status, lastUpdated: timeText(this.input.view.nowMs) });
+    if (this.shown({ ...live, status: shown }, status).length === 0) return [];
+    return this.shown(live, { ...status, lastUpdated: timeText(this.input.view.nowMs) });
+  }
+
+  private shown(on: LiveObject, status: object): ApiWrite[] {
+    return statusPatch(on, redactedCopy(status, this.input.redact));
   }
 
   private leftMachines(): ApiWrite[] {

@@ -63,7 +63,7 @@ describe("ControllerManager", () => {
       clusterMetrics: false,
       version: "0.0.0",
       log: createLog({ level: "debug", env: {}, write: (line) => lines.push(line) }),
-      scrub: (text) => text,
+      redact: (text) => text,
       overrun: () => assert.fail("no lease was held"),
     });
   }
