@@ -1,3 +1,4 @@
+import { digestOf } from "../../src/api/digest.js";
 import type { JsonObject } from "../../src/api/json.js";
 import type {
   CallContext,
@@ -21,8 +22,14 @@ export function observe(resource: LocalResource): Observed {
     status,
     createdAtMs: createdMs,
     ...(phase === "ready" && readySinceMs !== undefined && { readySinceMs }),
-    ...(phase !== "gone" && node !== undefined && { node }),
+    ...(phase !== "gone" && node !== undefined && { node: { ...node, uid: nodeUidOf(id) } }),
   };
+}
+
+/** A simulated Node lives as long as its host, and has one UID. */
+function nodeUidOf(host: string): string {
+  const digits = digestOf(["node", host], 32);
+  return [[0, 8], [8, 12], [12, 16], [16, 20], [20]].map((at) => digits.slice(...at)).join("-");
 }
 
 /** A host that runs is ready once its node has joined. */

@@ -61,6 +61,8 @@ export function eventLines(
     }
     case "paused":
       return [`paused: ${event.reason}`];
+    // What happened to its resource is told already.
+    case "object failed":
     case "forgotten":
       return [];
   }
@@ -100,6 +102,7 @@ export function eventDocument(cluster: string, event: ReconcileEvent): object | 
     case "broken off":
     case "paused":
       return { type: "event", event: event.kind, cluster, reason: event.reason };
+    case "object failed":
     case "forgotten":
       return undefined;
     case "destroying":

@@ -175,7 +175,7 @@ export class ControllerManager {
       sink: allSinks([
         logSink(log.with({ leader: this.identity })),
         metricsSink(metrics),
-        kubeEventSink(this.events, (key) => source.regarding(key)),
+        kubeEventSink(this.events, (key, about) => source.regarding(key, about)),
       ]),
       providers: options.providers.map((provider) =>
         fencedProvider(

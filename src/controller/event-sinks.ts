@@ -1,5 +1,6 @@
 import { driftCounts } from "../drift/classify.js";
 import type { EventRecorder, Regarding } from "../kube/events.js";
+import type { ObjectName } from "../kube/live-object.js";
 import type { ClusterSource } from "../source/cluster-source.js";
 import type { Log } from "./log.js";
 import type { Metrics, TransactionResult } from "./metrics.js";
@@ -16,16 +17,18 @@ export function logSink(log: Log): EventSink {
   };
 }
 
-/** Events of the Cluster that something happened to; of a Cluster that is gone there are none. */
+/** Events of the object that something happened to; of one that is not there, of its Cluster. */
 export function kubeEventSink(
   recorder: EventRecorder,
-  regarding: (key: string) => Regarding | undefined,
+  regarding: (key: string, about?: ObjectName) => Regarding | undefined,
 ): EventSink {
   return (key, event) => {
     const told = eventTextOf(event);
-    const object = regarding(key);
-    if (told?.event === undefined || object === undefined) return;
-    recorder.record({ ...told.event, regarding: object, note: told.message });
+    if (told?.event === undefined) return;
+    const { about, ...happening } = told.event;
+    const object = regarding(key, about);
+    if (object === undefined) return;
+    recorder.record({ ...happening, regarding: object, note: told.message });
   };
 }
 

@@ -63,6 +63,6 @@ export function patched(
 
 /** The one way to write a status. The write makes an object's status this one, without what is not in it; none when it is. Pure. */
 export function statusPatch(on: LiveObject, status: Redacted<object>): ApiWrite[] {
-  const patch = mergePatch(on.status ?? {}, status as Record<string, unknown>);
+  const patch = mergePatch(on.status ?? {}, status);
   return patch === undefined ? [] : [{ kind: "status", on, patch: { status: patch } }];
 }

@@ -6,7 +6,7 @@ import type { KubeApi, WriteResult } from "./api.js";
 import type { ClusterView } from "../source/cluster-view.js";
 import type { Intent } from "../source/intent.js";
 import { intentOf } from "./live-intent.js";
-import { type ClusterKey, type LiveObject, liveName } from "./live-object.js";
+import { type ClusterKey, type LiveObject, liveName, type ObjectName } from "./live-object.js";
 import type { ObjectCache } from "./object-cache.js";
 import type { ApiWrite } from "./api-write.js";
 import { claimOf } from "./claim.js";
@@ -61,11 +61,15 @@ export class KubeSource implements ClusterSource {
     return intentOf(live, this.options.providers);
   }
 
-  /** The Cluster as Events are about it; undefined for one that is gone. */
-  regarding(key: ClusterKey): Regarding | undefined {
-    const { cluster } = this.options.cache.clusterOf(key);
-    if (cluster === undefined) return undefined;
-    const { apiVersion, kind, metadata } = cluster;
+  /** An object as Events are about it, or else its Cluster; undefined for a Cluster that is gone. */
+  regarding(key: ClusterKey, about?: ObjectName): Regarding | undefined {
+    const { cluster, members } = this.options.cache.clusterOf(key);
+    const member = members.find(
+      (one) => one.kind === about?.kind && one.metadata.name === about.name,
+    );
+    const object = member ?? cluster;
+    if (object === undefined) return undefined;
+    const { apiVersion, kind, metadata } = object;
     const { namespace, name, uid } = metadata;
     return { apiVersion, kind, namespace, name, uid };
   }

@@ -23,21 +23,25 @@ import {
   type OwnerReference,
 } from "./live-object.js";
 import { goingClassesText, releasedClasses } from "./machine-classes.js";
-import { machinesOf, type MachineView } from "./machine-views.js";
+import { machineStatusOf } from "./machine-status.js";
+import { followsTemplate, machinesOf, type MachineView } from "./machine-views.js";
+import { timeText } from "./status-parts.js";
 import { type Redact, redactedCopy } from "./redaction.js";
 import {
+  clusterConditionsOf,
   clusterStatusOf,
   machineDeploymentStatusOf,
   machineSetStatusOf,
-  machineStatusOf,
   rolloutSetOf,
   type StatusInput,
-  timeText,
   wordsIn,
 } from "./statuses.js";
 
 /** What a projection is made from: the machines are in the view. */
-export interface ProjectionInput extends Omit<StatusInput, "machines" | "notice"> {
+export interface ProjectionInput extends Omit<
+  StatusInput,
+  "machines" | "notice" | "machineObjectOf"
+> {
   /** Takes secrets out of every status before it is compared and written. */
   readonly redact: Redact;
 }
@@ -56,6 +60,8 @@ export function projectionOf(live: LiveCluster, input: ProjectionInput): ApiWrit
   const projection = new Projection(cluster, live, {
     ...input,
     machines: machinesOf(input.view),
+    machineObjectOf: (name) =>
+      live.members.find((one) => one.kind === "Machine" && one.metadata.name === name),
     ...(notice !== undefined && { notice }),
   });
   return [...projection.writes(), ...releasedClasses(live)].filter((write) =>
@@ -68,10 +74,12 @@ export function projectionOf(live: LiveCluster, input: ProjectionInput): ApiWrit
 function wordsOf(on: LiveObject, { view, generationOf, redact }: ProjectionInput): ApiWrite[] {
   const { message: _said, errorReason: _reason, errorMessage: _error, ...shown } = on.status ?? {};
   const observedGeneration = generationOf(on);
+  const words = wordsIn(view);
   const status = {
     ...shown,
     ...(observedGeneration !== undefined && { observedGeneration }),
-    ...wordsIn(view),
+    ...words,
+    conditions: clusterConditionsOf(on, { view, generationOf }, false, words.message),
   };
   return statusPatch(on, redactedCopy(status, redact));
 }
@@ -138,6 +146,14 @@ class Projection {
         nowMs: view.nowMs,
       }),
     );
+    const inCurrent = current === undefined ? [] : (this.bySet.get(current) ?? []);
+    const shown = {
+      sets,
+      members: names.flatMap((set) => this.bySet.get(set) ?? []),
+      updated: followsTemplate(view, name)
+        ? inCurrent.filter((one) => one.isWanted && one.isUpdated).length
+        : 0,
+    };
     const revision = current === undefined ? undefined : this.revisionIn(current);
     const metadata = {
       ...deployment.metadata,
@@ -148,14 +164,16 @@ class Projection {
     };
     return [
       ...patched(deployment, { metadata }),
-      ...this.shown(deployment, machineDeploymentStatusOf(deployment, sets, this.input)),
+      ...this.shown(deployment, machineDeploymentStatusOf(deployment, shown, this.input)),
     ];
   }
 
   /** The set that a deployment's machines are made in: the last that its target names. */
   private currentSet(deployment: string): string | undefined {
+    const unmade = new Set(this.input.view.unmet?.machines.map(({ name }) => name));
     const wanted = this.input.machines.filter(
-      ({ isWanted, machine }) => isWanted && machine.owner?.machineDeployment === deployment,
+      ({ isWanted, machine }) =>
+        isWanted && !unmade.has(machine.name) && machine.owner?.machineDeployment === deployment,
     );
     return wanted.at(-1)?.machine.owner?.machineSet;
   }

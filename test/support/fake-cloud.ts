@@ -77,7 +77,8 @@ export class FakeCloud {
   /** What it calls itself: with another name the credentials lead elsewhere. */
   name: string | undefined;
   /** Answers what a call is refused with, if it is. */
-  refusal: (asked: Pick<Asked, "call" | "who">) => CapstanError | undefined = () => undefined;
+  refusal: (asked: Pick<Asked, "call" | "who" | "spec">) => CapstanError | undefined = () =>
+    undefined;
   private readonly stored = new Map<string, Stored>();
   private late: LateCall[] = [];
   /** The one that takes effect right now. */

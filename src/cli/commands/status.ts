@@ -122,7 +122,12 @@ function hostStatus(record: RecordedResource | undefined, seen: ObservedResource
   };
 }
 
-function saidBy({ osImage, ...versions }: NodeReport): Pick<MachineStatus, "versions" | "osImage"> {
+function saidBy({
+  osImage,
+  uid: _uid,
+  conditions: _conditions,
+  ...versions
+}: NodeReport): Pick<MachineStatus, "versions" | "osImage"> {
   return { versions, ...(osImage !== undefined && { osImage }) };
 }
 
