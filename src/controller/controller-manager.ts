@@ -120,12 +120,13 @@ export class ControllerManager {
     const { config, log, providers, redact } = this.options;
     const { api, cache, events } = this;
     const unobserve = this.observeApi();
-    cache.start();
     // Also by an error: whoever started it is then told, and no Event is left behind.
     const ended = new AbortController();
     const telling = events.run(AbortSignal.any([stop, ended.signal]));
     try {
       const owner = await this.untilAnswered(() => api.identity());
+      await this.untilInstalled();
+      cache.start();
       await this.untilSynced();
       log.info(`watches ${serverOf(config)}`);
       const source = new KubeSource({ api, cache, providers, owner, redact });
@@ -229,9 +230,26 @@ export class ControllerManager {
     }
   }
 
+  /** Without our kinds there is nothing to watch: that is said once, and waited for. */
+  private async untilInstalled(): Promise<void> {
+    const { log, settings, config } = this.options;
+    const { clock, interruption } = settings;
+    if (await this.untilAnswered(() => this.api.servesOurKinds())) return;
+    log.warn(`${serverOf(config)} does not know our kinds; waits for capstan install`);
+    // An API server that has just learnt of a kind asks for patience before it serves it.
+    while (!(await this.api.servesOurKinds().catch(unlessFinal))) {
+      await clock.sleep(askAgainMs, interruption.stop);
+    }
+  }
+
   private async untilSynced(): Promise<void> {
     const { clock, interruption } = this.options.settings;
     while (!this.cache.isSynced) await clock.sleep(syncPollMs, interruption.stop);
     this.health.synced("objects");
   }
+}
+
+function unlessFinal(error: unknown): false {
+  if (isCapstanError(error) && error.retryable) return false;
+  throw error;
 }

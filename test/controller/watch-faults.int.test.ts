@@ -154,6 +154,17 @@ describe("capstan watch where something is wrong", function () {
     await rig.untilRunning("odd", 1);
   });
 
+  it("waits for capstan install, and says so in one line", async () => {
+    rig = await WatchRig.start({ example: "quickstart" }, {}, false);
+    const watcher = rig.watch();
+    await until("it says so", () => /waits for capstan install/.test(watcher.said));
+    await rig.sandbox.capstan(0, "install");
+    await rig.applyManifests();
+    await rig.untilRunning("quickstart", 3);
+    const warnings = watcher.said.split("\n").filter((line) => line.includes('"warn"'));
+    assert.equal(warnings.length, 1, watcher.said);
+  });
+
   it("shows the truth again when somebody writes over it, without a fight", async () => {
     rig = await WatchRig.start(five, { auditLog: true });
     await rig.watchLeading();
