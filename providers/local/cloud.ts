@@ -90,7 +90,7 @@ interface Outcome<T> {
  * a network that holds hosts cannot be deleted. Every call and its effect, refusals included, goes
  * into the ledger in the same SQLite transaction as the effect itself.
  *
- * Errors: CLOUD_CORRUPT (file is no cloud of ours), CLOUD_FAILED, CLOUD_THROTTLED, QUOTA,
+ * Errors: CLOUD_CORRUPT (file is no cloud of ours), CLOUD_FAILED, CLOUD_THROTTLED, PERMISSION, QUOTA,
  * RESOURCE_GONE, CANCELLED.
  */
 export class LocalCloud {
@@ -339,6 +339,14 @@ function faultError(call: string, { mode }: ArmedFault): CapstanError {
       code: "QUOTA",
       source: "cloud",
       message: "local cloud: a quota is exhausted (quota, by fault)",
+      hint: "capstan local fault --clear forgets the faults that were set",
+    });
+  }
+  if (mode === "deny") {
+    return new CapstanError({
+      code: "PERMISSION",
+      source: "cloud",
+      message: `local cloud: the credentials may not ${call} (deny, by fault)`,
       hint: "capstan local fault --clear forgets the faults that were set",
     });
   }

@@ -20,7 +20,7 @@ interface ModeTraits {
 
 /**
  * fail: refused, no effect. throttle: refused, try again later. quota: refused, as if a quota were
- * exhausted. hang: no effect and, for `ms`, no answer. late: is carried out after `ms`, or as soon as
+ * exhausted. deny: refused, as if the credentials might not do it. hang: no effect and, for `ms`, no answer. late: is carried out after `ms`, or as soon as
  * the faults are cleared. lose: takes effect, the answer is lost. hangAfter: takes effect, then hangs. lag: listings show the new resource only after `ms`.
  * slowBoot: the new host boots for `ms` longer. neverBoots: it stays pending. dies: it ends by itself
  * `ms` after it runs.
@@ -29,6 +29,7 @@ const modeTraits = {
   fail: { spoils: "call" },
   throttle: { spoils: "call" },
   quota: { spoils: "call", only: "create" },
+  deny: { spoils: "call" },
   hang: { spoils: "call", ms: 10 * 60_000 },
   late: { spoils: "call", ms: 10 * 60_000 },
   lose: { spoils: "answer" },

@@ -1,3 +1,4 @@
+import { digestOf } from "../../src/api/digest.js";
 import type { JsonObject } from "../../src/api/json.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
 import type {
@@ -22,8 +23,14 @@ export function observe(resource: LocalResource): Observed {
     status,
     createdAtMs: createdMs,
     readySinceMs: phase === "ready" ? readySinceMs : undefined,
-    node: phase === "gone" ? undefined : node,
+    node: phase === "gone" || node === undefined ? undefined : { ...node, uid: nodeUidOf(id) },
   });
+}
+
+/** A simulated Node lives as long as its host, and has one UID. */
+function nodeUidOf(host: string): string {
+  const digits = digestOf(["node", host], 32);
+  return [[0, 8], [8, 12], [12, 16], [16, 20], [20]].map((at) => digits.slice(...at)).join("-");
 }
 
 /** A host that runs is ready once its node has joined. */

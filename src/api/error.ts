@@ -27,6 +27,7 @@ export const errorCodes = {
   NO_SPACE: "The disk has not enough room left for the state.",
   NOT_REVERSIBLE: "A step cannot be taken back as far as was required, or has gone too far to be.",
   NOT_WRITABLE: "The state, or a file beside it, cannot be written.",
+  PERMISSION: "The credentials may not make a call, or the cloud does not know them.",
   PLAN_STALE: "What a saved plan was made from has changed since.",
   PROTECTED: "A cluster would lose what nobody has allowed it to lose; nothing was touched.",
   QUOTA: "A quota of the cloud is exhausted.",

@@ -56,8 +56,9 @@ const replicaColumns = [
 ];
 
 const templateColumns = [
-  textColumn("Version", ".spec.template.spec.versions.kubelet", "The kubelet that is wanted."),
+  textColumn("Version", ".status.version", "The kubelets that run."),
   age,
+  wide(textColumn("Wanted", ".spec.template.spec.versions.kubelet", "The kubelet that is wanted.")),
   wide(textColumn("Selector", ".status.labelSelector", "Which Machines belong to it.")),
 ];
 
@@ -85,8 +86,9 @@ export const kindStatus: Readonly<Record<Kind, KindStatus>> = {
       textColumn("Phase", ".status.phase", "What the Machine is doing."),
       textColumn("Node", ".status.nodeRef.name", "The Node that it became."),
       textColumn("ProviderID", ".spec.providerID", "The host, as its provider names it."),
-      textColumn("Version", ".spec.versions.kubelet", "The kubelet that is wanted."),
+      textColumn("Version", ".status.versions.kubelet", "The kubelet that runs."),
       age,
+      wide(textColumn("Wanted", ".spec.versions.kubelet", "The kubelet that is wanted.")),
       wide(
         textColumn("Control plane", ".spec.versions.controlPlane", "Its control plane, if any."),
       ),

@@ -37,13 +37,16 @@ const clusterErrors = [
   "CreateError",
   "UpdateError",
   "DeleteError",
+  "PermissionDenied",
 ] as const;
 const machineErrors = [
   ...clusterErrors,
   "InsufficientResources",
   "JoinClusterTimeoutError",
 ] as const;
-const machineSetErrors = ["InvalidConfiguration"] as const;
+/** Of a set itself, or of the first of its Machines that has one. */
+const machineSetErrors = machineErrors;
+export type ErrorReason = (typeof machineErrors)[number];
 
 const text = (description: string) => Type.Optional(Type.String({ description }));
 const count = (description: string) => Type.Optional(Type.Integer({ description }));
@@ -76,6 +79,26 @@ const providerStatus = Type.Optional(
     additionalProperties: true,
     description: "The provider's own status object.",
   }),
+);
+
+const conditions = Type.Optional(
+  Type.Array(
+    closed(
+      {
+        type: Type.String({ description: "Ready, or Progressing." }),
+        status: Type.String({ description: "True, False or Unknown." }),
+        observedGeneration: count("The generation of the object that this is about."),
+        lastTransitionTime: time("When the status last changed."),
+        reason: text("Why, in one word."),
+        message: text("Why, in full."),
+      },
+      "A condition.",
+    ),
+    {
+      description:
+        "Ready: all that is asked for is there. Progressing: work on it is under way. For kubectl wait.",
+    },
+  ),
 );
 
 const transactionStatus = closed(
@@ -146,6 +169,7 @@ const clusterStatus = closed(
       ),
     ),
     ...terminal(clusterErrors),
+    conditions,
     providerStatus,
   },
   "What is the case.",
@@ -215,7 +239,9 @@ const machineStatus = closed(
     ...terminal(machineErrors),
     addresses: Type.Optional(Type.Array(address, { description: "Addresses of the host." })),
     conditions: Type.Optional(
-      Type.Array(nodeCondition, { description: "Conditions of the Node, copied." }),
+      Type.Array(nodeCondition, {
+        description: "Conditions of the Node, or the one that its provider tells: Ready.",
+      }),
     ),
     lastOperation: Type.Optional(lastOperation),
     providerStatus,
@@ -228,6 +254,9 @@ const replicaCounts = {
   readyReplicas: count("How many of the Machines have a Node that is ready."),
   availableReplicas: count("How many of them have been ready for minReadySeconds."),
   labelSelector: text("The selector as text, for autoscalers."),
+  version: text(
+    "The kubelets that run, e.g. 1.34.2, or 1.34.2, 1.35.0 while not all are the same.",
+  ),
 };
 
 const machineSetStatus = closed(
@@ -236,6 +265,7 @@ const machineSetStatus = closed(
     ...replicaCounts,
     fullyLabeledReplicas: count("How many of them carry all labels of the template."),
     ...terminal(machineSetErrors),
+    conditions,
   },
   "What is the case.",
 );
@@ -246,6 +276,7 @@ const machineDeploymentStatus = closed(
     ...replicaCounts,
     updatedReplicas: count("How many of them follow the present template."),
     unavailableReplicas: count("How many are missing until all are available."),
+    conditions,
   },
   "What is the case.",
 );
@@ -259,6 +290,7 @@ export const statuses = {
 } as const satisfies Readonly<Record<string, TSchema>>;
 
 export type ClusterStatus = Shown<Static<typeof clusterStatus>>;
+export type Condition = NonNullable<ClusterStatus["conditions"]>[number];
 export type DriftStatus = Shown<Static<typeof driftStatus>>;
 export type MachineStatus = Shown<Static<typeof machineStatus>>;
 export type MachineSetStatus = Shown<Static<typeof machineSetStatus>>;

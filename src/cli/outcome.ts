@@ -1,6 +1,6 @@
 import type { CapstanError } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
-import type { ApplyResult } from "../engine/apply-result.js";
+import { type ApplyResult, newHostsText } from "../engine/apply-result.js";
 import { isOfStorage } from "../engine/failures.js";
 import type { Inventory } from "../engine/inventory.js";
 import type { StackEngine } from "../engine/engine.js";
@@ -182,7 +182,7 @@ function rolledBackText(
   const where =
     result.to === "nothing"
       ? `nothing of ${cluster} is left`
-      : `${cluster} is as revision ${fromRevision} left it, recorded as revision ${result.number}`;
+      : `${cluster} is as revision ${fromRevision} left it${newHostsText(result)}, recorded as revision ${result.number}`;
   return `Rolled back: ${where}; ${inventoryText(result.inventory)}`;
 }
 

@@ -58,6 +58,8 @@ function eventLines(event: ReconcileEvent, { suggest }: Pick<CommandContext, "su
     }
     case "paused":
       return [`paused: ${event.reason}`];
+    // What happened to its resource is told already.
+    case "object failed":
     case "forgotten":
       return [];
   }
@@ -97,6 +99,7 @@ function eventDocument(cluster: string, event: ReconcileEvent): object | undefin
     case "broken off":
     case "paused":
       return { type: "event", event: event.kind, cluster, reason: event.reason };
+    case "object failed":
     case "forgotten":
       return undefined;
     case "destroying":

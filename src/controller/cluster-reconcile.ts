@@ -4,12 +4,13 @@ import { omitUndefined } from "../api/omit-undefined.js";
 import { objectsOf } from "../api/types.js";
 import type { JudgedDrift } from "../drift/judge.js";
 import { applyPlan } from "../engine/apply.js";
-import type { ApplyResult } from "../engine/apply-result.js";
+import { type ApplyResult, newHostsText } from "../engine/apply-result.js";
 import { observe, type Observation } from "../engine/observe.js";
 import { callContext } from "../engine/session.js";
 import type { StackState } from "../engine/state.js";
 import { type Survey, survey } from "../engine/survey.js";
-import type { ClusterView, Progress } from "../source/cluster-view.js";
+import type { RunEvent } from "../engine/run.js";
+import type { ClusterView, Progress, Unmet } from "../source/cluster-view.js";
 import { isOpen } from "../records/prior-state.js";
 import type { Plan } from "../plan/plan.js";
 import { RefusedRemovals } from "../plan/refusals/protection.js";
@@ -17,6 +18,7 @@ import type { InfrastructureProvider, Observed } from "../provider/port.js";
 import { StatusWriter } from "./status-writer.js";
 import { driftStatusOf } from "./drift-status.js";
 import type { FailedAttempt, ClusterState } from "./cluster-state.js";
+import { type FailurePlaces, objectFailuresOf, transientFailureOf } from "./object-failures.js";
 import { progressAfter, firstProgress, phaseDuring } from "./progress-view.js";
 import type { WorkOutcome } from "./queue.js";
 import type { ReconcilerOptions, Want, WorkEngine } from "./reconciler-options.js";
@@ -42,6 +44,8 @@ export class ClusterReconcile {
   private readonly failedAttempt: FailedAttempt | undefined;
   /** What the objects ask for and nobody has allowed. */
   private refused: CapstanError | undefined;
+  /** What is taken back, or was. */
+  private unmet: Unmet | undefined;
 
   constructor(
     private readonly options: ReconcilerOptions,
@@ -195,6 +199,7 @@ export class ClusterReconcile {
         report: (event) => {
           if (this.progress !== undefined) this.progress = progressAfter(event, this.progress);
           sink(key, { kind: "run", event, plan });
+          this.noteFailures(event, plan, last.state);
           if (event.kind !== "resource") offer();
         },
         onObservation: (now, observation) => {
@@ -233,8 +238,15 @@ export class ClusterReconcile {
       }
       return this.settle(state, observation);
     }
+    const unmet = this.unmet ?? this.unmetBy(result.failure, plan, state);
+    this.unmet = unmet;
     const failedAttempt = cluster.failed(
-      { digest: intent.digest, message: heldText(result), isTakenBack: isTakenBack(result) },
+      {
+        digest: intent.digest,
+        message: heldText(result),
+        isTakenBack: isTakenBack(result),
+        unmet,
+      },
       clock.now(),
     );
     const view = this.view(
@@ -259,6 +271,45 @@ export class ClusterReconcile {
     return { kind: "retryAfter", ms: failedAttempt.untilMs - clock.now() };
   }
 
+  /** Tells of what fails by the objects that it is about. What is taken back is not met. */
+  private noteFailures(event: RunEvent, plan: Plan, records: StackState): void {
+    const { options, request } = this;
+    if (event.kind === "rollingBack" && this.unmet === undefined) {
+      this.unmet = this.unmetBy(event.failure, plan, records);
+    }
+    if (event.kind !== "resource" || event.event.state !== "waiting") return;
+    const failure = transientFailureOf(event.event, this.placesIn(plan, records));
+    options.sink(request.key, { kind: "object failed", failure });
+  }
+
+  private unmetBy(error: CapstanError, plan: Plan, records: StackState): Unmet {
+    const { options, request } = this;
+    const failures = objectFailuresOf(error, this.placesIn(plan, records));
+    for (const failure of failures) options.sink(request.key, { kind: "object failed", failure });
+    const failed = new Set(
+      failures.filter(({ kind }) => kind === "Machine").map(({ name }) => name),
+    );
+    return {
+      failures,
+      asked: request.intent.desired,
+      machines: plan.target.machines.filter(({ name }) => failed.has(name)),
+    };
+  }
+
+  private placesIn({ target }: Plan, records: StackState): FailurePlaces {
+    return { key: this.request.key, target, records, nowMs: this.options.clock.now() };
+  }
+
+  /** What is asked for and not there, as far as is known now. */
+  private unmetNow(): Unmet | undefined {
+    const { cluster, intent } = this.request;
+    // An attempt that is repeated has failed before, until it does not.
+    const attempt = this.progress === undefined ? this.failedAttempt : cluster.failedAttempt;
+    const known = this.unmet ?? attempt?.unmet;
+    if (known !== undefined || this.refused === undefined) return known;
+    return { failures: [], asked: intent.desired, machines: [] };
+  }
+
   /** The last status of this work, or of a part of it. Throws what showing it failed with. */
   private async show(view: ClusterView): Promise<void> {
     this.request.cluster.shown(view);
@@ -281,6 +332,7 @@ export class ClusterReconcile {
     const terminalError = about.terminalError ?? (this.refused && terminalErrorOf(this.refused));
     const clusterUid = state.transaction?.clusterUid ?? planned?.transaction.clusterUid;
     const driftStatus = driftStatusOf(judged);
+    const unmet = this.unmetNow();
     const isRecorded = state.transaction?.number === planned?.transaction.number;
     return omitUndefined({
       records: state,
@@ -296,6 +348,7 @@ export class ClusterReconcile {
       clusterUid,
       message,
       terminalError,
+      unmet,
     });
   }
 }
@@ -309,7 +362,7 @@ function heldText(result: Exclude<ApplyResult, { kind: "done" }>): string {
   const { failure } = result;
   switch (result.kind) {
     case "rolledBack":
-      return `taken back as revision ${result.number}: ${failure.message}`;
+      return `taken back as revision ${result.number}${newHostsText(result)}: ${failure.message}`;
     case "stopped":
       return `${stoppedText[result.result]}: ${failure.message}`;
   }

@@ -1,7 +1,7 @@
 import type { CapstanError } from "../api/error.js";
 import { type DriftMemory, hasDrift, type JudgedDrift, noMemory } from "../drift/judge.js";
 import { type Backoff, backoffMs } from "../provider/backoff.js";
-import type { ClusterView } from "../source/cluster-view.js";
+import type { ClusterView, Unmet } from "../source/cluster-view.js";
 import type { Intent } from "../source/intent.js";
 import { type OverwriteBackoff, overwriteBackoffAfter } from "./overwrite-backoff.js";
 
@@ -14,6 +14,7 @@ export interface FailedAttempt {
   readonly message: string;
   /** Meanwhile the last revision is kept running; without, nothing is done. */
   readonly isTakenBack: boolean;
+  readonly unmet: Unmet;
 }
 
 /** Nothing was left to do when this was asked for, and the cloud looked like this: a later look is held against it. */
@@ -118,10 +119,7 @@ export class ClusterState {
   }
 
   /** An attempt has failed, and is put off: each time for longer, as long as the same is asked for. */
-  failed(
-    attempt: Pick<FailedAttempt, "digest" | "message" | "isTakenBack">,
-    nowMs: number,
-  ): FailedAttempt {
+  failed(attempt: Omit<FailedAttempt, "failures" | "untilMs">, nowMs: number): FailedAttempt {
     const before = this.failure?.digest === attempt.digest ? this.failure.failures : 0;
     const failures = before + 1;
     const untilMs = nowMs + backoffMs(attemptBackoff, failures);

@@ -13,11 +13,12 @@ import { leaseClock } from "../kube/lease-clock.js";
 import { defaultLeaseTiming } from "../kube/lease-steps.js";
 import { leaseInApiServer, leaseName } from "../kube/lease-store.js";
 import { ObjectCache } from "../kube/object-cache.js";
+import type { Redact } from "../kube/redaction.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import { buildController, type ControllerSettings, type Watched } from "./build-controller.js";
 import type { Controller } from "./controller.js";
 import { countedProvider } from "./counted-provider.js";
-import { allSinks, kubeEventSink, logSink, metricsSink, redactingSource } from "./event-sinks.js";
+import { allSinks, kubeEventSink, logSink, metricsSink, countedSource } from "./event-sinks.js";
 import { fencedProvider } from "./fenced-provider.js";
 import { Health } from "./health.js";
 import type { Log } from "./log.js";
@@ -40,7 +41,7 @@ interface ControllerManagerOptions {
   readonly version: string;
   readonly log: Log;
   /** Takes secrets out of what others may read. */
-  readonly scrub: (text: string) => string;
+  readonly redact: Redact;
   /** What was told to end with a lost lease has not: ends the process at once. */
   readonly overrun: () => void;
 }
@@ -71,7 +72,7 @@ export class ControllerManager {
   private controller: Controller | undefined;
 
   constructor(private readonly options: ControllerManagerOptions) {
-    const { config, log, scrub, version, clusterMetrics, settings } = options;
+    const { config, log, redact, version, clusterMetrics, settings } = options;
     const { clock } = settings;
     this.api = new KubeApi(config);
     this.metrics = new Metrics({ version, perCluster: clusterMetrics });
@@ -80,7 +81,7 @@ export class ControllerManager {
     this.events = new EventRecorder({
       store: eventsInApiServer(config, this.identity),
       clock,
-      scrub,
+      redact,
       dropped: (count) => this.metrics.eventsDropped(count),
       onError: (error) => log.debug(`an Event was not told: ${messageOf(error)}`),
     });
@@ -116,18 +117,19 @@ export class ControllerManager {
   }
 
   private async run(stop: AbortSignal): Promise<void> {
-    const { config, log, providers } = this.options;
+    const { config, log, providers, redact } = this.options;
     const { api, cache, events } = this;
     const unobserve = this.observeApi();
-    cache.start();
     // Also by an error: whoever started it is then told, and no Event is left behind.
     const ended = new AbortController();
     const telling = events.run(AbortSignal.any([stop, ended.signal]));
     try {
       const owner = await this.untilAnswered(() => api.identity());
+      await this.untilInstalled();
+      cache.start();
       await this.untilSynced();
       log.info(`watches ${serverOf(config)}`);
-      const source = new KubeSource({ api, cache, providers, owner });
+      const source = new KubeSource({ api, cache, providers, owner, redact });
       await this.leadership().run(stop, (term) => this.lead(term, source));
     } catch (error) {
       if (!stop.aborted) throw error;
@@ -165,16 +167,16 @@ export class ControllerManager {
   /** Runs the controller for one term. */
   private async lead(term: Term, source: KubeSource): Promise<void> {
     const { options, metrics } = this;
-    const { settings, log, scrub } = options;
+    const { settings, log } = options;
     const opened = await options.openWorkspace();
     const { controller, queue } = buildController(settings, {
-      source: redactingSource(source, metrics, scrub),
+      source: countedSource(source, metrics),
       opened,
       term,
       sink: allSinks([
         logSink(log.with({ leader: this.identity })),
         metricsSink(metrics),
-        kubeEventSink(this.events, (key) => source.regarding(key)),
+        kubeEventSink(this.events, (key, about) => source.regarding(key, about)),
       ]),
       providers: options.providers.map((provider) =>
         fencedProvider(
@@ -228,9 +230,26 @@ export class ControllerManager {
     }
   }
 
+  /** Without our kinds there is nothing to watch: that is said once, and waited for. */
+  private async untilInstalled(): Promise<void> {
+    const { log, settings, config } = this.options;
+    const { clock, interruption } = settings;
+    if (await this.untilAnswered(() => this.api.servesOurKinds())) return;
+    log.warn(`${serverOf(config)} does not know our kinds; waits for capstan install`);
+    // An API server that has just learnt of a kind asks for patience before it serves it.
+    while (!(await this.api.servesOurKinds().catch(unlessFinal))) {
+      await clock.sleep(askAgainMs, interruption.stop);
+    }
+  }
+
   private async untilSynced(): Promise<void> {
     const { clock, interruption } = this.options.settings;
     while (!this.cache.isSynced) await clock.sleep(syncPollMs, interruption.stop);
     this.health.synced("objects");
   }
+}
+
+function unlessFinal(error: unknown): false {
+  if (isCapstanError(error) && error.retryable) return false;
+  throw error;
 }

@@ -3,7 +3,7 @@ import type { DriftStatus } from "../api/status.js";
 import { driftCounts } from "../drift/classify.js";
 import { hasDrift, type JudgedDrift, type JudgedItem } from "../drift/judge.js";
 import { decisionText, fieldsText, freezeText, subjectText, thawText } from "../drift/words.js";
-import { timeText } from "../kube/statuses.js";
+import { timeText } from "../kube/status-parts.js";
 
 const shownItems = 12;
 

@@ -1,8 +1,9 @@
 import { driftCounts } from "../drift/classify.js";
 import { hasCorrections, hasDrift, type JudgedDrift } from "../drift/judge.js";
-import type { ApplyResult } from "../engine/apply-result.js";
+import { type ApplyResult, newHostsText } from "../engine/apply-result.js";
 import type { RunEvent } from "../engine/run.js";
 import type { Plan } from "../plan/plan.js";
+import type { ObjectFailure } from "../source/cluster-view.js";
 import type { LogDetail, LogLevel } from "./log.js";
 import type { ReconcileEvent } from "./reconcile-event.js";
 
@@ -17,6 +18,8 @@ interface EventText {
     /** One word in CamelCase. */
     readonly reason: string;
     readonly action: string;
+    /** Which of the cluster's objects it is about; absent: the Cluster itself. */
+    readonly about?: Pick<ObjectFailure, "kind" | "name">;
   };
 }
 
@@ -41,11 +44,20 @@ export function eventTextOf(event: ReconcileEvent): EventText | undefined {
       return eventText("debug", "no object speaks of it any more", {});
     case "paused":
       return eventText("info", "paused; nothing is changed", {});
+    case "object failed":
+      return objectText(event.failure);
     case "refused":
       return warning(event.error.message, "Refused", "Wait", { code: event.error.code });
     case "failed":
       return warning(event.error.message, "Failed", "Retry", { code: event.error.code });
   }
+}
+
+/** Logs tell of it by what happened to its resource. */
+function objectText({ kind, name, reason, operation, message }: ObjectFailure): EventText {
+  const action = operation ?? "Wait";
+  const event = { type: "Warning", reason, action, about: { kind, name } } as const;
+  return { level: "debug", message, detail: { object: `${kind} ${name}` }, event };
 }
 
 function idsOf({ transaction, stack }: Plan): LogDetail {
@@ -119,7 +131,7 @@ function endedText(result: ApplyResult, plan: Plan, tookMs: number): EventText {
       );
     case "rolledBack":
       return warning(
-        `taken back${result.to === "revision" ? `, recorded as revision ${result.number}` : " to nothing"}: ${result.failure.message}`,
+        `taken back${result.to === "revision" ? `, recorded as revision ${result.number}` : " to nothing"}${newHostsText(result)}: ${result.failure.message}`,
         "RolledBack",
         "RollBack",
         { ...ids, revision: result.number },

@@ -1,9 +1,8 @@
-import { omitUndefined } from "../api/omit-undefined.js";
 import { driftCounts } from "../drift/classify.js";
 import type { Regarding } from "../kube/event-names.js";
 import type { EventRecorder } from "../kube/events.js";
+import type { ObjectName } from "../kube/live-object.js";
 import type { ClusterSource } from "../source/cluster-source.js";
-import type { ClusterView } from "../source/cluster-view.js";
 import type { Log } from "./log.js";
 import type { Metrics, TransactionResult } from "./metrics.js";
 import { eventTextOf } from "./event-messages.js";
@@ -19,16 +18,18 @@ export function logSink(log: Log): EventSink {
   };
 }
 
-/** Events of the Cluster that something happened to; of a Cluster that is gone there are none. */
+/** Events of the object that something happened to; of one that is not there, of its Cluster. */
 export function kubeEventSink(
   recorder: EventRecorder,
-  regarding: (key: string) => Regarding | undefined,
+  regarding: (key: string, about?: ObjectName) => Regarding | undefined,
 ): EventSink {
   return (key, event) => {
     const told = eventTextOf(event);
-    const object = regarding(key);
-    if (told?.event === undefined || object === undefined) return;
-    recorder.record({ ...told.event, regarding: object, note: told.message });
+    if (told?.event === undefined) return;
+    const { about, ...happening } = told.event;
+    const object = regarding(key, about);
+    if (object === undefined) return;
+    recorder.record({ ...happening, regarding: object, note: told.message });
   };
 }
 
@@ -68,21 +69,8 @@ function transactionOf({
   }
 }
 
-/** The same source, that also counts in which phases clusters are shown, and shows no secret. */
-export function redactingSource(
-  source: ClusterSource,
-  metrics: Metrics,
-  scrub: (text: string) => string,
-): ClusterSource {
-  const discreet = (view: ClusterView): ClusterView =>
-    omitUndefined({
-      ...view,
-      message: view.message === undefined ? undefined : scrub(view.message),
-      terminalError: view.terminalError && {
-        ...view.terminalError,
-        message: scrub(view.terminalError.message),
-      },
-    });
+/** The same source, that also counts in which phases clusters are shown. */
+export function countedSource(source: ClusterSource, metrics: Metrics): ClusterSource {
   return {
     owner: source.owner,
     keys: () => source.keys(),
@@ -90,10 +78,11 @@ export function redactingSource(
     claim: (key) => source.claim(key),
     show: (key, view, provider) => {
       metrics.phase(key, view.phase);
-      return source.show(key, discreet(view), provider);
+      return source.show(key, view, provider);
     },
-    isShown: (key, view, provider) => source.isShown(key, discreet(view), provider),
+    isShown: (key, view, provider) => source.isShown(key, view, provider),
     release: (key) => source.release(key),
+    forget: (key) => source.forget(key),
   };
 }
 

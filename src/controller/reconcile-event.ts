@@ -3,6 +3,7 @@ import type { JudgedDrift } from "../drift/judge.js";
 import type { ApplyResult } from "../engine/apply-result.js";
 import type { RunEvent } from "../engine/run.js";
 import type { Plan } from "../plan/plan.js";
+import type { ObjectFailure } from "../source/cluster-view.js";
 
 /** What happens to clusters, for logs, Events and metrics. */
 export type ReconcileEvent =
@@ -19,6 +20,8 @@ export type ReconcileEvent =
   | { readonly kind: "drift"; readonly drift: JudgedDrift }
   | { readonly kind: "destroying"; readonly resources: number }
   | { readonly kind: "destroyed"; readonly deleted: number }
+  /** Of one object: beside what is told of the whole cluster. */
+  | { readonly kind: "object failed"; readonly failure: ObjectFailure }
   | { readonly kind: "refused"; readonly error: CapstanError }
   | { readonly kind: "failed"; readonly error: CapstanError }
   | { readonly kind: "paused"; readonly reason: string }

@@ -8,7 +8,7 @@ import { callContext } from "../engine/session.js";
 import { refuseNonOwner, type StackState } from "../engine/state.js";
 import type { ClusterView } from "../source/cluster-view.js";
 import type { Intent } from "../source/intent.js";
-import { diagnosticText } from "../manifest/diagnostic.js";
+import { ResourcesFailed } from "../engine/failures.js";
 import { refuseDestruction } from "../plan/refusals/protection.js";
 import { cloudResources, emptyState } from "../records/prior-state.js";
 import type { InfrastructureProvider, InventoryScope } from "../provider/port.js";
@@ -16,6 +16,7 @@ import { StatusWriter } from "./status-writer.js";
 import { ClusterState } from "./cluster-state.js";
 import { ClusterReconcile } from "./cluster-reconcile.js";
 import type { WorkOutcome } from "./queue.js";
+import { objectFailuresOf, WrongObjects } from "./object-failures.js";
 import type { ReconcilerOptions, Want, WorkEngine } from "./reconciler-options.js";
 import { observedDigestOf } from "./shared-listing.js";
 import { terminalErrorOf } from "./terminal-error.js";
@@ -72,14 +73,10 @@ export class Reconciler {
         case "absent":
           this.clusters.delete(key);
           sink(key, { kind: "forgotten" });
+          await source.forget(key);
           return done;
         case "invalid":
-          throw new CapstanError({
-            code: "INVALID_INPUT",
-            source: "user",
-            subject: key,
-            message: intent.diagnostics.map(diagnosticText).join("\n"),
-          });
+          throw new WrongObjects(key, intent.diagnostics);
         case "paused":
           sink(key, { kind: "paused", reason: intent.reason });
           await this.showAsItIs(key, { phase: "Paused", message: intent.reason });
@@ -92,7 +89,7 @@ export class Reconciler {
           );
       }
     } catch (error) {
-      return this.outcomeOf(key, error, cluster);
+      return this.outcomeOf(key, error, { cluster, intent });
     }
   }
 
@@ -100,9 +97,9 @@ export class Reconciler {
   private async outcomeOf(
     key: string,
     error: unknown,
-    cluster: ClusterState,
+    { cluster, intent }: { readonly cluster: ClusterState; readonly intent: Intent },
   ): Promise<WorkOutcome> {
-    const { sink, stop } = this.options;
+    const { sink, stop, clock } = this.options;
     if (stop.aborted) return done;
     if (!isCapstanError(error)) throw error;
     // Another leads by now, or may: what is to be done is theirs to do.
@@ -111,10 +108,18 @@ export class Reconciler {
     cluster.unsettled();
     const terminalError = terminalErrorOf(error);
     sink(key, { kind: terminalError === undefined ? "failed" : "refused", error });
-    const about =
-      terminalError === undefined
-        ? { message: error.message }
-        : ({ phase: "Failed", terminalError } as const);
+    const { records = emptyState } = cluster.view ?? {};
+    const failures = objectFailuresOf(error, { key, records, nowMs: clock.now() });
+    for (const failure of failures) sink(key, { kind: "object failed", failure });
+    const asked = intent.kind === "want" ? { asked: intent.desired } : {};
+    const isUnmet = failures.length > 0 || terminalError !== undefined;
+    const unmet = isUnmet ? { failures, machines: [], ...asked } : cluster.failedAttempt?.unmet;
+    const about = omitUndefined({
+      message: terminalError === undefined ? error.message : undefined,
+      phase: terminalError && ("Failed" as const),
+      terminalError,
+      unmet,
+    });
     await this.showAsItIs(key, about).catch((unshown: unknown) => {
       if (!isCapstanError(unshown)) throw unshown;
     });
@@ -194,6 +199,7 @@ export class Reconciler {
       progress: _ended,
       terminalError: _old,
       message: _said,
+      unmet: _unmet,
       ...known
     } = cluster.view ?? unseen;
     const provider = shownBy(known, providers);
@@ -248,11 +254,8 @@ export class Reconciler {
     sink(key, { kind: "destroying", resources: cloudResources(state).length });
     const view = await this.viewOf(key, state, provider);
     const statusWriter = new StatusWriter((shown) => source.show(key, shown, provider), clock);
-    statusWriter.offer({
-      ...view,
-      phase: "Deleting",
-      message: "everything that it has is deleted",
-    });
+    this.clusterStateOf(key).shown(view);
+    statusWriter.offer(view);
     try {
       await settleLastCalls(engine, provider, { clock, signal: stop });
       const records = await engine.readState(stack);
@@ -294,6 +297,7 @@ export class Reconciler {
     const { observedResources } = await observe(provider, callContext(clock, stop), scope, state);
     return omitUndefined({
       phase: "Deleting",
+      message: "everything that it has is deleted",
       records: state,
       observedResources,
       isSettled: false,
@@ -349,13 +353,14 @@ function lostState(key: string, alive: number): CapstanError {
   });
 }
 
-function leftOver(key: string, { message }: CapstanError): CapstanError {
-  return new CapstanError({
+function leftOver(key: string, failure: CapstanError): CapstanError {
+  const details = {
     code: "CLOUD_FAILED",
     source: "cloud",
     subject: key,
-    message: `cannot destroy ${key}: ${message.replaceAll("\n", "; ")}`,
+    message: `cannot destroy ${key}: ${failure.message.replaceAll("\n", "; ")}`,
     hint: "it is tried again",
     retryable: true,
-  });
+  } as const;
+  return new ResourcesFailed(details, failure instanceof ResourcesFailed ? failure.resources : []);
 }

@@ -16,6 +16,8 @@ export function terminalErrorOf(error: CapstanError): TerminalError | undefined 
     case "UNSUPPORTED_CHANGE":
     case "NOT_REVERSIBLE":
       return { reason: "UnsupportedChange", message: told };
+    case "PERMISSION":
+      return { reason: "PermissionDenied", message: told };
     case "AMBIGUOUS_OWNER":
       return { reason: "CreateError", message: told };
     case "BAD_STATE":

@@ -1,4 +1,4 @@
-import { isCapstanError, messageOf } from "../api/error.js";
+import { type ErrorCode, isCapstanError, messageOf } from "../api/error.js";
 import { isJsonObject, sameJson, type JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { type Backoff, backoffMs } from "../provider/backoff.js";
@@ -64,6 +64,10 @@ export interface ResourceEvent {
   readonly message?: string;
   /** What to do about a failure. */
   readonly hint?: string;
+  /** Of what failed or waits. */
+  readonly code?: ErrorCode;
+  /** Of a failure: the same call may go well later without any change. */
+  readonly retryable?: boolean;
 }
 
 /** How long after a lost answer a listing may still lag behind before "none" is believed. */
@@ -226,6 +230,7 @@ export class CloudResource implements DynamicResource {
     try {
       if (signal.aborted || clock.now() > deadline) throw error;
       if (!open && !isRetryable(error)) throw error;
+      this.waits("create", who.name, error);
       await clock.sleep(pollMs, signal);
       return open ? await this.locateSettled(who) : { found: "none" };
     } catch (end) {
@@ -274,10 +279,12 @@ export class CloudResource implements DynamicResource {
   private async updateInPlace(current: Observed, spec: JsonObject): Promise<Observed> {
     const { handler, runtime } = this;
     const deadline = runtime.context.clock.now() + runtime.readyTimeoutMs;
-    return this.changing(deadline, () => {
+    const waits = (error: unknown) => this.waits("update", current.who.name, error);
+    const update = () => {
       if (handler.update === undefined) throw unsupportedChange(this.kind, current, "no update");
       return handler.update(runtime.context, current, spec);
-    });
+    };
+    return this.changing(deadline, update, waits);
   }
 
   private async waitUntilReady(resource: Observed): Promise<Observed> {
@@ -329,7 +336,8 @@ export class CloudResource implements DynamicResource {
     const about = `${operation} ${name}: ${message}`;
     if (this.toldWaiting.has(about)) return;
     this.toldWaiting.add(about);
-    this.runtime.report?.({ operation, state: "waiting", kind: this.kind, name, message });
+    const { code } = kindOfFailure(error);
+    this.runtime.report?.({ operation, state: "waiting", kind: this.kind, name, message, code });
   }
 
   private async retrying<T>(
@@ -396,8 +404,8 @@ export class CloudResource implements DynamicResource {
     } catch (error) {
       const cause = error instanceof UnfinishedResource ? error.reason : error;
       const hint = isCapstanError(cause) ? cause.hint : undefined;
-      const message = messageOf(error);
-      this.runtime.report?.(omitUndefined({ ...about, state: "failed", message, hint }));
+      const failure = omitUndefined({ message: messageOf(error), ...kindOfFailure(cause), hint });
+      this.runtime.report?.({ ...about, state: "failed", ...failure });
       throw error;
     }
   }
@@ -425,6 +433,12 @@ function isGone(presence: Presence): boolean {
 function oneOf(presence: Presence, what: string): Observed {
   if (presence.found === "one") return presence.resource;
   throw severalFound(what, presence.found === "many" ? presence.ids : []);
+}
+
+/** Of an error that is not ours nobody knows what the call has done. */
+function kindOfFailure(error: unknown): { readonly code: ErrorCode; readonly retryable: boolean } {
+  if (!isCapstanError(error)) return { code: "CLOUD_FAILED", retryable: true };
+  return { code: error.code, retryable: error.retryable || error.ambiguous };
 }
 
 function mayHaveHappened(error: unknown): boolean {

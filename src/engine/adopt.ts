@@ -51,5 +51,5 @@ export async function forgetAdoption(
   const { unrecorded } = await observe(provider, context, scope, emptyState);
   const alive = unrecorded.filter(({ phase }) => phase !== "gone").length;
   const inventory = { recorded: 0, alive, settledMs: 0, differences: [] };
-  return { kind: "rolledBack", failure, number, to: "unrecorded", inventory };
+  return { kind: "rolledBack", failure, number, to: "unrecorded", onNewHosts: [], inventory };
 }

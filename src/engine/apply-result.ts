@@ -21,6 +21,8 @@ export type ApplyResult =
        * resources that were there before and still are.
        */
       readonly to: "revision" | "nothing" | "unrecorded";
+      /** Names of machines of that revision that run on other hosts now: those that they had were gone. */
+      readonly onNewHosts: readonly string[];
       readonly inventory: Inventory;
     }
   /** It failed, and something is as `result` says. */
@@ -31,3 +33,13 @@ export type ApplyResult =
       /** Of an incomplete rollback: what it was to take back. */
       readonly cause?: CapstanError;
     };
+
+/** ", but for 2 machines on new hosts (web-0, web-1)"; empty when every machine has its host back. Pure. */
+export function newHostsText({
+  onNewHosts,
+}: Pick<Extract<ApplyResult, { kind: "rolledBack" }>, "onNewHosts">): string {
+  if (onNewHosts.length === 0) return "";
+  const machines = onNewHosts.length === 1 ? "1 machine" : `${onNewHosts.length} machines`;
+  const hosts = onNewHosts.length === 1 ? "a new host" : "new hosts";
+  return `, but for ${machines} on ${hosts} (${onNewHosts.join(", ")})`;
+}

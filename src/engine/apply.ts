@@ -83,6 +83,7 @@ export async function takeBack(
     transaction: state.transaction?.number ?? 0,
     plan: back,
     reason: failure.message,
+    failure,
   });
   const result = await new Run(back, state, options).toTheEnd();
   if (result.kind === "stopped") {
@@ -97,8 +98,16 @@ export async function takeBack(
     failure,
     number: back.transaction.number,
     to: state.revision === undefined ? "nothing" : "revision",
+    onNewHosts: machinesOnNewHosts(state.revision?.target, back.target),
     inventory: expectDefined(result.inventory, "look at the cloud after a rollback"),
   };
+}
+
+function machinesOnNewHosts(before: Target | undefined, after: Target): string[] {
+  const hosts = new Map(before?.machines.map(({ name, host }) => [name, host]));
+  return after.machines
+    .filter(({ name, host }) => hosts.get(name) !== host)
+    .map(({ name }) => name);
 }
 
 /** What planning toward recorded graphs takes. */

@@ -1,8 +1,9 @@
-import { CapstanError } from "../api/error.js";
+import type { CapstanError } from "../api/error.js";
 import type { NodeKey } from "../graph/graph.js";
 import { progressDeadlinesOf } from "../plan/goal/set-deadlines.js";
 import { progressOf } from "../sets/progress.js";
 import type { Target } from "../records/target.js";
+import { hostsFailed } from "./failures.js";
 
 interface Limits {
   /** How long any host may take, milliseconds. */
@@ -52,25 +53,31 @@ export class ReadinessDeadline {
         progressDeadlineSeconds: seconds,
       });
       if (progress.kind !== "deadlineExceeded") continue;
-      throw deadlineError(
-        `MachineDeployment ${deployment} has made no progress for ${seconds} s: ${hosts}`,
-        "capstan status shows what they do; spec.progressDeadlineSeconds gives them longer",
-      );
+      throw deadlineError(missing, hosts, {
+        why: `MachineDeployment ${deployment} has made no progress for ${seconds} s`,
+        hint: "capstan status shows what they do; spec.progressDeadlineSeconds gives them longer",
+      });
     }
     if (nowMs > deadlineAtMs) {
-      throw deadlineError(
-        `not ready by the transaction's deadline: ${hosts}`,
-        "capstan status shows what they do; --deadline gives the whole change longer",
-      );
+      throw deadlineError(missing, hosts, {
+        why: "not ready by the transaction's deadline",
+        hint: "capstan status shows what they do; --deadline gives the whole change longer",
+      });
     }
     if (nowMs <= sinceMs + timeoutMs) return;
-    throw deadlineError(
-      `not ready after ${timeoutMs / 1000} s: ${hosts}`,
-      "capstan status shows what they do; --timeout gives them longer",
-    );
+    throw deadlineError(missing, hosts, {
+      why: `not ready after ${timeoutMs / 1000} s`,
+      hint: "capstan status shows what they do; --timeout gives them longer",
+    });
   }
 }
 
-function deadlineError(message: string, hint: string): CapstanError {
-  return new CapstanError({ code: "DEADLINE", source: "cloud", message, hint, retryable: true });
+function deadlineError(
+  missing: readonly NodeKey[],
+  hosts: string,
+  { why, hint }: { readonly why: string; readonly hint: string },
+): CapstanError {
+  const message = `${why}: ${hosts}`;
+  const details = { code: "DEADLINE", source: "cloud", message, hint, retryable: true } as const;
+  return hostsFailed(missing, why, details);
 }

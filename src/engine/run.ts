@@ -60,6 +60,7 @@ export type RunEvent =
       readonly transaction: number;
       readonly plan: Plan;
       readonly reason: string;
+      readonly failure: CapstanError;
     };
 
 export interface RunOptions {

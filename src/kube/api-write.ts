@@ -2,6 +2,7 @@ import type { JsonObject } from "../api/json.js";
 import type { Kind } from "../api/schema.js";
 import { isDeleting, type LiveObject } from "./live-object.js";
 import { mergePatch } from "./merge-patch.js";
+import type { Redacted } from "./redaction.js";
 
 /** Kept on a Cluster until nothing of it is left. Source: docs/cluster-api.md#cluster. */
 export const clusterFinalizer = "cluster.cluster.k8s.io";
@@ -60,8 +61,8 @@ export function patched(
   return [{ kind: "patch", on, patch: { ...patch, metadata: bound } }];
 }
 
-/** The write that makes an object's status this one, without what is not in it; none when it is. Pure. */
-export function statusPatch(on: LiveObject, status: object): ApiWrite[] {
-  const patch = mergePatch(on.status ?? {}, status as Record<string, unknown>);
+/** The one way to write a status. The write makes an object's status this one, without what is not in it; none when it is. Pure. */
+export function statusPatch(on: LiveObject, status: Redacted<object>): ApiWrite[] {
+  const patch = mergePatch(on.status ?? {}, status);
   return patch === undefined ? [] : [{ kind: "status", on, patch: { status: patch } }];
 }

@@ -6,8 +6,8 @@ import {
 } from "@kubernetes/client-node";
 import type { ApiWrite } from "./api-write.js";
 import { CapstanError, isCapstanError } from "../api/error.js";
-import { apiGroup, apiVersionName, namesOf } from "../api/kind-names.js";
 import { omitUndefined } from "../api/omit-undefined.js";
+import { apiGroup, apiVersionName, kinds, namesOf } from "../api/kind-names.js";
 import type { Kind } from "../api/schema.js";
 import { Semaphore } from "../provider/semaphore.js";
 import type { LiveObject } from "./live-object.js";
@@ -77,6 +77,24 @@ export class KubeApi {
       if (isCapstanError(error) && statusOf(error.cause) === 404) return undefined;
       throw error;
     }
+  }
+
+  /** Whether every kind of ours is served: `capstan install` makes it so. Throws API_SERVER. */
+  async servesOurKinds(): Promise<boolean> {
+    const about = { group: apiGroup, version: apiVersionName, limit: 1 };
+    const served = kinds.map(async (kind) => {
+      const resourcePlural = namesOf(kind).plural;
+      try {
+        await this.call("list", kind, () =>
+          this.objects.listCustomObjectForAllNamespaces({ ...about, resourcePlural }, within()),
+        );
+        return true;
+      } catch (error) {
+        if (isCapstanError(error) && statusOf(error.cause) === 404) return false;
+        throw error;
+      }
+    });
+    return (await Promise.all(served)).every((isServed) => isServed);
   }
 
   /** Names this API server for as long as it lives. Throws API_SERVER. */

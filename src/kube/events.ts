@@ -1,4 +1,5 @@
 import type { Clock } from "../provider/port.js";
+import type { Redact } from "./redaction.js";
 import { eventName, type EventRequest, type Regarding, seriesWindowMs } from "./event-names.js";
 
 /** How often something happened, and when last. */
@@ -37,8 +38,8 @@ interface EventRecorderOptions {
   readonly capacity?: number;
   /** A series is told of at most so often. */
   readonly patchEveryMs?: number;
-  /** Takes secrets out of notes: whoever may read Events may not read them. */
-  readonly scrub?: (note: string) => string;
+  /** Takes secrets out of every note: whoever may read Events may not read them. */
+  readonly redact: Redact;
   readonly dropped?: (count: number) => void;
   /** The server refused an Event or does not answer. */
   readonly onError?: (error: unknown, event: EventRequest) => void;
@@ -78,8 +79,8 @@ export class EventRecorder {
   constructor(private readonly options: EventRecorderOptions) {}
 
   record(told: EventRequest): void {
-    const { clock, capacity = defaultCapacity, scrub = (note: string) => note } = this.options;
-    const happening = { ...told, note: scrub(told.note) };
+    const { clock, capacity = defaultCapacity, redact } = this.options;
+    const happening = { ...told, note: redact(told.note) };
     const nowMs = clock.now();
     this.forgetOld(nowMs);
     const name = eventName(happening, nowMs);

@@ -6,11 +6,13 @@ import type { KubeApi, WriteResult } from "./api.js";
 import type { ClusterView } from "../source/cluster-view.js";
 import type { Intent } from "../source/intent.js";
 import { intentOf } from "./live-intent.js";
-import { type ClusterKey, type LiveObject, liveName } from "./live-object.js";
+import { type ClusterKey, type LiveObject, liveName, type ObjectName } from "./live-object.js";
 import type { ObjectCache } from "./object-cache.js";
 import type { ApiWrite } from "./api-write.js";
 import { claimOf } from "./claim.js";
+import { releasedClasses } from "./machine-classes.js";
 import { projectionOf } from "./projection.js";
+import type { Redact } from "./redaction.js";
 import { releaseOf } from "./release.js";
 import type { Regarding } from "./event-names.js";
 import { mapBounded } from "../provider/bounded.js";
@@ -21,6 +23,8 @@ interface SourceOptions {
   readonly providers: readonly ProviderSpecs[];
   /** Names the API server, as the owner of stacks. */
   readonly owner: string;
+  /** Takes secrets out of every status. */
+  readonly redact: Redact;
 }
 
 /** Writes at once: an API server's fairness is not strained by one cluster. */
@@ -57,11 +61,15 @@ export class KubeSource implements ClusterSource {
     return intentOf(live, this.options.providers);
   }
 
-  /** The Cluster as Events are about it; undefined for one that is gone. */
-  regarding(key: ClusterKey): Regarding | undefined {
-    const { cluster } = this.options.cache.clusterOf(key);
-    if (cluster === undefined) return undefined;
-    const { apiVersion, kind, metadata } = cluster;
+  /** An object as Events are about it, or else its Cluster; undefined for a Cluster that is gone. */
+  regarding(key: ClusterKey, about?: ObjectName): Regarding | undefined {
+    const { cluster, members } = this.options.cache.clusterOf(key);
+    const member = members.find(
+      (one) => one.kind === about?.kind && one.metadata.name === about.name,
+    );
+    const object = member ?? cluster;
+    if (object === undefined) return undefined;
+    const { apiVersion, kind, metadata } = object;
     const { namespace, name, uid } = metadata;
     return { apiVersion, kind, namespace, name, uid };
   }
@@ -92,6 +100,7 @@ export class KubeSource implements ClusterSource {
     return projectionOf(this.options.cache.clusterOf(key), {
       view,
       provider,
+      redact: this.options.redact,
       generationOf: (object: LiveObject) => known?.get(liveName(object)),
     });
   }
@@ -100,6 +109,10 @@ export class KubeSource implements ClusterSource {
   async release(key: ClusterKey): Promise<void> {
     const isDone = await this.writeAll(() => releaseOf(this.options.cache.clusterOf(key)));
     if (!isDone) throw overtaken("let go of", key);
+  }
+
+  async forget(key: ClusterKey): Promise<void> {
+    await this.writeAll(() => releasedClasses(this.options.cache.clusterOf(key)));
   }
 
   /** Writes what is missing until nothing is; false when there is no end to it for now. */

@@ -48,7 +48,7 @@ export function intentOf(live: LiveCluster, providers: readonly ProviderSpecs[])
     .map(({ metadata }) => metadata.name)
     .sort();
   const objects = objectsIn(cluster, live);
-  const { clusters, diagnostics, positionOf } = readObjects(objects, providers);
+  const { clusters, diagnostics } = readObjects(objects, providers);
   const errors = diagnostics.filter(({ severity }) => severity === "error");
   const [desired] = clusters;
   if (errors.length > 0 || desired === undefined) {
@@ -57,7 +57,8 @@ export function intentOf(live: LiveCluster, providers: readonly ProviderSpecs[])
   return {
     kind: "want",
     desired,
-    positionOf,
+    // Whoever refuses one of them names the object, and there is no other place.
+    positionOf: () => undefined,
     discarded,
     released,
     digest: digestOf([desired, discarded, ...(held.length > 0 ? [held] : [])], 16),

@@ -40,6 +40,9 @@ export interface LiveObject {
 /** "<namespace>/<name>" of a Cluster. */
 export type ClusterKey = string;
 
+/** An object of a cluster that is known. */
+export type ObjectName = Pick<LiveObject, "kind"> & Pick<LiveMetadata, "name">;
+
 /** "Machine default/cp-0". Unique in an API server. */
 export function liveName(object: {
   readonly kind: string;

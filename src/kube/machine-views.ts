@@ -1,10 +1,12 @@
 import { omitUndefined } from "../api/omit-undefined.js";
+import { type JsonObject, sameJson } from "../api/json.js";
 import type { MachinePhase } from "../api/status.js";
-import { keyOf, type NodeKey } from "../graph/graph.js";
+import { keyOf, type NodeKey, refsIn } from "../graph/graph.js";
 import { knownMachines, cloudResources, type RecordedResource } from "../records/prior-state.js";
-import { machineKey, type TargetMachine } from "../records/target.js";
+import { sameTemplate } from "../sets/template.js";
+import { desiredIn, machineKey, type Target, type TargetMachine } from "../records/target.js";
 import type { Observed } from "../provider/port.js";
-import type { ClusterView } from "../source/cluster-view.js";
+import type { ClusterView, ObjectFailure } from "../source/cluster-view.js";
 
 /** One machine of a view: wanted, or not wanted any more while hosts of it are left. */
 export interface MachineView {
@@ -18,6 +20,10 @@ export interface MachineView {
   readonly isReady: boolean;
   /** What is done now concerns a host of it. */
   readonly isUnderWay: boolean;
+  /** Its host has been given what its spec says. */
+  readonly isUpdated: boolean;
+  /** Why it is not as its user asks for it. */
+  readonly failure?: ObjectFailure;
 }
 
 /** Every machine that is wanted or still has a host that is not known to be gone, wanted ones first. Pure. */
@@ -26,12 +32,25 @@ export function machinesOf(view: ClusterView): MachineView[] {
   const target = view.planned ?? records.transaction?.target;
   const wanted = view.phase === "Deleting" ? [] : (target?.machines ?? []);
   const names = new Set(wanted.map(({ name }) => name));
+  const unmade = (view.unmet?.machines ?? []).filter(({ name }) => !names.has(name));
+  const failures = new Map(
+    failuresOf(view, "Machine").map((failure) => [failure.name, failure] as const),
+  );
   const hosts = hostsByMachine(view);
   const underWay = machinesUnderWay(view);
-  const viewOf = (machine: TargetMachine, isWanted: boolean): MachineView => ({
-    ...machineView(machine, isWanted, hosts, view),
-    isUnderWay: underWay.has(machine.host) || underWay.has(machineKey(machine.name)),
-  });
+  const updated = updatedHosts(view, target);
+  const viewOf = (machine: TargetMachine, isWanted: boolean): MachineView => {
+    const failure = failures.get(machine.name);
+    const seen = machineView(machine, isWanted, hosts, view);
+    const isGivenUp = failure?.isTransient === false && seen.hostId === undefined;
+    return omitUndefined({
+      ...seen,
+      isUnderWay: underWay.has(machine.host) || underWay.has(machineKey(machine.name)),
+      isUpdated: updated.has(machine.host),
+      failure,
+      phase: isGivenUp ? "Failed" : seen.phase,
+    });
+  };
   const known = new Map([
     ...knownMachines(records),
     ...wanted.map((machine) => [machine.name, machine] as const),
@@ -39,8 +58,10 @@ export function machinesOf(view: ClusterView): MachineView[] {
   const leaving = [...known.values()].filter(
     ({ name }) => !names.has(name) && (hosts.get(machineKey(name)) ?? []).length > 0,
   );
+  const isLeaving = new Set(leaving.map(({ name }) => name));
   return [
     ...wanted.map((machine) => viewOf(machine, true)),
+    ...unmade.filter(({ name }) => !isLeaving.has(name)).map((machine) => viewOf(machine, true)),
     ...leaving.map((machine) => viewOf(machine, false)),
   ];
 }
@@ -50,7 +71,7 @@ function machineView(
   isWanted: boolean,
   hosts: ReadonlyMap<NodeKey, readonly RecordedResource[]>,
   { observedResources }: ClusterView,
-): Omit<MachineView, "isUnderWay"> {
+): Omit<MachineView, "isUnderWay" | "isUpdated" | "failure"> {
   const own = hosts.get(machineKey(machine.name)) ?? [];
   // Until the new host runs, the one that it follows is the Machine's.
   const serving = own.find(({ key }) => isServing(observedResources?.get(key)));
@@ -99,6 +120,42 @@ function machinesUnderWay({ progress, records }: ClusterView): ReadonlySet<NodeK
     keys.has(key) && parent !== undefined ? [parent] : [],
   );
   return new Set([...keys, ...parents]);
+}
+
+/** What failed of one kind of object. Pure. */
+function failuresOf({ unmet }: ClusterView, kind: ObjectFailure["kind"]): ObjectFailure[] {
+  return (unmet?.failures ?? []).filter((failure) => failure.kind === kind);
+}
+
+/**
+ * Whether the machines of a deployment are led to the template that its user asks for: not where that was
+ * refused or taken back. Pure.
+ */
+export function followsTemplate(view: ClusterView, deployment: string): boolean {
+  const { unmet, planned, records } = view;
+  if (unmet === undefined) return true;
+  const failed = failuresOf(view, "MachineDeployment").some(({ name }) => name === deployment);
+  if (failed || unmet.asked === undefined) return !failed;
+  const kept = planned ?? records.transaction?.target;
+  const isIt = ({ metadata }: { metadata: { name: string } }) => metadata.name === deployment;
+  const asked = unmet.asked.machineDeployments.find(isIt)?.spec.template;
+  const led = kept && desiredIn(kept).machineDeployments.find(isIt)?.spec.template;
+  return asked !== undefined && led !== undefined && sameTemplate(asked, led);
+}
+
+/** Hosts that were last given what the target says, as far as it does not come from other resources. */
+function updatedHosts({ records }: ClusterView, target: Target | undefined): Set<NodeKey> {
+  const given = new Map(
+    cloudResources(records).map(({ key, inputs }) => [key, inputs["spec"] as JsonObject]),
+  );
+  const hosts = (target?.nodes ?? []).filter((node) => {
+    const spec = given.get(keyOf(node));
+    if (spec === undefined) return false;
+    return Object.entries(node.spec).every(
+      ([field, wanted]) => refsIn(wanted).length > 0 || sameJson(wanted, spec[field] ?? null),
+    );
+  });
+  return new Set(hosts.map(keyOf));
 }
 
 /** Recorded hosts by machine component, without those of which a leaving machine has lost sight for good. */

@@ -1,7 +1,7 @@
-import { isJsonObject, type Json } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { AnyObject } from "../api/types.js";
 import { pausedAnnotation } from "./live-intent.js";
+import { releasedClasses, withoutClasses } from "./machine-classes.js";
 import { controllerOf, isDeleting, type LiveCluster, type LiveObject } from "./live-object.js";
 import {
   type ApiWrite,
@@ -90,19 +90,6 @@ function newObject(object: AnyObject, more: Readonly<Record<string, string>>): N
   };
 }
 
-/** The object with what its MachineClasses say in the place of their names. */
-export function withoutClasses<T>(object: T): T {
-  return inlined(object as Json) as T;
-}
-
-function inlined(value: Json): Json {
-  if (Array.isArray(value)) return value.map((item: Json) => inlined(item));
-  if (!isJsonObject(value)) return value;
-  const isResolved = "value" in value && "valueFrom" in value;
-  const members = Object.entries(value).filter(([key]) => !isResolved || key !== "valueFrom");
-  return Object.fromEntries(members.map(([key, member]) => [key, inlined(member)]));
-}
-
 /** From the makers to the made, so that nobody makes anew what goes. */
 const departures = ["MachineDeployment", "MachineSet", "Machine", "Cluster"] as const;
 
@@ -111,11 +98,12 @@ const departures = ["MachineDeployment", "MachineSet", "Machine", "Cluster"] as 
  * object is deleted and then it is let go, since finalizers come back on what is not being deleted. None:
  * nothing of it is left, or others hold what is.
  */
-export function departureOf({ cluster, members }: LiveCluster): ApiWrite[] {
+export function departureOf(live: LiveCluster): ApiWrite[] {
+  const { cluster, members } = live;
   const all: readonly LiveObject[] = [...members, ...(cluster === undefined ? [] : [cluster])];
   for (const kind of departures) {
     const left = all.filter((one) => one.kind === kind);
-    if (left.length > 0) return left.flatMap(leaving);
+    if (left.length > 0) return [...releasedClasses(live), ...left.flatMap(leaving)];
   }
   return [];
 }

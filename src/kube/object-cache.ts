@@ -12,6 +12,7 @@ import {
   type LiveObject,
   liveName,
 } from "./live-object.js";
+import { clustersKeeping } from "./machine-classes.js";
 import { SteadyWatch } from "./steady-watch.js";
 
 interface CacheOptions {
@@ -70,9 +71,10 @@ export class ObjectCache {
     for (const informer of this.informers.values()) void informer.stop();
   }
 
-  /** Clusters that exist, and those that objects say they belong to. */
+  /** Clusters that exist, and those that objects say they belong to, or are kept by. */
   keys(): ClusterKey[] {
-    return [...this.byCluster.keys()];
+    const classes = [...this.classes.values()].flatMap((group) => [...group.values()]);
+    return [...new Set([...this.byCluster.keys(), ...classes.flatMap(keepersOf)])];
   }
 
   clusterOf(key: ClusterKey): LiveCluster {
@@ -206,9 +208,8 @@ export class ObjectCache {
     if (key !== undefined) this.options.onChange(key);
     if (object.kind !== "MachineClass") return;
     const { namespace } = object.metadata;
-    for (const one of this.byCluster.keys()) {
-      if (one.startsWith(`${namespace}/`)) this.options.onChange(one);
-    }
+    const clusters = [...this.byCluster.keys()].filter((one) => one.startsWith(`${namespace}/`));
+    for (const one of new Set([...clusters, ...keepersOf(object)])) this.options.onChange(one);
   }
 }
 
@@ -218,6 +219,10 @@ export class ObjectCache {
  */
 function isNewer(left: Versioned, right: Versioned): boolean {
   return BigInt(left.resourceVersion) > BigInt(right.resourceVersion);
+}
+
+function keepersOf(object: LiveObject): ClusterKey[] {
+  return clustersKeeping(object).map((name) => `${object.metadata.namespace}/${name}`);
 }
 
 function add(index: Map<string, Map<string, LiveObject>>, key: string, object: LiveObject): void {

@@ -1,14 +1,13 @@
 import { isJsonObject, type JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { profileOf } from "../api/set-profile.js";
-import { apiVersion, clusterNameLabel, type Kind } from "../api/schema.js";
+import { apiVersion, type Kind } from "../api/schema.js";
 import {
   type CleanableSet,
   revisionAnnotation,
   revisionOf,
   setsToForget,
 } from "../sets/revisions.js";
-import { templateHashLabel } from "../sets/template.js";
 import {
   type ApiWrite,
   clusterFinalizer,
@@ -19,6 +18,7 @@ import {
   statusPatch,
   withFinalizer,
 } from "./api-write.js";
+import { derivedMachine, derivedSet, derivedSpec } from "./derived-objects.js";
 import { clusterUidAnnotation } from "./live-intent.js";
 import {
   controllerOf,
@@ -28,20 +28,29 @@ import {
   type LiveObject,
   type OwnerReference,
 } from "./live-object.js";
-import { machinesOf, type MachineView } from "./machine-views.js";
+import { goingClassesText, releasedClasses } from "./machine-classes.js";
+import { machineStatusOf } from "./machine-status.js";
+import { followsTemplate, machinesOf, type MachineView } from "./machine-views.js";
+import { timeText } from "./status-parts.js";
+import { type Redact, redactedCopy } from "./redaction.js";
 import {
+  clusterConditionsOf,
   clusterStatusOf,
   machineDeploymentStatusOf,
   machineSetStatusOf,
-  machineStatusOf,
   rolloutSetOf,
   type StatusInput,
-  timeText,
   wordsIn,
 } from "./statuses.js";
 
 /** What a projection is made from: the machines are in the view. */
-type ProjectionInput = Omit<StatusInput, "machines">;
+interface ProjectionInput extends Omit<
+  StatusInput,
+  "machines" | "notice" | "machineObjectOf"
+> {
+  /** Takes secrets out of every status before it is compared and written. */
+  readonly redact: Redact;
+}
 
 /**
  * What has to be written so that an API server shows a cluster as it is: finalizers and owners, the
@@ -53,19 +62,36 @@ export function projectionOf(live: LiveCluster, input: ProjectionInput): ApiWrit
   const { cluster } = live;
   if (cluster === undefined) return [];
   if (input.view.isBlind === true) return wordsOf(cluster, input);
-  const projection = new Projection(cluster, live, { ...input, machines: machinesOf(input.view) });
-  return projection.writes().filter((write) =>
+  const notice = goingClassesText(live);
+  const projection = new Projection(
+    cluster,
+    live,
+    omitUndefined({
+      ...input,
+      machines: machinesOf(input.view),
+      machineObjectOf: (name) =>
+        live.members.find((one) => one.kind === "Machine" && one.metadata.name === name),
+      notice,
+    }),
+  );
+  return [...projection.writes(), ...releasedClasses(live)].filter((write) =>
     // What goes with its Cluster is not made again, and another controller's is left to it.
     write.kind === "create" ? !isDeleting(cluster) : !isForeign(write.on),
   );
 }
 
 /** What can be said of a cluster at which nobody has looked: everything else stays as it was shown. */
-function wordsOf(on: LiveObject, { view, generationOf }: ProjectionInput): ApiWrite[] {
+function wordsOf(on: LiveObject, { view, generationOf, redact }: ProjectionInput): ApiWrite[] {
   const { message: _said, errorReason: _reason, errorMessage: _error, ...shown } = on.status ?? {};
   const observedGeneration = generationOf(on);
+  const words = wordsIn(view);
   const seen = observedGeneration === undefined ? shown : { ...shown, observedGeneration };
-  return statusPatch(on, { ...seen, ...wordsIn(view) });
+  const status = {
+    ...seen,
+    ...words,
+    conditions: clusterConditionsOf(on, { view, generationOf }, false, words.message),
+  };
+  return statusPatch(on, redactedCopy(status, redact));
 }
 
 class Projection {
@@ -75,7 +101,7 @@ class Projection {
   constructor(
     private readonly cluster: LiveObject,
     { members }: LiveCluster,
-    private readonly input: StatusInput,
+    private readonly input: StatusInput & ProjectionInput,
   ) {
     this.byName = new Map(
       members.map((member) => [`${member.kind}/${member.metadata.name}`, member] as const),
@@ -111,7 +137,7 @@ class Projection {
     };
     return [
       ...patched(cluster, { metadata: wanted }),
-      ...statusPatch(cluster, clusterStatusOf(cluster, this.input)),
+      ...this.shown(cluster, clusterStatusOf(cluster, this.input)),
     ];
   }
 
@@ -128,6 +154,14 @@ class Projection {
         nowMs: view.nowMs,
       }),
     );
+    const inCurrent = current === undefined ? [] : (this.bySet.get(current) ?? []);
+    const shown = {
+      sets,
+      members: names.flatMap((set) => this.bySet.get(set) ?? []),
+      updated: followsTemplate(view, name)
+        ? inCurrent.filter((one) => one.isWanted && one.isUpdated).length
+        : 0,
+    };
     const revision = current === undefined ? undefined : this.revisionIn(current);
     const { annotations } = deployment.metadata;
     const metadata = omitUndefined({
@@ -138,14 +172,16 @@ class Projection {
     });
     return [
       ...patched(deployment, { metadata }),
-      ...statusPatch(deployment, machineDeploymentStatusOf(deployment, sets, this.input)),
+      ...this.shown(deployment, machineDeploymentStatusOf(deployment, shown, this.input)),
     ];
   }
 
   /** The set that a deployment's machines are made in: the last that its target names. */
   private currentSet(deployment: string): string | undefined {
+    const unmade = new Set(this.input.view.unmet?.machines.map(({ name }) => name));
     const wanted = this.input.machines.filter(
-      ({ isWanted, machine }) => isWanted && machine.owner?.machineDeployment === deployment,
+      ({ isWanted, machine }) =>
+        isWanted && !unmade.has(machine.name) && machine.owner?.machineDeployment === deployment,
     );
     return wanted.at(-1)?.machine.owner?.machineSet;
   }
@@ -200,53 +236,26 @@ class Projection {
 
   private shownSet(set: LiveObject): ApiWrite[] {
     const members = this.bySet.get(set.metadata.name) ?? [];
-    return statusPatch(set, machineSetStatusOf(set, members, this.input));
+    return this.shown(set, machineSetStatusOf(set, members, this.input));
   }
 
   private derivedSet(
     name: string,
-    { metadata, spec = {} }: LiveObject,
+    deployment: LiveObject,
     live: LiveObject | undefined,
   ): NewObject {
-    const members = this.bySet.get(name) ?? [];
-    const hash = { [templateHashLabel]: name.slice(metadata.name.length + 1) };
-    const selector = (spec["selector"] ?? {}) as JsonObject;
-    const template = (spec["template"] ?? {}) as JsonObject;
-    const templateMetadata = (template["metadata"] ?? {}) as JsonObject;
-    const labels = this.labelled({ ...(templateMetadata["labels"] as JsonObject), ...hash });
+    const { metadata } = deployment;
     const old = this.ofKind("MachineSet").filter(
       (set) => controllerOf(set)?.uid === metadata.uid && set.metadata.name !== name,
     );
-    const marks =
-      name === this.currentSet(metadata.name)
-        ? revisionOf(
-            live?.metadata ?? {},
-            old.map((set) => set.metadata),
-          )
-        : undefined;
-    return {
-      apiVersion,
-      kind: "MachineSet",
-      metadata: omitUndefined({
-        name,
-        namespace: metadata.namespace,
-        labels,
-        annotations: marks && { [revisionAnnotation]: String(marks.revision) },
-        ownerReferences: [controlledBy("MachineDeployment", metadata)],
-      }),
-      spec: {
-        replicas: members.filter(({ isWanted }) => isWanted).length,
-        minReadySeconds: spec["minReadySeconds"] ?? 0,
-        selector: {
-          ...selector,
-          matchLabels: { ...(selector["matchLabels"] as JsonObject | undefined), ...hash },
-        },
-        template: {
-          metadata: { ...templateMetadata, labels },
-          spec: (members[0]?.machine.spec ?? template["spec"] ?? {}) as JsonObject,
-        },
-      },
-    };
+    const isCurrent = name === this.currentSet(metadata.name);
+    const kept = old.map((set) => set.metadata);
+    return derivedSet(deployment, {
+      name,
+      cluster: this.cluster.metadata.name,
+      members: this.bySet.get(name) ?? [],
+      revision: isCurrent ? revisionOf(live?.metadata ?? {}, kept).revision : undefined,
+    });
   }
 
   /** Empty sets of deployments, as many as history does not keep. */
@@ -290,12 +299,12 @@ class Projection {
         owner === undefined ? undefined : this.byName.get(`MachineSet/${owner.machineSet}`);
       // Its set is made first; what a user wrote and took away is nobody's to make again.
       if (above === undefined || isDeleting(above) || !view.isWanted) return [];
-      return [{ kind: "create", object: this.derivedMachine(view, above) }];
+      return [{ kind: "create", object: derivedMachine(view, above, this.cluster.metadata.name) }];
     }
     const { metadata, spec = {} } = live;
     const isDerived = controllerOf(live) !== undefined;
     const wantedSpec = isDerived
-      ? view.machine.spec
+      ? derivedSpec(view)
       : { ...spec, versions: versionsIn(spec, view) };
     const providerID = view.seen?.status["providerId"] ?? spec["providerID"];
     return [
@@ -311,32 +320,15 @@ class Projection {
     ];
   }
 
-  private derivedMachine({ machine }: MachineView, { metadata, spec = {} }: LiveObject): NewObject {
-    const template = (spec["template"] ?? {}) as JsonObject;
-    const { labels = {}, annotations } = (template["metadata"] ?? {}) as {
-      labels?: JsonObject;
-      annotations?: JsonObject;
-    };
-    return {
-      apiVersion,
-      kind: "Machine",
-      metadata: omitUndefined({
-        name: machine.name,
-        namespace: metadata.namespace,
-        labels: this.labelled(labels),
-        annotations,
-        finalizers: [machineFinalizer],
-        ownerReferences: [controlledBy("MachineSet", metadata)],
-      }),
-      spec: machine.spec,
-    };
-  }
-
   private machineStatus(live: LiveObject, view: MachineView): ApiWrite[] {
     const status = machineStatusOf(live, view, this.input);
     const { lastUpdated: _last, ...shown } = live.status ?? {};
-    if (statusPatch({ ...live, status: shown }, status).length === 0) return [];
-    return statusPatch(live, { ...status, lastUpdated: timeText(this.input.view.nowMs) });
+    if (this.shown({ ...live, status: shown }, status).length === 0) return [];
+    return this.shown(live, { ...status, lastUpdated: timeText(this.input.view.nowMs) });
+  }
+
+  private shown(on: LiveObject, status: object): ApiWrite[] {
+    return statusPatch(on, redactedCopy(status, this.input.redact));
   }
 
   private leftMachines(): ApiWrite[] {
@@ -354,10 +346,6 @@ class Projection {
     return freed.length > 0 || isDeleting(live) ? freed : [{ kind: "delete", on: live }];
   }
 
-  private labelled(labels: JsonObject): JsonObject {
-    return { ...labels, [clusterNameLabel]: this.cluster.metadata.name };
-  }
-
   /** Deleting the Cluster takes its objects along; it controls none of them. */
   private ownedByCluster({ metadata }: LiveObject): readonly OwnerReference[] {
     const owners = metadata.ownerReferences ?? [];
@@ -370,10 +358,6 @@ class Projection {
   private ofKind(kind: Kind): LiveObject[] {
     return [...this.byName.values()].filter((member) => member.kind === kind);
   }
-}
-
-function controlledBy(kind: Kind, { name, uid }: LiveObject["metadata"]): JsonObject {
-  return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true };
 }
 
 /** The versions that a user left out are written back. Source: docs/cluster-api.md#machine. */

@@ -3,24 +3,30 @@ import { omitUndefined } from "../api/omit-undefined.js";
 import type { LabelSelector } from "../api/schema.js";
 import type {
   ClusterStatus,
+  Condition,
   MachineDeploymentStatus,
   MachineSetStatus,
-  MachineStatus,
 } from "../api/status.js";
+import type { Desired } from "../api/types.js";
 import type { NodeKey } from "../graph/graph.js";
 import { cloudResources } from "../records/prior-state.js";
 import type { InfrastructureProvider, Observed } from "../provider/port.js";
 import { availabilityOf, deploymentStatusOf, type Readiness } from "../sets/status.js";
 import type { RolloutSet } from "../sets/rollout.js";
-import type { ClusterView } from "../source/cluster-view.js";
+import type { ClusterView, ObjectFailure } from "../source/cluster-view.js";
 import type { LiveObject } from "./live-object.js";
 import type { MachineView } from "./machine-views.js";
+import { conditionsOf, errorOf, timeText, type ConditionState } from "./status-parts.js";
 
 /** What a status is made from, beside the object that it is of. */
 export interface StatusInput {
   readonly view: ClusterView;
   readonly provider: InfrastructureProvider;
   readonly machines: readonly MachineView[];
+  /** What people should know of the cluster's objects while nothing else is going on. */
+  readonly notice?: string;
+  /** A Machine as the API server has it. */
+  readonly machineObjectOf: (name: string) => LiveObject | undefined;
   /** Generations of the objects that the last decision was made from, by name. */
   readonly generationOf: (object: LiveObject) => number | undefined;
 }
@@ -35,8 +41,11 @@ export function clusterStatusOf(cluster: LiveObject, input: StatusInput): Cluste
   const endpoints = provider.apiEndpoints?.(infrastructure) ?? [];
   const wanted = machines.filter(({ isWanted }) => isWanted);
   const ready = wanted.filter(({ isReady }) => isReady).length;
+  const asked = view.unmet?.asked;
+  const desired = asked === undefined ? wanted.length : machinesAskedFor(asked);
+  const words = wordsIn(view, input.notice);
   return omitUndefined({
-    ...wordsIn(view),
+    ...words,
     ...generation(input.generationOf(cluster)),
     revision: records.revision?.number ?? 0,
     transaction: progress && {
@@ -52,26 +61,82 @@ export function clusterStatusOf(cluster: LiveObject, input: StatusInput): Cluste
     },
     drift,
     machines: {
-      desired: wanted.length,
+      desired,
       current: machines.filter(({ hostId }) => hostId !== undefined).length,
       ready,
       failed: machines.filter(({ phase }) => phase === "Failed").length,
-      summary: `${ready}/${wanted.length}`,
+      summary: `${ready}/${desired}`,
     },
     apiEndpoints: endpoints.length > 0 ? endpoints : undefined,
+    conditions: clusterConditionsOf(cluster, input, ready === desired, words.message),
+    providerStatus: infrastructure.length > 0 ? providerStatusOf(infrastructure, input) : undefined,
   });
 }
 
-/** What a status says of a cluster in words. Pure. */
-export function wordsIn({
-  phase,
-  progress,
-  message = progressText(progress),
-  terminalError,
-}: ClusterView): Pick<ClusterStatus, "phase" | "message" | "errorReason" | "errorMessage"> {
+/** Ready: all that is asked for is there. Progressing: a transaction is under way. Pure. */
+export function clusterConditionsOf(
+  cluster: LiveObject,
+  input: Pick<StatusInput, "view" | "generationOf">,
+  hasMachines: boolean,
+  message = "",
+): Condition[] {
+  const { view, generationOf } = input;
+  const { phase, progress, unmet, terminalError } = view;
+  const isMet = phase === "Running" && unmet === undefined && terminalError === undefined;
+  const [failure] = unmet?.failures ?? [];
+  const ofPhase = phase === "Running" ? (isMet ? "MachinesNotReady" : "RolledBack") : phase;
+  const why = terminalError?.reason ?? failure?.reason ?? ofPhase;
+  const isReady = isMet && hasMachines;
+  const isUnknown = view.isBlind === true && terminalError === undefined;
+  const states: readonly ConditionState[] = [
+    {
+      type: "Ready",
+      status: isReady ? "True" : isUnknown ? "Unknown" : "False",
+      reason: isReady ? "AsAsked" : why,
+      message: isReady ? "" : message,
+    },
+    {
+      type: "Progressing",
+      status: progress === undefined ? "False" : "True",
+      reason: progress?.phase ?? (isReady ? "Complete" : why),
+      message: progress?.reason ?? "",
+    },
+  ];
+  const about = { now: timeText(view.nowMs), generation: generationOf(cluster) };
+  return conditionsOf(cluster, states, about);
+}
+
+function machinesAskedFor({ machines, machineSets, machineDeployments }: Desired): number {
+  const sets = [...machineSets, ...machineDeployments].map(({ spec }) => spec.replicas);
+  return sets.reduce((sum, replicas) => sum + replicas, machines.length);
+}
+
+function providerStatusOf(
+  infrastructure: readonly Observed[],
+  { provider }: Pick<StatusInput, "provider">,
+): NonNullable<ClusterStatus["providerStatus"]> {
+  return {
+    apiVersion: provider.apiVersion,
+    kind: provider.clusterSpec.kind.replace(/Spec$/, "Status"),
+    resources: infrastructure.map(({ id, who, phase, status }) => ({
+      kind: who.kind,
+      name: who.name,
+      id,
+      phase,
+      ...status,
+    })),
+  };
+}
+
+/** What a status says of a cluster in words; `notice` where there is nothing else to say. Pure. */
+export function wordsIn(
+  { phase, progress, message, terminalError }: ClusterView,
+  notice?: string,
+): Pick<ClusterStatus, "phase" | "message" | "errorReason" | "errorMessage"> {
+  const said = message ?? progressText(progress) ?? terminalError?.message ?? notice;
   return omitUndefined({
     phase,
-    message,
+    message: said === undefined ? undefined : said.replaceAll("\n", "; "),
     errorReason: terminalError?.reason,
     errorMessage: terminalError?.message,
   });
@@ -97,90 +162,133 @@ function seenInfrastructure({ records, observedResources }: ClusterView): Observ
   });
 }
 
-/**
- * A Machine's status. Its times move only when something else in it does, so that what stays the same is
- * not written again. Pure.
- */
-export function machineStatusOf(
-  live: LiveObject,
-  machine: MachineView,
-  { view, provider }: StatusInput,
-): MachineStatus {
-  const { seen, phase } = machine;
-  const address = seen?.status["address"];
-  const { osImage: _image, ...versions } = seen?.node ?? {};
-  const operation = lastOperationOf(live, machine, view);
-  return omitUndefined({
-    phase,
-    nodeRef:
-      seen?.node === undefined
-        ? undefined
-        : { apiVersion: "v1", kind: "Node", name: seen.who.name },
-    versions: "kubelet" in versions ? versions : undefined,
-    addresses: typeof address === "string" ? [{ type: "InternalIP", address }] : undefined,
-    lastOperation: operation,
-    providerStatus: seen && {
-      apiVersion: provider.apiVersion,
-      kind: `${provider.hostKind}Status`,
-      id: seen.id,
-      host: seen.who.name,
-      ...seen.status,
-    },
-  });
-}
-
-function lastOperationOf(
-  live: LiveObject,
-  { phase, hostId, isUnderWay }: MachineView,
-  { progress, nowMs }: ClusterView,
-): MachineStatus["lastOperation"] {
-  const known = live.status?.["lastOperation"] as MachineStatus["lastOperation"];
-  if (progress === undefined || !isUnderWay) {
-    if (known?.state !== "Processing" || progress !== undefined) return known;
-    const state = phase === "Running" || phase === "Terminating" ? "Successful" : "Failed";
-    return { ...known, state, lastUpdated: timeText(nowMs) };
-  }
-  const type =
-    phase === "Terminating"
-      ? "Delete"
-      : hostId === undefined
-        ? "Create"
-        : (known?.type ?? "Update");
-  const operation = { type, state: "Processing", description: progress.reason };
-  const isSame =
-    known?.type === type && known.state === "Processing" && known.description === progress.reason;
-  return isSame ? known : { ...operation, lastUpdated: timeText(nowMs) };
-}
-
 /** A MachineSet's status. Pure. */
 export function machineSetStatusOf(
   set: LiveObject,
   members: readonly MachineView[],
-  { view, generationOf }: StatusInput,
+  input: StatusInput,
 ): MachineSetStatus {
+  const { view, generationOf } = input;
   const minReadySeconds = Number(set.spec?.["minReadySeconds"] ?? 0);
+  const available = members.filter((one) => isAvailable(one, minReadySeconds, view.nowMs)).length;
+  const failure = firstFailure(view, set, members);
+  const wanted = Number(set.spec?.["replicas"] ?? 1);
   return {
     replicas: members.length,
-    fullyLabeledReplicas: members.length,
+    fullyLabeledReplicas: members.filter((one) => isFullyLabeled(set, one, input)).length,
     readyReplicas: members.filter(({ isReady }) => isReady).length,
-    availableReplicas: members.filter((one) => isAvailable(one, minReadySeconds, view.nowMs))
-      .length,
+    availableReplicas: available,
     ...generation(generationOf(set)),
     labelSelector: selectorIn(set),
+    ...versionOf(members),
+    ...errorOf(failure),
+    conditions: conditionsIn(set, input, [
+      readiness(available === wanted && members.length === wanted, { failure, view }),
+    ]),
   };
 }
 
-/** A MachineDeployment's status; its machines are in `sets`. Pure. */
+/** What goes with a deployment in its status, beside its sets. */
+interface DeploymentView {
+  readonly sets: readonly RolloutSet[];
+  readonly members: readonly MachineView[];
+  /** Of them those that are in the set of the present template and have followed it. */
+  readonly updated: number;
+}
+
+/** A MachineDeployment's status. Pure. */
 export function machineDeploymentStatusOf(
   deployment: LiveObject,
-  sets: readonly RolloutSet[],
-  { generationOf }: StatusInput,
+  { sets, members, updated }: DeploymentView,
+  input: StatusInput,
 ): MachineDeploymentStatus {
+  const { view, generationOf } = input;
+  const counts = deploymentStatusOf(sets);
+  const wanted = Number(deployment.spec?.["replicas"] ?? 1);
+  const { replicas, availableReplicas: available } = counts;
+  const isComplete = [replicas, available, updated].every((count) => count === wanted);
+  const failure = firstFailure(view, deployment, members);
+  const isUnderWay = view.progress !== undefined && members.some((one) => one.isUnderWay);
   return {
-    ...deploymentStatusOf(sets),
+    ...counts,
+    updatedReplicas: updated,
+    unavailableReplicas: Math.max(counts.unavailableReplicas, wanted - available),
     ...generation(generationOf(deployment)),
     labelSelector: selectorIn(deployment),
+    ...versionOf(members),
+    conditions: conditionsIn(deployment, input, [
+      readiness(isComplete, { failure, view }),
+      progressing(isUnderWay, { failure, view, isComplete }),
+    ]),
   };
+}
+
+/** Its own, or that of the first of its machines that failed for good, else of any. */
+function firstFailure(
+  view: ClusterView,
+  { kind, metadata }: LiveObject,
+  members: readonly MachineView[],
+): Pick<ObjectFailure, "reason" | "message" | "isTransient"> | undefined {
+  const own = view.unmet?.failures.find(
+    (failure) => failure.kind === kind && failure.name === metadata.name,
+  );
+  if (own !== undefined) return own;
+  const failed = members.flatMap(({ failure }) => failure ?? []);
+  const first = failed.find(({ isTransient }) => !isTransient) ?? failed[0];
+  return first && { ...first, message: `Machine ${first.name}: ${first.message}` };
+}
+
+/** Whether the Machine carries all labels of the set's template. */
+function isFullyLabeled(set: LiveObject, { machine }: MachineView, input: StatusInput): boolean {
+  const template = (set.spec?.["template"] ?? {}) as {
+    readonly metadata?: { readonly labels?: Readonly<Record<string, string>> };
+  };
+  const labels = input.machineObjectOf(machine.name)?.metadata.labels;
+  if (labels === undefined) return false;
+  return Object.entries(template.metadata?.labels ?? {}).every(
+    ([key, value]) => labels[key] === value,
+  );
+}
+
+/** "1.34.2", or "1.34.2, 1.35.0" where not all run the same. */
+function versionOf(members: readonly MachineView[]): { version?: string } {
+  const kubelets = new Set(members.flatMap(({ seen }) => seen?.node?.kubelet ?? []));
+  return kubelets.size === 0 ? {} : { version: [...kubelets].sort().join(", ") };
+}
+
+interface StateInput {
+  readonly failure: Pick<ObjectFailure, "reason" | "message"> | undefined;
+  readonly view: ClusterView;
+}
+
+function readiness(isReady: boolean, { failure, view }: StateInput): ConditionState {
+  if (failure !== undefined) {
+    return { type: "Ready", status: "False", reason: failure.reason, message: failure.message };
+  }
+  if (isReady) return { type: "Ready", status: "True", reason: "MachinesAvailable" };
+  const reason = view.phase === "Running" ? "MachinesNotAvailable" : view.phase;
+  return { type: "Ready", status: "False", reason };
+}
+
+function progressing(
+  isUnderWay: boolean,
+  { failure, view, isComplete }: StateInput & { readonly isComplete: boolean },
+): ConditionState {
+  const type = "Progressing";
+  if (isUnderWay) {
+    const { phase = "Changing", reason: message = "" } = view.progress ?? {};
+    return { type, status: "True", reason: phase, message };
+  }
+  if (failure === undefined) {
+    return { type, status: "False", reason: isComplete ? "Complete" : view.phase };
+  }
+  return { type, status: "False", reason: failure.reason, message: failure.message };
+}
+
+function conditionsIn(live: LiveObject, input: StatusInput, states: readonly ConditionState[]) {
+  const { view, generationOf } = input;
+  const about = { now: timeText(view.nowMs), generation: generationOf(live) };
+  return conditionsOf(live, states, about);
 }
 
 /** The machines of one set as rollout arithmetic counts them. */
@@ -221,9 +329,4 @@ function generation(observed: number | undefined): { observedGeneration?: number
 /** What the scale subresource tells autoscalers. */
 function selectorIn({ spec }: LiveObject): string {
   return selectorText((spec?.["selector"] ?? {}) as LabelSelector);
-}
-
-/** RFC 3339 in UTC to the second, as Kubernetes writes times. */
-export function timeText(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 }

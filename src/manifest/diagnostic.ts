@@ -24,6 +24,13 @@ export interface Diagnostic {
   readonly hint?: string;
 }
 
+/** The object that a diagnostic is about, from its subject; undefined for none. Pure. */
+export function objectOf({ subject = "" }: Diagnostic): { kind: string; name: string } | undefined {
+  const [kind = "", path = ""] = subject.split(" ");
+  const [, name] = path.split("/");
+  return name === undefined ? undefined : { kind, name };
+}
+
 /** "file:line:column: error: subject: path: summary", with detail and hint on lines of their own. */
 export function diagnosticText(diagnostic: Diagnostic): string {
   const { position, severity, subject, path, summary, detail, hint } = diagnostic;

@@ -49,6 +49,20 @@ export interface NodeReport {
   readonly containerRuntime?: { readonly name: string; readonly version: string };
   /** The operating system as it calls itself. */
   readonly osImage?: string;
+  /** Of the Node object, where the provider knows it. */
+  readonly uid?: string;
+  /** Conditions of the Node object, where the provider reads them. They must not move by themselves. */
+  readonly conditions?: readonly ReportedCondition[];
+}
+
+/** A condition as a Node has it, without its heartbeat, which changes all the time. */
+interface ReportedCondition {
+  readonly type: string;
+  readonly status: "True" | "False" | "Unknown";
+  /** RFC 3339. */
+  readonly lastTransitionTime?: string;
+  readonly reason?: string;
+  readonly message?: string;
 }
 
 /** The answer to "does it exist?". Unknown is not none: nothing is created or forgotten on unknown. */

@@ -18,4 +18,6 @@ export interface ClusterSource {
   isShown(key: string, view: ClusterView, provider: InfrastructureProvider): boolean;
   /** Lets a cluster go of which nothing is left. Throws API_SERVER. */
   release(key: string): Promise<void>;
+  /** Nothing speaks of a cluster any more: takes what it has left on objects of others. Throws API_SERVER. */
+  forget(key: string): Promise<void>;
 }

@@ -1,9 +1,11 @@
-import type { ClusterPhase, ClusterStatus, DriftStatus } from "../api/status.js";
+import type { Kind } from "../api/schema.js";
+import type { ClusterPhase, ClusterStatus, DriftStatus, ErrorReason } from "../api/status.js";
+import type { Desired } from "../api/types.js";
 import type { NodeKey } from "../graph/graph.js";
 import type { ObservedResources } from "../plan/observation.js";
 import type { Direction } from "../records/transaction.js";
 import type { PriorState } from "../records/prior-state.js";
-import type { Target } from "../records/target.js";
+import type { Target, TargetMachine } from "../records/target.js";
 
 /** What the engine is about to do, or has just done. */
 export interface Progress {
@@ -26,6 +28,30 @@ export interface TerminalError {
   readonly message: string;
 }
 
+export type FailedOperation = "Create" | "Update" | "Delete";
+
+/** An object that cannot be had as its user asks for it: what failed last, and why. */
+export interface ObjectFailure {
+  readonly kind: Exclude<Kind, "MachineClass">;
+  readonly name: string;
+  /** Absent where nothing was tried. */
+  readonly operation?: FailedOperation;
+  readonly reason: ErrorReason;
+  readonly message: string;
+  readonly atMs: number;
+  /** It may heal by itself: told by an Event, and no reason for a person to come. */
+  readonly isTransient: boolean;
+}
+
+/** What the objects ask for and could not be had. */
+export interface Unmet {
+  readonly failures: readonly ObjectFailure[];
+  /** Absent where the objects make no sense. */
+  readonly asked?: Desired;
+  /** Machines that are asked for and could not be made: the records do not know them. */
+  readonly machines: readonly TargetMachine[];
+}
+
 /** Everything that is shown of one cluster. Immutable; each replaces the one before. */
 export interface ClusterView {
   readonly phase: ClusterPhase;
@@ -42,6 +68,8 @@ export interface ClusterView {
   readonly progress?: Progress;
   readonly drift?: DriftStatus;
   readonly terminalError?: TerminalError;
+  /** Absent: what the objects ask for is there, or nobody has tried yet. */
+  readonly unmet?: Unmet;
   /** In the marks of everything that the cloud has of it; absent before the first transaction. */
   readonly clusterUid?: string;
   /** What people should know that heals by itself, e.g. why it waits. */

@@ -106,6 +106,10 @@ export class FileSource implements ClusterSource {
     return true;
   }
 
+  forget(): Promise<void> {
+    return Promise.resolve();
+  }
+
   async release(key: string): Promise<void> {
     this.ours.delete(key);
     this.toldGone.delete(key);

@@ -8,7 +8,8 @@ import type { ClusterView } from "../../src/source/cluster-view.js";
 const view: ClusterView = { phase: "Running", records: emptyState, isSettled: true, nowMs: 1 };
 const later: ClusterView = { phase: "Updating", records: emptyState, isSettled: false, nowMs: 2 };
 const baseline: DriftBaseline = { digest: "d1", observedDigest: "o1" };
-const attempt = { digest: "d1", message: "no quota", isTakenBack: true };
+const unmet = { failures: [], machines: [] };
+const attempt = { digest: "d1", message: "no quota", isTakenBack: true, unmet };
 
 function settledState(): ClusterState {
   const state = new ClusterState();

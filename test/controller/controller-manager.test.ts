@@ -11,16 +11,25 @@ import { localProvider } from "../support/manifests.js";
 
 describe("ControllerManager", () => {
   let server: Server;
-  /** What the API server answers to everything. */
+  /** What the API server answers to everything, unless it has another answer for a path. */
   let status: number;
+  let answers: Map<string, object>;
+  let asked: string[];
   let lines: string[];
   let stop: AbortController;
 
   beforeEach(async () => {
     [status, lines, stop] = [503, [], new AbortController()];
-    server = createServer((_request, response) => {
-      response.writeHead(status, { "content-type": "application/json" });
-      response.end(JSON.stringify({ kind: "Status", message: "so says the test", code: status }));
+    answers = new Map();
+    asked = [];
+    server = createServer(({ url = "" }, response) => {
+      asked.push(url);
+      const answer = answers.get(url);
+      response.writeHead(answer === undefined ? status : 200, {
+        "content-type": "application/json",
+      });
+      const refusal = { kind: "Status", message: "so says the test", code: status };
+      response.end(JSON.stringify(answer ?? refusal));
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   });
@@ -63,7 +72,7 @@ describe("ControllerManager", () => {
       clusterMetrics: false,
       version: "0.0.0",
       log: createLog({ level: "debug", env: {}, write: (line) => lines.push(line) }),
-      scrub: (text) => text,
+      redact: (text) => text,
       overrun: () => assert.fail("no lease was held"),
     });
   }
@@ -90,6 +99,27 @@ describe("ControllerManager", () => {
     stop.abort(new Error("over"));
     await work;
     await assert.rejects(get(address, "/healthz"));
+  });
+
+  it("says once that our kinds are not there, and waits for capstan install", async () => {
+    status = 404;
+    answers.set("/api/v1/namespaces/kube-system", { metadata: { uid: "1" } });
+    const ours = "/apis/cluster.k8s.io/v1alpha1";
+    const work = manager().start();
+    const first = `${ours}/clusters?limit=1`;
+    const times = () => asked.filter((path) => path === first).length;
+    await until("it has asked three times", () => times() >= 3);
+    const told = lines.filter((line) => line.includes("waits for capstan install"));
+    assert.equal(told.length, 1, lines.join("\n"));
+    const isWatched = () => asked.some((path) => /clusters(\?watch.*)?$/.test(path));
+    assert.equal(isWatched(), false);
+    const plurals = ["clusters", "machines", "machinesets", "machinedeployments"];
+    for (const plural of plurals.concat("machineclasses")) {
+      answers.set(`${ours}/${plural}?limit=1`, { items: [], metadata: {} });
+    }
+    await until("it lists them", isWatched);
+    stop.abort(new Error("over"));
+    await work;
   });
 
   it("ends with what trying again cannot help, and serves nothing any more", async () => {

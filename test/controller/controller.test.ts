@@ -54,6 +54,10 @@ class IntentsSource implements ClusterSource {
     this.intents.delete(key);
     return Promise.resolve();
   }
+
+  forget(): Promise<void> {
+    return Promise.resolve();
+  }
 }
 
 describe("Controller", () => {

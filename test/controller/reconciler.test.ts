@@ -271,7 +271,8 @@ describe("Reconciler", () => {
       const controller = await running(...objects());
       const { cluster, world } = controller;
       const { digest } = controller.source.intentOf("default/prod");
-      const attempt = { digest, message: "no quota", isTakenBack: true };
+      const unmet = { failures: [], machines: [] };
+      const attempt = { digest, message: "no quota", isTakenBack: true, unmet };
       assert.ok(cluster.failed(attempt, world.clock.now() - 60_000).untilMs < world.clock.now());
       assert.deepEqual(await controller.reconcile(), { kind: "done" });
       assert.equal(cluster.failedAttempt, undefined);

@@ -9,6 +9,7 @@ const terminal: Partial<Record<ErrorCode, string>> = {
   UNSUPPORTED_CHANGE: "UnsupportedChange",
   NOT_REVERSIBLE: "UnsupportedChange",
   AMBIGUOUS_OWNER: "CreateError",
+  PERMISSION: "PermissionDenied",
   BAD_STATE: "UpdateError",
   SCHEMA_NEWER: "UpdateError",
   WRONG_CLOUD: "UpdateError",

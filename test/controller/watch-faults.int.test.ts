@@ -99,6 +99,46 @@ describe("capstan watch where something is wrong", function () {
     assert.equal((transaction as { phase?: string } | undefined)?.phase, "Waiting");
   });
 
+  it("shows a call that the cloud refuses where it failed, and tells of it there", async () => {
+    rig = await WatchRig.start({ example: "quickstart" });
+    await rig.watchLeading();
+    await rig.applyManifests();
+    await rig.untilRunning("quickstart", 3);
+    const isReady = ["wait", "--for=condition=Ready", "cluster/quickstart", "--timeout=30s"];
+    await rig.kubectl(...isReady);
+    await rig.sandbox.capstan(0, "local", "fault", "create", "quota", "--times", "9");
+    await rig.kubectl("scale", "md", "workers", "--replicas=3");
+    const failed = await until("a Machine has failed", async () =>
+      (await rig.all("machines")).find(({ status }) => status?.["phase"] === "Failed"),
+    );
+    await until("the Cluster says so", async () => {
+      const { machines, transaction } = (await rig.get("cluster", "quickstart")).status ?? {};
+      const { summary } = machines as { summary: string };
+      return transaction === undefined && summary === "3/4";
+    });
+    assert.equal(failed.status?.["errorReason"], "InsufficientResources");
+    const [set] = await rig.all("machinesets");
+    assert.equal(set?.status?.["errorReason"], "InsufficientResources");
+    await rig.kubectl("wait", "--for=condition=Ready=false", "md/workers", "--timeout=30s");
+    await rig.kubectl("wait", "--for=condition=Ready=false", "cluster/quickstart");
+    const told = await rig.kubectl(
+      "get",
+      "events",
+      "--field-selector=reason=InsufficientResources",
+    );
+    assert.match(
+      told,
+      new RegExp(`Warning +InsufficientResources +machine/${failed.metadata.name}`),
+    );
+    await rig.sandbox.capstan(0, "local", "fault", "--clear");
+    await rig.kubectl("scale", "md", "workers", "--replicas=4");
+    await rig.untilRunning("quickstart", 5);
+    await rig.kubectl(...isReady);
+    const now = await rig.get("machine", failed.metadata.name);
+    assert.equal(now.status?.["errorReason"], undefined);
+    assert.match(String((now.status?.["nodeRef"] as { uid?: string }).uid), /^[0-9a-f-]{36}$/);
+  });
+
   it("says what is wrong with objects, and does nothing until they change", async () => {
     rig = await WatchRig.start(five);
     await rig.watchLeading();
@@ -112,6 +152,17 @@ describe("capstan watch where something is wrong", function () {
     assert.deepEqual(rig.sandbox.alive(), []);
     await rig.server.apply(clusterText("odd", []));
     await rig.untilRunning("odd", 1);
+  });
+
+  it("waits for capstan install, and says so in one line", async () => {
+    rig = await WatchRig.start({ example: "quickstart" }, {}, false);
+    const watcher = rig.watch();
+    await until("it says so", () => watcher.said.includes("waits for capstan install"));
+    await rig.sandbox.capstan(0, "install");
+    await rig.applyManifests();
+    await rig.untilRunning("quickstart", 3);
+    const warnings = watcher.said.split("\n").filter((line) => line.includes('"warn"'));
+    assert.equal(warnings.length, 1, watcher.said);
   });
 
   it("shows the truth again when somebody writes over it, without a fight", async () => {

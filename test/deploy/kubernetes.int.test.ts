@@ -40,7 +40,7 @@ const granted: readonly (readonly [Thing, readonly string[]])[] = [
   [ours("machinedeployments"), [...reads, "update", "patch", "delete"]],
   [ours("machinesets"), [...reads, "create", "update", "patch", "delete"]],
   [ours("machines"), [...reads, "create", "update", "patch", "delete"]],
-  [ours("machineclasses"), reads],
+  [ours("machineclasses"), [...reads, "update", "patch"]],
   [ours("clusters", "status"), ["get", "update", "patch"]],
   [ours("machinedeployments", "status"), ["get", "update", "patch"]],
   [ours("machinesets", "status"), ["get", "update", "patch"]],

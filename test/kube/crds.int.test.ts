@@ -311,13 +311,19 @@ describe("an API server that knows our kinds", function () {
         transaction: { number: 5, direction: "forward" },
         machines: { summary: "2/3" },
       };
-      const machineStatus: MachineStatus = { phase: "Running", nodeRef: { name: "m-node" } };
+      // What runs, which is not always what is wanted.
+      const machineStatus: MachineStatus = {
+        phase: "Running",
+        nodeRef: { name: "m-node" },
+        versions: { kubelet: "1.33.1" },
+      };
       const counts: MachineDeploymentStatus = {
         replicas: 3,
         readyReplicas: 2,
         availableReplicas: 1,
         updatedReplicas: 2,
         labelSelector: "set=workers",
+        version: "1.33.1, 1.34.2",
       };
       await patchStatus(cluster(), clusterStatus);
       await patchStatus(machine("m"), machineStatus);
@@ -332,9 +338,9 @@ describe("an API server that knows our kinds", function () {
       assert.match(prod ?? "", /^prod\|Updating\|2\/3\|4\|5\|wave 2 of 3\|\d+s$/);
       const [machines, m] = await shown("ma");
       assert.equal(machines, "NAME|CLUSTER|PHASE|NODE|PROVIDERID|VERSION|AGE");
-      assert.match(m ?? "", /^m\|prod\|Running\|m-node\|1\.34\.2\|\d+s$/);
+      assert.match(m ?? "", /^m\|prod\|Running\|m-node\|1\.33\.1\|\d+s$/);
       const [, workers] = await shown("md");
-      assert.match(workers ?? "", /^workers\|prod\|3\|3\|2\|1\|2\|1\.34\.2\|\d+s$/);
+      assert.match(workers ?? "", /^workers\|prod\|3\|3\|2\|1\|2\|1\.33\.1, 1\.34\.2\|\d+s$/);
       const [wide] = await shown("md", "-o", "wide");
       assert.match(wide ?? "", /\|SELECTOR\|PAUSED$/);
       // Categories are published a moment after their kinds are served.

@@ -47,6 +47,7 @@ describe("Events in an API server", () => {
     const made = new EventRecorder({
       store: eventsInApiServer(server.config, instance),
       clock: systemClock,
+      redact: (note) => note,
       patchEveryMs: 200,
       onError: (error) => troubles.push(String(error)),
     });

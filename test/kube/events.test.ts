@@ -119,7 +119,7 @@ describe("EventRecorder", () => {
       clock,
       capacity,
       patchEveryMs: 30_000,
-      scrub: (note) => note.replaceAll("hunter2", "[redacted]"),
+      redact: (note) => note.replaceAll("hunter2", "[redacted]"),
       dropped: (count) => (dropped += count),
       onError: (error) => troubles.push(String(error)),
     });

@@ -7,8 +7,8 @@ import {
   isMoving,
   movingMark,
   foreignAmong,
-  withoutClasses,
 } from "../../src/kube/move-objects.js";
+import { withoutClasses } from "../../src/kube/machine-classes.js";
 import type { ApiWrite } from "../../src/kube/api-write.js";
 import { cluster, desiredOf, machine, machineDeployment } from "../support/manifests.js";
 

@@ -21,6 +21,7 @@ class World {
     cache: this.server.cache,
     providers: [provider],
     owner: "kube-system",
+    redact: (text) => text,
   });
 
   /** Makes the objects those of the wanted cluster; others of their users' go. */

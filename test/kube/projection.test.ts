@@ -20,7 +20,7 @@ const unseen: ClusterView = {
 };
 
 function writesFor(given: LiveCluster, view: ClusterView): ApiWrite[] {
-  return projectionOf(given, { view, provider, generationOf: () => 1 });
+  return projectionOf(given, { view, provider, generationOf: () => 1, redact: (text) => text });
 }
 
 function said(writes: readonly ApiWrite[]): string[] {
@@ -43,13 +43,23 @@ describe("projectionOf", () => {
     const set = live(written("MachineSet", "set"), { status: { replicas: 3, readyReplicas: 3 } });
     const writes = writesFor(liveCluster([set], { status }), { ...unseen, isBlind: true });
     assert.deepEqual(said(writes), ["status Cluster prod"]);
+    const condition = {
+      status: "False",
+      observedGeneration: 1,
+      lastTransitionTime: "1970-01-01T00:00:05Z",
+      reason: "InvalidConfiguration",
+    };
     assert.deepEqual(writes[0]?.kind === "status" && writes[0].patch, {
       status: {
         phase: "Failed",
-        message: null,
+        message: "nonsense",
         observedGeneration: 1,
         errorReason: "InvalidConfiguration",
         errorMessage: "nonsense",
+        conditions: [
+          { ...condition, type: "Ready", message: "nonsense" },
+          { ...condition, type: "Progressing", message: "" },
+        ],
       },
     });
   });

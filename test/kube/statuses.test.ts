@@ -6,10 +6,10 @@ import {
   clusterStatusOf,
   machineDeploymentStatusOf,
   machineSetStatusOf,
-  machineStatusOf,
   rolloutSetOf,
-  timeText,
 } from "../../src/kube/statuses.js";
+import { machineStatusOf } from "../../src/kube/machine-status.js";
+import { timeText } from "../../src/kube/status-parts.js";
 import type { ClusterView, Progress } from "../../src/source/cluster-view.js";
 import { viewOf } from "../support/cluster-views.js";
 import { live } from "../support/live-objects.js";
@@ -38,8 +38,18 @@ const progress: Progress = {
 };
 
 function input(view: ClusterView) {
-  return { view, provider, machines: machinesOf(view), generationOf: () => 4 };
+  const machines = machinesOf(view);
+  return { view, provider, machines, generationOf: () => 4, machineObjectOf: () => undefined };
 }
+
+/** For what does not depend on a cluster. */
+const nothing = {
+  view: { nowMs: 0 } as ClusterView,
+  provider,
+  machines: [],
+  generationOf: () => 2,
+  machineObjectOf: () => undefined,
+};
 
 function named(view: ClusterView, name: string): MachineView {
   const found = machinesOf(view).find(({ machine: one }) => one.name === name);
@@ -180,8 +190,8 @@ describe("what is shown of a cluster", () => {
     const none = { name: "web-old", isNew: false, replicas: 0, machines: [] };
     const status = machineDeploymentStatusOf(
       live(machineDeployment("web", 1)),
-      [none, { ...none, isNew: true, replicas: 1 }],
-      { view: {} as ClusterView, provider, machines: [], generationOf: () => 2 },
+      { sets: [none, { ...none, isNew: true, replicas: 1 }], members: [], updated: 0 },
+      nothing,
     );
     assert.deepEqual(
       [status.replicas, status.unavailableReplicas, status.observedGeneration],
@@ -245,8 +255,7 @@ describe("a set's selector as text", () => {
   ]) {
     it(name, () => {
       const set = live(machineSet("set", 1), { spec: { selector } });
-      const none = { view: {} as ClusterView, provider, machines: [], generationOf: () => 1 };
-      assert.equal(machineSetStatusOf(set, [], none).labelSelector, want);
+      assert.equal(machineSetStatusOf(set, [], nothing).labelSelector, want);
     });
   }
 });

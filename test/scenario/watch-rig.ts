@@ -40,13 +40,18 @@ export class WatchRig {
     private readonly folder: string,
   ) {}
 
-  static async start(source: SandboxSource, options: ApiServerOptions = {}): Promise<WatchRig> {
+  /** `isInstalled`: the API server knows our kinds. */
+  static async start(
+    source: SandboxSource,
+    options: ApiServerOptions = {},
+    isInstalled = true,
+  ): Promise<WatchRig> {
     const folder = mkdtempSync(join(tmpdir(), "capstan-watch-"));
     const server = await ApiServer.start({ controllers: true, ...options });
     const pulumi = await CountedPulumi.in(folder);
     const env = { KUBECONFIG: server.kubeconfig, CAPSTAN_PULUMI: pulumi.program };
     const sandbox = await Sandbox.make(source, { env });
-    await sandbox.capstan(0, "install");
+    if (isInstalled) await sandbox.capstan(0, "install");
     return new WatchRig(server, sandbox, pulumi, folder);
   }
 

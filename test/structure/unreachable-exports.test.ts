@@ -27,7 +27,6 @@ const awaited: readonly { readonly by: string; readonly names: readonly NameId[]
       "src/sets/status.ts#isComplete",
       "src/sets/template.ts#findNewSet",
       "src/sets/template.ts#findOldSets",
-      "src/sets/template.ts#sameTemplate",
     ],
   },
 ];

@@ -76,6 +76,9 @@ export class FakeCloud {
   passes = 0;
   /** What it calls itself: with another name the credentials lead elsewhere. */
   name: string | undefined;
+  /** Answers what a call is refused with, if it is. */
+  refusal: (asked: Pick<Asked, "call" | "who" | "spec">) => CapstanError | undefined = () =>
+    undefined;
   private readonly stored = new Map<string, Stored>();
   private late: LateCall[] = [];
   /** The one that takes effect right now. */
@@ -245,6 +248,8 @@ export class FakeCloud {
   private async changing<T>(process: CommandProcess, asked: Asked, change: () => T): Promise<T> {
     await process.gate();
     this.catchUp();
+    const refused = this.refusal(asked);
+    if (refused !== undefined) throw refused;
     const effect = this.recorded(asked, change);
     const { kind, name } = asked.who;
     switch (process.nextCall(`${kind} ${name}`)) {

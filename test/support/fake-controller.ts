@@ -4,6 +4,7 @@ import type { WorkOutcome } from "../../src/controller/queue.js";
 import { Reconciler } from "../../src/controller/reconciler.js";
 import type { ReconcilerOptions, WorkEngine } from "../../src/controller/reconciler-options.js";
 import type { ReconcileEvent } from "../../src/controller/reconcile-event.js";
+import { scrubber } from "../../src/controller/secrets.js";
 import { KubeSource } from "../../src/kube/kube-source.js";
 import { testCluster } from "./manifests.js";
 import { CommandProcess, type CommandFault } from "./faults.js";
@@ -11,6 +12,9 @@ import { FakeApiServer } from "./fake-api-server.js";
 import { FakeEngine } from "./fake-engine.js";
 
 const key = `default/${testCluster}`;
+
+/** In the environment of the controller. */
+export const cloudPassword = "correct-horse-battery";
 
 /** A reconciler on an API server, an engine and a cloud in memory, for the one cluster of the tests. */
 export class FakeController {
@@ -33,8 +37,9 @@ export class FakeController {
   constructor(world = new FakeEngine()) {
     this.world = world;
     const { cache } = this.server;
+    const redact = scrubber({ CLOUD_PASSWORD: cloudPassword });
     const providers = [world.provider];
-    this.source = new KubeSource({ api: this.server, cache, providers, owner: "kube" });
+    this.source = new KubeSource({ api: this.server, cache, providers, owner: "kube", redact });
     this.reconciler = this.begin();
   }
 

@@ -3,7 +3,7 @@ import { omitUndefined } from "../../api/omit-undefined.js";
 import type { Removal } from "../../api/protection.js";
 import { holdOf, refuseHeld, withHold } from "../../drift/hold.js";
 import { rulesOfRequest } from "../../drift/plan-with-drift.js";
-import type { ApplyResult } from "../../engine/apply-result.js";
+import { type ApplyResult, newHostsText } from "../../engine/apply-result.js";
 import {
   planBack,
   planRecorded,
@@ -206,7 +206,8 @@ class RollbackCommand {
     this.tell(result);
   }
 
-  private tell({ inventory, to }: Extract<ApplyResult, { kind: "rolledBack" }>): void {
+  private tell(result: Extract<ApplyResult, { kind: "rolledBack" }>): void {
+    const { inventory, to } = result;
     const { context, state, stack } = this;
     const cluster = state.transaction?.target.cluster ?? stack;
     if (context.json) {
@@ -214,7 +215,7 @@ class RollbackCommand {
       return;
     }
     const where = {
-      revision: `${cluster} is as revision ${state.revision?.number ?? 0} left it; ${inventoryText(inventory)}`,
+      revision: `${cluster} is as revision ${state.revision?.number ?? 0} left it${newHostsText(result)}; ${inventoryText(inventory)}`,
       nothing: `nothing of ${cluster} is left; ${inventoryText(inventory)}`,
       unrecorded: forgottenText(cluster, inventory),
     }[to];

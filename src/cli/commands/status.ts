@@ -126,7 +126,12 @@ function hostStatus(
   });
 }
 
-function saidBy({ osImage, ...versions }: NodeReport): Pick<MachineStatus, "versions" | "osImage"> {
+function saidBy({
+  osImage,
+  uid: _uid,
+  conditions: _conditions,
+  ...versions
+}: NodeReport): Pick<MachineStatus, "versions" | "osImage"> {
   return omitUndefined({ versions, osImage });
 }
 

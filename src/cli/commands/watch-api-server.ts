@@ -31,7 +31,7 @@ export async function watchApiServer(
       pretty: terminal.live && !context.json,
       write: (line) => terminal.error(line),
     }),
-    scrub: scrubber(env),
+    redact: scrubber(env),
     // Engines live in process groups of their own and see that we are gone.
     overrun: () => process.exit(exitCodes.failed),
   });

@@ -249,7 +249,10 @@ describe("faults of the local cloud", () => {
         assert.deepEqual(validate(schema, value(kind, fault)), []);
         const [slip] = validate(schema, value(kind, { call: "create", mode: "explode" }));
         assert.deepEqual(slip?.path, ["faults", 0, "mode"]);
-        assert.match(slip?.summary ?? "", /"explode" is not one of fail, throttle, quota, hang/);
+        assert.match(
+          slip?.summary ?? "",
+          /"explode" is not one of fail, throttle, quota, deny, hang/,
+        );
       }
     });
 

@@ -71,12 +71,14 @@ describe("readiness in the local cloud", () => {
     const { id } = await make({ joinMs, controlPlane: "1.34.1", containerRuntime });
     clock.advance(bootMs + joinMs);
     const { node, status } = await seen(id);
+    assert.match(node?.uid ?? "", /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
     const osImage = "local/ubuntu-24.04";
     assert.deepEqual(node, {
       kubelet: "1.34.2",
       controlPlane: "1.34.1",
       containerRuntime,
       osImage,
+      uid: node?.uid,
     });
     assert.deepEqual(Object.keys(status), ["address", "providerId"]);
     const plain = await make({}, "plain");

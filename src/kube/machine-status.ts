@@ -1,0 +1,105 @@
+import { omitUndefined } from "../api/omit-undefined.js";
+import type { MachineStatus } from "../api/status.js";
+import type { InfrastructureProvider, Observed } from "../provider/port.js";
+import type { ClusterView } from "../source/cluster-view.js";
+import type { LiveObject } from "./live-object.js";
+import type { MachineView } from "./machine-views.js";
+import { errorOf, timeText } from "./status-parts.js";
+
+type NodeConditions = NonNullable<MachineStatus["conditions"]>;
+
+/**
+ * A Machine's status. Its times move only when something else in it does, so that what stays the same is
+ * not written again. Pure.
+ */
+export function machineStatusOf(
+  live: LiveObject,
+  machine: MachineView,
+  { view, provider }: { readonly view: ClusterView; readonly provider: InfrastructureProvider },
+): MachineStatus {
+  const { seen, phase, failure } = machine;
+  const address = seen?.status["address"];
+  const { osImage: _image, uid, conditions: _told, ...versions } = seen?.node ?? {};
+  const operation = lastOperationOf(live, machine, view);
+  return omitUndefined({
+    phase,
+    nodeRef:
+      seen?.node === undefined
+        ? undefined
+        : omitUndefined({ apiVersion: "v1", kind: "Node", name: seen.who.name, uid }),
+    versions: "kubelet" in versions ? versions : undefined,
+    ...errorOf(failure),
+    addresses: typeof address === "string" ? [{ type: "InternalIP", address }] : undefined,
+    conditions: nodeConditionsOf(live, machine, view),
+    lastOperation: operation,
+    providerStatus: seen && {
+      apiVersion: provider.apiVersion,
+      kind: `${provider.hostKind}Status`,
+      id: seen.id,
+      host: seen.who.name,
+      ...seen.status,
+    },
+  });
+}
+
+/** What the Node says of itself; where nobody reads that, what its provider says of it. */
+function nodeConditionsOf(
+  live: LiveObject,
+  { seen, isReady, phase, failure }: MachineView,
+  { nowMs }: ClusterView,
+): NodeConditions {
+  if (seen?.node?.conditions !== undefined) return [...seen.node.conditions];
+  const status = isReady ? "True" : phase === "Unknown" ? "Unknown" : "False";
+  const known = (live.status?.["conditions"] ?? []) as NodeConditions;
+  const before = known.find((one) => one.type === "Ready" && one.status === status);
+  return [
+    {
+      type: "Ready",
+      status,
+      lastTransitionTime: before?.lastTransitionTime ?? sinceText(seen, isReady, nowMs),
+      reason: isReady ? "NodeReady" : (failure?.reason ?? `Machine${phase}`),
+      message: isReady ? "" : (failure?.message ?? ""),
+    },
+  ];
+}
+
+function sinceText(seen: Observed | undefined, isReady: boolean, nowMs: number): string {
+  return timeText(isReady ? (seen?.readySinceMs ?? nowMs) : nowMs);
+}
+
+function lastOperationOf(
+  live: LiveObject,
+  { phase, hostId, isUnderWay, failure }: MachineView,
+  { progress, nowMs }: ClusterView,
+): MachineStatus["lastOperation"] {
+  const known = live.status?.["lastOperation"] as MachineStatus["lastOperation"];
+  const isTried = progress?.direction === "forward" && isUnderWay;
+  if (failure?.operation !== undefined && !isTried) {
+    return {
+      type: failure.operation,
+      state: "Failed",
+      description: failure.message,
+      lastUpdated: timeText(failure.atMs),
+    };
+  }
+  const isMade = phase === "Running" && known?.type === "Create" && known.state === "Failed";
+  if (isMade && failure === undefined) {
+    // It was tried again, faster than anybody could be shown.
+    return { type: "Create", state: "Successful", lastUpdated: timeText(nowMs) };
+  }
+  if (progress === undefined || !isUnderWay) {
+    if (known?.state !== "Processing" || progress !== undefined) return known;
+    const state = phase === "Running" || phase === "Terminating" ? "Successful" : "Failed";
+    return { ...known, state, lastUpdated: timeText(nowMs) };
+  }
+  const type =
+    phase === "Terminating"
+      ? "Delete"
+      : hostId === undefined
+        ? "Create"
+        : (known?.type ?? "Update");
+  const operation = { type, state: "Processing", description: progress.reason };
+  const isSame =
+    known?.type === type && known.state === "Processing" && known.description === progress.reason;
+  return isSame ? known : { ...operation, lastUpdated: timeText(nowMs) };
+}
