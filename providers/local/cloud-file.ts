@@ -9,7 +9,7 @@ import {
 } from "../../src/api/storage-failure.js";
 import { type Backoff, backoffMs } from "../../src/provider/backoff.js";
 import type { Clock } from "../../src/provider/port.js";
-import { cloudSchema, cloudSchemaUpgrades, cloudSchemaVersion } from "./schema.js";
+import { cloudSchema, cloudSchemaUpgrades, cloudSchemaVersion } from "./tables.js";
 
 /** How long a writer waits inside SQLite: it blocks the event loop, so the rest is waited outside. */
 const busyTimeoutMs = 50;

@@ -39,7 +39,7 @@ import {
   refuseGone,
   refuseOverQuota,
   refuseWhileUsed,
-} from "./rules.js";
+} from "./constraints.js";
 
 export type { LocalKind, LocalResource };
 

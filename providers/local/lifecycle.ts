@@ -13,7 +13,7 @@ import {
   setRunning,
   setTerminated,
 } from "./resource.js";
-import { networkOf } from "./rules.js";
+import { networkOf } from "./constraints.js";
 
 const defaultBootMs = 200;
 

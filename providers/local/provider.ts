@@ -2,7 +2,7 @@ import { omitUndefined } from "../../src/api/omit-undefined.js";
 import type { Json, JsonObject } from "../../src/api/json.js";
 import type { ClusterObject } from "../../src/api/types.js";
 import { type GraphNode, keyOf, type Ref } from "../../src/graph/graph.js";
-import { type FieldRules, immutableFields, verdictByField } from "../../src/provider/fields.js";
+import { immutableFields, verdictByField } from "../../src/provider/fields.js";
 import { hostSpecOf, present } from "../../src/provider/host-spec.js";
 import type {
   CallContext,
@@ -16,48 +16,8 @@ import type {
 } from "../../src/provider/port.js";
 import type { LocalCloud, LocalKind } from "./cloud.js";
 import { LocalHandler, observe } from "./handlers.js";
-import { runtimeName } from "./node.js";
 import { localApiVersion, localClusterSpec, localMachineSpec } from "./specs.js";
-
-const inPlace = { kind: "inPlace" } as const;
-const replace = (reason: string) => ({ kind: "replace", reason }) as const;
-
-const rules: Readonly<Record<string, FieldRules>> = {
-  LocalNetwork: {
-    cidr: replace("a network keeps its address range"),
-    machineQuota: inPlace,
-    bootMs: inPlace,
-    joinMs: inPlace,
-    faults: inPlace,
-  },
-  LocalLoadBalancer: {
-    networkId: replace("a load balancer stays in its network"),
-    port: inPlace,
-  },
-  LocalHost: {
-    networkId: replace("a host stays in its network"),
-    loadBalancerId: inPlace,
-    role: replace("a host keeps its role"),
-    size: replace("this provider cannot resize"),
-    image: replace("a host keeps the image it booted from"),
-    zone: replace("a host stays in its zone"),
-    diskGib: (from, to) => (Number(to) > Number(from) ? inPlace : replace("a disk only grows")),
-    tags: inPlace,
-    kubelet: inPlace,
-    controlPlane: inPlace,
-    containerRuntime: (from, to) =>
-      runtimeName(from) === runtimeName(to)
-        ? inPlace
-        : replace("what runs in one container runtime does not go on in another"),
-    configSource: inPlace,
-    nodeLabels: inPlace,
-    nodeAnnotations: inPlace,
-    taints: inPlace,
-    bootMs: inPlace,
-    joinMs: inPlace,
-    faults: inPlace,
-  },
-} satisfies Record<LocalKind, FieldRules>;
+import { rules } from "./field-rules.js";
 
 /** The provider on the simulated cloud: no account, no daemon, the embedded default. */
 export class LocalProvider implements InfrastructureProvider {

@@ -6,11 +6,11 @@ import { type FileUse, makeProviders, type Providers } from "../../providers/ind
 import { CapstanError } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { clusterNameOf, type Desired, providerValue, stackNameOf } from "../api/types.js";
-import { Engine, type Interruption } from "../engine/engine.js";
-import { withLockedStack } from "../engine/locked-stack.js";
-import { defaultStateDir, withoutPasswords } from "../engine/project.js";
-import { stateDirOf, type UserProject, userProjectOf } from "../engine/user-project.js";
-import { Workspace } from "../engine/workspace.js";
+import { Engine, type Interruption } from "../engine/pulumi/engine.js";
+import { withLockedStack } from "../engine/pulumi/locked-stack.js";
+import { defaultStateDir, withoutPasswords } from "../engine/backend/project.js";
+import { stateDirOf, type UserProject, userProjectOf } from "../engine/backend/user-project.js";
+import { Workspace } from "../engine/backend/workspace.js";
 import { BadInput } from "../manifest/bad-input.js";
 import { type Manifests, readDesired } from "../manifest/desired.js";
 import { diagnosticText } from "../manifest/diagnostic.js";

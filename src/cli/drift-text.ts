@@ -6,7 +6,7 @@ import {
   fieldsText,
   outcomesOfDrift,
   subjectText,
-} from "../drift/words.js";
+} from "../drift/drift-text.js";
 import { clusterNotes, driftSigns } from "../report/drift-markdown.js";
 import { type DriftedCluster, shownItems } from "../report/drift-report.js";
 import { fit, indented, rowLines, wrap } from "./fit.js";

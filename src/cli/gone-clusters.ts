@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { type Desired, stackNameOf } from "../api/types.js";
-import type { Engine } from "../engine/engine.js";
-import type { Workspace } from "../engine/workspace.js";
+import type { Engine } from "../engine/pulumi/engine.js";
+import type { Workspace } from "../engine/backend/workspace.js";
 import { BadInput } from "../manifest/bad-input.js";
 import { fileOwner } from "../records/hand-over.js";
 import { refuseDestruction } from "../plan/refusals/protection.js";

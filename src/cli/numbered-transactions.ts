@@ -1,7 +1,7 @@
-import { CheckpointReader } from "../engine/checkpoint-reader.js";
-import { StackKeys } from "../engine/stack-keys.js";
-import { stateOf } from "../engine/state.js";
-import type { Workspace } from "../engine/workspace.js";
+import { CheckpointReader } from "../engine/backend/checkpoint-reader.js";
+import { StackKeys } from "../engine/backend/stack-keys.js";
+import { stateOf } from "../engine/backend/state.js";
+import type { Workspace } from "../engine/backend/workspace.js";
 import type { NumberedTransaction } from "./completions.js";
 import { historyReport } from "./history-report.js";
 

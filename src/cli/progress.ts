@@ -1,5 +1,5 @@
 import { nodeKey, type NodeKey } from "../graph/graph.js";
-import type { RunEvent } from "../engine/run.js";
+import type { RunEvent } from "../engine/run/run.js";
 import type { Plan } from "../plan/plan.js";
 import { planTree, type TreeLine, verbOf } from "../plan/changes/tree.js";
 import type { Clock } from "../provider/port.js";

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { omitUndefined } from "../api/omit-undefined.js";
-import type { Workspace } from "../engine/workspace.js";
+import type { Workspace } from "../engine/backend/workspace.js";
 
 /**
  * Remembers which manifests led to a stack's present revision. Kept beside Pulumi's settings, not in

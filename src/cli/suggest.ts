@@ -1,4 +1,4 @@
-import { withoutPasswords } from "../engine/project.js";
+import { withoutPasswords } from "../engine/backend/project.js";
 import { shellWord } from "../report/shell-word.js";
 
 /** Where the clusters are that a command was told to work on. */

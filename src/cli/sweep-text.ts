@@ -1,5 +1,5 @@
-import type { LeftoverReport } from "../engine/leftovers.js";
-import type { LeftOver } from "../engine/removal.js";
+import type { LeftoverReport } from "../engine/sweep/leftovers.js";
+import type { LeftOver } from "../engine/sweep/removal.js";
 import type { SweepItem, SweepShare } from "../sweep/decide.js";
 import { fit, leastRoom, rowLines, wrap } from "./fit.js";
 import { aligned } from "./table.js";

@@ -1,6 +1,6 @@
 import { driftStatusOf } from "../controller/drift-status.js";
 import type { ReconcileEvent, EventSink } from "../controller/reconcile-event.js";
-import type { ApplyResult } from "../engine/apply-result.js";
+import type { ApplyResult } from "../engine/operations/apply-result.js";
 import { planSummary } from "../plan/changes/tree.js";
 import type { CommandContext } from "./context.js";
 import { planLine } from "./survey-cluster.js";

@@ -1,8 +1,8 @@
 import { omitUndefined } from "../api/omit-undefined.js";
-import { noteCluster } from "../engine/cluster-registry.js";
-import type { Interruption } from "../engine/engine.js";
-import { withLockedStack } from "../engine/locked-stack.js";
-import type { Workspace } from "../engine/workspace.js";
+import { noteCluster } from "../engine/sweep/cluster-registry.js";
+import type { Interruption } from "../engine/pulumi/engine.js";
+import { withLockedStack } from "../engine/pulumi/locked-stack.js";
+import type { Workspace } from "../engine/backend/workspace.js";
 import type { Term } from "../kube/lease.js";
 import { Semaphore } from "../provider/semaphore.js";
 import { Controller, type ControllerOptions } from "./controller.js";

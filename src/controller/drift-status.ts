@@ -2,7 +2,13 @@ import { omitUndefined } from "../api/omit-undefined.js";
 import type { DriftStatus } from "../api/status.js";
 import { driftCounts } from "../drift/classify.js";
 import { hasDrift, type JudgedDrift, type JudgedItem } from "../drift/judge.js";
-import { decisionText, fieldsText, freezeText, subjectText, thawText } from "../drift/words.js";
+import {
+  decisionText,
+  fieldsText,
+  freezeText,
+  subjectText,
+  thawText,
+} from "../drift/drift-text.js";
 import { timeText } from "../kube/status-parts.js";
 
 const shownItems = 12;

@@ -1,7 +1,7 @@
 import { driftCounts } from "../drift/classify.js";
 import { hasCorrections, hasDrift, type JudgedDrift } from "../drift/judge.js";
-import { type ApplyResult, newHostsText } from "../engine/apply-result.js";
-import type { RunEvent } from "../engine/run.js";
+import { type ApplyResult, newHostsText } from "../engine/operations/apply-result.js";
+import type { RunEvent } from "../engine/run/run.js";
 import type { Plan } from "../plan/plan.js";
 import type { ObjectFailure } from "../source/cluster-view.js";
 import type { LogDetail, LogLevel } from "./log.js";

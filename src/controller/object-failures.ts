@@ -1,6 +1,6 @@
 import { CapstanError, type ErrorCode } from "../api/error.js";
 import type { ErrorReason } from "../api/status.js";
-import { type FailedResource, ResourcesFailed } from "../engine/failures.js";
+import { type FailedResource, ResourcesFailed } from "../engine/run/failures.js";
 import type { ResourceEvent } from "../dynamic/cloud-resource.js";
 import { type NodeKey, nodeKey } from "../graph/graph.js";
 import { type Diagnostic, objectOf } from "../manifest/diagnostic.js";

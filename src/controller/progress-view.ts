@@ -1,4 +1,4 @@
-import type { RunEvent } from "../engine/run.js";
+import type { RunEvent } from "../engine/run/run.js";
 import type { ClusterView, Progress } from "../source/cluster-view.js";
 import type { Plan } from "../plan/plan.js";
 import type { ClusterPhase } from "../api/status.js";

@@ -1,4 +1,4 @@
-import type { Engine, StackEngine } from "../engine/engine.js";
+import type { Engine, StackEngine } from "../engine/pulumi/engine.js";
 import type { ClusterSource } from "../source/cluster-source.js";
 import type { Intent } from "../source/intent.js";
 import type { Plan } from "../plan/plan.js";

@@ -1,6 +1,6 @@
 import { boundOf, type DriftPolicy } from "../api/drift-policy.js";
 import type { DriftItem, DriftReport } from "./classify.js";
-import type { DriftBudgets } from "./policy.js";
+import type { DriftBudgets } from "./budgets.js";
 
 /** Why an answer of the cloud is not believed. */
 export type FreezeCause =

@@ -9,8 +9,9 @@ import type { Observation } from "../plan/observation.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import { classifyDrift } from "./classify.js";
 import { fewest, implausible } from "./freeze.js";
-import { budgetsOf, driftPoliciesOf } from "./policy.js";
-import { freezeText } from "./words.js";
+import { budgetsOf } from "./budgets.js";
+import { driftPoliciesOf } from "./policy.js";
+import { freezeText } from "./drift-text.js";
 
 /** What says whether an implausible answer of the cloud is to be believed. */
 interface HoldRules {

@@ -6,7 +6,8 @@ import type { UpdatePolicy } from "../api/update-policy.js";
 import { applyPolicy, policiesOf } from "../compile/update-policy.js";
 import type { DriftItem, DriftReport, ExtraOrigin } from "./classify.js";
 import { type Freeze, type FreezeMemory, implausible, type Thaw, thawedBy } from "./freeze.js";
-import { budgetsOf, type DriftBudgets, driftPoliciesOf, roomFor } from "./policy.js";
+import { budgetsOf, type DriftBudgets, roomFor } from "./budgets.js";
+import { driftPoliciesOf } from "./policy.js";
 
 /** What is to become of one finding, and why. JSON data. */
 export type DriftDecision =

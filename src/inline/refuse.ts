@@ -1,6 +1,6 @@
 import { CapstanError } from "../api/error.js";
-import { StackLock } from "../engine/lock.js";
-import { refuseNonOwner, type StackState } from "../engine/state.js";
+import { StackLock } from "../engine/locks/lock.js";
+import { refuseNonOwner, type StackState } from "../engine/backend/state.js";
 import type { NodeKey } from "../graph/graph.js";
 import { fileOwner } from "../records/hand-over.js";
 import type { Plan } from "../plan/plan.js";

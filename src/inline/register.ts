@@ -30,7 +30,7 @@ class ServedResource extends CustomResource {
   declare readonly machines: Output<number>;
 }
 
-/** Registers a pass in the running Pulumi program: the Node.js counterpart of src/engine/program. */
+/** Registers a pass in the running Pulumi program: the Node.js counterpart of src/engine/pulumi/language-server. */
 export function registerNodes({ registrations }: PassProgram): ClusterOutputs {
   const known = new Map<NodeKey, Resource>();
   for (const registration of registrations) {

@@ -5,9 +5,9 @@ import {
   deathNoticeMs,
   livenessOf,
   type ProcessIdentity,
-} from "../engine/process-identity.js";
-import { ambientStateDir, projectRoot } from "../engine/project.js";
-import { resourceFor } from "../engine/session.js";
+} from "../engine/locks/process-identity.js";
+import { ambientStateDir, projectRoot } from "../engine/backend/project.js";
+import { resourceFor } from "../engine/run/handler-session.js";
 import { systemClock } from "../provider/clock.js";
 import type { BridgeRuntime } from "../dynamic/cloud-resource.js";
 import type { DynamicResource } from "../dynamic/protocol.js";

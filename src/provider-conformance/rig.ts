@@ -14,7 +14,7 @@ import type {
 import { CloudResource } from "../dynamic/cloud-resource.js";
 import { diagnosticText } from "../manifest/diagnostic.js";
 import { identityOf } from "../compile/compile.js";
-import { observe as look } from "../engine/observe.js";
+import { observe as look } from "../engine/run/observe.js";
 import { machineKey } from "../records/target.js";
 import { makePlan } from "../plan/planner/make-plan.js";
 import type { Plan } from "../plan/plan.js";

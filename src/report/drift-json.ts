@@ -1,7 +1,7 @@
 import { omitUndefined } from "../api/omit-undefined.js";
 import { driftCounts, type ExtraOrigin } from "../drift/classify.js";
 import { hasDrift, type JudgedItem } from "../drift/judge.js";
-import { decisionText, freezeText } from "../drift/words.js";
+import { decisionText, freezeText } from "../drift/drift-text.js";
 import { anyDrift, type DriftedCluster, type DriftRun } from "./drift-report.js";
 import {
   type ClusterDriftDocument,

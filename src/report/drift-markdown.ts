@@ -6,7 +6,7 @@ import {
   outcomesOfDrift,
   subjectText,
   thawText,
-} from "../drift/words.js";
+} from "../drift/drift-text.js";
 import type { DriftClass } from "../drift/classify.js";
 import { hasDrift, type JudgedItem } from "../drift/judge.js";
 import { withThousands } from "./alike.js";

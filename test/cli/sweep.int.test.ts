@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { LocalCloud, type LocalKind } from "../../providers/local/cloud.js";
 import type { JsonObject } from "../../src/api/json.js";
-import { noteCluster } from "../../src/engine/cluster-registry.js";
+import { noteCluster } from "../../src/engine/sweep/cluster-registry.js";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import type { Sandbox } from "../scenario/sandbox.js";

@@ -7,7 +7,7 @@ import { makeProviders, type Providers } from "../../providers/index.js";
 import { unknownValue } from "../../src/api/unknown.js";
 import { serveAttached } from "../../src/dynamic/attached-server.js";
 import { providerProperty, providerText, typeTokenOf } from "../../src/dynamic/protocol.js";
-import { stepwiseSession } from "../../src/engine/session.js";
+import { stepwiseSession } from "../../src/engine/run/handler-session.js";
 import { systemClock } from "../../src/provider/clock.js";
 import { Command } from "../scenario/command.js";
 import { type Answer, type ClientProperties, ProviderClient } from "../scenario/provider-client.js";

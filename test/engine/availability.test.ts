@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { AvailabilityTracker } from "../../src/engine/availability.js";
-import type { Observation } from "../../src/engine/observe.js";
+import { AvailabilityTracker } from "../../src/engine/run/availability.js";
+import type { Observation } from "../../src/engine/run/observe.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import type { Observed } from "../../src/provider/port.js";
 import { cluster, machine, machineDeployment } from "../support/manifests.js";

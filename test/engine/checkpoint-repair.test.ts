@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
+import fc from "fast-check";
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import fc from "fast-check";
 import {
   copyInsteadOf,
   isStillCopy,
@@ -10,7 +10,7 @@ import {
   keepState,
   newestGood,
   restore,
-} from "../../src/engine/checkpoint-repair.js";
+} from "../../src/engine/backend/checkpoint-repair.js";
 import { scratchFolder } from "../support/scratch.js";
 
 const stack = "default.demo";

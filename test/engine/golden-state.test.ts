@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { makeProviders } from "../../providers/index.js";
 import { isCapstanError } from "../../src/api/error.js";
 import type { JsonObject } from "../../src/api/json.js";
-import { parseExport } from "../../src/engine/state.js";
+import { parseExport } from "../../src/engine/backend/state.js";
 import { readDesired } from "../../src/manifest/desired.js";
 import { readSources } from "../../src/manifest/files.js";
 import { makePlan } from "../../src/plan/planner/make-plan.js";

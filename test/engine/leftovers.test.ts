@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
-import { ClusterRegistry } from "../../src/engine/cluster-registry.js";
-import { findAgain, findLeftovers, type LeftoverOptions } from "../../src/engine/leftovers.js";
-import type { StackState } from "../../src/engine/state.js";
+import { ClusterRegistry } from "../../src/engine/sweep/cluster-registry.js";
+import {
+  findAgain,
+  findLeftovers,
+  type LeftoverOptions,
+} from "../../src/engine/sweep/leftovers.js";
+import type { StackState } from "../../src/engine/backend/state.js";
 import { emptyState } from "../../src/records/prior-state.js";
 import { CapstanError } from "../../src/api/error.js";
 import type { InfrastructureProvider, Observed } from "../../src/provider/port.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { sameRecords, untilUnlocked } from "../../src/engine/lock-wait.js";
-import type { PulumiLock } from "../../src/engine/pulumi-locks.js";
-import type { StackState } from "../../src/engine/state.js";
+import { sameRecords, untilUnlocked } from "../../src/engine/locks/lock-wait.js";
+import type { PulumiLock } from "../../src/engine/locks/pulumi-locks.js";
+import type { StackState } from "../../src/engine/backend/state.js";
 import { FakeClock } from "../support/fake-clock.js";
 
 const lock: PulumiLock = { pid: 7, user: "a", host: "b", since: "2026-01-01", liveness: "alive" };

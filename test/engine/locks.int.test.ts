@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { ensurePulumi } from "#toolchain";
-import { withLockedStack } from "../../src/engine/locked-stack.js";
-import { Workspace } from "../../src/engine/workspace.js";
+import { withLockedStack } from "../../src/engine/pulumi/locked-stack.js";
+import { Workspace } from "../../src/engine/backend/workspace.js";
 import { systemClock } from "../../src/provider/clock.js";
 import { failsWith } from "../support/errors.js";
 import { execFileSync } from "node:child_process";

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parse } from "yaml";
 import { ensurePulumi } from "#toolchain";
-import { Engine } from "../../src/engine/engine.js";
-import { Workspace } from "../../src/engine/workspace.js";
+import { Engine } from "../../src/engine/pulumi/engine.js";
+import { Workspace } from "../../src/engine/backend/workspace.js";
 import { demoStack } from "../scenario/manifests.js";
 import { cleanEnv, Sandbox } from "../scenario/sandbox.js";
 

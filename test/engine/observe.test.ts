@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { setImmediate } from "node:timers/promises";
-import { verifyInventory } from "../../src/engine/inventory.js";
-import { observe } from "../../src/engine/observe.js";
-import { callContext } from "../../src/engine/session.js";
+import { verifyInventory } from "../../src/engine/run/inventory.js";
+import { observe } from "../../src/engine/run/observe.js";
+import { callContext } from "../../src/engine/run/handler-session.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import type { PriorState, RecordedResource } from "../../src/records/prior-state.js";
 import type { TransactionRecord } from "../../src/records/transaction.js";

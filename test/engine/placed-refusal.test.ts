@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isCapstanError } from "../../src/api/error.js";
 import { readDesired } from "../../src/manifest/desired.js";
-import { withPlaces } from "../../src/engine/placed-refusal.js";
+import { withPlaces } from "../../src/engine/operations/placed-refusal.js";
 import { type Refusal, RefusedChange } from "../../src/plan/refused-change.js";
 import { localProvider } from "../support/manifests.js";
 

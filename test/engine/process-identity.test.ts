@@ -5,7 +5,7 @@ import {
   type Liveness,
   livenessOf,
   type ProcessIdentity,
-} from "../../src/engine/process-identity.js";
+} from "../../src/engine/locks/process-identity.js";
 
 describe("a process identity", () => {
   const own = identify(process.pid)!;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { withoutPasswords } from "../../src/engine/project.js";
+import { withoutPasswords } from "../../src/engine/backend/project.js";
 
 describe("a text for people", () => {
   const cases: readonly { name: string; given: string; want: string }[] = [

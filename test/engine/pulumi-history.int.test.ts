@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { prunePulumiHistory } from "../../src/engine/pulumi-history.js";
+import { prunePulumiHistory } from "../../src/engine/backend/pulumi-history.js";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { demoStack } from "../scenario/manifests.js";
 import type { Sandbox } from "../scenario/sandbox.js";

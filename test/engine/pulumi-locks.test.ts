@@ -3,8 +3,12 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { holderLiveness, locksToldOf, readPulumiLocks } from "../../src/engine/pulumi-locks.js";
-import type { Liveness, SeenProcess } from "../../src/engine/process-identity.js";
+import {
+  holderLiveness,
+  locksToldOf,
+  readPulumiLocks,
+} from "../../src/engine/locks/pulumi-locks.js";
+import type { Liveness, SeenProcess } from "../../src/engine/locks/process-identity.js";
 import { failsWith } from "../support/errors.js";
 import { scratchFolder } from "../support/scratch.js";
 

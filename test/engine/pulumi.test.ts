@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { runPulumi } from "../../src/engine/pulumi.js";
-import { Workspace } from "../../src/engine/workspace.js";
+import { runPulumi } from "../../src/engine/pulumi/pulumi.js";
+import { Workspace } from "../../src/engine/backend/workspace.js";
 import { isAlive } from "../scenario/process-tree.js";
 import { scratchFolder } from "../support/scratch.js";
 

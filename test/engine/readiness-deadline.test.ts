@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ReadinessDeadline } from "../../src/engine/readiness-deadline.js";
+import { ReadinessDeadline } from "../../src/engine/run/readiness-deadline.js";
 import { failsWith } from "../support/errors.js";
 import { cluster, machine, machineDeployment } from "../support/manifests.js";
 import { targetOf } from "../support/recorded-history.js";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Recovery, RecoveryProgress } from "../../src/engine/recovery-progress.js";
+import { type Recovery, RecoveryProgress } from "../../src/engine/run/recovery-progress.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import type { Plan } from "../../src/plan/plan.js";
 import { emptyState, type PriorState } from "../../src/records/prior-state.js";

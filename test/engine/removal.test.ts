@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setImmediate } from "node:timers/promises";
 import { CapstanError } from "../../src/api/error.js";
-import { removeInWaves } from "../../src/engine/removal.js";
+import { removeInWaves } from "../../src/engine/sweep/removal.js";
 import type { InfrastructureProvider, Observed } from "../../src/provider/port.js";
 import type { SweepItem } from "../../src/sweep/decide.js";
 import { FakeClock } from "../support/fake-clock.js";

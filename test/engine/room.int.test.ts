@@ -3,8 +3,8 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isCapstanError } from "../../src/api/error.js";
-import { bytesOfRun, Room } from "../../src/engine/room.js";
-import { Workspace } from "../../src/engine/workspace.js";
+import { bytesOfRun, Room } from "../../src/engine/pulumi/disk-room.js";
+import { Workspace } from "../../src/engine/backend/workspace.js";
 import { SmallDisk } from "../scenario/small-disk.js";
 import { failsWith } from "../support/errors.js";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { stateDirOf, userProjectOf } from "../../src/engine/user-project.js";
-import { Workspace } from "../../src/engine/workspace.js";
+import { stateDirOf, userProjectOf } from "../../src/engine/backend/user-project.js";
+import { Workspace } from "../../src/engine/backend/workspace.js";
 import { failsWith } from "../support/errors.js";
 import { scratchFolder } from "../support/scratch.js";
 

@@ -7,7 +7,7 @@ import type { PlanInput } from "../../src/plan/plan-input.js";
 import type { PriorState } from "../../src/records/prior-state.js";
 import type { Target } from "../../src/records/target.js";
 import type { TransactionRecord } from "../../src/records/transaction.js";
-import { canHandOver } from "../../src/engine/hand-over.js";
+import { canHandOver } from "../../src/engine/operations/hand-over.js";
 import { desiredOf, localProvider } from "../support/manifests.js";
 import { FakeEngine } from "../support/fake-engine.js";
 import { quickstart } from "../support/sample-plans.js";

@@ -1,5 +1,5 @@
-import { observe } from "../../src/engine/observe.js";
-import { callContext } from "../../src/engine/session.js";
+import { observe } from "../../src/engine/run/observe.js";
+import { callContext } from "../../src/engine/run/handler-session.js";
 import type { ClusterView } from "../../src/source/cluster-view.js";
 import { testCluster } from "./manifests.js";
 import type { FakeEngine } from "./fake-engine.js";

@@ -2,23 +2,28 @@ import assert from "node:assert/strict";
 import { CapstanError, isCapstanError } from "../../src/api/error.js";
 import { type Removal, removals } from "../../src/api/protection.js";
 import type { Desired } from "../../src/api/types.js";
-import type { ApplyResult } from "../../src/engine/apply-result.js";
-import { applyPlan, type RequestInfo, planRecorded, takeBack } from "../../src/engine/apply.js";
-import { destroyCluster, planDestroy } from "../../src/engine/destroy.js";
-import { encodePayload } from "../../src/engine/codec.js";
-import type { StackEngine } from "../../src/engine/engine.js";
-import { settleLastCalls } from "../../src/engine/recover.js";
-import type { RunEvent, RunOptions } from "../../src/engine/run.js";
+import type { ApplyResult } from "../../src/engine/operations/apply-result.js";
+import {
+  applyPlan,
+  type RequestInfo,
+  planRecorded,
+  takeBack,
+} from "../../src/engine/operations/apply.js";
+import { destroyCluster, planDestroy } from "../../src/engine/operations/destroy.js";
+import { encodePayload } from "../../src/engine/backend/record-payload.js";
+import type { StackEngine } from "../../src/engine/pulumi/engine.js";
+import { settleLastCalls } from "../../src/engine/run/recover.js";
+import type { RunEvent, RunOptions } from "../../src/engine/run/run.js";
 import type { ObservationResult } from "../../src/drift/classify.js";
 import type { DriftFilter } from "../../src/drift/drift-filter.js";
 import { type PlanDriftRules, rulesOfRequest } from "../../src/drift/plan-with-drift.js";
-import { observe } from "../../src/engine/observe.js";
-import { callContext } from "../../src/engine/session.js";
-import type { StackState } from "../../src/engine/state.js";
-import { survey } from "../../src/engine/survey.js";
+import { observe } from "../../src/engine/run/observe.js";
+import { callContext } from "../../src/engine/run/handler-session.js";
+import type { StackState } from "../../src/engine/backend/state.js";
+import { survey } from "../../src/engine/operations/survey.js";
 import { targetOfRevision } from "../../src/records/history.js";
 import type { Plan } from "../../src/plan/plan.js";
-import { rollbackOf } from "../../src/records/rollback.js";
+import { rollbackOf } from "../../src/plan/goal/rollback.js";
 import type {
   PendingOperation,
   PriorState,

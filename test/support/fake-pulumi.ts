@@ -5,10 +5,10 @@ import {
   type Properties,
   UnfinishedResource,
 } from "../../src/dynamic/protocol.js";
-import { decodeRecord } from "../../src/engine/codec.js";
-import type { HandlerSession, StackEngine } from "../../src/engine/engine.js";
-import type { PulumiResult } from "../../src/engine/pulumi.js";
-import type { StackState } from "../../src/engine/state.js";
+import { decodeRecord } from "../../src/engine/backend/record-payload.js";
+import type { HandlerSession, StackEngine } from "../../src/engine/pulumi/engine.js";
+import type { PulumiResult } from "../../src/engine/pulumi/pulumi.js";
+import type { StackState } from "../../src/engine/backend/state.js";
 import { type NodeKey, resolveRefs } from "../../src/graph/graph.js";
 import {
   isRecordKind,

@@ -5,7 +5,7 @@ import type { NodeKey } from "../../src/graph/graph.js";
 import { wavesOf } from "../../src/plan/waves/list-waves.js";
 import { targetOfRevision } from "../../src/records/history.js";
 import { desiredIn } from "../../src/records/target.js";
-import { rollbackOf } from "../../src/records/rollback.js";
+import { rollbackOf } from "../../src/plan/goal/rollback.js";
 import type { PriorState } from "../../src/records/prior-state.js";
 import type { Observed } from "../../src/provider/port.js";
 import { desiredCluster, type WantedCluster } from "./wanted-cluster.js";

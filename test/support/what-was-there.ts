@@ -1,5 +1,5 @@
 import { quorumOf } from "../../src/sets/quorum.js";
-import { canServe } from "../../src/plan/decisions/judge.js";
+import { canServe } from "../../src/plan/decisions/verdicts.js";
 import { keyOf, type NodeKey, nodeKey, resolveRefs } from "../../src/graph/graph.js";
 import type { PriorState } from "../../src/records/prior-state.js";
 import type { Observed } from "../../src/provider/port.js";

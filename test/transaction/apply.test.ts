@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { StackEngine } from "../../src/engine/engine.js";
+import type { StackEngine } from "../../src/engine/pulumi/engine.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import { CapstanError } from "../../src/api/error.js";
 import { cloudResources, type PendingOperation } from "../../src/records/prior-state.js";

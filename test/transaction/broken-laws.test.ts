@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/api/json.js";
-import type { StackEngine } from "../../src/engine/engine.js";
-import type { StackState } from "../../src/engine/state.js";
+import type { StackEngine } from "../../src/engine/pulumi/engine.js";
+import type { StackState } from "../../src/engine/backend/state.js";
 import type { NodeKey } from "../../src/graph/graph.js";
 import type { TransactionRecord } from "../../src/records/transaction.js";
 import type { InfrastructureProvider, Presence, ResourceHandler } from "../../src/provider/port.js";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { planBack } from "../../src/engine/apply.js";
+import { planBack } from "../../src/engine/operations/apply.js";
 import { type NodeKey, nodeKey } from "../../src/graph/graph.js";
 import type { Plan } from "../../src/plan/plan.js";
 import type { PendingOperation, PriorState } from "../../src/records/prior-state.js";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { explainableKinds, explainWords } from "../../api/explain.js";
-import { Workspace } from "../../engine/workspace.js";
+import { Workspace } from "../../engine/backend/workspace.js";
 import { completionsOf } from "../completions.js";
 import type { CommandContext } from "../context.js";
 import { exitCodes } from "../exit.js";

@@ -1,8 +1,8 @@
 import { CapstanError, isCapstanError } from "../../api/error.js";
 import { nearest } from "../../api/validate.js";
-import type { Engine } from "../../engine/engine.js";
-import { observe } from "../../engine/observe.js";
-import { callContext } from "../../engine/session.js";
+import type { Engine } from "../../engine/pulumi/engine.js";
+import { observe } from "../../engine/run/observe.js";
+import { callContext } from "../../engine/run/handler-session.js";
 import { type CommandContext, type GlobalOptions, openRecords } from "../context.js";
 import { type ClusterReport, describeCluster, type MachineReport } from "../describe-report.js";
 import { clusterText, machineText } from "../describe-text.js";

@@ -5,12 +5,12 @@ import {
   destroyCluster,
   type Destruction,
   planDestroy,
-} from "../../engine/destroy.js";
-import type { Engine } from "../../engine/engine.js";
-import { refuseLostState } from "../../engine/lost-state.js";
-import { settleLastCalls } from "../../engine/recover.js";
-import { callContext } from "../../engine/session.js";
-import { refuseNonOwner } from "../../engine/state.js";
+} from "../../engine/operations/destroy.js";
+import type { Engine } from "../../engine/pulumi/engine.js";
+import { refuseLostState } from "../../engine/operations/lost-state.js";
+import { settleLastCalls } from "../../engine/run/recover.js";
+import { callContext } from "../../engine/run/handler-session.js";
+import { refuseNonOwner } from "../../engine/backend/state.js";
 import { fileOwner } from "../../records/hand-over.js";
 import type { Plan } from "../../plan/plan.js";
 import { refuseDestruction } from "../../plan/refusals/protection.js";

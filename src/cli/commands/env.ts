@@ -1,7 +1,7 @@
 import { join, relative } from "node:path";
 import { CapstanError } from "../../api/error.js";
-import { projectRoot } from "../../engine/project.js";
-import { pathWithTools, type Workspace } from "../../engine/workspace.js";
+import { projectRoot } from "../../engine/backend/project.js";
+import { pathWithTools, type Workspace } from "../../engine/backend/workspace.js";
 import {
   type CommandContext,
   findTools,

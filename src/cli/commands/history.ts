@@ -1,7 +1,7 @@
 import { CapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
-import type { Engine } from "../../engine/engine.js";
-import type { StackState } from "../../engine/state.js";
+import type { Engine } from "../../engine/pulumi/engine.js";
+import type { StackState } from "../../engine/backend/state.js";
 import { compareTargets, isSame } from "../../plan/compare/compare.js";
 import type { Target } from "../../records/target.js";
 import { type CommandContext, type GlobalOptions, openRecords } from "../context.js";

@@ -1,7 +1,7 @@
 import { CapstanError } from "../../api/error.js";
-import type { Engine } from "../../engine/engine.js";
-import { handOver, refuseUnfinished } from "../../engine/hand-over.js";
-import { refuseNonOwner, type StackState } from "../../engine/state.js";
+import type { Engine } from "../../engine/pulumi/engine.js";
+import { handOver, refuseUnfinished } from "../../engine/operations/hand-over.js";
+import { refuseNonOwner, type StackState } from "../../engine/backend/state.js";
 import { isMoving } from "../../kube/move-objects.js";
 import { fileOwner } from "../../records/hand-over.js";
 import { withLockedEngine } from "../context.js";

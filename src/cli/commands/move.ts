@@ -1,7 +1,7 @@
 import { CapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
-import type { Engine } from "../../engine/engine.js";
-import type { StackState } from "../../engine/state.js";
+import type { Engine } from "../../engine/pulumi/engine.js";
+import type { StackState } from "../../engine/backend/state.js";
 import { KubeApi } from "../../kube/api.js";
 import { ClusterObjects } from "../../kube/cluster-objects.js";
 import { connect, serverOf } from "../../kube/connection.js";

@@ -3,25 +3,25 @@ import { omitUndefined } from "../../api/omit-undefined.js";
 import type { Removal } from "../../api/protection.js";
 import { holdOf, refuseHeld, withHold } from "../../drift/hold.js";
 import { rulesOfRequest } from "../../drift/plan-with-drift.js";
-import { type ApplyResult, newHostsText } from "../../engine/apply-result.js";
+import { type ApplyResult, newHostsText } from "../../engine/operations/apply-result.js";
 import {
   planBack,
   planRecorded,
   type RecordedPlan,
   takeBack,
   targetBack,
-} from "../../engine/apply.js";
-import { isAdopting } from "../../engine/adopt.js";
-import type { Engine } from "../../engine/engine.js";
-import { observe } from "../../engine/observe.js";
-import { settleLastCalls } from "../../engine/recover.js";
-import { callContext } from "../../engine/session.js";
-import { refuseForeign, refuseNonOwner, type StackState } from "../../engine/state.js";
+} from "../../engine/operations/apply.js";
+import { isAdopting } from "../../engine/operations/adopt.js";
+import type { Engine } from "../../engine/pulumi/engine.js";
+import { observe } from "../../engine/run/observe.js";
+import { settleLastCalls } from "../../engine/run/recover.js";
+import { callContext } from "../../engine/run/handler-session.js";
+import { refuseForeign, refuseNonOwner, type StackState } from "../../engine/backend/state.js";
 import { fileOwner } from "../../records/hand-over.js";
 import { targetOfRevision } from "../../records/history.js";
 import type { Hold, Plan } from "../../plan/plan.js";
 import type { RemovalConsent } from "../../plan/plan-input.js";
-import { type Rollback, rollbackOf } from "../../records/rollback.js";
+import { type Rollback, rollbackOf } from "../../plan/goal/rollback.js";
 import type { TransactionGoal } from "../../records/transaction.js";
 import type { Target } from "../../records/target.js";
 import type { InfrastructureProvider } from "../../provider/port.js";

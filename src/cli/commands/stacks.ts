@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { CapstanError } from "../../api/error.js";
 import { stackNameOf } from "../../api/types.js";
 import { nearest } from "../../api/validate.js";
-import type { Engine } from "../../engine/engine.js";
-import type { StackState } from "../../engine/state.js";
+import type { Engine } from "../../engine/pulumi/engine.js";
+import type { StackState } from "../../engine/backend/state.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { type CommandContext, loadManifests } from "../context.js";
 

@@ -1,8 +1,8 @@
 import { omitUndefined } from "../../api/omit-undefined.js";
 import type { MachineVersions } from "../../api/types.js";
-import { callContext } from "../../engine/session.js";
-import { observe, type Observation } from "../../engine/observe.js";
-import type { StackState } from "../../engine/state.js";
+import { callContext } from "../../engine/run/handler-session.js";
+import { observe, type Observation } from "../../engine/run/observe.js";
+import type { StackState } from "../../engine/backend/state.js";
 import { inNameOrder } from "../../sets/name-order.js";
 import { type WayBack, wayBackOf } from "../../plan/undo/point-of-no-return.js";
 import {

@@ -1,15 +1,15 @@
 import { CapstanError, isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
-import type { Engine } from "../../engine/engine.js";
+import type { Engine } from "../../engine/pulumi/engine.js";
 import {
   toDeleteOf,
   type LeftoverReport,
   type LeftoverOptions,
   findAgain,
   findLeftovers,
-} from "../../engine/leftovers.js";
-import { type LeftOver, removeInWaves } from "../../engine/removal.js";
-import { callContext } from "../../engine/session.js";
+} from "../../engine/sweep/leftovers.js";
+import { type LeftOver, removeInWaves } from "../../engine/sweep/removal.js";
+import { callContext } from "../../engine/run/handler-session.js";
 import { timingOf } from "../../provider/timing.js";
 import type { KnownCluster } from "../../sweep/clusters.js";
 import { isFrozen, shareOf, type SweepItem, type SweepKind } from "../../sweep/decide.js";

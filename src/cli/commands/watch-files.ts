@@ -4,7 +4,7 @@ import { stackNameOf } from "../../api/types.js";
 import { buildController } from "../../controller/build-controller.js";
 import type { Controller } from "../../controller/controller.js";
 import type { ReconcileEvent, EventSink } from "../../controller/reconcile-event.js";
-import { Engine } from "../../engine/engine.js";
+import { Engine } from "../../engine/pulumi/engine.js";
 import { diagnosticText } from "../../manifest/diagnostic.js";
 import { readSources } from "../../manifest/files.js";
 import { followFiles } from "../../source/file-follower.js";

@@ -4,7 +4,7 @@ import { generationHash } from "../../compile/compile.js";
 import { underPolicy } from "../../compile/update-policy.js";
 import type { NodeKey } from "../../graph/graph.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
-import { canServe, judge, keep, serve, supersede } from "./judge.js";
+import { canServe, judge, keep, serve, supersede } from "./verdicts.js";
 import type { ChangedField } from "../step.js";
 import type { ObservedResources } from "../observation.js";
 import type { RecordedResource } from "../../records/prior-state.js";

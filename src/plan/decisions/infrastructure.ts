@@ -13,7 +13,7 @@ import {
   resolveRefs,
 } from "../../graph/graph.js";
 import type { InfrastructureProvider, Observed } from "../../provider/port.js";
-import { canServe, judge, type Judged, keep, serve, supersede } from "./judge.js";
+import { canServe, judge, type Judged, keep, serve, supersede } from "./verdicts.js";
 import type { ChangedField } from "../step.js";
 import type { ObservedResources } from "../observation.js";
 import type { CompiledGoal } from "../goal/compiled-goal.js";

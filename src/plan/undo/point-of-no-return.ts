@@ -5,7 +5,7 @@ import { minorOf } from "../../api/versions.js";
 import { compileParts } from "../../compile/compile.js";
 import { keyOf, nodeKey, type NodeKey } from "../../graph/graph.js";
 import type { InfrastructureProvider, Observed } from "../../provider/port.js";
-import { canServe } from "../decisions/judge.js";
+import { canServe } from "../decisions/verdicts.js";
 import type { ObservedResources } from "../observation.js";
 import {
   cloudResources,

@@ -7,7 +7,7 @@ import type { InfrastructureProvider } from "../../provider/port.js";
 import { quorumOf } from "../../sets/quorum.js";
 import { versionPoints } from "./point-of-no-return.js";
 import { machineKey, type Target } from "../../records/target.js";
-import { canServe } from "../decisions/judge.js";
+import { canServe } from "../decisions/verdicts.js";
 import type { Step } from "../step.js";
 import type { TransactionGoal, PointOfNoReturn } from "../../records/transaction.js";
 import { type RecordedResource, recordedSpec } from "../../records/prior-state.js";

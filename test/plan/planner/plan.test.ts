@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isCapstanError } from "../../../src/api/error.js";
 import { sameJson, type JsonObject } from "../../../src/api/json.js";
-import { planRecorded } from "../../../src/engine/apply.js";
+import { planRecorded } from "../../../src/engine/operations/apply.js";
 import type { Plan } from "../../../src/plan/plan.js";
 import type { InfrastructureProvider } from "../../../src/provider/port.js";
 import {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Desired } from "../../../src/api/types.js";
-import { observe } from "../../../src/engine/observe.js";
-import { callContext } from "../../../src/engine/session.js";
+import { observe } from "../../../src/engine/run/observe.js";
+import { callContext } from "../../../src/engine/run/handler-session.js";
 import { versionPoints, wayBackOf } from "../../../src/plan/undo/point-of-no-return.js";
 import type { PassedPoint } from "../../../src/records/transaction.js";
 import { undoText } from "../../../src/plan/undo/undo-text.js";

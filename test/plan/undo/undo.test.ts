@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { verdictByField } from "../../../src/provider/fields.js";
 import type { Plan } from "../../../src/plan/plan.js";
-import { refuseBeyond, undoText } from "../../../src/plan/undo/undo-text.js";
+import { refuseBeyond } from "../../../src/plan/refusals/undo-class.js";
+import { undoText } from "../../../src/plan/undo/undo-text.js";
 import { failsWith } from "../../support/errors.js";
 import {
   cluster,

@@ -4,7 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { LocalCloud, type LocalKind } from "../../../providers/local/cloud.js";
-import { cloudSchemaVersion } from "../../../providers/local/schema.js";
+import { cloudSchemaVersion } from "../../../providers/local/tables.js";
 import type { CapstanError } from "../../../src/api/error.js";
 import type { JsonObject } from "../../../src/api/json.js";
 import type { Identity } from "../../../src/provider/port.js";

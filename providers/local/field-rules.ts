@@ -1,0 +1,44 @@
+import type { FieldRules } from "../../src/provider/fields.js";
+import type { LocalKind } from "./cloud.js";
+import { runtimeName } from "./node.js";
+
+const inPlace = { kind: "inPlace" } as const;
+
+const replace = (reason: string) => ({ kind: "replace", reason }) as const;
+
+export const rules: Readonly<Record<string, FieldRules>> = {
+  LocalNetwork: {
+    cidr: replace("a network keeps its address range"),
+    machineQuota: inPlace,
+    bootMs: inPlace,
+    joinMs: inPlace,
+    faults: inPlace,
+  },
+  LocalLoadBalancer: {
+    networkId: replace("a load balancer stays in its network"),
+    port: inPlace,
+  },
+  LocalHost: {
+    networkId: replace("a host stays in its network"),
+    loadBalancerId: inPlace,
+    role: replace("a host keeps its role"),
+    size: replace("this provider cannot resize"),
+    image: replace("a host keeps the image it booted from"),
+    zone: replace("a host stays in its zone"),
+    diskGib: (from, to) => (Number(to) > Number(from) ? inPlace : replace("a disk only grows")),
+    tags: inPlace,
+    kubelet: inPlace,
+    controlPlane: inPlace,
+    containerRuntime: (from, to) =>
+      runtimeName(from) === runtimeName(to)
+        ? inPlace
+        : replace("what runs in one container runtime does not go on in another"),
+    configSource: inPlace,
+    nodeLabels: inPlace,
+    nodeAnnotations: inPlace,
+    taints: inPlace,
+    bootMs: inPlace,
+    joinMs: inPlace,
+    faults: inPlace,
+  },
+} satisfies Record<LocalKind, FieldRules>;

@@ -1,0 +1,257 @@
+import { CapstanError, messageOf } from "../../api/error.js";
+import { isJsonObject, type Json, type JsonObject } from "../../api/json.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
+import { kindOfToken, providerProperty } from "../../dynamic/protocol.js";
+import { type NodeKey, nodeKey } from "../../graph/graph.js";
+import { ownerText } from "../../records/hand-over.js";
+import type { PendingOperation, PriorState, RecordedResource } from "../../records/prior-state.js";
+import type {
+  RevisionPayload,
+  RevisionRecord,
+  TransactionPayload,
+  TransactionRecord,
+} from "../../records/transaction.js";
+import { revisionKey, transactionKey } from "../../transaction/pass.js";
+import { decodeRecord } from "./record-payload.js";
+
+/** Marks a secret: in an export with its `plaintext`. Source: https://github.com/pulumi/pulumi/tree/v3.259.0/sdk/go/common/resource */
+export const secretMark = "4dabf18193072939515e22adb298388d";
+
+interface ExportedResource {
+  readonly urn: string;
+  readonly type: string;
+  readonly custom?: boolean;
+  readonly id?: string;
+  readonly delete?: boolean;
+  readonly parent?: string;
+  readonly inputs?: JsonObject;
+  readonly outputs?: JsonObject;
+  readonly dependencies?: readonly string[];
+  readonly initErrors?: readonly string[];
+  readonly created?: string;
+  readonly modified?: string;
+}
+
+/** When Pulumi first recorded a resource, and when it last changed the record. */
+interface RecordTimes {
+  readonly createdMs: number;
+  readonly modifiedMs: number;
+}
+
+/** A parsed export, with what else the stack holds. */
+export interface StackState extends PriorState {
+  /** URNs of resources that are not ours: a stack of a cluster must hold none. */
+  readonly foreign: readonly string[];
+  /** The salt of the passphrase secrets provider, if that is what encrypts the stack. */
+  readonly salt?: string;
+  /** When Pulumi wrote it, as it says: another text after each write. */
+  readonly writtenAt?: string;
+  /**
+   * It was read from a copy, since the state was cut off, and may be older than the cloud: what it does not
+   * record may be in use all the same.
+   */
+  readonly fromCopy?: true;
+  /** By URN; nothing for records of Pulumi releases that kept no times. */
+  readonly times?: ReadonlyMap<string, RecordTimes>;
+}
+
+/**
+ * What `pulumi stack export --show-secrets` printed, in our terms. Throws BAD_STATE for what cannot
+ * be read, SCHEMA_NEWER for what a newer release wrote.
+ */
+export function parseExport(text: string, stack: string): StackState {
+  return stateOf(deploymentOf(text, stack), stack);
+}
+
+/** A deployment with its secrets in clear, in our terms. Throws like `parseExport`. */
+export function stateOf(deployment: JsonObject, stack: string): StackState {
+  const exported = (deployment["resources"] ?? []) as unknown as ExportedResource[];
+  const resources: RecordedResource[] = [];
+  const foreign: string[] = [];
+  for (const resource of exported) {
+    const record = recordOf(resource);
+    if (record !== undefined) resources.push(record);
+    else if (!resource.type.startsWith("pulumi:")) foreign.push(resource.urn);
+  }
+  const operations = (deployment["pending_operations"] ?? []) as unknown as {
+    type: string;
+    resource: ExportedResource;
+  }[];
+  const transaction = transactionOf(resources, stack);
+  const revision = revisionOf(resources, stack);
+  const salt = saltOf(deployment);
+  const writtenAt = writtenAtOf(deployment);
+  return omitUndefined({
+    resources,
+    pending: operations.map(({ type, resource }) => pendingOf(type, resource)),
+    transaction,
+    revision,
+    foreign,
+    salt,
+    writtenAt,
+    times: new Map(exported.flatMap((resource) => timesOf(resource))),
+  });
+}
+
+/**
+ * Throws BAD_STATE for a stack that holds anything but a cluster: a pass registers what belongs to
+ * the cluster and would delete everything else, and so would a destroy.
+ */
+export function refuseForeign({ foreign }: StackState, stack: string): void {
+  if (foreign.length === 0) return;
+  throw new CapstanError({
+    code: "BAD_STATE",
+    source: "user",
+    subject: stack,
+    message: `cannot change ${stack}: it holds ${foreign.length} resources that are not of a cluster, e.g. ${foreign[0] ?? ""}`,
+    hint: "nothing was changed; in the project that they come from, pulumi up goes on with the same or with corrected manifests, and takes back with the old ones",
+  });
+}
+
+/** Throws NOT_OWNER unless nobody, or `owner`, has the stack: one owner at a time (architecture section 7). */
+export function refuseNonOwner(
+  { transaction }: Pick<StackState, "transaction">,
+  owner: string,
+  verb: string,
+): void {
+  if (transaction === undefined || transaction.owner === owner) return;
+  const { cluster } = transaction.target;
+  throw new CapstanError({
+    code: "NOT_OWNER",
+    source: "user",
+    subject: cluster,
+    message: `cannot ${verb} ${cluster}: it belongs to ${ownerText(transaction.owner)}, and this is ${ownerText(owner)}`,
+    hint: "change it there, or hand it over with capstan move; nothing was changed",
+  });
+}
+
+function deploymentOf(text: string, stack: string): JsonObject {
+  try {
+    const deployment = (JSON.parse(text) as JsonObject)["deployment"];
+    if (isJsonObject(deployment)) return deployment;
+    throw new Error("it holds no deployment");
+  } catch (error) {
+    throw new CapstanError({
+      code: "BAD_STATE",
+      source: "engine",
+      subject: stack,
+      message: `cannot read the state of ${stack}: ${messageOf(error)}`,
+      hint: "it was left as it is; restore it from a backup of the backend",
+      cause: error,
+    });
+  }
+}
+
+function recordOf(resource: ExportedResource): RecordedResource | undefined {
+  const kind = kindOfUrn(resource.urn);
+  if (kind === undefined) return undefined;
+  const inputs = resource.inputs ?? {};
+  return omitUndefined({
+    urn: resource.urn,
+    key: keyOfUrn(resource.urn, kind),
+    kind,
+    name: nameOfUrn(resource.urn),
+    type: resource.custom === true ? "resource" : "component",
+    parent: ownKey(resource.parent),
+    id: resource.id,
+    inputs: withoutProvider(plain(inputs) as JsonObject),
+    secretInputs: Object.keys(inputs).filter((key) => isSecret(inputs[key])),
+    outputs: withoutProvider(plain(resource.outputs ?? {}) as JsonObject),
+    dependsOn: (resource.dependencies ?? []).flatMap((urn) => ownKey(urn) ?? []),
+    unfinished: (resource.initErrors ?? []).length > 0,
+    deleting: resource.delete === true,
+  });
+}
+
+function timesOf({ urn, created, modified }: ExportedResource): [string, RecordTimes][] {
+  if (created === undefined) return [];
+  return [[urn, { createdMs: Date.parse(created), modifiedMs: Date.parse(modified ?? created) }]];
+}
+
+function pendingOf(type: string, resource: ExportedResource): PendingOperation {
+  const kind = kindOfUrn(resource.urn) ?? resource.type;
+  return {
+    type,
+    urn: resource.urn,
+    key: keyOfUrn(resource.urn, kind),
+    kind,
+    inputs: withoutProvider(plain(resource.inputs ?? {}) as JsonObject),
+  };
+}
+
+function transactionOf(
+  resources: readonly RecordedResource[],
+  stack: string,
+): TransactionRecord | undefined {
+  const record = resources.find(({ key, deleting }) => key === transactionKey && !deleting);
+  if (record === undefined) return undefined;
+  const where = `Transaction of ${stack}`;
+  return {
+    number: Number(record.inputs["number"]),
+    clusterUid: String(record.inputs["clusterUid"]),
+    owner: String(record.inputs["owner"]),
+    startedAtMs: Number(record.inputs["startedAtMs"]),
+    ...(decodeRecord(record.inputs, where) as TransactionPayload),
+  };
+}
+
+function revisionOf(
+  resources: readonly RecordedResource[],
+  stack: string,
+): RevisionRecord | undefined {
+  const record = resources.find(({ key, deleting }) => key === revisionKey && !deleting);
+  if (record === undefined) return undefined;
+  const where = `Revision of ${stack}`;
+  return {
+    number: Number(record.inputs["number"]),
+    ...(decodeRecord(record.inputs, where) as RevisionPayload),
+  };
+}
+
+/** The kind of a resource of ours, dynamic or component; undefined for any other. */
+function kindOfUrn(urn: string): string | undefined {
+  const token = urn.split("::")[2]?.split("$").at(-1) ?? "";
+  const component = token.startsWith("capstan:index:") ? token.slice(14) : undefined;
+  return kindOfToken(token) ?? component;
+}
+
+function nameOfUrn(urn: string): string {
+  return urn.split("::").slice(3).join("::");
+}
+
+function keyOfUrn(urn: string, kind: string): NodeKey {
+  return nodeKey(kind, nameOfUrn(urn));
+}
+
+function ownKey(urn: string | undefined): NodeKey | undefined {
+  const kind = urn === undefined ? undefined : kindOfUrn(urn);
+  return kind === undefined || urn === undefined ? undefined : keyOfUrn(urn, kind);
+}
+
+function isSecret(value: Json | undefined): boolean {
+  return isJsonObject(value) && secretMark in value && "plaintext" in value;
+}
+
+/** Secrets replaced by their values. */
+function plain(value: Json): Json {
+  if (Array.isArray(value)) return value.map((item: Json) => plain(item));
+  if (!isJsonObject(value)) return value;
+  if (isSecret(value)) return JSON.parse(String(value["plaintext"])) as Json;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, plain(member)]));
+}
+
+function withoutProvider(properties: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(properties).filter(([key]) => key !== providerProperty));
+}
+
+function writtenAtOf({ manifest }: JsonObject): string | undefined {
+  const time = isJsonObject(manifest) ? manifest["time"] : undefined;
+  return typeof time === "string" ? time : undefined;
+}
+
+function saltOf(deployment: JsonObject): string | undefined {
+  const providers = deployment["secrets_providers"];
+  const state = isJsonObject(providers) ? providers["state"] : undefined;
+  const salt = isJsonObject(state) ? state["salt"] : undefined;
+  return typeof salt === "string" ? salt : undefined;
+}

@@ -1,0 +1,305 @@
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
+import { userInfo } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { CapstanError, messageOf } from "../../api/error.js";
+import { isJsonObject, type Json } from "../../api/json.js";
+import { storageFailureOf, toldAsStorage } from "../../api/storage-failure.js";
+import type { Clock } from "../../provider/port.js";
+import { identify, livenessOf, type ProcessIdentity } from "./process-identity.js";
+
+/** Who works on a stack. */
+export interface LockHolder {
+  readonly command: string;
+  readonly user: string;
+  readonly since: string;
+  readonly process: ProcessIdentity;
+  /** The engine that it runs at the moment: a dead command is not a dead engine. */
+  readonly engine?: ProcessIdentity;
+}
+
+interface LockRequest {
+  readonly stateDir: string;
+  readonly stack: string;
+  /** Shown to whoever finds the lock. */
+  readonly command: string;
+  readonly clock: Clock;
+  /** See EngineOptions.aloneSinceMs. */
+  readonly aloneSinceMs?: number | undefined;
+}
+
+/**
+ * One command per stack and state folder. Held over all passes of a transaction, while Pulumi's own
+ * lock covers one pass only. Kept in SQLite, so that of two who find a dead holder one wins.
+ */
+export class StackLock {
+  private constructor(
+    private readonly database: DatabaseSync,
+    private readonly place: LockPlace,
+    private holder: LockHolder,
+    /** It was somebody's who is dead. */
+    readonly wasTakenOver: boolean,
+  ) {}
+
+  /**
+   * Takes the lock; that of a holder that is provably dead is taken over, its engine killed first.
+   * Throws LOCKED naming the holder, BAD_STATE when the lock file is damaged, and NO_SPACE, LOCKED or
+   * NOT_WRITABLE when it cannot be used.
+   */
+  static async acquire(request: LockRequest): Promise<StackLock> {
+    const { stateDir, stack, command, clock } = request;
+    const database = openLocks(lockFile(stateDir), stateDir);
+    const own = identify(process.pid);
+    if (own === undefined) throw new Error("a running process has an identity");
+    const since = new Date(clock.now()).toISOString();
+    const holder = { command, user: userInfo().username, since, process: own };
+    const text = JSON.stringify(holder);
+    try {
+      releaseOwed(database, request);
+      const inserted = database
+        .prepare("INSERT OR IGNORE INTO locks (stack, holder) VALUES (?, ?)")
+        .run(stack, text);
+      if (inserted.changes === 0) {
+        await takeOver(database, request, text);
+      }
+      return new StackLock(database, request, holder, inserted.changes === 0);
+    } catch (error) {
+      database.close();
+      throw toldAsStorage(error, lockFile(stateDir));
+    }
+  }
+
+  /**
+   * Records the engine that now works under the lock, or that none does. Throws when it cannot be written:
+   * an engine that nobody could end after us must not run. What is recorded of one that has ended harms nobody.
+   */
+  setEngine(pid: number | undefined): void {
+    const { engine: _ended, ...rest } = this.holder;
+    const engine = pid === undefined ? undefined : identify(pid);
+    const next = engine === undefined ? rest : { ...rest, engine };
+    this.swap(next);
+    this.holder = next;
+  }
+
+  /**
+   * Says who holds a stack's lock, as LOCKED would; undefined when nobody does who may be alive. Takes
+   * nothing, so that it holds for this moment only.
+   */
+  static holderOf(stateDir: string, stack: string): string | undefined {
+    if (!existsSync(lockFile(stateDir))) return undefined;
+    const database = openLocks(lockFile(stateDir), stateDir);
+    try {
+      const holder = recordedHolder(database, { stack, stateDir })?.holder;
+      if (holder === undefined || isOwed({ stack, stateDir }, holder)) return undefined;
+      const processes = [holder.process, ...(holder.engine === undefined ? [] : [holder.engine])];
+      return processes.every((one) => livenessOf(one) === "dead") ? undefined : lockedText(holder);
+    } finally {
+      database.close();
+    }
+  }
+
+  /**
+   * Lets the next command in. Never throws, so that it hides no error of the work that ends: where the
+   * record cannot be removed now, this process does it when it asks for that lock again, and any other
+   * one takes it over once this one has ended.
+   */
+  release(): void {
+    const text = JSON.stringify(this.holder);
+    try {
+      removeHolder(this.database, this.place.stack, text);
+    } catch (error) {
+      if (storageFailureOf(error) === undefined) throw error;
+      owed.set(owedKey(this.place), text);
+    } finally {
+      this.database.close();
+    }
+  }
+
+  private swap(next: LockHolder): void {
+    const { stack, stateDir } = this.place;
+    try {
+      const { changes } = this.database
+        .prepare("UPDATE locks SET holder = ? WHERE stack = ? AND holder = ?")
+        .run(JSON.stringify(next), stack, JSON.stringify(this.holder));
+      if (changes === 0) throw lockedBy(stack, undefined);
+    } catch (error) {
+      throw toldAsStorage(error, lockFile(stateDir));
+    }
+  }
+}
+
+/** Records of this process that could not be removed when their locks were released. */
+const owed = new Map<string, string>();
+
+function owedKey({ stack, stateDir }: LockPlace): string {
+  return JSON.stringify([stateDir, stack]);
+}
+
+function isOwed(place: LockPlace, holder: LockHolder): boolean {
+  return owed.get(owedKey(place)) === JSON.stringify(holder);
+}
+
+function releaseOwed(database: DatabaseSync, place: LockPlace): void {
+  const text = owed.get(owedKey(place));
+  if (text === undefined) return;
+  removeHolder(database, place.stack, text);
+  owed.delete(owedKey(place));
+}
+
+function removeHolder(database: DatabaseSync, stack: string, text: string): void {
+  database.prepare("DELETE FROM locks WHERE stack = ? AND holder = ?").run(stack, text);
+}
+
+function lockFile(stateDir: string): string {
+  return join(stateDir, "locks.db");
+}
+
+function openLocks(path: string, stateDir: string): DatabaseSync {
+  let database: DatabaseSync | undefined;
+  try {
+    mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+    keepPrivate(path);
+    database = new DatabaseSync(path, { timeout: 5_000 });
+    // WAL without a sync per commit: what a power failure loses names processes that it ended.
+    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
+    database.exec(
+      "CREATE TABLE IF NOT EXISTS locks (stack TEXT PRIMARY KEY, holder TEXT NOT NULL)",
+    );
+    return database;
+  } catch (error) {
+    database?.close();
+    if (storageFailureOf(error) !== undefined) throw toldAsStorage(error, path);
+    throw damagedLocks(path, `cannot open ${path}: ${messageOf(error)}`, error);
+  }
+}
+
+/** It tells command lines and users. What SQLite puts beside it gets the same mode. */
+function keepPrivate(path: string): void {
+  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
+  else if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
+}
+
+/** Which lock, and where it is kept. */
+interface LockPlace {
+  readonly stack: string;
+  readonly stateDir: string;
+}
+
+/** Who holds a lock, with the text that says so; undefined when nobody does. Throws BAD_STATE. */
+function recordedHolder(
+  database: DatabaseSync,
+  { stack, stateDir }: LockPlace,
+): { readonly text: string; readonly holder: LockHolder } | undefined {
+  const row = database.prepare("SELECT holder FROM locks WHERE stack = ?").get(stack);
+  if (row === undefined) return undefined;
+  const text = String(row["holder"]);
+  const holder = jsonOf(text);
+  if (isLockHolder(holder)) return { text, holder };
+  throw damagedLocks(
+    lockFile(stateDir),
+    `cannot tell who has locked ${stack}: ${lockFile(stateDir)} names no holder`,
+  );
+}
+
+function jsonOf(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+function isLockHolder(value: unknown): value is LockHolder {
+  if (!isJsonObject(value)) return false;
+  const { process: command, engine } = value;
+  return isIdentity(command) && (engine === undefined || isIdentity(engine));
+}
+
+function isIdentity(value: Json | undefined): boolean {
+  return (
+    isJsonObject(value) &&
+    typeof value["pid"] === "number" &&
+    ["host", "boot", "started"].every((field) => typeof value[field] === "string")
+  );
+}
+
+async function takeOver(
+  database: DatabaseSync,
+  { stack, stateDir, clock, aloneSinceMs }: LockRequest,
+  text: string,
+): Promise<void> {
+  const found = recordedHolder(database, { stack, stateDir });
+  if (found !== undefined) {
+    const { holder } = found;
+    const liveness = livenessOf(holder.process);
+    const isOver = aloneSinceMs !== undefined && Date.parse(holder.since) < aloneSinceMs;
+    if (liveness === "unknown" && !isOver) {
+      throw lockedFarAway(stack, holder, lockFile(stateDir));
+    }
+    if (liveness === "alive") throw lockedBy(stack, holder);
+    await endEngine(stack, holder, clock);
+  }
+  const { changes } =
+    found === undefined
+      ? database
+          .prepare("INSERT OR IGNORE INTO locks (stack, holder) VALUES (?, ?)")
+          .run(stack, text)
+      : database
+          .prepare("UPDATE locks SET holder = ? WHERE stack = ? AND holder = ?")
+          .run(text, stack, found.text);
+  if (changes === 0) throw lockedBy(stack, undefined);
+}
+
+/** The engine of a dead command runs in a process group of its own: end all of it, and see it ended. */
+async function endEngine(stack: string, holder: LockHolder, clock: Clock): Promise<void> {
+  const { engine } = holder;
+  if (engine === undefined || livenessOf(engine) !== "alive") return;
+  try {
+    process.kill(-engine.pid, "SIGKILL");
+  } catch {
+    // It ended by itself in between.
+  }
+  const deadline = clock.now() + 10_000;
+  while (livenessOf(engine) === "alive") {
+    if (clock.now() > deadline) throw lockedBy(stack, holder);
+    await clock.sleep(20);
+  }
+}
+
+function lockedText(holder: LockHolder | undefined): string {
+  if (holder === undefined) return "it is locked by another command";
+  const { user, process: found, command, since } = holder;
+  return `it is locked by ${user}@${found.host} (pid ${found.pid}, "${command}", since ${since})`;
+}
+
+function lockedBy(
+  stack: string,
+  holder: LockHolder | undefined,
+  hint = "wait until that command has ended, or interrupt it",
+): CapstanError {
+  return new CapstanError({
+    code: "LOCKED",
+    source: "user",
+    subject: stack,
+    message: `cannot change ${stack}: ${lockedText(holder)}`,
+    hint,
+    retryable: true,
+  });
+}
+
+/** Only a person can know that a machine or a container is gone. */
+function lockedFarAway(stack: string, holder: LockHolder, file: string): CapstanError {
+  const hint = `wait until that command has ended; if its machine or container is gone for good and nobody else works there, remove ${file}`;
+  return lockedBy(stack, holder, hint);
+}
+
+function damagedLocks(file: string, message: string, cause?: unknown): CapstanError {
+  return new CapstanError({
+    code: "BAD_STATE",
+    source: "engine",
+    subject: file,
+    message,
+    hint: "it holds nothing but who works on which stack; remove it when nobody does",
+    cause,
+  });
+}

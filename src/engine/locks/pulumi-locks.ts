@@ -1,0 +1,120 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { CapstanError, messageOf } from "../../api/error.js";
+import { isJsonObject, type Json } from "../../api/json.js";
+import { isCutOff } from "../backend/checkpoint-repair.js";
+import { type Liveness, processAt, type SeenProcess } from "./process-identity.js";
+import { fileBackendRoot } from "../backend/project.js";
+import type { Workspace } from "../backend/workspace.js";
+
+/** What Pulumi writes about who took one of its locks. */
+interface Holder {
+  readonly pid: number;
+  readonly user: string;
+  readonly host: string;
+  readonly since: string;
+}
+
+/** A lock of Pulumi's own, as a file backend keeps it. Source: https://github.com/pulumi/pulumi/blob/v3.259.0/pkg/backend/diy/lock.go */
+export interface PulumiLock extends Holder {
+  /** Of the process that took it: only of a dead one the lock may be removed. */
+  readonly liveness: Liveness;
+}
+
+/**
+ * The locks on a stack in a file backend. Other backends answer none here: there an engine has to be
+ * asked. Throws BAD_STATE for a lock that cannot be read: somebody may hold it. One that was cut off in
+ * writing nobody holds, since Pulumi works only once its lock is written as a whole
+ * (docs/state.md#a-lock-that-cannot-be-read). On a backend of one machine that is proof enough; on a shared
+ * one the disk that has lost the rest may be another machine's.
+ */
+export function readPulumiLocks(
+  workspace: Pick<Workspace, "backendUrl" | "isShared" | "projectName" | "stackName">,
+  stack: string,
+): PulumiLock[] {
+  const { isShared } = workspace;
+  const root = fileBackendRoot(workspace.backendUrl);
+  if (root === undefined) return [];
+  const place = [workspace.projectName, workspace.stackName(stack)];
+  const folder = join(root, ".pulumi", "locks", "organization", ...place);
+  const names = ifThere(stack, folder, () => readdirSync(folder)) ?? [];
+  return names
+    .filter((name) => name.endsWith(".json"))
+    .flatMap((name) => {
+      const file = join(folder, name);
+      const found = ifThere(stack, file, () => lockIn(readFileSync(file, "utf8"), isShared));
+      return found === undefined ? [] : [found];
+    });
+}
+
+function lockIn(text: string, isShared: boolean): PulumiLock {
+  return !isShared && isCutOff(text) ? neverHeld : lockOf(holderIn(text));
+}
+
+const neverHeld: PulumiLock = { pid: 0, user: "", host: "", since: "", liveness: "dead" };
+
+/**
+ * The locks that an engine said it was refused by; none when it said nothing of them. The one place
+ * where Pulumi's words are read, since for buckets it offers nothing else.
+ * Source: https://github.com/pulumi/pulumi/blob/v3.259.0/pkg/backend/diy/lock.go, checkForLock.
+ */
+export function locksToldOf(text: string): PulumiLock[] {
+  const told = /: created by (\S+)@(\S+) \(pid (\d+)\) at (\S+)/g;
+  return [...text.matchAll(told)].map(([, user = "", host = "", pid = "0", since = ""]) =>
+    lockOf({ pid: Number(pid), user, host, since }),
+  );
+}
+
+function lockOf(holder: Holder): PulumiLock {
+  const isNear = holder.host === hostname();
+  const liveness = isNear ? holderLiveness(holder.since, processAt(holder.pid)) : "unknown";
+  return { ...holder, liveness };
+}
+
+/** How far the time of a lock and that of a process may be apart for the same moment. */
+const toleranceMs = 1_000;
+
+/**
+ * Whether the process that has a lock's pid by now is its holder. Pulumi writes no start time. A Pulumi
+ * is taken for the holder whatever the times say, since clocks are set; any other program is a later one
+ * with the same pid if it began after the lock was taken. Pure.
+ */
+export function holderLiveness(since: string, found: SeenProcess | undefined): Liveness {
+  if (found === undefined) return "dead";
+  const sinceMs = Date.parse(since);
+  const { program, startedAtMs } = found;
+  if (program?.includes("pulumi") === true) return "alive";
+  if (Number.isNaN(sinceMs) || startedAtMs === undefined) return "unknown";
+  return startedAtMs > sinceMs + toleranceMs ? "dead" : "alive";
+}
+
+/** Undefined for what is not there any more: a lock goes when it is released. */
+function ifThere<T>(stack: string, path: string, read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new CapstanError({
+      code: "BAD_STATE",
+      source: "engine",
+      subject: stack,
+      message: `cannot tell who has locked ${stack}: ${path}: ${messageOf(error)}`,
+      hint: `if no Pulumi works on that stack, on any machine, remove it: rm -r '${path}'`,
+      cause: error,
+    });
+  }
+}
+
+function holderIn(text: string): Holder {
+  const lock = JSON.parse(text) as Json;
+  const { pid, username: user, hostname: host, timestamp: since } = isJsonObject(lock) ? lock : {};
+  if (typeof pid === "number" && isText(user) && isText(host) && isText(since)) {
+    return { pid, user, host, since };
+  }
+  throw new Error("it names no holder");
+}
+
+function isText(value: Json | undefined): value is string {
+  return typeof value === "string";
+}

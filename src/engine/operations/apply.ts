@@ -1,0 +1,248 @@
+import { CapstanError, expectDefined, isCapstanError } from "../../api/error.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
+import { type DriftFilter, noFilter } from "../../drift/drift-filter.js";
+import {
+  type PlanDriftRules,
+  type PlanRequest,
+  planThrough,
+  planWithDrift,
+} from "../../drift/plan-with-drift.js";
+import type { Plan } from "../../plan/plan.js";
+import { passedPoints, passedText, onwardText } from "../../plan/undo/point-of-no-return.js";
+import type { RemovalDecision } from "../../plan/refusals/protection.js";
+import type { PassedPoint, TransactionGoal, TransactionRecord } from "../../records/transaction.js";
+import type { PriorState } from "../../records/prior-state.js";
+import { type Target, emptied } from "../../records/target.js";
+import { timingOf } from "../../provider/timing.js";
+import { forgetAdoption, isAdopting } from "./adopt.js";
+import { withoutWayBack } from "../run/failures.js";
+import { observe, type Observation } from "../run/observe.js";
+import { Run, type RunOptions, type RunResult } from "../run/run.js";
+import { callContext } from "../run/handler-session.js";
+import type { StackState } from "../backend/state.js";
+import type { ApplyResult } from "./apply-result.js";
+
+/** Who asks, and how long the transaction may take. */
+export interface RequestInfo {
+  /** "<user>@<host>". */
+  readonly by: string;
+  /** Milliseconds from its begin to its commit. */
+  readonly deadlineMs: number;
+}
+
+/**
+ * Carries out a plan stepwise until its revision is committed and what it supersedes is deleted. When
+ * that fails it is rolled back to the last revision, or to nothing, unless the options or a point of no
+ * return forbid it. `state` is what the plan was made from. Throws CANCELLED when interrupted, and what
+ * a look at the cloud failed with; the transaction then stays open, everything that exists recorded.
+ */
+export async function applyPlan(
+  plan: Plan,
+  state: StackState,
+  options: RunOptions & RequestInfo,
+): Promise<ApplyResult> {
+  const result = await new Run(plan, state, options).toTheEnd();
+  if (result.kind === "done") return result;
+  const failure = failureOf(plan, result);
+  if (result.result !== "rollBack") return { kind: "stopped", result: result.result, failure };
+  // What a create whose answer was lost has made may be in a listing only, and listings lag.
+  await options.clock.sleep(timingOf(options.provider).listingLagMs, options.stop);
+  try {
+    return await takeBack(result.state, failure, options);
+  } catch (error) {
+    // A policy or what is done already can rule the way back out; what failed first is what people have to know.
+    if (!isCapstanError(error) || !noWayBack.has(error.code)) throw error;
+    return { kind: "stopped", result: "forwardOnly", failure: withoutWayBack(failure, error) };
+  }
+}
+
+const noWayBack: ReadonlySet<CapstanError["code"]> = new Set([
+  "NOT_REVERSIBLE",
+  "UNSUPPORTED_CHANGE",
+]);
+
+/** How often a rollback is planned anew, when the cloud changes under it. */
+const plansBack = 5;
+
+/**
+ * Rolls an open transaction back to the last revision, or to nothing. Planned anew, as a transaction of
+ * its own, when something has to be done that its plan did not show. An adoption is taken back by forgetting
+ * its records. Throws NOT_REVERSIBLE beyond a point of no return.
+ */
+export async function takeBack(
+  state: StackState,
+  failure: CapstanError,
+  options: RunOptions & RequestInfo,
+  plans = plansBack,
+): Promise<ApplyResult> {
+  if (isAdopting(state)) return forgetAdoption(state, failure, options);
+  const { driftFilter: drift = noFilter } = options;
+  const { plan: back } = await planBack(state, failure.message, { ...options, drift });
+  options.report({
+    kind: "rollingBack",
+    transaction: state.transaction?.number ?? 0,
+    plan: back,
+    reason: failure.message,
+    failure,
+  });
+  const result = await new Run(back, state, options).toTheEnd();
+  if (result.kind === "stopped") {
+    if (result.result === "rollBack" && plans > 1) {
+      return takeBack(result.state, failure, options, plans - 1);
+    }
+    const stuck = failureOf(back, result);
+    return { kind: "stopped", result: "incomplete", failure: stuck, cause: failure };
+  }
+  return {
+    kind: "rolledBack",
+    failure,
+    number: back.transaction.number,
+    to: state.revision === undefined ? "nothing" : "revision",
+    onNewHosts: machinesOnNewHosts(state.revision?.target, back.target),
+    inventory: expectDefined(result.inventory, "look at the cloud after a rollback"),
+  };
+}
+
+function machinesOnNewHosts(before: Target | undefined, after: Target): string[] {
+  const hosts = new Map(before?.machines.map(({ name, host }) => [name, host]));
+  return after.machines
+    .filter(({ name, host }) => hosts.get(name) !== host)
+    .map(({ name }) => name);
+}
+
+/** What planning toward recorded graphs takes. */
+export interface PlanningOptions
+  extends Pick<RunOptions, "provider" | "clock" | "stop">, RequestInfo {
+  /** What drift the plan leaves as it is, decided now or as it was decided before; none without. */
+  readonly drift?: PlanDriftRules | DriftFilter;
+}
+
+/** A plan toward a recorded graph, and the filter for the run that applies it. */
+export interface RecordedPlan {
+  readonly plan: Plan;
+  readonly driftFilter: DriftFilter;
+}
+
+/**
+ * The plan that takes an open transaction back: to the last revision's recorded graph, or to nothing. Throws
+ * NOT_REVERSIBLE beyond a point of no return.
+ */
+export async function planBack(
+  state: StackState,
+  failure: string,
+  options: PlanningOptions,
+): Promise<RecordedPlan> {
+  const { provider } = options;
+  const target = targetBack(state);
+  const observation = await observeToward(target, state, options);
+  refusePassed(passedPoints({ provider, prior: state, ...observation }), state);
+  return planToward(target, state, observation, {
+    ...options,
+    goal: { kind: "takeBack" },
+    failure,
+  });
+}
+
+/** Throws NOT_REVERSIBLE when an open transaction is past its point of no return. */
+function refusePassed(passed: readonly PassedPoint[], { transaction }: PriorState): void {
+  const [first] = passed;
+  if (first === undefined || transaction === undefined) return;
+  const { target, number } = transaction;
+  throw new CapstanError({
+    code: "NOT_REVERSIBLE",
+    source: "user",
+    subject: target.cluster,
+    message: `cannot take transaction ${number} of ${target.cluster} back: it is past its point of no return: ${passedText(first)}`,
+    hint: `nothing was changed; ${onwardText(passed, transaction)}`,
+  });
+}
+
+/** Where the way back of an open transaction leads: to the last revision, or to nothing. */
+export function targetBack({ transaction, revision }: PriorState): Target {
+  if (transaction === undefined) throw new Error("nothing was begun, nothing to take back");
+  return revision?.target ?? emptied(transaction.target);
+}
+
+/** How a graph that was recorded is planned for. */
+interface RecordedPlanning extends PlanningOptions, Pick<RemovalDecision, "removal"> {
+  readonly goal: TransactionGoal;
+  readonly failure?: string;
+  /** Who is to own the stack from this transaction on; absent: who owns it. */
+  readonly handOverTo?: string;
+}
+
+/** A plan toward a graph that was recorded. Looks at the cloud. */
+export async function planRecorded(
+  target: Target,
+  state: StackState,
+  options: RecordedPlanning,
+): Promise<RecordedPlan> {
+  return planToward(target, state, await observeToward(target, state, options), options);
+}
+
+function observeToward(
+  target: Target,
+  state: StackState,
+  { provider, clock, stop }: PlanningOptions,
+): Promise<Observation> {
+  const { clusterUid } = transactionIn(state);
+  return observe(
+    provider,
+    callContext(clock, stop),
+    { cluster: target.cluster, clusterUid },
+    state,
+  );
+}
+
+function planToward(
+  target: Target,
+  state: StackState,
+  observation: Observation,
+  options: RecordedPlanning,
+): RecordedPlan {
+  const { drift = noFilter } = options;
+  const request = requestToward(target, state, options);
+  if ("leaves" in drift) return planWithDrift(request, observation, drift);
+  return { plan: planThrough(drift, request, observation), driftFilter: drift };
+}
+
+function requestToward(
+  target: Target,
+  state: StackState,
+  { provider, clock, by, deadlineMs, goal, failure, handOverTo, removal }: RecordedPlanning,
+): PlanRequest {
+  const { clusterUid, owner } = transactionIn(state);
+  return omitUndefined({
+    planGoal: { kind: "recorded", target },
+    provider,
+    prior: state,
+    newClusterUid: clusterUid,
+    owner,
+    nowMs: clock.now(),
+    by,
+    deadlineMs,
+    goal,
+    failure,
+    handOverTo,
+    removal,
+  });
+}
+
+function transactionIn({ transaction }: PriorState): TransactionRecord {
+  if (transaction === undefined) throw new Error("a stack without a transaction has no past");
+  return transaction;
+}
+
+/** What the last action failed with, or what the decision to stop says. */
+function failureOf(
+  { cluster }: Plan,
+  { failure, reason }: Extract<RunResult, { kind: "stopped" }>,
+): CapstanError {
+  if (failure !== undefined) return failure;
+  return new CapstanError({
+    code: "CLOUD_FAILED",
+    source: "cloud",
+    subject: cluster,
+    message: reason,
+  });
+}

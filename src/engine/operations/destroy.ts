@@ -1,0 +1,119 @@
+import { holdOfDestroy, refuseHeld } from "../../drift/hold.js";
+import type { ResourceEvent } from "../../dynamic/cloud-resource.js";
+import { stackNameOf } from "../../api/types.js";
+import { afterAdoption } from "../../plan/decisions/adoption.js";
+import { noDeadlineMs } from "../../plan/deadline.js";
+import { makePlan } from "../../plan/planner/make-plan.js";
+import type { Plan } from "../../plan/plan.js";
+import { refuseDestruction } from "../../plan/refusals/protection.js";
+import type { PriorState } from "../../records/prior-state.js";
+import { type Target, clusterIn, desiredIn, emptied } from "../../records/target.js";
+import { isAdopting } from "./adopt.js";
+import { applyPlan, type RequestInfo, type PlanningOptions, planRecorded } from "./apply.js";
+import type { ApplyResult } from "./apply-result.js";
+import { observe } from "../run/observe.js";
+import type { RunEvent, RunOptions } from "../run/run.js";
+import { callContext } from "../run/handler-session.js";
+import { refuseForeign, type StackState } from "../backend/state.js";
+import { planAdoption } from "./survey.js";
+
+/** How the destruction of a cluster is planned. */
+interface DestroyPlanning extends Omit<PlanningOptions, "deadlineMs"> {
+  /** The fingerprint of a look that shows nothing and is true, as a person says. */
+  readonly thaw?: string | undefined;
+  /** Names of protected objects whose annotation was taken away since they were recorded. */
+  readonly released?: readonly string[];
+}
+
+/** What a destroy will do. */
+export interface Destruction {
+  /** What deletes everything that is recorded, and everything else that is of the cluster. */
+  readonly plan: Plan;
+  /** The records that the plan is of. */
+  readonly records: PriorState;
+  /** The rest of an adoption that is open: it is finished before, so that the destroy can be taken back. */
+  readonly first?: Plan;
+}
+
+/**
+ * The plan that deletes everything that a cluster has: workers first, then control plane and infrastructure.
+ * Looks at the cloud. Throws PROTECTED, BAD_STATE for a stack that holds anything but a cluster, WRONG_CLOUD,
+ * FROZEN for a cloud that may be another one and shows nothing (law 12), and SEVERAL_FOUND.
+ */
+export async function planDestroy(
+  stack: string,
+  state: StackState,
+  { thaw, released, ...planning }: DestroyPlanning,
+): Promise<Destruction> {
+  const options = { ...planning, deadlineMs: noDeadlineMs };
+  refuseForeign(state, stack);
+  refuseDestruction([state], released);
+  const { transaction } = state;
+  if (transaction === undefined) throw new Error("nothing is recorded, nothing to destroy");
+  const { provider, clock, stop, by, deadlineMs } = options;
+  const { target, clusterUid, owner } = transaction;
+  const scope = { cluster: target.cluster, clusterUid };
+  const observation = await observe(provider, callContext(clock, stop), scope, state);
+  refuseHeld(
+    target.cluster,
+    holdOfDestroy(state, observation, { provider, objects: target.objects, thaw }),
+  );
+  if (!isAdopting(state))
+    return { plan: await destruction(target, state, options), records: state };
+  const request = { provider, nowMs: clock.now(), owner, by, deadlineMs, removal: {} };
+  const { plan: first, found } = planAdoption(desiredIn(target), {
+    state,
+    observation,
+    request: { ...request, newClusterUid: clusterUid },
+  });
+  const after = afterAdoption(first, found);
+  const plan = makePlan({
+    planGoal: { kind: "recorded", target: emptied(first.target) },
+    goal: { kind: "destroy" },
+    ...request,
+    newClusterUid: clusterUid,
+    ...after,
+    unrecorded: [],
+  });
+  return { plan, records: after.prior, first };
+}
+
+async function destruction(
+  target: Target,
+  state: StackState,
+  options: PlanningOptions,
+): Promise<Plan> {
+  const how = { ...options, goal: { kind: "destroy" } } as const;
+  return (await planRecorded(emptied(target), state, how)).plan;
+}
+
+/** What became of a destroy, with what two looks at the cloud say when nothing is recorded any more. */
+export type Destroyed = ApplyResult & { readonly deleted: number };
+
+/**
+ * Carries out what `planDestroy` has planned, as a transaction: recorded at its begin, taken back only when
+ * somebody asks for that, its records kept until two listings show that nothing is left. Throws what
+ * `applyPlan` throws.
+ */
+export async function destroyCluster(
+  { plan, first }: Destruction,
+  state: StackState,
+  options: RunOptions & Omit<RequestInfo, "deadlineMs">,
+): Promise<Destroyed> {
+  let deleted = 0;
+  const report = (event: RunEvent) => {
+    if (event.kind === "resource" && isDeletion(event.event)) deleted += 1;
+    options.report(event);
+  };
+  const how = { ...options, deadlineMs: noDeadlineMs, onFailure: "keep", report } as const;
+  if (first === undefined) return { ...(await applyPlan(plan, state, how)), deleted };
+  const adopted = await applyPlan(first, state, how);
+  if (adopted.kind !== "done") return { ...adopted, deleted };
+  const records = await options.engine.readState(stackNameOf(clusterIn(first.target)));
+  const now = await destruction(first.target, records, how);
+  return { ...(await applyPlan(now, records, how)), deleted };
+}
+
+function isDeletion({ operation, state }: ResourceEvent): boolean {
+  return operation === "delete" && state === "done";
+}

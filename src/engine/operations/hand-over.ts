@@ -1,0 +1,86 @@
+import { CapstanError } from "../../api/error.js";
+import type { DriftFilter } from "../../drift/drift-filter.js";
+import { defaultDeadlineMs } from "../../plan/deadline.js";
+import { isHandOver } from "../../records/hand-over.js";
+import type { Clock, InfrastructureProvider } from "../../provider/port.js";
+import { standingOf } from "../../transaction/lifecycle.js";
+import { applyPlan, planRecorded } from "./apply.js";
+import type { Engine } from "../pulumi/engine.js";
+import type { StackState } from "../backend/state.js";
+
+interface HandOverOptions {
+  readonly engine: Engine;
+  readonly provider: InfrastructureProvider;
+  readonly clock: Clock;
+  /** "<user>@<host>". */
+  readonly by: string;
+  readonly stop: AbortSignal;
+}
+
+/** Whether nothing is under way but, at most, a change of owner that broke off. Pure. */
+export function canHandOver(state: StackState): boolean {
+  const { transaction } = state;
+  const standing = standingOf(state);
+  return (
+    standing === "idle" ||
+    (standing === "forward" && transaction !== undefined && isHandOver(transaction))
+  );
+}
+
+/** Throws TRANSACTION_OPEN unless `canHandOver`. */
+export function refuseUnfinished(stack: string, state: StackState): void {
+  if (canHandOver(state)) return;
+  const number = state.transaction?.number ?? 0;
+  const isCleanupPending = standingOf(state) === "owing";
+  throw new CapstanError({
+    code: "TRANSACTION_OPEN",
+    source: "user",
+    subject: stack,
+    message: `cannot move ${stack}: ${isCleanupPending ? `what transaction ${number} supersedes is not all deleted` : `transaction ${number} is not finished`}`,
+    hint: "its owner finishes it, or takes it back with capstan rollback; nothing was changed",
+  });
+}
+
+/**
+ * Makes somebody else the owner of a stack, by a transaction that changes nothing else: toward what the
+ * last revision holds, with the cloud as it is recorded, whatever it looks like now. Idempotent: one that
+ * broke off goes on. Returns the number of that transaction. Throws TRANSACTION_OPEN, and what kept the
+ * records from being written; whoever is recorded as the owner then is the owner.
+ */
+export async function handOver(
+  stack: string,
+  state: StackState,
+  owner: string,
+  options: HandOverOptions,
+): Promise<number> {
+  refuseUnfinished(stack, state);
+  const { transaction, revision } = state;
+  if (transaction === undefined || revision === undefined) throw new Error("idle is not absent");
+  if (transaction.owner === owner && transaction.number === revision.number) return revision.number;
+  const driftFilter: DriftFilter = { kind: "recordedOnly" };
+  const request = { ...options, deadlineMs: defaultDeadlineMs, driftFilter };
+  const { plan } = await planRecorded(revision.target, state, {
+    ...request,
+    drift: driftFilter,
+    goal: { kind: "move" },
+    handOverTo: owner,
+  });
+  const [step] = plan.steps;
+  if (step !== undefined) {
+    throw new CapstanError({
+      code: "BAD_STATE",
+      source: "engine",
+      subject: stack,
+      message: `cannot move ${stack}: its records lack ${step.key}, which its last revision holds`,
+      hint: "have its owner bring it in order first; nothing was changed",
+    });
+  }
+  const result = await applyPlan(plan, state, {
+    ...request,
+    onFailure: "keep",
+    timeoutMs: defaultDeadlineMs,
+    report: () => {},
+  });
+  if (result.kind === "done") return plan.transaction.number;
+  throw result.failure;
+}

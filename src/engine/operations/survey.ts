@@ -1,0 +1,245 @@
+import { CapstanError } from "../../api/error.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
+import { clusterNameOf, type Desired, stackNameOf } from "../../api/types.js";
+import { noFilter, type DriftFilter } from "../../drift/drift-filter.js";
+import type { JudgedDrift } from "../../drift/judge.js";
+import {
+  type PlanDriftRules,
+  type PlanRequest,
+  planWithDrift,
+} from "../../drift/plan-with-drift.js";
+import { BadInput } from "../../manifest/bad-input.js";
+import type { Manifests } from "../../manifest/desired.js";
+import { afterAdoption, foundTarget } from "../../plan/decisions/adoption.js";
+import { checkImmutable } from "../../plan/refusals/immutable.js";
+import { makePlan } from "../../plan/planner/make-plan.js";
+import type { Plan } from "../../plan/plan.js";
+import type { PlanGoal, RemovalConsent } from "../../plan/plan-input.js";
+import type { PriorState } from "../../records/prior-state.js";
+import type { Target } from "../../records/target.js";
+import type { CallContext, InfrastructureProvider, Observed } from "../../provider/port.js";
+import { isAdopting } from "./adopt.js";
+import { observe, type Observation } from "../run/observe.js";
+import { withPlaces } from "./placed-refusal.js";
+import { refuseForeign, refuseNonOwner, type StackState } from "../backend/state.js";
+
+interface SurveyInput {
+  readonly desired: Desired;
+  /** Where members of the objects were written. */
+  readonly positionOf: Manifests["positionOf"];
+  readonly provider: InfrastructureProvider;
+  readonly state: StackState;
+  readonly context: CallContext;
+  /**
+   * Take over what the cloud holds of this cluster although the state knows nothing of it; given as
+   * the UID that it has, nothing of another one.
+   */
+  readonly adopt: boolean | string;
+  /** Mints a cluster UID; called once, for a cluster without state. */
+  newClusterUid(): string;
+  /** Random text; called once, used for a cluster without state. */
+  newDigestKey(): string;
+  readonly owner: string;
+  /** Who asks: "<user>@<host>". */
+  readonly by: string;
+  /** How long the transaction may take, milliseconds. */
+  readonly deadlineMs: number;
+  /** Stages of an upgrade that the same command has brought about; none without. */
+  readonly stagesBefore?: number;
+  /** Derived Machines that somebody deleted. */
+  readonly discarded?: readonly string[];
+  /** A recorded graph to keep to for now, instead of what the objects say. */
+  readonly instead?: Target;
+  /** What may be lost that the Cluster does not allow to lose itself; nothing without. */
+  readonly removal?: RemovalConsent;
+  /** What drift the plan leaves as it is. */
+  readonly driftRules: PlanDriftRules;
+}
+
+/** A plan, the observation that it was made from, and the drift filter in between. */
+export interface Survey {
+  readonly plan: Plan;
+  /** Of an adoption: what the same objects lead to behind it. */
+  readonly then?: Plan;
+  readonly observation: Observation;
+  /** What drifted, and what is to become of it; absent of an adoption, which has no records yet to tell it by. */
+  readonly judged?: JudgedDrift;
+  /** For the run that applies the plan. */
+  readonly driftFilter: DriftFilter;
+}
+
+/**
+ * State and cloud looked at together, and the plan that follows. Changes nothing. Throws BadInput
+ * for changes that cannot be made, AMBIGUOUS_OWNER, and what `look` and `makePlan` throw.
+ */
+export async function survey(input: SurveyInput): Promise<Survey> {
+  const { desired, provider, state, context } = input;
+  if (input.instead === undefined) refuseImmutable(desired, state, input.positionOf);
+  refuseForeign(state, stackNameOf(desired.cluster));
+  refuseNonOwner(state, input.owner, "change");
+  const cluster = clusterNameOf(desired.cluster);
+  const known = state.transaction?.clusterUid;
+  const scope = known === undefined ? { cluster } : { cluster, clusterUid: known };
+  const observation = await observe(provider, context, scope, state);
+  const lostUid = known === undefined ? adoptedUid(input, observation.unrecorded) : undefined;
+  const request = {
+    provider,
+    nowMs: context.clock.now(),
+    owner: input.owner,
+    by: input.by,
+    deadlineMs: input.deadlineMs,
+    newDigestKey: input.newDigestKey(),
+    newClusterUid: known ?? lostUid ?? input.newClusterUid(),
+    removal: input.removal ?? {},
+  };
+  if (lostUid !== undefined || isAdopting(state)) {
+    return {
+      ...surveyFound(input, { observation, request }),
+      observation,
+      driftFilter: noFilter,
+    };
+  }
+  const found = withPlaces(desired, input.positionOf, () =>
+    planWithDrift(
+      {
+        ...request,
+        planGoal: planGoalOf(input),
+        goal: { kind: "up" },
+        prior: state,
+        stagesBefore: input.stagesBefore ?? 0,
+      },
+      observation,
+      input.driftRules,
+    ),
+  );
+  return { ...found, observation };
+}
+
+/** What all plans of one survey have in common. */
+type PlanContext = Omit<PlanRequest, "planGoal" | "goal" | "prior">;
+
+/**
+ * What is there comes into the records first, as it is; what the objects want of it comes behind that,
+ * planned from the records as they will be. One that was begun is finished before anything else.
+ */
+function surveyFound(
+  { desired, state, positionOf }: SurveyInput,
+  { observation, request }: { readonly observation: Observation; readonly request: PlanContext },
+): Pick<Survey, "plan" | "then"> {
+  const { plan, found } = planAdoption(desired, { state, observation, request });
+  const then = withPlaces(desired, positionOf, () =>
+    makePlan({
+      planGoal: { kind: "objects", desired },
+      goal: { kind: "up" },
+      ...request,
+      ...afterAdoption(plan, found),
+      unrecorded: goneAmong(observation.unrecorded),
+    }),
+  );
+  return omitUndefined({ plan, then: then.empty ? undefined : then });
+}
+
+/**
+ * The plan that gives a record to everything that is alive of one life of the cluster, and what that is. Throws
+ * SEVERAL_FOUND. Pure.
+ */
+export function planAdoption(
+  desired: Desired,
+  about: {
+    readonly state: PriorState;
+    readonly observation: Observation;
+    readonly request: PlanContext;
+  },
+): { readonly plan: Plan; readonly found: readonly Observed[] } {
+  const { state, observation, request } = about;
+  const { provider, nowMs, newClusterUid } = request;
+  const recorded = [...observation.observedResources.values()].filter((one) => one !== "gone");
+  const found = [...recorded, ...observation.unrecorded].filter(
+    ({ phase, who }) => phase !== "gone" && who.clusterUid === newClusterUid,
+  );
+  refuseSeveral(found);
+  const target = foundTarget({ desired, provider, found, nowMs });
+  const plan = makePlan({
+    planGoal: { kind: "recorded", target },
+    goal: { kind: "adopt" },
+    prior: state,
+    ...observation,
+    ...request,
+  });
+  return { plan, found };
+}
+
+/** Throws SEVERAL_FOUND naming all that carry one identity: whose record each is to have nobody can tell. */
+function refuseSeveral(found: readonly Observed[]): void {
+  const nameOf = ({ who }: Observed) => `${who.kind} ${who.name}`;
+  const names = [...new Set(found.map(nameOf))];
+  const several = names
+    .map((name) => [name, found.filter((one) => nameOf(one) === name)] as const)
+    .filter(([, alike]) => alike.length > 1);
+  if (several.length === 0) return;
+  throw new CapstanError({
+    code: "SEVERAL_FOUND",
+    source: "cloud",
+    message: several
+      .map(
+        ([name, alike]) =>
+          `cannot adopt ${name}: ${alike.map(({ id }) => id).join(", ")} are marked as it`,
+      )
+      .join("\n"),
+    hint: "look at them and remove all but one of each by hand; nothing was changed",
+  });
+}
+
+function goneAmong(unrecorded: readonly Observed[]): Observed[] {
+  return unrecorded.filter(({ phase }) => phase === "gone");
+}
+
+function planGoalOf({ desired, discarded = [], instead }: SurveyInput): PlanGoal {
+  if (instead !== undefined) return { kind: "recorded", target: instead };
+  return { kind: "objects", desired, discarded };
+}
+
+/** Throws BadInput naming every field that cannot change while its object lives. */
+export function refuseImmutable(
+  desired: Desired,
+  { transaction }: PriorState,
+  positionOf: Manifests["positionOf"],
+): void {
+  const violations = checkImmutable(desired, transaction?.target);
+  if (violations.length === 0) return;
+  throw new BadInput(
+    violations.map(({ object, violation: { path, ...violation } }) => ({
+      ...violation,
+      severity: "error",
+      position: positionOf(object, path) ?? { file: "-", line: 1, column: 1 },
+      subject: `${object.kind} ${object.metadata.namespace}/${object.metadata.name}`,
+      path: path.join("."),
+    })),
+  );
+}
+
+/**
+ * Without state, resources that carry the cluster's name belong to somebody's lost state, or to
+ * somebody else's cluster of that name: a person has to say which. Throws AMBIGUOUS_OWNER.
+ */
+export function adoptedUid(
+  input: Pick<SurveyInput, "desired" | "adopt">,
+  unrecorded: readonly Observed[],
+): string | undefined {
+  const alive = unrecorded.filter(({ phase }) => phase !== "gone");
+  const uids = [...new Set(alive.map(({ who }) => who.clusterUid))];
+  const [only] = uids;
+  if (only === undefined) return undefined;
+  if (uids.length === 1 && [true, only].includes(input.adopt)) return only;
+  const cluster = clusterNameOf(input.desired.cluster);
+  throw new CapstanError({
+    code: "AMBIGUOUS_OWNER",
+    source: "user",
+    subject: cluster,
+    message: `cannot create ${cluster}: the cloud holds ${alive.length} resources of ${uids.length === 1 ? "a cluster" : `${uids.length} clusters`} of that name, and this state knows none of them`,
+    hint:
+      uids.length === 1
+        ? "use the state that they belong to, or take them over with --adopt"
+        : "use the states that they belong to; nothing was changed",
+  });
+}

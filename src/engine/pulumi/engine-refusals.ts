@@ -1,0 +1,78 @@
+import { CapstanError } from "../../api/error.js";
+import { withoutPasswords } from "../backend/project.js";
+import type { PulumiResult } from "./pulumi.js";
+import { locksToldOf, type PulumiLock } from "../locks/pulumi-locks.js";
+import type { StackState } from "../backend/state.js";
+import type { Workspace } from "../backend/workspace.js";
+
+// Why an engine run was refused or has failed, in words.
+
+/** In a stack that was chosen every name means that stack: it has to be its own, or its cluster's. */
+export function refuseOtherCluster(state: StackState, stack: string, workspace: Workspace): void {
+  const { transaction } = state;
+  const chosen = workspace.stackName(stack);
+  if (transaction === undefined || stack === chosen) return;
+  const { cluster } = transaction.target;
+  if (cluster.replace("/", ".") === stack) return;
+  throw new CapstanError({
+    code: "BAD_USAGE",
+    source: "user",
+    subject: stack,
+    message: `cannot work on ${stack}: stack ${chosen} of project ${workspace.projectName} holds ${cluster}`,
+    hint: "a stack holds one cluster: choose that of this one with --stack",
+  });
+}
+
+/** ENGINE_FAILED with the last lines that the engine printed; LOCKED when somebody's lock refused it. */
+export function engineFailed(what: string, result: PulumiResult): CapstanError {
+  const [lock] = refusingLocks(result);
+  if (lock !== undefined) return lockedByPulumi(what, lock);
+  return new CapstanError({
+    code: "ENGINE_FAILED",
+    source: "engine",
+    message: `${what}: ${lastWords(result)}`,
+  });
+}
+
+/** The locks that have refused a run; none of one that ended well. */
+export function refusingLocks({ code, stdout, stderr }: PulumiResult): PulumiLock[] {
+  return code === 0 ? [] : locksToldOf(`${stdout}\n${stderr}`);
+}
+
+/** The end of what an engine printed, without its progress lines and the backend's password. */
+export function lastWords({ code, stdout, stderr }: PulumiResult): string {
+  const lines = withoutPasswords(`${stdout}\n${stderr}`).split("\n");
+  const said = lines.map((line) => line.trim());
+  const errors = said.filter((line) => line.startsWith("error: ")).map((line) => line.slice(7));
+  if (errors.length > 0) return [...new Set(errors)].join("; ");
+  const last = said.filter((line) => line !== "").slice(-3);
+  return last.length > 0 ? last.join("; ") : `Pulumi ended with ${code ?? "a signal"}`;
+}
+
+/** LOCKED naming the holder. */
+export function lockedByPulumi(what: string, lock: PulumiLock): CapstanError {
+  return new CapstanError({
+    code: "LOCKED",
+    source: "user",
+    message: `${what}: it is locked by ${holderText(lock)}`,
+    hint: "wait until it has ended; if that machine is lost for good, run pulumi cancel",
+    retryable: true,
+  });
+}
+
+/** "ann@laptop (pid 7, a Pulumi engine, since ...)". */
+export function holderText({ user, host, pid, since }: PulumiLock): string {
+  return `${user}@${host} (pid ${pid}, a Pulumi engine, since ${since})`;
+}
+
+/** LOCKED: what was decided is void. */
+export function writtenMeanwhile(stack: string): CapstanError {
+  return new CapstanError({
+    code: "LOCKED",
+    source: "user",
+    subject: stack,
+    message: `cannot change ${stack}: somebody else has changed it since this command looked at it`,
+    hint: "wait until they have ended; the same command then goes on from what is there",
+    retryable: true,
+  });
+}

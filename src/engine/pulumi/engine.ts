@@ -1,0 +1,456 @@
+import { CapstanError } from "../../api/error.js";
+import type { JsonObject } from "../../api/json.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
+import type { ResourceLookup } from "../../dynamic/attached-server.js";
+import { typeTokenOf } from "../../dynamic/protocol.js";
+import { RecordResource } from "../../dynamic/record-resource.js";
+import { systemClock } from "../../provider/clock.js";
+import type { Clock } from "../../provider/port.js";
+import type { PassProgram } from "../../transaction/registration.js";
+import { emptyState } from "../../records/prior-state.js";
+import { BackendStacks } from "./backend-stacks.js";
+import {
+  copyInsteadOf,
+  damageText,
+  isStillCopy,
+  keepState,
+  restore,
+} from "../backend/checkpoint-repair.js";
+import {
+  engineFailed,
+  holderText,
+  lastWords,
+  lockedByPulumi,
+  refuseOtherCluster,
+  refusingLocks,
+  writtenMeanwhile,
+} from "./engine-refusals.js";
+import { withoutPasswords } from "../backend/project.js";
+import { prunePulumiHistory } from "../backend/pulumi-history.js";
+import { type PulumiResult, runPulumi } from "./pulumi.js";
+import { type PulumiLock, readPulumiLocks } from "../locks/pulumi-locks.js";
+import { Room, type RoomDemand } from "./disk-room.js";
+import { CheckpointReader } from "../backend/checkpoint-reader.js";
+import {
+  beginPatienceMs,
+  lockPatienceMs,
+  type LockObservation,
+  sameRecords,
+  untilUnlocked,
+} from "../locks/lock-wait.js";
+import { StackKeys } from "../backend/stack-keys.js";
+import { parseExport, type StackState, stateOf } from "../backend/state.js";
+import type { Workspace } from "../backend/workspace.js";
+
+/** Ways to end an engine run early. */
+export interface Interruption {
+  /** Ask it to stop: no new steps. */
+  readonly stop: AbortSignal;
+  /** Kill it and everything under it. */
+  readonly kill: AbortSignal;
+}
+
+export interface EngineOptions {
+  readonly pulumi: string;
+  readonly workspace: Workspace;
+  readonly interruption?: Interruption;
+  /** The machine's unless given. */
+  readonly clock?: Clock;
+  onEngine?(pid: number | undefined): void;
+  /**
+   * Milliseconds since the epoch since when only this process may work on its stacks, as a lease says
+   * (rule 5.7): who has locked one before, on whatever machine, has ended.
+   */
+  readonly aloneSinceMs?: number;
+  /** Whether it changes stacks, under their locks: then it also restores a state that was cut off. */
+  readonly changes?: boolean;
+  /** Told what people have to know beside what they asked for. */
+  readonly notice?: (text: string) => void;
+  /** Begins each engine run when it may; without, at once. */
+  readonly inTurn?: <T>(run: () => Promise<T>) => Promise<T>;
+}
+
+export interface PassOptions {
+  /**
+   * When the state is written. "each": before and after every step, so that a SIGKILL loses at most
+   * that a step has ended. "end": once, after all steps, also when one has failed or the pass was
+   * interrupted; each write holds the whole state, so this is what lets many steps be fast. A
+   * SIGKILL then leaves the state as it was before the pass: nothing of it is recorded, not even as
+   * pending. Only for passes whose steps are all found again in the cloud by what an earlier,
+   * checkpointed pass has recorded.
+   */
+  readonly checkpoints: "each" | "end";
+  /** What the disk of the state must have room for; for taking something back unless given. */
+  readonly room?: RoomDemand;
+}
+
+/** Serves the handlers of one engine run; `cancelled` is called when the engine is asked to stop. */
+export interface HandlerSession {
+  readonly lookup: ResourceLookup;
+  cancelled(): void;
+  /** Told why the engine cannot begin yet. */
+  waiting?(reason: string): void;
+}
+
+/** What a run needs of an engine. */
+export type StackEngine = Pick<
+  Engine,
+  "assertAlive" | "destroy" | "pass" | "readState" | "refresh" | "unsettled"
+>;
+
+/** Runs Pulumi's engine on one stack after another. Every run starts and ends a process. */
+export class Engine {
+  readonly stacks: BackendStacks;
+
+  private running: number | undefined;
+  /** The stack was taken over from somebody dead whose last calls may still take effect. */
+  unsettled = false;
+
+  /** The state that was last read of a stack, until an engine runs on it. */
+  private readonly lastRead = new Map<string, StackState>();
+  private readonly checkpoints: CheckpointReader;
+  private readonly rooms = new Map<string, Room>();
+  /** Stacks whose state is a copy for which late calls have been waited for. */
+  private readonly doubted = new Set<string>();
+
+  constructor(private readonly options: EngineOptions) {
+    const { workspace } = options;
+    const keys = new StackKeys(workspace);
+    this.stacks = new BackendStacks(workspace, keys, (args, what) => this.mustRun(args, what));
+    this.checkpoints = new CheckpointReader(workspace, keys);
+  }
+
+  /** Throws ENGINE_DEAD unless an engine run is under way: asked before each call that changes a cloud. */
+  assertAlive(): void {
+    if (this.running !== undefined) return;
+    throw new CapstanError({
+      code: "ENGINE_DEAD",
+      source: "engine",
+      message: "the engine that asked for this change has ended",
+      hint: "run the same command again",
+      retryable: false,
+    });
+  }
+
+  /**
+   * What is recorded about a stack; an empty state when there is no such stack. A state that was cut off
+   * in writing is read from its last good copy, and restored from it by an engine that changes stacks.
+   * Throws BAD_STATE naming the file when it cannot be read, SCHEMA_NEWER, and BAD_USAGE when the chosen
+   * stack of a user's project holds another cluster than the one that `stack` names.
+   */
+  async readState(stack: string): Promise<StackState> {
+    if (!(await this.stacks.has(stack))) return { ...emptyState, foreign: [] };
+    // Also where Pulumi is not needed to read the state: the next pass would stumble over it.
+    this.options.workspace.dropDamagedMetadata(stack);
+    const deployment = await this.checkpoints.read(stack);
+    if (deployment !== undefined) return this.remember(this.judged(deployment, stack), stack);
+    const copied = await this.readCopy(stack);
+    if (copied !== undefined) return this.remember(copied, stack);
+    const args = ["stack", "export", "--show-secrets", ...this.named(stack)];
+    const result = await this.run(args);
+    if (result.code === 0) return this.remember(parseExport(result.stdout, stack), stack);
+    const { workspace } = this.options;
+    const where = workspace.checkpointFile(stack) ?? withoutPasswords(workspace.backendUrl);
+    throw new CapstanError({
+      code: "BAD_STATE",
+      source: "engine",
+      subject: stack,
+      message: `cannot read the state of ${stack} in ${where}: ${lastWords(result)}`,
+      hint: "it was left as it is; restore it from a backup, or check backend and passphrase",
+    });
+  }
+
+  /** From the last good copy, for a state that was cut off; undefined for any other, or without a copy. */
+  private async readCopy(stack: string): Promise<StackState | undefined> {
+    const file = this.mendState(stack);
+    const deployment =
+      file === undefined ? undefined : await this.checkpoints.readFile(stack, file);
+    return deployment === undefined ? undefined : this.fromCopy(stateOf(deployment, stack), stack);
+  }
+
+  /** Restores a state that was cut off, if this engine may. Returns the copy's file, if there is one. */
+  private mendState(stack: string): string | undefined {
+    const { workspace, changes = false, notice } = this.options;
+    const copy = copyInsteadOf(workspace, stack);
+    if (copy === undefined) return undefined;
+    const mayRestore = changes && this.running === undefined;
+    const aside = mayRestore ? restore(workspace, stack, copy) : undefined;
+    if (mayRestore) this.doubted.delete(stack);
+    notice?.(damageText(stack, copy, aside));
+    return copy.file;
+  }
+
+  private judged(deployment: JsonObject, stack: string): StackState {
+    const state = stateOf(deployment, stack);
+    const isOld = isStillCopy(this.options.workspace, stack, state.writtenAt ?? "");
+    return isOld ? this.fromCopy(state, stack) : state;
+  }
+
+  /** What was last done may be in no record, and may still happen: it is waited for once. */
+  private fromCopy(state: StackState, stack: string): StackState {
+    if (this.options.changes === true && !this.doubted.has(stack)) this.unsettled = true;
+    this.doubted.add(stack);
+    return { ...state, fromCopy: true };
+  }
+
+  private remember(state: StackState, stack: string): StackState {
+    refuseOtherCluster(state, stack, this.options.workspace);
+    if (state.writtenAt !== undefined) this.lastRead.set(stack, state);
+    return state;
+  }
+
+  /**
+   * Throws LOCKED when somebody else has changed what is recorded since it was last read here: what was
+   * decided from that reading is void.
+   */
+  private async expectUnwritten(stack: string, read: StackState): Promise<void> {
+    const now = await this.readState(stack);
+    this.lastRead.delete(stack);
+    if (!sameRecords(read, now)) throw writtenMeanwhile(stack);
+  }
+
+  /** Makes the stack if it is missing, and its settings file if that is. */
+  async ensureStack(stack: string, state: StackState): Promise<void> {
+    if (await this.stacks.has(stack)) return this.stacks.ensureSettings(stack, state);
+    if (await this.stacks.add(stack)) return;
+    const name = this.options.workspace.stackName(stack);
+    await this.mustRun(["stack", "init", name], `cannot make stack ${stack}`);
+  }
+
+  /** One pass: registers the program's resources. Resolves with the result, whatever it is. */
+  async pass(
+    stack: string,
+    program: PassProgram,
+    session: HandlerSession,
+    { checkpoints, room }: PassOptions = { checkpoints: "each" },
+  ): Promise<PulumiResult> {
+    // Loaded when it is needed: a plan needs no gRPC.
+    const { serveProgram } = await import("./language-server.js");
+    const served = await serveProgram(program);
+    const args = ["up", "--yes", "--skip-preview", "--suppress-progress", "--suppress-outputs"];
+    const env = checkpointEnv(checkpoints);
+    try {
+      const run: AttachedRun = omitUndefined({
+        args: [...args, "--client", served.address],
+        env,
+        room,
+      });
+      return await this.attached(run, stack, session);
+    } finally {
+      served.close();
+    }
+  }
+
+  /** Reads resources again from the cloud into the state; `forget` drops pending creates as well. */
+  async refresh(
+    stack: string,
+    urns: readonly string[],
+    session: HandlerSession,
+    forget: "keepPending" | "clearPendingCreates" = "keepPending",
+  ): Promise<PulumiResult> {
+    const args = refreshArgs(urns);
+    if (forget === "clearPendingCreates") args.push("--clear-pending-creates");
+    return this.attached({ args }, stack, session);
+  }
+
+  /** Deletes everything that the stack records, dependents first. */
+  async destroy(
+    stack: string,
+    session: HandlerSession,
+    { checkpoints }: PassOptions = { checkpoints: "each" },
+  ): Promise<PulumiResult> {
+    const args = ["destroy", "--yes", "--skip-preview", "--suppress-progress"];
+    return this.attached({ args, env: checkpointEnv(checkpoints) }, stack, session);
+  }
+
+  /**
+   * Removes Pulumi's lock when whoever took it is provably dead. A holder that lives is given a moment to
+   * end. Throws LOCKED naming one that still lives then, or of whom nothing is known.
+   */
+  async releaseDeadLock(stack: string): Promise<void> {
+    const giveUpAtMs = this.clock.now() + beginPatienceMs;
+    for (;;) {
+      const locks = await this.locksOn(stack);
+      if (locks.length === 0) return;
+      const living = locks.find((lock) => !this.hasEnded(lock));
+      if (living === undefined) break;
+      const isOver = living.liveness !== "alive" || this.clock.now() > giveUpAtMs;
+      if (isOver) throw lockedByPulumi(`cannot change ${stack}`, living);
+      await untilUnlocked(this.sightOf(stack), giveUpAtMs);
+    }
+    this.options.workspace.dropDamagedMetadata(stack);
+    this.mendState(stack);
+    this.unsettled = true;
+    await this.mustRun(["cancel", "--yes", ...this.named(stack)], `cannot unlock ${stack}`);
+  }
+
+  private get clock(): Clock {
+    return this.options.clock ?? systemClock;
+  }
+
+  private sightOf(stack: string): LockObservation {
+    const { workspace, interruption } = this.options;
+    return {
+      clock: this.clock,
+      stop: interruption?.stop,
+      read: () =>
+        workspace.checkpointFile(stack) === undefined
+          ? undefined
+          : readPulumiLocks(workspace, stack),
+      hasEnded: (lock) => this.hasEnded(lock),
+    };
+  }
+
+  private hasEnded({ liveness, since }: PulumiLock): boolean {
+    const { aloneSinceMs } = this.options;
+    if (liveness !== "unknown" || aloneSinceMs === undefined) return liveness === "dead";
+    return Date.parse(since) < aloneSinceMs;
+  }
+
+  /** Locks in a bucket are found by running into them: an engine reads Transaction again. */
+  private async locksOn(stack: string): Promise<PulumiLock[]> {
+    const { workspace } = this.options;
+    if (workspace.checkpointFile(stack) !== undefined) {
+      return readPulumiLocks(workspace, stack);
+    }
+    const session = { lookup: () => new RecordResource("Transaction"), cancelled: () => {} };
+    const args = refreshArgs([transactionUrn(workspace, stack)]);
+    return refusingLocks(await this.attached({ args, patienceMs: 0 }, stack, session));
+  }
+
+  private async attached(run: AttachedRun, stack: string, session: HandlerSession) {
+    const { serveAttached } = await import("../../dynamic/attached-server.js");
+    const server = await serveAttached(session.lookup, () => session.cancelled());
+    try {
+      const { inTurn = atOnce, workspace } = this.options;
+      const disk = this.roomOf(stack);
+      const result = await this.whenUnlocked(run, stack, session, () =>
+        inTurn(async () => {
+          await disk.demand(run.room ?? wayBack);
+          keepState(workspace, stack);
+          return disk.during(() =>
+            this.run([...run.args, ...this.named(stack)], {
+              ...run.env,
+              PULUMI_DEBUG_PROVIDERS: server.debugProviders,
+            }),
+          );
+        }),
+      );
+      if (result.code === null) await this.afterDeath(stack, session);
+      if (workspace.isOurs) await prunePulumiHistory(workspace, stack);
+      const shortage = result.code === 0 ? undefined : disk.shortage();
+      if (shortage !== undefined) throw shortage;
+      return result;
+    } finally {
+      server.close();
+    }
+  }
+
+  /**
+   * A run that somebody else's lock refused has done nothing: it waits until they have ended, and begins
+   * again if the records are still those that it was decided from. Our own lock keeps other commands of
+   * this machine out, but a plain pulumi does not know it, and on a shared backend Pulumi's lock is
+   * nobody's between two runs: there the records are always looked at again. Resolves with the refusal once the
+   * time is over.
+   */
+  private async whenUnlocked(
+    { patienceMs = lockPatienceMs }: AttachedRun,
+    stack: string,
+    session: HandlerSession,
+    begin: () => Promise<PulumiResult>,
+  ): Promise<PulumiResult> {
+    const read = this.lastRead.get(stack);
+    this.lastRead.delete(stack);
+    if (read !== undefined && this.options.workspace.isShared) {
+      await this.expectUnwritten(stack, read);
+    }
+    const giveUpAtMs = this.clock.now() + patienceMs;
+    for (;;) {
+      const result = await begin();
+      const [lock] = refusingLocks(result);
+      if (lock === undefined || read === undefined || patienceMs === 0) return result;
+      session.waiting?.(`another Pulumi engine works on the stack: ${holderText(lock)}`);
+      const outcome = await untilUnlocked(this.sightOf(stack), giveUpAtMs);
+      if (outcome === "held" || this.clock.now() > giveUpAtMs) return result;
+      if (outcome === "dead") await this.releaseDeadLock(stack);
+      await this.expectUnwritten(stack, read);
+    }
+  }
+
+  private roomOf(stack: string): Room {
+    const room = this.rooms.get(stack) ?? new Room(this.options.workspace, stack);
+    this.rooms.set(stack, room);
+    return room;
+  }
+
+  /** Frees the room that was kept for ways back. To be called when its work is over. */
+  end(): void {
+    for (const room of this.rooms.values()) room.giveUp();
+  }
+
+  /** An engine that a signal ended leaves its lock, and calls that nobody waits for any more. */
+  private async afterDeath(stack: string, session: HandlerSession): Promise<void> {
+    session.cancelled();
+    if (this.options.interruption?.kill.aborted === true) return;
+    this.unsettled = true;
+    await this.releaseDeadLock(stack);
+  }
+
+  private named(stack: string): string[] {
+    return ["--stack", this.options.workspace.stackName(stack)];
+  }
+
+  private async mustRun(args: readonly string[], what: string): Promise<PulumiResult> {
+    const result = await this.run(args);
+    if (result.code !== 0) throw engineFailed(what, result);
+    return result;
+  }
+
+  private run(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<PulumiResult> {
+    const { pulumi, workspace, interruption } = this.options;
+    return runPulumi(
+      pulumi,
+      workspace,
+      omitUndefined({
+        args,
+        env,
+        stop: interruption?.stop,
+        kill: interruption?.kill,
+        onEngine: (pid) => {
+          this.running = pid;
+          this.options.onEngine?.(pid);
+        },
+      }),
+    );
+  }
+}
+
+interface AttachedRun {
+  readonly args: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+  /** How long it may wait for somebody else's lock, milliseconds. */
+  readonly patienceMs?: number;
+  /** What it takes to record its work; that of a way back without. */
+  readonly room?: RoomDemand;
+}
+
+/** Of everything but a pass toward what somebody asked for. */
+const wayBack: RoomDemand = { creations: 0, reserve: "spend" };
+
+function refreshArgs(urns: readonly string[]): string[] {
+  const targets = urns.flatMap((urn) => ["--target", urn]);
+  return ["refresh", "--yes", "--skip-preview", "--suppress-progress", ...targets];
+}
+
+function atOnce<T>(run: () => Promise<T>): Promise<T> {
+  return run();
+}
+
+function checkpointEnv(checkpoints: PassOptions["checkpoints"]): NodeJS.ProcessEnv {
+  return checkpoints === "end" ? { PULUMI_SKIP_CHECKPOINTS: "true" } : {};
+}
+
+function transactionUrn(workspace: Workspace, stack: string): string {
+  const [name, project] = [workspace.stackName(stack), workspace.projectName];
+  return `urn:pulumi:${name}::${project}::${typeTokenOf("Transaction")}::transaction`;
+}

@@ -1,0 +1,41 @@
+import type { Clock } from "../../provider/port.js";
+import { Engine, type EngineOptions } from "./engine.js";
+import { StackLock } from "../locks/lock.js";
+import { refuseFullDisk } from "./disk-room.js";
+
+interface LockedStackOptions extends Omit<EngineOptions, "changes" | "onEngine"> {
+  readonly stack: string;
+  /** Shown to whoever finds the stack locked. */
+  readonly command: string;
+  readonly clock: Clock;
+}
+
+/**
+ * Runs `work` with an engine that may change the stack, under the stack's lock; what a dead holder left
+ * behind is taken over. Throws LOCKED naming a holder that may live, NO_SPACE, and what `work` throws.
+ */
+export async function withLockedStack<T>(
+  { stack, command, clock, ...options }: LockedStackOptions,
+  work: (engine: Engine) => Promise<T>,
+): Promise<T> {
+  const { workspace, aloneSinceMs } = options;
+  const { stateDir } = workspace;
+  const name = workspace.lockName(stack);
+  refuseFullDisk(workspace, stack);
+  const lock = await StackLock.acquire({ stateDir, clock, stack: name, command, aloneSinceMs });
+  const engine = new Engine({
+    ...options,
+    clock,
+    changes: true,
+    onEngine: (pid) => lock.setEngine(pid),
+  });
+  engine.unsettled = lock.wasTakenOver;
+  try {
+    await engine.releaseDeadLock(stack);
+    await engine.stacks.expect(stack);
+    return await work(engine);
+  } finally {
+    engine.end();
+    lock.release();
+  }
+}

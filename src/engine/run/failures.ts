@@ -1,0 +1,119 @@
+import { omitUndefined } from "../../api/omit-undefined.js";
+import {
+  CapstanError,
+  type ErrorCode,
+  type ErrorDetails,
+  isCapstanError,
+  messageOf,
+} from "../../api/error.js";
+import type { ResourceEvent } from "../../dynamic/cloud-resource.js";
+import { type NodeKey, nodeKey } from "../../graph/graph.js";
+
+// What a run can fail with, in words.
+
+/** One resource that could not be had. */
+export interface FailedResource {
+  readonly key: NodeKey;
+  readonly operation: ResourceEvent["operation"];
+  readonly code: ErrorCode;
+  readonly message: string;
+  /** The same may go well later without any change. */
+  readonly retryable: boolean;
+}
+
+/** An error that knows which resources failed, and each of them how. */
+export class ResourcesFailed extends CapstanError {
+  constructor(
+    details: ErrorDetails,
+    readonly resources: readonly FailedResource[],
+  ) {
+    super(details);
+  }
+}
+
+/** CLOUD_FAILED: the calls of a pass that failed, a line each, with what to do about them. */
+export function callsFailed(cluster: string, events: readonly ResourceEvent[]): CapstanError {
+  const hints = [...new Set(events.flatMap(({ hint }) => hint ?? []))];
+  const lines = events.map(
+    ({ operation, kind, name, message = "" }) => `cannot ${operation} ${kind} ${name}: ${message}`,
+  );
+  const details: ErrorDetails = omitUndefined({
+    code: "CLOUD_FAILED",
+    source: "cloud",
+    subject: cluster,
+    message: lines.join("\n"),
+    hint: hints.length > 0 ? hints.join("; ") : undefined,
+  });
+  return new ResourcesFailed(details, events.map(failedCall));
+}
+
+function failedCall({
+  operation,
+  kind,
+  name,
+  message = "",
+  hint,
+  code = "CLOUD_FAILED",
+  retryable = true,
+}: ResourceEvent): FailedResource {
+  const told = hint === undefined ? message : `${message}; ${hint}`;
+  return { key: nodeKey(kind, name), operation, code, message: told, retryable };
+}
+
+export function failedToStart(hosts: readonly NodeKey[]): CapstanError {
+  const message = `failed to start: ${hosts.join(", ")}`;
+  const details = { code: "CLOUD_FAILED", source: "cloud", message } as const;
+  return hostsFailed(hosts, "its host failed to start", details);
+}
+
+/** Hosts that were made and do not serve. `why`: what is said of each. */
+export function hostsFailed(
+  hosts: readonly NodeKey[],
+  why: string,
+  details: ErrorDetails,
+): CapstanError {
+  const { code } = details;
+  const about = { operation: "create", code, message: why, retryable: false } as const;
+  return new ResourcesFailed(
+    details,
+    hosts.map((key) => ({ key, ...about })),
+  );
+}
+
+/** Whether the state could not be written, for want of room or of leave: nothing that a rollback mends. */
+export function isOfStorage({ code }: Pick<CapstanError, "code">): boolean {
+  return code === "NO_SPACE" || code === "NOT_WRITABLE";
+}
+
+/** What a failure has left could not be read either: the second error, which tells of the first too. */
+export function unreadableAfter(failure: CapstanError, second: unknown): Error {
+  const message = `${messageOf(second)}\nIt was read after a failure: ${failure.message}`;
+  if (!isCapstanError(second)) return new Error(message, { cause: second });
+  return retold(second, message, failure);
+}
+
+/** What failed cannot be taken back: the failure, which tells why there is no way back too. */
+export function withoutWayBack(failure: CapstanError, refusal: CapstanError): CapstanError {
+  return retold(
+    failure,
+    `${failure.message}\nIt cannot be taken back: ${refusal.message}`,
+    refusal,
+  );
+}
+
+/** The same error with more to tell. */
+function retold(error: CapstanError, message: string, cause: CapstanError): CapstanError {
+  const { code, source, subject, hint, retryable } = error;
+  const details: ErrorDetails = omitUndefined({
+    code,
+    source,
+    message,
+    retryable,
+    cause,
+    subject,
+    hint,
+  });
+  return error instanceof ResourcesFailed
+    ? new ResourcesFailed(details, error.resources)
+    : new CapstanError(details);
+}

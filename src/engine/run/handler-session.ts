@@ -1,0 +1,106 @@
+import { CapstanError } from "../../api/error.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
+import {
+  type BridgeRuntime,
+  CloudResource,
+  type ResourceEvent,
+} from "../../dynamic/cloud-resource.js";
+import type { DynamicResource } from "../../dynamic/protocol.js";
+import { SessionCloud } from "../../dynamic/session-cloud.js";
+import { type RecordKind, recordKinds, RecordResource } from "../../dynamic/record-resource.js";
+import type {
+  CallContext,
+  Clock,
+  CloudIdentity,
+  InfrastructureProvider,
+} from "../../provider/port.js";
+import type { HandlerSession } from "../pulumi/engine.js";
+
+/** Finds the resource that serves a kind among the records and the given providers. */
+export function resourceFor(
+  kind: string,
+  providers: readonly InfrastructureProvider[],
+  runtime: BridgeRuntime,
+): DynamicResource {
+  if ((recordKinds as readonly string[]).includes(kind)) {
+    return new RecordResource(kind as RecordKind, async (name, recorded) => {
+      const provider = providers.find((one) => one.name === name);
+      const cloud = runtime.cloud ?? new SessionCloud();
+      await (provider && cloud.compared(provider, runtime.context, { subject: kind, recorded }));
+    });
+  }
+  for (const provider of providers) {
+    const handler = provider.handlers.get(kind);
+    if (handler !== undefined) return new CloudResource(provider, kind, handler, runtime);
+  }
+  throw new CapstanError({
+    code: "NOT_FOUND",
+    source: "engine",
+    message: `cannot serve resources of kind ${kind}: no provider of this release does`,
+    hint: "install the release or the provider that made them",
+  });
+}
+
+/** A context for calls outside engine runs: looking, and waiting. */
+export function callContext(clock: Clock, signal: AbortSignal): CallContext {
+  return { clock, signal, assertEngineAlive: () => {} };
+}
+
+export interface StepwiseOptions {
+  readonly provider: InfrastructureProvider;
+  readonly clock: Clock;
+  /** How long a deletion or a lost answer may take, milliseconds. */
+  readonly timeoutMs: number;
+  /** Where to remember what this one engine run has made, so that it cannot delete it again. */
+  readonly served?: Set<string>;
+  readonly recordedTwice?: ReadonlySet<string>;
+  /** Only records what there is, and forgets records: nothing in the cloud is made, changed or deleted. */
+  readonly adopts?: boolean;
+  /** Which cloud it is about, where that is known. */
+  readonly cloud?: CloudIdentity | undefined;
+  /** Stops them too: for work between engine runs, when no engine is there to ask. */
+  readonly stop?: AbortSignal;
+  /** Throws ENGINE_DEAD once the engine of this run has ended. */
+  assertEngineAlive(): void;
+  report(event: ResourceEvent): void;
+}
+
+/**
+ * The handlers of one engine run under our own command: they answer once the cloud has accepted,
+ * and stop where they can resume when the engine is asked to stop.
+ */
+export function stepwiseSession(options: StepwiseOptions): HandlerSession {
+  const { provider, clock, timeoutMs } = options;
+  const abort = new AbortController();
+  const runtime: BridgeRuntime = omitUndefined({
+    context: {
+      clock,
+      signal:
+        options.stop === undefined ? abort.signal : AbortSignal.any([abort.signal, options.stop]),
+      assertEngineAlive: () => options.assertEngineAlive(),
+    },
+    mode: options.adopts === true ? "records" : "stepwise",
+    readyTimeoutMs: timeoutMs,
+    cloud: new SessionCloud(options.cloud),
+    served: options.served,
+    recordedTwice: options.recordedTwice,
+    report: (event) => options.report(event),
+  });
+  const resources = new Map<string, DynamicResource>();
+  return {
+    lookup: (kind) => {
+      const known = resources.get(kind) ?? resourceFor(kind, [provider], runtime);
+      resources.set(kind, known);
+      return known;
+    },
+    cancelled: () =>
+      abort.abort(
+        new CapstanError({
+          code: "CANCELLED",
+          source: "user",
+          message: "interrupted",
+          hint: "the same command goes on where this one stopped",
+        }),
+      ),
+  };
+}

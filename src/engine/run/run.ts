@@ -1,0 +1,466 @@
+import { type CapstanError, isCapstanError } from "../../api/error.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
+import { type DriftFilter, filtered, noFilter } from "../../drift/drift-filter.js";
+import type { ResourceEvent } from "../../dynamic/cloud-resource.js";
+import type { NodeKey } from "../../graph/graph.js";
+import { leadsToNothing } from "../../plan/waves/next-action.js";
+import { planRemaining } from "../../plan/planner/make-plan.js";
+import type { Plan, PlannedTransaction, RemainingPlan } from "../../plan/plan.js";
+import { cloudResources } from "../../records/prior-state.js";
+import { type Backoff, backoffMs } from "../../provider/backoff.js";
+import type { Clock, InfrastructureProvider } from "../../provider/port.js";
+import { timingOf } from "../../provider/timing.js";
+import { type Action, type Situation, step, type StopResult } from "../../transaction/lifecycle.js";
+import {
+  type AllowedChanges,
+  type Payloads,
+  programOf,
+  recordedTwice,
+} from "../../transaction/pass.js";
+import { revisionPayload, transactionPayload } from "../../transaction/payloads.js";
+import { encodePayload } from "../backend/record-payload.js";
+import type { PassOptions, StackEngine } from "../pulumi/engine.js";
+import { engineFailed } from "../pulumi/engine-refusals.js";
+import { callsFailed, failedToStart, isOfStorage, unreadableAfter } from "./failures.js";
+import { type Inventory, verifyInventory } from "./inventory.js";
+import { AvailabilityTracker } from "./availability.js";
+import { observe, type Observation } from "./observe.js";
+import { ReadinessDeadline } from "./readiness-deadline.js";
+import type { PulumiResult } from "../pulumi/pulumi.js";
+import { recover, type RecoveryTools } from "./recover.js";
+import { type Recovery, RecoveryProgress } from "./recovery-progress.js";
+import type { RoomDemand } from "../pulumi/disk-room.js";
+import { callContext, type StepwiseOptions, stepwiseSession } from "./handler-session.js";
+import { refuseForeign, type StackState } from "../backend/state.js";
+
+/** Told how a run goes, for people and for logs. */
+export type RunEvent =
+  | {
+      readonly kind: "pass";
+      readonly number: number;
+      readonly keys: readonly NodeKey[];
+      readonly reason: string;
+    }
+  /** For hosts, or for somebody else to end: no keys. */
+  | { readonly kind: "waiting"; readonly keys: readonly NodeKey[]; readonly reason: string }
+  /** It runs, and counts once it has done so for longer than its set's minReadySeconds. */
+  | {
+      readonly kind: "proving";
+      readonly key: NodeKey;
+      readonly readySinceMs: number;
+      readonly minReadyMs: number;
+    }
+  | { readonly kind: "ready"; readonly key: NodeKey }
+  | { readonly kind: "resource"; readonly event: ResourceEvent }
+  | { readonly kind: "recovering"; readonly reason: string }
+  | { readonly kind: "committed"; readonly revision: number }
+  /** A transaction is taken back; what follows is about `plan`. */
+  | {
+      readonly kind: "rollingBack";
+      readonly transaction: number;
+      readonly plan: Plan;
+      readonly reason: string;
+      readonly failure: CapstanError;
+    };
+
+export interface RunOptions {
+  readonly engine: StackEngine;
+  readonly provider: InfrastructureProvider;
+  readonly clock: Clock;
+  /** How long hosts may take to become ready, and deletions to take effect, milliseconds. */
+  readonly timeoutMs: number;
+  readonly onFailure: "rollBack" | "keep";
+  /** The drift filter that the plan was made with; none without. */
+  readonly driftFilter?: DriftFilter;
+  readonly stop: AbortSignal;
+  readonly report: (event: RunEvent) => void;
+  /** Told of every look at the cloud, with the records it was held against. */
+  readonly onObservation?: (state: StackState, observation: Observation) => void;
+}
+
+/** How a run ended that was not interrupted. */
+export type RunResult =
+  | { readonly kind: "done"; readonly passes: number; readonly inventory?: Inventory }
+  | {
+      readonly kind: "stopped";
+      readonly result: StopResult | "rollBack";
+      readonly reason: string;
+      /** What the last action failed with, if one did. */
+      readonly failure?: CapstanError;
+      readonly state: StackState;
+    };
+
+/** Between two looks at what is to become available. */
+const availabilityBackoff: Backoff = { firstMs: 25, factor: 1.5, maxMs: 1_000 };
+
+/**
+ * Drives a plan to its end: looks, lets `step` decide, does it, looks again. All that decides is in
+ * src/transaction; here it is carried out. Throws CANCELLED when interrupted, LOCKED when
+ * somebody else works on the stack, and UNKNOWN_PRESENCE or what else a look failed with; everything that
+ * exists by then is recorded.
+ */
+export class Run {
+  private readonly events: ResourceEvent[] = [];
+  private readonly done = new Set<NodeKey>();
+  private readonly transactionPayload: string;
+  private readonly shown: ReadonlySet<string>;
+  private failure: CapstanError | undefined;
+  private openAtLastFailure = Number.POSITIVE_INFINITY;
+  private closed = false;
+  private readonly availability: AvailabilityTracker;
+  private readonly recoveries = new RecoveryProgress();
+  private inventory: Inventory | undefined;
+  private passes = 0;
+
+  /** `state` is what the plan was made from. */
+  constructor(
+    private readonly goal: Plan,
+    private state: StackState,
+    private readonly options: RunOptions,
+  ) {
+    this.transactionPayload = encodePayload(transactionPayload(goal));
+    this.shown = shownBy(goal);
+    this.availability = new AvailabilityTracker(goal.target);
+  }
+
+  async toTheEnd(): Promise<RunResult> {
+    refuseForeign(this.state, this.goal.stack);
+    for (;;) {
+      // A turn for the signals of the process: nothing else here may wait for anything.
+      await this.options.clock.sleep(0, this.options.stop);
+      const situation = await this.situation();
+      const action = step(situation);
+      if (action.kind === "end") {
+        const { passes, inventory } = this;
+        return omitUndefined({ kind: "done", passes, inventory });
+      }
+      if (action.kind === "stop" || action.kind === "rollBack") return this.stopped(action);
+      if (action.kind === "retry") {
+        this.openAtLastFailure = situation.plan.steps.length;
+        this.failure = undefined;
+        this.recoveries.forget();
+        continue;
+      }
+      await this.carryOut(action, situation.plan).catch((error: unknown) => this.fail(error));
+    }
+  }
+
+  private stopped(action: Extract<Action, { kind: "stop" | "rollBack" }>): RunResult {
+    return omitUndefined({
+      kind: "stopped",
+      result: action.kind === "stop" ? action.result : "rollBack",
+      reason: action.reason,
+      state: this.state,
+      failure: this.failure,
+    });
+  }
+
+  /** What failed is read from the records before anything is decided about it. */
+  private async fail(error: unknown): Promise<void> {
+    this.options.stop.throwIfAborted();
+    // Somebody else is at it: their work is not ours to take back.
+    if (!isCapstanError(error) || error.code === "LOCKED") throw error;
+    this.failure = error;
+    try {
+      this.state = await this.options.engine.readState(this.goal.stack);
+    } catch (unreadable) {
+      throw unreadableAfter(error, unreadable);
+    }
+    // No failure of the change: it waits, open, until there is room again.
+    if (isOfStorage(error) && this.isBegun()) throw error;
+  }
+
+  private isBegun(): boolean {
+    return this.state.transaction?.number === this.goal.transaction.number;
+  }
+
+  private async situation(): Promise<Situation> {
+    const { options, state } = this;
+    const observation = await this.observe();
+    return omitUndefined({
+      plan: this.planAgain(observation),
+      prior: state,
+      shown: this.shown,
+      done: this.done,
+      available: this.availability.among(observation, options.clock.now()),
+      nowMs: options.clock.now(),
+      unsettled: options.engine.unsettled,
+      failure: this.failure?.message,
+      openAtLastFailure: this.openAtLastFailure,
+      onFailure: options.onFailure,
+      closed: this.closed,
+      differences: this.inventory?.differences,
+    });
+  }
+
+  /** Toward the frozen target of this run: what is left of it. */
+  private planAgain(observation: Observation): RemainingPlan {
+    const { goal, state, options } = this;
+    const { number: _number, ...request } = goal.transaction;
+    const plan = planRemaining({
+      planGoal: { kind: "recorded", target: goal.target },
+      provider: options.provider,
+      prior: state,
+      ...observation,
+      ...requestInfoOf(request),
+      removal: "accepted",
+    });
+    const shown = new Set(goal.orphaned.map(({ id }) => id));
+    // Where nothing is to be left, everything that carries the cluster's UID goes.
+    const everything = leadsToNothing(goal);
+    return {
+      ...plan,
+      transaction: goal.transaction,
+      orphaned: plan.orphaned.filter(
+        ({ id, who }) => everything || shown.has(id) || this.mayHaveMade(who),
+      ),
+    };
+  }
+
+  /** Whether a resource can come from the transaction that this run takes back or goes on with. */
+  private mayHaveMade({ kind, name }: { readonly kind: string; readonly name: string }): boolean {
+    const { transaction } = this.state;
+    return [this.goal.target, ...(transaction === undefined ? [] : [transaction.target])].some(
+      ({ nodes }) => nodes.some((node) => node.kind === kind && node.name === name),
+    );
+  }
+
+  private async observe(): Promise<Observation> {
+    const { provider, clock, stop, driftFilter = noFilter } = this.options;
+    const { cluster, transaction } = this.goal;
+    const scope = { cluster, clusterUid: transaction.clusterUid };
+    // Before the begin no record says which cloud the plan is about.
+    const cloud = this.state.transaction?.cloud ?? transaction.cloud;
+    const observation = await observe(provider, callContext(clock, stop), scope, this.state, cloud);
+    this.options.onObservation?.(this.state, observation);
+    return filtered(driftFilter, observation, this.state);
+  }
+
+  private async carryOut(
+    action: Exclude<Action, { kind: "end" | "stop" | "rollBack" | "retry" }>,
+    plan: RemainingPlan,
+  ): Promise<void> {
+    const { report } = this.options;
+    switch (action.kind) {
+      case "settle":
+      case "refresh":
+      case "forget":
+      case "remove":
+      case "resolve":
+        return this.recover(action, plan);
+      case "begin":
+        return this.pass(plan, { kind: "begin" });
+      case "change":
+        return this.change(plan, action);
+      case "wait":
+        report({ ...action, kind: "waiting" });
+        return this.waitUntilAvailable(action.keys);
+      case "commit":
+        return this.commit(plan, action);
+      case "clear":
+        return this.clear(plan);
+      case "verify":
+        this.inventory = await verifyInventory(this.goal, this.state, this.options);
+        return;
+    }
+  }
+
+  private async recover(recovery: Recovery, plan: RemainingPlan): Promise<void> {
+    const { clock, provider, stop, report } = this.options;
+    if (this.recoveries.next(recovery, this.state, plan) === "wait") {
+      return clock.sleep(timingOf(provider).listingLagMs, stop);
+    }
+    // What is removed is told of one by one.
+    if (recovery.kind !== "remove") {
+      const about = "keys" in recovery ? `${recovery.keys.join(", ")}: ` : "";
+      report({ kind: "recovering", reason: `${about}${recovery.reason}` });
+    }
+    this.state = await recover(recovery, plan.stack, this.state, this.tools());
+    if (recovery.kind === "remove") this.inventory = undefined;
+  }
+
+  private async change(
+    plan: RemainingPlan,
+    { keys, deletions, reason }: Extract<Action, { kind: "change" }>,
+  ): Promise<void> {
+    const all = [...keys, ...deletions];
+    this.announce(all, reason);
+    const allowed = { allowed: new Set(keys), deletions: new Set(deletions) };
+    await this.pass(plan, { kind: "change", ...allowed }, all.length);
+    for (const key of keys) this.done.add(key);
+  }
+
+  /** Every pass that changes something in the cloud is a wave, as the plan counts them. */
+  private announce(keys: readonly NodeKey[], reason: string): void {
+    this.passes += 1;
+    this.options.report({ kind: "pass", number: this.passes, keys, reason });
+  }
+
+  private async commit(
+    plan: RemainingPlan,
+    { deletions, reason }: Extract<Action, { kind: "commit" }>,
+  ): Promise<void> {
+    if (deletions.length > 0) this.announce(deletions, reason);
+    await this.pass(plan, {
+      kind: "commit",
+      allowed: new Set(),
+      deletions: new Set(deletions),
+    });
+    this.options.report({ kind: "committed", revision: this.goal.transaction.number });
+    await this.close();
+  }
+
+  /** Nothing that lives in a cloud may be recorded any more: what the engine deletes now is not looked for again. */
+  private async clear(plan: RemainingPlan): Promise<void> {
+    const { engine } = this.options;
+    const [left] = cloudResources(this.state);
+    if (left !== undefined) throw new Error(`${left.key} is recorded, and the records are to go`);
+    this.check(await engine.destroy(plan.stack, this.session()), "cannot clear");
+    this.state = await engine.readState(plan.stack);
+    this.closed = true;
+  }
+
+  private async close(): Promise<void> {
+    this.closed = true;
+    if (this.goal.transaction.direction === "forward") return;
+    this.state = await this.options.engine.readState(this.goal.stack);
+  }
+
+  /** Begin and commit are written step by step, whatever they hold: what follows stands on them. */
+  private async pass(plan: RemainingPlan, allowed: AllowedChanges, steps = 0): Promise<void> {
+    const { engine } = this.options;
+    const program = programOf(plan, this.state, allowed, this.payloads(allowed));
+    const deletions = allowed.kind === "begin" ? new Set<NodeKey>() : allowed.deletions;
+    const session = this.session({
+      recordedTwice: recordedTwice(this.state, deletions),
+      assertEngineAlive: () => engine.assertAlive(),
+    });
+    const how = { ...checkpointsFor(steps), room: roomFor(plan) };
+    this.check(await engine.pass(plan.stack, program, session, how), "cannot apply");
+    if (allowed.kind !== "commit") this.state = await engine.readState(plan.stack);
+  }
+
+  private payloads({ kind }: AllowedChanges): Payloads {
+    const { goal, state, options, transactionPayload: transaction } = this;
+    if (kind !== "commit") return { transaction, revision: "" };
+    const revision = encodePayload(revisionPayload(goal, state, options.clock.now()));
+    return { transaction, revision };
+  }
+
+  /** Until they serve, or one of them never will: what to do then is decided from a new look. */
+  private async waitUntilAvailable(keys: readonly NodeKey[]): Promise<void> {
+    const { clock, stop, timeoutMs, report } = this.options;
+    const readinessDeadline = new ReadinessDeadline(this.goal.target, {
+      timeoutMs,
+      sinceMs: clock.now(),
+      deadlineAtMs: this.goal.transaction.deadlineAtMs,
+    });
+    const told = new Set<NodeKey>();
+    const proving = new Set<NodeKey>();
+    for (let looks = 1; ; looks += 1) {
+      await clock.sleep(backoffMs(availabilityBackoff, looks), stop);
+      const observation = await this.observe();
+      const available = this.availability.among(observation, clock.now());
+      const phaseOf = (key: NodeKey) => {
+        const observed = observation.observedResources.get(key);
+        return observed === undefined || observed === "gone" ? "gone" : observed.phase;
+      };
+      for (const proof of this.availability.proving(observation, clock.now())) {
+        if (!keys.includes(proof.key) || proving.has(proof.key)) continue;
+        proving.add(proof.key);
+        report({ kind: "proving", ...proof });
+      }
+      for (const key of keys.filter((one) => available.has(one) && !told.has(one))) {
+        told.add(key);
+        readinessDeadline.progressed(key, clock.now());
+        report({ kind: "ready", key });
+      }
+      const failed = keys.filter((key) => phaseOf(key) === "failed");
+      if (failed.length > 0) throw failedToStart(failed);
+      const missing = keys.filter((key) => !available.has(key));
+      if (missing.length === 0 || keys.some((key) => phaseOf(key) === "gone")) return;
+      const ready = missing.filter((key) => phaseOf(key) === "ready");
+      readinessDeadline.check(missing, clock.now(), new Set(ready));
+    }
+  }
+
+  private tools(): RecoveryTools {
+    const { engine, provider, clock, stop } = this.options;
+    const context = callContext(clock, stop);
+    // Recovery also acts between engine runs, under our own lock alone.
+    return {
+      engine,
+      provider,
+      context,
+      session: () => this.session({ stop, assertEngineAlive: () => {} }),
+    };
+  }
+
+  private session(
+    how: Pick<StepwiseOptions, "stop" | "recordedTwice" | "assertEngineAlive"> = {
+      assertEngineAlive: () => this.options.engine.assertAlive(),
+    },
+  ) {
+    const { provider, clock, timeoutMs } = this.options;
+    this.events.length = 0;
+    const { report } = this.options;
+    const session = stepwiseSession({
+      provider,
+      clock,
+      timeoutMs,
+      adopts: this.goal.transaction.goal.kind === "adopt",
+      served: new Set(),
+      cloud: this.goal.transaction.cloud,
+      ...how,
+      report: (event) => {
+        if (event.state === "failed") this.events.push(event);
+        report({ kind: "resource", event });
+      },
+    });
+    return {
+      ...session,
+      waiting: (reason: string) => report({ kind: "waiting", keys: [], reason }),
+    };
+  }
+
+  private check(result: PulumiResult, what: string): void {
+    if (result.code === 0) return;
+    this.options.stop.throwIfAborted();
+    if (this.events.length === 0) throw engineFailed(`${what} ${this.goal.stack}`, result);
+    throw callsFailed(this.goal.cluster, this.events);
+  }
+}
+
+/**
+ * With many steps the state is written once, at the end of the pass (ADR 11): whoever comes after a kill
+ * finds in the cloud what was made, by the identities of the target that the begin has recorded.
+ */
+const manySteps = 20;
+
+function checkpointsFor(steps: number): PassOptions {
+  return { checkpoints: steps > manySteps ? "end" : "each" };
+}
+
+/** For all that the transaction still makes, so that one which begins can end. */
+function roomFor({ steps, transaction }: RemainingPlan): RoomDemand {
+  const creations = steps.filter(({ kind }) => kind === "create").length;
+  const isWayBack = transaction.direction === "back" || transaction.goal.kind === "destroy";
+  return { creations, reserve: isWayBack ? "spend" : "keep" };
+}
+
+function shownBy({ steps }: RemainingPlan): ReadonlySet<string> {
+  return new Set(steps.map(({ kind, key }) => `${kind} ${key}`));
+}
+
+/** The time of a transaction is that of its begin, however often it is looked at again. */
+function requestInfoOf(transaction: Omit<PlannedTransaction, "number">) {
+  const { clusterUid, owner, goal, by, startedAtMs, deadlineAtMs } = transaction;
+  return {
+    newClusterUid: clusterUid,
+    owner,
+    goal,
+    by,
+    nowMs: startedAtMs,
+    deadlineMs: deadlineAtMs - startedAtMs,
+  };
+}

@@ -1,0 +1,219 @@
+import { isCapstanError, messageOf } from "../../api/error.js";
+import type { CallContext, CloudIdentity, InfrastructureProvider } from "../../provider/port.js";
+import { cloudText, isSameCloud, refuseWrongCloud } from "../../provider/same-cloud.js";
+import {
+  type KnownCluster,
+  knownClusters,
+  type NotedCluster,
+  usedProviders,
+} from "../../sweep/clusters.js";
+import { confirmed, decideSweep, type Listing, type SweepItem } from "../../sweep/decide.js";
+import { type StackView, viewOf } from "../../sweep/stack-view.js";
+import { mapBounded } from "../../provider/bounded.js";
+import { notedClusters } from "./cluster-registry.js";
+import type { Engine } from "../pulumi/engine.js";
+import { StackLock } from "../locks/lock.js";
+import { provenCloud } from "../run/observe.js";
+
+export interface LeftoverOptions {
+  readonly engine: Pick<Engine, "readState"> & { readonly stacks: Pick<Engine["stacks"], "list"> };
+  readonly stateDir: string;
+  /** `Workspace.backendKey`. */
+  readonly backend: string;
+  readonly providers: readonly InfrastructureProvider[];
+  readonly context: CallContext;
+  readonly graceMs: number;
+}
+
+/** A provider that clusters are on and that was not looked at. */
+interface NotListed {
+  readonly provider: string;
+  /** `failed`: the next look may succeed. `unable`: no look will. */
+  readonly kind: "failed" | "unable";
+  readonly reason: string;
+}
+
+/** A look at everything that clusters of a backend own. */
+export interface LeftoverReport {
+  readonly items: readonly SweepItem[];
+  readonly clusters: readonly KnownCluster[];
+  readonly notListed: readonly NotListed[];
+  readonly unreadable: readonly { readonly stack: string; readonly reason: string }[];
+  readonly seen: LeftoverReading;
+}
+
+/** What a second look starts from. */
+interface LeftoverReading {
+  readonly views: readonly StackView[];
+  readonly listings: readonly Listing[];
+}
+
+/** States read at a time: each takes a process of Pulumi's. */
+const readersAtATime = 4;
+
+/**
+ * Reads every stack of the backend, lists what their providers hold, and decides. Changes nothing. The
+ * stacks of clusters with leftovers are read again after the listing, so that what was recorded in
+ * between is not taken for a leftover. Clusters in another cloud than the one that answers are left alone.
+ * Throws WRONG_CLOUD when all of a provider's is, and when stacks or registry cannot be listed.
+ */
+export async function findLeftovers(options: LeftoverOptions): Promise<LeftoverReport> {
+  const noted = notedClusters(options.stateDir);
+  const stacks = await options.engine.stacks.list();
+  const views = await readViews(stacks, options, "peek");
+  const names = usedProviders(noted, options.backend, views);
+  const clouds = await answeringClouds(names, views, options);
+  const { listings, notListed } = await listOwned(names, options);
+  const reached = views.map((view) => withinReach(view, clouds));
+  const elsewhere = reached.filter((view) => view.kind === "read").flatMap(notReached);
+  const first = {
+    ...decided({ views: reached, listings }, noted, options),
+    notListed: [...notListed, ...elsewhere],
+  };
+  const toDelete = new Set(toDeleteOf(first.items).map(({ resource }) => resource.who.clusterUid));
+  return findAgain(first, options, { clusterUids: toDelete, locks: "peek" });
+}
+
+/**
+ * Decides once more, from fresh states of the named clusters' stacks. `mine`: the caller holds their locks.
+ * Only what both looks would sweep is swept.
+ */
+export async function findAgain(
+  before: LeftoverReport,
+  options: LeftoverOptions,
+  about: { readonly clusterUids: ReadonlySet<string>; readonly locks: "peek" | "mine" },
+): Promise<LeftoverReport> {
+  const stacks = before.clusters
+    .filter(({ clusterUid }) => about.clusterUids.has(clusterUid))
+    .flatMap((cluster) => cluster.stacks);
+  if (stacks.length === 0) return before;
+  const read = await readViews([...new Set(stacks)], options, about.locks);
+  const names = usedProviders([], options.backend, read);
+  const clouds = await answeringClouds(names, read, options);
+  const fresh = read.map((view) => withinReach(view, clouds));
+  const renewed = new Set(fresh.map(({ stack }) => stack));
+  const views = [...before.seen.views.filter(({ stack }) => !renewed.has(stack)), ...fresh];
+  const { listings } = before.seen;
+  const again = decided({ views, listings }, notedClusters(options.stateDir), options);
+  return { ...before, ...again, items: confirmed(before.items, again.items) };
+}
+
+/** What is to be deleted. */
+export function toDeleteOf(items: readonly SweepItem[]): SweepItem[] {
+  return items.filter(({ kind }) => kind === "sweep");
+}
+
+function decided(
+  seen: LeftoverReading,
+  noted: readonly NotedCluster[],
+  { backend, graceMs, context }: LeftoverOptions,
+): Omit<LeftoverReport, "notListed"> {
+  const clusters = knownClusters(noted, backend, seen.views);
+  const items = decideSweep({ ...seen, clusters, graceMs, nowMs: context.clock.now() });
+  const unreadable = seen.views.filter((view) => view.kind === "unreadable");
+  return { items, clusters, unreadable, seen };
+}
+
+function readViews(
+  stacks: readonly string[],
+  { engine, stateDir, context }: LeftoverOptions,
+  locks: "peek" | "mine",
+): Promise<StackView[]> {
+  return mapBounded(stacks, readersAtATime, async (stack): Promise<StackView> => {
+    try {
+      const lockedBy = locks === "peek" ? StackLock.holderOf(stateDir, stack) : undefined;
+      const state = await engine.readState(stack);
+      if (state.fromCopy === true) return { kind: "unreadable", stack, reason: olderText(stack) };
+      return viewOf(stack, state, lockedBy);
+    } catch (error) {
+      context.signal.throwIfAborted();
+      if (!isCapstanError(error)) throw error;
+      return { kind: "unreadable", stack, reason: error.message };
+    }
+  });
+}
+
+/** What an older copy does not record may run all the same. */
+function olderText(stack: string): string {
+  return `cannot read the state of ${stack}: it was cut off in writing, and its last good copy may be older than the cloud; capstan up brings it up to date`;
+}
+
+/** By name of the provider; nothing of those that cannot tell. */
+type Clouds = ReadonlyMap<string, CloudIdentity>;
+
+/** Law 12. Throws WRONG_CLOUD when nothing that is recorded of a provider is in the cloud that answers. */
+async function answeringClouds(
+  names: readonly string[],
+  views: readonly StackView[],
+  { providers, context }: LeftoverOptions,
+): Promise<Clouds> {
+  const clouds = new Map<string, CloudIdentity>();
+  for (const name of names) {
+    const provider = providers.find((one) => one.name === name);
+    if (provider?.identity === undefined) continue;
+    const answered = await provenCloud(provider, context, name, undefined).catch(notTold);
+    if (answered === undefined) continue;
+    const recorded = views.flatMap((view) => {
+      const holds = view.kind === "read" && view.holds?.provider === name ? view.holds : undefined;
+      return holds?.cloud === undefined ? [] : [holds.cloud];
+    });
+    if (!recorded.some((one) => isSameCloud(one, answered))) {
+      refuseWrongCloud(`what clusters on ${name} own`, recorded[0], answered);
+    }
+    clouds.set(name, answered);
+  }
+  return clouds;
+}
+
+/** As a provider that cannot be listed: its clusters are left alone, and the report says why. */
+function notTold(error: unknown): undefined {
+  if (!isCapstanError(error) || error.code === "CANCELLED") throw error;
+}
+
+type ReadView = Extract<StackView, { readonly kind: "read" }>;
+
+/** What a stack in another cloud records is no leftover here, and its cluster is not to be swept from here. */
+function withinReach(view: StackView, clouds: Clouds): StackView {
+  const elsewhere = view.kind === "read" ? cloudElsewhere(view, clouds) : undefined;
+  return elsewhere === undefined ? view : { ...view, ...elsewhere };
+}
+
+function cloudElsewhere(
+  { holds }: ReadView,
+  clouds: Clouds,
+): Pick<ReadView, "busy" | "elsewhere"> | undefined {
+  if (holds?.cloud === undefined || isSameCloud(holds.cloud, clouds.get(holds.provider))) return;
+  const elsewhere = `${holds.cluster} is in ${cloudText(holds.cloud)}, and another cloud answered`;
+  return { busy: elsewhere, elsewhere };
+}
+
+function notReached({ holds, elsewhere }: ReadView): NotListed[] {
+  if (holds === undefined || elsewhere === undefined) return [];
+  return [{ provider: holds.provider, kind: "failed", reason: elsewhere }];
+}
+
+async function listOwned(
+  names: readonly string[],
+  { providers, context }: LeftoverOptions,
+): Promise<{ listings: Listing[]; notListed: NotListed[] }> {
+  const listings: Listing[] = [];
+  const notListed: NotListed[] = [];
+  for (const name of names) {
+    const provider = providers.find((one) => one.name === name);
+    if (provider?.owned === undefined) {
+      const reason =
+        provider === undefined
+          ? "this release and this project have no such provider"
+          : "it cannot list what belongs to clusters that are gone";
+      notListed.push({ provider: name, kind: "unable", reason });
+      continue;
+    }
+    try {
+      listings.push({ provider: name, resources: await provider.owned(context) });
+    } catch (error) {
+      context.signal.throwIfAborted();
+      notListed.push({ provider: name, kind: "failed", reason: messageOf(error) });
+    }
+  }
+  return { listings, notListed };
+}
