@@ -44,10 +44,7 @@ import {
 } from "./statuses.js";
 
 /** What a projection is made from: the machines are in the view. */
-interface ProjectionInput extends Omit<
-  StatusInput,
-  "machines" | "notice" | "machineObjectOf"
-> {
+interface ProjectionInput extends Omit<StatusInput, "machines" | "notice" | "machineObjectOf"> {
   /** Takes secrets out of every status before it is compared and written. */
   readonly redact: Redact;
 }
