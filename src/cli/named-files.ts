@@ -1,5 +1,5 @@
 import { CapstanError } from "../api/error.js";
-import { foldersBelow, holdsCluster, withFoldersBelow } from "../manifest/files.js";
+import { foldersIn, holdsCluster, withFoldersBelow } from "../manifest/files.js";
 import type { CommandContext } from "./context.js";
 
 /** The manifests that a verb was told of by -f and -R. */
@@ -12,7 +12,7 @@ export interface NamedFiles {
 /**
  * The options of a verb that needs manifests, with every folder that is meant in `file`: what -f names, the
  * folders below with -R, and the present folder where nothing is named and it holds a Cluster. Tells of
- * folders with manifests that are not read. Throws BAD_USAGE when nobody named anything.
+ * folders with manifests right below that are not read: no more is looked at than what a person would see. Throws BAD_USAGE when nobody named anything.
  */
 export function withNamedFiles<O extends NamedFiles>(
   options: O,
@@ -23,7 +23,7 @@ export function withNamedFiles<O extends NamedFiles>(
   if (options.recursive === true) {
     return { ...options, file: [...new Set(named.flatMap(withFoldersBelow))] };
   }
-  const skipped = named.flatMap(foldersBelow).filter((path) => !named.includes(path));
+  const skipped = named.flatMap(foldersIn).filter((path) => !named.includes(path));
   if (skipped.length > 0) {
     const most = skipped.slice(0, mostNamed).join(", ");
     const more = skipped.length > mostNamed ? `, ... (${skipped.length - mostNamed} more)` : "";

@@ -63,14 +63,32 @@ function readPattern(pattern: string): SourceText[] {
   return sources;
 }
 
-/** The folders below one that hold manifests, by path; none of anything else than a folder. */
-export function foldersBelow(path: string): string[] {
+/** The folders right below one that hold manifests, by path, as far as they may be read; not what is further down. */
+export function foldersIn(path: string): string[] {
+  return subfolders(path).filter((folder) => {
+    try {
+      return holdsManifests(folder);
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** Paths of the folders in a folder, but for hidden ones; none of anything else. */
+function subfolders(path: string): string[] {
   if (!isFolder(path)) return [];
   return readdirSync(path, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && !entry.name.startsWith("."))
     .map(({ name }) => join(path, name))
-    .sort()
-    .flatMap((folder) => [...(holdsManifests(folder) ? [folder] : []), ...foldersBelow(folder)]);
+    .sort();
+}
+
+/** The folders below one that hold manifests, however deep. */
+function foldersBelow(path: string): string[] {
+  return subfolders(path).flatMap((folder) => [
+    ...(holdsManifests(folder) ? [folder] : []),
+    ...foldersBelow(folder),
+  ]);
 }
 
 /** What a path means with all that is below it: a folder without manifests of its own stands for those that have some. */

@@ -63,8 +63,11 @@ describe("habits from elsewhere", function () {
     mkdirSync(join(folder, "all", ".hidden"));
     writeFileSync(join(folder, "all", ".hidden", "bad.yaml"), "kind: [");
     cpSync(join(repository, "examples", "gpu"), join(folder, "all"), { recursive: true });
+    mkdirSync(join(folder, "all", "deep", "er"), { recursive: true });
+    writeFileSync(join(folder, "all", "deep", "er", "bad.yaml"), "kind: [");
     const { stderr } = capstan(65, "validate", "-f", "all");
     assert.match(stderr, /note: not read, as -R was not given: all\/a\n/);
+    rmSync(join(folder, "all", "deep"), { recursive: true });
     assert.match(capstan(0, "validate", "-R", "-f", "all").stdout, /in 1 cluster are valid/);
   });
 

@@ -2,7 +2,6 @@
 const verbs: Readonly<Record<string, string>> = {
   apply: "capstan up plans, asks and applies; capstan up --plan FILE applies what was reviewed",
   preview: "capstan plan shows what up would do",
-  diff: "capstan plan shows what up would do",
   get: "capstan status lists machines; capstan describe machine/NAME shows one",
   delete: "capstan destroy deletes clusters; a machine goes when it leaves the manifests",
   create: "capstan up makes what the manifests hold; capstan init DIR writes manifests",
