@@ -1,5 +1,6 @@
 import { stringify } from "yaml";
 import { driftText } from "../drift/fields.js";
+import { versionsText } from "../plan/changes/tree.js";
 import { splitHostName } from "../plan/decisions/hosts.js";
 import type { NodeReport } from "../provider/port.js";
 import type {
@@ -142,15 +143,9 @@ function hostLines(host: ResourceReport, nowMs: number): string[] {
 }
 
 /** "kubelet 1.34.2, control plane 1.34.2, containerd 2.1.5, Ubuntu 24.04": what a node says that it runs. */
-function nodeText({ kubelet, controlPlane, containerRuntime, osImage }: NodeReport): string {
-  return [
-    `kubelet ${kubelet}`,
-    ...(controlPlane === undefined ? [] : [`control plane ${controlPlane}`]),
-    ...(containerRuntime === undefined
-      ? []
-      : [`${containerRuntime.name} ${containerRuntime.version}`]),
-    ...(osImage === undefined ? [] : [osImage]),
-  ].join(", ");
+function nodeText(node: NodeReport): string {
+  const versions = versionsText(node);
+  return node.osImage === undefined ? versions : `${versions}, ${node.osImage}`;
 }
 
 function clusterBranch(report: ClusterReport, nowMs: number): Branch {

@@ -4,12 +4,16 @@ import type { Identity, Observed } from "../provider/port.js";
 // Why Pulumi is refused what it asks of a cloud resource, in words.
 
 /** UNKNOWN_PRESENCE: the cloud does not tell whether it is there (law 6). */
-export function unknownPresence(kind: string, who: Identity, reason: string): CapstanError {
+export function unknownPresence(
+  kind: string,
+  { name }: Pick<Identity, "name">,
+  reason: string,
+): CapstanError {
   return new CapstanError({
     code: "UNKNOWN_PRESENCE",
     source: "cloud",
-    subject: who.name,
-    message: `cannot find out whether ${kind} ${who.name} exists: ${reason}`,
+    subject: name,
+    message: `cannot find out whether ${kind} ${name} exists: ${reason}`,
     hint: "nothing was changed; run the same command again when the cloud answers",
     retryable: true,
   });

@@ -1,10 +1,10 @@
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { MachineStatus } from "../api/status.js";
-import type { InfrastructureProvider, Observed } from "../provider/port.js";
+import type { InfrastructureProvider } from "../provider/port.js";
 import type { ClusterView } from "../source/cluster-view.js";
 import type { LiveObject } from "./live-object.js";
 import type { MachineView } from "./machine-views.js";
-import { errorOf, timeText } from "./status-parts.js";
+import { conditionsOf, type ConditionState, errorOf, timeText } from "./status-parts.js";
 
 type NodeConditions = NonNullable<MachineStatus["conditions"]>;
 
@@ -49,22 +49,15 @@ function nodeConditionsOf(
   { nowMs }: ClusterView,
 ): NodeConditions {
   if (seen?.node?.conditions !== undefined) return [...seen.node.conditions];
-  const status = isReady ? "True" : phase === "Unknown" ? "Unknown" : "False";
-  const known = (live.status?.["conditions"] ?? []) as NodeConditions;
-  const before = known.find((one) => one.type === "Ready" && one.status === status);
-  return [
-    {
-      type: "Ready",
-      status,
-      lastTransitionTime: before?.lastTransitionTime ?? sinceText(seen, isReady, nowMs),
-      reason: isReady ? "NodeReady" : (failure?.reason ?? `Machine${phase}`),
-      message: isReady ? "" : (failure?.message ?? ""),
-    },
-  ];
-}
-
-function sinceText(seen: Observed | undefined, isReady: boolean, nowMs: number): string {
-  return timeText(isReady ? (seen?.readySinceMs ?? nowMs) : nowMs);
+  const state: ConditionState = {
+    type: "Ready",
+    status: isReady ? "True" : phase === "Unknown" ? "Unknown" : "False",
+    reason: isReady ? "NodeReady" : (failure?.reason ?? `Machine${phase}`),
+    message: isReady ? "" : (failure?.message ?? ""),
+  };
+  const sinceMs = isReady ? (seen?.readySinceMs ?? nowMs) : nowMs;
+  // It is the Node's, which knows nothing of the Machine's generations.
+  return conditionsOf(live, [state], { now: timeText(sinceMs), generation: undefined });
 }
 
 function lastOperationOf(

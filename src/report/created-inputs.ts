@@ -29,7 +29,9 @@ export function createdInputs(plan: Plan): CreatedInputs[] {
   const groups = new Map<string, Created[]>();
   for (const one of createdIn(plan)) {
     const alike = JSON.stringify([one.kind, specs.get(one.key) ?? {}]);
-    groups.set(alike, [...(groups.get(alike) ?? []), one]);
+    const group = groups.get(alike);
+    if (group === undefined) groups.set(alike, [one]);
+    else group.push(one);
   }
   return [...groups.values()].flatMap((group) => {
     const [first] = group;

@@ -3,12 +3,12 @@ import { CustomObjectsApi } from "@kubernetes/client-node";
 import fc from "fast-check";
 import type { DiagnosticCode } from "../../src/api/diagnostic-codes.js";
 import { namesOf } from "../../src/api/kind-names.js";
-import { installDefinitions } from "../../src/kube/install.js";
 import { saidBy, within } from "../../src/kube/requests.js";
 import { readDesired } from "../../src/manifest/desired.js";
 import { diagnosticText } from "../../src/manifest/diagnostic.js";
 import { until } from "../scenario/until.js";
-import { ApiServer } from "../support/api-server.js";
+import type { ApiServer } from "../support/api-server.js";
+import { serverWithKinds } from "../support/server-with-kinds.js";
 import {
   cluster,
   localProvider,
@@ -191,13 +191,7 @@ describe("an API server and the command line", function () {
   let server: ApiServer;
 
   before(async () => {
-    server = await ApiServer.start();
-    await installDefinitions(server.config, {
-      dryRun: false,
-      force: false,
-      signal: new AbortController().signal,
-      onInstalled: () => {},
-    });
+    server = await serverWithKinds();
     for (const { base } of bases) {
       await until("objects are taken", async () => (await refusalOfServer(base)) === "");
     }

@@ -3,7 +3,6 @@ import { CoreV1Api, CustomObjectsApi } from "@kubernetes/client-node";
 import { kinds, namesOf } from "../../src/api/kind-names.js";
 import type { Desired } from "../../src/api/types.js";
 import { KubeApi } from "../../src/kube/api.js";
-import { installDefinitions } from "../../src/kube/install.js";
 import { KubeSource } from "../../src/kube/kube-source.js";
 import type { LiveObject } from "../../src/kube/live-object.js";
 import { withoutClasses } from "../../src/kube/machine-classes.js";
@@ -13,7 +12,8 @@ import { readDesired } from "../../src/manifest/desired.js";
 import { diagnosticText } from "../../src/manifest/diagnostic.js";
 import { emptyState } from "../../src/records/prior-state.js";
 import { until } from "../scenario/until.js";
-import { ApiServer } from "../support/api-server.js";
+import type { ApiServer } from "../support/api-server.js";
+import { serverWithKinds } from "../support/server-with-kinds.js";
 import { firstPlan } from "../support/first-plan.js";
 import { cluster, localProvider, type Manifest, textOf } from "../support/manifests.js";
 import { fieldsIn, fieldsOf, fieldSamples, objectsOfSample } from "./field-samples.js";
@@ -34,13 +34,7 @@ describe("every field that users write", function () {
   let server: ApiServer;
 
   before(async () => {
-    server = await ApiServer.start();
-    await installDefinitions(server.config, {
-      dryRun: false,
-      force: false,
-      signal: new AbortController().signal,
-      onInstalled: () => {},
-    });
+    server = await serverWithKinds();
     await until("objects are taken", () =>
       create({ ...cluster(), metadata: { name: "first", namespace: "default" } }).then(
         () => true,

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { KubeConfig } from "@kubernetes/client-node";
 import { KubeApi } from "../../src/kube/api.js";
-import { installDefinitions } from "../../src/kube/install.js";
 import { keepConnections } from "../../src/kube/kept-connections.js";
 import { ObjectCache } from "../../src/kube/object-cache.js";
 import { until } from "../scenario/until.js";
-import { ApiServer } from "../support/api-server.js";
+import type { ApiServer } from "../support/api-server.js";
+import { serverWithKinds } from "../support/server-with-kinds.js";
 import { cluster, machine, textOf } from "../support/manifests.js";
 import { TcpRelay } from "../support/tcp-relay.js";
 
@@ -26,13 +26,7 @@ describe("ObjectCache on an API server", function () {
   let troubles: number;
 
   before(async () => {
-    server = await ApiServer.start();
-    await installDefinitions(server.config, {
-      dryRun: false,
-      force: false,
-      onInstalled: () => {},
-      signal: new AbortController().signal,
-    });
+    server = await serverWithKinds();
   });
   after(() => server.stop());
   beforeEach(async () => {

@@ -1,7 +1,8 @@
-import { CapstanError, isCapstanError } from "../../api/error.js";
+import { isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { mapBounded } from "../../provider/bounded.js";
 import type { NodeKey } from "../../graph/graph.js";
+import { unknownPresence } from "../../dynamic/resource-refusals.js";
 import type { Observation, ObservedResource } from "../../plan/observation.js";
 import {
   cloudResources,
@@ -111,14 +112,7 @@ async function locateUnlisted(
       : presence?.found === "many"
         ? `several carry its identity (${presence.ids.join(", ")})`
         : `provider ${provider.name} does not serve ${resource.kind}`;
-  throw new CapstanError({
-    code: "UNKNOWN_PRESENCE",
-    source: "cloud",
-    subject: resource.name,
-    message: `cannot find out whether ${resource.kind} ${resource.name} exists: ${reason}`,
-    hint: "nothing was changed; run the same command again when the cloud answers",
-    retryable: true,
-  });
+  throw unknownPresence(resource.kind, resource, reason);
 }
 
 const readBackoff: Backoff = { firstMs: 100, factor: 2, maxMs: 1_600 };

@@ -201,7 +201,8 @@ function asChanges(inputs: readonly ResourceInput[]): ChangedField[] {
   return inputs.map(({ path, value }) => ({ path, to: value }));
 }
 
-function versionsText({ kubelet, controlPlane, containerRuntime }: MachineVersions): string {
+/** "kubelet 1.34.2, control plane 1.34.2, containerd 2.1.5". Pure. */
+export function versionsText({ kubelet, controlPlane, containerRuntime }: MachineVersions): string {
   return [
     `kubelet ${kubelet}`,
     ...(controlPlane === undefined ? [] : [`control plane ${controlPlane}`]),
