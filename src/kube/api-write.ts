@@ -66,3 +66,21 @@ export function statusPatch(on: LiveObject, status: Redacted<object>): ApiWrite[
   const patch = mergePatch(on.status ?? {}, status);
   return patch === undefined ? [] : [{ kind: "status", on, patch: { status: patch } }];
 }
+
+/** Kinds whose statuses sum up those of the kinds before them. */
+const fromPartsToSums: readonly Kind[] = ["Machine", "MachineSet", "MachineDeployment", "Cluster"];
+
+/**
+ * Writes in the order that keeps every sum behind its parts: objects first, then statuses from Machines up
+ * to the Cluster. Who reads that a Cluster runs may then read the same of its Machines. No stage is empty. Pure.
+ */
+export function writeStages(writes: readonly ApiWrite[]): ApiWrite[][] {
+  const stageOf = (write: ApiWrite) =>
+    write.kind === "status" ? fromPartsToSums.indexOf(write.on.kind) : -1;
+  const stages = new Map<number, ApiWrite[]>();
+  for (const write of writes) {
+    const stage = stageOf(write);
+    stages.set(stage, [...(stages.get(stage) ?? []), write]);
+  }
+  return [...stages].sort(([left], [right]) => left - right).map(([, stage]) => stage);
+}

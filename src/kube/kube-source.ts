@@ -8,7 +8,7 @@ import type { Intent } from "../source/intent.js";
 import { intentOf } from "./live-intent.js";
 import { type ClusterKey, type LiveObject, liveName, type ObjectName } from "./live-object.js";
 import type { ObjectCache } from "./object-cache.js";
-import type { ApiWrite } from "./api-write.js";
+import { type ApiWrite, writeStages } from "./api-write.js";
 import { claimOf } from "./claim.js";
 import { releasedClasses } from "./machine-classes.js";
 import { projectionOf } from "./projection.js";
@@ -120,9 +120,17 @@ export class KubeSource implements ClusterSource {
     for (let round = 0; round < mostRounds; round += 1) {
       const writes = missing();
       if (writes.length === 0) return true;
-      await mapBounded(writes, writesAtATime, (write) => this.carryOut(write));
+      await this.carryOutStages(writes);
     }
     return missing().length === 0;
+  }
+
+  /** Statuses are decided anew once objects have changed: some follow from what these hold. */
+  private async carryOutStages(writes: readonly ApiWrite[]): Promise<void> {
+    for (const stage of writeStages(writes)) {
+      await mapBounded(stage, writesAtATime, (write) => this.carryOut(write));
+      if (stage.some(({ kind }) => kind !== "status")) return;
+    }
   }
 
   /** One write, after which the cache knows what the API server holds now. */

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import type { ClusterView } from "../../src/source/cluster-view.js";
 import { KubeSource } from "../../src/kube/kube-source.js";
@@ -72,6 +73,13 @@ function derived(server: FakeApiServer, kind: string): string[] {
     .sort();
 }
 
+const shownCluster = "Cluster prod";
+
+function statusesIn(server: FakeApiServer): Map<string, LiveObject["status"]> {
+  const all = server.all().map((one) => [`${one.kind} ${one.metadata.name}`, one.status] as const);
+  return new Map(all);
+}
+
 describe("the projection onto an API server", () => {
   it("comes to an end, after which nothing is written, not even with time", async () => {
     await fc.assert(
@@ -96,6 +104,33 @@ describe("the projection onto an API server", () => {
             derived(server, "Machine"),
             (view.records.transaction?.target.machines ?? []).map(({ name }) => name).sort(),
           );
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it("shows no sum before its parts", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(wantedClusters, { minLength: 1, maxLength: 3 }), async (steps) => {
+        const world = new World();
+        const { server, source } = world;
+        for (const wanted of steps) {
+          world.apply(wanted);
+          await source.claim(key);
+          const view = await world.follow();
+          const moments = [statusesIn(server)];
+          server.beforeWrite = () => moments.push(statusesIn(server));
+          await source.show(key, view, provider);
+          server.beforeWrite = () => {};
+          const last = statusesIn(server);
+          const isNews = !isDeepStrictEqual(moments[0]?.get(shownCluster), last.get(shownCluster));
+          for (const moment of isNews ? moments : []) {
+            if (!isDeepStrictEqual(moment.get(shownCluster), last.get(shownCluster))) continue;
+            for (const [name, status] of last) {
+              assert.deepEqual(moment.get(name), status, `the Cluster was shown before ${name}`);
+            }
+          }
         }
       }),
       { numRuns: 40 },
