@@ -160,7 +160,9 @@ async function recoverOnce(
     if (repeats === true && isWell && recovery === "same") {
       recovered = { ...recovered, verdict: await judgeRepeated(scene, operation) };
     }
-    if (destroys === true && isWell) recovered = await finalDestroy(scene, recovered);
+    if (destroys === true && isWell) {
+      recovered = await finalDestroy(scene, operation, recovered);
+    }
     const rest = { hit: true, seconds: secondsSince(begin) };
     return { ...recovered, aim, recovery, ...(second && { second }), ...rest };
   } finally {

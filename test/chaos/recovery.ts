@@ -233,8 +233,14 @@ export async function judgeAt(scene: Scene, place: Place): Promise<Recovered> {
 }
 
 /** Destroys what was reached: whatever happened before, that leaves nothing. */
-export async function finalDestroy(scene: Scene, recovered: Recovered): Promise<Recovered> {
+export async function finalDestroy(
+  scene: Scene,
+  operation: Operation,
+  recovered: Recovered,
+): Promise<Recovered> {
   const { sandbox, stack } = scene;
+  // Perhaps nothing is recorded of it: then a destroy refuses, and names this way. It may be made to fail, too.
+  if (recovered.place?.kind === "found") await scene.run(wordsOf(operation, "adopt", stack));
   const command = startDestroy(sandbox, stack);
   const code = await exitCodeOf(command);
   if (code !== 0) return nowhere(`the last destroy ${endText(code)}: ${lastWords(command.said)}`);
