@@ -3,6 +3,8 @@ import { createRequire, registerHooks, type ResolveHookSync } from "node:module"
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { CapstanError, isCapstanError, messageOf } from "../src/api/error.js";
+import { apiGroupOf } from "../src/api/served-versions.js";
+import { olderVersionProblems } from "../src/provider/older-versions.js";
 import type { InfrastructureProvider, ProviderContext } from "../src/provider/port.js";
 
 /** Where providers from outside are named. */
@@ -40,7 +42,7 @@ export function refuseClashes(origins: readonly Origin[]): void {
   for (const { provider, from } of origins) {
     const { name, apiVersion, handlers } = provider;
     const kinds = [...handlers.keys()].map((kind) => `kind ${kind}`);
-    for (const claim of [`name ${name}`, `apiVersion ${apiVersion}`, ...kinds]) {
+    for (const claim of [`name ${name}`, `API group ${apiGroupOf(apiVersion)}`, ...kinds]) {
       const other = taken.get(claim);
       if (other !== undefined) {
         throw invalid(
@@ -183,10 +185,14 @@ function problemsOf(value: unknown): string[] {
   if (typeof value !== "object" || value === null) return ["it exports no provider"];
   if (value instanceof Promise) return ["its function must not be async"];
   const members = membersOf(value);
-  const specs = ["clusterSpec", "machineSpec"].filter((spec) => {
-    const { kind, schema } = membersOf(members[spec]);
-    return typeof kind !== "string" || typeof schema !== "object";
-  });
+  const { olderVersions = [] } = members;
+  const versions = [members, ...(Array.isArray(olderVersions) ? olderVersions : [])].map(membersOf);
+  const specs = ["clusterSpec", "machineSpec"].filter((spec) =>
+    versions.some((version) => {
+      const { kind, schema } = membersOf(version[spec]);
+      return typeof kind !== "string" || typeof schema !== "object";
+    }),
+  );
   const words = ["name", "apiVersion", "hostKind"].filter(
     (word) => typeof members[word] !== "string" || members[word] === "",
   );
@@ -198,6 +204,7 @@ function problemsOf(value: unknown): string[] {
   return [
     ...words.map((word) => `${word} must be a text`),
     ...specs.map((spec) => `${spec} must have a kind and a schema`),
+    ...olderVersionProblems(members["apiVersion"], olderVersions),
     ...calls.map((name) => `${name} must be a function`),
     ...(served ? [] : ["handlers must be a Map with a handler for hostKind"]),
   ];

@@ -13,6 +13,9 @@ export const diagnosticCodes = {
   NAME_CLASH: "A Machine and a set would make two Machines of one name.",
   NOT_ALLOWED: "A value is not among the allowed ones or out of range.",
   OLD_SPELLING: "An older spelling was understood; write the present one.",
+  PROVIDER_CONVERSION:
+    "A provider cannot convert an object of one of its older versions to the next one.",
+  PROVIDER_DEPRECATED: "An apiVersion that its provider has deprecated; write the newer one.",
   PROVIDER_MISMATCH: "A Machine and its Cluster are of different providers.",
   PROVIDER_SPEC: "providerSpec needs exactly one of value and valueFrom.",
   PROVIDER_UNKNOWN: "No provider of this release has that apiVersion or kind.",

@@ -1,3 +1,4 @@
+import { providerOf } from "../api/served-versions.js";
 import { type Desired, objectsOf, stackNameOf } from "../api/types.js";
 import type { Manifests } from "../manifest/desired.js";
 import type { StackState } from "../engine/backend/state.js";
@@ -10,7 +11,7 @@ import { callContext } from "../engine/run/handler-session.js";
 import { defaultDeadlineMs } from "../plan/deadline.js";
 import { fileOwner } from "../records/hand-over.js";
 import { refuseBeyond } from "../plan/refusals/undo-class.js";
-import { type CommandContext, providerOf } from "./context.js";
+import type { CommandContext } from "./context.js";
 import type { PlanOptions } from "./plan-options.js";
 import type { Plan } from "../plan/plan.js";
 import { planText, type Terminal } from "./terminal.js";
@@ -44,7 +45,7 @@ export async function surveyCluster(
   },
   context: CommandContext,
 ): Promise<Surveyed> {
-  const provider = providerOf(desired, context);
+  const provider = providerOf(desired.cluster, context.providers.all);
   const calls = callContext(context.clock, context.interruption.stop);
   await settleLastCalls(engine, provider, calls);
   const state = await engine.readState(stackNameOf(desired.cluster));

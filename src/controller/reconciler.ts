@@ -1,6 +1,7 @@
 import { CapstanError, isCapstanError } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
-import { clusterNameOf, providerValue, stackNameOf } from "../api/types.js";
+import { providerOf } from "../api/served-versions.js";
+import { stackNameOf } from "../api/types.js";
 import { destroyCluster, planDestroy } from "../engine/operations/destroy.js";
 import { listProven, observe } from "../engine/run/observe.js";
 import { settleLastCalls } from "../engine/run/recover.js";
@@ -132,7 +133,7 @@ export class Reconciler {
   ): Promise<WorkOutcome> {
     const { source, clock } = this.options;
     const { key, intent, cluster } = work;
-    const provider = this.providerFor(intent);
+    const provider = providerOf(intent.desired.cluster, this.options.providers);
     const rest = await this.restOf(work, provider);
     if (rest !== undefined) return rest;
     await source.claim(key);
@@ -207,13 +208,6 @@ export class Reconciler {
     const view = { ...known, ...about, isSettled: false, nowMs: clock.now() };
     cluster.shown(view);
     await source.show(key, view, provider);
-  }
-
-  private providerFor({ desired }: Want): InfrastructureProvider {
-    const wanted = providerValue(desired.cluster.spec)["apiVersion"];
-    const provider = this.options.providers.find(({ apiVersion }) => apiVersion === wanted);
-    if (provider !== undefined) return provider;
-    throw new Error(`no provider for ${clusterNameOf(desired.cluster)}`);
   }
 
   /** Everything goes, then the objects. Forward only. */

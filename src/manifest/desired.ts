@@ -3,6 +3,7 @@ import { isJsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import { apiVersion, isKind, type Kind, type ObjectOf, schemas } from "../api/schema.js";
+import { findServed } from "../api/served-versions.js";
 import {
   type AnyObject,
   type ClusterMember,
@@ -26,7 +27,7 @@ import {
 import { byPosition, type Diagnostic, type Position } from "./diagnostic.js";
 import { belongsTo, describe, machineSpecsIn, providerSpecsIn } from "./object-parts.js";
 import { type ParsedDocument, parseManifest, type SourceText } from "./parse.js";
-import { checkProviderValues } from "./provider-values.js";
+import { checkProviderValues, deprecatedVersions, inStorageVersion } from "./provider-values.js";
 import { checkOwner, resolveClasses } from "./references.js";
 import { respell, type Respelling, writtenPath } from "./spelling.js";
 
@@ -133,12 +134,24 @@ class Reader {
         ? this.checkAlone(placed.object)
         : checkProviderValues(placed.object, this.providers);
     for (const violation of own) this.report(placed, violation);
-    if (violations.length + own.length > 0) {
+    for (const warning of deprecatedVersions(placed.object, this.providers)) {
+      this.report(placed, warning, "warning");
+    }
+    const isValid = violations.length + own.length === 0;
+    const stored = isValid ? this.stored(placed) : undefined;
+    if (stored === undefined) {
       this.refused.add(describe(value));
       return;
     }
-    dropServerFields(placed.object);
-    this.keep(placed);
+    dropServerFields(stored.object);
+    this.keep(stored);
+  }
+
+  /** As everything after this place knows it: in the provider's storage version. Undefined: it cannot be. */
+  private stored(placed: Placed): Placed | undefined {
+    const { object, violations } = inStorageVersion(placed.object, this.providers);
+    for (const violation of violations) this.report(placed, violation);
+    return violations.length === 0 ? { ...placed, object } : undefined;
   }
 
   /** Objects to their clusters; what is wrong between objects is reported here. */
@@ -201,8 +214,8 @@ class Reader {
   }
 
   private networksOf({ spec }: ClusterObject): readonly string[] {
-    const apiVersion = spec.providerSpec.value?.apiVersion;
-    return this.providers.find((one) => one.apiVersion === apiVersion)?.clusterSpec.networks ?? [];
+    const served = findServed(this.providers, spec.providerSpec.value?.apiVersion);
+    return served?.version.clusterSpec.networks ?? [];
   }
 
   private checkCluster(cluster: Placed, desired: Desired, members: readonly Placed[]): void {

@@ -58,6 +58,19 @@ export function valueAt(value: unknown, path: MemberPath): unknown {
   );
 }
 
+/** A value with something else at a path; the same one where nothing is there, or nothing else comes. */
+export function withReplaced<T>(
+  value: T,
+  [part, ...rest]: MemberPath,
+  replace: (found: unknown) => unknown,
+): T {
+  if (part === undefined) return replace(value) as T;
+  const members: unknown = value;
+  if (!isJsonObject(members) || members[part] === undefined) return value;
+  const member = withReplaced<unknown>(members[part], rest, replace);
+  return member === members[part] ? value : ({ ...members, [part]: member } as T);
+}
+
 /** The Cluster's name on the object itself or, for sets, on their template. */
 export function clusterOf(object: ClusterMember): string | undefined {
   const own = object.metadata.labels?.[clusterNameLabel];

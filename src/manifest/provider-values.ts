@@ -1,9 +1,15 @@
 import type { MemberPath, Violation } from "../api/diagnostic-codes.js";
 import { isJsonObject } from "../api/json.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
+import {
+  findServed,
+  type ProviderObject,
+  servedVersions,
+  toStorageVersion,
+} from "../api/served-versions.js";
 import type { AnyObject } from "../api/types.js";
 import { validate } from "../api/validate.js";
-import { providerValuePaths, valueAt } from "./object-parts.js";
+import { providerValuePaths, valueAt, withReplaced } from "./object-parts.js";
 
 /** What is wrong with the provider's objects in one object, whether or not the rest of it is right. */
 export function checkProviderValues(
@@ -22,20 +28,68 @@ export function checkProviderValue(
   providers: readonly ProviderSpecs[],
 ): Violation[] {
   if (!isJsonObject(value) || typeof value["apiVersion"] !== "string") return [];
-  const provider = providers.find((known) => known.apiVersion === value["apiVersion"]);
-  if (provider === undefined) {
-    const known = providers.map((one) => one.apiVersion).join(", ");
+  const served = findServed(providers, value["apiVersion"]);
+  if (served === undefined) {
+    const known = providers.flatMap(servedVersions).map(({ apiVersion }) => apiVersion);
     const summary = `no provider has ${JSON.stringify(value["apiVersion"])}`;
-    const hint = `known: ${known}`;
+    const hint = `known: ${known.join(", ")}`;
     return [{ code: "PROVIDER_UNKNOWN", path: [...path, "apiVersion"], summary, hint }];
   }
+  const { clusterSpec, machineSpec } = served.version;
   const isForCluster =
-    of.kind === "MachineClass"
-      ? value["kind"] === provider.clusterSpec.kind
-      : of.kind === "Cluster";
-  const { schema } = isForCluster ? provider.clusterSpec : provider.machineSpec;
+    of.kind === "MachineClass" ? value["kind"] === clusterSpec.kind : of.kind === "Cluster";
+  const { schema } = isForCluster ? clusterSpec : machineSpec;
   return validate(schema, value).map((violation) => ({
     ...violation,
     path: [...path, ...violation.path],
   }));
+}
+
+/** The deprecated versions that an object is written in, each with the one to write. Pure. */
+export function deprecatedVersions(
+  object: AnyObject,
+  providers: readonly ProviderSpecs[],
+): Violation[] {
+  return providerValuePaths(object.kind).flatMap((path): Violation[] => {
+    const written = valueAt(object, [...path, "apiVersion"]);
+    const served = findServed(providers, written);
+    if (served?.version.deprecated !== true) return [];
+    const { apiVersion } = served.provider;
+    return [
+      {
+        code: "PROVIDER_DEPRECATED",
+        path: [...path, "apiVersion"],
+        summary: `${JSON.stringify(written)} is deprecated`,
+        hint: `write ${apiVersion}; capstan explain ${String(valueAt(object, [...path, "kind"]))} tells its fields`,
+      },
+    ];
+  });
+}
+
+/** A valid object with its provider's object in the storage version, and what keeps it from that. Pure. */
+export function inStorageVersion(
+  object: AnyObject,
+  providers: readonly ProviderSpecs[],
+): { readonly object: AnyObject; readonly violations: readonly Violation[] } {
+  const violations: Violation[] = [];
+  const stored = providerValuePaths(object.kind).reduce(
+    (current, path) =>
+      withReplaced(current, path, (value) => {
+        const written = value as ProviderObject;
+        const result = toStorageVersion(providers, written);
+        if (result.kind === "stored") return result.object;
+        if (result.kind === "failed") {
+          const { apiVersion, reason } = result;
+          violations.push({
+            code: "PROVIDER_CONVERSION",
+            path: [...path, "apiVersion"],
+            summary: `cannot be converted to ${apiVersion}: ${reason}`,
+            hint: `write it in ${apiVersion}`,
+          });
+        }
+        return written;
+      }),
+    object,
+  );
+  return { object: stored, violations };
 }

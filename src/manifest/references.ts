@@ -1,5 +1,6 @@
 import type { Violation } from "../api/diagnostic-codes.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
+import { apiGroupOf } from "../api/served-versions.js";
 import { clusterNameLabel, type ObjectOf } from "../api/schema.js";
 import type { AnyObject, ClusterMember, ClusterObject } from "../api/types.js";
 import { nearest } from "../api/validate.js";
@@ -77,7 +78,7 @@ function checkSameProvider(member: ClusterMember, owner: ClusterObject): Violati
   const clusters = owner.spec.providerSpec.value?.apiVersion;
   return providerSpecsIn(member).flatMap(({ path, spec }): Violation[] => {
     if (clusters === undefined || spec.value === undefined) return [];
-    if (spec.value.apiVersion === clusters) return [];
+    if (apiGroupOf(spec.value.apiVersion) === apiGroupOf(clusters)) return [];
     const summary = `is of another provider than its Cluster (${clusters})`;
     const written = spec.valueFrom === undefined ? ["value", "apiVersion"] : ["valueFrom"];
     return [{ code: "PROVIDER_MISMATCH", path: [...path, ...written], summary }];

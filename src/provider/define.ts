@@ -9,6 +9,11 @@ import {
   verdictByField,
 } from "./fields.js";
 import { hostSpecOf, nodeFields } from "./host-spec.js";
+import {
+  type OlderVersionDefinition,
+  olderVersionProblems,
+  olderVersionsOf,
+} from "./older-versions.js";
 import type {
   CallContext,
   CloudIdentity,
@@ -40,8 +45,10 @@ export interface MachineCalls extends ResourceHandler {
 export interface ProviderDefinition {
   /** Unique among providers, e.g. "folder". */
   readonly name: string;
-  /** apiVersion of its objects, e.g. "folder.example.dev/v1alpha1"; names the provider in manifests. */
+  /** apiVersion of its objects, e.g. "folder.example.dev/v1alpha1"; its group names the provider in manifests. */
   readonly apiVersion: string;
+  /** Other versions that manifests and records may be written in, newest first. None without. */
+  readonly olderVersions?: readonly OlderVersionDefinition[];
   /** providerSpec.value of Machines. */
   readonly machineSpec: SpecDefinition;
   /** providerSpec.value of the Cluster. Without it: an object without fields, named like machineSpec. */
@@ -88,6 +95,9 @@ export function defineProvider(definition: ProviderDefinition): InfrastructurePr
     keyInputs: definition.keyInputs && { [hostKind]: definition.keyInputs },
     clusterSpec: { ...clusterSpec, schema: specSchema(apiVersion, clusterSpec) },
     machineSpec: { kind: definition.machineSpec.kind, schema },
+    olderVersions:
+      definition.olderVersions &&
+      olderVersionsOf({ ...definition, clusterSpec }, definition.olderVersions),
     handlers: new Map([[hostKind, machine]]),
     compile: (_cluster, clusterValue, machines) => ({
       infrastructure: [],
@@ -139,6 +149,7 @@ function refuseIncomplete(definition: Partial<ProviderDefinition>): void {
     ...(["locate", "create", "remove", "list"] as const)
       .filter((call) => typeof calls[call] !== "function")
       .map((call) => `machine.${call} must be a function`),
+    ...olderVersionProblems(apiVersion, definition.olderVersions),
     ...takenFields(definition).map((field) => `machineSpec must call field ${field} otherwise`),
   ];
   if (problems.length === 0) return;

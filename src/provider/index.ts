@@ -3,7 +3,7 @@
 
 export { CapstanError, type ErrorDetails, isCapstanError } from "../api/error.js";
 export type { Json, JsonObject } from "../api/json.js";
-export type { ProviderSpecs } from "../api/provider-specs.js";
+export type { ProviderSpecs, ServedVersion } from "../api/provider-specs.js";
 export type { ClusterObject, MachineSpec } from "../api/types.js";
 export { holdsUnknown } from "../api/unknown.js";
 export { type GraphNode, keyOf, type NodeKey, nodeKey, type Ref } from "../graph/graph.js";
@@ -17,6 +17,7 @@ export {
   verdictByField,
 } from "./fields.js";
 export { hostSpecOf } from "./host-spec.js";
+export { type OlderVersionDefinition } from "./older-versions.js";
 export type {
   CallContext,
   Clock,

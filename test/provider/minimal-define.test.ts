@@ -153,6 +153,32 @@ describe("defineProvider", () => {
     assert.deepEqual(scopes, [[]]);
   });
 
+  it("gives older versions what they leave to newer ones", () => {
+    const convert = (fields: JsonObject) => fields;
+    const sizes = { schema: { properties: { size: { type: "integer" } } }, convert };
+    const older = defineProvider({
+      ...definition,
+      clusterSpec: { kind: "Toys", schema: { properties: { range: {} } }, networks: ["range"] },
+      olderVersions: [
+        { apiVersion: "toy.example.dev/v1beta1", machineSpec: sizes },
+        { apiVersion: "toy.example.dev/v1alpha1", deprecated: true },
+      ],
+    }).olderVersions;
+    assert.deepEqual(
+      older?.map(({ apiVersion, deprecated, clusterSpec, machineSpec }) => {
+        const { kind } = machineSpec;
+        assert.deepEqual(validate(machineSpec.schema, { apiVersion, kind, size: 3 }), []);
+        assert.equal(clusterSpec.kind, "Toys");
+        assert.deepEqual(clusterSpec.networks, ["range"]);
+        return [apiVersion, deprecated === true, machineSpec.convert !== undefined];
+      }),
+      [
+        ["toy.example.dev/v1beta1", false, true],
+        ["toy.example.dev/v1alpha1", true, false],
+      ],
+    );
+  });
+
   const wrong: readonly { name: string; given: object; want: RegExp }[] = [
     { name: "no name", given: { name: undefined }, want: /provider without a name: name must be/ },
     {
@@ -182,6 +208,21 @@ describe("defineProvider", () => {
         machineSpec: { kind: "ToyMachineProviderSpec", schema: { properties: { role: {} } } },
       },
       want: /machineSpec must call field role otherwise/,
+    },
+    {
+      name: "an older version of another API",
+      given: { olderVersions: [{ apiVersion: "tot.example.dev/v1beta1" }] },
+      want: /olderVersions\[0\]\.apiVersion must be another version of toy\.example\.dev\/v1/,
+    },
+    {
+      name: "an older version that is the storage version",
+      given: { olderVersions: [{ apiVersion: "toy.example.dev/v1" }] },
+      want: /olderVersions\[0\]\.apiVersion must be another version/,
+    },
+    {
+      name: "an older version without schema and conversion",
+      given: { olderVersions: [{ apiVersion: "toy.example.dev/v1beta1", machineSpec: {} }] },
+      want: /olderVersions\[0\]\.machineSpec must have a schema/,
     },
   ];
   for (const { name, given, want } of wrong) {

@@ -254,13 +254,13 @@ describe("providers from outside", () => {
     });
   }
 
-  it("refuses two that share an apiVersion, naming both", () => {
+  it("refuses two that share an API group, naming both", () => {
     project("./one.mjs", "./two.mjs");
     write("one.mjs", moduleText("one"));
     write("two.mjs", moduleText("one", 'export default { ...provider, name: "two" };'));
     assert.throws(() => namesIn(), {
       message:
-        "cannot use provider ./two.mjs: apiVersion one.example.dev/v1 is already that of ./one.mjs",
+        "cannot use provider ./two.mjs: API group one.example.dev is already that of ./one.mjs",
     });
   });
 });

@@ -1,6 +1,7 @@
 import { isCapstanError } from "../../api/error.js";
 import { asJson, sameJson } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
+import { providerOf } from "../../api/served-versions.js";
 import { stackNameOf } from "../../api/types.js";
 import { refuseHeld } from "../../drift/hold.js";
 import type { DriftFilter } from "../../drift/drift-filter.js";
@@ -16,13 +17,7 @@ import type { Plan } from "../../plan/plan.js";
 import { type Binding, bindingOf } from "../../plan/saved.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { confirm } from "../confirm.js";
-import {
-  type CommandContext,
-  loadManifests,
-  openEngine,
-  providerOf,
-  withLockedEngine,
-} from "../context.js";
+import { type CommandContext, loadManifests, openEngine, withLockedEngine } from "../context.js";
 import { withNamedFiles } from "../named-files.js";
 import { exitCodes } from "../exit.js";
 import { findGoneClusters, leftBehind, refuseGoneClusters, stacksIn } from "../gone-clusters.js";
@@ -167,7 +162,7 @@ async function upCluster(
   await confirm(`Apply this to ${plan.cluster}?`, options.yes === true || isAgreed, context);
   await engine.ensureStack(plan.stack, state);
   rememberFirst(workspace, plan.stack, options.file);
-  const provider = providerOf(cluster.desired, context);
+  const provider = providerOf(cluster.desired.cluster, context.providers.all);
   noteCluster(context.stateDir, {
     clusterUid: plan.transaction.clusterUid,
     cluster: plan.cluster,
