@@ -6,6 +6,8 @@ import { type Kind, schemas } from "./schema.js";
 /** A field that cannot change while its object lives, and what to do instead. */
 interface FixedField {
   readonly path: readonly string[];
+  /** What of it is fixed: of an apiVersion its group, since versions of one API change. All of it without. */
+  readonly part?: "apiGroup";
   readonly hint: string;
 }
 
@@ -14,6 +16,7 @@ export const fixedFields: Readonly<Record<Kind, readonly FixedField[]>> = {
     { path: ["spec", "clusterNetwork"], hint: "make a new Cluster with the other networks" },
     {
       path: ["spec", "providerSpec", "value", "apiVersion"],
+      part: "apiGroup",
       hint: "make a new Cluster on the other provider",
     },
   ],
@@ -25,13 +28,14 @@ export const fixedFields: Readonly<Record<Kind, readonly FixedField[]>> = {
 
 /** The same for an API server, as rules at the root of the kind's schema. Pure. */
 export function fixedFieldRules(kind: Kind): CelRule[] {
-  return fixedFields[kind].map(({ path, hint }) => {
+  return fixedFields[kind].map(({ path, part, hint }) => {
     const field = path.join(".");
+    const fixed = part === undefined ? field : `${field}.split("/")[0]`;
     const unset = optionalPrefixes(jsonSchemaOf(schemas[kind]), path).flatMap((prefix) =>
       ["self", "oldSelf"].map((object) => `!has(${object}.${prefix})`),
     );
     return {
-      rule: [...unset, `self.${field} == oldSelf.${field}`].join(" || "),
+      rule: [...unset, `self.${fixed} == oldSelf.${fixed}`].join(" || "),
       message: `cannot change while the ${kind} lives; ${hint}`,
       fieldPath: `.${field}`,
     };

@@ -222,7 +222,7 @@ describe("CustomResourceDefinitions", () => {
       [
         "Cluster",
         "self.spec.clusterNetwork == oldSelf.spec.clusterNetwork",
-        `!has(self.${value}) || !has(oldSelf.${value}) || self.${value}.apiVersion == oldSelf.${value}.apiVersion`,
+        `!has(self.${value}) || !has(oldSelf.${value}) || self.${value}.apiVersion.split("/")[0] == oldSelf.${value}.apiVersion.split("/")[0]`,
       ],
       ["Machine"],
       ["MachineSet", "self.spec.selector == oldSelf.spec.selector"],

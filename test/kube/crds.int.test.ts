@@ -36,7 +36,7 @@ import {
   type Manifest,
   textOf,
 } from "../support/manifests.js";
-import { accepted, refusals, refusedChanges } from "./refusals.js";
+import { accepted, changed, refusals, refusedChanges } from "./refusals.js";
 
 const definitions = customResourceDefinitions();
 const names = definitions.map(({ metadata }) => metadata.name);
@@ -284,6 +284,13 @@ describe("an API server that knows our kinds", function () {
       assert.deepEqual((await patch(raised)).said, "");
       await create(machineDeployment("d", 1));
       assert.deepEqual((await patch(machineDeployment("d", 3, { size: "large" }))).said, "");
+    });
+
+    it("may be written in another version of their provider's API", async () => {
+      await create(cluster());
+      const apiVersion = "local.capstan.dev/v2";
+      const next = changed(cluster(), ["spec", "providerSpec", "value", "apiVersion"], apiVersion);
+      assert.deepEqual((await patch(next)).said, "");
     });
 
     for (const example of readdirSync(join(repository, "examples"))) {

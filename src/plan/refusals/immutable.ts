@@ -2,6 +2,7 @@ import type { MemberPath, Violation } from "../../api/diagnostic-codes.js";
 import { fixedFields } from "../../api/fixed-fields.js";
 import { isJsonObject, sameJson } from "../../api/json.js";
 import { ruleWords } from "../../api/rules.js";
+import { apiGroupOf } from "../../api/served-versions.js";
 import type { AnyObject, ClusterMember, Desired, WrittenMachineSpec } from "../../api/types.js";
 import type { Target } from "../../records/target.js";
 
@@ -22,16 +23,19 @@ export function checkImmutable(desired: Desired, recorded: Target | undefined): 
   return objects.flatMap((object) => {
     const before = recorded?.objects.find((one) => isSame(one, object));
     if (before === undefined) return [];
-    return [...fixedChanges(object, before), ...roleChange(object, before)].map((violation) => ({
-      object,
-      violation,
-    }));
+    return [
+      ...fixedChanges(object, before),
+      ...unreadVersion(object, before),
+      ...roleChange(object, before),
+    ].map((violation) => ({ object, violation }));
   });
 }
 
 function fixedChanges(object: ClusterMember, before: AnyObject): Violation[] {
-  return fixedFields[object.kind].flatMap(({ path, hint }): Violation[] => {
-    const changes = changedMembers(at(before, path), at(object, path), path);
+  return fixedFields[object.kind].flatMap(({ path, part, hint }): Violation[] => {
+    const [from, to] = [at(before, path), at(object, path)];
+    if (part === "apiGroup" && apiGroupOf(String(from)) === apiGroupOf(String(to))) return [];
+    const changes = changedMembers(from, to, path);
     return changes.map(({ path: changed, from, to }) => ({
       code: "IMMUTABLE",
       path: changed,
@@ -39,6 +43,26 @@ function fixedChanges(object: ClusterMember, before: AnyObject): Violation[] {
       hint,
     }));
   });
+}
+
+const providerVersion = ["spec", "providerSpec", "value", "apiVersion"];
+
+/**
+ * Manifests and records are read into the storage version of their provider. What is recorded in another one was
+ * written by a release that this one does not know, and what it says cannot be told.
+ */
+function unreadVersion(object: ClusterMember, before: AnyObject): Violation[] {
+  if (object.kind !== "Cluster") return [];
+  const [from, to] = [String(at(before, providerVersion)), String(at(object, providerVersion))];
+  if (from === to || apiGroupOf(from) !== apiGroupOf(to)) return [];
+  return [
+    {
+      code: "IMMUTABLE",
+      path: providerVersion,
+      summary: `is recorded in ${from}, which this release of its provider cannot read`,
+      hint: `use a release of the provider that serves ${from}`,
+    },
+  ];
 }
 
 interface ChangedMember {

@@ -114,6 +114,33 @@ describe("checkImmutable", () => {
     );
   });
 
+  for (const { name, apiVersion, want } of [
+    {
+      name: "another provider",
+      apiVersion: "other.dev/v1alpha1",
+      want: [
+        'cannot change from "other.dev/v1alpha1" to "local.capstan.dev/v1alpha1" while the Cluster lives',
+      ],
+    },
+    {
+      name: "a version of its provider that cannot be read any more",
+      apiVersion: "local.capstan.dev/v2",
+      want: ["is recorded in local.capstan.dev/v2, which this release of its provider cannot read"],
+    },
+  ]) {
+    it(`refuses what is recorded of ${name}`, () => {
+      const records = JSON.stringify(recorded()).replaceAll(
+        "local.capstan.dev/v1alpha1",
+        apiVersion,
+      );
+      const violations = checkImmutable(desiredOf(text), JSON.parse(records) as Target);
+      assert.deepEqual(
+        violations.map(({ violation }) => violation.summary),
+        want,
+      );
+    });
+  }
+
   it("without a record everything is new", () => {
     assert.deepEqual(checkImmutable(desiredOf(text), undefined), []);
   });
