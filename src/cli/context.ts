@@ -5,7 +5,7 @@ import { ensurePulumi, type PulumiToolchain } from "#toolchain";
 import { type FileUse, makeProviders, type Providers } from "../../providers/index.js";
 import { CapstanError } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
-import { clusterNameOf, type Desired, providerValue, stackNameOf } from "../api/types.js";
+import { stackNameOf } from "../api/types.js";
 import { Engine, type Interruption } from "../engine/pulumi/engine.js";
 import { withLockedStack } from "../engine/pulumi/locked-stack.js";
 import { defaultStateDir, withoutPasswords } from "../engine/backend/project.js";
@@ -16,7 +16,7 @@ import { type Manifests, readDesired } from "../manifest/desired.js";
 import { diagnosticText } from "../manifest/diagnostic.js";
 import { readSources } from "../manifest/files.js";
 import { systemClock } from "../provider/clock.js";
-import type { Clock, InfrastructureProvider } from "../provider/port.js";
+import type { Clock } from "../provider/port.js";
 import { withWhereabouts } from "./suggest.js";
 import { processTerminal, type Terminal } from "./terminal.js";
 
@@ -134,14 +134,6 @@ function refuseSeveral({ clusters }: Manifests, { project }: CommandContext): vo
   });
 }
 
-/** The provider that a cluster's providerSpec names; validation has seen that there is one. */
-export function providerOf(desired: Desired, context: CommandContext): InfrastructureProvider {
-  const wanted = providerValue(desired.cluster.spec)["apiVersion"];
-  const provider = context.providers.all.find(({ apiVersion }) => apiVersion === wanted);
-  if (provider !== undefined) return provider;
-  throw new Error(`no provider for ${clusterNameOf(desired.cluster)}`);
-}
-
 /** The Pulumi that Capstan drives; it is set up where there is none. */
 export function findTools(context: CommandContext): Promise<PulumiToolchain> {
   const progress = (text: string) => context.terminal.error(`${text}\n`);
@@ -173,8 +165,9 @@ export async function openEngine(
   context: CommandContext,
 ): Promise<{ engine: Engine; workspace: Workspace }> {
   const { workspace, pulumi } = await openWorkspace(options, context);
-  const { interruption } = context;
-  const engine = new Engine({ pulumi, workspace, interruption, notice: noticeTo(context) });
+  const { interruption, providers } = context;
+  const notice = noticeTo(context);
+  const engine = new Engine({ pulumi, workspace, providers, interruption, notice });
   if (options.requireState === true && (await engine.stacks.list()).length === 0) {
     throw noState(workspace);
   }
@@ -213,11 +206,10 @@ export async function withLockedEngine<T>(
   work: (engine: Engine, workspace: Workspace) => Promise<T>,
 ): Promise<T> {
   const { workspace, pulumi } = await openWorkspace(options, context);
-  const { clock, interruption } = context;
+  const { clock, interruption, providers } = context;
   const notice = noticeTo(context);
-  return withLockedStack({ ...about, pulumi, workspace, interruption, clock, notice }, (engine) =>
-    work(engine, workspace),
-  );
+  const tools = { pulumi, workspace, providers, interruption, clock, notice };
+  return withLockedStack({ ...about, ...tools }, (engine) => work(engine, workspace));
 }
 
 /** Beside the output of a command, which programs may read. */

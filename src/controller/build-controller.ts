@@ -69,6 +69,7 @@ export function buildController(
           clock,
           pulumi,
           workspace,
+          providers: { all: providers },
           interruption: { stop: interruption.stop, kill },
           notice,
           aloneSinceMs: term === undefined ? undefined : aloneSinceMs,

@@ -1,7 +1,8 @@
 import type { TSchema } from "typebox";
 import type { MemberPath } from "../api/diagnostic-codes.js";
 import type { Json, JsonObject } from "../api/json.js";
-import type { ProviderSpecs } from "../api/provider-specs.js";
+import type { ProviderSpecs, ServedVersion } from "../api/provider-specs.js";
+import { type ProviderObject, toStorageVersion } from "../api/served-versions.js";
 import type { MachineSpec } from "../api/types.js";
 import type { MachineToCompile } from "./port.js";
 import { fieldsOf } from "./spec-schema.js";
@@ -47,19 +48,14 @@ export function hostSpecOf(machine: MachineToCompile, schema: TSchema): JsonObje
  * What a host's spec tells of its machine: the opposite of `hostSpecOf`, as far as a provider's hosts have
  * its fields. Pure.
  */
-export function machineSpecOf(
-  host: JsonObject,
-  { apiVersion, machineSpec: { kind, schema } }: Pick<ProviderSpecs, "apiVersion" | "machineSpec">,
-): MachineSpec {
+export function machineSpecOf(host: JsonObject, provider: ProviderSpecs): MachineSpec {
   const { kubelet, controlPlane, containerRuntime, configSource, taints } = host;
-  const known = fieldsOf(schema);
-  const fields = Object.entries(host).filter(([field]) => known.includes(field));
   const metadata = present({ labels: host["nodeLabels"], annotations: host["nodeAnnotations"] });
   const isMember = host["role"] === "controlPlane" || controlPlane !== undefined;
   const version = typeof kubelet === "string" ? kubelet : "";
   // As JSON: it was a validated machine's before it was a host's.
   return present({
-    providerSpec: { value: { ...Object.fromEntries(fields), apiVersion, kind } },
+    providerSpec: { value: providerObjectOf(host, provider) },
     versions: present({
       kubelet: version,
       controlPlane: isMember ? (controlPlane ?? version) : undefined,
@@ -69,6 +65,25 @@ export function machineSpecOf(
     taints,
     metadata: Object.keys(metadata).length === 0 ? undefined : metadata,
   }) as unknown as MachineSpec;
+}
+
+/** A host's inputs keep the names that they had, so they are read in the version that knows most of them. */
+function providerObjectOf(host: JsonObject, provider: ProviderSpecs): JsonObject {
+  const newest = inVersion(host, provider);
+  const older = (provider.olderVersions ?? []).map((version) => inVersion(host, version));
+  const best = older.reduce((most, one) => (sizeOf(one) > sizeOf(most) ? one : most), newest);
+  const stored = toStorageVersion([provider], best);
+  return stored.kind === "stored" ? stored.object : newest;
+}
+
+function inVersion(host: JsonObject, { apiVersion, machineSpec }: ServedVersion): ProviderObject {
+  const known = fieldsOf(machineSpec.schema);
+  const fields = Object.entries(host).filter(([field]) => known.includes(field));
+  return { ...Object.fromEntries(fields), apiVersion, kind: machineSpec.kind };
+}
+
+function sizeOf(object: ProviderObject): number {
+  return Object.keys(object).length;
 }
 
 /** Where a machine's spec says what `hostSpecOf` puts into a field: ["versions", "kubelet"]. Pure. */

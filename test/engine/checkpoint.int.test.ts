@@ -12,6 +12,7 @@ import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import { cleanEnv, Sandbox } from "../scenario/sandbox.js";
 import { failsWith } from "../support/errors.js";
+import { onlyLocal } from "../support/manifests.js";
 
 const pair: ScenarioCluster = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
 
@@ -97,7 +98,7 @@ describe("a state that is read without Pulumi", function () {
       writeFileSync(file, damaged);
       assert.equal(await readerOf(workspace).read(demoStack), undefined);
       const { bin: pulumi } = await ensurePulumi();
-      const reading = new Engine({ pulumi, workspace }).readState(demoStack);
+      const reading = new Engine({ pulumi, workspace, providers: onlyLocal }).readState(demoStack);
       await assert.rejects(reading, failsWith("BAD_STATE", /in \S+default\.demo\.json: /));
       assert.equal(readFileSync(file, "utf8"), damaged);
     });
@@ -120,7 +121,9 @@ describe("a state that is read without Pulumi", function () {
     const workspace = await workspaceOf(sandbox);
     assert.equal(await readerOf(workspace).read(demoStack), undefined);
     const { bin: pulumi } = await ensurePulumi();
-    const state = await new Engine({ pulumi, workspace }).readState(demoStack);
+    const state = await new Engine({ pulumi, workspace, providers: onlyLocal }).readState(
+      demoStack,
+    );
     assert.equal(state.revision?.number, 1);
   });
 });

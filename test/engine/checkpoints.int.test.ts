@@ -59,7 +59,7 @@ describe("a pass whose state is written", function () {
     providers = makeProviders(sandbox.state, systemClock);
     kill = new AbortController();
     const interruption = { stop: new AbortController().signal, kill: kill.signal };
-    engine = new Engine({ pulumi, workspace, interruption });
+    engine = new Engine({ pulumi, workspace, providers, interruption });
   });
   afterEach(async () => {
     providers.close();

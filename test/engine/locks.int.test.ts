@@ -4,6 +4,7 @@ import { withLockedStack } from "../../src/engine/pulumi/locked-stack.js";
 import { Workspace } from "../../src/engine/backend/workspace.js";
 import { systemClock } from "../../src/provider/clock.js";
 import { failsWith } from "../support/errors.js";
+import { onlyLocal } from "../support/manifests.js";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
@@ -72,7 +73,12 @@ describe("the locks on a stack", function () {
     const since = new Date(Date.now() - 60_000);
     const asks = async (aloneSinceMs?: number) => {
       const about = { stack: demoStack, command: "test", clock: systemClock };
-      const tools = { pulumi: bin, workspace, ...(aloneSinceMs !== undefined && { aloneSinceMs }) };
+      const tools = {
+        pulumi: bin,
+        workspace,
+        providers: onlyLocal,
+        ...(aloneSinceMs !== undefined && { aloneSinceMs }),
+      };
       return withLockedStack({ ...about, ...tools }, ({ unsettled }) => Promise.resolve(unsettled));
     };
     writePulumiLock({ pid: 1, host: "another-machine", since });

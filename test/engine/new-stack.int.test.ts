@@ -8,6 +8,7 @@ import { Engine } from "../../src/engine/pulumi/engine.js";
 import { Workspace } from "../../src/engine/backend/workspace.js";
 import { demoStack } from "../scenario/manifests.js";
 import { cleanEnv, Sandbox } from "../scenario/sandbox.js";
+import { onlyLocal } from "../support/manifests.js";
 
 describe("a stack that is made without Pulumi", function () {
   this.timeout(60_000);
@@ -22,7 +23,12 @@ describe("a stack that is made without Pulumi", function () {
     workspace = new Workspace({ stateDir: sandbox.state, pulumiBinDir, env: cleanEnv() });
     workspace.prepare();
     started = 0;
-    engine = new Engine({ pulumi, workspace, onEngine: () => (started += 1) });
+    engine = new Engine({
+      pulumi,
+      workspace,
+      providers: onlyLocal,
+      onEngine: () => (started += 1),
+    });
   });
   afterEach(() => sandbox.close());
 

@@ -86,7 +86,8 @@ export class FakeCloud {
   private nextId = 1;
 
   constructor(
-    private readonly parts: InfrastructureProvider,
+    /** The provider's pure parts: another release of it may take their place. */
+    public parts: InfrastructureProvider,
     private readonly clock: FakeClock,
     readonly traits: WorldTraits = plainWorld,
   ) {
@@ -97,6 +98,7 @@ export class FakeCloud {
   providerFor(process: CommandProcess): InfrastructureProvider {
     const { parts } = this;
     const { name, apiVersion, clusterSpec, machineSpec, hostKind, keyInputs } = parts;
+    const { olderVersions = [] } = parts;
     const handlers = [...parts.handlers.keys()].map((kind): [string, ResourceHandler] => [
       kind,
       {
@@ -111,6 +113,7 @@ export class FakeCloud {
       apiVersion,
       clusterSpec,
       machineSpec,
+      olderVersions,
       hostKind,
       ...(keyInputs !== undefined && { keyInputs }),
       timing,

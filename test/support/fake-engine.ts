@@ -90,7 +90,7 @@ const request = { by: "user@host", deadlineMs: 3_600_000 };
 export class FakeEngine {
   readonly clock = new FakeClock(startMs);
   readonly cloud: FakeCloud;
-  readonly provider: InfrastructureProvider;
+  provider: InfrastructureProvider;
   private readonly checkpoint: FakeCheckpoint = { resources: [], pending: [] };
   /** The process of the last command: how far it got. */
   lastProcess = new CommandProcess();
@@ -117,7 +117,7 @@ export class FakeEngine {
 
   /** What a state export would give. */
   get prior(): PriorState {
-    return stateOf(this.checkpoint);
+    return stateOf(this.checkpoint, this.cloud.parts);
   }
 
   get calls() {
@@ -245,6 +245,12 @@ export class FakeEngine {
   /** Replaces what is recorded: for states that no run of this engine leads to. */
   tamper(change: (resources: readonly RecordedResource[]) => readonly RecordedResource[]): void {
     this.checkpoint.resources = change(this.checkpoint.resources);
+  }
+
+  /** From now on another release of the provider runs. */
+  upgrade(provider: InfrastructureProvider): void {
+    this.cloud.parts = provider;
+    this.provider = this.cloud.providerFor(new CommandProcess());
   }
 
   /** Entries of operations that a killed engine of another command has left. */

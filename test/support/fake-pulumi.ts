@@ -16,6 +16,8 @@ import {
   type PriorState,
   type RecordedResource,
 } from "../../src/records/prior-state.js";
+import type { InfrastructureProvider } from "../../src/provider/port.js";
+import { inStorageVersions } from "../../src/records/storage-versions.js";
 import type { RevisionPayload, TransactionPayload } from "../../src/records/transaction.js";
 import { revisionKey, transactionKey } from "../../src/transaction/pass.js";
 import type { PassProgram, Registration } from "../../src/transaction/registration.js";
@@ -60,7 +62,7 @@ export class FakePulumi implements StackEngine {
 
   async readState(): Promise<StackState> {
     await this.process.gate();
-    return { ...stateOf(this.checkpoint), foreign: [] };
+    return { ...stateOf(this.checkpoint, this.cloud.parts), foreign: [] };
   }
 
   async pass(_stack: string, program: PassProgram, session: HandlerSession): Promise<PulumiResult> {
@@ -326,8 +328,12 @@ export class FakePulumi implements StackEngine {
   }
 }
 
-/** A checkpoint in our terms, as an export would give it. */
-export function stateOf({ resources, pending }: FakeCheckpoint): PriorState {
+/** A checkpoint in our terms, as an export would give it to a release of the provider. */
+export function stateOf(checkpoint: FakeCheckpoint, provider: InfrastructureProvider): PriorState {
+  return inStorageVersions(recordedIn(checkpoint), { all: [provider] });
+}
+
+function recordedIn({ resources, pending }: FakeCheckpoint): PriorState {
   const inputsOf = (key: NodeKey) => resources.find((one) => one.key === key)?.inputs;
   const [transaction, revision] = [inputsOf(transactionKey), inputsOf(revisionKey)];
   return {

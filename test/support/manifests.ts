@@ -111,6 +111,9 @@ export function localProvider(): LocalProvider {
   return new LocalProvider(new LocalCloud("never-opened.db", new FakeClock()));
 }
 
+/** The same as all the providers that there are. */
+export const onlyLocal = { all: [localProvider()] };
+
 /** Each object as one document of one text. JSON is YAML. */
 export function textOf(objects: readonly Manifest[]): string {
   return objects.map((object) => JSON.stringify(object)).join("\n---\n");

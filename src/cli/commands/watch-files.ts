@@ -26,7 +26,7 @@ export async function watchFiles(options: WatchOptions, context: CommandContext)
   const known = await findGoneClusters(
     [],
     options.file,
-    new Engine({ ...opened, interruption }),
+    new Engine({ ...opened, providers, interruption }),
     workspace,
   );
   const source = new FileSource({

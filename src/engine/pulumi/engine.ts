@@ -8,6 +8,7 @@ import { systemClock } from "../../provider/clock.js";
 import type { Clock } from "../../provider/port.js";
 import type { PassProgram } from "../../transaction/registration.js";
 import { emptyState } from "../../records/prior-state.js";
+import { inStorageVersions, type KnownProviders } from "../../records/storage-versions.js";
 import { BackendStacks } from "./backend-stacks.js";
 import {
   copyInsteadOf,
@@ -53,6 +54,8 @@ export interface Interruption {
 export interface EngineOptions {
   readonly pulumi: string;
   readonly workspace: Workspace;
+  /** Whose objects the records hold: they are read in the storage versions of this release. */
+  readonly providers: KnownProviders;
   readonly interruption?: Interruption;
   /** The machine's unless given. */
   readonly clock?: Clock;
@@ -193,8 +196,10 @@ export class Engine {
     return { ...state, fromCopy: true };
   }
 
-  private remember(state: StackState, stack: string): StackState {
-    refuseOtherCluster(state, stack, this.options.workspace);
+  private remember(recorded: StackState, stack: string): StackState {
+    const { workspace, providers } = this.options;
+    refuseOtherCluster(recorded, stack, workspace);
+    const state = inStorageVersions(recorded, providers);
     if (state.writtenAt !== undefined) this.lastRead.set(stack, state);
     return state;
   }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/api/json.js";
 import { foundTarget } from "../../../src/plan/decisions/adoption.js";
+import { beta, evolvingProvider, machineKind } from "../../support/two-releases.js";
 import { hostSpecOf, machineSpecOf } from "../../../src/provider/host-spec.js";
 import type { Observed } from "../../../src/provider/port.js";
 import {
@@ -109,5 +110,16 @@ describe("a machine told by its host", () => {
       provider.machineSpec.schema,
     );
     assert.deepEqual(machineSpecOf(host, provider), spec);
+  });
+
+  it("is read in the version that knows what the host was made with", () => {
+    const provider = evolvingProvider("second");
+    const host = { role: "worker", memory: 8192, zone: "south", kubelet: "1.34.2" };
+    assert.deepEqual(machineSpecOf(host, provider).providerSpec.value, {
+      apiVersion: beta,
+      kind: machineKind,
+      memoryGib: 8,
+      zone: "south",
+    });
   });
 });
