@@ -13,6 +13,7 @@ import { apiGroup, apiVersionName, isNameOf, kinds, namesOf } from "./kind-names
 import { omitUndefined } from "./omit-undefined.js";
 import type { ProviderSpecs } from "./provider-specs.js";
 import { schemas } from "./schema.js";
+import { apiGroupOf } from "./served-versions.js";
 import { nearest } from "./validate.js";
 
 /** A kind of object that can be explained: ours, or a provider's. */
@@ -25,6 +26,12 @@ export interface ExplainableKind {
   readonly shortNames: readonly string[];
   /** Of a provider's object: the kinds whose providerSpec holds it. */
   readonly heldBy: readonly string[];
+  /** Other versions that manifests may be written in, newest first. */
+  readonly olderVersions: readonly ExplainableVersion[];
+}
+
+interface ExplainableVersion extends Pick<ExplainableKind, "version" | "schema"> {
+  readonly deprecated: boolean;
 }
 
 /** What there is to know about one field, apart from the fields inside it. */
@@ -54,6 +61,13 @@ export interface Explanation extends FieldFacts {
   readonly fields: readonly ExplainedField[];
   /** Kinds of the provider's objects that stand here. */
   readonly seeAlso: readonly string[];
+  /** Other versions of the whole object; absent without any. */
+  readonly otherVersions?: readonly OtherVersion[];
+}
+
+interface OtherVersion {
+  readonly apiVersion: string;
+  readonly deprecated: boolean;
 }
 
 /** Our kinds, then the objects of the providers. Pure. */
@@ -65,30 +79,54 @@ export function explainableKinds(providers: readonly ProviderSpecs[]): Explainab
     schema: jsonSchemaOf(schemas[kind]),
     shortNames: namesOf(kind).shortNames,
     heldBy: [],
+    olderVersions: [],
   }));
-  const provided = providers.flatMap(({ apiVersion, clusterSpec, machineSpec }) => {
-    const [group = "", version = ""] = apiVersion.split("/");
-    const held = (one: typeof clusterSpec, heldBy: readonly string[]) => ({
-      group,
-      version,
-      kind: one.kind,
-      schema: jsonSchemaOf(one.schema),
-      shortNames: [],
-      heldBy,
-    });
+  const provided = providers.flatMap((provider) => {
     const others = kinds.filter((kind) => kind !== "Cluster");
-    return [held(clusterSpec, ["Cluster", "MachineClass"]), held(machineSpec, others)];
+    return [
+      providedKind(provider, "clusterSpec", ["Cluster", "MachineClass"]),
+      providedKind(provider, "machineSpec", others),
+    ];
   });
   return [...own, ...provided];
 }
 
+function providedKind(
+  { apiVersion, olderVersions = [], ...specs }: ProviderSpecs,
+  role: "clusterSpec" | "machineSpec",
+  heldBy: readonly string[],
+): ExplainableKind {
+  return {
+    group: apiGroupOf(apiVersion),
+    version: versionOf(apiVersion),
+    kind: specs[role].kind,
+    schema: jsonSchemaOf(specs[role].schema),
+    shortNames: [],
+    heldBy,
+    olderVersions: olderVersions.map((older) => ({
+      version: versionOf(older.apiVersion),
+      schema: jsonSchemaOf(older[role].schema),
+      deprecated: older.deprecated === true,
+    })),
+  };
+}
+
+/** What stands behind the slash. */
+function versionOf(apiVersion: string): string {
+  return apiVersion.split("/")[1] ?? "";
+}
+
 /**
- * Explains "KIND" or "KIND.FIELD.FIELD"; kinds in any case, plural or short. Pure. Throws BAD_USAGE
- * with the nearest known word for what it does not know.
+ * Explains "KIND" or "KIND.FIELD.FIELD"; kinds in any case, plural or short; of the newest version
+ * unless another is named. Pure. Throws BAD_USAGE with the nearest known word for what it does not know.
  */
-export function explain(words: string, known: readonly ExplainableKind[]): Explanation {
+export function explain(
+  words: string,
+  known: readonly ExplainableKind[],
+  apiVersion?: string,
+): Explanation {
   const [word = "", ...path] = words.replace(/\[[^\]]*\]|\.+$/g, "").split(".");
-  const kind = findKind(word, known);
+  const kind = inVersion(findKind(word, known), apiVersion);
   const field = path.reduce<{ schema: JsonSchema; walked: string[] }>(
     ({ schema, walked }, name) => ({
       schema: fieldOf(schema, name, `${kind.kind}${walked.map((part) => `.${part}`).join("")}`),
@@ -99,7 +137,7 @@ export function explain(words: string, known: readonly ExplainableKind[]): Expla
   const seeAlso = isOpenObject(field.schema)
     ? known.filter(({ heldBy }) => heldBy.includes(kind.kind)).map((one) => one.kind)
     : [];
-  return {
+  return omitUndefined({
     group: kind.group,
     version: kind.version,
     kind: kind.kind,
@@ -107,7 +145,39 @@ export function explain(words: string, known: readonly ExplainableKind[]): Expla
     ...factsOf(field.schema),
     fields: fieldsOf(field.schema),
     seeAlso,
-  };
+    otherVersions: path.length === 0 ? kind.otherVersions : undefined,
+  });
+}
+
+/** A kind in one of its versions. */
+function inVersion(
+  kind: ExplainableKind,
+  apiVersion: string | undefined,
+): ExplainableKind & Pick<Explanation, "otherVersions"> {
+  const { version, schema, group, olderVersions } = kind;
+  const versions = [{ version, schema, deprecated: false }, ...olderVersions].map((one) => ({
+    ...one,
+    apiVersion: `${group}/${one.version}`,
+  }));
+  const meant = versions.find((one) => one.apiVersion === (apiVersion ?? `${group}/${version}`));
+  if (meant === undefined) {
+    throw new CapstanError({
+      code: "BAD_USAGE",
+      source: "user",
+      message: `cannot explain ${kind.kind} of ${String(apiVersion)}: there is no such version`,
+      hint: `versions of ${kind.kind}: ${versions.map((one) => one.apiVersion).join(", ")}`,
+    });
+  }
+  const others = versions.filter((one) => one !== meant);
+  return omitUndefined({
+    ...kind,
+    version: meant.version,
+    schema: meant.schema,
+    otherVersions:
+      others.length === 0
+        ? undefined
+        : others.map((other) => ({ apiVersion: other.apiVersion, deprecated: other.deprecated })),
+  });
 }
 
 /**

@@ -13,7 +13,8 @@ export function explanationText(
   explanation: Explanation,
   { recursive, width }: ExplainTextOptions,
 ): string {
-  const { group, kind, version, path, type, description, fields, seeAlso } = explanation;
+  const { group, kind, version, path, type, description, fields } = explanation;
+  const seeAlso = seeAlsoLines(explanation);
   const field = path.at(-1);
   const sections = [
     [`GROUP:      ${group}`, `KIND:       ${kind}`, `VERSION:    ${version}`],
@@ -24,9 +25,17 @@ export function explanationText(
       : [["FIELDS:", ...(recursive ? nestedLines(fields, 1) : fieldLines(fields, width))]]),
     ...(seeAlso.length === 0
       ? []
-      : [["SEE ALSO:", ...seeAlso.map((other) => `    capstan explain ${other}`)]]),
+      : [["SEE ALSO:", ...seeAlso.map((line) => `    capstan explain ${line}`)]]),
   ];
   return `${sections.map((lines) => lines.join("\n")).join("\n\n")}\n`;
+}
+
+function seeAlsoLines({ kind, seeAlso, otherVersions = [] }: Explanation): string[] {
+  const versions = otherVersions.map(
+    ({ apiVersion, deprecated }) =>
+      `${kind} --api-version ${apiVersion}${deprecated ? "  (deprecated)" : ""}`,
+  );
+  return [...seeAlso, ...versions];
 }
 
 function fieldLines(fields: readonly ExplainedField[], width: number): string[] {

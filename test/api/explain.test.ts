@@ -6,6 +6,7 @@ import {
   type ExplainableKind,
   explainableKinds,
   type ExplainedField,
+  type Explanation,
   explainWords,
 } from "../../src/api/explain.js";
 import { jsonSchemaOf } from "../../src/api/json-schema.js";
@@ -13,6 +14,7 @@ import { stringEnum, stringMap } from "../../src/api/schema-parts.js";
 import { explanationText } from "../../src/cli/explain-text.js";
 import { assertGolden } from "../support/golden.js";
 import { localProvider } from "../support/manifests.js";
+import { alpha, beta, evolvingProvider, machineKind } from "../support/two-releases.js";
 
 const known = explainableKinds([localProvider()]);
 
@@ -176,12 +178,46 @@ describe("explain", () => {
       kind: "Boat",
       shortNames: [],
       heldBy: [],
+      olderVersions: [],
       schema: jsonSchemaOf(boat),
     };
     for (const recursive of [false, true]) {
       const text = explanationText(explain("boat.hull", [sample]), { recursive, width: 60 });
       assertGolden(recursive ? "explain-recursive" : "explain-field", text);
     }
+  });
+
+  describe("a kind of several versions", () => {
+    const evolving = explainableKinds([evolvingProvider("second")]);
+    const names = (explanation: Explanation) => explanation.fields.map(({ name }) => name);
+
+    it("is the newest one, and tells of the others", () => {
+      const explanation = explain(machineKind, evolving);
+      assert.ok(names(explanation).includes("memoryGib"));
+      assert.equal(explanation.version, "v1beta1");
+      const text = explanationText(explanation, { recursive: false, width: 80 });
+      assert.ok(
+        text.endsWith(
+          `SEE ALSO:\n    capstan explain ${machineKind} --api-version ${alpha}  (deprecated)\n`,
+        ),
+        text,
+      );
+    });
+
+    it("is the version that is named", () => {
+      const explanation = explain(machineKind, evolving, alpha);
+      assert.ok(names(explanation).includes("memory"));
+      assert.equal(explanation.version, "v1alpha1");
+      assert.deepEqual(explanation.otherVersions, [{ apiVersion: beta, deprecated: false }]);
+      assert.equal(explain(`${machineKind}.memory`, evolving, alpha).default, 4096);
+    });
+
+    it("has no other versions", () => {
+      assert.throws(() => explain(machineKind, evolving, "evolving.example.dev/v9"), {
+        code: "BAD_USAGE",
+        hint: `versions of ${machineKind}: ${beta}, ${alpha}`,
+      });
+    });
   });
 
   it("breaks lines at the width", () => {

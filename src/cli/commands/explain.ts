@@ -6,6 +6,8 @@ import { table } from "../table.js";
 
 export interface ExplainOptions extends GlobalOptions {
   readonly recursive?: boolean;
+  /** Of a provider's object that has several. */
+  readonly apiVersion?: string;
 }
 
 /** Lines longer than this are hard to read, however wide the terminal is. */
@@ -22,7 +24,7 @@ export function explainCommand(
     listKinds(known, context);
     return exitCodes.done;
   }
-  const explanation = explain(words, known);
+  const explanation = explain(words, known, options.apiVersion);
   if (context.json) context.emit({ type: "explain", explanation });
   else {
     const width = Math.min(context.terminal.columns, widestText);
@@ -37,8 +39,14 @@ function listKinds(
   { json, emit, terminal }: CommandContext,
 ): void {
   if (json) {
-    for (const { schema, heldBy: _, ...kind } of known) {
-      emit({ type: "kind", ...kind, description: schema.description });
+    for (const { schema, heldBy: _, olderVersions, ...kind } of known) {
+      const older = olderVersions.map(({ version }) => version);
+      emit({
+        type: "kind",
+        ...kind,
+        olderVersions: older.length === 0 ? undefined : older,
+        description: schema.description,
+      });
     }
     return;
   }

@@ -24,7 +24,8 @@ export function addManifestVerbs(program: Command): void {
   const explain = program
     .command("explain [kind.field]")
     .description("tell what a kind or a field means")
-    .option("--recursive", "all fields below, names and types only");
+    .option("--recursive", "all fields below, names and types only")
+    .option("--api-version <version>", "an older version of a provider's object");
   withExamples(explain, [
     ["capstan explain", "list the kinds"],
     ["capstan explain machine.spec.versions", "a field and those inside it"],
