@@ -22,12 +22,15 @@ import {
 } from "./creation.js";
 import { compileIsPure, generationIsStable, schemasAreClosed, verdictIsPure } from "./pure.js";
 import { Rig } from "./rig.js";
+import { conversions } from "./versions.js";
 import { type ConformanceCase, ConformanceFailure, type ConformanceSubject } from "./subject.js";
 
 export {
   type ConformanceCase,
   ConformanceFailure,
   type ConformanceSubject,
+  type OlderSpecs,
+  type Sample,
   steppingClock,
   type World,
 } from "./subject.js";
@@ -57,6 +60,7 @@ export function conformanceCases(subject: ConformanceSubject): ConformanceCase[]
     "names generations by what cannot change in place": (rig) => generationIsStable(rig, subject),
     "compiles purely, each machine for itself": compileIsPure,
     "refuses fields that it does not know": schemasAreClosed,
+    "converts what is written in its older versions": (rig) => conversions(rig, subject),
   };
   return Object.entries(works).map(([name, work]) => ({
     name,

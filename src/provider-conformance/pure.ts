@@ -6,7 +6,8 @@ import type { ExpandedMachine } from "../sets/expanded.js";
 import { expandMachines } from "../sets/expand.js";
 import { readDesired } from "../manifest/desired.js";
 import type { MachineSpecs, Rig } from "./rig.js";
-import { type ConformanceSubject, must } from "./subject.js";
+import type { CompiledParts } from "../provider/port.js";
+import { type ConformanceSubject, must, type Sample } from "./subject.js";
 
 /** "judges changes purely, and the same each time" */
 export async function verdictIsPure(
@@ -100,16 +101,17 @@ function hostSpecOf(rig: Rig, fields: JsonObject): JsonObject {
   return compiled(rig, { web: fields }).hosts.get("web") ?? {};
 }
 
-function compiled(rig: Rig, specs: MachineSpecs) {
+/** What machines of the sample compile to. */
+export function compiled(rig: Rig, specs: MachineSpecs, sample?: Sample): CompiledParts {
   const { provider } = rig;
-  const { cluster, ...desired } = frozen(rig.desired(specs));
+  const { cluster, ...desired } = frozen(rig.desired(specs, sample));
   const judge = templateJudge(provider, cluster);
   const machines: ExpandedMachine[] = expandMachines({ cluster, ...desired }, [], judge);
   return compileParts(provider, cluster, frozen(machines));
 }
 
 /** The value, so that whoever changes it fails. */
-function frozen<T>(value: T): T {
+export function frozen<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
   Object.values(value).forEach(frozen);

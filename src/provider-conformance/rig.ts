@@ -20,7 +20,7 @@ import { makePlan } from "../plan/planner/make-plan.js";
 import type { Plan } from "../plan/plan.js";
 import type { PriorState, RecordedResource } from "../records/prior-state.js";
 import { readDesired } from "../manifest/desired.js";
-import { type ConformanceSubject, must, type World } from "./subject.js";
+import { type ConformanceSubject, must, type Sample, type World } from "./subject.js";
 
 /** Machines of the case's cluster by name, with what differs from the subject's machineSpec. */
 export type MachineSpecs = Readonly<Record<string, JsonObject>>;
@@ -77,17 +77,22 @@ export class Rig {
     });
   }
 
-  desired(specs: MachineSpecs): Desired {
-    const { clusters, diagnostics } = readDesired([this.manifest(specs)], [this.provider]);
-    const problems = diagnostics.map(diagnosticText).join("; ");
+  desired(specs: MachineSpecs, sample: Sample = this.subject): Desired {
+    const manifest = this.manifest(specs, {}, sample);
+    const { clusters, diagnostics } = readDesired([manifest], [this.provider]);
+    const errors = diagnostics.filter(({ severity }) => severity === "error");
+    const problems = errors.map(diagnosticText).join("; ");
     const [only] = clusters;
     must(only !== undefined && problems === "", "accept the specs of its own sample", problems);
     return only;
   }
 
   /** The sample as a user would write it. */
-  manifest(specs: MachineSpecs, clusterFields: JsonObject = {}): { file: string; text: string } {
-    const { clusterSpec, machineSpec } = this.subject;
+  manifest(
+    specs: MachineSpecs,
+    clusterFields: JsonObject = {},
+    { clusterSpec, machineSpec }: Sample = this.subject,
+  ): { file: string; text: string } {
     const cluster = {
       apiVersion,
       kind: "Cluster",

@@ -25,13 +25,25 @@ export interface World {
   close?(): void | Promise<void>;
 }
 
-/** What the suite is run on. */
-export interface ConformanceSubject {
-  open(): World | Promise<World>;
+/** A provider's own objects, as users write them. */
+export interface Sample {
   /** A valid providerSpec.value of a Cluster. */
   readonly clusterSpec: JsonObject;
   /** A valid providerSpec.value of a Machine. */
   readonly machineSpec: JsonObject;
+}
+
+/** The sample as it is written in an older version. */
+export interface OlderSpecs extends Sample {
+  /** What the last release with this storage version compiled for the machine: such hosts are recorded. */
+  readonly host: JsonObject;
+}
+
+/** What the suite is run on. Its sample is written in the storage version. */
+export interface ConformanceSubject extends Sample {
+  open(): World | Promise<World>;
+  /** The same sample in each older version that the provider serves. */
+  readonly olderSpecs?: readonly OlderSpecs[];
   /** Fields of machineSpec with other values that need a new host. */
   readonly replacing: JsonObject;
   /** Fields of machineSpec with other values that change in place; absent where nothing does. */

@@ -15,6 +15,7 @@ import type {
   ResourceHandler,
 } from "../../src/provider/port.js";
 import { CapstanError } from "../../src/api/error.js";
+import { olderVersionsOf } from "../../src/provider/older-versions.js";
 import { type FaultyFolder, folderSubject, localSubject } from "./worlds.js";
 
 const noteInPlace = { note: { kind: "inPlace" } } as const;
@@ -66,12 +67,38 @@ function handlerOf(provider: InfrastructureProvider): ResourceHandler {
   return provider.handlers.get(provider.hostKind)!;
 }
 
+const olderApiVersion = "folder.example.dev/v1alpha0";
+
+/** The example's sample as it was written while cpus were cores, of which a machine had four at most. */
+const olderSpecs = [
+  {
+    clusterSpec: { apiVersion: olderApiVersion, kind: "FolderClusterProviderSpec" },
+    machineSpec: { apiVersion: olderApiVersion, kind: "FolderMachineProviderSpec", cores: 2 },
+    host: { role: "worker", cpus: 2, note: "", kubelet: "1.34.2" },
+  },
+];
+
+/** The example once its first version had cores, and what is done about them. */
+function withOlderVersion(
+  good: InfrastructureProvider,
+  convert: (fields: JsonObject) => JsonObject = ({ cores = 1 }) => ({ cpus: cores }),
+): InfrastructureProvider {
+  const cores = { type: "integer", minimum: 1, maximum: 4, default: 1 };
+  const machineSpec = { schema: { properties: { cores } }, convert };
+  const olderVersions = olderVersionsOf(good, [{ apiVersion: olderApiVersion, machineSpec }]);
+  return { ...good, olderVersions };
+}
+
 const noteSubject = { provider: withUpdate, inPlace: { note: "changed" } };
 
 const subjects = {
   local: localSubject,
   "examples/provider-minimal": folderSubject(),
   "examples/provider-minimal with an update": folderSubject(noteSubject),
+  "examples/provider-minimal with an older version": folderSubject({
+    provider: (good) => withOlderVersion(good),
+    olderSpecs,
+  }),
 };
 
 for (const [name, subject] of Object.entries(subjects)) {
@@ -107,6 +134,7 @@ const cases = {
   generation: "names generations by what cannot change in place",
   compile: "compiles purely, each machine for itself",
   schemas: "refuses fields that it does not know",
+  versions: "converts what is written in its older versions",
 } as const;
 
 let made = 0;
@@ -373,6 +401,35 @@ const mutations: readonly Mutation[] = [
     },
     fails: [cases.schemas],
   },
+  ...(
+    [
+      ["gives each machine the same", () => ({ cpus: 3 })],
+      ["cannot convert what its version allows", ({ cores }) => ({ cpus: Number(cores) % 4 })],
+      ["goes by more than the object", () => ({ cpus: (made += 1) })],
+    ] satisfies [string, (fields: JsonObject) => JsonObject][]
+  ).map(([name, convert]): Mutation => ({
+    name: `a conversion ${name}`,
+    break: (good) => withOlderVersion(good, convert),
+    fails: [cases.versions],
+  })),
+  {
+    name: "its hosts have other inputs than those that are recorded",
+    break: (good) => {
+      const older = withOlderVersion(good);
+      return {
+        ...older,
+        compile: (cluster, spec, machines) => {
+          const { infrastructure, hosts } = older.compile(cluster, spec, machines);
+          const renamed = [...hosts].map(([name, { cpus, ...host }]): [string, JsonObject] => [
+            name,
+            { ...host, processors: cpus ?? 0 },
+          ]);
+          return { infrastructure, hosts: new Map(renamed) };
+        },
+      };
+    },
+    fails: [cases.versions],
+  },
 ];
 
 describe("conformance finds defects", () => {
@@ -380,6 +437,7 @@ describe("conformance finds defects", () => {
     it(name, async () => {
       const subject = folderSubject({
         ...noteSubject,
+        olderSpecs,
         provider: (good, cloud) => breakIt(withUpdate(good, cloud), cloud),
       });
       const failures = await failuresOf(conformanceCases(subject));

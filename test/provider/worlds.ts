@@ -10,6 +10,7 @@ import { loadProviders } from "../../providers/outside.js";
 import { sameJson, type JsonObject } from "../../src/api/json.js";
 import {
   type ConformanceSubject,
+  type OlderSpecs,
   steppingClock,
   type World,
 } from "../../src/provider-conformance/index.js";
@@ -71,6 +72,7 @@ interface ExampleModule {
 export interface Variant {
   provider?(good: InfrastructureProvider, cloud: FaultyFolder): InfrastructureProvider;
   readonly inPlace?: JsonObject;
+  readonly olderSpecs?: readonly OlderSpecs[];
 }
 
 const folderApiVersion = "folder.example.dev/v1alpha1";
@@ -79,12 +81,14 @@ const folderApiVersion = "folder.example.dev/v1alpha1";
 export function folderSubject({
   provider = (good) => good,
   inPlace,
+  olderSpecs,
 }: Variant = {}): ConformanceSubject {
   return {
     clusterSpec: { apiVersion: folderApiVersion, kind: "FolderClusterProviderSpec" },
     machineSpec: { apiVersion: folderApiVersion, kind: "FolderMachineProviderSpec" },
     replacing: { cpus: 8 },
     ...(inPlace !== undefined && { inPlace }),
+    ...(olderSpecs !== undefined && { olderSpecs }),
     open: (): World => {
       const folder = mkdtempSync(join(tmpdir(), "capstan-folder-"));
       const example = loadExample();
