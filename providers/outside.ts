@@ -186,7 +186,8 @@ function problemsOf(value: unknown): string[] {
   if (value instanceof Promise) return ["its function must not be async"];
   const members = membersOf(value);
   const { olderVersions = [] } = members;
-  const versions = [members, ...(Array.isArray(olderVersions) ? olderVersions : [])].map(membersOf);
+  const older: readonly unknown[] = Array.isArray(olderVersions) ? olderVersions : [];
+  const versions = [members, ...older.map(membersOf)];
   const specs = ["clusterSpec", "machineSpec"].filter((spec) =>
     versions.some((version) => {
       const { kind, schema } = membersOf(version[spec]);
