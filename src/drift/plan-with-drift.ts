@@ -2,6 +2,7 @@ import type { AnyObject } from "../api/types.js";
 import type { Observation } from "../plan/observation.js";
 import type { Plan, RemainingPlan } from "../plan/plan.js";
 import type { PlanInput } from "../plan/plan-input.js";
+import { withMovedMachines } from "../plan/goal/moved-machines.js";
 import { makePlan, planRemaining } from "../plan/planner/make-plan.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import type { PriorState } from "../records/prior-state.js";
@@ -60,8 +61,8 @@ export function planWithDrift(
   observation: Observation,
   rules: PlanDriftRules,
 ): PlanWithDrift {
-  const { prior, provider } = request;
-  const judged = judgedDrift(prior, observation, provider, rules);
+  // Whoever is to own a machine says what becomes of its drift.
+  const judged = judgedDrift(withMovedMachines(request), observation, request.provider, rules);
   const items =
     rules.leaves === "byPolicy"
       ? judged.items

@@ -108,13 +108,16 @@ export interface Plan extends RemainingPlan {
   readonly waves: readonly Wave[];
 }
 
-export type ChangeKind = "same" | "create" | "adopt" | "update" | "replace" | "delete";
+/** `move`: only its owner changes, in the records. */
+export type ChangeKind = "same" | "move" | "create" | "adopt" | "update" | "replace" | "delete";
 
 /** What becomes of one machine, for people. */
 export interface MachineChange {
   readonly machine: string;
   readonly controlPlane: boolean;
   readonly owner?: MachineOwner;
+  /** Who owned it before, where that changes; a Machine of its own is named itself. */
+  readonly movedFrom?: string;
   readonly kind: ChangeKind;
   /** The machine of an older MachineSet whose place this one takes. */
   readonly supersedes?: string;

@@ -1,6 +1,7 @@
 import { CapstanError } from "../api/error.js";
 import type { MemberPath } from "../api/diagnostic-codes.js";
 import type { ExpandedMachine } from "../sets/expanded.js";
+import { ownerText } from "../sets/owning-objects.js";
 
 /** A change that cannot be made, and of what. */
 export interface Refusal {
@@ -57,9 +58,5 @@ function subjectText({ subject, machine }: Refusal, others: number): string {
 
 /** "MachineDeployment web". */
 function setOf(machine: Refusal["machine"]): string | undefined {
-  if (machine?.owner === undefined) return undefined;
-  const { machineSet, machineDeployment } = machine.owner;
-  return machineDeployment === undefined
-    ? `MachineSet ${machineSet}`
-    : `MachineDeployment ${machineDeployment}`;
+  return machine?.owner === undefined ? undefined : ownerText(machine.owner);
 }

@@ -2,6 +2,7 @@ import type { Target, TargetMachine } from "./target.js";
 import type { NodeKey } from "../graph/graph.js";
 import type { CloudIdentity } from "../provider/port.js";
 import type { JsonObject } from "../api/json.js";
+import type { OwnerMove } from "../sets/moves.js";
 
 /** Version of what Transaction and Revision hold. A newer one is refused, an older one migrated. */
 export const stateSchemaVersion = 3;
@@ -17,8 +18,8 @@ export type Direction = "forward" | "back";
  * target however often they are interrupted. JSON data.
  */
 export type TransactionGoal =
-  /** To what objects say. */
-  | { readonly kind: "up" }
+  /** To what objects say; with `moves`, which machines get another owner on the way. */
+  | { readonly kind: "up"; readonly moves?: readonly OwnerMove[] }
   /** The cloud's resources of a cluster whose state is lost get records; nothing changes in the cloud. */
   | { readonly kind: "adopt" }
   /** To the recorded graph of an earlier revision; `named`: its number was given. */

@@ -30,6 +30,7 @@ export interface Row {
 const signs = {
   create: "+",
   adopt: "!",
+  move: "!",
   delete: "-",
   update: "!",
   replace: "!",

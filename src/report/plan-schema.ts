@@ -33,9 +33,9 @@ const inputs = Type.Optional(
   ),
 );
 const reason = text("Why; empty where it goes without saying.");
-const changeKind = stringEnum(["same", "create", "adopt", "update", "replace", "delete"], {
+const changeKind = stringEnum(["same", "move", "create", "adopt", "update", "replace", "delete"], {
   description:
-    "What becomes of it. adopt: it is there already and gets a record; update: in place; replace: a new one first, then the old one goes.",
+    "What becomes of it. move: only its owner changes; adopt: it is there already and gets a record; update: in place; replace: a new one first, then the old one goes.",
 });
 
 const owner = closed(
@@ -52,6 +52,7 @@ const machine = closed(
     machine: text("Name of the Machine."),
     controlPlane: Type.Boolean({ description: "Whether it is a member of the control plane." }),
     owner: Type.Optional(owner),
+    movedFrom: Type.Optional(text("The object that it was of before, where that changes.")),
     kind: changeKind,
     supersedes: Type.Optional(text("The machine of an older set whose place it takes.")),
     changes,

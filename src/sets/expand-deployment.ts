@@ -1,10 +1,11 @@
 import type {
   Expanded,
+  ExpandedMachine,
   RecordedMachine,
   TemplateJudge,
   ResolvedMachineDeployment,
 } from "./expanded.js";
-import { goFirst, membersOf } from "./expand-set.js";
+import { goFirst, membersOf, namesFromElsewhere } from "./expand-set.js";
 import { isRollingUpdate } from "./fenceposts.js";
 import { planRollout, type RolloutSet } from "./rollout.js";
 
@@ -38,6 +39,7 @@ export function expandDeployment(
       replicas,
       template: template ?? deployment.spec.template.spec,
       existing,
+      taken: namesFromElsewhere(recorded, machineSet),
       keepSpec: !rolls,
       goFirst: { ...goFirst(deployment), nowMs },
     });
@@ -49,9 +51,9 @@ export function expandDeployment(
 }
 
 /** The recorded set whose machines can all follow the template (the newest such), or a new one. */
-function currentSet(
+export function currentSet(
   deployment: ResolvedMachineDeployment,
-  ours: readonly RecordedMachine[],
+  ours: readonly ExpandedMachine[],
   judge: TemplateJudge,
 ): string {
   const setNames = setNamesOf(ours);
@@ -63,7 +65,7 @@ function currentSet(
   return following ?? freshName(`${deployment.metadata.name}-${judge.hash(deployment)}`, setNames);
 }
 
-function setNamesOf(machines: readonly RecordedMachine[]): string[] {
+function setNamesOf(machines: readonly ExpandedMachine[]): string[] {
   return [...new Set(machines.map(({ owner }) => owner?.machineSet ?? ""))];
 }
 
@@ -71,7 +73,7 @@ function setNamesOf(machines: readonly RecordedMachine[]): string[] {
  * The hash leaves out what may change in place, so an old set can have the name already. A number alone
  * would read as one of that set's machines.
  */
-function freshName(name: string, taken: readonly string[]): string {
+export function freshName(name: string, taken: readonly string[]): string {
   if (!taken.includes(name)) return name;
   for (let round = 2; ; round += 1) {
     if (!taken.includes(`${name}-r${round}`)) return `${name}-r${round}`;

@@ -32,6 +32,7 @@ export function expandSet(
     existing: recorded.filter(
       ({ owner }) => owner?.machineSet === name && owner.machineDeployment === undefined,
     ),
+    taken: namesFromElsewhere(recorded, name),
     keepSpec: true,
     goFirst: { ...goFirst(set), policy: set.spec.deletePolicy, nowMs },
   });
@@ -61,36 +62,59 @@ interface Membership {
   readonly template: MachineSpec;
   /** Recorded machines of the set. */
   readonly existing: readonly RecordedMachine[];
+  /** Names that no new machine may get. */
+  readonly taken: ReadonlySet<string>;
   /** Whether they keep the spec that they were made with. */
   readonly keepSpec: boolean;
   readonly goFirst: GoFirst;
 }
 
-/** Who stays keeps its ordinal, and missing machines take the lowest free ones. Pure. */
+/** Names that machines of a set have taken along to another one. Pure. */
+export function namesFromElsewhere(
+  recorded: readonly RecordedMachine[],
+  machineSet: string,
+): ReadonlySet<string> {
+  const moved = recorded.filter(
+    ({ name, owner }) =>
+      owner !== undefined &&
+      owner.machineSet !== machineSet &&
+      name !== memberName(owner.machineSet, owner.ordinal),
+  );
+  return new Set(moved.map(({ name }) => name));
+}
+
+function memberName(machineSet: string, ordinal: number): string {
+  return `${machineSet}-${ordinal}`;
+}
+
+/** Who stays keeps its ordinal and name, and missing machines take the lowest free ones. Pure. */
 export function membersOf(membership: Membership): Expanded {
-  const { owner, replicas, template, keepSpec } = membership;
-  const standing = membership.existing.filter(
+  const { owner, replicas, template, keepSpec, existing } = membership;
+  const names = new Map(existing.map((machine) => [machine.owner?.ordinal ?? 0, machine.name]));
+  const nameOf = (ordinal: number) => names.get(ordinal) ?? memberName(owner.machineSet, ordinal);
+  const standing = existing.filter(
     ({ missing, discarded }) => missing !== "host" && discarded !== true,
   );
-  const discards = membership.existing.filter(
+  const discards = existing.filter(
     ({ missing, discarded }) => missing !== "host" && discarded === true,
   );
   const taken = new Set(discards.map((machine) => machine.owner?.ordinal ?? 0));
   const excess = excessOf(standing, membership);
-  const names = new Set(excess.map(({ name }) => name));
+  const going = new Set(excess.map(({ name }) => name));
   const kept = new Map(
     standing
-      .filter(({ name }) => !names.has(name))
+      .filter(({ name }) => !going.has(name))
       .map((machine) => [machine.owner?.ordinal ?? 0, machine]),
   );
   const ordinals = [...kept.keys()];
   for (let ordinal = 0; ordinals.length < replicas; ordinal += 1) {
-    if (!kept.has(ordinal) && !taken.has(ordinal)) ordinals.push(ordinal);
+    const isFree = !kept.has(ordinal) && !taken.has(ordinal);
+    if (isFree && !membership.taken.has(nameOf(ordinal))) ordinals.push(ordinal);
   }
   const machines = ordinals
     .sort((left, right) => left - right)
     .map((ordinal): ExpandedMachine => ({
-      name: `${owner.machineSet}-${ordinal}`,
+      name: nameOf(ordinal),
       spec: (keepSpec ? kept.get(ordinal)?.spec : undefined) ?? template,
       owner: { ...owner, ordinal },
     }));

@@ -4,7 +4,7 @@ import type {
   MachineObject,
   MachineSetObject,
 } from "../api/types.js";
-import type { ExpandedMachine } from "./expanded.js";
+import type { ExpandedMachine, MachineOwner } from "./expanded.js";
 
 /** What a user wrote that a machine comes from. */
 export type OwningObject = MachineObject | MachineSetObject | MachineDeploymentObject;
@@ -29,4 +29,11 @@ export function owningObjects(objects: readonly AnyObject[]): OwnerLookup {
       ? known.get(`MachineSet ${machineSet}`)
       : known.get(`MachineDeployment ${machineDeployment}`);
   };
+}
+
+/** "MachineDeployment web": the object that a user wrote. Pure. */
+export function ownerText({ machineSet, machineDeployment }: MachineOwner): string {
+  return machineDeployment === undefined
+    ? `MachineSet ${machineSet}`
+    : `MachineDeployment ${machineDeployment}`;
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { CapstanError, isCapstanError } from "../../src/api/error.js";
 import { type Removal, removals } from "../../src/api/protection.js";
+import { omitUndefined } from "../../src/api/omit-undefined.js";
 import type { Desired } from "../../src/api/types.js";
 import type { ApplyResult } from "../../src/engine/operations/apply-result.js";
 import {
@@ -33,6 +34,7 @@ import type { Target } from "../../src/records/target.js";
 import type { InfrastructureProvider, Observed } from "../../src/provider/port.js";
 import type { Payloads } from "../../src/transaction/pass.js";
 import { revisionPayload, transactionPayload } from "../../src/transaction/payloads.js";
+import type { OwnerMove } from "../../src/sets/moves.js";
 import { FakeClock } from "./fake-clock.js";
 import { localProvider, testCluster } from "./manifests.js";
 import { CommandProcess, type CommandFault } from "./faults.js";
@@ -125,8 +127,8 @@ export class FakeEngine {
   }
 
   /** What `capstan plan` makes of the present state and cloud. Changes nothing. */
-  plan(desired: Desired): Promise<Plan> {
-    return this.surveyed(desired, new CommandProcess(), this.provider);
+  plan(desired: Desired, moves?: readonly OwnerMove[]): Promise<Plan> {
+    return this.surveyed(desired, new CommandProcess(), this.provider, moves);
   }
 
   /** What a look at the cloud shows now, or why it shows nothing. */
@@ -148,15 +150,25 @@ export class FakeEngine {
     desired: Desired,
     faults: readonly CommandFault[] = [],
     onFailure: RunOptions["onFailure"] = "rollBack",
+    moves?: readonly OwnerMove[],
   ): Promise<CommandOutcome> {
     return this.command(faults, async (process, means) => {
       await this.settleLastCalls(process, means);
       const options = { ...this.runOptions(process, means), onFailure };
-      const plan = await this.surveyed(desired, process, means.provider);
+      const plan = await this.surveyed(desired, process, means.provider, moves);
       const outcome = await this.applied(plan, options);
       if (plan.transaction.goal.kind !== "adopt" || outcome.kind !== "done") return outcome;
       return this.applied(await this.surveyed(desired, process, means.provider), options);
     });
+  }
+
+  /** `capstan state move`. */
+  move(
+    desired: Desired,
+    moves: readonly OwnerMove[],
+    faults: readonly CommandFault[] = [],
+  ): Promise<CommandOutcome> {
+    return this.up(desired, faults, "rollBack", moves);
   }
 
   /** Carries out a plan that was made before. */
@@ -320,8 +332,10 @@ export class FakeEngine {
     desired: Desired,
     process: CommandProcess,
     provider: InfrastructureProvider,
+    moves?: readonly OwnerMove[],
   ): Promise<Plan> {
     const state: StackState = { ...this.prior, foreign: [] };
+    const asked = omitUndefined({ moves });
     const { plan, driftFilter } = await survey({
       driftRules: this.setup.driftRules?.(desired) ?? rulesOfRequest([]),
       desired,
@@ -335,6 +349,7 @@ export class FakeEngine {
       context: callContext(process.clock(this.clock), process.stop.signal),
       newClusterUid: () => `uid-${this.cloud.watch.uids.size + 1}`,
       ...request,
+      ...asked,
     });
     this.driftFilters.set(plan, driftFilter);
     return plan;

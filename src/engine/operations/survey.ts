@@ -17,6 +17,7 @@ import type { Plan } from "../../plan/plan.js";
 import type { PlanGoal, RemovalConsent } from "../../plan/plan-input.js";
 import type { PriorState } from "../../records/prior-state.js";
 import type { Target } from "../../records/target.js";
+import type { OwnerMove } from "../../sets/moves.js";
 import type { CallContext, InfrastructureProvider, Observed } from "../../provider/port.js";
 import { isAdopting } from "./adopt.js";
 import { observe, type Observation } from "../run/observe.js";
@@ -48,6 +49,8 @@ interface SurveyInput {
   readonly stagesBefore?: number;
   /** Derived Machines that somebody deleted. */
   readonly discarded?: readonly string[];
+  /** Machines that get another owner; none without. */
+  readonly moves?: readonly OwnerMove[];
   /** A recorded graph to keep to for now, instead of what the objects say. */
   readonly instead?: Target;
   /** What may be lost that the Cluster does not allow to lose itself; nothing without. */
@@ -104,7 +107,7 @@ export async function survey(input: SurveyInput): Promise<Survey> {
       {
         ...request,
         planGoal: planGoalOf(input),
-        goal: { kind: "up" },
+        goal: omitUndefined({ kind: "up", moves: input.moves }),
         prior: state,
         stagesBefore: input.stagesBefore ?? 0,
       },

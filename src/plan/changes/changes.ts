@@ -4,7 +4,8 @@ import { underPolicy } from "../../compile/update-policy.js";
 import { keyOf } from "../../graph/graph.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import type { GoReason } from "../../sets/deletion-order.js";
-import type { ExpandedMachine } from "../../sets/expanded.js";
+import type { ExpandedMachine, MachineOwner } from "../../sets/expanded.js";
+import { ownerText } from "../../sets/owning-objects.js";
 import type { HostDecision } from "../decisions/hosts.js";
 import { machineKey, type TargetMachine } from "../../records/target.js";
 import type { InfrastructureDecision } from "../decisions/infrastructure.js";
@@ -25,12 +26,15 @@ interface ChangesInput {
   readonly going: ReadonlyMap<string, GoReason>;
   readonly hosts: readonly DecidedHost[];
   readonly prior: PriorState;
+  /** The records before anything has moved. */
+  readonly written: PriorState;
   readonly provider: InfrastructureProvider;
 }
 
 /** Every machine there is or will be, in name order. Pure. */
 export function machineChanges(input: ChangesInput): MachineChange[] {
   const { hosts, provider } = input;
+  const movedFrom = formerOwners(input);
   const removed = removedMachines(input);
   const superseded = new Set<string>();
   const kept = hosts.map((host): MachineChange => {
@@ -38,6 +42,7 @@ export function machineChanges(input: ChangesInput): MachineChange[] {
       machine: host.machine.name,
       controlPlane: host.controlPlane,
       owner: host.machine.owner,
+      movedFrom: movedFrom(host.machine),
       ...shown(host.decision),
       ...inputsShown(provider, provider.hostKind, host.decision.kind, host.wanted),
       host: keyOf({ kind: provider.hostKind, name: host.decision.name }),
@@ -46,7 +51,7 @@ export function machineChanges(input: ChangesInput): MachineChange[] {
       change.kind === "create"
         ? removed.find((one) => takesPlaceOf(host.machine, one) && !superseded.has(one.name))
         : undefined;
-    if (older === undefined) return change;
+    if (older === undefined) return asMoved(change);
     superseded.add(older.name);
     const { inputs: _new, ...replaced } = change;
     return {
@@ -63,6 +68,7 @@ export function machineChanges(input: ChangesInput): MachineChange[] {
         machine: name,
         controlPlane,
         owner,
+        movedFrom: movedFrom({ name, owner }),
         kind: "delete",
         changes: [],
         reason: deletionReason(name, input),
@@ -72,6 +78,32 @@ export function machineChanges(input: ChangesInput): MachineChange[] {
   return [...kept, ...gone, ...leftOver(input, removed)].sort((left, right) =>
     inNameOrder(left.machine, right.machine),
   );
+}
+
+function asMoved(change: MachineChange): MachineChange {
+  const isMove = change.movedFrom !== undefined && change.kind === "same";
+  return isMove ? { ...change, kind: "move" } : change;
+}
+
+/** Who owned a machine, by what was committed last or is open, where it was somebody else than now. */
+function formerOwners({ written: { transaction, revision } }: ChangesInput) {
+  const records = [transaction, revision].map(
+    (record) => new Map(record?.target.machines.map((one) => [one.name, one])),
+  );
+  return ({ name, owner }: Owned): string | undefined => {
+    const now = objectOf({ name, owner });
+    const before = records.flatMap((machines) => machines.get(name) ?? []).map(objectOf);
+    return before.find((object) => object !== now);
+  };
+}
+
+interface Owned {
+  readonly name: string;
+  readonly owner?: MachineOwner | undefined;
+}
+
+function objectOf({ name, owner }: Owned): string {
+  return owner === undefined ? `Machine ${name}` : ownerText(owner);
 }
 
 function deletionReason(name: string, { going, prior }: ChangesInput): string {

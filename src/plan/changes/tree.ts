@@ -3,6 +3,7 @@ import { omitUndefined } from "../../api/omit-undefined.js";
 import type { MachineVersions } from "../../api/types.js";
 import { unknownValue } from "../../api/unknown.js";
 import type { NodeKey } from "../../graph/graph.js";
+import { ownerText } from "../../sets/owning-objects.js";
 import { wavesText } from "../waves/list-waves.js";
 import type { ChangeKind, MachineChange, Plan, ResourceInput, StageNote } from "../plan.js";
 import { boundedLines } from "../../records/history.js";
@@ -42,6 +43,7 @@ type Shown = Pick<Plan, "cluster" | "infrastructure" | "machines" | "target">;
 
 const verbs: Record<ChangeKind, string> = {
   same: "unchanged",
+  move: "> move",
   create: "+ create",
   adopt: "= adopt",
   update: "~ in place",
@@ -73,7 +75,9 @@ export function planSummary(plan: Plan): string {
   if (plan.empty) return "No changes: objects, state and cloud agree.";
   const counts = planCounts(plan);
   const head = plan.stage === undefined ? "Plan" : `Plan: ${stageText(plan.stage)}`;
-  if (counts !== "") return `${head}: ${counts}; ${wavesText(plan)}`;
+  const isTouching = plan.steps.length + plan.orphaned.length > 0;
+  const waves = isTouching ? wavesText(plan) : "no resource changes";
+  if (counts !== "") return `${head}: ${counts}; ${waves}`;
   return plan.open !== undefined
     ? `${head}: nothing to change; an earlier transaction is to be committed`
     : `${head}: no resource changes; the objects are recorded`;
@@ -92,9 +96,15 @@ export function planCounts(plan: Plan): string {
     [count("create"), "to create"],
     [count("update"), "to update in place"],
     [count("delete") + plan.orphaned.length, "to delete"],
+    [movedCount(plan), "to move"],
   ] as const;
   const some = parts.filter(([number]) => number > 0);
   return some.map(([number, what]) => `${number} ${what}`).join(", ");
+}
+
+/** Machines that get another owner, and nothing else. */
+function movedCount({ machines }: Pick<Plan, "machines">): number {
+  return machines.filter(({ kind }) => kind === "move").length;
 }
 
 /** What a plan changes, in short, for history. Pure. */
@@ -157,10 +167,7 @@ function machineBranches(plan: Shown): ChangeNode[] {
   for (const change of plan.machines) {
     const { owner } = change;
     if (owner === undefined) continue;
-    const label =
-      owner.machineDeployment === undefined
-        ? `MachineSet ${owner.machineSet}`
-        : `MachineDeployment ${owner.machineDeployment}`;
+    const label = ownerText(owner);
     groups.set(label, [...(groups.get(label) ?? []), change]);
   }
   const sets = [...groups].map(([label, changes]) => ({
@@ -172,13 +179,14 @@ function machineBranches(plan: Shown): ChangeNode[] {
 
 /** A new machine's line says which versions it gets: they may have been chosen for it. */
 function machineBranch(change: MachineChange, versions = ""): ChangeNode {
-  const { machine, kind, supersedes, inputs = [], host } = change;
+  const { machine, kind, supersedes, movedFrom, inputs = [], host } = change;
   const isNew = kind === "create" || kind === "adopt";
   const changes = isNew ? asChanges(inputs) : change.changes;
   const isPlain = isNew && change.reason === "";
-  const reason = isPlain ? versions : change.reason;
+  const moved = movedFrom === undefined ? [] : [`from ${movedFrom}`];
+  const reason = isPlain ? versions : [...moved, change.reason].filter(isText).join("; ");
   const described = isPlain
-    ? [describeChanges(changes, ""), versions].filter((part) => part !== "").join(", ")
+    ? [describeChanges(changes, ""), versions].filter(isText).join(", ")
     : describeChanges(changes, reason);
   const detail = supersedes === undefined ? described : `of ${supersedes}: ${described}`;
   return {
@@ -194,6 +202,10 @@ function machineBranch(change: MachineChange, versions = ""): ChangeNode {
     }),
     children: [],
   };
+}
+
+function isText(text: string): boolean {
+  return text !== "";
 }
 
 /** What is new has no value from before. */

@@ -15,6 +15,7 @@ import type { InfrastructureProvider, Observed } from "../../provider/port.js";
 import type { ExpandedMachine, MachineOwner } from "../../sets/expanded.js";
 import type { DecidedHost, Decided } from "./decided.js";
 import { inNameOrder } from "../../sets/name-order.js";
+import { ownerText } from "../../sets/owning-objects.js";
 import { machineKey, type Target, type TargetMachine } from "../../records/target.js";
 import { splitHostName } from "./hosts.js";
 import { isGenerationOf } from "./infrastructure.js";
@@ -280,10 +281,7 @@ function asFoundObject(
 
 function objectBehind({ name, owner, duplicateOf }: TargetMachine): string {
   if (owner === undefined) return duplicateOf === undefined ? `Machine ${name}` : "";
-  const { machineDeployment, machineSet } = owner;
-  return machineDeployment === undefined
-    ? `MachineSet ${machineSet}`
-    : `MachineDeployment ${machineDeployment}`;
+  return ownerText(owner);
 }
 
 /** What the manifests compile to in the place of a found resource: it says where values come from. */

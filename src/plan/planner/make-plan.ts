@@ -18,6 +18,7 @@ import {
   unrecordedCreations,
   unknownResources,
 } from "../decisions/unrecorded.js";
+import { withMovedMachines } from "../goal/moved-machines.js";
 import { stagedGoal } from "../goal/staged-goal.js";
 import { asFound } from "../decisions/adoption.js";
 import type { PlanInput } from "../plan-input.js";
@@ -63,11 +64,13 @@ export function makePlan(input: PlanInput): Plan {
 }
 
 /** The same without its waves. A run asks before each pass what is left, and needs only what comes next. */
-export function planRemaining(input: PlanInput): RemainingPlan {
-  const { provider, prior, observedResources, planGoal } = input;
-  if (input.goal.kind === "adopt" && planGoal.kind === "recorded") {
-    return assemble(input, planGoal.target, asFound(planGoal.target, input));
+export function planRemaining(given: PlanInput): RemainingPlan {
+  const { provider, observedResources, planGoal } = given;
+  if (given.goal.kind === "adopt" && planGoal.kind === "recorded") {
+    return assemble(given, given.prior, planGoal.target, asFound(planGoal.target, given));
   }
+  const input = { ...given, prior: withMovedMachines(given) };
+  const { prior } = input;
   const { compiledGoal, whole, stage } = stagedGoal(input);
   refuseRemovals(input, whole);
   const recorded = cloudResources(prior);
@@ -106,7 +109,7 @@ export function planRemaining(input: PlanInput): RemainingPlan {
   });
   refuseUnsupported(infrastructure.decisions, decided);
   const target = targetOf(compiledGoal, provider, infrastructure.decisions, decided);
-  const plan = assemble(input, target, {
+  const plan = assemble(input, given.prior, target, {
     infrastructure: infrastructure.decisions,
     hosts: decided,
     going: compiledGoal.going,
@@ -150,8 +153,10 @@ function targetOf(
   };
 }
 
+/** `written`: what the records really say; those of the input read as if machines had moved already. */
 function assemble(
   input: PlanInput,
+  written: PriorState,
   target: Target,
   { infrastructure, hosts, going }: Decided,
 ): RemainingPlan {
@@ -170,7 +175,7 @@ function assemble(
   const shown = {
     steps,
     infrastructure: infrastructureChanges(infrastructure, toDelete, provider),
-    machines: machineChanges({ hosts, prior, provider, going }),
+    machines: machineChanges({ hosts, prior, written, provider, going }),
     target,
     cluster: target.cluster,
   };
@@ -187,7 +192,7 @@ function assemble(
     from: prior.revision?.target,
     recorded: recorded.filter(({ key }) => input.observedResources.get(key) !== "gone"),
   });
-  const transaction = transactionOf(input, digest, {
+  const transaction = transactionOf({ ...input, prior: written }, digest, {
     steps,
     undo,
     spent: spendIncarnations(spentSoFar(input), names),

@@ -7,6 +7,7 @@ import { type ChangeGraph, changeGraph } from "../change-graph.js";
 /** Dark text on light boxes: readable on a page of either colour. */
 const styles: Readonly<Record<ChangeKind, NodeStyle>> = {
   same: { fill: "#f0f1f3", stroke: "#9aa2ad", color: "#3d4450" },
+  move: { fill: "#e3e8fb", stroke: "#4358b0", color: "#1d2a69" },
   create: { fill: "#dff3e4", stroke: "#2c8a4b", color: "#12522a" },
   adopt: { fill: "#dff0f7", stroke: "#2a7d9c", color: "#11475c" },
   update: { fill: "#fff2cf", stroke: "#b98900", color: "#5c4300" },

@@ -97,6 +97,7 @@ const tileNames: Readonly<Record<ChangeKind, string>> = {
   update: "in place",
   replace: "replaced",
   delete: "deleted",
+  move: "moved",
   same: "unchanged",
 };
 
