@@ -221,6 +221,7 @@ function changesText(summary: ChangeSummary, { result }: HistoryItem): string {
   return listed(
     [
       [summary.adopt ?? 0, committed ? " adopted" : " to adopt"],
+      [summary.move ?? 0, committed ? " moved" : " to move"],
       [summary.create, committed ? " created" : " to create"],
       [summary.update, committed ? " updated" : " to update"],
       [summary.delete, committed ? " deleted" : " to delete"],
@@ -233,6 +234,7 @@ function changesText(summary: ChangeSummary, { result }: HistoryItem): string {
 function shortChanges(summary: ChangeSummary): string {
   const signs = [
     ["=", summary.adopt ?? 0],
+    [">", summary.move ?? 0],
     ["+", summary.create],
     ["~", summary.update],
     ["-", summary.delete],

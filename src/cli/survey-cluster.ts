@@ -1,5 +1,6 @@
 import { providerOf } from "../api/served-versions.js";
 import { type Desired, objectsOf, stackNameOf } from "../api/types.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { Manifests } from "../manifest/desired.js";
 import type { StackState } from "../engine/backend/state.js";
 import { type Survey, survey } from "../engine/operations/survey.js";
@@ -12,6 +13,7 @@ import { defaultDeadlineMs } from "../plan/deadline.js";
 import { fileOwner } from "../records/hand-over.js";
 import { refuseBeyond } from "../plan/refusals/undo-class.js";
 import type { CommandContext } from "./context.js";
+import type { OwnerMove } from "../sets/moves.js";
 import type { PlanOptions } from "./plan-options.js";
 import type { Plan } from "../plan/plan.js";
 import { planText, type Terminal } from "./terminal.js";
@@ -23,6 +25,8 @@ export interface ClusterOf {
   readonly manifests: Manifests;
   /** Stages of an upgrade that this command has brought about; none without. */
   readonly stagesBefore?: number;
+  /** Machines that get another owner on the way; none without. */
+  readonly moves?: readonly OwnerMove[];
 }
 
 /** A plan with all that it was made from. */
@@ -32,7 +36,7 @@ interface Surveyed extends Survey {
 
 /** Reads state and cloud of one cluster and plans. */
 export async function surveyCluster(
-  { desired, manifests, stagesBefore = 0 }: ClusterOf,
+  { desired, manifests, stagesBefore = 0, moves }: ClusterOf,
   engine: Engine,
   {
     adopt,
@@ -50,22 +54,25 @@ export async function surveyCluster(
   await settleLastCalls(engine, provider, calls);
   const state = await engine.readState(stackNameOf(desired.cluster));
   const objects = objectsOf(desired);
-  const found = await survey({
-    desired,
-    driftRules: rulesOfRequest(objects),
-    positionOf: (object, path) => manifests.positionOf(object, path),
-    provider,
-    state,
-    context: calls,
-    adopt: adopt === true,
-    removal: { allow: allowRemoval },
-    newClusterUid: () => context.newClusterUid(),
-    newDigestKey: () => context.newClusterUid(),
-    owner: fileOwner,
-    by: context.by,
-    deadlineMs,
-    stagesBefore,
-  });
+  const found = await survey(
+    omitUndefined({
+      desired,
+      driftRules: rulesOfRequest(objects),
+      positionOf: (object, path) => manifests.positionOf(object, path),
+      provider,
+      state,
+      context: calls,
+      adopt: adopt === true,
+      removal: { allow: allowRemoval },
+      newClusterUid: () => context.newClusterUid(),
+      newDigestKey: () => context.newClusterUid(),
+      owner: fileOwner,
+      by: context.by,
+      deadlineMs,
+      stagesBefore,
+      moves,
+    }),
+  );
   for (const plan of plansIn(found)) refuseBeyond(plan, worst);
   const held = holdOf(state, found.observation, { provider, objects, thaw });
   return { ...found, plan: withHold(found.plan, held), state };

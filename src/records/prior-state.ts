@@ -18,6 +18,8 @@ export interface RecordedResource {
   readonly inputs: JsonObject;
   readonly secretInputs: readonly string[];
   readonly outputs: JsonObject;
+  /** Absent: none. */
+  readonly secretOutputs?: readonly string[];
   readonly dependsOn: readonly NodeKey[];
   /** The cloud accepted it, but a create or update did not finish. */
   readonly unfinished: boolean;

@@ -36,6 +36,8 @@ export interface ChangeSummary {
   readonly create: number;
   /** Absent: none. */
   readonly adopt?: number;
+  /** Machines that get another owner; absent: none. */
+  readonly move?: number;
   readonly update: number;
   readonly delete: number;
   /** "± replace Machine cp-0: size small -> large"; at most `maxSummaryLines`, then a count. */

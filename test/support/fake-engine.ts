@@ -335,22 +335,23 @@ export class FakeEngine {
     moves?: readonly OwnerMove[],
   ): Promise<Plan> {
     const state: StackState = { ...this.prior, foreign: [] };
-    const asked = omitUndefined({ moves });
-    const { plan, driftFilter } = await survey({
-      driftRules: this.setup.driftRules?.(desired) ?? rulesOfRequest([]),
-      desired,
-      provider,
-      state,
-      owner: "files",
-      adopt: this.setup.adopt === true,
-      positionOf: () => undefined,
-      removal: { allow: this.setup.allow ?? removals },
-      newDigestKey: () => "key",
-      context: callContext(process.clock(this.clock), process.stop.signal),
-      newClusterUid: () => `uid-${this.cloud.watch.uids.size + 1}`,
-      ...request,
-      ...asked,
-    });
+    const { plan, driftFilter } = await survey(
+      omitUndefined({
+        driftRules: this.setup.driftRules?.(desired) ?? rulesOfRequest([]),
+        desired,
+        provider,
+        state,
+        owner: "files",
+        adopt: this.setup.adopt === true,
+        positionOf: () => undefined,
+        removal: { allow: this.setup.allow ?? removals },
+        newDigestKey: () => "key",
+        context: callContext(process.clock(this.clock), process.stop.signal),
+        newClusterUid: () => `uid-${this.cloud.watch.uids.size + 1}`,
+        ...request,
+        moves,
+      }),
+    );
     this.driftFilters.set(plan, driftFilter);
     return plan;
   }

@@ -55,35 +55,46 @@ export async function upCommand(given: UpOptions, context: CommandContext): Prom
     check.all(await bindingsOf(manifests, engine, options, context), stacksIn(gone));
   }
   for (const desired of manifests.clusters) {
-    const stack = stackNameOf(desired.cluster);
     const command = `capstan up ${filesText(options.file)}`;
-    await withLockedEngine(options, context, { stack, command }, async (locked, prepared) => {
-      const tools: Omit<UpTools, "agreed"> = omitUndefined({
-        engine: locked,
-        workspace: prepared,
-        check,
-      });
-      let left: number;
-      let stagesBefore = 0;
-      let agreed: Plan | undefined;
-      do {
-        const cluster = { desired, manifests, stagesBefore };
-        const applied = await upCluster(cluster, options, context, { ...tools, agreed });
-        left = applied.left;
-        stagesBefore += applied.isStage ? 1 : 0;
-        agreed = applied.agreed;
-        // A saved plan is of one stage: nobody has seen the next.
-      } while (left > 0 && check === undefined);
-      if (left > 0 && !context.json) {
-        context.terminal.write(
-          `${left} more ${left === 1 ? "stage" : "stages"} to come, which this saved plan is not of: plan and save again\n`,
-        );
-      }
-    });
+    await bringAbout({ desired, manifests }, options, context, omitUndefined({ command, check }));
   }
   let code: number = exitCodes.done;
   for (const { stack } of gone) code = Math.max(code, await destroyStack(stack, options, context));
   return code;
+}
+
+/**
+ * Plans, asks and applies until a cluster is as its objects say, in as many plans as that takes, under the lock of
+ * its stack. `command` is who holds it.
+ */
+export async function bringAbout(
+  cluster: Omit<ClusterOf, "stagesBefore">,
+  options: UpOptions,
+  context: CommandContext,
+  { command, check }: { readonly command: string; readonly check?: SavedPlanCheck },
+): Promise<void> {
+  const stack = stackNameOf(cluster.desired.cluster);
+  await withLockedEngine(options, context, { stack, command }, async (engine, workspace) => {
+    const tools: Omit<UpTools, "agreed"> = omitUndefined({ engine, workspace, check });
+    let left: number;
+    let stagesBefore = 0;
+    let agreed: Plan | undefined;
+    do {
+      const applied = await upCluster({ ...cluster, stagesBefore }, options, context, {
+        ...tools,
+        agreed,
+      });
+      left = applied.left;
+      stagesBefore += applied.isStage ? 1 : 0;
+      agreed = applied.agreed;
+      // A saved plan is of one stage: nobody has seen the next.
+    } while (left > 0 && check === undefined);
+    if (left > 0 && !context.json) {
+      context.terminal.write(
+        `${left} more ${left === 1 ? "stage" : "stages"} to come, which this saved plan is not of: plan and save again\n`,
+      );
+    }
+  });
 }
 
 /** A saved plan names its manifests, and was looked at: nobody is asked again. */
@@ -294,6 +305,6 @@ function upNext({ file, allowRemoval }: UpOptions, { stack }: Plan): FollowUp {
   };
 }
 
-function filesText(files: readonly string[]): string {
+export function filesText(files: readonly string[]): string {
   return files.map((file) => `-f ${file}`).join(" ");
 }

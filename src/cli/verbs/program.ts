@@ -7,6 +7,7 @@ import { addChangingVerbs, addLookingVerbs } from "./clusters.js";
 import { addLocalVerbs } from "./local.js";
 import { addManifestVerbs } from "./manifests.js";
 import { withExamples } from "./options.js";
+import { addStateVerbs } from "./state.js";
 import { addSweepVerb } from "./sweep.js";
 
 /** Every verb with its options and help. Loads no verb's code. `silent` says no usage error itself. */
@@ -40,6 +41,7 @@ export function makeProgram({ silent = false } = {}): Command {
   addSweepVerb(program);
   program.commandsGroup("Look at clusters:");
   addLookingVerbs(program);
+  addStateVerbs(program);
   program.commandsGroup("In an API server:");
   addApiServerVerbs(program);
   addWatchVerb(program);

@@ -145,7 +145,8 @@ function deploymentOf(text: string, stack: string): JsonObject {
 function recordOf(resource: ExportedResource): RecordedResource | undefined {
   const kind = kindOfUrn(resource.urn);
   if (kind === undefined) return undefined;
-  const inputs = resource.inputs ?? {};
+  const { inputs = {}, outputs = {} } = resource;
+  const secretOutputs = secretsAmong(outputs);
   return omitUndefined({
     urn: resource.urn,
     key: keyOfUrn(resource.urn, kind),
@@ -155,8 +156,9 @@ function recordOf(resource: ExportedResource): RecordedResource | undefined {
     parent: ownKey(resource.parent),
     id: resource.id,
     inputs: withoutProvider(plain(inputs) as JsonObject),
-    secretInputs: Object.keys(inputs).filter((key) => isSecret(inputs[key])),
-    outputs: withoutProvider(plain(resource.outputs ?? {}) as JsonObject),
+    secretInputs: secretsAmong(inputs),
+    outputs: withoutProvider(plain(outputs) as JsonObject),
+    secretOutputs: secretOutputs.length > 0 ? secretOutputs : undefined,
     dependsOn: (resource.dependencies ?? []).flatMap((urn) => ownKey(urn) ?? []),
     unfinished: (resource.initErrors ?? []).length > 0,
     deleting: resource.delete === true,
@@ -226,6 +228,10 @@ function keyOfUrn(urn: string, kind: string): NodeKey {
 function ownKey(urn: string | undefined): NodeKey | undefined {
   const kind = urn === undefined ? undefined : kindOfUrn(urn);
   return kind === undefined || urn === undefined ? undefined : keyOfUrn(urn, kind);
+}
+
+function secretsAmong(properties: JsonObject): string[] {
+  return Object.keys(properties).filter((key) => isSecret(properties[key]));
 }
 
 function isSecret(value: Json | undefined): boolean {

@@ -102,9 +102,10 @@ export function planCounts(plan: Plan): string {
   return some.map(([number, what]) => `${number} ${what}`).join(", ");
 }
 
-/** Machines that get another owner, and nothing else. */
+/** Machines that get another owner and stay. */
 function movedCount({ machines }: Pick<Plan, "machines">): number {
-  return machines.filter(({ kind }) => kind === "move").length;
+  return machines.filter(({ movedFrom, kind }) => movedFrom !== undefined && kind !== "delete")
+    .length;
 }
 
 /** What a plan changes, in short, for history. Pure. */
@@ -118,6 +119,7 @@ export function summaryOf(plan: Shown & Pick<Plan, "steps">): ChangeSummary {
     update: count("update"),
     delete: count("delete"),
     adopt: count("adopt") > 0 ? count("adopt") : undefined,
+    move: movedCount(plan) > 0 ? movedCount(plan) : undefined,
     lines: boundedLines(lines),
   });
 }

@@ -1,0 +1,188 @@
+import type { JsonObject } from "../api/json.js";
+import { omitUndefined } from "../api/omit-undefined.js";
+import type { MachineVersions } from "../api/types.js";
+import { keyOf, type NodeKey } from "../graph/graph.js";
+import { hostsOfPoint } from "../plan/undo/point-of-no-return.js";
+import type { UndoClass } from "../plan/plan.js";
+import {
+  cloudResources,
+  isRecordKind,
+  knownMachines,
+  pendingDeletions,
+  type PriorState,
+  type RecordedResource,
+} from "../records/prior-state.js";
+import { machineKey, type TargetMachine } from "../records/target.js";
+import { inNameOrder } from "../sets/name-order.js";
+import { ownerText } from "../sets/owning-objects.js";
+
+/**
+ * How far a record is: `planned` has none yet, `unfinished` was accepted by the cloud, `interrupted` is what a dead
+ * engine was at, `leaving` is what the last transaction no longer wants.
+ */
+export type RecordPhase = "recorded" | "planned" | "unfinished" | "interrupted" | "leaving";
+
+/** One line of what is recorded: a resource of the cloud, or a Machine. */
+export interface StateItem {
+  /** "LocalHost/web-0-a830c4ef-1", "Machine/web-0". */
+  readonly key: NodeKey;
+  /** The cloud's; absent for Machines and for what is not made yet. */
+  readonly id?: string;
+  readonly phase: RecordPhase;
+  /** Whose host it is. */
+  readonly machine?: string;
+  readonly machineSet?: string;
+  readonly machineDeployment?: string;
+}
+
+/** Everything that is recorded of one, with secrets left out. */
+export interface StateItemDetails extends StateItem {
+  /** How what the last transaction did to it can be taken back, where that is not simply so. */
+  readonly undo?: UndoClass;
+  readonly urn?: string;
+  /** The marks that the cloud's resource carries. */
+  readonly identity?: JsonObject;
+  readonly inputs?: JsonObject;
+  readonly outputs?: JsonObject;
+  readonly dependsOn?: readonly NodeKey[];
+  /** Of a Machine. */
+  readonly versions?: MachineVersions;
+  readonly hosts?: readonly NodeKey[];
+}
+
+/** Infrastructure first, then each Machine with its hosts, in name order. Pure. */
+export function stateItems(state: PriorState): StateItem[] {
+  const { machines, resources } = recordsOf(state);
+  const items = [
+    ...resources.map((resource) => resourceItem(resource, state)),
+    ...plannedItems(state),
+  ];
+  const shared = items.filter(({ machine }) => machine === undefined);
+  const hosted = [...machines.values()]
+    .sort((left, right) => inNameOrder(left.name, right.name))
+    .flatMap((machine) => [
+      machineItem(machine, state),
+      ...items
+        .filter((item) => item.machine === machine.name)
+        .map((item) => ({ ...item, ...setOf(machine) })),
+    ]);
+  return [...shared, ...hosted];
+}
+
+/** One of them in full; undefined for what is not recorded. Pure. */
+export function stateItemDetails(key: NodeKey, state: PriorState): StateItemDetails | undefined {
+  const item = stateItems(state).find((one) => one.key === key);
+  if (item === undefined) return undefined;
+  const { machines, resources } = recordsOf(state);
+  const machine = [...machines.values()].find(({ name }) => machineKey(name) === key);
+  if (machine !== undefined) {
+    const hosts = resources.filter(({ parent }) => parent === key).map((one) => one.key);
+    return { ...item, versions: machine.spec.versions, hosts, inputs: specOf(machine) };
+  }
+  const record = resources.find((one) => one.key === key);
+  if (record === undefined) return item;
+  const { urn, inputs, outputs, secretInputs, secretOutputs = [], dependsOn } = record;
+  const needs = dependsOn.filter((need) => !isRecordKey(need) && need !== record.parent);
+  const secrets = [...secretInputs, ...secretOutputs];
+  const { who, ...wanted } = inputs;
+  const { who: _same, ...reported } = outputs;
+  return omitUndefined({
+    ...item,
+    undo: undoOf(key, state),
+    urn,
+    identity: who as JsonObject | undefined,
+    inputs: withoutSecrets(wanted, secrets),
+    outputs: withoutSecrets(reported, secrets),
+    dependsOn: needs.length > 0 ? needs : undefined,
+  });
+}
+
+interface Records {
+  readonly machines: ReadonlyMap<string, TargetMachine>;
+  readonly resources: readonly RecordedResource[];
+}
+
+/** Machines that are wanted, or that still have a host on record. */
+function recordsOf(state: PriorState): Records {
+  const resources = [...cloudResources(state), ...pendingDeletions(state)];
+  const hosted = new Set(resources.map(({ parent }) => parent));
+  const wanted = new Set(state.transaction?.target.machines.map(({ name }) => name));
+  const known = [...knownMachines(state)].filter(
+    ([name]) => wanted.has(name) || hosted.has(machineKey(name)),
+  );
+  return { machines: new Map(known), resources };
+}
+
+function resourceItem(resource: RecordedResource, state: PriorState): StateItem {
+  const { key, id, parent } = resource;
+  const machine = parent?.slice(machineKey("").length);
+  return omitUndefined({ key, id, phase: phaseOf(resource, state), machine });
+}
+
+function phaseOf({ key, deleting, unfinished }: RecordedResource, state: PriorState): RecordPhase {
+  if (state.pending.some((operation) => operation.key === key)) return "interrupted";
+  if (unfinished) return "unfinished";
+  const nodes = state.transaction?.target.nodes ?? [];
+  return deleting || !nodes.some((node) => keyOf(node) === key) ? "leaving" : "recorded";
+}
+
+function machineItem(machine: TargetMachine, { transaction }: PriorState): StateItem {
+  const { name } = machine;
+  const isWanted = transaction?.target.machines.some((one) => one.name === name) === true;
+  const phase = isWanted ? "recorded" : "leaving";
+  return { key: machineKey(name), phase, ...setOf(machine) };
+}
+
+function setOf({ owner }: TargetMachine): Pick<StateItem, "machineSet" | "machineDeployment"> {
+  return omitUndefined({
+    machineSet: owner?.machineSet,
+    machineDeployment: owner?.machineDeployment,
+  });
+}
+
+/** What an open transaction has yet to make. */
+function plannedItems({ resources, pending, transaction }: PriorState): StateItem[] {
+  const recorded = new Set(resources.map(({ key }) => key));
+  const interrupted = new Set(pending.map(({ key }) => key));
+  return (transaction?.target.nodes ?? [])
+    .filter((node) => node.type === "resource" && !recorded.has(keyOf(node)))
+    .map((node) =>
+      omitUndefined({
+        key: keyOf(node),
+        phase: interrupted.has(keyOf(node)) ? ("interrupted" as const) : ("planned" as const),
+        machine: node.parent?.slice(machineKey("").length),
+      }),
+    );
+}
+
+function undoOf(key: NodeKey, { transaction }: PriorState): UndoClass | undefined {
+  if ((transaction?.pointsOfNoReturn ?? []).flatMap(hostsOfPoint).includes(key)) {
+    return "pointOfNoReturn";
+  }
+  return transaction?.compensable.includes(key) === true ? "compensable" : undefined;
+}
+
+function specOf({ spec }: TargetMachine): JsonObject {
+  return (spec.providerSpec.value ?? {}) as JsonObject;
+}
+
+/** Everything needs Transaction. */
+function isRecordKey(key: NodeKey): boolean {
+  return isRecordKind(key.split("/")[0] ?? "");
+}
+
+/** What any of its sides marks as secret is shown on none. */
+function withoutSecrets(properties: JsonObject, secrets: readonly string[]): JsonObject {
+  return Object.fromEntries(
+    Object.entries(properties).map(([key, value]) => [
+      key,
+      secrets.includes(key) ? "(secret)" : value,
+    ]),
+  );
+}
+
+/** "MachineDeployment web"; empty for what is of no set. Pure. */
+export function ownerOfItem({ machineSet, machineDeployment }: StateItem): string {
+  if (machineSet === undefined) return "";
+  return ownerText(omitUndefined({ machineSet, machineDeployment, ordinal: 0 }));
+}
