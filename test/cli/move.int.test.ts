@@ -80,7 +80,13 @@ describe("capstan move", function () {
     const begin = await running("round");
     const { stdout } = await toServer(0, "round");
     assert.match(stdout, /belongs to https:.* from transaction 2 on/);
-    for (const verb of [["plan"], ["up", "--yes"], ["destroy", "--yes"], ["rollback", "--yes"]]) {
+    for (const verb of [
+      ["plan"],
+      ["up", "--yes"],
+      ["state", "move", "--yes", "md/web", "md/other"],
+      ["destroy", "--yes"],
+      ["rollback", "--yes"],
+    ]) {
       const { stderr } = await sandbox.capstan(5, ...verb, "-f", sandbox.manifests);
       assert.match(stderr, /it belongs to the API server/);
     }
