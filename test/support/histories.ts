@@ -21,6 +21,8 @@ export interface HistoryCommand {
   readonly wanted: WantedCluster;
   readonly accidents: readonly Accident[];
   readonly faults: readonly CommandFault[];
+  /** Of an `up`: a pool has another name, and its machines move there. */
+  readonly renames?: boolean;
   /** Of an `up`: what failed is not taken back. */
   readonly keeps?: boolean;
 }
@@ -103,6 +105,7 @@ export const histories: fc.Arbitrary<History> = fc.record(
           "destroy" as const,
         ),
         wanted: smallClusters,
+        renames: fc.boolean(),
         accidents: fc.oneof(
           { weight: 4, arbitrary: fc.constant([]) },
           { weight: 1, arbitrary: fc.array(accidents, { minLength: 1, maxLength: 2 }) },
@@ -141,7 +144,7 @@ export async function breachesOf(history: History, setup: LifeSetup = {}): Promi
       // Whose resources are whose could not be told any more.
       if (accident.kind !== "losesState" || history.neighbours === undefined) life.happen(accident);
     }
-    await life.run(command);
+    await life.live(command);
   }
   await life.getOut(history);
   life.mustHaveLeftAlone();

@@ -6,7 +6,8 @@ import { wavesOf } from "../../src/plan/waves/list-waves.js";
 import { targetOfRevision } from "../../src/records/history.js";
 import { desiredIn } from "../../src/records/target.js";
 import { rollbackOf } from "../../src/plan/goal/rollback.js";
-import type { PriorState } from "../../src/records/prior-state.js";
+import { knownMachines, type PriorState } from "../../src/records/prior-state.js";
+import type { OwnerMove } from "../../src/sets/moves.js";
 import type { Observed } from "../../src/provider/port.js";
 import { desiredCluster, type WantedCluster } from "./wanted-cluster.js";
 import type { Accident, HistoryCommand, History, Neighbour } from "./histories.js";
@@ -26,7 +27,12 @@ const expectedCodes = new Set([
   "UNKNOWN_PRESENCE",
 ]);
 
-type Run = Pick<HistoryCommand, "verb" | "wanted" | "faults" | "keeps">;
+interface Run extends Pick<HistoryCommand, "verb" | "wanted" | "faults" | "keeps"> {
+  readonly moves?: readonly OwnerMove[];
+}
+
+/** A pool and its other name. */
+const poolNames = ["web", "pool"] as const;
 
 /** Runs commands and holds what they leave against what they say. */
 export class Life {
@@ -97,7 +103,27 @@ export class Life {
     }
   }
 
-  async run(command: Run): Promise<CommandOutcome> {
+  /** With the pool under its other name, if there is one. */
+  private renaming(command: HistoryCommand): Run {
+    const { wanted, verb, renames = false } = command;
+    const machines = [...knownMachines(this.engine.prior).values()];
+    const from = poolNames.find((name) =>
+      machines.some(({ owner }) => owner?.machineDeployment === name),
+    );
+    const pool = Object.values(wanted.deployments)[0];
+    if (verb !== "up" || !renames || from === undefined || pool === undefined) return command;
+    const to = from === "web" ? "pool" : "web";
+    const named = (name: string) => ({ kind: "MachineDeployment", name }) as const;
+    const moves = [{ from: named(from), to: named(to) }];
+    return { ...command, wanted: { ...wanted, deployments: { [to]: pool } }, moves };
+  }
+
+  /** One command of a history. */
+  live(command: HistoryCommand): Promise<CommandOutcome> {
+    return this.run(this.renaming(command));
+  }
+
+  private async run(command: Run): Promise<CommandOutcome> {
     const { engine } = this;
     const { verb } = command;
     // Nobody starts the next command before listings show what the last one has done.
@@ -113,7 +139,7 @@ export class Life {
     return outcome;
   }
 
-  private start({ verb, wanted, faults, keeps }: Run): Promise<CommandOutcome> {
+  private start({ verb, wanted, faults, keeps, moves }: Run): Promise<CommandOutcome> {
     const { engine } = this;
     switch (verb) {
       case "rollback":
@@ -122,7 +148,12 @@ export class Life {
         return engine.destroy(faults);
       case "up":
         this.lastGoal = wanted;
-        return engine.up(desiredCluster(wanted), faults, keeps === true ? "keep" : "rollBack");
+        return engine.up(
+          desiredCluster(wanted),
+          faults,
+          keeps === true ? "keep" : "rollBack",
+          moves,
+        );
     }
   }
 
