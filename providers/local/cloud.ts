@@ -24,6 +24,7 @@ import {
 } from "./faults.js";
 import { type LedgerEntry, type LedgerLog, logOf, readLedger } from "./ledger.js";
 import {
+  clearMarks,
   insertResource,
   type LocalKind,
   type LocalResource,
@@ -194,6 +195,18 @@ export class LocalCloud {
       refuseWhileUsed(database, found);
       setTerminated(database, id, now);
       log("terminated", found);
+    });
+  }
+
+  /** Takes a resource's marks off: it belongs to nobody then, and runs on. */
+  disown(id: string, signal?: AbortSignal): Promise<void> {
+    return this.call({ call: "disown", id }, signal, ({ database, found, log }) => {
+      if (found === undefined || found.state === "terminated") {
+        log("already gone", found);
+        return;
+      }
+      clearMarks(database, id);
+      log("disowned", found);
     });
   }
 

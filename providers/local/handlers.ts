@@ -57,7 +57,7 @@ export class LocalHandler implements ResourceHandler {
    * is terminated counts as none there: a create then says whose token was spent.
    */
   async locate(ctx: CallContext, who: Identity, id?: string): Promise<Presence> {
-    if (id !== undefined) return presenceOf(await this.cloud.get(id, ctx.signal));
+    if (id !== undefined) return presenceOf(await this.marked(id, ctx));
     const { clusterUid, name } = who;
     const marked = await this.cloud.list({ clusterUid, name }, ctx.signal);
     const alive = marked.filter(({ kind, state }) => kind === this.kind && state !== "terminated");
@@ -78,6 +78,21 @@ export class LocalHandler implements ResourceHandler {
   async remove(ctx: CallContext, current: Observed): Promise<void> {
     await this.cloud.terminate(current.id, ctx.signal);
   }
+
+  async disown(ctx: CallContext, current: Observed): Promise<void> {
+    await this.cloud.disown(current.id, ctx.signal);
+  }
+
+  /** What belongs to nobody is not there for anybody of ours. */
+  private async marked(id: string, { signal }: CallContext): Promise<LocalResource | undefined> {
+    const found = await this.cloud.get(id, signal);
+    return found !== undefined && isMarked(found) ? found : undefined;
+  }
+}
+
+/** Whether it is anybody's of ours: what was let go has no marks left. */
+export function isMarked({ who }: LocalResource): boolean {
+  return who.token !== "";
 }
 
 function presenceOf(resource: LocalResource | undefined): Presence {

@@ -15,7 +15,7 @@ import type {
   ResourceHandler,
 } from "../../src/provider/port.js";
 import type { LocalCloud, LocalKind } from "./cloud.js";
-import { LocalHandler, observe } from "./handlers.js";
+import { isMarked, LocalHandler, observe } from "./handlers.js";
 import { localApiVersion, localClusterSpec, localMachineSpec } from "./specs.js";
 import { rules } from "./field-rules.js";
 
@@ -94,7 +94,8 @@ export class LocalProvider implements InfrastructureProvider {
   }
 
   async owned(ctx: CallContext): Promise<readonly Observed[]> {
-    return (await this.cloud.list({}, ctx.signal)).map(observe);
+    const listed = await this.cloud.list({}, ctx.signal);
+    return listed.filter(isMarked).map(observe);
   }
 }
 

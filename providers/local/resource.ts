@@ -158,3 +158,11 @@ export function fromRow(row: Record<string, unknown>): LocalResource {
 function orNever(ms: number): number | null {
   return Number.isFinite(ms) ? ms : null;
 }
+
+export function clearMarks(database: DatabaseSync, id: string): void {
+  database
+    .prepare(
+      "UPDATE resources SET cluster = '', cluster_uid = '', name = '', token = '' WHERE id = ?",
+    )
+    .run(id);
+}

@@ -150,7 +150,7 @@ function rowOf(item: HistoryItem, nowMs: number): Row {
 }
 
 function resultText({ result, direction, goal, tookBack }: HistoryItem): string {
-  const isOther = ["adopt", "destroy", "rollback"].includes(goal.kind);
+  const isOther = ["adopt", "destroy", "rollback", "forget"].includes(goal.kind);
   switch (result.kind) {
     case "committed":
       if (isOther) return `committed, ${goalText(goal)}`;
@@ -225,6 +225,7 @@ function changesText(summary: ChangeSummary, { result }: HistoryItem): string {
       [summary.create, committed ? " created" : " to create"],
       [summary.update, committed ? " updated" : " to update"],
       [summary.delete, committed ? " deleted" : " to delete"],
+      [summary.forget ?? 0, committed ? " forgotten" : " to forget"],
     ],
     nothing,
   );
@@ -237,7 +238,7 @@ function shortChanges(summary: ChangeSummary): string {
     [">", summary.move ?? 0],
     ["+", summary.create],
     ["~", summary.update],
-    ["-", summary.delete],
+    ["-", summary.delete + (summary.forget ?? 0)],
   ] as const;
   const some = signs.filter(([, count]) => count > 0).map(([sign, count]) => `${sign}${count}`);
   return some.join(" ") || (summary.lines[0]?.split(" ")[0] ?? "none");

@@ -47,6 +47,8 @@ function wordsOf(goal: TransactionGoal, stack: string): string {
       return `capstan destroy ${stack}`;
     case "move":
       return "capstan move";
+    case "forget":
+      return `capstan state forget ${stack} Machine/${goal.machine}`;
     case "takeBack":
       return `capstan rollback ${stack}`;
   }
@@ -67,6 +69,7 @@ function wordsBack(goal: TransactionGoal, stack: string): string | undefined {
       return goal.named ? `${rollback} takes it back` : undefined;
     case "up":
     case "move":
+    case "forget":
       return `${rollback} takes it back`;
   }
 }

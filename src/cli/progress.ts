@@ -36,6 +36,7 @@ const doing = {
   create: "creating",
   update: "updating",
   delete: "deleting",
+  forget: "letting go",
   read: "reading",
 } as const;
 

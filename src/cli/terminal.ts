@@ -126,6 +126,7 @@ export function painted(text: string, { kind }: Pick<TreeLine, "kind">, colors: 
     case "replace":
       return colors.magenta(text);
     case "delete":
+    case "forget":
       return colors.red(text);
     case "same":
       return colors.dim(text);

@@ -95,6 +95,7 @@ const operations: Readonly<Record<ResourceEvent["operation"], FailedOperation>> 
   read: "Update",
   update: "Update",
   delete: "Delete",
+  forget: "Delete",
 };
 
 /** Source: docs/cluster-api.md#machine. */

@@ -1,6 +1,7 @@
 import { type ErrorCode, isCapstanError, messageOf } from "../api/error.js";
 import { isJsonObject, sameJson, type JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
+import { type NodeKey, nodeKey } from "../graph/graph.js";
 import { type Backoff, backoffMs } from "../provider/backoff.js";
 import type {
   CallContext,
@@ -21,6 +22,7 @@ import {
   UnfinishedResource,
 } from "./protocol.js";
 import {
+  cannotLetGo,
   gaveUpWaiting,
   notOurs,
   replacedByItself,
@@ -48,6 +50,8 @@ export interface BridgeRuntime {
   readonly served?: Set<string>;
   /** Ids that are recorded twice: when the one that Pulumi has replaced goes, the resource stays. */
   readonly recordedTwice?: ReadonlySet<string>;
+  /** What is let go: its marks are taken off, and it stays. */
+  readonly letGo?: ReadonlySet<NodeKey>;
   /** Which cloud this engine run is with; without it each resource asks for itself. */
   readonly cloud?: SessionCloud;
   /** Told what happens to each resource, for progress output. */
@@ -55,7 +59,7 @@ export interface BridgeRuntime {
 }
 
 export interface ResourceEvent {
-  readonly operation: "create" | "adopt" | "update" | "delete" | "read";
+  readonly operation: "create" | "adopt" | "update" | "delete" | "forget" | "read";
   /** waiting: the cloud refuses it for now, and it is tried again. */
   readonly state: "started" | "waiting" | "done" | "failed";
   readonly kind: string;
@@ -173,6 +177,9 @@ export class CloudResource implements DynamicResource {
   async delete(id: string, props: Properties) {
     const who = whoOf(props);
     if (this.runtime.mode === "records" || this.runtime.recordedTwice?.has(id) === true) return;
+    if (this.runtime.letGo?.has(nodeKey(this.kind, who.name)) === true) {
+      return this.letGo(id, who, props);
+    }
     await this.reported("delete", who.name, async () => {
       // Find-or-create gives a resource to its own successor: what serves now must not be deleted.
       if (this.runtime.served?.has(id) === true) throw replacedByItself(this.kind, who, id);
@@ -190,6 +197,33 @@ export class CloudResource implements DynamicResource {
           waits,
         );
         await this.pause(deadline, `${this.kind} ${who.name} to go away`);
+      }
+    });
+  }
+
+  /** Every attempt looks first whose it is: once our marks are off, anybody may have put theirs on. */
+  private async letGo(id: string, who: Identity, props: Properties): Promise<void> {
+    const { handler, runtime } = this;
+    const marked = async () => {
+      const presence = await this.locate(who, id);
+      if (presence.found === "none" || isGone(presence)) return undefined;
+      const current = oneOf(presence, `${this.kind} ${who.name}`);
+      return sameJson(current.who, who) ? current : undefined;
+    };
+    const disown = async () => {
+      const current = await marked();
+      if (current === undefined) return;
+      if (handler.disown === undefined) throw cannotLetGo(this.kind, current);
+      await handler.disown(runtime.context, current);
+    };
+    await this.reported("forget", who.name, async () => {
+      await this.mustBeSameCloud(who.name, props);
+      const deadline = runtime.context.clock.now() + runtime.readyTimeoutMs;
+      const waits = (error: unknown) => this.waits("forget", who.name, error);
+      for (;;) {
+        await this.changing(deadline, disown, waits);
+        if ((await marked()) === undefined) return { id };
+        await this.pause(deadline, `the marks of ${this.kind} ${who.name} to go away`);
       }
     });
   }

@@ -93,3 +93,14 @@ export function unsupportedChange(kind: string, current: Observed, reason: strin
     hint: "run capstan plan: it plans a replacement",
   });
 }
+
+/** UNSUPPORTED_CHANGE: the provider has no call that takes marks off. */
+export function cannotLetGo(kind: string, { id, who }: Pick<Observed, "id" | "who">): CapstanError {
+  return new CapstanError({
+    code: "UNSUPPORTED_CHANGE",
+    source: "engine",
+    subject: who.name,
+    message: `cannot let go of ${kind} ${who.name} (${id}): its provider cannot take our marks off`,
+    hint: "use the release of the provider that could",
+  });
+}

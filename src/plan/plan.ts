@@ -108,8 +108,9 @@ export interface Plan extends RemainingPlan {
   readonly waves: readonly Wave[];
 }
 
-/** `move`: only its owner changes, in the records. */
-export type ChangeKind = "same" | "move" | "create" | "adopt" | "update" | "replace" | "delete";
+/** `move`: only its owner changes, in the records. `forget`: it stays in the cloud and is ours no more. */
+export type ChangeKind =
+  "forget" | "same" | "move" | "create" | "adopt" | "update" | "replace" | "delete";
 
 /** What becomes of one machine, for people. */
 export interface MachineChange {

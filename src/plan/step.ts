@@ -26,7 +26,18 @@ export type Step =
       readonly changes: readonly ChangedField[];
       readonly reason: string;
     }
-  | { readonly kind: "delete"; readonly key: NodeKey; readonly reason: string };
+  | {
+      readonly kind: "delete";
+      readonly key: NodeKey;
+      readonly reason: string;
+      /** It stays in the cloud, without our marks: only its record goes. */
+      readonly letGo?: true;
+    };
+
+/** Whether a step lets something go instead of deleting it. Pure. */
+export function isLettingGo(step: Step): boolean {
+  return step.kind === "delete" && step.letGo === true;
+}
 
 /** The paths of a verdict with their values on both sides. */
 export function changesOf(verdict: Verdict, from: JsonObject, to: JsonObject): ChangedField[] {

@@ -100,6 +100,40 @@ export async function deleteTwice(rig: Rig): Promise<void> {
   );
 }
 
+/** "lets go of what it made, or cannot" */
+export async function lettingGo(rig: Rig): Promise<void> {
+  const { hostHandler, provider, context, world } = rig;
+  if (hostHandler.disown === undefined) return;
+  await rig.up({ web: {} });
+  const record = rig.hostOf("web");
+  const observed = await rig.observe(record);
+  must(observed !== undefined, "find a resource by its id (locate)", "none");
+  await hostHandler.disown(context, observed);
+  const { who } = observed;
+  for (const id of [record.id, undefined]) {
+    const presence = await hostHandler.locate(context, who, id);
+    const how = id === undefined ? "its marks or token" : "its id";
+    must(
+      presence.found === "none",
+      `find nothing by ${how} of what it has let go (disown, locate)`,
+      presence.found,
+    );
+  }
+  const { cluster, clusterUid } = who;
+  const listed = [
+    ...(await provider.inventory(context, { cluster, clusterUid })),
+    ...((await provider.owned?.(context)) ?? []),
+  ];
+  must(
+    !listed.some(({ id }) => id === record.id),
+    "list nothing that it has let go (disown, inventory, owned)",
+    `${record.id ?? ""} is listed`,
+  );
+  must((await world.countAlive(who)) === 0, "leave no mark on what it lets go", "it is marked");
+  const again = await errorOf(hostHandler.disown(context, observed));
+  must(again === undefined, "succeed in letting go twice (disown)", seenOf(again));
+}
+
 /** "lists all that carries its marks, and nothing else" */
 export async function inventory(rig: Rig): Promise<void> {
   const { provider, context, world } = rig;

@@ -115,6 +115,12 @@ export interface ResourceHandler {
   update?(ctx: CallContext, current: Observed, spec: JsonObject): Promise<Observed>;
   /** Removes it. Success also when it is gone already. Ownership was checked by the caller. */
   remove(ctx: CallContext, current: Observed): Promise<void>;
+  /**
+   * Takes our marks off and leaves it as it is. To us it is gone from then on: `locate` answers none, by id, marks
+   * and token, and no listing shows it. Success also when it is gone, or has none. Ownership was checked by the
+   * caller. Without it nothing of the kind can be let go (`capstan state forget`).
+   */
+  disown?(ctx: CallContext, current: Observed): Promise<void>;
 }
 
 /**

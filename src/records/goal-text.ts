@@ -13,6 +13,8 @@ export function goalText(goal: TransactionGoal): string {
       return "destroy";
     case "move":
       return "move";
+    case "forget":
+      return `forgetting Machine ${goal.machine}`;
     case "takeBack":
       return "rollback";
   }

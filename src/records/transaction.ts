@@ -28,6 +28,8 @@ export type TransactionGoal =
   | { readonly kind: "destroy" }
   /** To another owner; nothing changes in the cloud. */
   | { readonly kind: "move" }
+  /** A Machine is no longer ours: its host stays in the cloud without our marks. */
+  | { readonly kind: "forget"; readonly machine: string }
   /** What another transaction has begun is taken back. */
   | { readonly kind: "takeBack" };
 
@@ -38,6 +40,8 @@ export interface ChangeSummary {
   readonly adopt?: number;
   /** Machines that get another owner; absent: none. */
   readonly move?: number;
+  /** What is let go; absent: nothing. `delete` does not count it. */
+  readonly forget?: number;
   readonly update: number;
   readonly delete: number;
   /** "± replace Machine cp-0: size small -> large"; at most `maxSummaryLines`, then a count. */
@@ -92,6 +96,8 @@ export interface TransactionPayload {
   readonly attempts: readonly HistoryEntry[];
   /** Machines of those whose hosts are left and that no other record describes. */
   readonly former?: readonly TargetMachine[];
+  /** Recorded, no longer wanted, and not to be deleted: it loses its marks and stays. */
+  readonly letGo?: readonly NodeKey[];
   /** With what those have gone beyond their point of no return: it stays so until a commit. */
   readonly crossed?: readonly PassedPoint[];
   /** A plain `pulumi up` began it: one pass does it all, and another one may go on with it. */

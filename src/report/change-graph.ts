@@ -131,6 +131,7 @@ const adjectives: Readonly<Record<ChangeKind, string>> = {
   adopt: "adopted",
   update: "changed",
   replace: "replaced",
+  forget: "forgotten",
   delete: "deleted",
 };
 

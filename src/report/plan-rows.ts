@@ -31,6 +31,7 @@ const signs = {
   create: "+",
   adopt: "!",
   move: "!",
+  forget: "-",
   delete: "-",
   update: "!",
   replace: "!",

@@ -33,10 +33,13 @@ const inputs = Type.Optional(
   ),
 );
 const reason = text("Why; empty where it goes without saying.");
-const changeKind = stringEnum(["same", "move", "create", "adopt", "update", "replace", "delete"], {
-  description:
-    "What becomes of it. move: only its owner changes; adopt: it is there already and gets a record; update: in place; replace: a new one first, then the old one goes.",
-});
+const changeKind = stringEnum(
+  ["same", "move", "create", "adopt", "update", "replace", "forget", "delete"],
+  {
+    description:
+      "What becomes of it. move: only its owner changes; adopt: it is there already and gets a record; update: in place; replace: a new one first, then the old one goes; forget: it stays in the cloud and is ours no more.",
+  },
+);
 
 const owner = closed(
   {
@@ -76,7 +79,17 @@ const step = Type.Union(
       "Gives a resource that the cloud holds a record; nothing is made or changed.",
     ),
     closed({ kind: Type.Literal("update"), key, changes, reason }, "Changes one in place."),
-    closed({ kind: Type.Literal("delete"), key, reason }, "Deletes one."),
+    closed(
+      {
+        kind: Type.Literal("delete"),
+        key,
+        reason,
+        letGo: Type.Optional(
+          Type.Literal(true, { description: "Only its marks go; it stays in the cloud." }),
+        ),
+      },
+      "Deletes one, or lets it go.",
+    ),
   ],
   { description: "What is done to one resource." },
 );
@@ -179,7 +192,7 @@ const stage = closed(
   "This is one stage of several: a control plane goes one minor version at a time.",
 );
 
-const goal = stringEnum(["up", "adopt", "rollback", "destroy", "move", "takeBack"], {
+const goal = stringEnum(["up", "adopt", "rollback", "destroy", "move", "forget", "takeBack"], {
   description: "What was asked for.",
 });
 

@@ -8,7 +8,7 @@ import type { RevisionPayload, TransactionPayload } from "../records/transaction
 /** What Transaction carries of a plan. Pure. */
 export function transactionPayload({ target, transaction }: RemainingPlan): TransactionPayload {
   const { spent, direction, by, digestKey, deadlineAtMs, summary, attempts } = transaction;
-  const { goal, pointsOfNoReturn, compensable, former, crossed, cloud } = transaction;
+  const { goal, pointsOfNoReturn, compensable, former, letGo, crossed, cloud } = transaction;
   return omitUndefined({
     target,
     spent,
@@ -22,6 +22,7 @@ export function transactionPayload({ target, transaction }: RemainingPlan): Tran
     compensable,
     pointsOfNoReturn,
     former,
+    letGo,
     crossed,
     inline: transaction.inline === true ? true : undefined,
     cloud,

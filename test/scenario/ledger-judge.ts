@@ -83,7 +83,8 @@ export function judge(
   deployment: Deployment,
   types = dynamicType,
 ): Judgement {
-  const alive = rows.filter(({ state }) => state !== "terminated");
+  // What was let go has no marks, and is nobody's.
+  const alive = rows.filter(({ state, token }) => state !== "terminated" && token !== "");
   const recorded = (deployment.resources ?? []).filter(
     ({ type }) => type.startsWith(types) && !recordTypes.test(type),
   );
@@ -146,7 +147,7 @@ export function readLedger(file: string, after = 0): LedgerRow[] {
   ) as unknown as LedgerRow[];
 }
 
-const mutatingCalls = ["create", "update", "terminate"];
+const mutatingCalls = ["create", "update", "terminate", "disown"];
 
 /** The calls of a provider that asked for a change, whether or not they were granted. */
 export function mutationsIn(ledger: readonly LedgerRow[]): LedgerRow[] {

@@ -43,6 +43,9 @@ const bootMs = 60;
 /** After its caller died: sooner than the longest call. */
 const lateMs = 2_000;
 
+/** Whose what was let go is. */
+const nobody: Identity = { cluster: "", clusterUid: "", kind: "", name: "", token: "" };
+
 interface Stored {
   readonly observed: Observed;
   readonly madeAtMs: number;
@@ -106,6 +109,7 @@ export class FakeCloud {
         create: (_ctx, who, spec) => this.create(process, who, spec),
         update: (_ctx, current, spec) => this.update(process, current, spec),
         remove: (_ctx, current) => this.remove(process, current),
+        disown: (_ctx, current) => this.disown(process, current),
       },
     ]);
     return {
@@ -164,6 +168,7 @@ export class FakeCloud {
   private async locate(process: CommandProcess, who: Identity, id?: string): Promise<Presence> {
     const presence = await this.looking(process, `${who.kind} ${who.name}`, (): Presence => {
       const one = id === undefined ? undefined : this.get(id);
+      if (one?.who === nobody) return { found: "none" };
       if (one !== undefined) return { found: "one", resource: one };
       const searched = this.traits.searchesLag ? this.listable() : this.all();
       const [first, ...others] = searched.filter(
@@ -244,6 +249,12 @@ export class FakeCloud {
         throw cloudFailed(`delete ${id}: ${users.map(({ who: { name } }) => name).join()} use it`);
       }
       this.put(id, { phase: "gone" });
+    });
+  }
+
+  private disown(process: CommandProcess, { id, who }: Observed): Promise<void> {
+    return this.changing(process, { call: "forget", who, id }, () => {
+      this.put(id, { who: nobody });
     });
   }
 

@@ -11,6 +11,7 @@ import {
   takeBack,
 } from "../../src/engine/operations/apply.js";
 import { destroyCluster, planDestroy } from "../../src/engine/operations/destroy.js";
+import { planForget } from "../../src/engine/operations/forget.js";
 import { encodePayload } from "../../src/engine/backend/record-payload.js";
 import type { StackEngine } from "../../src/engine/pulumi/engine.js";
 import { settleLastCalls } from "../../src/engine/run/recover.js";
@@ -213,6 +214,21 @@ export class FakeEngine {
     const removal = { allow: this.setup.allow ?? removals };
     const { plan } = await planRecorded(target, state, { ...options, goal, removal });
     return this.applied(plan, options);
+  }
+
+  /** `capstan state forget`. */
+  forget(machine: string, faults: readonly CommandFault[] = []): Promise<CommandOutcome> {
+    return this.command(faults, async (process, means) => {
+      await this.settleLastCalls(process, means);
+      const state = await means.engine.readState(theStack);
+      const options = this.runOptions(process, means);
+      const { plan, driftFilter } = await planForget(machine, state, {
+        ...options,
+        removal: { allow: this.setup.allow ?? removals },
+      });
+      this.driftFilters.set(plan, driftFilter);
+      return this.applied(plan, options);
+    });
   }
 
   /** `capstan destroy`. */

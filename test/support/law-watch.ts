@@ -2,6 +2,7 @@ import type { JsonObject } from "../../src/api/json.js";
 import type { NodeKey } from "../../src/graph/graph.js";
 import { leadsToNothing } from "../../src/plan/waves/next-action.js";
 import type { Plan } from "../../src/plan/plan.js";
+import { isLettingGo } from "../../src/plan/step.js";
 import type { PriorState } from "../../src/records/prior-state.js";
 import type { Identity, Observed, Presence } from "../../src/provider/port.js";
 
@@ -16,7 +17,7 @@ export type Law =
 
 /** One thing that was done to the cloud, in order. */
 export interface WatchedCall {
-  readonly call: "create" | "update" | "delete";
+  readonly call: "create" | "update" | "delete" | "forget";
   readonly key: NodeKey;
   readonly id: string;
   /** What the engine was doing; `recovery` is everything outside its runs. */
@@ -64,7 +65,8 @@ export class LawWatch {
     for (const { host, controlPlane, owner } of leaving) {
       if (controlPlane || owner?.machineDeployment !== undefined) this.early.add(host);
     }
-    for (const { kind, key } of steps) this.shown.add(`${kind} ${key}`);
+    for (const step of steps)
+      this.shown.add(`${isLettingGo(step) ? "forget" : step.kind} ${step.key}`);
     for (const { id } of orphaned) this.orphaned.add(id);
     this.name(target.nodes);
     this.uids.add(transaction.clusterUid);
@@ -72,6 +74,11 @@ export class LawWatch {
 
   isShown(call: WatchedCall["call"], key: NodeKey): boolean {
     return this.shown.has(`${call} ${key}`);
+  }
+
+  /** Whether its record may go, with the resource or without. */
+  isLeaving(key: NodeKey): boolean {
+    return this.isShown("delete", key) || this.isShown("forget", key);
   }
 
   /** Members make room for one another, and so do the machines of a deployment; nothing else does. */

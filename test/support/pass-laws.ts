@@ -18,7 +18,7 @@ export function holdAgainstLaws(
     if (!isCommit && !watch.mayGoEarly(key)) {
       watch.blame("law 8: admitted", `${key} is deleted before the commit`);
     }
-    if (!watch.isShown("delete", key)) {
+    if (!watch.isLeaving(key)) {
       watch.blame("law 8: admitted", `${key} is deleted, which no plan admitted`);
     }
   }

@@ -1,4 +1,4 @@
-import type { NodeKey } from "../../src/graph/graph.js";
+import { type NodeKey, nodeKey } from "../../src/graph/graph.js";
 import { leadsToNothing } from "../../src/plan/waves/next-action.js";
 import type { Plan } from "../../src/plan/plan.js";
 import type { Observed } from "../../src/provider/port.js";
@@ -31,6 +31,8 @@ export class RolloutWatch {
   private bounds = new Map<string, Bounds>();
   /** Names of all machines that ever were control-plane members: a machine keeps its role. */
   private readonly members = new Set<string>();
+  /** The deployments of hosts that plans have told of: moved machines keep the names of their former ones. */
+  private readonly owners = new Map<NodeKey, string>();
   private isFirst = true;
   private created: ReadonlySet<NodeKey> = new Set();
   /** Hosts that did not serve before, and that nobody waits for as long as they are left alone. */
@@ -42,7 +44,10 @@ export class RolloutWatch {
 
   /** From now on this plan is carried out. */
   begin(plan: Plan, alive: readonly Observed[]): void {
-    const { target, transaction, fromRevision, steps } = plan;
+    const { target, transaction, fromRevision, steps, leaving } = plan;
+    for (const { host, owner } of [...target.machines, ...leaving]) {
+      this.owners.set(host, owner?.machineDeployment ?? "");
+    }
     this.created = new Set(steps.flatMap(({ kind, key }) => (kind === "create" ? [key] : [])));
     // Where nothing is to be left nobody is promised anything.
     this.isFirst = fromRevision === 0 || leadsToNothing(plan);
@@ -56,7 +61,7 @@ export class RolloutWatch {
         const { replicas, strategy, template } = object.spec;
         // Members follow etcd's arithmetic, whoever wants them.
         if (template.spec.versions?.controlPlane !== undefined) return [];
-        const before = ofDeployment(alive, object.metadata.name).length;
+        const before = this.ofDeployment(alive, object.metadata.name).length;
         return [[object.metadata.name, boundsOf(replicas, strategy?.rollingUpdate ?? {}, before)]];
       }),
     );
@@ -67,13 +72,24 @@ export class RolloutWatch {
     const { call, key, during } = change.call;
     const isFound = call === "update" && this.created.has(key);
     if (!key.startsWith(`${hostKind}/`) || during === "recovery" || isFound) return;
+    // Whoever lets a machine go wants to be without it.
+    if (call === "forget") return;
     for (const [name, bounds] of this.bounds) this.holdTo(name, bounds, change);
     this.holdMembers(change);
     this.excused.delete(change.call.id);
   }
 
+  /** Of what no plan has told, names do. */
+  private ofDeployment(hosts: readonly Observed[], name: string): Observed[] {
+    const pattern = new RegExp(`^${name}-[0-9a-f]{8}-`);
+    return hosts.filter(({ who }) => {
+      const owner = this.owners.get(nodeKey(hostKind, who.name));
+      return owner === undefined ? pattern.test(who.name) : owner === name;
+    });
+  }
+
   private holdTo(name: string, bounds: Bounds, { call, before, after }: CloudChange): void {
-    const [had, has] = [ofDeployment(before, name), ofDeployment(after, name)];
+    const [had, has] = [this.ofDeployment(before, name), this.ofDeployment(after, name)];
     if (has.length > had.length && has.length > bounds.most) {
       this.blame(`${has.length} hosts of ${name} after ${told(call)}, at most ${bounds.most}`);
     }
@@ -140,11 +156,6 @@ function boundsOf(
 
 function scaled(bound: number | string, of: number, round: (exact: number) => number): number {
   return typeof bound === "number" ? bound : round((Number.parseInt(bound, 10) * of) / 100);
-}
-
-function ofDeployment(hosts: readonly Observed[], name: string): Observed[] {
-  const pattern = new RegExp(`^${name}-[0-9a-f]{8}-`);
-  return hosts.filter(({ who }) => pattern.test(who.name));
 }
 
 function machineOf(host: string): string {

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { StateForgetOptions } from "../commands/state-forget.js";
 import type { StateMoveOptions } from "../commands/state-move.js";
 import type { StateOptions } from "../commands/state.js";
 import type { GlobalOptions } from "../context.js";
@@ -19,10 +20,26 @@ import {
 export function addStateVerbs(program: Command): void {
   const state = program
     .command("state")
-    .description("what is recorded: list it, show it, give machines to another pool");
+    .description("what is recorded: list it, show it, give machines to another pool, let them go");
   addList(state);
   addShow(state);
   addMove(state);
+  addForget(state);
+}
+
+function addForget(state: Command): void {
+  const forget = withTimeout(withRemoval(withYes(state.command("forget"))))
+    .argument("<stack>", "which cluster")
+    .argument("<machine>", "as state list names it, e.g. Machine/web-0")
+    .description("take our marks off a machine's host and forget it: it runs on and is nobody's");
+  withExamples(forget, [
+    ["capstan state forget default/prod Machine/db-0", "shows the plan and asks"],
+    ["capstan state forget default/prod Machine/db-0 --yes", "for scripts"],
+  ]);
+  does<StateForgetOptions>(forget, async ({ options, context }, stack: string, machine: string) => {
+    const { stateForgetCommand } = await import("../commands/state-forget.js");
+    return stateForgetCommand(stack, machine, options, context);
+  });
 }
 
 const readingVerbs = () => import("../commands/state.js");

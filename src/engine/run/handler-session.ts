@@ -14,6 +14,7 @@ import type {
   CloudIdentity,
   InfrastructureProvider,
 } from "../../provider/port.js";
+import type { NodeKey } from "../../graph/graph.js";
 import type { HandlerSession } from "../pulumi/engine.js";
 
 /** Finds the resource that serves a kind among the records and the given providers. */
@@ -54,6 +55,8 @@ export interface StepwiseOptions {
   /** Where to remember what this one engine run has made, so that it cannot delete it again. */
   readonly served?: Set<string>;
   readonly recordedTwice?: ReadonlySet<string>;
+  /** What is let go instead of deleted. */
+  readonly letGo?: ReadonlySet<NodeKey>;
   /** Only records what there is, and forgets records: nothing in the cloud is made, changed or deleted. */
   readonly adopts?: boolean;
   /** Which cloud it is about, where that is known. */
@@ -84,6 +87,7 @@ export function stepwiseSession(options: StepwiseOptions): HandlerSession {
     cloud: new SessionCloud(options.cloud),
     served: options.served,
     recordedTwice: options.recordedTwice,
+    letGo: options.letGo,
     report: (event) => options.report(event),
   });
   const resources = new Map<string, DynamicResource>();

@@ -409,6 +409,7 @@ export class Run {
       clock,
       timeoutMs,
       adopts: this.goal.transaction.goal.kind === "adopt",
+      letGo: new Set(this.goal.transaction.letGo),
       served: new Set(),
       cloud: this.goal.transaction.cloud,
       ...how,

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { underPolicy } from "../../compile/update-policy.js";
-import { keyOf } from "../../graph/graph.js";
+import { keyOf, type NodeKey } from "../../graph/graph.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import type { GoReason } from "../../sets/deletion-order.js";
 import type { ExpandedMachine, MachineOwner } from "../../sets/expanded.js";
@@ -28,6 +28,8 @@ interface ChangesInput {
   readonly prior: PriorState;
   /** The records before anything has moved. */
   readonly written: PriorState;
+  /** Hosts that stay in the cloud without our marks. */
+  readonly letGo: ReadonlySet<NodeKey>;
   readonly provider: InfrastructureProvider;
 }
 
@@ -69,9 +71,9 @@ export function machineChanges(input: ChangesInput): MachineChange[] {
         controlPlane,
         owner,
         movedFrom: movedFrom({ name, owner }),
-        kind: "delete",
+        kind: isLetGo(name, input) ? "forget" : "delete",
         changes: [],
-        reason: deletionReason(name, input),
+        reason: isLetGo(name, input) ? letGoReason : deletionReason(name, input),
         host,
       }),
     );
@@ -104,6 +106,15 @@ interface Owned {
 
 function objectOf({ name, owner }: Owned): string {
   return owner === undefined ? `Machine ${name}` : ownerText(owner);
+}
+
+/** Why a host leaves the records and not the cloud. */
+export const letGoReason = "its marks are taken off; it stays in the cloud and is nobody's";
+
+function isLetGo(machine: string, { letGo, prior }: ChangesInput): boolean {
+  return cloudResources(prior).some(
+    ({ key, parent }) => parent === machineKey(machine) && letGo.has(key),
+  );
 }
 
 function deletionReason(name: string, { going, prior }: ChangesInput): string {

@@ -4,6 +4,8 @@ import type { MachineDeploymentObject, MachineSetObject } from "../../api/types.
 import { deleteMachineAnnotation } from "../../sets/deletion-order.js";
 import { goFirst } from "../../sets/expand-set.js";
 import { isRollingUpdate } from "../../sets/fenceposts.js";
+import { ownerText } from "../../sets/owning-objects.js";
+import type { MachineOwner } from "../../sets/expanded.js";
 import { quorumOf } from "../../sets/quorum.js";
 import { goalText } from "../../records/goal-text.js";
 import { goneReason } from "../decisions/hosts.js";
@@ -14,6 +16,7 @@ export function planNotes(plan: Plan): string[] {
   return [
     ...heldText(plan),
     ...(plan.open === undefined ? [] : [openText(plan)]),
+    ...forgottenNote(plan),
     ...lostMembers(plan),
     ...withoutMembers(plan),
     ...plan.orphaned.map(
@@ -29,6 +32,36 @@ export function planNotes(plan: Plan): string[] {
       return object.kind === "MachineSet" ? idleMarks(object, plan) : [];
     }),
   ];
+}
+
+/** What somebody forgets is made again unless it is asked for no more. */
+function forgottenNote({ transaction: { goal }, target, machines }: Plan): string[] {
+  if (goal.kind !== "forget") return [];
+  const owner = machines.find(({ machine }) => machine === goal.machine)?.owner;
+  if (owner === undefined) {
+    return [
+      `The next up makes another host as long as the manifests hold Machine ${goal.machine}: take it out of them.`,
+    ];
+  }
+  const { name, kind } = nameOf(owner);
+  const replicas = target.objects.flatMap((object) =>
+    object.kind === kind && object.metadata.name === name ? [object.spec.replicas] : [],
+  );
+  const left = target.machines.filter(
+    (machine) => machine.owner !== undefined && ownerText(machine.owner) === ownerText(owner),
+  ).length;
+  return replicas
+    .filter((wanted) => wanted > left)
+    .map(
+      (wanted) =>
+        `${kind} ${name} asks for ${wanted} machines and keeps ${left}: the next up makes another unless its replicas are lowered.`,
+    );
+}
+
+function nameOf({ machineSet, machineDeployment }: MachineOwner) {
+  return machineDeployment === undefined
+    ? ({ kind: "MachineSet", name: machineSet } as const)
+    : ({ kind: "MachineDeployment", name: machineDeployment } as const);
 }
 
 /** Workers have nothing to join: mostly somebody forgot `versions.controlPlane`. */

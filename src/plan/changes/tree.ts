@@ -7,7 +7,7 @@ import { ownerText } from "../../sets/owning-objects.js";
 import { wavesText } from "../waves/list-waves.js";
 import type { ChangeKind, MachineChange, Plan, ResourceInput, StageNote } from "../plan.js";
 import { boundedLines } from "../../records/history.js";
-import type { ChangedField, Step } from "../step.js";
+import { type ChangedField, isLettingGo, type Step } from "../step.js";
 import type { ChangeSummary } from "../../records/transaction.js";
 
 /** What becomes of one thing, or what a group of them is. */
@@ -48,6 +48,7 @@ const verbs: Record<ChangeKind, string> = {
   adopt: "= adopt",
   update: "~ in place",
   replace: "± replace",
+  forget: "- forget",
   delete: "- delete",
 };
 
@@ -95,17 +96,23 @@ export function planCounts(plan: Plan): string {
     [count("adopt"), "to adopt"],
     [count("create"), "to create"],
     [count("update"), "to update in place"],
-    [count("delete") + plan.orphaned.length, "to delete"],
+    [count("delete") - forgottenCount(plan) + plan.orphaned.length, "to delete"],
+    [forgottenCount(plan), "to forget"],
     [movedCount(plan), "to move"],
   ] as const;
   const some = parts.filter(([number]) => number > 0);
   return some.map(([number, what]) => `${number} ${what}`).join(", ");
 }
 
+function forgottenCount({ steps }: Pick<Plan, "steps">): number {
+  return steps.filter(isLettingGo).length;
+}
+
 /** Machines that get another owner and stay. */
 function movedCount({ machines }: Pick<Plan, "machines">): number {
-  return machines.filter(({ movedFrom, kind }) => movedFrom !== undefined && kind !== "delete")
-    .length;
+  return machines.filter(
+    ({ movedFrom, kind }) => movedFrom !== undefined && kind !== "delete" && kind !== "forget",
+  ).length;
 }
 
 /** What a plan changes, in short, for history. Pure. */
@@ -117,7 +124,8 @@ export function summaryOf(plan: Shown & Pick<Plan, "steps">): ChangeSummary {
   return omitUndefined({
     create: count("create"),
     update: count("update"),
-    delete: count("delete"),
+    delete: count("delete") - forgottenCount(plan),
+    forget: forgottenCount(plan) > 0 ? forgottenCount(plan) : undefined,
     adopt: count("adopt") > 0 ? count("adopt") : undefined,
     move: movedCount(plan) > 0 ? movedCount(plan) : undefined,
     lines: boundedLines(lines),
@@ -229,7 +237,7 @@ export function versionsText({ kubelet, controlPlane, containerRuntime }: Machin
 /** "2 -> 3", or nothing when the number stays. */
 function scaling(changes: readonly MachineChange[]): string {
   const before = changes.filter(({ kind }) => kind !== "create").length;
-  const after = changes.filter(({ kind }) => kind !== "delete").length;
+  const after = changes.filter(({ kind }) => kind !== "delete" && kind !== "forget").length;
   return before === after ? "" : `${before} -> ${after}`;
 }
 

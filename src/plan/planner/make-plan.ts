@@ -41,7 +41,7 @@ import {
   clusterIn,
 } from "../../records/target.js";
 import type { CompiledGoal } from "../goal/compiled-goal.js";
-import { infrastructureChanges, machineChanges } from "../changes/changes.js";
+import { infrastructureChanges, letGoReason, machineChanges } from "../changes/changes.js";
 import { passedPoints, hostsOfPoint, refuseTakingBack } from "../undo/point-of-no-return.js";
 import { leavingHosts } from "../changes/leaving.js";
 import { formerMachines, transactionOf } from "./planned-transaction.js";
@@ -49,7 +49,6 @@ import { summaryOf } from "../changes/tree.js";
 import { undoOf } from "../undo/undo.js";
 import type { Step } from "../step.js";
 import { wavesOf } from "../waves/list-waves.js";
-import type { ObservedResources } from "../observation.js";
 import { memberOfHostField } from "../../provider/host-spec.js";
 import { type Refusal, RefusedChange } from "../refused-change.js";
 
@@ -165,17 +164,18 @@ function assemble(
   const targetKeys = new Set(target.nodes.map(keyOf));
   const recorded = cloudResources(prior);
   const toDelete = recorded.filter(({ key }) => !targetKeys.has(key));
+  const letGo = letGoIn(input, toDelete);
   const decisions = decisionsByKey(infrastructure, hosts, provider);
   const steps = [
     ...inDependencyOrder(target.nodes).flatMap((node) =>
       stepOf(keyOf(node), decisions.get(keyOf(node))),
     ),
-    ...toDelete.map((resource) => deletionOf(resource, target, input.observedResources)),
+    ...toDelete.map((resource) => deletionOf(resource, target, input, letGo)),
   ];
   const shown = {
     steps,
     infrastructure: infrastructureChanges(infrastructure, toDelete, provider),
-    machines: machineChanges({ hosts, prior, written, provider, going }),
+    machines: machineChanges({ hosts, prior, written, provider, going, letGo }),
     target,
     cluster: target.cluster,
   };
@@ -198,6 +198,7 @@ function assemble(
     spent: spendIncarnations(spentSoFar(input), names),
     passed,
     former: formerMachines(prior, leaving, target),
+    letGo: [...letGo],
     summary: () => summaryOf(shown),
   });
   const last = prior.transaction;
@@ -283,7 +284,8 @@ function stepOf(key: NodeKey, decision: Decision | undefined): Step[] {
 function deletionOf(
   resource: RecordedResource,
   target: Target,
-  observedResources: ObservedResources,
+  { observedResources }: PlanInput,
+  letGo: ReadonlySet<NodeKey>,
 ): Step {
   const machine = resource.parent?.replace(/^Machine\//, "");
   const successor = target.machines.find(({ name }) => name === machine);
@@ -293,7 +295,26 @@ function deletionOf(
     : successor !== undefined
       ? `${successor.host} serves instead`
       : "nothing asks for it any more";
-  return { kind: "delete", key: resource.key, reason };
+  const { key } = resource;
+  return letGo.has(key)
+    ? { kind: "delete", key, reason: letGoReason, letGo: true }
+    : { kind: "delete", key, reason };
+}
+
+/**
+ * What goes without being deleted: the hosts of a machine that is to be forgotten, and what an earlier transaction
+ * has forgotten and could not let go yet. What is wanted again is kept.
+ */
+function letGoIn(
+  { goal, prior: { transaction } }: PlanInput,
+  toDelete: readonly RecordedResource[],
+): ReadonlySet<NodeKey> {
+  const owed = new Set(transaction?.letGo);
+  const forgotten = goal.kind === "forget" ? machineKey(goal.machine) : undefined;
+  const some = toDelete.filter(
+    ({ key, parent }) => owed.has(key) || (parent !== undefined && parent === forgotten),
+  );
+  return new Set(some.map(({ key }) => key));
 }
 
 /**

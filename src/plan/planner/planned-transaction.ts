@@ -1,4 +1,5 @@
 import { omitUndefined } from "../../api/omit-undefined.js";
+import type { NodeKey } from "../../graph/graph.js";
 import { handOverSummary } from "../../records/hand-over.js";
 import { entryOf } from "../../records/history.js";
 import { knownMachines, isOpen, type PriorState } from "../../records/prior-state.js";
@@ -31,6 +32,7 @@ export function transactionOf(
     readonly spent: Spent;
     readonly passed: readonly PassedPoint[];
     readonly former: readonly TargetMachine[];
+    readonly letGo: readonly NodeKey[];
     readonly summary: () => ChangeSummary;
   },
 ): PlannedTransaction {
@@ -69,6 +71,7 @@ export function transactionOf(
     attempts: open && last !== undefined ? [...last.attempts, endedAttempt(input, last)] : [],
     crossed: found.passed.length > 0 ? found.passed : undefined,
     former: found.former.length > 0 ? found.former : undefined,
+    letGo: found.letGo.length > 0 ? found.letGo : undefined,
     cloud,
   });
 }

@@ -1,5 +1,6 @@
 import { passedText } from "./point-of-no-return.js";
 import type { Plan, UndoClass } from "../plan.js";
+import { isLettingGo } from "../step.js";
 import type { PointOfNoReturn } from "../../records/transaction.js";
 import type { NodeKey } from "../../graph/graph.js";
 
@@ -49,8 +50,10 @@ function changeText(plan: Plan): string {
   const { undo } = plan;
   const before = undo.filter(({ step }) => step !== "delete");
   const early = earlyDeletions(plan);
+  const letGo = new Set(plan.steps.filter(isLettingGo).map(({ key }) => key));
   const deletions = undo.filter(
-    (one) => one.step === "delete" && one.class !== "reversible" && !early.has(one.key),
+    ({ step, class: found, key }) =>
+      step === "delete" && found !== "reversible" && !early.has(key) && !letGo.has(key),
   ).length;
   const point = before.find((one) => one.class === "pointOfNoReturn");
   const rebuilt = before.filter((one) => one.class === "compensable").length + early.size;
@@ -60,7 +63,9 @@ function changeText(plan: Plan): string {
       : `only until ${point.key} is ${point.step}d: ${point.reason}`;
   const how = rebuilt === 0 ? "" : `, ${rebuilt} of them by making something new`;
   const then = deletions === 0 ? "" : `; then ${countOf(deletions, "resource")} deleted`;
-  return `Undo: ${until}${how}${then}`;
+  const nobodys =
+    letGo.size === 0 ? "" : `; then ${countOf(letGo.size, "resource")} nobody's, for ever`;
+  return `Undo: ${until}${how}${then}${nobodys}`;
 }
 
 /** Hosts that make room for others before the commit. */

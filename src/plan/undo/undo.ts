@@ -8,7 +8,7 @@ import { quorumOf } from "../../sets/quorum.js";
 import { versionPoints } from "./point-of-no-return.js";
 import { machineKey, type Target } from "../../records/target.js";
 import { canServe } from "../decisions/verdicts.js";
-import type { Step } from "../step.js";
+import { isLettingGo, type Step } from "../step.js";
 import type { TransactionGoal, PointOfNoReturn } from "../../records/transaction.js";
 import { type RecordedResource, recordedSpec } from "../../records/prior-state.js";
 import type { StepUndo } from "../plan.js";
@@ -99,6 +99,11 @@ type Answer = Pick<StepUndo, "class" | "reason"> & {
   readonly point?: PointOfNoReturn;
 };
 
+const undoOfLettingGo: Answer = {
+  class: "compensable",
+  reason: "let go; taken back by making a new one, and the old one stays nobody's",
+};
+
 const reversible: Answer = { class: "reversible", reason: "" };
 
 function classOf(step: Step, question: KnownQuestion): Answer {
@@ -114,7 +119,7 @@ function classOf(step: Step, question: KnownQuestion): Answer {
     case "update":
       return undoOfUpdate(step, question);
     case "delete":
-      return undoOfDeletion(step.key, question);
+      return isLettingGo(step) ? undoOfLettingGo : undoOfDeletion(step.key, question);
   }
 }
 

@@ -32,7 +32,9 @@ export function nextAction(
 ): NextAction {
   const hostSet = hostSetOf(plan, progress, kinds);
   if (leadsToNothing(plan)) return removal(hostSet);
-  if (plan.transaction.goal.kind === "adopt") return adoption(hostSet);
+  const { goal } = plan.transaction;
+  if (goal.kind === "adopt") return adoption(hostSet);
+  if (goal.kind === "forget") return lettingGo(hostSet);
   const hosts = new Set(hostSet.hosts.map(({ host }) => host));
   const shared = hostSet.open
     .filter(({ kind, key }) => kind !== "delete" && !hosts.has(key))
@@ -65,6 +67,12 @@ function removal({ open, leaving, isFirst }: HostSet): NextAction {
   if (deletions.length === 0) return { kind: "clear", reason: "nothing is left" };
   const reason = isFirst ? "there was nothing before" : "control plane and infrastructure go last";
   return { kind: "change", keys: [], deletions, reason };
+}
+
+/** With the commit, as until then it can be taken back; nothing else is touched. */
+function lettingGo({ open }: HostSet): NextAction {
+  const deletions = open.map(({ key }) => key);
+  return { kind: "commit", deletions, reason: "its marks are taken off" };
 }
 
 /** All at once, and nothing is waited for: it changes nothing in the cloud. */

@@ -12,6 +12,7 @@ const styles: Readonly<Record<ChangeKind, NodeStyle>> = {
   adopt: { fill: "#dff0f7", stroke: "#2a7d9c", color: "#11475c" },
   update: { fill: "#fff2cf", stroke: "#b98900", color: "#5c4300" },
   replace: { fill: "#f3e3fb", stroke: "#8b3fb0", color: "#4f1a69" },
+  forget: { fill: "#f6e9df", stroke: "#a05a20", color: "#5a3010" },
   delete: { fill: "#fde4e1", stroke: "#c0392b", color: "#75180e" },
 };
 

@@ -96,6 +96,7 @@ const tileNames: Readonly<Record<ChangeKind, string>> = {
   adopt: "adopted",
   update: "in place",
   replace: "replaced",
+  forget: "forgotten",
   delete: "deleted",
   move: "moved",
   same: "unchanged",

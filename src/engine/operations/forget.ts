@@ -1,0 +1,84 @@
+import { CapstanError } from "../../api/error.js";
+import { stackNameOf } from "../../api/types.js";
+import { keyOf } from "../../graph/graph.js";
+import type { InfrastructureProvider } from "../../provider/port.js";
+import { cloudResources } from "../../records/prior-state.js";
+import { clusterIn, machineKey, type Target } from "../../records/target.js";
+import type { RemovalConsent } from "../../plan/plan-input.js";
+import { standingOf } from "../../transaction/lifecycle.js";
+import type { StackState } from "../backend/state.js";
+import { type PlanningOptions, planRecorded, type RecordedPlan } from "./apply.js";
+
+interface Forgetting extends PlanningOptions {
+  readonly removal: RemovalConsent;
+}
+
+/**
+ * The plan that lets a Machine go: its host loses our marks and stays, its records go, everything else is as it is
+ * recorded, whatever it looks like now. Throws UNSUPPORTED_CHANGE where the provider cannot take marks off,
+ * TRANSACTION_OPEN while something else is under way, and PROTECTED.
+ */
+export async function planForget(
+  machine: string,
+  state: StackState,
+  options: Forgetting,
+): Promise<RecordedPlan> {
+  const { transaction } = state;
+  if (transaction === undefined) throw new Error("nothing is recorded, nothing to forget");
+  const { target } = transaction;
+  refuseUnderWay(machine, state, stackNameOf(clusterIn(target)));
+  refuseLasting(machine, state, options.provider);
+  return planRecorded(targetWithout(machine, target), state, {
+    ...options,
+    drift: { kind: "recordedOnly" },
+    goal: { kind: "forget", machine },
+  });
+}
+
+/** Throws TRANSACTION_OPEN unless nothing, or this very thing, is under way. */
+function refuseUnderWay(machine: string, state: StackState, stack: string): void {
+  const standing = standingOf(state);
+  const goal = state.transaction?.goal;
+  const isThis = goal?.kind === "forget" && goal.machine === machine;
+  if (standing === "idle" || isThis) return;
+  const number = state.transaction?.number ?? 0;
+  const what = standing === "owing" ? "has not deleted all it supersedes" : "is not finished";
+  throw new CapstanError({
+    code: "TRANSACTION_OPEN",
+    source: "user",
+    subject: stack,
+    message: `cannot forget Machine ${machine}: transaction ${number} of ${stack} ${what}`,
+    hint: `finish it with capstan up, or take it back with capstan rollback ${stack}; nothing was changed`,
+  });
+}
+
+function refuseLasting(machine: string, state: StackState, provider: InfrastructureProvider): void {
+  const hosts = cloudResources(state).filter(({ parent }) => parent === machineKey(machine));
+  const lasting = hosts.find(({ kind }) => provider.handlers.get(kind)?.disown === undefined);
+  if (lasting === undefined) return;
+  throw new CapstanError({
+    code: "UNSUPPORTED_CHANGE",
+    source: "user",
+    subject: machine,
+    message: `cannot forget Machine ${machine}: provider ${provider.name} cannot take our marks off ${lasting.kind} ${lasting.name}, and as long as it carries them it is ours`,
+    hint: "nothing was changed",
+  });
+}
+
+/** What is wanted but for a Machine; its set wants as many as before. Pure. */
+export function targetWithout(machine: string, target: Target): Target {
+  const key = machineKey(machine);
+  const gone = new Set(
+    target.nodes.filter((node) => keyOf(node) === key || node.parent === key).map(keyOf),
+  );
+  return {
+    ...target,
+    objects: target.objects.filter(
+      ({ kind, metadata }) => kind !== "Machine" || metadata.name !== machine,
+    ),
+    machines: target.machines.filter(({ name }) => name !== machine),
+    nodes: target.nodes
+      .filter((node) => !gone.has(keyOf(node)))
+      .map((node) => ({ ...node, dependsOn: node.dependsOn.filter((need) => !gone.has(need)) })),
+  };
+}
