@@ -12,6 +12,8 @@ interface WordSources {
   stacks(): readonly string[];
   /** Of the one stack that is meant, newest first; none where it could be several. */
   transactions(named: readonly string[]): Promise<readonly NumberedTransaction[]>;
+  /** What is recorded of the one stack that is named. */
+  records(stack: string): Promise<readonly string[]>;
   /** Contexts of the kubeconfig that is meant. */
   contexts(): Promise<readonly string[]>;
   /** Continuations of "KIND.FIELD.fi". */
@@ -107,19 +109,26 @@ async function operandWords(
   const declared = command.registeredArguments;
   const last = declared.at(-1);
   const argument = declared[operands.length] ?? (last?.variadic === true ? last : undefined);
-  const own = argument === undefined ? nothing : await argumentWords(argument, begun, sources);
+  const own =
+    argument === undefined ? nothing : await argumentWords(argument, operands, begun, sources);
   // A verb with verbs below it may do something itself: history [stack...], history show.
   return { ...own, words: [...(operands.length === 0 ? verbs : []), ...own.words] };
 }
 
 async function argumentWords(
   argument: Argument,
+  operands: readonly string[],
   begun: string,
   sources: WordSources,
 ): Promise<Completions> {
   const name = argument.name();
   if (argument.argChoices !== undefined) return { words: argument.argChoices, files: false };
   if (name.startsWith("stack")) return { words: sources.stacks(), files: name.endsWith("path") };
+  if (name === "record" || name === "machine") {
+    const records = await sources.records(operands[0] ?? "");
+    const isFit = (record: string) => name === "record" || record.startsWith("Machine/");
+    return { words: records.filter(isFit), files: false };
+  }
   if (name === "kind.field") return { words: sources.explainWords(begun), files: false };
   // These stand before the stack.
   if (name === "number") return numbersOf(await sources.transactions([]));

@@ -1,8 +1,9 @@
 import { CheckpointReader } from "../engine/backend/checkpoint-reader.js";
 import { StackKeys } from "../engine/backend/stack-keys.js";
-import { stateOf } from "../engine/backend/state.js";
+import { type StackState, stateOf } from "../engine/backend/state.js";
 import type { Workspace } from "../engine/backend/workspace.js";
 import type { NumberedTransaction } from "./completions.js";
+import { stateItems } from "./state-report.js";
 import { historyReport } from "./history-report.js";
 
 /**
@@ -16,15 +17,28 @@ export async function numberedTransactions(
   const meant = named.length > 0 ? named : (workspace.stackNames() ?? []);
   const [stack, ...others] = meant.map((name) => name.replace("/", "."));
   if (stack === undefined || others.length > 0) return [];
+  const state = await stateWithoutPulumi(stack, workspace);
+  if (state === undefined) return [];
+  return historyReport(stack, state).items.map(({ number, reach }) => ({
+    number,
+    kept: reach === "present" || reach === "kept",
+  }));
+}
+
+/** What `capstan state list` names of a stack, told in the same way. */
+export async function recordsOfStack(named: string, workspace: Workspace): Promise<string[]> {
+  const state = await stateWithoutPulumi(named.replace("/", "."), workspace);
+  return state === undefined ? [] : stateItems(state).map(({ key }) => key);
+}
+
+async function stateWithoutPulumi(
+  stack: string,
+  workspace: Workspace,
+): Promise<StackState | undefined> {
   try {
     const deployment = await new CheckpointReader(workspace, new StackKeys(workspace)).read(stack);
-    if (deployment === undefined) return [];
-    const { items } = historyReport(stack, stateOf(deployment, stack));
-    return items.map(({ number, reach }) => ({
-      number,
-      kept: reach === "present" || reach === "kept",
-    }));
+    return deployment === undefined ? undefined : stateOf(deployment, stack);
   } catch {
-    return []; // The command itself says what is wrong with the state; a completion offers nothing.
+    return undefined; // The command itself says what is wrong with the state; a completion offers nothing.
   }
 }

@@ -20,6 +20,8 @@ const sources = {
           { number: 3, kept: false },
           { number: 1, kept: true },
         ],
+  records: async (stack: string) =>
+    stack === "default.prod" ? ["LocalNetwork/network", "Machine/cp-0"] : [],
   contexts: async () => ["prod", "stage"],
   explainWords: (begun: string) => [`${begun}spec.`, `${begun}metadata.`],
 };
@@ -49,6 +51,13 @@ describe("completion", () => {
     { typed: ["rollback", "default.many", "--to", ""], words: [] },
     { typed: ["history", "show", "3", "default.p"], words: ["default.prod"] },
     { typed: ["history", "diff", "3", "5", ""], words: ["default.dev", "default.prod"] },
+    { typed: ["state", ""], words: ["list", "show", "move", "forget"] },
+    { typed: ["state", "show", "default.p"], words: ["default.prod"] },
+    {
+      typed: ["state", "show", "default.prod", ""],
+      words: ["LocalNetwork/network", "Machine/cp-0"],
+    },
+    { typed: ["state", "forget", "default.prod", ""], words: ["Machine/cp-0"] },
     { typed: ["local", "machines", ""], words: [] },
     { typed: ["diff", "default.p"], words: ["default.prod"], files: true },
     { typed: ["diff", "a", "default.d"], words: ["default.dev"], files: true },

@@ -22,6 +22,10 @@ export async function completeCommand(
       const { numberedTransactions } = await import("../numbered-transactions.js");
       return numberedTransactions(named, workspace);
     },
+    records: async (stack) => {
+      const { recordsOfStack } = await import("../numbered-transactions.js");
+      return recordsOfStack(stack, workspace);
+    },
     contexts: async () => {
       const { contextNames } = await import("../../kube/connection.js");
       return contextNames({ kubeconfig: typedValue("--kubeconfig", typed), env: context.env });
