@@ -20,7 +20,7 @@ import { ownerText } from "../sets/owning-objects.js";
  * How far a record is: `planned` has none yet, `unfinished` was accepted by the cloud, `interrupted` is what a dead
  * engine was at, `leaving` is what the last transaction no longer wants.
  */
-export type RecordPhase = "recorded" | "planned" | "unfinished" | "interrupted" | "leaving";
+type RecordPhase = "recorded" | "planned" | "unfinished" | "interrupted" | "leaving";
 
 /** One line of what is recorded: a resource of the cloud, or a Machine. */
 export interface StateItem {
@@ -163,7 +163,7 @@ function undoOf(key: NodeKey, { transaction }: PriorState): UndoClass | undefine
 }
 
 function specOf({ spec }: TargetMachine): JsonObject {
-  return (spec.providerSpec.value ?? {}) as JsonObject;
+  return spec.providerSpec.value ?? {};
 }
 
 /** Everything needs Transaction. */

@@ -13,27 +13,27 @@ import { chooseVersions } from "./versions.js";
 // Machines that get another owner and keep their names, and so their hosts. Pure.
 
 /** "MachineDeployment/workers". */
-export interface ObjectName {
+export interface MachineGroup {
   readonly kind: "Machine" | "MachineSet" | "MachineDeployment";
   readonly name: string;
 }
 
 /** All machines of a set or deployment, or a single one, and who is to own them. */
 export interface OwnerMove {
-  readonly from: ObjectName;
-  readonly to: ObjectName;
+  readonly from: MachineGroup;
+  readonly to: MachineGroup;
 }
 
-export function objectNameText({ kind, name }: ObjectName): string {
+function groupText({ kind, name }: MachineGroup): string {
   return `${kind}/${name}`;
 }
 
-export function moveText({ from, to }: OwnerMove): string {
-  return `${objectNameText(from)} -> ${objectNameText(to)}`;
+function moveText({ from, to }: OwnerMove): string {
+  return `${groupText(from)} -> ${groupText(to)}`;
 }
 
 /** Who is to own each machine that moves, by machine. */
-export type NewOwners = ReadonlyMap<string, MachineOwner>;
+type NewOwners = ReadonlyMap<string, MachineOwner>;
 
 /**
  * Where moves lead, all of them at once: what goes to a MachineDeployment joins the set of its template if it
@@ -137,7 +137,7 @@ function inSet(
   });
 }
 
-function isOf({ kind, name }: ObjectName, machine: ExpandedMachine): boolean {
+function isOf({ kind, name }: MachineGroup, machine: ExpandedMachine): boolean {
   const { owner } = machine;
   switch (kind) {
     case "Machine":
@@ -182,7 +182,7 @@ function refusalOf(
     return `the manifests hold no ${to.kind} ${to.name}`;
   }
   const moving = about.machines.filter((machine) => isOf(from, machine));
-  if (moving.length === 0) return `no machine of ${objectNameText(from)} is recorded`;
+  if (moving.length === 0) return `no machine of ${groupText(from)} is recorded`;
   const twice = moving.find((machine) => moves.filter((one) => isOf(one.from, machine)).length > 1);
   return twice === undefined ? undefined : `Machine ${twice.name} is to go to two places`;
 }

@@ -99,9 +99,8 @@ describe("capstan state move", function () {
       await running({ workers: { replicas: 2 } });
       sandbox.write(withPools(tagged));
       pulumi.killAt(when, pass);
-      const ended = await sandbox.start(
-        ...["state", "move", "--yes", "-f", sandbox.manifests, ...renaming],
-      ).finished;
+      const words = ["move", "--yes", "-f", sandbox.manifests, ...renaming];
+      const ended = await sandbox.start("state", ...words).finished;
       assert.equal(ended.code, null, "it was to be killed");
       pulumi.spare();
       const other = sandbox.copy();

@@ -72,7 +72,7 @@ describe("what is recorded of one", () => {
     const details = stateItemDetails(key ?? nodeKey("", ""), prior);
     assert.equal(details?.identity?.["clusterUid"], "uid-1");
     assert.equal((details.inputs?.["spec"] as { role: string }).role, "controlPlane");
-    assert.match(String((details.outputs?.["status"] as { address: string }).address), /^10\./);
+    assert.match((details.outputs?.["status"] as { address: string }).address, /^10\./);
     assert.deepEqual(details.dependsOn, ["LocalNetwork/network", "LocalLoadBalancer/api"]);
     assert.equal(details.undo, undefined);
   });

@@ -124,6 +124,7 @@ const cases = {
   inPlace: "changes in place, on the same host",
   replace: "replaces by a new host beside the old one",
   delete: "deletes twice without an error",
+  letGo: "lets go of what it made, or cannot",
   foreign: "leaves what is not ours alone",
   unknown: "does not guess when the cloud gives no answer",
   inventory: "lists all that carries its marks, and nothing else",
@@ -266,6 +267,11 @@ const mutations: readonly Mutation[] = [
         },
       }),
     fails: [cases.delete],
+  },
+  {
+    name: "disown leaves the marks on",
+    break: (good) => withCalls(good, { disown: async () => {} }),
+    fails: [cases.letGo],
   },
   {
     name: "locate says that a resource is whose it is asked about",

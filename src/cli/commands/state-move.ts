@@ -1,6 +1,6 @@
 import { CapstanError } from "../../api/error.js";
 import { isNameOf } from "../../api/kind-names.js";
-import type { ObjectName, OwnerMove } from "../../sets/moves.js";
+import type { MachineGroup, OwnerMove } from "../../sets/moves.js";
 import { type CommandContext, loadManifests } from "../context.js";
 import { exitCodes } from "../exit.js";
 import { withNamedFiles } from "../named-files.js";
@@ -32,7 +32,7 @@ function movesIn(words: readonly string[]): OwnerMove[] {
   if (words.length % 2 === 1) {
     throw badUsage(`where is ${words.at(-1) ?? ""} to go? from and to come in pairs`);
   }
-  const names = words.map(objectNamed);
+  const names = words.map(groupNamed);
   return names.flatMap((from, index) => {
     const to = names[index + 1];
     return index % 2 === 1 || to === undefined ? [] : [{ from, to }];
@@ -42,7 +42,7 @@ function movesIn(words: readonly string[]): OwnerMove[] {
 const kinds = ["Machine", "MachineSet", "MachineDeployment"] as const;
 
 /** "MachineDeployment/workers", "md/workers". Throws BAD_USAGE. */
-function objectNamed(word: string): ObjectName {
+function groupNamed(word: string): MachineGroup {
   const [prefix = "", name = "", ...more] = word.split("/");
   const kind = kinds.find((one) => isNameOf(one, prefix));
   if (kind !== undefined && name !== "" && more.length === 0) return { kind, name };

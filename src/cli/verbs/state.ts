@@ -21,6 +21,11 @@ export function addStateVerbs(program: Command): void {
   const state = program
     .command("state")
     .description("what is recorded: list it, show it, give machines to another pool, let them go");
+  withExamples(state, [
+    ["capstan state list", "what is recorded"],
+    ["capstan state move -f prod md/workers md/general", "a pool was renamed in the manifests"],
+    ["capstan state forget default/prod Machine/db-0", "its host runs on and is nobody's"],
+  ]);
   addList(state);
   addShow(state);
   addMove(state);

@@ -66,7 +66,7 @@ function refuseLasting(machine: string, state: StackState, provider: Infrastruct
 }
 
 /** What is wanted but for a Machine; its set wants as many as before. Pure. */
-export function targetWithout(machine: string, target: Target): Target {
+function targetWithout(machine: string, target: Target): Target {
   const key = machineKey(machine);
   const gone = new Set(
     target.nodes.filter((node) => keyOf(node) === key || node.parent === key).map(keyOf),
