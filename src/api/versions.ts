@@ -32,6 +32,11 @@ export function isKnownVersion(version: string): boolean {
   return parsed.patch <= (lastPatches[parsed.minor] ?? -1);
 }
 
+/** "1.35.0" for "v1.35.0": the one spelling in which versions are planned, recorded and compared. Pure. */
+export function canonicalVersion(version: string): string {
+  return version.replace(/^v/, "");
+}
+
 /** The oldest of some semantic versions; undefined for none. Pure. */
 export function oldestVersion(versions: readonly string[]): string | undefined {
   return versions.filter((version) => semver.valid(version) !== null).sort(semver.compare)[0];

@@ -12,6 +12,7 @@ import {
   stackNameOf,
 } from "../api/types.js";
 import { nearest, validate } from "../api/validate.js";
+import { canonicalVersion } from "../api/versions.js";
 import {
   checkAnnotations,
   checkCluster,
@@ -138,6 +139,7 @@ class Reader {
       return;
     }
     dropServerFields(placed.object);
+    spellVersions(placed.object);
     this.keep(placed);
   }
 
@@ -290,6 +292,19 @@ function dropServerFields(object: AnyObject): void {
   for (const { spec } of machineSpecsIn(object)) {
     delete spec.providerID;
     for (const taint of spec.taints ?? []) delete taint.timeAdded;
+  }
+}
+
+/** v1.35.0 and 1.35.0 are one version: from here on there is one spelling of it. */
+function spellVersions(object: AnyObject): void {
+  for (const { spec } of machineSpecsIn(object)) {
+    const { versions } = spec;
+    if (versions === undefined) continue;
+    const { controlPlane, containerRuntime } = versions;
+    versions.kubelet = canonicalVersion(versions.kubelet);
+    if (controlPlane !== undefined) versions.controlPlane = canonicalVersion(controlPlane);
+    if (containerRuntime === undefined) continue;
+    containerRuntime.version = canonicalVersion(containerRuntime.version);
   }
 }
 

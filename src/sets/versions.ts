@@ -1,4 +1,5 @@
-import { defaultKubernetesVersion, oldestVersion } from "../api/versions.js";
+import { omitUndefined } from "../api/omit-undefined.js";
+import { canonicalVersion, defaultKubernetesVersion, oldestVersion } from "../api/versions.js";
 import type {
   Desired,
   MachineDeploymentObject,
@@ -55,10 +56,33 @@ function resolve(
   fallback: string,
 ): MachineSpec {
   const master = spec.roles?.includes("Master") === true;
-  const versions = spec.versions ?? known ?? { kubelet: fallback };
+  const versions = inRecordedSpelling(spec.versions ?? known ?? { kubelet: fallback }, known);
   if (!master || versions.controlPlane !== undefined) return { ...spec, versions };
   const controlPlane = known?.controlPlane ?? versions.kubelet;
   return { ...spec, versions: { ...versions, controlPlane } };
+}
+
+/**
+ * An earlier release recorded v1.34.2 as it was written. As long as it is the version that is wanted it
+ * stays so: another spelling would be another input of a host.
+ */
+function inRecordedSpelling(
+  { kubelet, controlPlane, containerRuntime }: MachineVersions,
+  known: MachineVersions | undefined,
+): MachineVersions {
+  const runtime = known?.containerRuntime;
+  return omitUndefined({
+    kubelet: spelledAs(kubelet, known?.kubelet),
+    controlPlane: controlPlane && spelledAs(controlPlane, known?.controlPlane),
+    containerRuntime: containerRuntime && {
+      ...containerRuntime,
+      version: spelledAs(containerRuntime.version, runtime?.version),
+    },
+  });
+}
+
+function spelledAs(version: string, recorded: string | undefined): string {
+  return recorded !== undefined && canonicalVersion(recorded) === version ? recorded : version;
 }
 
 function fallbackVersion(desired: Desired, recorded: readonly ExpandedMachine[]): string {

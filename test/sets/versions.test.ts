@@ -41,6 +41,12 @@ const cases: readonly Case[] = [
     want: { kubelet: "1.30.0" },
   },
   {
+    name: "what an earlier release recorded keeps its spelling while it is the same version",
+    spec: written({ kubelet: "1.30.0", controlPlane: "1.31.0" }),
+    recorded: [was("m", { kubelet: "v1.30.0", controlPlane: "v1.30.0" })],
+    want: { kubelet: "v1.30.0", controlPlane: "1.31.0" },
+  },
+  {
     name: "what was recorded is kept when nothing is written",
     spec: written(),
     others: [member],

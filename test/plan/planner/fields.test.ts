@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import type { Desired } from "../../../src/api/types.js";
+import { changed } from "../../kube/refusals.js";
+import { FakeEngine } from "../../support/fake-engine.js";
+import {
+  cluster,
+  desiredOf,
+  machine,
+  machineDeployment,
+  machineSet,
+  type Manifest,
+} from "../../support/manifests.js";
+
+// What the fields of a Machine and of a Cluster come to in a plan.
+
+/** The steps, and whether nothing at all is to be done. Hashes are left out. */
+async function planned(engine: FakeEngine, desired: Desired) {
+  const { steps, empty } = await engine.plan(desired);
+  return {
+    steps: steps.map(({ kind, key }) => `${kind} ${key.replace(/-[0-9a-f]{8}(?=-|$)/g, "-#")}`),
+    empty,
+  };
+}
+
+const nothing = { steps: [], empty: true };
+
+function withVersions(object: Manifest, versions: unknown): Manifest {
+  const path = object["kind"] === "Machine" ? ["spec"] : ["spec", "template", "spec"];
+  return changed(object, [...path, "versions"], versions);
+}
+
+describe("a version with a v and without", () => {
+  const asking = (v: string): Desired => {
+    const kubelet = `${v}1.34.2`;
+    const containerRuntime = { name: "containerd", version: `${v}2.1.4` };
+    return desiredOf([
+      cluster(),
+      withVersions(machine("cp"), { kubelet, controlPlane: kubelet, containerRuntime }),
+      withVersions(machineSet("set", 1), { kubelet, containerRuntime }),
+      withVersions(machineDeployment("web", 1), { kubelet, containerRuntime }),
+    ]);
+  };
+
+  for (const [from, to] of [
+    ["v", ""],
+    ["", "v"],
+  ] as const) {
+    it(`is one: nothing is to be done from "${from}1.34.2" to "${to}1.34.2"`, async () => {
+      const engine = await FakeEngine.running(asking(from));
+      assert.deepEqual(await planned(engine, asking(to)), nothing);
+    });
+  }
+
+  it("is recorded, and asked of the cloud, without it", async () => {
+    const { target } = await new FakeEngine().plan(asking("v"));
+    assert.doesNotMatch(JSON.stringify([target.objects, target.machines, target.nodes]), /"v\d/);
+  });
+
+  it("stays on a host as an earlier release has recorded it", async () => {
+    const now = asking("");
+    const machines = now.machines.map((one) => ({
+      ...one,
+      spec: { ...one.spec, versions: { kubelet: "v1.34.2", controlPlane: "v1.34.2" } },
+    }));
+    const engine = await FakeEngine.running({ ...now, machines });
+    const same = now.machines.map((one) => ({
+      ...one,
+      spec: { ...one.spec, versions: { kubelet: "1.34.2", controlPlane: "1.34.2" } },
+    }));
+    assert.deepEqual((await planned(engine, { ...now, machines: same })).steps, []);
+  });
+});
