@@ -16,7 +16,7 @@ import type {
 } from "../../src/provider/port.js";
 import type { LocalCloud, LocalKind } from "./cloud.js";
 import { LocalHandler, observe } from "./handlers.js";
-import { localApiVersion, localClusterSpec, localMachineSpec } from "./specs.js";
+import { localApiVersion, localClusterSpec, localMachineSpec, localOffers } from "./specs.js";
 import { rules } from "./field-rules.js";
 
 /** The provider on the simulated cloud: no account, no daemon, the embedded default. */
@@ -32,6 +32,7 @@ export class LocalProvider implements InfrastructureProvider {
     kind: "LocalMachineProviderSpec",
     schema: localMachineSpec,
     spread: { zone: ["local-a", "local-b", "local-c"] },
+    offers: localOffers,
   };
   readonly hostKind = "LocalHost";
   readonly keyInputs = {

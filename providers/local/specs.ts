@@ -1,5 +1,7 @@
 import { Type } from "typebox";
+import type { MachineOffers } from "../../src/api/provider-specs.js";
 import { faultModes } from "./faults.js";
+import { runtimeOfImages } from "./node.js";
 
 export const localApiVersion = "local.capstan.dev/v1alpha1";
 
@@ -52,6 +54,18 @@ const fault = Type.Object(
 function faults(description: string) {
   return Type.Optional(Type.Array(fault, { description }));
 }
+
+/** What the simulated cloud has for the fields that all Machines share. */
+export const localOffers: MachineOffers = {
+  containerRuntimes: [
+    {
+      name: runtimeOfImages.name,
+      versions: ">=1.6.0 <1.8.0-0 || >=2.0.0 <3.0.0-0",
+      recommended: runtimeOfImages.version,
+    },
+    { name: "cri-o", versions: ">=1.24.0 <1.36.0-0", recommended: "1.34.2" },
+  ],
+};
 
 /** providerSpec.value of a Cluster. */
 export const localClusterSpec = Type.Object(

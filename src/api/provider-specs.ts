@@ -1,4 +1,21 @@
+import semver from "semver";
 import type { TSchema } from "typebox";
+
+/** A container runtime that a provider's hosts can have. */
+export interface RuntimeOffer {
+  /** As versions.containerRuntime.name has it, e.g. "containerd". */
+  readonly name: string;
+  /** The versions that it has, as a range of semantic versions: ">=1.7.0 <3.0.0-0". */
+  readonly versions: string;
+  /** The version that is chosen where a Machine names none, e.g. "2.1.5". */
+  readonly recommended: string;
+}
+
+/** What a provider has for the fields that Machines of every provider share. */
+export interface MachineOffers {
+  /** The first is what is chosen where a Machine names a version alone. */
+  readonly containerRuntimes?: readonly RuntimeOffer[];
+}
 
 /** What a provider's own objects look like: enough to validate manifests, nothing to act with. */
 export interface ProviderSpecs {
@@ -16,5 +33,11 @@ export interface ProviderSpecs {
     readonly schema: TSchema;
     /** Fields by which control-plane members are kept apart, with values to choose from: zones. `capstan init` does. */
     readonly spread?: Readonly<Record<string, readonly string[]>>;
+    readonly offers?: MachineOffers;
   };
+}
+
+/** Whether a range of versions holds this one; a pre-release counts as what it leads to. Pure. */
+export function isInRange(version: string, range: string): boolean {
+  return semver.satisfies(version, range, { includePrerelease: true });
 }

@@ -87,18 +87,19 @@ export const machineSpecRules = checkedBy(
 /** Major and minor as one number, as `minorOf` of src/api/versions.ts has them. */
 const minorOf = (version: string) =>
   `(int(self.${version}.replace('v', '').split('.')[0]) * 1000 + int(self.${version}.split('.')[1]))`;
-const areVersions =
-  "[self.kubelet, self.controlPlane].all(v, v.matches('^v?[0-9]{1,3}[.][0-9]{1,3}[.]'))";
+/** A kubelet that is left out is chosen to fit. */
+const isIncomparable =
+  "!has(self.controlPlane) || !has(self.kubelet) || ![self.kubelet, self.controlPlane].all(v, v.matches('^v?[0-9]{1,3}[.][0-9]{1,3}[.]'))";
 
 /** As src/api/versions.ts, between a kubelet and the control plane of the same machine. */
 export const versionsRules = checkedBy(
   ruleOf(
-    `!has(self.controlPlane) || !${areVersions} || ${minorOf("kubelet")} <= ${minorOf("controlPlane")}`,
+    `${isIncomparable} || ${minorOf("kubelet")} <= ${minorOf("controlPlane")}`,
     ruleWords.kubeletNewer,
     ".kubelet",
   ),
   ruleOf(
-    `!has(self.controlPlane) || !${areVersions} || ${minorOf("controlPlane")} - ${minorOf("kubelet")} <= (${minorOf("controlPlane")} >= 1028 ? 3 : 2)`,
+    `${isIncomparable} || ${minorOf("controlPlane")} - ${minorOf("kubelet")} <= (${minorOf("controlPlane")} >= 1028 ? 3 : 2)`,
     ruleWords.kubeletTooOld,
     ".kubelet",
   ),

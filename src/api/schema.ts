@@ -155,16 +155,20 @@ const providerSpec = closed(
 
 const containerRuntime = closed(
   {
-    name: Type.String({ minLength: 1, description: "Name of the runtime, e.g. containerd." }),
-    version: semver("Version of the runtime, e.g. 2.1.4."),
+    name: Type.Optional(
+      Type.String({ minLength: 1, description: "Name of the runtime, e.g. containerd." }),
+    ),
+    version: Type.Optional(semver("Version of the runtime, e.g. 2.1.4.")),
   },
-  "Container runtime of the Node, e.g. containerd 2.1.4 (from the KEP; the shipped API dropped it).",
+  "Container runtime of the Node, e.g. containerd 2.1.4 (from the KEP; the shipped API dropped it). A name or a version that is left out is the one that the provider recommends.",
 );
 
 const machineVersions = closed(
   {
-    kubelet: semver(
-      "Version of the kubelet, e.g. 1.34.2: never newer than the control plane, at most three minors older. It may be raised and lowered.",
+    kubelet: Type.Optional(
+      semver(
+        "Version of the kubelet, e.g. 1.34.2: never newer than the control plane, at most three minors older. It may be raised and lowered.",
+      ),
     ),
     controlPlane: Type.Optional(
       semver(
@@ -173,7 +177,7 @@ const machineVersions = closed(
     ),
     containerRuntime: Type.Optional(containerRuntime),
   },
-  "Versions to install. Left out, they are chosen when the Machine is first planned (the control plane's, else this release's default), recorded, and kept.",
+  "Versions to install. A kubelet that is left out is chosen when the Machine is first planned (the control plane's version, else this release's default), recorded, and kept. A container runtime that is left out is the one of the image.",
   versionsRules,
 );
 
@@ -430,7 +434,7 @@ export const schemas = {
 export type Kind = keyof typeof schemas;
 export type ObjectOf<K extends Kind> = Static<(typeof schemas)[K]>;
 export type WrittenMachineSpec = Static<typeof machineSpec>;
-export type MachineVersions = Static<typeof machineVersions>;
+export type WrittenVersions = Static<typeof machineVersions>;
 export type LabelSelector = Static<typeof selector>;
 
 export function isKind(value: unknown): value is Kind {

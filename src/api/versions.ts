@@ -1,4 +1,6 @@
 import semver from "semver";
+import { omitUndefined } from "./omit-undefined.js";
+import type { WrittenVersions } from "./schema.js";
 
 /** The Kubernetes version of machines whose manifests name none, in a cluster that names none. */
 export const defaultKubernetesVersion = "1.34.2";
@@ -35,6 +37,21 @@ export function isKnownVersion(version: string): boolean {
 /** "1.35.0" for "v1.35.0": the one spelling in which versions are planned, recorded and compared. Pure. */
 export function canonicalVersion(version: string): string {
   return version.replace(/^v/, "");
+}
+
+/** Versions of a Machine in that spelling. Pure. */
+export function canonicalVersions(versions: WrittenVersions): WrittenVersions {
+  const { kubelet, controlPlane, containerRuntime } = versions;
+  return omitUndefined({
+    kubelet: kubelet && canonicalVersion(kubelet),
+    controlPlane: controlPlane && canonicalVersion(controlPlane),
+    containerRuntime:
+      containerRuntime &&
+      omitUndefined({
+        ...containerRuntime,
+        version: containerRuntime.version && canonicalVersion(containerRuntime.version),
+      }),
+  });
 }
 
 /** The oldest of some semantic versions; undefined for none. Pure. */

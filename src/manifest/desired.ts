@@ -12,7 +12,7 @@ import {
   stackNameOf,
 } from "../api/types.js";
 import { nearest, validate } from "../api/validate.js";
-import { canonicalVersion } from "../api/versions.js";
+import { canonicalVersions } from "../api/versions.js";
 import {
   checkAnnotations,
   checkCluster,
@@ -25,6 +25,7 @@ import {
   oldestControlPlane,
 } from "./checks.js";
 import { byPosition, type Diagnostic, type Position } from "./diagnostic.js";
+import { checkOffers } from "./offers.js";
 import { belongsTo, describe, machineSpecsIn, providerSpecsIn } from "./object-parts.js";
 import { type ParsedDocument, parseManifest, type SourceText } from "./parse.js";
 import { checkProviderValues } from "./provider-values.js";
@@ -148,7 +149,11 @@ class Reader {
     const classes = objectsOfKind(this.placed, "MachineClass");
     for (const placed of this.placed) {
       const wrong = resolveClasses(placed.object, classes, this.providers);
-      for (const violation of wrong) this.report(placed, violation);
+      // What a class brings was not there when its object was looked at alone.
+      const unoffered = isFromClass(placed.object)
+        ? checkOffers(placed.object, this.providers)
+        : [];
+      for (const violation of [...wrong, ...unoffered]) this.report(placed, violation);
     }
     const members = this.placed.filter(isMember);
     const owners = objectsOfKind(this.placed, "Cluster");
@@ -195,6 +200,7 @@ class Reader {
         ? [...checkCluster(object), ...checkHostNetworks(object, this.networksOf(object))]
         : []),
       ...machineSpecsIn(object).flatMap(checkMachineSpec),
+      ...checkOffers(object, this.providers),
       ...(object.kind === "MachineDeployment" ? checkProgressDeadline(object.spec) : []),
       ...(object.kind === "MachineSet" || object.kind === "MachineDeployment"
         ? checkSelector(object.spec.selector, object.spec.template.metadata?.labels ?? {})
@@ -298,18 +304,16 @@ function dropServerFields(object: AnyObject): void {
 /** v1.35.0 and 1.35.0 are one version: from here on there is one spelling of it. */
 function spellVersions(object: AnyObject): void {
   for (const { spec } of machineSpecsIn(object)) {
-    const { versions } = spec;
-    if (versions === undefined) continue;
-    const { controlPlane, containerRuntime } = versions;
-    versions.kubelet = canonicalVersion(versions.kubelet);
-    if (controlPlane !== undefined) versions.controlPlane = canonicalVersion(controlPlane);
-    if (containerRuntime === undefined) continue;
-    containerRuntime.version = canonicalVersion(containerRuntime.version);
+    if (spec.versions !== undefined) spec.versions = canonicalVersions(spec.versions);
   }
 }
 
 function objectsOfKind<K extends Kind>(placed: readonly Placed[], kind: K): ObjectOf<K>[] {
   return placed.flatMap(({ object }) => (object.kind === kind ? [object as ObjectOf<K>] : []));
+}
+
+function isFromClass(object: AnyObject): boolean {
+  return providerSpecsIn(object).some(({ spec }) => spec.valueFrom !== undefined);
 }
 
 function isCluster(placed: Placed): placed is Placed<ClusterObject> {

@@ -22,7 +22,7 @@ import type {
 import {
   fieldsOf,
   type ClusterSpecDefinition,
-  type SpecDefinition,
+  type MachineSpecDefinition,
   specSchema,
 } from "./spec-schema.js";
 
@@ -43,7 +43,7 @@ export interface ProviderDefinition {
   /** apiVersion of its objects, e.g. "folder.example.dev/v1alpha1"; names the provider in manifests. */
   readonly apiVersion: string;
   /** providerSpec.value of Machines. */
-  readonly machineSpec: SpecDefinition;
+  readonly machineSpec: MachineSpecDefinition;
   /** providerSpec.value of the Cluster. Without it: an object without fields, named like machineSpec. */
   readonly clusterSpec?: ClusterSpecDefinition;
   /** Kind of a machine's host in the graph. "FolderHost" for a "FolderMachineProviderSpec". */
@@ -87,7 +87,7 @@ export function defineProvider(definition: ProviderDefinition): InfrastructurePr
     timing: definition.timing,
     keyInputs: definition.keyInputs && { [hostKind]: definition.keyInputs },
     clusterSpec: { ...clusterSpec, schema: specSchema(apiVersion, clusterSpec) },
-    machineSpec: { kind: definition.machineSpec.kind, schema },
+    machineSpec: { ...definition.machineSpec, schema },
     handlers: new Map([[hostKind, machine]]),
     compile: (_cluster, clusterValue, machines) => ({
       infrastructure: [],

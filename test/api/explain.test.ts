@@ -58,9 +58,9 @@ describe("explain", () => {
   it("tells what a user needs of machine.spec.versions", () => {
     const { type, description, fields } = explain("machine.spec.versions", known);
     assert.equal(type, "Object");
-    assert.match(description, /Left out, they are chosen/);
+    assert.match(description, /left out is chosen when the Machine is first planned/);
     const kubelet = fields.find(({ name }) => name === "kubelet");
-    assert.equal(kubelet?.required, true);
+    assert.equal(kubelet?.required, false);
     assert.equal(kubelet?.type, "string");
     assert.match(kubelet?.description ?? "", /e\.g\. 1\.\d+\.\d+/);
     assert.equal(fields.find(({ name }) => name === "controlPlane")?.required, false);

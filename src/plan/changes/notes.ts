@@ -5,6 +5,7 @@ import { deleteMachineAnnotation } from "../../sets/deletion-order.js";
 import { goFirst } from "../../sets/expand-set.js";
 import { isRollingUpdate } from "../../sets/fenceposts.js";
 import { quorumOf } from "../../sets/quorum.js";
+import { followsVersions } from "../../sets/versions.js";
 import { goalText } from "../../records/goal-text.js";
 import { goneReason } from "../decisions/hosts.js";
 import type { Plan, IgnoredDrift } from "../plan.js";
@@ -82,7 +83,7 @@ function heldBack({ metadata, spec }: MachineDeploymentObject, { target }: Plan)
     (machine) =>
       machine.owner?.machineDeployment === metadata.name &&
       (!sameJson(asJson(machine.spec.providerSpec), asJson(providerSpec)) ||
-        (versions !== undefined && !sameJson(asJson(machine.spec.versions), asJson(versions)))),
+        !followsVersions(machine.spec.versions, versions)),
   ).length;
   if (behind === 0) return [];
   const machines = behind === 1 ? "1 machine does" : `${behind} machines do`;

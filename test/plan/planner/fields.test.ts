@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { omitUndefined } from "../../../src/api/omit-undefined.js";
 import type { Desired } from "../../../src/api/types.js";
 import { changed } from "../../kube/refusals.js";
 import { FakeEngine } from "../../support/fake-engine.js";
@@ -68,5 +69,35 @@ describe("a version with a v and without", () => {
       spec: { ...one.spec, versions: { kubelet: "1.34.2", controlPlane: "1.34.2" } },
     }));
     assert.deepEqual((await planned(engine, { ...now, machines: same })).steps, []);
+  });
+});
+
+describe("versions that are left out", () => {
+  const wanted = (versions: unknown, disk?: number): Desired =>
+    desiredOf([cluster(), withVersions(machine("cp", omitUndefined({ diskGib: disk })), versions)]);
+  const cases = [
+    { controlPlane: "1.33.6" },
+    { kubelet: "1.33.1", controlPlane: "1.33.6", containerRuntime: { name: "containerd" } },
+    { kubelet: "1.33.1", containerRuntime: { version: "2.1.4" } },
+    { containerRuntime: {} },
+    {},
+  ];
+  for (const versions of cases) {
+    it(`are chosen once: ${JSON.stringify(versions)}`, async () => {
+      const engine = await FakeEngine.running(wanted(versions));
+      assert.deepEqual(await planned(engine, wanted(versions)), nothing);
+    });
+  }
+
+  it("are recorded, and are inputs of the host", async () => {
+    const { target } = await new FakeEngine().plan(
+      wanted({ controlPlane: "1.33.6", containerRuntime: {} }),
+    );
+    const [only] = target.machines;
+    const containerRuntime = { name: "containerd", version: "2.1.5" };
+    const chosen = { kubelet: "1.33.6", controlPlane: "1.33.6", containerRuntime };
+    assert.deepEqual(only?.spec.versions, chosen);
+    const host = target.nodes.find(({ kind }) => kind === "LocalHost");
+    assert.deepEqual(host?.spec["containerRuntime"], containerRuntime);
   });
 });
