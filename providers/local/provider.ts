@@ -16,7 +16,13 @@ import type {
 } from "../../src/provider/port.js";
 import type { LocalCloud, LocalKind } from "./cloud.js";
 import { LocalHandler, observe } from "./handlers.js";
-import { localApiVersion, localClusterSpec, localMachineSpec, localOffers } from "./specs.js";
+import {
+  localApiVersion,
+  localClusterSpec,
+  localMachineSpec,
+  localOffers,
+  localZones,
+} from "./specs.js";
 import { rules } from "./field-rules.js";
 
 /** The provider on the simulated cloud: no account, no daemon, the embedded default. */
@@ -31,7 +37,7 @@ export class LocalProvider implements InfrastructureProvider {
   readonly machineSpec = {
     kind: "LocalMachineProviderSpec",
     schema: localMachineSpec,
-    spread: { zone: ["local-a", "local-b", "local-c"] },
+    spread: { zone: localZones },
     offers: localOffers,
   };
   readonly hostKind = "LocalHost";

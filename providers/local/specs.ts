@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import type { MachineOffers } from "../../src/api/provider-specs.js";
+import { knownKubernetes } from "../../src/api/versions.js";
 import { faultModes } from "./faults.js";
 import { runtimeOfImages } from "./node.js";
 
@@ -55,15 +56,18 @@ function faults(description: string) {
   return Type.Optional(Type.Array(fault, { description }));
 }
 
+export const localZones = ["local-a", "local-b", "local-c"] as const;
+
 /** What the simulated cloud has for the fields that all Machines share. */
 export const localOffers: MachineOffers = {
+  kubernetes: knownKubernetes,
   containerRuntimes: [
     {
       name: runtimeOfImages.name,
-      versions: ">=1.6.0 <1.8.0-0 || >=2.0.0 <3.0.0-0",
+      versions: "1.6 - 1.7 || 2",
       recommended: runtimeOfImages.version,
     },
-    { name: "cri-o", versions: ">=1.24.0 <1.36.0-0", recommended: "1.34.2" },
+    { name: "cri-o", versions: knownKubernetes, recommended: "1.34.2" },
   ],
 };
 
@@ -112,11 +116,13 @@ export const localMachineSpec = Type.Object(
       minLength: 1,
       description: "Image that the host boots from. Changing it needs a new host.",
     }),
-    zone: Type.String({
-      default: "local-a",
-      minLength: 1,
-      description: "Zone that the host runs in. Changing it needs a new host.",
-    }),
+    zone: Type.Union(
+      localZones.map((zone) => Type.Literal(zone)),
+      {
+        default: "local-a",
+        description: "Zone that the host runs in. Changing it needs a new host.",
+      },
+    ),
     diskGib: Type.Integer({
       default: 20,
       minimum: 1,

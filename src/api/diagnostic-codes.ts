@@ -20,6 +20,7 @@ export const diagnosticCodes = {
   SELECTOR: "A selector is empty, malformed, or does not match its own template.",
   STACK_NAME: "A stack's name would be too long and is shortened.",
   UNKNOWN_OBJECT: "An apiVersion or kind that this release does not read.",
+  UNSUPPORTED_CONFIGURATION: "A version or a container runtime that the provider does not have.",
   VERSION_SKEW: "A kubelet is newer than the control plane, or too old for it.",
   WRONG_TYPE: "A value is of another type than its field.",
   YAML: "The text is not valid YAML.",

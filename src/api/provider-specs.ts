@@ -5,14 +5,19 @@ import type { TSchema } from "typebox";
 export interface RuntimeOffer {
   /** As versions.containerRuntime.name has it, e.g. "containerd". */
   readonly name: string;
-  /** The versions that it has, as a range of semantic versions: ">=1.7.0 <3.0.0-0". */
+  /** The versions that there are, as a range of semantic versions: "1.6 - 1.7 || 2". */
   readonly versions: string;
   /** The version that is chosen where a Machine names none, e.g. "2.1.5". */
   readonly recommended: string;
 }
 
-/** What a provider has for the fields that Machines of every provider share. */
+/**
+ * What a provider has for the fields that Machines of every provider share. What it does not have is
+ * refused before anything is planned; without a declaration it is asked nothing.
+ */
 export interface MachineOffers {
+  /** Versions of kubelets and control planes, as a range of semantic versions: "1.24 - 1.35". */
+  readonly kubernetes?: string;
   /** The first is what is chosen where a Machine names a version alone. */
   readonly containerRuntimes?: readonly RuntimeOffer[];
 }

@@ -41,6 +41,7 @@ const clusterErrors = [
 ] as const;
 const machineErrors = [
   ...clusterErrors,
+  "UnsupportedConfiguration",
   "InsufficientResources",
   "JoinClusterTimeoutError",
 ] as const;

@@ -21,6 +21,20 @@ const lastPatches: Readonly<Record<number, number>> = {
   35: 0,
 };
 
+const knownMinors = Object.keys(lastPatches).map(Number);
+
+/** The Kubernetes versions of which this release knows a patch, as a range: "1.24 - 1.35". */
+export const knownKubernetes = `1.${Math.min(...knownMinors)} - 1.${Math.max(...knownMinors)}`;
+
+/** The default Kubernetes version; of a provider that has others, the newest known one that it has. Pure. */
+export function defaultVersionIn(range = "*"): string {
+  const known = Object.entries(lastPatches).map(([minor, patch]) => `1.${minor}.${patch}`);
+  const newest = newestVersion(known.filter((version) => semver.satisfies(version, range)));
+  return semver.satisfies(defaultKubernetesVersion, range)
+    ? defaultKubernetesVersion
+    : (newest ?? defaultKubernetesVersion);
+}
+
 /** "1.33.6" for 1033 (see `minorOf`): the newest patch that is known, otherwise the minor's ".0". Pure. */
 export function newestPatch(minor: number): string {
   const [major, rest] = [Math.floor(minor / minorsPerMajor), minor % minorsPerMajor];

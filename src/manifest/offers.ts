@@ -1,6 +1,7 @@
 import type { MemberPath, Violation } from "../api/diagnostic-codes.js";
-import type { ProviderSpecs } from "../api/provider-specs.js";
-import type { AnyObject, WrittenMachineSpec } from "../api/types.js";
+import { isInRange, type ProviderSpecs } from "../api/provider-specs.js";
+import type { AnyObject, WrittenVersions } from "../api/types.js";
+import { nearest } from "../api/validate.js";
 import { machineSpecsIn } from "./object-parts.js";
 
 /**
@@ -8,26 +9,69 @@ import { machineSpecsIn } from "./object-parts.js";
  * recommends nothing. Of providers that nobody knows nothing is said. Pure.
  */
 export function checkOffers(object: AnyObject, providers: readonly ProviderSpecs[]): Violation[] {
-  return machineSpecsIn(object).flatMap(({ spec, path }) => {
-    const { value } = spec.providerSpec;
+  return machineSpecsIn(object).flatMap(({ spec: { providerSpec, versions = {} }, path }) => {
+    const { value } = providerSpec;
     const provider = providers.find(({ apiVersion }) => apiVersion === value?.apiVersion);
-    return provider === undefined ? [] : checkRuntime(spec, [...path, "versions"], provider);
+    if (provider === undefined) return [];
+    const at = [...path, "versions"];
+    return [...checkKubernetes(versions, at, provider), ...checkRuntime(versions, at, provider)];
+  });
+}
+
+function checkKubernetes(
+  versions: WrittenVersions,
+  path: MemberPath,
+  { name, machineSpec: { offers } }: ProviderSpecs,
+): Violation[] {
+  const range = offers?.kubernetes;
+  if (range === undefined) return [];
+  return (["kubelet", "controlPlane"] as const).flatMap((field): Violation[] => {
+    const version = versions[field];
+    if (version === undefined || isInRange(version, range)) return [];
+    const summary = `provider ${name} has no Kubernetes ${version}`;
+    return [unsupported([...path, field], summary, `it has ${range}`)];
   });
 }
 
 function checkRuntime(
-  { versions }: WrittenMachineSpec,
+  versions: WrittenVersions,
   path: MemberPath,
   { name: provider, machineSpec: { offers } }: ProviderSpecs,
 ): Violation[] {
-  const runtime = versions?.containerRuntime;
-  if (runtime === undefined || (offers?.containerRuntimes ?? []).length > 0) return [];
+  const runtime = versions.containerRuntime;
+  if (runtime === undefined) return [];
+  const at = [...path, "containerRuntime"];
+  const offered = offers?.containerRuntimes;
+  if (offered === undefined) return halfRuntime(runtime, at, provider);
+  const { name, version } = runtime;
+  const named = offered.filter((one) => name === undefined || one.name === name);
+  if (named.length === 0) {
+    const names = offered.map((one) => one.name);
+    const near = name && nearest(name, names);
+    const hint = near === undefined ? `it has ${names.join(", ")}` : `did you mean ${near}?`;
+    return [unsupported([...at, "name"], `provider ${provider} has no ${name ?? "runtime"}`, hint)];
+  }
+  if (version === undefined || named.some((one) => isInRange(version, one.versions))) return [];
+  const summary = `provider ${provider} has no ${name ?? "container runtime"} ${version}`;
+  const has = named.map((one) => `${one.name} ${one.versions}`).join(", ");
+  return [unsupported([...at, "version"], summary, `it has ${has}`)];
+}
+
+function halfRuntime(
+  runtime: NonNullable<WrittenVersions["containerRuntime"]>,
+  path: MemberPath,
+  provider: string,
+): Violation[] {
   return (["name", "version"] as const)
     .filter((field) => runtime[field] === undefined)
     .map((field) => ({
       code: "FIELD_MISSING",
-      path: [...path, "containerRuntime"],
+      path,
       summary: `missing field "${field}"`,
       hint: `provider ${provider} recommends no container runtime`,
     }));
+}
+
+function unsupported(path: MemberPath, summary: string, hint: string): Violation {
+  return { code: "UNSUPPORTED_CONFIGURATION", path, summary, hint };
 }

@@ -1,4 +1,6 @@
+import semver from "semver";
 import { CapstanError } from "../api/error.js";
+import { isInRange, type MachineOffers } from "../api/provider-specs.js";
 import type { JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import {
@@ -139,6 +141,7 @@ function refuseIncomplete(definition: Partial<ProviderDefinition>): void {
     ...(["locate", "create", "remove", "list"] as const)
       .filter((call) => typeof calls[call] !== "function")
       .map((call) => `machine.${call} must be a function`),
+    ...unreadableOffers(machineSpec?.offers).map((what) => `machineSpec.offers.${what}`),
     ...takenFields(definition).map((field) => `machineSpec must call field ${field} otherwise`),
   ];
   if (problems.length === 0) return;
@@ -148,6 +151,23 @@ function refuseIncomplete(definition: Partial<ProviderDefinition>): void {
     message: `cannot define provider ${name ?? "without a name"}: ${problems.join("; ")}`,
     hint: "docs/providers.md lists what defineProvider takes",
   });
+}
+
+function unreadableOffers({ kubernetes, containerRuntimes = [] }: MachineOffers = {}): string[] {
+  const isRange = (range: unknown) =>
+    typeof range === "string" && semver.validRange(range) !== null;
+  const isKubernetes = kubernetes === undefined || isRange(kubernetes);
+  return [
+    ...(isKubernetes ? [] : ["kubernetes must be a range of versions, e.g. 1.24 - 1.35"]),
+    ...containerRuntimes
+      .filter(
+        ({ versions, recommended }) => !isRange(versions) || !isInRange(recommended, versions),
+      )
+      .map(
+        ({ name }) =>
+          `containerRuntimes: ${name} must have versions, a range, and recommended, one of them`,
+      ),
+  ];
 }
 
 /** Fields of a machineSpec that would clash in a host's spec with what the node is to be. */

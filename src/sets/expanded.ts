@@ -1,4 +1,4 @@
-import type { RuntimeOffer } from "../api/provider-specs.js";
+import type { MachineOffers } from "../api/provider-specs.js";
 import type {
   MachineSpec,
   MachineDeploymentObject,
@@ -49,8 +49,8 @@ export interface Expanded {
 
 /** What expansion has to ask the provider, decided by src/compile. Both calls are pure. */
 export interface TemplateJudge {
-  /** Those that the provider offers, with what it recommends where a Machine leaves a version out. */
-  readonly containerRuntimes: readonly RuntimeOffer[];
+  /** What the versions that Machines leave out are chosen from. */
+  readonly offers: MachineOffers;
   /** Short hash of what cannot change in place; names new MachineSets. */
   hash(deployment: ResolvedMachineDeployment): string;
   /** Whether a machine can follow the deployment's present template without being replaced. */

@@ -1,10 +1,10 @@
 import { sameJson } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
-import { isInRange, type RuntimeOffer } from "../api/provider-specs.js";
+import { isInRange, type MachineOffers, type RuntimeOffer } from "../api/provider-specs.js";
 import {
   canonicalVersion,
   canonicalVersions,
-  defaultKubernetesVersion,
+  defaultVersionIn,
   oldestVersion,
 } from "../api/versions.js";
 import type {
@@ -22,16 +22,16 @@ import type { ExpandedMachine, ResolvedDesired } from "./expanded.js";
 /**
  * Chooses the versions that users left out, each for itself: a kubelet's is that of the control plane
  * beside it, otherwise what was recorded when the Machine was first planned, otherwise the cluster's control
- * plane's, otherwise this release's default; the name or version of a container runtime is what was
+ * plane's, otherwise this release's default or the newest that the provider has; the name or version of a container runtime is what was
  * recorded, otherwise what the provider recommends. A choice is recorded with the target and so never changes by itself. Pure.
  * Source: docs/cluster-api.md#machine.
  */
 export function chooseVersions(
   desired: Desired,
   recorded: readonly ExpandedMachine[],
-  runtimes: readonly RuntimeOffer[],
+  { kubernetes, containerRuntimes: runtimes = [] }: MachineOffers,
 ): ResolvedDesired {
-  const fallback = fallbackVersion(desired, recorded);
+  const fallback = clusterVersion(desired, recorded) ?? defaultVersionIn(kubernetes);
   const resolve = (spec: WrittenMachineSpec, isIts: (machine: ExpandedMachine) => boolean) => {
     const known = recorded.find(isIts)?.spec.versions;
     const versions = chosenVersions(spec, { known, fallback, runtimes });
@@ -145,12 +145,16 @@ function spelledAs(version: string, recorded: string | undefined): string {
   return recorded !== undefined && canonicalVersion(recorded) === version ? recorded : version;
 }
 
-function fallbackVersion(desired: Desired, recorded: readonly ExpandedMachine[]): string {
+/** That of the control plane: the oldest that is written, else the oldest that runs. */
+function clusterVersion(
+  desired: Desired,
+  recorded: readonly ExpandedMachine[],
+): string | undefined {
   const written = [
     ...desired.machines.map(({ spec }) => spec),
     ...desired.machineSets.map(({ spec }) => spec.template.spec),
     ...desired.machineDeployments.map(({ spec }) => spec.template.spec),
   ].flatMap(({ versions }) => versions?.controlPlane ?? []);
   const running = recorded.flatMap(({ spec }) => spec.versions.controlPlane ?? []);
-  return oldestVersion(written) ?? oldestVersion(running) ?? defaultKubernetesVersion;
+  return oldestVersion(written) ?? oldestVersion(running);
 }

@@ -151,7 +151,7 @@ describe("what expansion asks the provider", () => {
   for (const { name, given, want } of cases) {
     it(`${want ? "can" : "cannot"} follow ${name}`, () => {
       const changed = desiredOf([cluster(), machineDeployment("web", 1, given)]);
-      const [deployment] = chooseVersions(changed, [], judge.containerRuntimes).machineDeployments;
+      const [deployment] = chooseVersions(changed, [], judge.offers).machineDeployments;
       assert.ok(present !== undefined && deployment !== undefined);
       assert.equal(judge.canFollow(deployment, present), want);
     });

@@ -175,7 +175,7 @@ function tryChange(
 /** What only the CLI can know: other objects, and the provider's own. */
 const beyondApiServers = new Set<DiagnosticCode>([
   ...(["CLASS_UNKNOWN", "CLUSTER_MISSING", "HOST_NETWORK", "PROVIDER_MISMATCH"] as const),
-  ...(["PROVIDER_UNKNOWN", "STACK_NAME"] as const),
+  ...(["PROVIDER_UNKNOWN", "STACK_NAME", "UNSUPPORTED_CONFIGURATION"] as const),
 ]);
 
 function refusalOfCli(object: Manifest): string {

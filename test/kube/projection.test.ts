@@ -115,7 +115,7 @@ describe("projectionOf", () => {
         const [patch] = writesFor(given, await viewOf(chosen)).flatMap((write) =>
           write.kind === "patch" && write.on.kind === "Machine" ? [write.patch] : [],
         );
-        const { versions: patched } = patch?.["spec"] as { versions?: unknown };
+        const { versions: patched } = (patch?.["spec"] ?? {}) as { versions?: unknown };
         assert.deepEqual(patched, want);
       });
     }

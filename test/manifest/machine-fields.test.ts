@@ -68,10 +68,74 @@ const cases: readonly Case[] = [
       'FIELD_MISSING m.yaml:5:15: error: Machine default/m: spec.versions.containerRuntime: missing field "version"\n  hint: provider local recommends no container runtime',
     ],
   },
+  {
+    name: "a kubelet and a control plane that the provider does not have",
+    lines: ["versions:", "  kubelet: 1.99.0", "  controlPlane: v1.99.1"],
+    want: [
+      "UNSUPPORTED_CONFIGURATION m.yaml:6:5: error: Machine default/m: spec.versions.kubelet: provider local has no Kubernetes 1.99.0\n  hint: it has 1.24 - 1.35",
+      "UNSUPPORTED_CONFIGURATION m.yaml:7:5: error: Machine default/m: spec.versions.controlPlane: provider local has no Kubernetes v1.99.1\n  hint: it has 1.24 - 1.35",
+    ],
+  },
+  ...["1.24.0", "1.35.99", "1.34.99", "v1.35.0-rc.1", "1.34.2+k3s1"].map((kubelet): Case => ({
+    name: `a patch of a minor version that the provider has, known or not: ${kubelet}`,
+    lines: [`versions: { kubelet: ${kubelet} }`],
+    want: [],
+  })),
+  {
+    name: "a container runtime that the provider does not have",
+    lines: ["versions: { containerRuntime: { name: nonsense, version: 0.0.1 } }"],
+    want: [
+      "UNSUPPORTED_CONFIGURATION m.yaml:5:35: error: Machine default/m: spec.versions.containerRuntime.name: provider local has no nonsense\n  hint: it has containerd, cri-o",
+    ],
+  },
+  {
+    name: "a container runtime by a slip of its name",
+    lines: ["versions: { containerRuntime: { name: contained } }"],
+    want: [
+      "UNSUPPORTED_CONFIGURATION m.yaml:5:35: error: Machine default/m: spec.versions.containerRuntime.name: provider local has no contained\n  hint: did you mean containerd?",
+    ],
+  },
+  {
+    name: "a version of a container runtime that the provider does not have",
+    lines: ["versions: { containerRuntime: { name: containerd, version: 0.0.1 } }"],
+    want: [
+      "UNSUPPORTED_CONFIGURATION m.yaml:5:53: error: Machine default/m: spec.versions.containerRuntime.version: provider local has no containerd 0.0.1\n  hint: it has containerd 1.6 - 1.7 || 2",
+    ],
+  },
+  {
+    name: "a version that no container runtime of the provider has",
+    lines: ["versions: { containerRuntime: { version: 0.0.1 } }"],
+    want: [
+      "UNSUPPORTED_CONFIGURATION m.yaml:5:35: error: Machine default/m: spec.versions.containerRuntime.version: provider local has no container runtime 0.0.1\n  hint: it has containerd 1.6 - 1.7 || 2, cri-o 1.24 - 1.35",
+    ],
+  },
+  {
+    name: "anything, where the provider does not say what it has",
+    lines: ["versions: { kubelet: 1.99.0, containerRuntime: { name: nonsense, version: 0.0.1 } }"],
+    provider: bare,
+    want: [],
+  },
 ];
 
 describe("the fields of a Machine", () => {
   for (const { name, lines, provider, want } of cases) {
     it(name, () => assert.deepEqual(problems(machine(...lines), provider), want));
   }
+
+  it("are asked of the provider, too, where a class brings its object", () => {
+    const classy = machine("versions: { kubelet: 1.99.0 }").replace(
+      value,
+      "valueFrom: { machineClass: { name: big } }",
+    );
+    assert.deepEqual(problems(classy), [
+      "UNSUPPORTED_CONFIGURATION m.yaml:5:15: error: Machine default/m: spec.versions.kubelet: provider local has no Kubernetes 1.99.0\n  hint: it has 1.24 - 1.35",
+    ]);
+  });
+
+  it("have the values that the provider's own schema has", () => {
+    const far = machine().replace("Spec }", "Spec, zone: local-z }");
+    assert.deepEqual(problems(far), [
+      'NOT_ALLOWED m.yaml:5:100: error: Machine default/m: spec.providerSpec.value.zone: "local-z" is not one of local-a, local-b, local-c',
+    ]);
+  });
 });

@@ -83,6 +83,28 @@ describe("defineProvider", () => {
     assert.equal(defineProvider(definition).clusterSpec.networks, undefined);
   });
 
+  it("tells what it has for the fields that all Machines share", () => {
+    const offers = {
+      kubernetes: "1.28 - 1.35",
+      containerRuntimes: [{ name: "containerd", versions: "1.7 || 2", recommended: "2.1.5" }],
+    };
+    const machineSpec = { ...definition.machineSpec, offers };
+    assert.deepEqual(defineProvider({ ...definition, machineSpec }).machineSpec.offers, offers);
+    assert.equal(defineProvider(definition).machineSpec.offers, undefined);
+  });
+
+  it("refuses offers that nobody can read", () => {
+    const offers = {
+      kubernetes: "new ones",
+      containerRuntimes: [{ name: "containerd", versions: "2", recommended: "1.7.0" }],
+    };
+    const machineSpec = { ...definition.machineSpec, offers };
+    assert.throws(() => defineProvider({ ...definition, machineSpec }), {
+      message:
+        "cannot define provider toy: machineSpec.offers.kubernetes must be a range of versions, e.g. 1.24 - 1.35; machineSpec.offers.containerRuntimes: containerd must have versions, a range, and recommended, one of them",
+    });
+  });
+
   it("compiles a host from the machine: fields in the schema's order, then its node", () => {
     const host = hostOf(defineProvider(definition));
     assert.deepEqual(Object.entries(host), [

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { MachineOffers } from "../../src/api/provider-specs.js";
 import type { MachineVersions, WrittenMachineSpec, WrittenVersions } from "../../src/api/types.js";
 import { defaultKubernetesVersion } from "../../src/api/versions.js";
 import type { ExpandedMachine } from "../../src/sets/expanded.js";
@@ -36,6 +37,7 @@ interface Case {
   readonly recorded?: readonly ExpandedMachine[];
   /** What the provider offers; nothing without. */
   readonly offered?: typeof runtimes;
+  readonly offers?: MachineOffers;
   readonly want: MachineVersions;
 }
 
@@ -143,6 +145,12 @@ const cases: readonly Case[] = [
     want: { kubelet: defaultKubernetesVersion },
   },
   {
+    name: "without any, the newest known version of a provider that does not have that",
+    spec: written(),
+    offers: { kubernetes: "1.30 - 1.31" },
+    want: { kubelet: "1.31.14" },
+  },
+  {
     name: "a Master gets a control plane of its kubelet's version",
     spec: written({ kubelet: "1.31.4" }, ["Master"]),
     want: { kubelet: "1.31.4", controlPlane: "1.31.4" },
@@ -156,7 +164,7 @@ const cases: readonly Case[] = [
 ];
 
 describe("chooseVersions", () => {
-  for (const { name, spec, others = [], recorded = [], offered = [], want } of cases) {
+  for (const { name, spec, others = [], recorded = [], offered = [], offers, want } of cases) {
     it(name, () => {
       const desired = {
         cluster: {} as never,
@@ -164,7 +172,10 @@ describe("chooseVersions", () => {
         machineSets: [],
         machineDeployments: [],
       };
-      const [first] = chooseVersions(desired, recorded, offered).machines;
+      const [first] = chooseVersions(desired, recorded, {
+        containerRuntimes: offered,
+        ...offers,
+      }).machines;
       assert.deepEqual(first?.spec.versions, want);
     });
   }
