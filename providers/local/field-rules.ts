@@ -34,6 +34,7 @@ export const rules: Readonly<Record<string, FieldRules>> = {
         ? inPlace
         : replace("what runs in one container runtime does not go on in another"),
     configSource: inPlace,
+    schedulable: inPlace,
     nodeLabels: inPlace,
     nodeAnnotations: inPlace,
     taints: inPlace,

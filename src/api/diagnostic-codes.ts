@@ -16,7 +16,7 @@ export const diagnosticCodes = {
   PROVIDER_MISMATCH: "A Machine and its Cluster are of different providers.",
   PROVIDER_SPEC: "providerSpec needs exactly one of value and valueFrom.",
   PROVIDER_UNKNOWN: "No provider of this release has that apiVersion or kind.",
-  ROLE_MISMATCH: "roles and versions.controlPlane contradict each other.",
+  ROLE_MISMATCH: "roles contradict versions.controlPlane, or name one role twice.",
   SELECTOR: "A selector is empty, malformed, or does not match its own template.",
   STACK_NAME: "A stack's name would be too long and is shortened.",
   UNKNOWN_OBJECT: "An apiVersion or kind that this release does not read.",

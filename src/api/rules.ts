@@ -15,6 +15,10 @@ export const ruleWords = {
     summary: "lacks Master although versions.controlPlane is set",
     hint: "add Master to roles, or take versions.controlPlane away",
   },
+  doubleRole: {
+    summary: "names one role twice",
+    hint: "Master for a control-plane member, Node for a worker, both for a member that takes pods too",
+  },
   emptySelector: {
     summary: "is empty and would match nothing",
     hint: "name labels that the template carries",
@@ -76,6 +80,11 @@ export const machineSpecRules = checkedBy(
   ruleOf(
     "!has(self.roles) || !has(self.versions) || !has(self.versions.controlPlane) || 'Master' in self.roles",
     ruleWords.noMaster,
+    ".roles",
+  ),
+  ruleOf(
+    "!has(self.roles) || self.roles.size() != 2 || self.roles[0] != self.roles[1]",
+    ruleWords.doubleRole,
     ".roles",
   ),
   ruleOf(

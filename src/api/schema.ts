@@ -210,7 +210,7 @@ const machineSpec = closed(
         minItems: 1,
         maxItems: 2,
         description:
-          "Roles (from the KEP). Master makes the Machine a control-plane member, as versions.controlPlane does.",
+          "Roles (from the KEP), each once. Master makes the Machine a control-plane member, as versions.controlPlane does; Master and Node one that takes pods as workers do; Node alone a worker.",
       }),
     ),
     configSource: Type.Optional(

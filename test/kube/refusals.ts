@@ -116,6 +116,12 @@ export const refusals: readonly SchemaRefusal[] = [
     words: ruleWords.noMaster.summary,
   },
   {
+    name: "one role twice",
+    object: changed(worker, ["spec", "roles"], ["Node", "Node"]),
+    at: "spec.roles",
+    words: ruleWords.doubleRole.summary,
+  },
+  {
     name: "a role that nobody knows",
     object: changed(worker, ["spec", "roles"], ["Worker"]),
     at: "spec.roles[0]",

@@ -115,6 +115,20 @@ const cases: readonly Case[] = [
     provider: bare,
     want: [],
   },
+  {
+    name: "the role of a worker beside the version of a control plane",
+    lines: ["roles: [Node]", "versions: { controlPlane: 1.34.2 }"],
+    want: [
+      "ROLE_MISMATCH m.yaml:5:3: error: Machine default/m: spec.roles: lacks Master although versions.controlPlane is set\n  hint: add Master to roles, or take versions.controlPlane away",
+    ],
+  },
+  {
+    name: "one role twice",
+    lines: ["roles: [Node, Node]"],
+    want: [
+      "ROLE_MISMATCH m.yaml:5:17: error: Machine default/m: spec.roles.1: names one role twice\n  hint: Master for a control-plane member, Node for a worker, both for a member that takes pods too",
+    ],
+  },
 ];
 
 describe("the fields of a Machine", () => {

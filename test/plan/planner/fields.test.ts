@@ -101,3 +101,34 @@ describe("versions that are left out", () => {
     assert.deepEqual(host?.spec["containerRuntime"], containerRuntime);
   });
 });
+
+describe("roles", () => {
+  const kubelet = "1.34.2";
+  const wanted = (roles: unknown): Desired =>
+    desiredOf([
+      cluster(),
+      changed(withVersions(machine("cp"), { kubelet }), ["spec", "roles"], roles),
+    ]);
+  const cases = [
+    { roles: undefined, want: ["worker", undefined] },
+    { roles: ["Node"], want: ["worker", undefined] },
+    { roles: ["Master"], want: ["controlPlane", undefined] },
+    { roles: ["Master", "Node"], want: ["controlPlane", true] },
+    { roles: ["Node", "Master"], want: ["controlPlane", true] },
+  ];
+  for (const { roles, want } of cases) {
+    it(`${JSON.stringify(roles) ?? "that are left out"} make ${want.join()}`, async () => {
+      const { target } = await new FakeEngine().plan(wanted(roles));
+      const host = target.nodes.find(({ kind }) => kind === "LocalHost");
+      assert.deepEqual([host?.spec["role"], host?.spec["schedulable"]], want);
+    });
+  }
+
+  it("say whether a member takes pods, which changes in place", async () => {
+    const engine = await FakeEngine.running(wanted(["Master"]));
+    assert.deepEqual(await planned(engine, wanted(["Master"])), nothing);
+    const { machines } = await engine.plan(wanted(["Master", "Node"]));
+    const change = { path: "schedulable", to: true };
+    assert.deepEqual([machines[0]?.kind, machines[0]?.changes], ["update", [change]]);
+  });
+});
