@@ -57,12 +57,22 @@ export class LocalProvider implements InfrastructureProvider {
 
   /** A network, a load balancer for the API servers, and a host for each machine. Pure. */
   compile(
-    _cluster: ClusterObject,
+    { spec: { clusterNetwork } }: ClusterObject,
     providerSpec: JsonObject,
     machines: readonly MachineToCompile[],
   ): CompiledParts {
     const { networkCidr: cidr, machineQuota, bootMs, joinMs, faults } = providerSpec;
-    const settings = { cidr, machineQuota, bootMs, joinMs, faults };
+    const { services, pods, serviceDomain } = clusterNetwork;
+    const settings = {
+      cidr,
+      services: services.cidrBlocks,
+      pods: pods.cidrBlocks,
+      serviceDomain,
+      machineQuota,
+      bootMs,
+      joinMs,
+      faults,
+    };
     const network = resource("LocalNetwork", "network", settings);
     const networkId = idOf(network);
     const api = resource("LocalLoadBalancer", "api", { networkId, port: 6443 });

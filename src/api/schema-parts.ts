@@ -7,6 +7,10 @@ export const maxLabelLength = 63;
 /** Names that become DNS labels. Source: RFC 1123. */
 export const dnsLabel = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
 
+/** A DNS name: labels with dots between. Source: RFC 1123, as Kubernetes checks it. */
+export const dnsSubdomain = `${dnsLabel.slice(0, -1)}(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`;
+export const maxSubdomainLength = 253;
+
 /** An object whose fields are all known: anything else in it is an error with a suggestion. */
 export function closed<P extends Record<string, TSchema>>(
   properties: P,

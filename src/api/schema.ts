@@ -17,7 +17,9 @@ import {
   stringMap,
   cidr,
   dnsLabel,
+  dnsSubdomain,
   intOrPercent,
+  maxSubdomainLength,
 } from "./schema-parts.js";
 
 /** Group and version of every object that users write. */
@@ -325,8 +327,10 @@ export const schemas = {
               services: addressBlocks("Services"),
               pods: addressBlocks("Pods"),
               serviceDomain: Type.String({
-                minLength: 1,
-                description: "Domain name for Services, e.g. cluster.local.",
+                pattern: dnsSubdomain,
+                maxLength: maxSubdomainLength,
+                description:
+                  "Domain name for Services, e.g. cluster.local: lower-case letters, digits and dashes, with dots between.",
               }),
             },
             "Networks of the cluster. They cannot change while the cluster lives.",

@@ -3,6 +3,8 @@ import type { JsonObject } from "./json.js";
 import type { ObjectOf, WrittenMachineSpec, WrittenVersions } from "./schema.js";
 
 export type ClusterObject = ObjectOf<"Cluster">;
+/** Address ranges of Services and Pods, and the domain of Services. */
+export type ClusterNetwork = ClusterObject["spec"]["clusterNetwork"];
 export type MachineObject = ObjectOf<"Machine">;
 export type MachineSetObject = ObjectOf<"MachineSet">;
 export type MachineDeploymentObject = ObjectOf<"MachineDeployment">;

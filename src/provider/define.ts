@@ -2,6 +2,7 @@ import semver from "semver";
 import { CapstanError } from "../api/error.js";
 import { isInRange, type MachineOffers } from "../api/provider-specs.js";
 import type { JsonObject } from "../api/json.js";
+import type { ClusterNetwork } from "../api/types.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import {
   type FieldChange,
@@ -54,8 +55,15 @@ export interface ProviderDefinition {
   readonly keyInputs?: readonly string[];
   /** What changes in place, by field of the host's spec. Without it every change needs a new host. */
   readonly rules?: FieldRules;
-  /** Inputs of a machine's host. `hostSpecOf` without it. Pure; must not depend on other machines. */
-  readonly hostSpec?: (machine: MachineToCompile, clusterSpec: JsonObject) => JsonObject;
+  /**
+   * Inputs of a machine's host, from the machine, the provider's object of its Cluster, and the Cluster's
+   * networks. `hostSpecOf` without it. Pure; must not depend on other machines.
+   */
+  readonly hostSpec?: (
+    machine: MachineToCompile,
+    clusterSpec: JsonObject,
+    clusterNetwork: ClusterNetwork,
+  ) => JsonObject;
   readonly machine: MachineCalls;
   /** How fast the cloud is at its slowest. `defaultTiming` without. */
   readonly timing?: CloudTiming;
@@ -91,9 +99,9 @@ export function defineProvider(definition: ProviderDefinition): InfrastructurePr
     clusterSpec: { ...clusterSpec, schema: specSchema(apiVersion, clusterSpec) },
     machineSpec: { ...definition.machineSpec, schema },
     handlers: new Map([[hostKind, machine]]),
-    compile: (_cluster, clusterValue, machines) => ({
+    compile: ({ spec: { clusterNetwork } }, clusterValue, machines) => ({
       infrastructure: [],
-      hosts: new Map(machines.map((one) => [one.name, specOf(one, clusterValue)])),
+      hosts: new Map(machines.map((one) => [one.name, specOf(one, clusterValue, clusterNetwork)])),
     }),
     verdict: (kind, recorded, wanted) => verdictByField(rulesOf(kind), recorded, wanted),
     generationInputs: (kind, spec) => immutableFields(rulesOf(kind), spec),

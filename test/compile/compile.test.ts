@@ -32,7 +32,17 @@ describe("compilation for the local cloud", () => {
     assert.deepEqual(
       infrastructure.map(({ kind, name, spec }) => [`${kind}/${name}`, spec]),
       [
-        ["LocalNetwork/network", { cidr: "10.9.0.0/16", machineQuota: 7, bootMs: 200 }],
+        [
+          "LocalNetwork/network",
+          {
+            cidr: "10.9.0.0/16",
+            services: ["10.96.0.0/12"],
+            pods: ["192.168.0.0/16"],
+            serviceDomain: "cluster.local",
+            machineQuota: 7,
+            bootMs: 200,
+          },
+        ],
         [
           "LocalLoadBalancer/api",
           { networkId: { $ref: "LocalNetwork/network", output: "id" }, port: 6443 },

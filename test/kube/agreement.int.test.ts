@@ -62,6 +62,17 @@ const ranges = [
   "0.0.0.0/0",
   "10.0.0.0/-1",
 ];
+const domains = [
+  "x",
+  "",
+  "a.b-c.d",
+  "Cluster.Local",
+  "a..b",
+  "-a",
+  "a.",
+  `${"a".repeat(63)}.b`,
+  "a".repeat(254),
+];
 const labels = ["s", "d", "other", "", "a".repeat(63), "a".repeat(64)];
 const odd = [true, -1, 0, 1, 3, 1.5, 10_001, "1", "25%", "-1%", "many", [], {}, ["Master"]];
 
@@ -117,7 +128,7 @@ const bases: readonly { readonly base: Manifest; readonly fields: Fields }[] = [
         [...network, one, "cidrBlocks"],
         fc.array(anyOf(...ranges), { maxLength: 3 }),
       ]),
-      [[...network, "serviceDomain"], anyOf("", "x", undefined, ...odd)],
+      [[...network, "serviceDomain"], anyOf(...domains, undefined, ...odd)],
       [["spec", "providerSpec", "valueFrom"], anyOf(undefined, { machineClass: { name: "" } })],
       ...names,
     ],

@@ -134,6 +134,12 @@ export const refusals: readonly SchemaRefusal[] = [
     at: "spec.clusterNetwork.pods.cidrBlocks[0]",
     words: ruleWords.badRange.summary,
   },
+  ...["Cluster.Local", "a..b", "cluster.local.", "under_score"].map((domain) => ({
+    name: `a domain of Services that is no DNS name: ${domain}`,
+    object: changed(cluster(), ["spec", "clusterNetwork", "serviceDomain"], domain),
+    at: "spec.clusterNetwork.serviceDomain",
+    words: "has the wrong form",
+  })),
   {
     name: "a range of Pods inside the range of Services",
     object: changed(cluster(), pods, ["10.100.0.0/16"]),

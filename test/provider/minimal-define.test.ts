@@ -8,6 +8,7 @@ import {
   type Observed,
   type ProviderDefinition,
 } from "../../src/provider/index.js";
+import { cluster, desiredOf } from "../support/manifests.js";
 
 const calls: MachineCalls = {
   locate: async () => ({ found: "none" }),
@@ -28,6 +29,8 @@ const definition: ProviderDefinition = {
   machine: calls,
 };
 
+const { cluster: prod } = desiredOf([cluster()]);
+
 const machine: MachineToCompile = {
   name: "web",
   controlPlane: false,
@@ -46,7 +49,7 @@ const machine: MachineToCompile = {
 };
 
 function hostOf(provider: ReturnType<typeof defineProvider>, one = machine): JsonObject {
-  const { infrastructure, hosts } = provider.compile({} as never, { region: "north" }, [one]);
+  const { infrastructure, hosts } = provider.compile(prod, { region: "north" }, [one]);
   assert.deepEqual(infrastructure, []);
   return hosts.get(one.name) ?? {};
 }
@@ -117,12 +120,17 @@ describe("defineProvider", () => {
     ]);
   });
 
-  it("compiles a host as the definition says, from the machine and the cluster's spec", () => {
+  it("compiles a host as the definition says, from the machine and its cluster's spec and networks", () => {
     const provider = defineProvider({
       ...definition,
-      hostSpec: ({ name }, { region }) => ({ name, region: region ?? null }),
+      hostSpec: ({ name }, { region }, { serviceDomain }) => ({
+        name,
+        region: region ?? null,
+        serviceDomain,
+      }),
     });
-    assert.deepEqual(hostOf(provider), { name: "web", region: "north" });
+    const want = { name: "web", region: "north", serviceDomain: "cluster.local" };
+    assert.deepEqual(hostOf(provider), want);
   });
 
   it("replaces for every change that no rule covers", () => {

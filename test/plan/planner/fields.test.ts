@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { omitUndefined } from "../../../src/api/omit-undefined.js";
 import type { Desired } from "../../../src/api/types.js";
+import type { GraphNode } from "../../../src/graph/graph.js";
+import type { InfrastructureProvider } from "../../../src/provider/port.js";
 import { changed } from "../../kube/refusals.js";
 import { FakeEngine } from "../../support/fake-engine.js";
 import {
   cluster,
   desiredOf,
+  localProvider,
   machine,
   machineDeployment,
   machineSet,
@@ -130,5 +133,42 @@ describe("roles", () => {
     const { machines } = await engine.plan(wanted(["Master", "Node"]));
     const change = { path: "schedulable", to: true };
     assert.deepEqual([machines[0]?.kind, machines[0]?.changes], ["update", [change]]);
+  });
+});
+
+describe("the networks of a Cluster", () => {
+  const inputs = ["cidr", "services", "pods", "serviceDomain"];
+  const networkIn = (nodes: readonly GraphNode[]) =>
+    nodes.find(({ kind }) => kind === "LocalNetwork")?.spec;
+
+  it("are inputs of the network", async () => {
+    const spec = networkIn((await new FakeEngine().plan(desiredOf([cluster()]))).target.nodes);
+    assert.deepEqual(
+      inputs.map((input) => spec?.[input]),
+      ["10.0.0.0/16", ["10.96.0.0/12"], ["192.168.0.0/16"], "cluster.local"],
+    );
+  });
+
+  it("that an earlier release did not record are added in place, once", async () => {
+    const local = localProvider();
+    let isEarlier = true;
+    const compile: InfrastructureProvider["compile"] = (...given) => {
+      const { infrastructure, hosts } = local.compile(...given);
+      if (!isEarlier) return { infrastructure, hosts };
+      const asThen = infrastructure.map((node) => {
+        const { services: _s, pods: _p, serviceDomain: _d, ...spec } = node.spec;
+        return { ...node, spec };
+      });
+      return { infrastructure: asThen, hosts };
+    };
+    const provider = Object.create(local, {
+      compile: { value: compile },
+    }) as InfrastructureProvider;
+    const desired = desiredOf([cluster(), machine("web")]);
+    const engine = await FakeEngine.running(desired, { provider });
+    isEarlier = false;
+    assert.deepEqual((await planned(engine, desired)).steps, ["update LocalNetwork/network"]);
+    await engine.settle(desired);
+    assert.deepEqual(await planned(engine, desired), nothing);
   });
 });
