@@ -5,7 +5,8 @@ export const diagnosticCodes = {
   CLASS_UNKNOWN: "valueFrom names a MachineClass that is not in these manifests.",
   CLUSTER_GONE: "A cluster that was applied from these manifests is no longer in them.",
   CLUSTER_MISSING: "An object belongs to no Cluster, or to one that is not in these manifests.",
-  DUPLICATE: "Two objects have the same kind, namespace and name.",
+  DUPLICATE:
+    "Two objects have the same kind, namespace and name, or two taints the same key and effect.",
   FIELD_MISSING: "A field that is needed is not there.",
   FIELD_UNKNOWN: "A field that nobody knows.",
   HOST_NETWORK: "The hosts' network shares addresses with Services or Pods.",

@@ -1,4 +1,5 @@
-import { type CelRule, oneLine, type RuleWords } from "./cel.js";
+import { type CelRule, celText, oneLine, type RuleWords } from "./cel.js";
+import { labelValue, maxSubdomainLength, qualifiedName } from "./name-forms.js";
 import { omitUndefined } from "./omit-undefined.js";
 
 /** The words of rules that the CLI (src/manifest/checks.ts) and an API server both know. */
@@ -14,6 +15,18 @@ export const ruleWords = {
   noMaster: {
     summary: "lacks Master although versions.controlPlane is set",
     hint: "add Master to roles, or take versions.controlPlane away",
+  },
+  badKey: {
+    summary: "is no key",
+    hint: "up to 63 letters, digits, dashes, underscores and dots, perhaps behind a DNS name and a slash, e.g. example.com/team",
+  },
+  badLabelValue: {
+    summary: "is no value of a label or a taint",
+    hint: "up to 63 letters, digits, dashes, underscores and dots, with a letter or a digit first and last",
+  },
+  doubleTaint: {
+    summary: "has the key and the effect of an earlier taint",
+    hint: "a Node has one value for them",
   },
   doubleRole: {
     summary: "names one role twice",
@@ -155,6 +168,21 @@ export const deploymentRules = checkedBy(
     ruleWords.deadline,
     ".progressDeadlineSeconds",
   ),
+);
+
+const isKey = (key: string, spelled = key) =>
+  `${spelled}.matches(${celText(qualifiedName)}) && ${key}.indexOf('/') <= ${maxSubdomainLength}`;
+
+/** As src/manifest/marks.ts. An annotation's key may have capitals before its slash, as in Kubernetes. */
+export const keyRules = {
+  labels: checkedBy(ruleOf(`self.all(k, ${isKey("k")})`, ruleWords.badKey)),
+  annotations: checkedBy(ruleOf(`self.all(k, ${isKey("k", "k.lowerAscii()")})`, ruleWords.badKey)),
+};
+
+export const taintKeyRules = checkedBy(ruleOf(isKey("self"), ruleWords.badKey));
+
+export const labelValueRules = checkedBy(
+  ruleOf(`self.matches(${celText(labelValue)})`, ruleWords.badLabelValue),
 );
 
 export const rangeRules = checkedBy(ruleOf("isCIDR(self)", ruleWords.badRange));

@@ -1,25 +1,26 @@
 import { type Static, type TSchema, Type } from "typebox";
 import {
   deploymentRules,
+  labelValueRules,
   machineSpecRules,
   networkRules,
   providerSpecRules,
   selectorRules,
   setRules,
+  taintKeyRules,
   versionsRules,
 } from "./rules.js";
+import { dnsLabel, dnsSubdomain, maxLabelLength, maxSubdomainLength } from "./name-forms.js";
 import {
   closed,
   labelMap,
-  maxLabelLength,
+  mapList,
+  marks,
   semver,
   stringEnum,
   stringMap,
   cidr,
-  dnsLabel,
-  dnsSubdomain,
   intOrPercent,
-  maxSubdomainLength,
 } from "./schema-parts.js";
 
 /** Group and version of every object that users write. */
@@ -92,24 +93,37 @@ const objectMeta = (longestName: number) =>
 
 const templateMeta = closed(
   {
-    labels: Type.Optional(labelMap("Labels of each Machine; the selector must match them.")),
-    annotations: Type.Optional(stringMap("Annotations of each Machine.")),
+    labels: Type.Optional(marks("labels", "Labels of each Machine; the selector must match them.")),
+    annotations: Type.Optional(marks("annotations", "Annotations of each Machine.")),
   },
   "Labels and annotations of each Machine that is made from the template.",
 );
 
 const nodeMeta = closed(
   {
-    labels: Type.Optional(stringMap("Labels that the Node is registered with.")),
-    annotations: Type.Optional(stringMap("Annotations that the Node is registered with.")),
+    labels: Type.Optional(marks("labels", "Labels that the Node is registered with.")),
+    annotations: Type.Optional(
+      marks("annotations", "Annotations that the Node is registered with."),
+    ),
   },
   "What the Node that this Machine becomes is created with.",
 );
 
 const taint = closed(
   {
-    key: Type.String({ minLength: 1, description: "Key of the taint, e.g. dedicated." }),
-    value: Type.Optional(Type.String({ description: "Value of the taint." })),
+    key: Type.String({
+      minLength: 1,
+      maxLength: maxSubdomainLength + 1 + maxLabelLength,
+      description: "Key of the taint, e.g. dedicated.",
+      ...taintKeyRules,
+    }),
+    value: Type.Optional(
+      Type.String({
+        maxLength: maxLabelLength,
+        description: "Value of the taint.",
+        ...labelValueRules,
+      }),
+    ),
     effect: stringEnum(["NoSchedule", "PreferNoSchedule", "NoExecute"], {
       description: "What happens to pods that do not tolerate the taint.",
     }),
@@ -202,6 +216,8 @@ const machineSpec = closed(
     metadata: Type.Optional(nodeMeta),
     taints: Type.Optional(
       Type.Array(taint, {
+        ...mapList("key", "effect"),
+        maxItems: 64,
         description: "Taints added to the Node's other taints, and put back when they are removed.",
       }),
     ),

@@ -25,6 +25,7 @@ import {
   oldestControlPlane,
 } from "./checks.js";
 import { byPosition, type Diagnostic, type Position } from "./diagnostic.js";
+import { checkMarks } from "./marks.js";
 import { checkOffers } from "./offers.js";
 import { belongsTo, describe, machineSpecsIn, providerSpecsIn } from "./object-parts.js";
 import { type ParsedDocument, parseManifest, type SourceText } from "./parse.js";
@@ -149,10 +150,8 @@ class Reader {
     const classes = objectsOfKind(this.placed, "MachineClass");
     for (const placed of this.placed) {
       const wrong = resolveClasses(placed.object, classes, this.providers);
-      // What a class brings was not there when its object was looked at alone.
-      const unoffered = isFromClass(placed.object)
-        ? checkOffers(placed.object, this.providers)
-        : [];
+      // Not before: a class may bring the provider's object.
+      const unoffered = checkOffers(placed.object, this.providers);
       for (const violation of [...wrong, ...unoffered]) this.report(placed, violation);
     }
     const members = this.placed.filter(isMember);
@@ -195,12 +194,12 @@ class Reader {
     return [
       ...specs.flatMap(({ path, spec }) => checkProviderSpec(spec, path)),
       ...checkProviderValues(object, this.providers),
+      ...checkMarks(object),
       ...checkAnnotations(object),
       ...(object.kind === "Cluster"
         ? [...checkCluster(object), ...checkHostNetworks(object, this.networksOf(object))]
         : []),
       ...machineSpecsIn(object).flatMap(checkMachineSpec),
-      ...checkOffers(object, this.providers),
       ...(object.kind === "MachineDeployment" ? checkProgressDeadline(object.spec) : []),
       ...(object.kind === "MachineSet" || object.kind === "MachineDeployment"
         ? checkSelector(object.spec.selector, object.spec.template.metadata?.labels ?? {})
@@ -310,10 +309,6 @@ function spellVersions(object: AnyObject): void {
 
 function objectsOfKind<K extends Kind>(placed: readonly Placed[], kind: K): ObjectOf<K>[] {
   return placed.flatMap(({ object }) => (object.kind === kind ? [object as ObjectOf<K>] : []));
-}
-
-function isFromClass(object: AnyObject): boolean {
-  return providerSpecsIn(object).some(({ spec }) => spec.valueFrom !== undefined);
 }
 
 function isCluster(placed: Placed): placed is Placed<ClusterObject> {

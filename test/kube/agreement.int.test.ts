@@ -87,6 +87,31 @@ const roles = fc.option(fc.array(anyOf("Master", "Node", "Worker"), { maxLength:
   nil: undefined,
 });
 
+const keys = [
+  ...["a", "A.b_c-d", "example.com/a", "Example.com/a", "a/b/c", "/a", "a/", "-a", "a_", "a b", ""],
+  ...["ä", `${"a".repeat(253)}/b`, `${"a".repeat(254)}/b`, "a".repeat(63), "a".repeat(64)],
+];
+const values = [
+  "",
+  "b",
+  "B.c_d-e",
+  "-b",
+  "b-",
+  "b c",
+  "b".repeat(63),
+  "b".repeat(64),
+  "b/c",
+  "b\n",
+];
+const marks = fc.dictionary(anyOf(...keys) as fc.Arbitrary<string>, anyOf(...values), {
+  maxKeys: 2,
+});
+const taint = fc.record({
+  key: anyOf("a", ...keys),
+  value: anyOf("b", ...values),
+  effect: anyOf("NoSchedule", "NoExecute"),
+});
+
 type Fields = readonly (readonly [path: readonly string[], value: fc.Arbitrary<unknown>])[];
 
 const specFields = (at: readonly string[]): Fields => [
@@ -96,8 +121,9 @@ const specFields = (at: readonly string[]): Fields => [
   [[...at, "roles"], fc.oneof(roles, anyOf(...odd))],
   [[...at, "providerSpec", "valueFrom"], anyOf(undefined, {}, { machineClass: { name: "a" } })],
   [[...at, "providerSpec", "value"], anyOf(undefined, "text")],
-  [[...at, "taints"], anyOf([{ key: "a", effect: "NoSchedule" }], [{ key: "" }], ...odd)],
-  [[...at, "metadata", "labels"], anyOf({ a: "b" }, { a: 1 }, ...odd)],
+  [[...at, "taints"], fc.oneof(fc.array(taint, { maxLength: 3 }), anyOf([{ key: "" }], ...odd))],
+  [[...at, "metadata", "labels"], fc.oneof(marks, anyOf({ a: 1 }, ...odd))],
+  [[...at, "metadata", "annotations"], fc.oneof(marks, anyOf({ a: 1 }, ...odd))],
 ];
 const setFields: Fields = [
   [["spec", "replicas"], anyOf(undefined, ...odd)],
@@ -108,7 +134,8 @@ const setFields: Fields = [
     ["spec", "selector", "matchExpressions"],
     fc.oneof(fc.array(requirement, { maxLength: 2 }), anyOf(undefined)),
   ],
-  [["spec", "template", "metadata", "labels"], fc.oneof(labelMap, anyOf(undefined))],
+  [["spec", "template", "metadata", "labels"], fc.oneof(labelMap, marks, anyOf(undefined))],
+  [["spec", "template", "metadata", "annotations"], fc.oneof(marks, anyOf(undefined))],
   ...specFields(["spec", "template", "spec"]),
 ];
 const names: Fields = [

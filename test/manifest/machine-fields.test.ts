@@ -73,7 +73,7 @@ const cases: readonly Case[] = [
     lines: ["versions:", "  kubelet: 1.99.0", "  controlPlane: v1.99.1"],
     want: [
       "UNSUPPORTED_CONFIGURATION m.yaml:6:5: error: Machine default/m: spec.versions.kubelet: provider local has no Kubernetes 1.99.0\n  hint: it has 1.24 - 1.35",
-      "UNSUPPORTED_CONFIGURATION m.yaml:7:5: error: Machine default/m: spec.versions.controlPlane: provider local has no Kubernetes v1.99.1\n  hint: it has 1.24 - 1.35",
+      "UNSUPPORTED_CONFIGURATION m.yaml:7:5: error: Machine default/m: spec.versions.controlPlane: provider local has no Kubernetes 1.99.1\n  hint: it has 1.24 - 1.35",
     ],
   },
   ...["1.24.0", "1.35.99", "1.34.99", "v1.35.0-rc.1", "1.34.2+k3s1"].map((kubelet): Case => ({
@@ -127,6 +127,45 @@ const cases: readonly Case[] = [
     lines: ["roles: [Node, Node]"],
     want: [
       "ROLE_MISMATCH m.yaml:5:17: error: Machine default/m: spec.roles.1: names one role twice\n  hint: Master for a control-plane member, Node for a worker, both for a member that takes pods too",
+    ],
+  },
+  {
+    name: "marks of the Node as Kubernetes has them",
+    lines: [
+      "metadata:",
+      "  labels: { example.com/Team: A.b_c-d, empty: '' }",
+      "  annotations: { Example.COM/any: any text }",
+      "taints:",
+      "  - { key: a, value: b, effect: NoSchedule }",
+      "  - { key: a, value: b, effect: NoExecute }",
+    ],
+    want: [],
+  },
+  {
+    name: "marks of the Node that Kubernetes would refuse",
+    lines: [
+      "metadata:",
+      "  labels: { Example.com/team: a, tier: -b }",
+      "  annotations: { a/b/c: any text }",
+    ],
+    want: [
+      "BAD_FORMAT m.yaml:6:15: error: Machine default/m: spec.metadata.labels.Example.com/team: is no key\n  hint: up to 63 letters, digits, dashes, underscores and dots, perhaps behind a DNS name and a slash, e.g. example.com/team",
+      'BAD_FORMAT m.yaml:6:36: error: Machine default/m: spec.metadata.labels.tier: "-b" is no value of a label or a taint\n  hint: up to 63 letters, digits, dashes, underscores and dots, with a letter or a digit first and last',
+      "BAD_FORMAT m.yaml:7:20: error: Machine default/m: spec.metadata.annotations.a/b/c: is no key\n  hint: up to 63 letters, digits, dashes, underscores and dots, perhaps behind a DNS name and a slash, e.g. example.com/team",
+    ],
+  },
+  {
+    name: "taints that Kubernetes would refuse, and one that is there already",
+    lines: [
+      "taints:",
+      "  - { key: a, value: b, effect: NoSchedule }",
+      "  - { key: a, value: c, effect: NoSchedule }",
+      "  - { key: a b, value: 'c d', effect: NoExecute }",
+    ],
+    want: [
+      "DUPLICATE m.yaml:7:7: error: Machine default/m: spec.taints.1: has the key and the effect of an earlier taint\n  hint: a Node has one value for them",
+      'BAD_FORMAT m.yaml:8:9: error: Machine default/m: spec.taints.2.key: "a b" is no key\n  hint: up to 63 letters, digits, dashes, underscores and dots, perhaps behind a DNS name and a slash, e.g. example.com/team',
+      'BAD_FORMAT m.yaml:8:19: error: Machine default/m: spec.taints.2.value: "c d" is no value of a label or a taint\n  hint: up to 63 letters, digits, dashes, underscores and dots, with a letter or a digit first and last',
     ],
   },
 ];
