@@ -101,12 +101,12 @@ const templateMeta = closed(
 
 const nodeMeta = closed(
   {
-    labels: Type.Optional(marks("labels", "Labels that the Node is registered with.")),
+    labels: Type.Optional(marks("labels", "Labels that the provider gives the Node.")),
     annotations: Type.Optional(
-      marks("annotations", "Annotations that the Node is registered with."),
+      marks("annotations", "Annotations that the provider gives the Node."),
     ),
   },
-  "What the Node that this Machine becomes is created with.",
+  "What the provider marks the Node with that this Machine becomes.",
 );
 
 const taint = closed(
@@ -193,7 +193,7 @@ const machineVersions = closed(
     ),
     containerRuntime: Type.Optional(containerRuntime),
   },
-  "Versions to install. A kubelet that is left out is chosen when the Machine is first planned (the control plane's version, else this release's default), recorded, and kept. A container runtime that is left out is the one of the image.",
+  "Versions to install. A kubelet that is left out is chosen when the Machine is first planned (the control plane's version, else this release's default), recorded, and kept. A container runtime that never was named is the one of the image.",
   versionsRules,
 );
 
@@ -218,7 +218,8 @@ const machineSpec = closed(
       Type.Array(taint, {
         ...mapList("key", "effect"),
         maxItems: 64,
-        description: "Taints added to the Node's other taints, and put back when they are removed.",
+        description:
+          "Taints that the provider gives the Node, beside those of others, one for each key and effect. Capstan keeps them in the host's inputs and does not look at the Node's own.",
       }),
     ),
     providerSpec,
@@ -232,7 +233,10 @@ const machineSpec = closed(
       }),
     ),
     configSource: Type.Optional(
-      closed({ configMap: configMapReference }, "Source of the kubelet's dynamic configuration."),
+      closed(
+        { configMap: configMapReference },
+        "Where the provider finds the kubelet's configuration. The kubelet itself reads none from there since Kubernetes 1.24.",
+      ),
     ),
     providerID: Type.Optional(
       Type.String({

@@ -9,6 +9,9 @@ import {
   explainWords,
 } from "../../src/api/explain.js";
 import { jsonSchemaOf } from "../../src/api/json-schema.js";
+import { kinds } from "../../src/api/kind-names.js";
+import { kindStatus } from "../../src/api/kind-status.js";
+import { schemas } from "../../src/api/schema.js";
 import { stringEnum, stringMap } from "../../src/api/schema-parts.js";
 import { explanationText } from "../../src/cli/explain-text.js";
 import { assertGolden } from "../support/golden.js";
@@ -64,6 +67,11 @@ describe("explain", () => {
     assert.equal(kubelet?.type, "string");
     assert.match(kubelet?.description ?? "", /e\.g\. 1\.\d+\.\d+/);
     assert.equal(fields.find(({ name }) => name === "controlPlane")?.required, false);
+  });
+
+  it("promises nothing that nobody does", () => {
+    const said = kinds.map((kind) => JSON.stringify([schemas[kind], kindStatus[kind].status]));
+    assert.doesNotMatch(said.join(), /drained|put back/);
   });
 
   it("passes through lists and maps", () => {
