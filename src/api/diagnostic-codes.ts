@@ -13,6 +13,7 @@ export const diagnosticCodes = {
   IMMUTABLE: "A field changed that cannot change while the object lives.",
   NAME_CLASH: "A Machine and a set would make two Machines of one name.",
   NOT_ALLOWED: "A value is not among the allowed ones or out of range.",
+  NO_EFFECT: "A field that has no effect on the object's provider.",
   OLD_SPELLING: "An older spelling was understood; write the present one.",
   PROVIDER_MISMATCH: "A Machine and its Cluster are of different providers.",
   PROVIDER_SPEC: "providerSpec needs exactly one of value and valueFrom.",

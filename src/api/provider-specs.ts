@@ -22,6 +22,17 @@ export interface MachineOffers {
   readonly containerRuntimes?: readonly RuntimeOffer[];
 }
 
+/** Fields that Machines of every provider share, and that a provider may have no use for. */
+export const ignorableFields = [
+  "versions.containerRuntime",
+  "roles",
+  "configSource",
+  "metadata.labels",
+  "metadata.annotations",
+  "taints",
+] as const;
+export type IgnorableField = (typeof ignorableFields)[number];
+
 /** What a provider's own objects look like: enough to validate manifests, nothing to act with. */
 export interface ProviderSpecs {
   readonly name: string;
@@ -39,6 +50,11 @@ export interface ProviderSpecs {
     /** Fields by which control-plane members are kept apart, with values to choose from: zones. `capstan init` does. */
     readonly spread?: Readonly<Record<string, readonly string[]>>;
     readonly offers?: MachineOffers;
+    /**
+     * Fields that have no effect on this provider: who sets one is warned. "roles" means the pods that a
+     * control-plane member takes, and nothing else of them.
+     */
+    readonly ignores?: readonly IgnorableField[];
   };
 }
 

@@ -26,7 +26,7 @@ import {
 } from "./checks.js";
 import { byPosition, type Diagnostic, type Position } from "./diagnostic.js";
 import { checkMarks } from "./marks.js";
-import { checkOffers } from "./offers.js";
+import { checkIgnored, checkOffers } from "./offers.js";
 import { belongsTo, describe, machineSpecsIn, providerSpecsIn } from "./object-parts.js";
 import { type ParsedDocument, parseManifest, type SourceText } from "./parse.js";
 import { checkProviderValues } from "./provider-values.js";
@@ -153,6 +153,8 @@ class Reader {
       // Not before: a class may bring the provider's object.
       const unoffered = checkOffers(placed.object, this.providers);
       for (const violation of [...wrong, ...unoffered]) this.report(placed, violation);
+      const ignored = checkIgnored(placed.object, this.providers);
+      for (const violation of ignored) this.report(placed, violation, "warning");
     }
     const members = this.placed.filter(isMember);
     const owners = objectsOfKind(this.placed, "Cluster");

@@ -1,21 +1,48 @@
 import type { MemberPath, Violation } from "../api/diagnostic-codes.js";
-import { isInRange, type ProviderSpecs } from "../api/provider-specs.js";
-import type { AnyObject, WrittenVersions } from "../api/types.js";
+import { type IgnorableField, isInRange, type ProviderSpecs } from "../api/provider-specs.js";
+import type { AnyObject, WrittenMachineSpec, WrittenVersions } from "../api/types.js";
 import { nearest } from "../api/validate.js";
-import { machineSpecsIn } from "./object-parts.js";
+import { machineSpecsIn, valueAt } from "./object-parts.js";
 
 /**
  * What the Machines of one object ask for that their provider does not have, or leave out although it
  * recommends nothing. Of providers that nobody knows nothing is said. Pure.
  */
 export function checkOffers(object: AnyObject, providers: readonly ProviderSpecs[]): Violation[] {
-  return machineSpecsIn(object).flatMap(({ spec: { providerSpec, versions = {} }, path }) => {
-    const { value } = providerSpec;
-    const provider = providers.find(({ apiVersion }) => apiVersion === value?.apiVersion);
+  return machineSpecsIn(object).flatMap(({ spec, path }) => {
+    const { versions = {} } = spec;
+    const provider = providerOf(spec, providers);
     if (provider === undefined) return [];
     const at = [...path, "versions"];
     return [...checkKubernetes(versions, at, provider), ...checkRuntime(versions, at, provider)];
   });
+}
+
+/** What the Machines of one object ask for that has no effect on their provider: a warning each. Pure. */
+export function checkIgnored(object: AnyObject, providers: readonly ProviderSpecs[]): Violation[] {
+  return machineSpecsIn(object).flatMap(({ spec, path }) => {
+    const provider = providerOf(spec, providers);
+    const ignored = provider?.machineSpec.ignores ?? [];
+    return ignored
+      .filter((field) => isSet(field, spec))
+      .map((field): Violation => {
+        const summary = `has no effect on provider ${provider?.name ?? ""}`;
+        return { code: "NO_EFFECT", path: [...path, ...field.split(".")], summary };
+      });
+  });
+}
+
+function isSet(field: IgnorableField, spec: WrittenMachineSpec): boolean {
+  // Every provider makes a control-plane member of a Master; that one takes pods is more.
+  if (field === "roles") return spec.roles?.length === 2;
+  return valueAt(spec, field.split(".")) !== undefined;
+}
+
+function providerOf(
+  { providerSpec: { value } }: WrittenMachineSpec,
+  providers: readonly ProviderSpecs[],
+): ProviderSpecs | undefined {
+  return providers.find(({ apiVersion }) => apiVersion === value?.apiVersion);
 }
 
 function checkKubernetes(

@@ -1,6 +1,6 @@
 import semver from "semver";
 import { CapstanError } from "../api/error.js";
-import { isInRange, type MachineOffers } from "../api/provider-specs.js";
+import { ignorableFields, isInRange, type MachineOffers } from "../api/provider-specs.js";
 import type { JsonObject } from "../api/json.js";
 import type { ClusterNetwork } from "../api/types.js";
 import { omitUndefined } from "../api/omit-undefined.js";
@@ -150,6 +150,9 @@ function refuseIncomplete(definition: Partial<ProviderDefinition>): void {
       .filter((call) => typeof calls[call] !== "function")
       .map((call) => `machine.${call} must be a function`),
     ...unreadableOffers(machineSpec?.offers).map((what) => `machineSpec.offers.${what}`),
+    ...(machineSpec?.ignores ?? [])
+      .filter((field) => !ignorableFields.includes(field))
+      .map((field) => `machineSpec.ignores: ${field} is none of ${ignorableFields.join(", ")}`),
     ...takenFields(definition).map((field) => `machineSpec must call field ${field} otherwise`),
   ];
   if (problems.length === 0) return;

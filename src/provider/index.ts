@@ -3,7 +3,12 @@
 
 export { CapstanError, type ErrorDetails, isCapstanError } from "../api/error.js";
 export type { Json, JsonObject } from "../api/json.js";
-export type { MachineOffers, ProviderSpecs, RuntimeOffer } from "../api/provider-specs.js";
+export type {
+  IgnorableField,
+  MachineOffers,
+  ProviderSpecs,
+  RuntimeOffer,
+} from "../api/provider-specs.js";
 export type { ClusterNetwork, ClusterObject, MachineSpec } from "../api/types.js";
 export { holdsUnknown } from "../api/unknown.js";
 export { type GraphNode, keyOf, type NodeKey, nodeKey, type Ref } from "../graph/graph.js";

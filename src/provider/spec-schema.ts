@@ -1,5 +1,5 @@
 import type { TSchema } from "typebox";
-import type { MachineOffers } from "../api/provider-specs.js";
+import type { IgnorableField, MachineOffers } from "../api/provider-specs.js";
 
 /** A kind of object that users put into providerSpec.value. */
 export interface SpecDefinition {
@@ -17,6 +17,8 @@ export interface SpecDefinition {
 export interface MachineSpecDefinition extends SpecDefinition {
   /** What it has for the fields that all Machines share. It is asked nothing without. */
   readonly offers?: MachineOffers;
+  /** Shared fields that have no effect on it: who sets one is warned. "roles": whether a member takes pods. */
+  readonly ignores?: readonly IgnorableField[];
 }
 
 /** What a provider calls its own object of a Cluster. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { ProviderSpecs } from "../../src/api/provider-specs.js";
+import { ignorableFields, type ProviderSpecs } from "../../src/api/provider-specs.js";
 import { readDesired } from "../../src/manifest/desired.js";
 import { diagnosticText } from "../../src/manifest/diagnostic.js";
 import { localProvider } from "../support/manifests.js";
@@ -46,6 +46,12 @@ function problems(text: string, provider: ProviderSpecs = localProvider()): stri
   const { diagnostics } = readDesired(sources, [provider]);
   return diagnostics.map((one) => `${one.code} ${diagnosticText(one)}`);
 }
+
+/** A provider that has no use for what others have. */
+const plain: ProviderSpecs = {
+  ...bare,
+  machineSpec: { ...localProvider().machineSpec, ignores: ignorableFields },
+};
 
 interface Case {
   readonly name: string;
@@ -167,6 +173,33 @@ const cases: readonly Case[] = [
       'BAD_FORMAT m.yaml:8:9: error: Machine default/m: spec.taints.2.key: "a b" is no key\n  hint: up to 63 letters, digits, dashes, underscores and dots, perhaps behind a DNS name and a slash, e.g. example.com/team',
       'BAD_FORMAT m.yaml:8:19: error: Machine default/m: spec.taints.2.value: "c d" is no value of a label or a taint\n  hint: up to 63 letters, digits, dashes, underscores and dots, with a letter or a digit first and last',
     ],
+  },
+  {
+    name: "what has no effect on the provider is a warning",
+    lines: [
+      "roles: [Master, Node]",
+      "versions: { containerRuntime: { name: containerd } }",
+      "configSource: { configMap: { name: a, namespace: b, kubeletConfigKey: c } }",
+      "metadata:",
+      "  labels: { a: b }",
+      "  annotations: { a: b }",
+      "taints: [{ key: a, effect: NoSchedule }]",
+    ],
+    provider: plain,
+    want: [
+      "NO_EFFECT m.yaml:5:3: warning: Machine default/m: spec.roles: has no effect on provider local",
+      "NO_EFFECT m.yaml:6:15: warning: Machine default/m: spec.versions.containerRuntime: has no effect on provider local",
+      "NO_EFFECT m.yaml:7:3: warning: Machine default/m: spec.configSource: has no effect on provider local",
+      "NO_EFFECT m.yaml:9:5: warning: Machine default/m: spec.metadata.labels: has no effect on provider local",
+      "NO_EFFECT m.yaml:10:5: warning: Machine default/m: spec.metadata.annotations: has no effect on provider local",
+      "NO_EFFECT m.yaml:11:3: warning: Machine default/m: spec.taints: has no effect on provider local",
+    ],
+  },
+  {
+    name: "nothing is said of what nobody sets",
+    lines: ["roles: [Master]", "versions: { kubelet: 1.34.2 }"],
+    provider: plain,
+    want: [],
   },
 ];
 

@@ -96,6 +96,16 @@ describe("defineProvider", () => {
     assert.equal(defineProvider(definition).machineSpec.offers, undefined);
   });
 
+  it("tells which shared fields have no effect on it, and refuses names of none", () => {
+    const machineSpec = { ...definition.machineSpec, ignores: ["taints"] as const };
+    const { ignores } = defineProvider({ ...definition, machineSpec }).machineSpec;
+    assert.deepEqual(ignores, ["taints"]);
+    const wrong = { ...definition.machineSpec, ignores: ["taint"] as unknown as ["taints"] };
+    assert.throws(() => defineProvider({ ...definition, machineSpec: wrong }), {
+      message: /machineSpec\.ignores: taint is none of versions\.containerRuntime, roles, /,
+    });
+  });
+
   it("refuses offers that nobody can read", () => {
     const offers = {
       kubernetes: "new ones",
