@@ -1,4 +1,4 @@
-import type { FieldRules } from "../../src/provider/fields.js";
+import type { FieldRule, FieldRules } from "../../src/provider/fields.js";
 import type { LocalKind } from "./cloud.js";
 import { runtimeName } from "./node.js";
 
@@ -6,9 +6,21 @@ const inPlace = { kind: "inPlace" } as const;
 
 const replace = (reason: string) => ({ kind: "replace", reason }) as const;
 
+/**
+ * What a live Cluster cannot change, so that records have it or, when an earlier release made them, do not:
+ * then it is added, or taken away by a rollback to them.
+ */
+const onceKnown =
+  (reason: string): FieldRule =>
+  (from, to) =>
+    from === undefined || to === undefined ? inPlace : replace(reason);
+
 export const rules: Readonly<Record<string, FieldRules>> = {
   LocalNetwork: {
     cidr: replace("a network keeps its address range"),
+    services: onceKnown("a network keeps its address ranges of Services"),
+    pods: onceKnown("a network keeps its address ranges of Pods"),
+    serviceDomain: onceKnown("a network keeps its domain of Services"),
     machineQuota: inPlace,
     bootMs: inPlace,
     joinMs: inPlace,
@@ -34,6 +46,7 @@ export const rules: Readonly<Record<string, FieldRules>> = {
         ? inPlace
         : replace("what runs in one container runtime does not go on in another"),
     configSource: inPlace,
+    schedulable: inPlace,
     nodeLabels: inPlace,
     nodeAnnotations: inPlace,
     taints: inPlace,

@@ -4,7 +4,7 @@ import { isKnownVersion } from "../../src/api/versions.js";
 import type { NodeReport } from "../../src/provider/port.js";
 
 /** What the simulated images bring where a Machine asks for no container runtime. */
-const runtimeOfImages = { name: "containerd", version: "2.1.5" };
+export const runtimeOfImages = { name: "containerd", version: "2.1.5" };
 
 /** The fields of a host's spec that its node has to restart for. */
 const restarting = ["kubelet", "controlPlane", "containerRuntime"] as const;

@@ -16,7 +16,13 @@ import type {
 } from "../../src/provider/port.js";
 import type { LocalCloud, LocalKind } from "./cloud.js";
 import { isMarked, LocalHandler, observe } from "./handlers.js";
-import { localApiVersion, localClusterSpec, localMachineSpec } from "./specs.js";
+import {
+  localApiVersion,
+  localClusterSpec,
+  localMachineSpec,
+  localOffers,
+  localZones,
+} from "./specs.js";
 import { rules } from "./field-rules.js";
 
 /** The provider on the simulated cloud: no account, no daemon, the embedded default. */
@@ -31,7 +37,8 @@ export class LocalProvider implements InfrastructureProvider {
   readonly machineSpec = {
     kind: "LocalMachineProviderSpec",
     schema: localMachineSpec,
-    spread: { zone: ["local-a", "local-b", "local-c"] },
+    spread: { zone: localZones },
+    offers: localOffers,
   };
   readonly hostKind = "LocalHost";
   readonly keyInputs = {
@@ -50,12 +57,22 @@ export class LocalProvider implements InfrastructureProvider {
 
   /** A network, a load balancer for the API servers, and a host for each machine. Pure. */
   compile(
-    _cluster: ClusterObject,
+    { spec: { clusterNetwork } }: ClusterObject,
     providerSpec: JsonObject,
     machines: readonly MachineToCompile[],
   ): CompiledParts {
     const { networkCidr: cidr, machineQuota, bootMs, joinMs, faults } = providerSpec;
-    const settings = { cidr, machineQuota, bootMs, joinMs, faults };
+    const { services, pods, serviceDomain } = clusterNetwork;
+    const settings = {
+      cidr,
+      services: services.cidrBlocks,
+      pods: pods.cidrBlocks,
+      serviceDomain,
+      machineQuota,
+      bootMs,
+      joinMs,
+      faults,
+    };
     const network = resource("LocalNetwork", "network", settings);
     const networkId = idOf(network);
     const api = resource("LocalLoadBalancer", "api", { networkId, port: 6443 });

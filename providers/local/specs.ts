@@ -1,5 +1,8 @@
 import { Type } from "typebox";
+import type { MachineOffers } from "../../src/api/provider-specs.js";
+import { knownKubernetes } from "../../src/api/versions.js";
 import { faultModes } from "./faults.js";
+import { runtimeOfImages } from "./node.js";
 
 export const localApiVersion = "local.capstan.dev/v1alpha1";
 
@@ -53,6 +56,21 @@ function faults(description: string) {
   return Type.Optional(Type.Array(fault, { description }));
 }
 
+export const localZones = ["local-a", "local-b", "local-c"] as const;
+
+/** What the simulated cloud has for the fields that all Machines share. */
+export const localOffers: MachineOffers = {
+  kubernetes: knownKubernetes,
+  containerRuntimes: [
+    {
+      name: runtimeOfImages.name,
+      versions: "1.6 - 1.7 || 2",
+      recommended: runtimeOfImages.version,
+    },
+    { name: "cri-o", versions: knownKubernetes, recommended: "1.34.2" },
+  ],
+};
+
 /** providerSpec.value of a Cluster. */
 export const localClusterSpec = Type.Object(
   {
@@ -98,11 +116,13 @@ export const localMachineSpec = Type.Object(
       minLength: 1,
       description: "Image that the host boots from. Changing it needs a new host.",
     }),
-    zone: Type.String({
-      default: "local-a",
-      minLength: 1,
-      description: "Zone that the host runs in. Changing it needs a new host.",
-    }),
+    zone: Type.Union(
+      localZones.map((zone) => Type.Literal(zone)),
+      {
+        default: "local-a",
+        description: "Zone that the host runs in. Changing it needs a new host.",
+      },
+    ),
     diskGib: Type.Integer({
       default: 20,
       minimum: 1,

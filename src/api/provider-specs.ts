@@ -1,5 +1,38 @@
+import semver from "semver";
 import type { TSchema } from "typebox";
 import type { JsonObject } from "./json.js";
+
+/** A container runtime that a provider's hosts can have. */
+export interface RuntimeOffer {
+  /** As versions.containerRuntime.name has it, e.g. "containerd". */
+  readonly name: string;
+  /** The versions that there are, as a range of semantic versions: "1.6 - 1.7 || 2". */
+  readonly versions: string;
+  /** The version that is chosen where a Machine names none, e.g. "2.1.5". */
+  readonly recommended: string;
+}
+
+/**
+ * What a provider has for the fields that Machines of every provider share. What it does not have is
+ * refused before anything is planned; without a declaration it is asked nothing.
+ */
+export interface MachineOffers {
+  /** Versions of kubelets and control planes, as a range of semantic versions: "1.24 - 1.35". */
+  readonly kubernetes?: string;
+  /** The first is what is chosen where a Machine names a version alone. */
+  readonly containerRuntimes?: readonly RuntimeOffer[];
+}
+
+/** Fields that Machines of every provider share, and that a provider may have no use for. */
+export const ignorableFields = [
+  "versions.containerRuntime",
+  "roles",
+  "configSource",
+  "metadata.labels",
+  "metadata.annotations",
+  "taints",
+] as const;
+export type IgnorableField = (typeof ignorableFields)[number];
 
 /** What a provider's own objects look like: enough to read manifests, nothing to act with. */
 export interface ProviderSpecs {
@@ -20,6 +53,12 @@ export interface ProviderSpecs {
     readonly schema: TSchema;
     /** Fields by which control-plane members are kept apart, with values to choose from: zones. `capstan init` does. */
     readonly spread?: Readonly<Record<string, readonly string[]>>;
+    readonly offers?: MachineOffers;
+    /**
+     * Fields that have no effect on this provider: who sets one is warned. "roles" means the pods that a
+     * control-plane member takes, and nothing else of them.
+     */
+    readonly ignores?: readonly IgnorableField[];
   };
   /** The other served versions, newest first. None without. */
   readonly olderVersions?: readonly ServedVersion[];
@@ -41,4 +80,9 @@ interface Convertible {
    * not among them. Pure. Without it the fields are the same.
    */
   readonly convert?: (fields: JsonObject) => JsonObject;
+}
+
+/** Whether a range of versions holds this one; a pre-release counts as what it leads to. Pure. */
+export function isInRange(version: string, range: string): boolean {
+  return semver.satisfies(version, range, { includePrerelease: true });
 }

@@ -1,4 +1,5 @@
-import { type CelRule, oneLine, type RuleWords } from "./cel.js";
+import { type CelRule, celText, oneLine, type RuleWords } from "./cel.js";
+import { labelValue, maxSubdomainLength, qualifiedName } from "./name-forms.js";
 import { omitUndefined } from "./omit-undefined.js";
 
 /** The words of rules that the CLI (src/manifest/checks.ts) and an API server both know. */
@@ -14,6 +15,22 @@ export const ruleWords = {
   noMaster: {
     summary: "lacks Master although versions.controlPlane is set",
     hint: "add Master to roles, or take versions.controlPlane away",
+  },
+  badKey: {
+    summary: "is no key",
+    hint: "up to 63 letters, digits, dashes, underscores and dots, perhaps behind a DNS name and a slash, e.g. example.com/team",
+  },
+  badLabelValue: {
+    summary: "is no value of a label or a taint",
+    hint: "up to 63 letters, digits, dashes, underscores and dots, with a letter or a digit first and last",
+  },
+  doubleTaint: {
+    summary: "has the key and the effect of an earlier taint",
+    hint: "a Node has one value for them",
+  },
+  doubleRole: {
+    summary: "names one role twice",
+    hint: "Master for a control-plane member, Node for a worker, both for a member that takes pods too",
   },
   emptySelector: {
     summary: "is empty and would match nothing",
@@ -79,6 +96,11 @@ export const machineSpecRules = checkedBy(
     ".roles",
   ),
   ruleOf(
+    "!has(self.roles) || self.roles.size() != 2 || self.roles[0] != self.roles[1]",
+    ruleWords.doubleRole,
+    ".roles",
+  ),
+  ruleOf(
     `!has(self.roles) && !has(self.versions) || ${runsControlPlane("self")} == ${runsControlPlane("oldSelf")}`,
     ruleWords.newRole,
   ),
@@ -87,18 +109,19 @@ export const machineSpecRules = checkedBy(
 /** Major and minor as one number, as `minorOf` of src/api/versions.ts has them. */
 const minorOf = (version: string) =>
   `(int(self.${version}.replace('v', '').split('.')[0]) * 1000 + int(self.${version}.split('.')[1]))`;
-const areVersions =
-  "[self.kubelet, self.controlPlane].all(v, v.matches('^v?[0-9]{1,3}[.][0-9]{1,3}[.]'))";
+/** A kubelet that is left out is chosen to fit. */
+const isIncomparable =
+  "!has(self.controlPlane) || !has(self.kubelet) || ![self.kubelet, self.controlPlane].all(v, v.matches('^v?[0-9]{1,3}[.][0-9]{1,3}[.]'))";
 
 /** As src/api/versions.ts, between a kubelet and the control plane of the same machine. */
 export const versionsRules = checkedBy(
   ruleOf(
-    `!has(self.controlPlane) || !${areVersions} || ${minorOf("kubelet")} <= ${minorOf("controlPlane")}`,
+    `${isIncomparable} || ${minorOf("kubelet")} <= ${minorOf("controlPlane")}`,
     ruleWords.kubeletNewer,
     ".kubelet",
   ),
   ruleOf(
-    `!has(self.controlPlane) || !${areVersions} || ${minorOf("controlPlane")} - ${minorOf("kubelet")} <= (${minorOf("controlPlane")} >= 1028 ? 3 : 2)`,
+    `${isIncomparable} || ${minorOf("controlPlane")} - ${minorOf("kubelet")} <= (${minorOf("controlPlane")} >= 1028 ? 3 : 2)`,
     ruleWords.kubeletTooOld,
     ".kubelet",
   ),
@@ -145,6 +168,21 @@ export const deploymentRules = checkedBy(
     ruleWords.deadline,
     ".progressDeadlineSeconds",
   ),
+);
+
+const isKey = (key: string, spelled = key) =>
+  `${spelled}.matches(${celText(qualifiedName)}) && ${key}.indexOf('/') <= ${maxSubdomainLength}`;
+
+/** As src/manifest/marks.ts. An annotation's key may have capitals before its slash, as in Kubernetes. */
+export const keyRules = {
+  labels: checkedBy(ruleOf(`self.all(k, ${isKey("k")})`, ruleWords.badKey)),
+  annotations: checkedBy(ruleOf(`self.all(k, ${isKey("k", "k.lowerAscii()")})`, ruleWords.badKey)),
+};
+
+export const taintKeyRules = checkedBy(ruleOf(isKey("self"), ruleWords.badKey));
+
+export const labelValueRules = checkedBy(
+  ruleOf(`self.matches(${celText(labelValue)})`, ruleWords.badLabelValue),
 );
 
 export const rangeRules = checkedBy(ruleOf("isCIDR(self)", ruleWords.badRange));

@@ -1,11 +1,6 @@
 import { type TSchema, Type } from "typebox";
-import { rangeRules, type RuleOptions } from "./rules.js";
-
-/** Of a label's value; its key may have a prefix of up to 253 characters and a slash. */
-export const maxLabelLength = 63;
-
-/** Names that become DNS labels. Source: RFC 1123. */
-export const dnsLabel = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
+import { maxLabelLength } from "./name-forms.js";
+import { keyRules, labelValueRules, rangeRules, type RuleOptions } from "./rules.js";
 
 /** An object whose fields are all known: anything else in it is an error with a suggestion. */
 export function closed<P extends Record<string, TSchema>>(
@@ -26,9 +21,21 @@ export function labelMap(description: string) {
   return Type.Record(Type.String(), value, { description, maxProperties: 64 });
 }
 
+/** Marks of Machines and Nodes. What their keys and values may be, src/manifest/marks.ts tells of files. */
+export function marks(kind: "labels" | "annotations", description: string) {
+  const value = kind === "labels" ? { maxLength: maxLabelLength, ...labelValueRules } : {};
+  const options = { description, maxProperties: 64, ...keyRules[kind] };
+  return Type.Record(Type.String(), Type.String(value), options);
+}
+
 /** One of some words. A plain enum: a union of constants would not fit into a CRD. */
 export function stringEnum<const V extends readonly string[]>(values: V, options: object = {}) {
   return Type.Unsafe<V[number]>({ type: "string", enum: [...values], ...options });
+}
+
+/** Options of a list in which no two members have the same values of these fields. */
+export function mapList(...keys: readonly string[]) {
+  return { "x-kubernetes-list-type": "map" as const, "x-kubernetes-list-map-keys": keys };
 }
 
 export const cidr = Type.String({

@@ -1,22 +1,25 @@
 import { type Static, type TSchema, Type } from "typebox";
 import {
   deploymentRules,
+  labelValueRules,
   machineSpecRules,
   networkRules,
   providerSpecRules,
   selectorRules,
   setRules,
+  taintKeyRules,
   versionsRules,
 } from "./rules.js";
+import { dnsLabel, dnsSubdomain, maxLabelLength, maxSubdomainLength } from "./name-forms.js";
 import {
   closed,
   labelMap,
-  maxLabelLength,
+  mapList,
+  marks,
   semver,
   stringEnum,
   stringMap,
   cidr,
-  dnsLabel,
   intOrPercent,
 } from "./schema-parts.js";
 
@@ -90,24 +93,37 @@ const objectMeta = (longestName: number) =>
 
 const templateMeta = closed(
   {
-    labels: Type.Optional(labelMap("Labels of each Machine; the selector must match them.")),
-    annotations: Type.Optional(stringMap("Annotations of each Machine.")),
+    labels: Type.Optional(marks("labels", "Labels of each Machine; the selector must match them.")),
+    annotations: Type.Optional(marks("annotations", "Annotations of each Machine.")),
   },
   "Labels and annotations of each Machine that is made from the template.",
 );
 
 const nodeMeta = closed(
   {
-    labels: Type.Optional(stringMap("Labels that the Node is registered with.")),
-    annotations: Type.Optional(stringMap("Annotations that the Node is registered with.")),
+    labels: Type.Optional(marks("labels", "Labels that the provider gives the Node.")),
+    annotations: Type.Optional(
+      marks("annotations", "Annotations that the provider gives the Node."),
+    ),
   },
-  "What the Node that this Machine becomes is created with.",
+  "What the provider marks the Node with that this Machine becomes.",
 );
 
 const taint = closed(
   {
-    key: Type.String({ minLength: 1, description: "Key of the taint, e.g. dedicated." }),
-    value: Type.Optional(Type.String({ description: "Value of the taint." })),
+    key: Type.String({
+      minLength: 1,
+      maxLength: maxSubdomainLength + 1 + maxLabelLength,
+      description: "Key of the taint, e.g. dedicated.",
+      ...taintKeyRules,
+    }),
+    value: Type.Optional(
+      Type.String({
+        maxLength: maxLabelLength,
+        description: "Value of the taint.",
+        ...labelValueRules,
+      }),
+    ),
     effect: stringEnum(["NoSchedule", "PreferNoSchedule", "NoExecute"], {
       description: "What happens to pods that do not tolerate the taint.",
     }),
@@ -155,16 +171,20 @@ const providerSpec = closed(
 
 const containerRuntime = closed(
   {
-    name: Type.String({ minLength: 1, description: "Name of the runtime, e.g. containerd." }),
-    version: semver("Version of the runtime, e.g. 2.1.4."),
+    name: Type.Optional(
+      Type.String({ minLength: 1, description: "Name of the runtime, e.g. containerd." }),
+    ),
+    version: Type.Optional(semver("Version of the runtime, e.g. 2.1.4.")),
   },
-  "Container runtime of the Node, e.g. containerd 2.1.4 (from the KEP; the shipped API dropped it).",
+  "Container runtime of the Node, e.g. containerd 2.1.4 (from the KEP; the shipped API dropped it). A name or a version that is left out is the one that the provider recommends.",
 );
 
 const machineVersions = closed(
   {
-    kubelet: semver(
-      "Version of the kubelet, e.g. 1.34.2: never newer than the control plane, at most three minors older. It may be raised and lowered.",
+    kubelet: Type.Optional(
+      semver(
+        "Version of the kubelet, e.g. 1.34.2: never newer than the control plane, at most three minors older. It may be raised and lowered.",
+      ),
     ),
     controlPlane: Type.Optional(
       semver(
@@ -173,7 +193,7 @@ const machineVersions = closed(
     ),
     containerRuntime: Type.Optional(containerRuntime),
   },
-  "Versions to install. Left out, they are chosen when the Machine is first planned (the control plane's, else this release's default), recorded, and kept.",
+  "Versions to install. A kubelet that is left out is chosen when the Machine is first planned (the control plane's version, else this release's default), recorded, and kept. A container runtime that never was named is the one of the image.",
   versionsRules,
 );
 
@@ -196,7 +216,10 @@ const machineSpec = closed(
     metadata: Type.Optional(nodeMeta),
     taints: Type.Optional(
       Type.Array(taint, {
-        description: "Taints added to the Node's other taints, and put back when they are removed.",
+        ...mapList("key", "effect"),
+        maxItems: 64,
+        description:
+          "Taints that the provider gives the Node, beside those of others, one for each key and effect. Capstan keeps them in the host's inputs and does not look at the Node's own.",
       }),
     ),
     providerSpec,
@@ -206,11 +229,14 @@ const machineSpec = closed(
         minItems: 1,
         maxItems: 2,
         description:
-          "Roles (from the KEP). Master makes the Machine a control-plane member, as versions.controlPlane does.",
+          "Roles (from the KEP), each once. Master makes the Machine a control-plane member, as versions.controlPlane does; Master and Node one that takes pods as workers do; Node alone a worker.",
       }),
     ),
     configSource: Type.Optional(
-      closed({ configMap: configMapReference }, "Source of the kubelet's dynamic configuration."),
+      closed(
+        { configMap: configMapReference },
+        "Where the provider finds the kubelet's configuration. The kubelet itself reads none from there since Kubernetes 1.24.",
+      ),
     ),
     providerID: Type.Optional(
       Type.String({
@@ -321,8 +347,10 @@ export const schemas = {
               services: addressBlocks("Services"),
               pods: addressBlocks("Pods"),
               serviceDomain: Type.String({
-                minLength: 1,
-                description: "Domain name for Services, e.g. cluster.local.",
+                pattern: dnsSubdomain,
+                maxLength: maxSubdomainLength,
+                description:
+                  "Domain name for Services, e.g. cluster.local: lower-case letters, digits and dashes, with dots between.",
               }),
             },
             "Networks of the cluster. They cannot change while the cluster lives.",
@@ -430,7 +458,7 @@ export const schemas = {
 export type Kind = keyof typeof schemas;
 export type ObjectOf<K extends Kind> = Static<(typeof schemas)[K]>;
 export type WrittenMachineSpec = Static<typeof machineSpec>;
-export type MachineVersions = Static<typeof machineVersions>;
+export type WrittenVersions = Static<typeof machineVersions>;
 export type LabelSelector = Static<typeof selector>;
 
 export function isKind(value: unknown): value is Kind {

@@ -24,7 +24,7 @@ const machinePhases = {
   Provisioned: "its host runs, its Node is not there yet",
   Running: "its Node is there and ready",
   Updating: "it is changed in place, or by another host",
-  Terminating: "its host is drained and deleted",
+  Terminating: "its host is deleted",
   Failed: "its host failed, or a person is needed",
   Unknown: "the cloud does not tell",
 } as const;
@@ -41,6 +41,7 @@ const clusterErrors = [
 ] as const;
 const machineErrors = [
   ...clusterErrors,
+  "UnsupportedConfiguration",
   "InsufficientResources",
   "JoinClusterTimeoutError",
 ] as const;
@@ -189,7 +190,7 @@ const nodeCondition = closed(
   {
     type: Type.String({ description: "Type of the condition, e.g. Ready." }),
     status: Type.String({ description: "True, False or Unknown." }),
-    lastHeartbeatTime: time("When the Node last said so."),
+    lastHeartbeatTime: time("Not written, as it would move all the time."),
     lastTransitionTime: time("When the status last changed."),
     reason: text("Why, in one word."),
     message: text("Why, in full."),
@@ -199,7 +200,7 @@ const nodeCondition = closed(
 
 const address = closed(
   {
-    type: Type.String({ description: "InternalIP, ExternalIP, Hostname and the like." }),
+    type: Type.String({ description: "Type of the address: InternalIP." }),
     address: Type.String({ description: "The address." }),
   },
   "An address of the host.",
@@ -222,7 +223,7 @@ const versionsSeen = closed(
 
 const lastOperation = closed(
   {
-    type: text("Create, Update, Delete and the like."),
+    type: text("Create, Update or Delete."),
     state: text("Processing, Successful or Failed."),
     description: text("What it does."),
     lastUpdated: time("When it last made progress."),

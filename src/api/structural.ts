@@ -31,6 +31,8 @@ export interface StructuralSchema {
   readonly maxProperties?: number;
   readonly "x-kubernetes-preserve-unknown-fields"?: true;
   readonly "x-kubernetes-int-or-string"?: true;
+  readonly "x-kubernetes-list-type"?: "map";
+  readonly "x-kubernetes-list-map-keys"?: readonly string[];
   readonly "x-kubernetes-validations"?: readonly CelRule[];
 }
 
@@ -59,6 +61,8 @@ export function structuralOf(schema: JsonSchema): StructuralSchema {
     nullable: isNullable(schema) ? true : undefined,
     ...(type === "object" && membersOf(schema)),
     items: type === "array" ? structuralOf(schema.items ?? {}) : undefined,
+    "x-kubernetes-list-type": schema["x-kubernetes-list-type"],
+    "x-kubernetes-list-map-keys": schema["x-kubernetes-list-map-keys"],
     ...rulesOf(schema),
   });
 }

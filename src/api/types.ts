@@ -1,8 +1,10 @@
 import { digestOf } from "./digest.js";
 import type { JsonObject } from "./json.js";
-import type { MachineVersions, ObjectOf, WrittenMachineSpec } from "./schema.js";
+import type { ObjectOf, WrittenMachineSpec, WrittenVersions } from "./schema.js";
 
 export type ClusterObject = ObjectOf<"Cluster">;
+/** Address ranges of Services and Pods, and the domain of Services. */
+export type ClusterNetwork = ClusterObject["spec"]["clusterNetwork"];
 export type MachineObject = ObjectOf<"Machine">;
 export type MachineSetObject = ObjectOf<"MachineSet">;
 export type MachineDeploymentObject = ObjectOf<"MachineDeployment">;
@@ -11,7 +13,16 @@ export type AnyObject =
   ClusterObject | MachineObject | MachineSetObject | MachineDeploymentObject | MachineClassObject;
 /** An object that is a cluster or belongs to one. */
 export type ClusterMember = Exclude<AnyObject, MachineClassObject>;
-export type { MachineVersions, WrittenMachineSpec };
+export type { WrittenMachineSpec, WrittenVersions };
+
+/** A container runtime of which nothing is left to choose. */
+export type ContainerRuntime = Required<NonNullable<WrittenVersions["containerRuntime"]>>;
+
+/** The versions of a Machine once those that were left out are chosen. */
+export type MachineVersions = Omit<WrittenVersions, "kubelet" | "containerRuntime"> & {
+  readonly kubelet: string;
+  readonly containerRuntime?: ContainerRuntime;
+};
 
 /** A Machine's spec as it is planned: versions chosen. */
 export type MachineSpec = Omit<WrittenMachineSpec, "versions"> & {

@@ -1,4 +1,6 @@
 import semver from "semver";
+import { omitUndefined } from "./omit-undefined.js";
+import type { WrittenVersions } from "./schema.js";
 
 /** The Kubernetes version of machines whose manifests name none, in a cluster that names none. */
 export const defaultKubernetesVersion = "1.34.2";
@@ -19,6 +21,20 @@ const lastPatches: Readonly<Record<number, number>> = {
   35: 0,
 };
 
+const knownMinors = Object.keys(lastPatches).map(Number);
+
+/** The Kubernetes versions of which this release knows a patch, as a range: "1.24 - 1.35". */
+export const knownKubernetes = `1.${Math.min(...knownMinors)} - 1.${Math.max(...knownMinors)}`;
+
+/** The default Kubernetes version; of a provider that has others, the newest known one that it has. Pure. */
+export function defaultVersionIn(range = "*"): string {
+  const known = Object.entries(lastPatches).map(([minor, patch]) => `1.${minor}.${patch}`);
+  const newest = newestVersion(known.filter((version) => semver.satisfies(version, range)));
+  return semver.satisfies(defaultKubernetesVersion, range)
+    ? defaultKubernetesVersion
+    : (newest ?? defaultKubernetesVersion);
+}
+
 /** "1.33.6" for 1033 (see `minorOf`): the newest patch that is known, otherwise the minor's ".0". Pure. */
 export function newestPatch(minor: number): string {
   const [major, rest] = [Math.floor(minor / minorsPerMajor), minor % minorsPerMajor];
@@ -30,6 +46,26 @@ export function isKnownVersion(version: string): boolean {
   const parsed = semver.parse(version);
   if (parsed?.major !== 1 || parsed.prerelease.length > 0) return false;
   return parsed.patch <= (lastPatches[parsed.minor] ?? -1);
+}
+
+/** "1.35.0" for "v1.35.0": the one spelling in which versions are planned, recorded and compared. Pure. */
+export function canonicalVersion(version: string): string {
+  return version.replace(/^v/, "");
+}
+
+/** Versions of a Machine in that spelling. Pure. */
+export function canonicalVersions(versions: WrittenVersions): WrittenVersions {
+  const { kubelet, controlPlane, containerRuntime } = versions;
+  return omitUndefined({
+    kubelet: kubelet && canonicalVersion(kubelet),
+    controlPlane: controlPlane && canonicalVersion(controlPlane),
+    containerRuntime:
+      containerRuntime &&
+      omitUndefined({
+        ...containerRuntime,
+        version: containerRuntime.version && canonicalVersion(containerRuntime.version),
+      }),
+  });
 }
 
 /** The oldest of some semantic versions; undefined for none. Pure. */

@@ -64,6 +64,7 @@ export function templateJudge(
     return resolveRefs(host, () => null);
   };
   return {
+    offers: provider.machineSpec.offers ?? {},
     hash: ({ metadata, spec }) =>
       generationHash(provider, provider.hostKind, hostSpec(metadata.name, spec.template.spec)),
     canFollow: (deployment, machine) => {

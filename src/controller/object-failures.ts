@@ -60,7 +60,9 @@ export function objectFailuresOf(error: CapstanError, places: FailurePlaces): Ob
     const { kind = "", name = "" } = objectOf(diagnostic) ?? {};
     if (!isShown(kind)) return [];
     const message = diagnosisText(diagnostic);
-    return [{ ...about, kind, name, reason: "InvalidConfiguration", message }];
+    const isUnsupported = diagnostic.code === "UNSUPPORTED_CONFIGURATION";
+    const reason = isUnsupported ? "UnsupportedConfiguration" : "InvalidConfiguration";
+    return [{ ...about, kind, name, reason, message }];
   });
 }
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../api/json.js";
+import { asJson, isJsonObject, type JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { profileOf } from "../api/set-profile.js";
 import { apiVersion, type Kind } from "../api/schema.js";
@@ -8,6 +8,7 @@ import {
   revisionOf,
   setsToForget,
 } from "../sets/revisions.js";
+import { followsVersions, withChosen } from "../sets/versions.js";
 import {
   type ApiWrite,
   clusterFinalizer,
@@ -357,8 +358,12 @@ class Projection {
   }
 }
 
-/** The versions that a user left out are written back. Source: docs/cluster-api.md#machine. */
-function versionsIn(spec: JsonObject, { machine }: MachineView): JsonObject {
-  const written = spec["versions"];
-  return { ...machine.spec.versions, ...(isJsonObject(written) && written) };
+/**
+ * The versions that a user left out are written back, once those that are there are the recorded ones: a
+ * choice for others would stand in the way of theirs. Source: docs/cluster-api.md#machine.
+ */
+function versionsIn({ versions }: JsonObject, { machine }: MachineView): JsonObject {
+  const chosen = machine.spec.versions;
+  if (!isJsonObject(versions)) return chosen;
+  return followsVersions(chosen, versions) ? asJson(withChosen(versions, chosen)) : versions;
 }

@@ -88,11 +88,23 @@ function badRange(text: string, path: MemberPath): Violation {
 
 /** What is wrong with one Machine's spec beyond its schema. Pure. */
 export function checkMachineSpec({ spec, path }: PlacedSpec): Violation[] {
-  const master = spec.roles?.includes("Master");
-  if (spec.roles !== undefined && spec.versions?.controlPlane !== undefined && master === false) {
-    return [{ code: "ROLE_MISMATCH", path: [...path, "roles"], ...ruleWords.noMaster }];
-  }
-  return [];
+  const { roles = [], versions } = spec;
+  const isOfNode = roles.length > 0 && !roles.includes("Master");
+  const double = roles.findIndex((role, index) => roles.indexOf(role) < index);
+  return [
+    ...(isOfNode && versions?.controlPlane !== undefined
+      ? [{ code: "ROLE_MISMATCH" as const, path: [...path, "roles"], ...ruleWords.noMaster }]
+      : []),
+    ...(double < 0
+      ? []
+      : [
+          {
+            code: "ROLE_MISMATCH" as const,
+            path: [...path, "roles", double],
+            ...ruleWords.doubleRole,
+          },
+        ]),
+  ];
 }
 
 /** Whether a providerSpec has exactly one of value and valueFrom. Pure. */

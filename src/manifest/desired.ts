@@ -13,6 +13,7 @@ import {
   stackNameOf,
 } from "../api/types.js";
 import { nearest, validate } from "../api/validate.js";
+import { canonicalVersions } from "../api/versions.js";
 import {
   checkAnnotations,
   checkCluster,
@@ -25,6 +26,8 @@ import {
   oldestControlPlane,
 } from "./checks.js";
 import { byPosition, type Diagnostic, type Position } from "./diagnostic.js";
+import { checkMarks } from "./marks.js";
+import { checkIgnored, checkOffers } from "./offers.js";
 import { belongsTo, describe, machineSpecsIn, providerSpecsIn } from "./object-parts.js";
 import { type ParsedDocument, parseManifest, type SourceText } from "./parse.js";
 import { checkProviderValues, deprecatedVersions, inStorageVersion } from "./provider-values.js";
@@ -144,6 +147,7 @@ class Reader {
       return;
     }
     dropServerFields(stored.object);
+    spellVersions(stored.object);
     this.keep(stored);
   }
 
@@ -159,7 +163,11 @@ class Reader {
     const classes = objectsOfKind(this.placed, "MachineClass");
     for (const placed of this.placed) {
       const wrong = resolveClasses(placed.object, classes, this.providers);
-      for (const violation of wrong) this.report(placed, violation);
+      // Not before: a class may bring the provider's object.
+      const unoffered = checkOffers(placed.object, this.providers);
+      for (const violation of [...wrong, ...unoffered]) this.report(placed, violation);
+      const ignored = checkIgnored(placed.object, this.providers);
+      for (const violation of ignored) this.report(placed, violation, "warning");
     }
     const members = this.placed.filter(isMember);
     const owners = objectsOfKind(this.placed, "Cluster");
@@ -201,6 +209,7 @@ class Reader {
     return [
       ...specs.flatMap(({ path, spec }) => checkProviderSpec(spec, path)),
       ...checkProviderValues(object, this.providers),
+      ...checkMarks(object),
       ...checkAnnotations(object),
       ...(object.kind === "Cluster"
         ? [...checkCluster(object), ...checkHostNetworks(object, this.networksOf(object))]
@@ -303,6 +312,13 @@ function dropServerFields(object: AnyObject): void {
   for (const { spec } of machineSpecsIn(object)) {
     delete spec.providerID;
     for (const taint of spec.taints ?? []) delete taint.timeAdded;
+  }
+}
+
+/** v1.35.0 and 1.35.0 are one version: from here on there is one spelling of it. */
+function spellVersions(object: AnyObject): void {
+  for (const { spec } of machineSpecsIn(object)) {
+    if (spec.versions !== undefined) spec.versions = canonicalVersions(spec.versions);
   }
 }
 

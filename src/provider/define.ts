@@ -1,5 +1,8 @@
+import semver from "semver";
 import { CapstanError } from "../api/error.js";
+import { ignorableFields, isInRange, type MachineOffers } from "../api/provider-specs.js";
 import type { JsonObject } from "../api/json.js";
+import type { ClusterNetwork } from "../api/types.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import {
   type FieldChange,
@@ -27,7 +30,7 @@ import type {
 import {
   fieldsOf,
   type ClusterSpecDefinition,
-  type SpecDefinition,
+  type MachineSpecDefinition,
   specSchema,
 } from "./spec-schema.js";
 
@@ -50,7 +53,7 @@ export interface ProviderDefinition {
   /** Other versions that manifests and records may be written in, newest first. None without. */
   readonly olderVersions?: readonly OlderVersionDefinition[];
   /** providerSpec.value of Machines. */
-  readonly machineSpec: SpecDefinition;
+  readonly machineSpec: MachineSpecDefinition;
   /** providerSpec.value of the Cluster. Without it: an object without fields, named like machineSpec. */
   readonly clusterSpec?: ClusterSpecDefinition;
   /** Kind of a machine's host in the graph. "FolderHost" for a "FolderMachineProviderSpec". */
@@ -59,8 +62,15 @@ export interface ProviderDefinition {
   readonly keyInputs?: readonly string[];
   /** What changes in place, by field of the host's spec. Without it every change needs a new host. */
   readonly rules?: FieldRules;
-  /** Inputs of a machine's host. `hostSpecOf` without it. Pure; must not depend on other machines. */
-  readonly hostSpec?: (machine: MachineToCompile, clusterSpec: JsonObject) => JsonObject;
+  /**
+   * Inputs of a machine's host, from the machine, the provider's object of its Cluster, and the Cluster's
+   * networks. `hostSpecOf` without it. Pure; must not depend on other machines.
+   */
+  readonly hostSpec?: (
+    machine: MachineToCompile,
+    clusterSpec: JsonObject,
+    clusterNetwork: ClusterNetwork,
+  ) => JsonObject;
   readonly machine: MachineCalls;
   /** How fast the cloud is at its slowest. `defaultTiming` without. */
   readonly timing?: CloudTiming;
@@ -94,14 +104,14 @@ export function defineProvider(definition: ProviderDefinition): InfrastructurePr
     timing: definition.timing,
     keyInputs: definition.keyInputs && { [hostKind]: definition.keyInputs },
     clusterSpec: { ...clusterSpec, schema: specSchema(apiVersion, clusterSpec) },
-    machineSpec: { kind: definition.machineSpec.kind, schema },
+    machineSpec: { ...definition.machineSpec, schema },
     olderVersions:
       definition.olderVersions &&
       olderVersionsOf({ ...definition, clusterSpec }, definition.olderVersions),
     handlers: new Map([[hostKind, machine]]),
-    compile: (_cluster, clusterValue, machines) => ({
+    compile: ({ spec: { clusterNetwork } }, clusterValue, machines) => ({
       infrastructure: [],
-      hosts: new Map(machines.map((one) => [one.name, specOf(one, clusterValue)])),
+      hosts: new Map(machines.map((one) => [one.name, specOf(one, clusterValue, clusterNetwork)])),
     }),
     verdict: (kind, recorded, wanted) => verdictByField(rulesOf(kind), recorded, wanted),
     generationInputs: (kind, spec) => immutableFields(rulesOf(kind), spec),
@@ -150,6 +160,10 @@ function refuseIncomplete(definition: Partial<ProviderDefinition>): void {
       .filter((call) => typeof calls[call] !== "function")
       .map((call) => `machine.${call} must be a function`),
     ...olderVersionProblems(apiVersion, definition.olderVersions),
+    ...unreadableOffers(machineSpec?.offers).map((what) => `machineSpec.offers.${what}`),
+    ...(machineSpec?.ignores ?? [])
+      .filter((field) => !ignorableFields.includes(field))
+      .map((field) => `machineSpec.ignores: ${field} is none of ${ignorableFields.join(", ")}`),
     ...takenFields(definition).map((field) => `machineSpec must call field ${field} otherwise`),
   ];
   if (problems.length === 0) return;
@@ -159,6 +173,23 @@ function refuseIncomplete(definition: Partial<ProviderDefinition>): void {
     message: `cannot define provider ${name ?? "without a name"}: ${problems.join("; ")}`,
     hint: "docs/providers.md lists what defineProvider takes",
   });
+}
+
+function unreadableOffers({ kubernetes, containerRuntimes = [] }: MachineOffers = {}): string[] {
+  const isRange = (range: unknown) =>
+    typeof range === "string" && semver.validRange(range) !== null;
+  const isKubernetes = kubernetes === undefined || isRange(kubernetes);
+  return [
+    ...(isKubernetes ? [] : ["kubernetes must be a range of versions, e.g. 1.24 - 1.35"]),
+    ...containerRuntimes
+      .filter(
+        ({ versions, recommended }) => !isRange(versions) || !isInRange(recommended, versions),
+      )
+      .map(
+        ({ name }) =>
+          `containerRuntimes: ${name} must have versions, a range, and recommended, one of them`,
+      ),
+  ];
 }
 
 /** Fields of a machineSpec that would clash in a host's spec with what the node is to be. */

@@ -8,7 +8,12 @@ import type { MachineToCompile } from "./port.js";
 import { fieldsOf } from "./spec-schema.js";
 
 /** The fields of a host's spec that only say how its node is marked: nothing on it runs otherwise. */
-export const nodeMetadataFields = ["nodeLabels", "nodeAnnotations", "taints"] as const;
+export const nodeMetadataFields = [
+  "schedulable",
+  "nodeLabels",
+  "nodeAnnotations",
+  "taints",
+] as const;
 
 /** The fields of a host's spec that say what its node is to be. */
 export const nodeFields = [
@@ -22,7 +27,8 @@ export const nodeFields = [
 
 /**
  * The usual inputs of a machine's host: its role, the fields of its providerSpec in the order of
- * their schema, and what its node is to be (nodeFields). What the machine does not say is left out.
+ * their schema, and what its node is to be (nodeFields). What the machine does not say is left out;
+ * `schedulable` is there, and true, for control-plane members that take pods like a worker.
  * Pure; a function of this machine alone.
  */
 export function hostSpecOf(machine: MachineToCompile, schema: TSchema): JsonObject {
@@ -38,6 +44,7 @@ export function hostSpecOf(machine: MachineToCompile, schema: TSchema): JsonObje
     controlPlane: spec.versions.controlPlane,
     containerRuntime: spec.versions.containerRuntime,
     configSource: spec.configSource,
+    schedulable: controlPlane && spec.roles?.includes("Node") ? true : undefined,
     nodeLabels: spec.metadata?.labels,
     nodeAnnotations: spec.metadata?.annotations,
     taints: spec.taints,
@@ -49,7 +56,7 @@ export function hostSpecOf(machine: MachineToCompile, schema: TSchema): JsonObje
  * its fields. Pure.
  */
 export function machineSpecOf(host: JsonObject, provider: ProviderSpecs): MachineSpec {
-  const { kubelet, controlPlane, containerRuntime, configSource, taints } = host;
+  const { kubelet, controlPlane, containerRuntime, configSource, schedulable, taints } = host;
   const metadata = present({ labels: host["nodeLabels"], annotations: host["nodeAnnotations"] });
   const isMember = host["role"] === "controlPlane" || controlPlane !== undefined;
   const version = typeof kubelet === "string" ? kubelet : "";
@@ -61,6 +68,7 @@ export function machineSpecOf(host: JsonObject, provider: ProviderSpecs): Machin
       controlPlane: isMember ? (controlPlane ?? version) : undefined,
       containerRuntime,
     }),
+    roles: schedulable === true ? ["Master", "Node"] : undefined,
     configSource,
     taints,
     metadata: Object.keys(metadata).length === 0 ? undefined : metadata,
@@ -97,6 +105,8 @@ export function memberOfHostField(field: string): MemberPath {
       return ["metadata", "labels"];
     case "nodeAnnotations":
       return ["metadata", "annotations"];
+    case "schedulable":
+      return ["roles"];
     case "configSource":
     case "taints":
       return [field];

@@ -3,8 +3,14 @@
 
 export { CapstanError, type ErrorDetails, isCapstanError } from "../api/error.js";
 export type { Json, JsonObject } from "../api/json.js";
-export type { ProviderSpecs, ServedVersion } from "../api/provider-specs.js";
-export type { ClusterObject, MachineSpec } from "../api/types.js";
+export type {
+  IgnorableField,
+  MachineOffers,
+  ProviderSpecs,
+  RuntimeOffer,
+  ServedVersion,
+} from "../api/provider-specs.js";
+export type { ClusterNetwork, ClusterObject, MachineSpec } from "../api/types.js";
 export { holdsUnknown } from "../api/unknown.js";
 export { type GraphNode, keyOf, type NodeKey, nodeKey, type Ref } from "../graph/graph.js";
 export { systemClock } from "./clock.js";
@@ -37,5 +43,9 @@ export type {
   ResourceHandler,
   Verdict,
 } from "./port.js";
-export { type ClusterSpecDefinition, type SpecDefinition } from "./spec-schema.js";
+export {
+  type ClusterSpecDefinition,
+  type MachineSpecDefinition,
+  type SpecDefinition,
+} from "./spec-schema.js";
 export { defaultTiming } from "./timing.js";

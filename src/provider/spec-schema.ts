@@ -1,4 +1,5 @@
 import type { TSchema } from "typebox";
+import type { IgnorableField, MachineOffers } from "../api/provider-specs.js";
 
 /** A kind of object that users put into providerSpec.value. */
 export interface SpecDefinition {
@@ -10,6 +11,14 @@ export interface SpecDefinition {
    * its `description` shown by `capstan explain`.
    */
   readonly schema: TSchema;
+}
+
+/** What a provider calls its own object of a Machine. */
+export interface MachineSpecDefinition extends SpecDefinition {
+  /** What it has for the fields that all Machines share. It is asked nothing without. */
+  readonly offers?: MachineOffers;
+  /** Shared fields that have no effect on it: who sets one is warned. "roles": whether a member takes pods. */
+  readonly ignores?: readonly IgnorableField[];
 }
 
 /** What a provider calls its own object of a Cluster. */

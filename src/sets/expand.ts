@@ -19,7 +19,7 @@ export function expandObjects(
   judge: TemplateJudge,
   nowMs = 0,
 ): Expanded {
-  const resolved = chooseVersions(desired, recorded);
+  const resolved = chooseVersions(desired, recorded, judge.offers);
   const own = resolved.machines.map(({ metadata, spec }) => ({ name: metadata.name, spec }));
   const sets = [
     ...resolved.machineSets.map((set) => expandSet(set, recorded, nowMs)),

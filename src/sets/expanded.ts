@@ -1,3 +1,4 @@
+import type { MachineOffers } from "../api/provider-specs.js";
 import type {
   MachineSpec,
   MachineDeploymentObject,
@@ -46,8 +47,10 @@ export interface Expanded {
   readonly going: readonly GoingMachine[];
 }
 
-/** What expansion has to ask the provider, decided by src/compile. Both pure. */
+/** What expansion has to ask the provider, decided by src/compile. Both calls are pure. */
 export interface TemplateJudge {
+  /** What the versions that Machines leave out are chosen from. */
+  readonly offers: MachineOffers;
   /** Short hash of what cannot change in place; names new MachineSets. */
   hash(deployment: ResolvedMachineDeployment): string;
   /** Whether a machine can follow the deployment's present template without being replaced. */

@@ -51,7 +51,7 @@ export function newOwners(
     const move = moves.find(({ from }) => isOf(from, machine));
     return move === undefined ? machine : { ...machine, owner: provisionalOwner(move, machine) };
   });
-  const { machineDeployments } = chooseVersions(desired, asMembers);
+  const { machineDeployments } = chooseVersions(desired, asMembers, judge.offers);
   const settled = machines.filter((machine) => !moves.some(({ from }) => isOf(from, machine)));
   const owners = new Map<string, MachineOwner>();
   for (const { from, to } of moves) {

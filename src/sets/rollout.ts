@@ -140,7 +140,7 @@ export function rolloutSteps({ bounds, newSet, oldSets, profile }: RolloutCounts
 
 /**
  * A set in numbers. Machines that are being deleted exist until they are gone in today's Cluster
- * API; v1alpha1 does not see them. They never count as available: they are being drained.
+ * API; v1alpha1 does not see them. They never count as available: they are going.
  */
 function countsOf(set: RolloutSet, profile: Profile): SetCounts {
   const { name, createdAtMs, replicas, machines } = set;

@@ -27,7 +27,8 @@ const allowedKeywords = new Set(
     .concat(["default", "nullable", "format", "minimum", "maximum", "minLength"])
     .concat(["maxLength", "minItems", "maxItems"])
     .concat(["maxProperties", "x-kubernetes-preserve-unknown-fields"])
-    .concat(["x-kubernetes-int-or-string", "x-kubernetes-validations"]),
+    .concat(["x-kubernetes-int-or-string", "x-kubernetes-validations"])
+    .concat(["x-kubernetes-list-type", "x-kubernetes-list-map-keys"]),
 );
 const ajv = new Ajv({ strict: false, formats: { "date-time": true } });
 

@@ -10,6 +10,9 @@ import {
   explainWords,
 } from "../../src/api/explain.js";
 import { jsonSchemaOf } from "../../src/api/json-schema.js";
+import { kinds } from "../../src/api/kind-names.js";
+import { kindStatus } from "../../src/api/kind-status.js";
+import { schemas } from "../../src/api/schema.js";
 import { stringEnum, stringMap } from "../../src/api/schema-parts.js";
 import { explanationText } from "../../src/cli/explain-text.js";
 import { assertGolden } from "../support/golden.js";
@@ -60,12 +63,17 @@ describe("explain", () => {
   it("tells what a user needs of machine.spec.versions", () => {
     const { type, description, fields } = explain("machine.spec.versions", known);
     assert.equal(type, "Object");
-    assert.match(description, /Left out, they are chosen/);
+    assert.match(description, /left out is chosen when the Machine is first planned/);
     const kubelet = fields.find(({ name }) => name === "kubelet");
-    assert.equal(kubelet?.required, true);
+    assert.equal(kubelet?.required, false);
     assert.equal(kubelet?.type, "string");
     assert.match(kubelet?.description ?? "", /e\.g\. 1\.\d+\.\d+/);
     assert.equal(fields.find(({ name }) => name === "controlPlane")?.required, false);
+  });
+
+  it("promises nothing that nobody does", () => {
+    const said = kinds.map((kind) => JSON.stringify([schemas[kind], kindStatus[kind].status]));
+    assert.doesNotMatch(said.join(), /drained|put back/);
   });
 
   it("passes through lists and maps", () => {

@@ -32,7 +32,17 @@ describe("compilation for the local cloud", () => {
     assert.deepEqual(
       infrastructure.map(({ kind, name, spec }) => [`${kind}/${name}`, spec]),
       [
-        ["LocalNetwork/network", { cidr: "10.9.0.0/16", machineQuota: 7, bootMs: 200 }],
+        [
+          "LocalNetwork/network",
+          {
+            cidr: "10.9.0.0/16",
+            services: ["10.96.0.0/12"],
+            pods: ["192.168.0.0/16"],
+            serviceDomain: "cluster.local",
+            machineQuota: 7,
+            bootMs: 200,
+          },
+        ],
         [
           "LocalLoadBalancer/api",
           { networkId: { $ref: "LocalNetwork/network", output: "id" }, port: 6443 },
@@ -151,7 +161,7 @@ describe("what expansion asks the provider", () => {
   for (const { name, given, want } of cases) {
     it(`${want ? "can" : "cannot"} follow ${name}`, () => {
       const changed = desiredOf([cluster(), machineDeployment("web", 1, given)]);
-      const [deployment] = chooseVersions(changed, []).machineDeployments;
+      const [deployment] = chooseVersions(changed, [], judge.offers).machineDeployments;
       assert.ok(present !== undefined && deployment !== undefined);
       assert.equal(judge.canFollow(deployment, present), want);
     });

@@ -216,7 +216,7 @@ describe("changes that are refused", () => {
     const status = () => statusOf<MachineDeploymentStatus>(controller, "MachineDeployment web");
     assert.equal(status().updatedReplicas, 2);
     assert.equal(status().conditions?.[0]?.status, "True");
-    controller.server.apply(machineDeployment("web", 2, { kubelet: "1.36.0" }));
+    controller.server.apply(machineDeployment("web", 2, { kubelet: "1.35.0" }));
     await controller.settle();
     assert.equal(status().updatedReplicas, 0);
     assert.equal(status().conditions?.[0]?.status, "False");
@@ -238,6 +238,18 @@ describe("changes that are refused", () => {
     const { errorReason, errorMessage } = statusOf<MachineSetStatus>(controller, "MachineSet set");
     assert.equal(errorReason, "InvalidConfiguration");
     assert.match(errorMessage ?? "", /size/);
+  });
+
+  it("are the MachineSet's UnsupportedConfiguration where its provider has no such version", async () => {
+    const controller = await running(machineSet("set", 1));
+    controller.server.apply(machineSet("set", 1, { kubelet: "1.99.0" }));
+    await controller.settle();
+    const { errorReason, errorMessage } = statusOf<MachineSetStatus>(controller, "MachineSet set");
+    assert.equal(errorReason, "UnsupportedConfiguration");
+    assert.match(
+      errorMessage ?? "",
+      /provider local has no Kubernetes 1\.99\.0; it has 1\.24 - 1\.35/,
+    );
   });
 
   it("leave a Cluster at which nobody has looked anew not Ready", async () => {

@@ -19,7 +19,7 @@ const golden = (file: string) => readFileSync(join(root, "test", "golden", file)
 
 describe("states of earlier releases", () => {
   for (const version of [1, 2]) {
-    it(`a state of schemaVersion ${version} is read, and its manifests need no change`, () => {
+    it(`a state of schemaVersion ${version} is read, and its manifests change nothing but the network, once`, () => {
       const prior = parseExport(golden(`state-v${version}.json`), "default.quickstart");
       assert.equal(prior.transaction?.number, prior.revision?.number);
       assert.equal(prior.transaction?.target.machines.length, 3);
@@ -43,8 +43,16 @@ describe("states of earlier releases", () => {
         by: "user@host",
         deadlineMs: 60_000,
       });
-      assert.deepEqual(plan.steps, []);
-      assert.equal(plan.empty, true);
+      // A release of schemaVersion 3 began to record the Cluster's networks.
+      const [step, ...others] = plan.steps;
+      assert.deepEqual(others, []);
+      assert.deepEqual([step?.kind, step?.key], ["update", "LocalNetwork/network"]);
+      const paths =
+        step?.kind === "update" ? step.changes.map(({ path, from }) => [path, from]) : [];
+      assert.deepEqual(
+        paths,
+        ["services", "pods", "serviceDomain"].map((path) => [path, undefined]),
+      );
     });
   }
 

@@ -62,6 +62,17 @@ const ranges = [
   "0.0.0.0/0",
   "10.0.0.0/-1",
 ];
+const domains = [
+  "x",
+  "",
+  "a.b-c.d",
+  "Cluster.Local",
+  "a..b",
+  "-a",
+  "a.",
+  `${"a".repeat(63)}.b`,
+  "a".repeat(254),
+];
 const labels = ["s", "d", "other", "", "a".repeat(63), "a".repeat(64)];
 const odd = [true, -1, 0, 1, 3, 1.5, 10_001, "1", "25%", "-1%", "many", [], {}, ["Master"]];
 
@@ -76,6 +87,31 @@ const roles = fc.option(fc.array(anyOf("Master", "Node", "Worker"), { maxLength:
   nil: undefined,
 });
 
+const wellFormedKeys = ["a", "A.b_c-d", "example.com/a", `${"a".repeat(253)}/b`, "a".repeat(63)];
+const illFormedKeys = ["Example.com/a", "a/b/c", "/a", "a/", "-a", "a_", "a b", "", "ä"];
+const longKeys = [`${"a".repeat(254)}/b`, "a".repeat(64)];
+const keys = wellFormedKeys.concat(illFormedKeys, longKeys);
+const values = [
+  "",
+  "b",
+  "B.c_d-e",
+  "-b",
+  "b-",
+  "b c",
+  "b".repeat(63),
+  "b".repeat(64),
+  "b/c",
+  "b\n",
+];
+const marks = fc.dictionary(anyOf(...keys) as fc.Arbitrary<string>, anyOf(...values), {
+  maxKeys: 2,
+});
+const taint = fc.record({
+  key: anyOf("a", ...keys),
+  value: anyOf("b", ...values),
+  effect: anyOf("NoSchedule", "NoExecute"),
+});
+
 type Fields = readonly (readonly [path: readonly string[], value: fc.Arbitrary<unknown>])[];
 
 const specFields = (at: readonly string[]): Fields => [
@@ -85,8 +121,9 @@ const specFields = (at: readonly string[]): Fields => [
   [[...at, "roles"], fc.oneof(roles, anyOf(...odd))],
   [[...at, "providerSpec", "valueFrom"], anyOf(undefined, {}, { machineClass: { name: "a" } })],
   [[...at, "providerSpec", "value"], anyOf(undefined, "text")],
-  [[...at, "taints"], anyOf([{ key: "a", effect: "NoSchedule" }], [{ key: "" }], ...odd)],
-  [[...at, "metadata", "labels"], anyOf({ a: "b" }, { a: 1 }, ...odd)],
+  [[...at, "taints"], fc.oneof(fc.array(taint, { maxLength: 3 }), anyOf([{ key: "" }], ...odd))],
+  [[...at, "metadata", "labels"], fc.oneof(marks, anyOf({ a: 1 }, ...odd))],
+  [[...at, "metadata", "annotations"], fc.oneof(marks, anyOf({ a: 1 }, ...odd))],
 ];
 const setFields: Fields = [
   [["spec", "replicas"], anyOf(undefined, ...odd)],
@@ -97,7 +134,8 @@ const setFields: Fields = [
     ["spec", "selector", "matchExpressions"],
     fc.oneof(fc.array(requirement, { maxLength: 2 }), anyOf(undefined)),
   ],
-  [["spec", "template", "metadata", "labels"], fc.oneof(labelMap, anyOf(undefined))],
+  [["spec", "template", "metadata", "labels"], fc.oneof(labelMap, marks, anyOf(undefined))],
+  [["spec", "template", "metadata", "annotations"], fc.oneof(marks, anyOf(undefined))],
   ...specFields(["spec", "template", "spec"]),
 ];
 const names: Fields = [
@@ -117,7 +155,7 @@ const bases: readonly { readonly base: Manifest; readonly fields: Fields }[] = [
         [...network, one, "cidrBlocks"],
         fc.array(anyOf(...ranges), { maxLength: 3 }),
       ]),
-      [[...network, "serviceDomain"], anyOf("", "x", undefined, ...odd)],
+      [[...network, "serviceDomain"], anyOf(...domains, undefined, ...odd)],
       [["spec", "providerSpec", "valueFrom"], anyOf(undefined, { machineClass: { name: "" } })],
       ...names,
     ],
@@ -175,7 +213,7 @@ function tryChange(
 /** What only the CLI can know: other objects, and the provider's own. */
 const beyondApiServers = new Set<DiagnosticCode>([
   ...(["CLASS_UNKNOWN", "CLUSTER_MISSING", "HOST_NETWORK", "PROVIDER_MISMATCH"] as const),
-  ...(["PROVIDER_UNKNOWN", "STACK_NAME"] as const),
+  ...(["PROVIDER_UNKNOWN", "STACK_NAME", "UNSUPPORTED_CONFIGURATION"] as const),
 ]);
 
 function refusalOfCli(object: Manifest): string {

@@ -8,6 +8,7 @@ import { projectionOf } from "../../src/kube/projection.js";
 import { viewOf } from "../support/cluster-views.js";
 import { controlledBy, deleted, live, liveCluster, written } from "../support/live-objects.js";
 import { cluster, desiredOf, localProvider, machine, machineSet } from "../support/manifests.js";
+import { changed } from "./refusals.js";
 import { FakeEngine } from "../support/fake-engine.js";
 
 const provider = localProvider();
@@ -91,6 +92,33 @@ describe("projectionOf", () => {
       phases.map(({ phase }) => phase),
       ["Terminating"],
     );
+  });
+
+  describe("of versions that a user left out", () => {
+    const written = { controlPlane: "v1.34.2", containerRuntime: { name: "containerd" } };
+    const asking = (versions: unknown) => changed(machine("cp-0"), ["spec", "versions"], versions);
+    for (const { name, versions, want } of [
+      {
+        name: "writes back what was chosen, and leaves what is written as it is spelled",
+        versions: written,
+        want: { kubelet: "1.34.2", containerRuntime: { version: "2.1.5" } },
+      },
+      {
+        name: "writes nothing back beside others than those for which it was chosen",
+        versions: { ...written, containerRuntime: { name: "cri-o" } },
+        want: undefined,
+      },
+    ]) {
+      it(name, async () => {
+        const chosen = await FakeEngine.running(desiredOf([cluster(), asking(written)]));
+        const given = liveCluster([live(asking(versions))]);
+        const [patch] = writesFor(given, await viewOf(chosen)).flatMap((write) =>
+          write.kind === "patch" && write.on.kind === "Machine" ? [write.patch] : [],
+        );
+        const { versions: patched } = (patch?.["spec"] ?? {}) as { versions?: unknown };
+        assert.deepEqual(patched, want);
+      });
+    }
   });
 
   describe("of derived Machines that nothing stands behind", () => {

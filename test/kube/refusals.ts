@@ -115,6 +115,66 @@ export const refusals: readonly SchemaRefusal[] = [
     at: "spec.roles",
     words: ruleWords.noMaster.summary,
   },
+  ...[
+    { at: "labels", marks: { "a b": "c" }, words: ruleWords.badKey },
+    { at: "labels", marks: { "Example.com/a": "c" }, words: ruleWords.badKey },
+    { at: "labels", marks: { [`${"a".repeat(254)}/b`]: "c" }, words: ruleWords.badKey },
+    { at: "labels", marks: { ["a".repeat(64)]: "c" }, words: ruleWords.badKey },
+    { at: "annotations", marks: { "a/b/c": "any text" }, words: ruleWords.badKey },
+    { at: "annotations", marks: { "-a": "any text" }, words: ruleWords.badKey },
+    { at: "labels[tier]", marks: { tier: "a b" }, words: ruleWords.badLabelValue },
+    { at: "labels[tier]", marks: { tier: "-a" }, words: ruleWords.badLabelValue },
+  ].flatMap(({ at, marks, words }) => {
+    const [kind = ""] = at.split("[");
+    const ofNode = ["spec", "metadata"];
+    return [
+      {
+        name: `${at} of a Node that cannot be: ${JSON.stringify(marks).slice(0, 30)}`,
+        object: changed(worker, [...ofNode, kind], marks),
+        at: `spec.metadata.${at}`,
+        words: words.summary,
+      },
+      {
+        name: `${at} of a template that cannot be: ${JSON.stringify(marks).slice(0, 30)}`,
+        object: changed(deployment, ["spec", "template", "metadata", kind], {
+          ...(kind === "labels" && { set: "d" }),
+          ...marks,
+        }),
+        at: `spec.template.metadata.${at}`,
+        words: words.summary,
+      },
+    ];
+  }),
+  ...[
+    { taint: { key: "a b", effect: "NoSchedule" }, at: "key", words: ruleWords.badKey },
+    {
+      taint: { key: "a", value: "b c", effect: "NoExecute" },
+      at: "value",
+      words: ruleWords.badLabelValue,
+    },
+  ].map(({ taint, at, words }) => ({
+    name: `a taint with a ${at} that cannot be`,
+    object: changed(worker, ["spec", "taints"], [taint]),
+    at: `spec.taints[0].${at}`,
+    words: words.summary,
+  })),
+  {
+    name: "one taint twice",
+    object: changed(
+      worker,
+      ["spec", "taints"],
+      ["a", "b"].map((value) => ({ key: "k", value, effect: "NoSchedule" })),
+    ),
+    at: "spec.taints[1]",
+    words: "Duplicate value",
+    wordsOfCli: ruleWords.doubleTaint.summary,
+  },
+  {
+    name: "one role twice",
+    object: changed(worker, ["spec", "roles"], ["Node", "Node"]),
+    at: "spec.roles",
+    words: ruleWords.doubleRole.summary,
+  },
   {
     name: "a role that nobody knows",
     object: changed(worker, ["spec", "roles"], ["Worker"]),
@@ -128,6 +188,12 @@ export const refusals: readonly SchemaRefusal[] = [
     at: "spec.clusterNetwork.pods.cidrBlocks[0]",
     words: ruleWords.badRange.summary,
   },
+  ...["Cluster.Local", "a..b", "cluster.local.", "under_score"].map((domain) => ({
+    name: `a domain of Services that is no DNS name: ${domain}`,
+    object: changed(cluster(), ["spec", "clusterNetwork", "serviceDomain"], domain),
+    at: "spec.clusterNetwork.serviceDomain",
+    words: "has the wrong form",
+  })),
   {
     name: "a range of Pods inside the range of Services",
     object: changed(cluster(), pods, ["10.100.0.0/16"]),
@@ -270,8 +336,23 @@ export const accepted: readonly Manifest[] = [
   changed(cluster(), pods, ["192.168.0.0/16", "fd00::/48"]),
   member,
   changed(worker, versions, undefined),
+  changed(worker, versions, controlPlane),
+  changed(worker, versions, { containerRuntime: { name: "containerd" } }),
+  changed(worker, versions, { kubelet: "1.34.2", containerRuntime: { version: "2.1.4" } }),
   changed(changed(worker, versions, undefined), ["spec", "roles"], ["Master"]),
-  changed(worker, ["spec", "taints"], [{ key: "dedicated", effect: "NoSchedule" }]),
+  changed(
+    worker,
+    ["spec", "taints"],
+    [
+      { key: "dedicated", effect: "NoSchedule" },
+      { key: "dedicated", effect: "NoExecute" },
+      { key: `${"a".repeat(253)}/${"b".repeat(63)}`, value: "a_b.c", effect: "NoExecute" },
+    ],
+  ),
+  changed(worker, ["spec", "metadata"], {
+    labels: { "example.com/Team": "A.b_c-d", empty: "", ["a".repeat(63)]: "a".repeat(63) },
+    annotations: { "Example.COM/Team": "any text, of any length" },
+  }),
   changed(worker, ["spec", "providerSpec"], { valueFrom: { machineClass: { name: "a" } } }),
   set,
   changed(set, ["spec", "replicas"], undefined),

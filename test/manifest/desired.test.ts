@@ -143,7 +143,6 @@ describe("what is wrong in one object", () => {
       name: "an unknown field, near a known one",
       given: changed(machine, "kubelet:", "kublet:"),
       want: [
-        '21:3: error: Machine default/cp-0: spec.versions: missing field "kubelet"',
         '22:5: error: Machine default/cp-0: spec.versions.kublet: unknown field "kublet" [did you mean "kubelet"?]',
       ],
     },
@@ -160,6 +159,13 @@ describe("what is wrong in one object", () => {
         changed(machine, "    value:\n", "    {}\n").split("\n").slice(0, 10).join("\n") + "\n",
       want: [
         "23:3: error: Machine default/cp-0: spec.providerSpec: neither value nor valueFrom is set [the provider's object stands in value, or valueFrom names a MachineClass]",
+      ],
+    },
+    {
+      name: "an unknown field, near one that is left out and may be",
+      given: changed(machine, "kubelet: 1.34.2", "containerRuntime: { nam: containerd }"),
+      want: [
+        '22:25: error: Machine default/cp-0: spec.versions.containerRuntime.nam: unknown field "nam" [did you mean "name"?]',
       ],
     },
     {

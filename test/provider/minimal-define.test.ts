@@ -8,6 +8,7 @@ import {
   type Observed,
   type ProviderDefinition,
 } from "../../src/provider/index.js";
+import { cluster, desiredOf } from "../support/manifests.js";
 
 const calls: MachineCalls = {
   locate: async () => ({ found: "none" }),
@@ -28,6 +29,8 @@ const definition: ProviderDefinition = {
   machine: calls,
 };
 
+const { cluster: prod } = desiredOf([cluster()]);
+
 const machine: MachineToCompile = {
   name: "web",
   controlPlane: false,
@@ -46,7 +49,7 @@ const machine: MachineToCompile = {
 };
 
 function hostOf(provider: ReturnType<typeof defineProvider>, one = machine): JsonObject {
-  const { infrastructure, hosts } = provider.compile({} as never, { region: "north" }, [one]);
+  const { infrastructure, hosts } = provider.compile(prod, { region: "north" }, [one]);
   assert.deepEqual(infrastructure, []);
   return hosts.get(one.name) ?? {};
 }
@@ -83,6 +86,38 @@ describe("defineProvider", () => {
     assert.equal(defineProvider(definition).clusterSpec.networks, undefined);
   });
 
+  it("tells what it has for the fields that all Machines share", () => {
+    const offers = {
+      kubernetes: "1.28 - 1.35",
+      containerRuntimes: [{ name: "containerd", versions: "1.7 || 2", recommended: "2.1.5" }],
+    };
+    const machineSpec = { ...definition.machineSpec, offers };
+    assert.deepEqual(defineProvider({ ...definition, machineSpec }).machineSpec.offers, offers);
+    assert.equal(defineProvider(definition).machineSpec.offers, undefined);
+  });
+
+  it("tells which shared fields have no effect on it, and refuses names of none", () => {
+    const machineSpec = { ...definition.machineSpec, ignores: ["taints"] as const };
+    const { ignores } = defineProvider({ ...definition, machineSpec }).machineSpec;
+    assert.deepEqual(ignores, ["taints"]);
+    const wrong = { ...definition.machineSpec, ignores: ["taint"] as unknown as ["taints"] };
+    assert.throws(() => defineProvider({ ...definition, machineSpec: wrong }), {
+      message: /machineSpec\.ignores: taint is none of versions\.containerRuntime, roles, /,
+    });
+  });
+
+  it("refuses offers that nobody can read", () => {
+    const offers = {
+      kubernetes: "new ones",
+      containerRuntimes: [{ name: "containerd", versions: "2", recommended: "1.7.0" }],
+    };
+    const machineSpec = { ...definition.machineSpec, offers };
+    assert.throws(() => defineProvider({ ...definition, machineSpec }), {
+      message:
+        "cannot define provider toy: machineSpec.offers.kubernetes must be a range of versions, e.g. 1.24 - 1.35; machineSpec.offers.containerRuntimes: containerd must have versions, a range, and recommended, one of them",
+    });
+  });
+
   it("compiles a host from the machine: fields in the schema's order, then its node", () => {
     const host = hostOf(defineProvider(definition));
     assert.deepEqual(Object.entries(host), [
@@ -95,12 +130,17 @@ describe("defineProvider", () => {
     ]);
   });
 
-  it("compiles a host as the definition says, from the machine and the cluster's spec", () => {
+  it("compiles a host as the definition says, from the machine and its cluster's spec and networks", () => {
     const provider = defineProvider({
       ...definition,
-      hostSpec: ({ name }, { region }) => ({ name, region: region ?? null }),
+      hostSpec: ({ name }, { region }, { serviceDomain }) => ({
+        name,
+        region: region ?? null,
+        serviceDomain,
+      }),
     });
-    assert.deepEqual(hostOf(provider), { name: "web", region: "north" });
+    const want = { name: "web", region: "north", serviceDomain: "cluster.local" };
+    assert.deepEqual(hostOf(provider), want);
   });
 
   it("replaces for every change that no rule covers", () => {

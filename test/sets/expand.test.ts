@@ -53,7 +53,7 @@ describe("expansion", () => {
     assert.equal(setOf({ diskGib: 99, tags: { a: "b" }, kubelet: "1.33.0" }), plain);
     assert.notEqual(setOf({ size: "large" }), plain);
     assert.notEqual(setOf({ image: "other" }), plain);
-    assert.notEqual(setOf({ zone: "b" }), plain);
+    assert.notEqual(setOf({ zone: "local-b" }), plain);
   });
 });
 

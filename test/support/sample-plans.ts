@@ -95,11 +95,12 @@ export function mixedPlan(): Promise<Plan> {
 
 /** The first stage of an upgrade over two minor versions. */
 export function stagedPlan(): Promise<Plan> {
-  return planAfter(quickstart, [
-    quickstart[0],
-    machine("cp-0", { controlPlane: "1.36.0", kubelet: "1.36.0", size: "medium" }),
-    machineDeployment("workers", 2, { kubelet: "1.36.0" }),
-  ]);
+  const at = (version: string) => [
+    cluster(),
+    machine("cp-0", { controlPlane: version, kubelet: version }),
+    machineDeployment("workers", 2, { kubelet: version }),
+  ];
+  return planAfter(at("1.33.6"), at("1.35.0"));
 }
 
 /** The creation of a cluster with so many workers. */

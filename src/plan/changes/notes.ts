@@ -7,6 +7,7 @@ import { isRollingUpdate } from "../../sets/fenceposts.js";
 import { ownerText } from "../../sets/owning-objects.js";
 import type { MachineOwner } from "../../sets/expanded.js";
 import { quorumOf } from "../../sets/quorum.js";
+import { followsVersions } from "../../sets/versions.js";
 import { goalText } from "../../records/goal-text.js";
 import { goneReason } from "../decisions/hosts.js";
 import type { Plan, IgnoredDrift } from "../plan.js";
@@ -115,7 +116,7 @@ function heldBack({ metadata, spec }: MachineDeploymentObject, { target }: Plan)
     (machine) =>
       machine.owner?.machineDeployment === metadata.name &&
       (!sameJson(asJson(machine.spec.providerSpec), asJson(providerSpec)) ||
-        (versions !== undefined && !sameJson(asJson(machine.spec.versions), asJson(versions)))),
+        !followsVersions(machine.spec.versions, versions)),
   ).length;
   if (behind === 0) return [];
   const machines = behind === 1 ? "1 machine does" : `${behind} machines do`;

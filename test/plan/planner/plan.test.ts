@@ -180,7 +180,7 @@ describe("the plan of a running cluster", () => {
   it("tells why a machine is replaced", async () => {
     const replaced = await plan(
       await running(...before),
-      machine("web", { zone: "b", tags: { a: "1" } }),
+      machine("web", { zone: "local-b", tags: { a: "1" } }),
     );
     const change = replaced.machines.find(({ machine: name }) => name === "web");
     assert.deepEqual([change?.kind, change?.reason], ["replace", "a host stays in its zone"]);
