@@ -20,7 +20,8 @@ export const diagnosticCodes = {
   PROVIDER_SPEC: "providerSpec needs exactly one of value and valueFrom.",
   PROVIDER_UNKNOWN: "No provider of this release has that apiVersion or kind.",
   ROLE_MISMATCH: "roles and versions.controlPlane contradict each other.",
-  SELECTOR: "A selector is empty, malformed, or does not match its own template.",
+  SELECTOR:
+    "A selector is empty, malformed, does not match its own template, or matches Machines that are not its set's.",
   STACK_NAME: "A stack's name would be too long and is shortened.",
   UNKNOWN_OBJECT: "An apiVersion or kind that this release does not read.",
   VERSION_SKEW: "A kubelet is newer than the control plane, or too old for it.",

@@ -258,7 +258,7 @@ const selector = closed(
       }),
     ),
   },
-  "Which Machines belong to the set. It must match the template's labels and cannot change later.",
+  "Which Machines belong to the set. Its template's labels must match it, other Machines of the cluster must not. It cannot change later.",
   selectorRules,
 );
 

@@ -26,6 +26,7 @@ import {
 } from "./checks.js";
 import { byPosition, type Diagnostic, type Position } from "./diagnostic.js";
 import { belongsTo, describe, machineSpecsIn, providerSpecsIn } from "./object-parts.js";
+import { checkOverlap, isSelecting } from "./overlaps.js";
 import { type ParsedDocument, parseManifest, type SourceText } from "./parse.js";
 import { checkProviderValues, deprecatedVersions, inStorageVersion } from "./provider-values.js";
 import { checkOwner, resolveClasses } from "./references.js";
@@ -218,7 +219,12 @@ class Reader {
     return served?.version.clusterSpec.networks ?? [];
   }
 
-  private checkCluster(cluster: Placed, desired: Desired, members: readonly Placed[]): void {
+  private checkCluster(
+    cluster: Placed,
+    desired: Desired,
+    members: readonly Placed<ClusterMember>[],
+  ): void {
+    this.checkSelectors(members);
     const controlPlane = oldestControlPlane(desired);
     for (const member of members) {
       for (const placed of machineSpecsIn(member.object)) {
@@ -237,6 +243,16 @@ class Reader {
       },
       "warning",
     );
+  }
+
+  private checkSelectors(members: readonly Placed<ClusterMember>[]): void {
+    const sets = members.flatMap(({ object, document }) =>
+      isSelecting(object) ? [{ set: object, name: namedWithPlace(object, document) }] : [],
+    );
+    for (const member of members) {
+      const violation = checkOverlap(member.object, sets);
+      if (violation !== undefined) this.report(member, violation);
+    }
   }
 
   private warnOfSpelling(placed: Placed, written: MemberPath, now: MemberPath): void {
@@ -265,6 +281,13 @@ class Reader {
       }),
     );
   }
+}
+
+/** "MachineSet default/db (a.yaml:15)"; an object of an API server is its own place. */
+function namedWithPlace(object: AnyObject, document: ParsedDocument): string {
+  const { file, line } = document.positionOf(["spec", "selector"]);
+  const name = describe(object);
+  return file === name ? name : `${name} (${file}:${line})`;
 }
 
 /** What a user wrote can be of any length; a message cannot. */

@@ -68,6 +68,32 @@ describe("intentOf", () => {
     assert.deepEqual(intent.discarded, ["discarded"]);
   });
 
+  describe("of sets and Machines that overlap", () => {
+    const db = live(machineSet("db", 1));
+    const inDb = { metadata: { labels: { ...db.metadata.labels, set: "db" } } };
+    const told = (members: readonly LiveObject[]) => {
+      const intent = intentOf(liveCluster(members), providers);
+      return intent.kind !== "invalid"
+        ? intent.kind
+        : intent.diagnostics.map(({ subject, summary }) => `${subject}: ${summary}`);
+    };
+
+    it("is wrong where users wrote them", () => {
+      const other = live({ ...machineSet("web", 1), spec: machineSet("db", 1)["spec"] });
+      assert.deepEqual(told([db, other, live(machine("db-0"), inDb)]), [
+        "Machine default/db-0: MachineSet default/db selects this Machine, which it did not make",
+        "MachineSet default/web: selects the Machines of MachineSet default/db too",
+      ]);
+    });
+
+    it("is right where a set made them", () => {
+      const made = {
+        metadata: { ...inDb.metadata, ownerReferences: controlledBy("MachineSet", "db") },
+      };
+      assert.equal(told([db, live(machine("db-0"), made)]), "want");
+    });
+  });
+
   describe("stays the same", () => {
     const objects = [machine("a"), machineSet("set", 1), machineDeployment("web", 1)];
     const before = digest(liveCluster(objects.map((one) => live(one))));
