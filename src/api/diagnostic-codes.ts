@@ -12,6 +12,7 @@ export const diagnosticCodes = {
   IMMUTABLE: "A field changed that cannot change while the object lives.",
   NAME_CLASH: "A Machine and a set would make two Machines of one name.",
   NOT_ALLOWED: "A value is not among the allowed ones or out of range.",
+  NO_EFFECT: "A field or an annotation changes nothing where it stands.",
   OLD_SPELLING: "An older spelling was understood; write the present one.",
   PROVIDER_CONVERSION:
     "A provider cannot convert an object of one of its older versions to the next one.",

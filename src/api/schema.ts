@@ -269,6 +269,9 @@ const replicas = Type.Integer({
   description: "How many Machines there shall be.",
 });
 
+/** How many old MachineSets are kept where nobody says otherwise. Source: docs/cluster-api.md#machinedeployment. */
+export const defaultRevisionHistoryLimit = 1;
+
 const minReadySeconds = Type.Integer({
   minimum: 0,
   default: 0,
@@ -395,8 +398,9 @@ export const schemas = {
           minReadySeconds,
           revisionHistoryLimit: Type.Integer({
             minimum: 0,
-            default: 1,
-            description: "How many old MachineSets are kept to go back to.",
+            default: defaultRevisionHistoryLimit,
+            description:
+              "How many empty MachineSets of earlier templates an API server keeps; none in profile modern. Without effect in files: capstan history keeps every revision.",
           }),
           paused: Type.Boolean({ default: false, description: "No rollout while this is true." }),
           progressDeadlineSeconds: Type.Integer({

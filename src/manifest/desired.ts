@@ -26,6 +26,7 @@ import {
 } from "./checks.js";
 import { byPosition, type Diagnostic, type Position } from "./diagnostic.js";
 import { belongsTo, describe, machineSpecsIn, providerSpecsIn } from "./object-parts.js";
+import { idleFields, type ObjectHolder } from "./idle-fields.js";
 import { checkOverlap, isSelecting } from "./overlaps.js";
 import { type ParsedDocument, parseManifest, type SourceText } from "./parse.js";
 import { checkProviderValues, deprecatedVersions, inStorageVersion } from "./provider-values.js";
@@ -58,7 +59,7 @@ export function readDesired(
   sources: readonly SourceText[],
   providers: readonly ProviderSpecs[],
 ): Manifests {
-  const reader = new Reader(providers);
+  const reader = new Reader(providers, "files");
   for (const source of sources) {
     const { documents, diagnostics } = parseManifest(source);
     reader.diagnostics.push(...diagnostics);
@@ -80,7 +81,7 @@ export function readObjects(
   objects: readonly NamedObject[],
   providers: readonly ProviderSpecs[],
 ): Manifests {
-  const reader = new Reader(providers);
+  const reader = new Reader(providers, "apiServer");
   for (const { name, value } of objects) {
     reader.readObject({ value, positionOf: () => ({ file: name, line: 1, column: 1 }) });
   }
@@ -93,7 +94,10 @@ class Reader {
   /** Clusters that are here but wrong: what belongs to them need not be told that they are missing. */
   private readonly refused = new Set<string>();
 
-  constructor(private readonly providers: readonly ProviderSpecs[]) {}
+  constructor(
+    private readonly providers: readonly ProviderSpecs[],
+    private readonly holder: ObjectHolder,
+  ) {}
 
   positionOf(object: AnyObject, path: MemberPath): Position | undefined {
     const found = this.placed.find(
@@ -135,6 +139,8 @@ class Reader {
         ? this.checkAlone(placed.object)
         : checkProviderValues(placed.object, this.providers);
     for (const violation of own) this.report(placed, violation);
+    const idle = violations.length === 0 ? idleFields(placed.object, this.holder) : [];
+    for (const violation of idle) this.report(placed, violation, "warning");
     for (const warning of deprecatedVersions(placed.object, this.providers)) {
       this.report(placed, warning, "warning");
     }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
+import { parse } from "yaml";
 import type { DiagnosticCode } from "../../src/api/diagnostic-codes.js";
 import { maxStackNameLength, stackNameOf } from "../../src/api/types.js";
-import { readDesired } from "../../src/manifest/desired.js";
+import { readDesired, readObjects } from "../../src/manifest/desired.js";
 import { diagnosticText } from "../../src/manifest/diagnostic.js";
 import { localProvider } from "../support/manifests.js";
 
@@ -52,6 +53,16 @@ function read(...texts: string[]) {
 function changed(text: string, from: string, to: string): string {
   assert.ok(text.includes(from), `"${from}" is in the text`);
   return text.replace(from, to);
+}
+
+/** A MachineDeployment with more in its spec. */
+function deploymentWith(...lines: string[]): string {
+  const deployment = changed(set, "kind: MachineSet", "kind: MachineDeployment");
+  return changed(
+    deployment,
+    "spec:\n",
+    ["spec:\n", ...lines.map((line) => `  ${line}\n`)].join(""),
+  );
 }
 
 const fromClass = changed(
@@ -226,18 +237,28 @@ const cases: readonly Case[] = [
   },
   {
     name: "a progress deadline that nothing can meet",
-    texts: [
-      cluster,
-      changed(
-        changed(set, "kind: MachineSet", "kind: MachineDeployment"),
-        "spec:\n",
-        "spec:\n  minReadySeconds: 8\n  progressDeadlineSeconds: 8\n",
-      ),
-    ],
+    texts: [cluster, deploymentWith("minReadySeconds: 8", "progressDeadlineSeconds: 8")],
     want: [
       [
         "NOT_ALLOWED",
         "f.yaml:17:3: error: MachineDeployment default/s: spec.progressDeadlineSeconds: 8 is over before any machine has been ready for minReadySeconds (8)\n  hint: more than 8, or 0 for no limit",
+      ],
+    ],
+  },
+  {
+    name: "a history of MachineSets, which files do not keep",
+    texts: [
+      cluster,
+      deploymentWith("revisionHistoryLimit: 5"),
+      changed(deploymentWith("revisionHistoryLimit: 1"), "name: s,", "name: t,").replaceAll(
+        "set: s }",
+        "set: t }",
+      ),
+    ],
+    want: [
+      [
+        "NO_EFFECT",
+        "f.yaml:16:3: warning: MachineDeployment default/s: spec.revisionHistoryLimit: has no effect in files, which keep no empty MachineSets\n  hint: leave it out; capstan history keeps every revision, and capstan rollback goes back to one",
       ],
     ],
   },
@@ -438,6 +459,15 @@ describe("rules that span fields and objects", () => {
       [spec?.value?.["size" as never], spec?.value?.["diskGib" as never]],
       ["large", 20],
     );
+  });
+
+  it("a history of MachineSets is what an API server keeps", () => {
+    const value: unknown = parse(deploymentWith("revisionHistoryLimit: 5"));
+    const objects = [
+      { name: "Cluster default/prod", value: parse(cluster) as unknown },
+      { name: "MachineDeployment default/s", value },
+    ];
+    assert.deepEqual(readObjects(objects, [localProvider()]).diagnostics, []);
   });
 
   it("what a server adds is not wanted by anybody", () => {
