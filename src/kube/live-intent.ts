@@ -4,6 +4,7 @@ import { isProtecting } from "../api/protection.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import { ownAnnotationPrefix } from "../api/update-policy.js";
 import { type Manifests, type NamedObject, readObjects } from "../manifest/desired.js";
+import { deleteMarksAmong } from "../sets/deletion-order.js";
 import { revisionAnnotation, revisionHistoryAnnotation } from "../sets/revisions.js";
 import type { Intent } from "../source/intent.js";
 import {
@@ -41,9 +42,11 @@ export function intentOf(live: LiveCluster, providers: readonly ProviderSpecs[])
     const digest = held.length === 0 ? "remove" : `remove ${digestOf(held, 16)}`;
     return { kind: "remove", digest, released, ...uid };
   }
-  const discarded = members
-    .filter((member) => member.kind === "Machine" && isDeleting(member))
-    .filter((member) => controllerOf(member) !== undefined)
+  const derived = members.filter(
+    (member) => member.kind === "Machine" && controllerOf(member) !== undefined,
+  );
+  const discarded = derived
+    .filter(isDeleting)
     .filter(({ metadata }) => !isProtecting(metadata.annotations))
     .map(({ metadata }) => metadata.name)
     .sort();
@@ -54,13 +57,19 @@ export function intentOf(live: LiveCluster, providers: readonly ProviderSpecs[])
   if (errors.length > 0 || desired === undefined) {
     return { kind: "invalid", diagnostics: errors, digest: digestOf(errors, 16) };
   }
+  const marked = derived.flatMap(({ metadata }) => {
+    const marks = deleteMarksAmong(metadata.annotations);
+    return marks === undefined ? [] : [[metadata.name, marks] as const];
+  });
   return {
     kind: "want",
     desired,
     // Whoever refuses one of them names the object, and there is no other place.
     positionOf: () => undefined,
     discarded,
+    deleteMarks: Object.fromEntries(marked),
     released,
+    // Marks are no goal of their own: they say who goes when something else asks for fewer Machines.
     digest: digestOf([desired, discarded, ...(held.length > 0 ? [held] : [])], 16),
     ...uid,
   };

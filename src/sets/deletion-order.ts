@@ -1,5 +1,6 @@
 import { byName } from "./counts.js";
 import type { Profile } from "../api/set-profile.js";
+import type { Annotations } from "../api/update-policy.js";
 
 export type DeletePolicy = "Random" | "Newest" | "Oldest";
 
@@ -86,8 +87,9 @@ export function goReasonOf(
     ties = "byName",
   }: Pick<DeletionRequest<DeletionCandidate>, "profile" | "policy" | "ties">,
 ): GoReason {
-  const annotation = deleteMachineAnnotation[profile];
-  if (machine.annotations?.[annotation] !== undefined) return { kind: "marked", annotation };
+  if (isMarked[profile](machine)) {
+    return { kind: "marked", annotation: deleteMachineAnnotation[profile] };
+  }
   if (hasError(machine) || !(machine.healthy ?? machine.ready ?? true)) return { kind: "failed" };
   return policy === undefined || policy === "Random"
     ? { kind: "tie", ties }
@@ -97,7 +99,7 @@ export function goReasonOf(
 type Circumstances = Pick<DeletionRequest<DeletionCandidate>, "policy" | "nowMs">;
 
 function priorityV1alpha1(machine: DeletionCandidate, { policy, nowMs }: Circumstances): number {
-  const marked = isMarked(machine) || hasError(machine);
+  const marked = isMarked.v1alpha1(machine) || hasError(machine);
   if (policy === undefined || policy === "Random") {
     if (machine.deleting) return 100;
     return marked ? 50 : 20;
@@ -109,7 +111,7 @@ function priorityV1alpha1(machine: DeletionCandidate, { policy, nowMs }: Circums
 
 function priorityModern(machine: DeletionCandidate, { policy, nowMs }: Circumstances): number {
   if (machine.deleting) return 100;
-  if (machine.annotations?.[deleteMachineAnnotation.modern] !== undefined) return 80;
+  if (isMarked.modern(machine)) return 80;
   if (isUpdating(machine)) return 75;
   if (!(machine.healthy ?? machine.ready ?? true)) return 50;
   if (policy === undefined || policy === "Random") return 20;
@@ -118,8 +120,18 @@ function priorityModern(machine: DeletionCandidate, { policy, nowMs }: Circumsta
 }
 
 /** v1alpha1 takes an empty mark for none. */
-function isMarked({ annotations }: DeletionCandidate): boolean {
-  return (annotations?.[deleteMachineAnnotation.v1alpha1] ?? "") !== "";
+const isMarked: Readonly<Record<Profile, (machine: DeletionCandidate) => boolean>> = {
+  v1alpha1: ({ annotations }) => (annotations?.[deleteMachineAnnotation.v1alpha1] ?? "") !== "",
+  modern: ({ annotations }) => annotations?.[deleteMachineAnnotation.modern] !== undefined,
+};
+
+/** The annotations among some that mark a Machine in either profile; undefined for none. Pure. */
+export function deleteMarksAmong(annotations: Annotations): Annotations {
+  const marks = Object.values(deleteMachineAnnotation).flatMap((name) => {
+    const value = annotations?.[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return marks.length === 0 ? undefined : Object.fromEntries(marks);
 }
 
 function hasError({ errorReason, errorMessage }: DeletionCandidate): boolean {

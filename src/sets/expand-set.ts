@@ -46,7 +46,7 @@ interface GoFirst {
   readonly nowMs: number;
 }
 
-/** Machines in files have no object to annotate, so the annotation stands on their set, with their names. */
+/** Machines of sets in files have no object to annotate: the annotation stands on their set, with their names. */
 export function goFirst(object: {
   readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
 }): Pick<GoFirst, "profile" | "marked"> {
@@ -118,7 +118,7 @@ function excessOf(
       errorReason: machine.missing === undefined ? undefined : "CreateError",
       annotations: marked.has(machine.name)
         ? { [deleteMachineAnnotation[profile]]: "true" }
-        : undefined,
+        : machine.deleteMarks,
     }),
   );
   const how: Pick<

@@ -3,6 +3,7 @@ import { CapstanError } from "../../src/api/error.js";
 import type { ClusterStatus } from "../../src/api/status.js";
 import { machineFinalizer } from "../../src/kube/api-write.js";
 import {
+  annotated,
   cluster,
   machine,
   machineDeployment,
@@ -352,6 +353,35 @@ describe("Reconciler", () => {
       assert.equal(status(controller).phase, "Running");
       assert.equal(controller.count("ended"), 1);
     });
+  });
+
+  describe("of a set with fewer replicas", () => {
+    const mark = { "cluster.k8s.io/delete-machine": "yes" };
+    const cases = [
+      { name: "MachineSet", set: machineSet("web", 3), marks: mark },
+      { name: "MachineDeployment", set: machineDeployment("web", 3), marks: mark },
+      {
+        name: "MachineDeployment in profile modern",
+        set: annotated({ "capstan.dev/profile": "modern" }, machineDeployment("web", 3)),
+        marks: { "cluster.x-k8s.io/delete-machine": "" },
+      },
+    ];
+    for (const { name, set, marks } of cases) {
+      it(`deletes the Machine that carries the mark of its ${name}, and asks for nothing before`, async () => {
+        const controller = await running(...objects(set));
+        const [, first = "", second = "", third = ""] = machinesIn(controller);
+        controller.server.edit(`Machine ${second}`, ({ metadata }) => ({
+          metadata: { ...metadata, annotations: marks },
+        }));
+        await controller.settle();
+        assert.equal(controller.count("ended"), 1);
+        edited(controller, `${String(set["kind"])} web`, { replicas: 2 });
+        await controller.settle();
+        assert.deepEqual(machinesIn(controller), ["cp-0", first, third]);
+        assert.equal(controller.world.hosts().length, 3);
+        assert.equal(controller.count("ended"), 2);
+      });
+    }
   });
 
   describe("of deletions", () => {

@@ -68,6 +68,19 @@ describe("intentOf", () => {
     assert.deepEqual(intent.discarded, ["discarded"]);
   });
 
+  it("tells who is marked to go first, of those that sets made", () => {
+    const marks = { "cluster.k8s.io/delete-machine": "yes", other: "x" };
+    const members = (annotations: Record<string, string>) => [
+      live(machineSet("set", 1)),
+      live(machine("derived"), { metadata: { ...derived, annotations } }),
+      live(machine("own"), { metadata: { annotations } }),
+    ];
+    const intent = intentOf(liveCluster(members(marks)), providers);
+    assert.deepEqual(intent.kind === "want" && intent.deleteMarks, {
+      derived: { "cluster.k8s.io/delete-machine": "yes" },
+    });
+  });
+
   describe("of sets and Machines that overlap", () => {
     const db = live(machineSet("db", 1));
     const inDb = { metadata: { labels: { ...db.metadata.labels, set: "db" } } };
