@@ -1,10 +1,11 @@
 import { digestOf } from "../api/digest.js";
 import { omitUndefined } from "../api/omit-undefined.js";
+import { pausedAnnotation } from "../api/pause.js";
 import { isProtecting } from "../api/protection.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import { ownAnnotationPrefix } from "../api/update-policy.js";
 import { type Manifests, type NamedObject, readObjects } from "../manifest/desired.js";
-import { deleteMarksAmong } from "../sets/deletion-order.js";
+import { deleteMarksAmong } from "../api/delete-marks.js";
 import { revisionAnnotation, revisionHistoryAnnotation } from "../sets/revisions.js";
 import type { Intent } from "../source/intent.js";
 import {
@@ -14,9 +15,6 @@ import {
   type LiveObject,
   liveName,
 } from "./live-object.js";
-
-/** On a Cluster: whatever its value, nothing of the cluster is changed or deleted while it is there. */
-export const pausedAnnotation = `${ownAnnotationPrefix}paused`;
 
 /** On a Cluster: its UID in the cloud's marks, written by us before the first call. */
 export const clusterUidAnnotation = `${ownAnnotationPrefix}cluster-uid`;

@@ -13,8 +13,8 @@ import {
   stackNameOf,
 } from "../api/types.js";
 import { nearest, validate } from "../api/validate.js";
+import { checkAnnotations, idleMarks } from "./annotations.js";
 import {
-  checkAnnotations,
   checkCluster,
   checkHostNetworks,
   checkMachineSpec,
@@ -25,8 +25,14 @@ import {
   oldestControlPlane,
 } from "./checks.js";
 import { byPosition, type Diagnostic, type Position } from "./diagnostic.js";
-import { belongsTo, describe, machineSpecsIn, providerSpecsIn } from "./object-parts.js";
-import { idleFields, type ObjectHolder } from "./idle-fields.js";
+import {
+  belongsTo,
+  describe,
+  machineSpecsIn,
+  type ObjectHolder,
+  providerSpecsIn,
+} from "./object-parts.js";
+import { idleFields } from "./idle-fields.js";
 import { checkOverlap, isSelecting } from "./overlaps.js";
 import { type ParsedDocument, parseManifest, type SourceText } from "./parse.js";
 import { checkProviderValues, deprecatedVersions, inStorageVersion } from "./provider-values.js";
@@ -139,7 +145,9 @@ class Reader {
         ? this.checkAlone(placed.object)
         : checkProviderValues(placed.object, this.providers);
     for (const violation of own) this.report(placed, violation);
-    const idle = violations.length === 0 ? idleFields(placed.object, this.holder) : [];
+    const { object } = placed;
+    const idle =
+      violations.length === 0 ? [...idleFields(object, this.holder), ...idleMarks(object)] : [];
     for (const violation of idle) this.report(placed, violation, "warning");
     for (const warning of deprecatedVersions(placed.object, this.providers)) {
       this.report(placed, warning, "warning");
@@ -208,7 +216,7 @@ class Reader {
     return [
       ...specs.flatMap(({ path, spec }) => checkProviderSpec(spec, path)),
       ...checkProviderValues(object, this.providers),
-      ...checkAnnotations(object),
+      ...checkAnnotations(object, this.holder),
       ...(object.kind === "Cluster"
         ? [...checkCluster(object), ...checkHostNetworks(object, this.networksOf(object))]
         : []),

@@ -1,9 +1,7 @@
 import type { Violation } from "../api/diagnostic-codes.js";
 import { defaultRevisionHistoryLimit } from "../api/schema.js";
 import type { AnyObject, MachineDeploymentObject } from "../api/types.js";
-
-/** What holds the objects: an API server keeps more of them than their user wrote. */
-export type ObjectHolder = "files" | "apiServer";
+import type { ObjectHolder } from "./object-parts.js";
 
 /**
  * Fields of an object that fits its schema which change nothing where they stand. A user who writes one

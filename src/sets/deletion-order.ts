@@ -1,6 +1,6 @@
 import { byName } from "./counts.js";
 import type { Profile } from "../api/set-profile.js";
-import type { Annotations } from "../api/update-policy.js";
+import { deleteMachineAnnotation } from "../api/delete-marks.js";
 
 export type DeletePolicy = "Random" | "Newest" | "Oldest";
 
@@ -32,12 +32,6 @@ export interface DeletionRequest<M extends DeletionCandidate> {
   /** What decides between equals: their names without. v1alpha1 leaves it open. */
   readonly ties?: "byName" | "asGiven";
 }
-
-/** Marks a Machine that a user wants gone first, by profile. */
-export const deleteMachineAnnotation: Readonly<Record<Profile, string>> = {
-  v1alpha1: "cluster.k8s.io/delete-machine",
-  modern: "cluster.x-k8s.io/delete-machine",
-};
 
 const updateInProgressAnnotation = "in-place-updates.internal.cluster.x-k8s.io/update-in-progress";
 
@@ -124,15 +118,6 @@ const isMarked: Readonly<Record<Profile, (machine: DeletionCandidate) => boolean
   v1alpha1: ({ annotations }) => (annotations?.[deleteMachineAnnotation.v1alpha1] ?? "") !== "",
   modern: ({ annotations }) => annotations?.[deleteMachineAnnotation.modern] !== undefined,
 };
-
-/** The annotations among some that mark a Machine in either profile; undefined for none. Pure. */
-export function deleteMarksAmong(annotations: Annotations): Annotations {
-  const marks = Object.values(deleteMachineAnnotation).flatMap((name) => {
-    const value = annotations?.[name];
-    return value === undefined ? [] : [[name, value] as const];
-  });
-  return marks.length === 0 ? undefined : Object.fromEntries(marks);
-}
 
 function hasError({ errorReason, errorMessage }: DeletionCandidate): boolean {
   return errorReason !== undefined || errorMessage !== undefined;

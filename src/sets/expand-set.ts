@@ -1,7 +1,7 @@
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { MachineSpec } from "../api/types.js";
+import { deleteMachineAnnotation } from "../api/delete-marks.js";
 import {
-  deleteMachineAnnotation,
   type DeletePolicy,
   type DeletionCandidate,
   type DeletionRequest,
