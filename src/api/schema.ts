@@ -388,7 +388,7 @@ export const schemas = {
                         ),
                       ),
                     },
-                    "Bounds of a rolling update.",
+                    "Bounds of a rolling update; without effect under OnDelete and on control-plane members.",
                   ),
                 ),
               },

@@ -55,6 +55,11 @@ export function isControlPlane(spec: Pick<MachineSpec, "versions">): boolean {
   return spec.versions.controlPlane !== undefined;
 }
 
+/** The same of a spec as written, whose versions may still have to be chosen: its role says it, too. */
+export function asksForControlPlane({ roles, versions }: WrittenMachineSpec): boolean {
+  return roles?.includes("Master") === true || versions?.controlPlane !== undefined;
+}
+
 /** The provider's object of a spec whose references were resolved by src/manifest. */
 export function providerValue(spec: {
   readonly providerSpec: WrittenMachineSpec["providerSpec"];

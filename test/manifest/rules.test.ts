@@ -246,6 +246,49 @@ const cases: readonly Case[] = [
     ],
   },
   {
+    name: "bounds of a rolling update that there is not",
+    texts: [
+      cluster,
+      deploymentWith("strategy: { type: OnDelete, rollingUpdate: { maxSurge: 2 } }"),
+    ],
+    want: [
+      [
+        "NO_EFFECT",
+        "f.yaml:16:31: warning: MachineDeployment default/s: spec.strategy.rollingUpdate: has no effect while strategy.type is OnDelete\n  hint: take it away, or make the type RollingUpdate",
+      ],
+    ],
+  },
+  {
+    name: "bounds of a rolling update of control-plane members",
+    texts: [
+      cluster,
+      changed(
+        deploymentWith("strategy: { rollingUpdate: { maxUnavailable: 2 } }"),
+        "    spec:\n",
+        "    spec:\n      roles: [Master]\n",
+      ),
+    ],
+    want: [
+      [
+        "NO_EFFECT",
+        "f.yaml:16:15: warning: MachineDeployment default/s: spec.strategy.rollingUpdate: has no effect on control-plane members, of which one changes at a time\n  hint: take it away",
+      ],
+    ],
+  },
+  {
+    name: "OnDelete, and bounds that say nothing or that count",
+    texts: [
+      cluster,
+      deploymentWith("strategy: { type: OnDelete, rollingUpdate: {} }"),
+      changed(
+        deploymentWith("strategy: { rollingUpdate: { maxSurge: 2 } }"),
+        "name: s,",
+        "name: t,",
+      ).replaceAll("set: s }", "set: t }"),
+    ],
+    want: [],
+  },
+  {
     name: "a history of MachineSets, which files do not keep",
     texts: [
       cluster,
