@@ -384,6 +384,46 @@ describe("Reconciler", () => {
     }
   });
 
+  describe("of fields of sets", () => {
+    const sizes = ({ world }: FakeController) => world.hosts().map(({ spec }) => spec["size"]);
+    it("rolls no template out while the deployment is paused", async () => {
+      const controller = await running(...objects(machineDeployment("web", 1)));
+      edited(controller, "MachineDeployment web", { paused: true });
+      controller.server.apply(machineDeployment("web", 1, { size: "large" }));
+      edited(controller, "MachineDeployment web", { paused: true });
+      await controller.settle();
+      assert.ok(!sizes(controller).includes("large"));
+      edited(controller, "MachineDeployment web", { paused: false });
+      await controller.settle();
+      assert.ok(sizes(controller).includes("large"));
+    });
+
+    it("waits for minReadySeconds", async () => {
+      const withSeconds = async (minReadySeconds: number) => {
+        const controller = await running(...objects());
+        const before = controller.world.clock.now();
+        controller.server.apply(machineDeployment("web", 1));
+        edited(controller, "MachineDeployment web", { minReadySeconds });
+        assert.deepEqual(await controller.settle(), { kind: "done" });
+        return controller.world.clock.now() - before;
+      };
+      const more = (await withSeconds(1)) - (await withSeconds(0));
+      assert.ok(more >= 1_000, `${more} ms longer`);
+    });
+
+    it("takes a rollout back that makes no progress for progressDeadlineSeconds", async () => {
+      const controller = await running(...objects(machineDeployment("web", 1)));
+      controller.meet({ at: "boot", number: 0, what: "never" });
+      controller.server.apply(machineDeployment("web", 1, { size: "large" }));
+      edited(controller, "MachineDeployment web", { progressDeadlineSeconds: 2 });
+      await controller.settle();
+      assert.match(
+        status(controller).message ?? "",
+        /^taken back as revision 3: MachineDeployment web has made no progress for 2 s/,
+      );
+    });
+  });
+
   describe("of deletions", () => {
     it("frees everything, then lets all objects go", async () => {
       const controller = await running(...objects(machineDeployment("web", 2)));
