@@ -17,7 +17,8 @@ export const diagnosticCodes = {
   PROVIDER_CONVERSION:
     "A provider cannot convert an object of one of its older versions to the next one.",
   PROVIDER_DEPRECATED: "An apiVersion that its provider has deprecated; write the newer one.",
-  PROVIDER_MISMATCH: "A Machine and its Cluster are of different providers.",
+  PROVIDER_MISMATCH:
+    "A Machine and its Cluster, or a class and who names it, are of different providers.",
   PROVIDER_SPEC: "providerSpec needs exactly one of value and valueFrom.",
   PROVIDER_UNKNOWN: "No provider of this release has that apiVersion or kind.",
   ROLE_MISMATCH: "roles and versions.controlPlane contradict each other.",

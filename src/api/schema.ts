@@ -124,7 +124,11 @@ const machineClassRef = closed(
       minLength: 1,
       description: "Name of a MachineClass in the same namespace.",
     }),
-    provider: Type.Optional(Type.String({ description: "Name of the provider, for people." })),
+    provider: Type.Optional(
+      Type.String({
+        description: "Name of the provider that the class is of, e.g. local. It may be left out.",
+      }),
+    ),
   },
   "The MachineClass whose providerSpec is used.",
 );

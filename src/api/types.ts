@@ -6,7 +6,7 @@ export type ClusterObject = ObjectOf<"Cluster">;
 export type MachineObject = ObjectOf<"Machine">;
 export type MachineSetObject = ObjectOf<"MachineSet">;
 export type MachineDeploymentObject = ObjectOf<"MachineDeployment">;
-type MachineClassObject = ObjectOf<"MachineClass">;
+export type MachineClassObject = ObjectOf<"MachineClass">;
 export type AnyObject =
   ClusterObject | MachineObject | MachineSetObject | MachineDeploymentObject | MachineClassObject;
 /** An object that is a cluster or belongs to one. */

@@ -173,7 +173,8 @@ class Reader {
   private assemble(): Desired[] {
     const classes = objectsOfKind(this.placed, "MachineClass");
     for (const placed of this.placed) {
-      const wrong = resolveClasses(placed.object, classes, this.providers);
+      const { providers, refused } = this;
+      const wrong = resolveClasses(placed.object, { classes, providers, refused });
       for (const violation of wrong) this.report(placed, violation);
     }
     const members = this.placed.filter(isMember);

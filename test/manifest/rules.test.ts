@@ -192,6 +192,70 @@ const cases: readonly Case[] = [
     ],
   },
   {
+    name: "a MachineClass of another provider than its user says",
+    texts: [machineClass, cluster, changed(fromClass, "name: big }", "name: big, provider: aws }")],
+    want: [
+      [
+        "PROVIDER_MISMATCH",
+        "f.yaml:23:45: error: Machine default/m: spec.providerSpec.valueFrom.machineClass.provider: MachineClass big is of provider local, not aws\n  hint: write local, or take provider away",
+      ],
+    ],
+  },
+  {
+    name: "a MachineClass of the provider that its user says",
+    texts: [
+      machineClass,
+      cluster,
+      changed(fromClass, "name: big }", "name: big, provider: local }"),
+    ],
+    want: [],
+  },
+  {
+    name: "a MachineClass that is for Machines, named by a Cluster",
+    texts: [
+      machineClass,
+      changed(
+        cluster,
+        "value: { apiVersion: local.capstan.dev/v1alpha1, kind: LocalClusterProviderSpec }",
+        "valueFrom: { machineClass: { name: big } }",
+      ),
+    ],
+    want: [
+      [
+        "NOT_ALLOWED",
+        "f.yaml:15:34: error: Cluster default/prod: spec.providerSpec.valueFrom.machineClass.name: MachineClass big is for Machines: its providerSpec is a LocalMachineProviderSpec\n  hint: name a class with a LocalClusterProviderSpec",
+      ],
+    ],
+  },
+  {
+    name: "a MachineClass that is for Clusters, named by a Machine",
+    texts: [
+      changed(
+        machineClass,
+        "kind: LocalMachineProviderSpec, size: large",
+        "kind: LocalClusterProviderSpec, machineQuota: 9",
+      ),
+      cluster,
+      fromClass,
+    ],
+    want: [
+      [
+        "NOT_ALLOWED",
+        "f.yaml:23:34: error: Machine default/m: spec.providerSpec.valueFrom.machineClass.name: MachineClass big is for Clusters: its providerSpec is a LocalClusterProviderSpec\n  hint: name a class with a LocalMachineProviderSpec",
+      ],
+    ],
+  },
+  {
+    name: "a MachineClass that is wrong itself: its users are not told that it is missing",
+    texts: [cluster, changed(machineClass, "size: large", "size: huge"), fromClass],
+    want: [
+      [
+        "NOT_ALLOWED",
+        'f.yaml:15:89: error: MachineClass default/big: providerSpec.size: "huge" is not one of small, medium, large',
+      ],
+    ],
+  },
+  {
     name: "a MachineClass with a wrong provider's object",
     texts: [cluster, changed(machineClass, "size: large", "size: huge")],
     want: [
