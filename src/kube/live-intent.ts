@@ -15,6 +15,7 @@ import {
   type LiveObject,
   liveName,
 } from "./live-object.js";
+import { usedClasses } from "./machine-classes.js";
 
 /** On a Cluster: its UID in the cloud's marks, written by us before the first call. */
 export const clusterUidAnnotation = `${ownAnnotationPrefix}cluster-uid`;
@@ -50,7 +51,10 @@ export function intentOf(live: LiveCluster, providers: readonly ProviderSpecs[])
     .sort();
   const objects = objectsIn(cluster, live);
   const { clusters, diagnostics } = readObjects(objects, providers);
-  const errors = diagnostics.filter(({ severity }) => severity === "error");
+  const idle = new Set(unusedClasses(live).map(liveName));
+  const errors = diagnostics.filter(
+    ({ severity, subject = "" }) => severity === "error" && !idle.has(subject),
+  );
   const [desired] = clusters;
   if (errors.length > 0 || desired === undefined) {
     return { kind: "invalid", diagnostics: errors, digest: digestOf(errors, 16) };
@@ -71,6 +75,12 @@ export function intentOf(live: LiveCluster, providers: readonly ProviderSpecs[])
     digest: digestOf([desired, discarded, ...(held.length > 0 ? [held] : [])], 16),
     ...uid,
   };
+}
+
+/** Classes of the namespace that are no matter of this Cluster: one that is wrong must not stop it. */
+function unusedClasses(live: LiveCluster): LiveObject[] {
+  const used = usedClasses(live).map(({ machineClass }) => machineClass);
+  return live.classes.filter((one) => !used.includes(one));
 }
 
 /**

@@ -8,7 +8,7 @@ import { belongsTo, clusterOf, describe, providerSpecsIn } from "./object-parts.
 import { checkProviderValue } from "./provider-values.js";
 
 /** What references are resolved with. */
-export interface ReferenceContext {
+interface ReferenceContext {
   readonly classes: readonly MachineClassObject[];
   readonly providers: readonly ProviderSpecs[];
   /** Objects that are here but wrong, as "Cluster default/prod": nobody is told that they are missing. */

@@ -68,6 +68,21 @@ describe("intentOf", () => {
     assert.deepEqual(intent.discarded, ["discarded"]);
   });
 
+  it("is wrong when a class is that its objects name, and right when nobody names it", () => {
+    const big = { name: "big", namespace: "default", uid: "u", resourceVersion: "1" };
+    const wrong: LiveObject = {
+      apiVersion: "cluster.k8s.io/v1alpha1",
+      kind: "MachineClass",
+      metadata: big,
+      providerSpec: { apiVersion: "local.capstan.dev/v1alpha1", kind: "Nothing" },
+    };
+    const spec = { providerSpec: { valueFrom: { machineClass: { name: "big" } } } };
+    const kindOf = (member: LiveObject) =>
+      intentOf({ ...liveCluster([member]), classes: [wrong] }, providers).kind;
+    assert.equal(kindOf(live(machine("a"))), "want");
+    assert.equal(kindOf(live(machine("a"), { spec })), "invalid");
+  });
+
   it("tells who is marked to go first, of those that sets made", () => {
     const marks = { "cluster.k8s.io/delete-machine": "yes", other: "x" };
     const members = (annotations: Record<string, string>) => [
