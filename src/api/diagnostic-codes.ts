@@ -13,16 +13,19 @@ export const diagnosticCodes = {
   IMMUTABLE: "A field changed that cannot change while the object lives.",
   NAME_CLASH: "A Machine and a set would make two Machines of one name.",
   NOT_ALLOWED: "A value is not among the allowed ones or out of range.",
-  NO_EFFECT: "A field that has no effect on the object's provider.",
+  NO_EFFECT:
+    "A field or an annotation changes nothing where it stands, or nothing on its provider.",
   OLD_SPELLING: "An older spelling was understood; write the present one.",
   PROVIDER_CONVERSION:
     "A provider cannot convert an object of one of its older versions to the next one.",
   PROVIDER_DEPRECATED: "An apiVersion that its provider has deprecated; write the newer one.",
-  PROVIDER_MISMATCH: "A Machine and its Cluster are of different providers.",
+  PROVIDER_MISMATCH:
+    "A Machine and its Cluster, or a class and who names it, are of different providers.",
   PROVIDER_SPEC: "providerSpec needs exactly one of value and valueFrom.",
   PROVIDER_UNKNOWN: "No provider of this release has that apiVersion or kind.",
   ROLE_MISMATCH: "roles contradict versions.controlPlane, or name one role twice.",
-  SELECTOR: "A selector is empty, malformed, or does not match its own template.",
+  SELECTOR:
+    "A selector is empty, malformed, does not match its own template, or matches Machines that are not its set's.",
   STACK_NAME: "A stack's name would be too long and is shortened.",
   UNKNOWN_OBJECT: "An apiVersion or kind that this release does not read.",
   UNSUPPORTED_CONFIGURATION: "A version or a container runtime that the provider does not have.",

@@ -140,7 +140,11 @@ const machineClassRef = closed(
       minLength: 1,
       description: "Name of a MachineClass in the same namespace.",
     }),
-    provider: Type.Optional(Type.String({ description: "Name of the provider, for people." })),
+    provider: Type.Optional(
+      Type.String({
+        description: "Name of the provider that the class is of, e.g. local. It may be left out.",
+      }),
+    ),
   },
   "The MachineClass whose providerSpec is used.",
 );
@@ -284,7 +288,7 @@ const selector = closed(
       }),
     ),
   },
-  "Which Machines belong to the set. It must match the template's labels and cannot change later.",
+  "Which Machines belong to the set. Its template's labels must match it, other Machines of the cluster must not. It cannot change later.",
   selectorRules,
 );
 
@@ -294,6 +298,9 @@ const replicas = Type.Integer({
   default: 1,
   description: "How many Machines there shall be.",
 });
+
+/** How many old MachineSets are kept where nobody says otherwise. Source: docs/cluster-api.md#machinedeployment. */
+export const defaultRevisionHistoryLimit = 1;
 
 const minReadySeconds = Type.Integer({
   minimum: 0,
@@ -413,7 +420,7 @@ export const schemas = {
                         ),
                       ),
                     },
-                    "Bounds of a rolling update.",
+                    "Bounds of a rolling update; without effect under OnDelete and on control-plane members.",
                   ),
                 ),
               },
@@ -423,8 +430,9 @@ export const schemas = {
           minReadySeconds,
           revisionHistoryLimit: Type.Integer({
             minimum: 0,
-            default: 1,
-            description: "How many old MachineSets are kept to go back to.",
+            default: defaultRevisionHistoryLimit,
+            description:
+              "How many empty MachineSets of earlier templates an API server keeps; none in profile modern. Without effect in files: capstan history keeps every revision.",
           }),
           paused: Type.Boolean({ default: false, description: "No rollout while this is true." }),
           progressDeadlineSeconds: Type.Integer({

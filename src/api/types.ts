@@ -8,7 +8,7 @@ export type ClusterNetwork = ClusterObject["spec"]["clusterNetwork"];
 export type MachineObject = ObjectOf<"Machine">;
 export type MachineSetObject = ObjectOf<"MachineSet">;
 export type MachineDeploymentObject = ObjectOf<"MachineDeployment">;
-type MachineClassObject = ObjectOf<"MachineClass">;
+export type MachineClassObject = ObjectOf<"MachineClass">;
 export type AnyObject =
   ClusterObject | MachineObject | MachineSetObject | MachineDeploymentObject | MachineClassObject;
 /** An object that is a cluster or belongs to one. */
@@ -64,6 +64,11 @@ export function stackNameOf(cluster: {
 /** Control plane is who runs a control plane version. Source: docs/cluster-api.md#older-spellings. */
 export function isControlPlane(spec: Pick<MachineSpec, "versions">): boolean {
   return spec.versions.controlPlane !== undefined;
+}
+
+/** The same of a spec as written, whose versions may still have to be chosen: its role says it, too. */
+export function asksForControlPlane({ roles, versions }: WrittenMachineSpec): boolean {
+  return roles?.includes("Master") === true || versions?.controlPlane !== undefined;
 }
 
 /** The provider's object of a spec whose references were resolved by src/manifest. */

@@ -101,6 +101,7 @@ export class ClusterReconcile {
         state,
         context: callContext(clock, signal),
         discarded: intent.discarded,
+        deleteMarks: intent.deleteMarks,
         removal: { released: intent.released ?? [] },
         // What failed a moment ago is not tried again yet, but what runs is kept running.
         instead: keepsRevision ? revision : undefined,

@@ -1,9 +1,11 @@
 import { digestOf } from "../api/digest.js";
 import { omitUndefined } from "../api/omit-undefined.js";
+import { pausedAnnotation } from "../api/pause.js";
 import { isProtecting } from "../api/protection.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import { ownAnnotationPrefix } from "../api/update-policy.js";
 import { type Manifests, type NamedObject, readObjects } from "../manifest/desired.js";
+import { deleteMarksAmong } from "../api/delete-marks.js";
 import { revisionAnnotation, revisionHistoryAnnotation } from "../sets/revisions.js";
 import type { Intent } from "../source/intent.js";
 import {
@@ -13,9 +15,7 @@ import {
   type LiveObject,
   liveName,
 } from "./live-object.js";
-
-/** On a Cluster: whatever its value, nothing of the cluster is changed or deleted while it is there. */
-export const pausedAnnotation = `${ownAnnotationPrefix}paused`;
+import { usedClasses } from "./machine-classes.js";
 
 /** On a Cluster: its UID in the cloud's marks, written by us before the first call. */
 export const clusterUidAnnotation = `${ownAnnotationPrefix}cluster-uid`;
@@ -41,29 +41,46 @@ export function intentOf(live: LiveCluster, providers: readonly ProviderSpecs[])
     const digest = held.length === 0 ? "remove" : `remove ${digestOf(held, 16)}`;
     return { kind: "remove", digest, released, ...uid };
   }
-  const discarded = members
-    .filter((member) => member.kind === "Machine" && isDeleting(member))
-    .filter((member) => controllerOf(member) !== undefined)
+  const derived = members.filter(
+    (member) => member.kind === "Machine" && controllerOf(member) !== undefined,
+  );
+  const discarded = derived
+    .filter(isDeleting)
     .filter(({ metadata }) => !isProtecting(metadata.annotations))
     .map(({ metadata }) => metadata.name)
     .sort();
   const objects = objectsIn(cluster, live);
   const { clusters, diagnostics } = readObjects(objects, providers);
-  const errors = diagnostics.filter(({ severity }) => severity === "error");
+  const idle = new Set(unusedClasses(live).map(liveName));
+  const errors = diagnostics.filter(
+    ({ severity, subject = "" }) => severity === "error" && !idle.has(subject),
+  );
   const [desired] = clusters;
   if (errors.length > 0 || desired === undefined) {
     return { kind: "invalid", diagnostics: errors, digest: digestOf(errors, 16) };
   }
+  const marked = derived.flatMap(({ metadata }) => {
+    const marks = deleteMarksAmong(metadata.annotations);
+    return marks === undefined ? [] : [[metadata.name, marks] as const];
+  });
   return {
     kind: "want",
     desired,
     // Whoever refuses one of them names the object, and there is no other place.
     positionOf: () => undefined,
     discarded,
+    deleteMarks: Object.fromEntries(marked),
     released,
+    // Marks are no goal of their own: they say who goes when something else asks for fewer Machines.
     digest: digestOf([desired, discarded, ...(held.length > 0 ? [held] : [])], 16),
     ...uid,
   };
+}
+
+/** Classes of the namespace that are no matter of this Cluster: one that is wrong must not stop it. */
+function unusedClasses(live: LiveCluster): LiveObject[] {
+  const used = usedClasses(live).map(({ machineClass }) => machineClass);
+  return live.classes.filter((one) => !used.includes(one));
 }
 
 /**

@@ -61,8 +61,11 @@ interface UsedClass {
   readonly users: readonly LiveObject[];
 }
 
-/** What is being deleted needs no class any more: its machines are recorded with what their classes held. */
-function usedClasses({ cluster, members, classes }: LiveCluster): UsedClass[] {
+/**
+ * The classes that the cluster's objects name. What is being deleted needs none any more: its machines are
+ * recorded with what their classes held. Pure.
+ */
+export function usedClasses({ cluster, members, classes }: LiveCluster): UsedClass[] {
   if (cluster === undefined || isDeleting(cluster)) return [];
   const objects = [cluster, ...members].filter((one) => !isDeleting(one));
   return classes.flatMap((machineClass) => {

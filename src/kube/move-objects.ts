@@ -1,6 +1,6 @@
+import { pausedAnnotation } from "../api/pause.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { AnyObject } from "../api/types.js";
-import { pausedAnnotation } from "./live-intent.js";
 import { releasedClasses, withoutClasses } from "./machine-classes.js";
 import { controllerOf, isDeleting, type LiveCluster, type LiveObject } from "./live-object.js";
 import {

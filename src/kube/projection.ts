@@ -1,7 +1,7 @@
 import { asJson, isJsonObject, type JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { profileOf } from "../api/set-profile.js";
-import { apiVersion, type Kind } from "../api/schema.js";
+import { apiVersion, defaultRevisionHistoryLimit, type Kind } from "../api/schema.js";
 import {
   type CleanableSet,
   revisionAnnotation,
@@ -264,7 +264,9 @@ class Projection {
       const old = this.ofKind("MachineSet").filter(
         (set) => controllerOf(set)?.uid === uid && set.metadata.name !== current,
       );
-      const limit = Number(deployment.spec?.["revisionHistoryLimit"] ?? 1);
+      const limit = Number(
+        deployment.spec?.["revisionHistoryLimit"] ?? defaultRevisionHistoryLimit,
+      );
       const cleanable = old.map((set): CleanableSet => {
         const members = this.bySet.get(set.metadata.name) ?? [];
         const createdAtMs = Date.parse(set.metadata.creationTimestamp ?? "");

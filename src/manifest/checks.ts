@@ -1,31 +1,9 @@
 import ipaddr from "ipaddr.js";
-import {
-  driftAnnotations,
-  driftPolicies,
-  fingerprintDigits,
-  isFingerprint,
-  parseBound,
-  parseFreezeTime,
-} from "../api/drift-policy.js";
 import type { MemberPath, Violation } from "../api/diagnostic-codes.js";
 import { requirementHolds } from "../api/label-selector.js";
 import { ruleWords } from "../api/rules.js";
 import type { LabelSelector } from "../api/schema.js";
-import type { AnyObject, ClusterObject, Desired, WrittenMachineSpec } from "../api/types.js";
-import {
-  ownAnnotationPrefix,
-  updatePolicies,
-  updatePolicyAnnotation,
-} from "../api/update-policy.js";
-import {
-  allowRemovalAnnotation,
-  parseRemovals,
-  protectAnnotation,
-  protectValues,
-  removals,
-} from "../api/protection.js";
-import { profileAnnotation, profiles } from "../api/set-profile.js";
-import { nearest } from "../api/validate.js";
+import type { ClusterObject, Desired, WrittenMachineSpec } from "../api/types.js";
 import { oldestVersion, skewOf } from "../api/versions.js";
 import type { PlacedSpec } from "./object-parts.js";
 
@@ -173,103 +151,6 @@ export function checkSelector(
     ];
   });
   return [...byLabel, ...byExpression];
-}
-
-/** The annotations of an object that this project reads: known ones with values that they can have. Pure. */
-export function checkAnnotations(object: AnyObject): Violation[] {
-  const { kind } = object;
-  const own = ownAnnotations(kind, object.metadata.annotations, ["metadata", "annotations"]);
-  switch (kind) {
-    case "MachineSet":
-    case "MachineDeployment": {
-      const path = ["spec", "template", "metadata", "annotations"];
-      return [...own, ...ownAnnotations(kind, object.spec.template.metadata?.annotations, path)];
-    }
-    case "Cluster":
-    case "Machine":
-    case "MachineClass":
-      return own;
-  }
-}
-
-/** What an annotation of this project may say. */
-interface AnnotationRule {
-  readonly what: string;
-  /** The allowed values; of others the form is told. */
-  readonly values?: readonly string[];
-  fits(value: string): boolean;
-  readonly form: string;
-  /** The only kind that it is read on; absent: every kind. */
-  readonly only?: AnyObject["kind"];
-  /** Read of objects that live themselves: on no class and in no template. */
-  readonly isOfObjects?: boolean;
-}
-
-function oneOf(what: string, values: readonly string[]): AnnotationRule {
-  const fits = (value: string) => values.includes(value);
-  return { what, values, fits, form: `one of ${values.join(", ")}` };
-}
-
-function onCluster(what: string, form: string, fits: AnnotationRule["fits"]): AnnotationRule {
-  return { what, form, fits, only: "Cluster" };
-}
-
-const isBound = (value: string) => parseBound(value) !== undefined;
-const boundForm = 'a number of machines, or a share of them such as "40%"';
-
-const protection = oneOf("protection", protectValues);
-
-const annotationRules: Readonly<Record<string, AnnotationRule>> = {
-  [updatePolicyAnnotation]: oneOf("update policy", updatePolicies),
-  [profileAnnotation]: oneOf("profile of set arithmetic", profiles),
-  [protectAnnotation]: { ...protection, isOfObjects: true },
-  [allowRemovalAnnotation]: onCluster(
-    "list of what may be lost",
-    `${removals.join(" or ")}, or both with a comma between`,
-    (value) => parseRemovals(value) !== undefined,
-  ),
-  [driftAnnotations.policy]: oneOf("drift policy", driftPolicies),
-  [driftAnnotations.maxUnhealthy]: onCluster("bound on unhealthy machines", boundForm, isBound),
-  [driftAnnotations.maxInFlight]: onCluster("bound on corrections", boundForm, isBound),
-  [driftAnnotations.freeze]: onCluster(
-    "time to stay frozen",
-    '"never", or a time such as "90s", "30m" or "2h"',
-    (value) => parseFreezeTime(value) !== undefined,
-  ),
-  [driftAnnotations.thaw]: onCluster(
-    "fingerprint of a drift report",
-    `the ${fingerprintDigits} digits and letters that capstan drift shows`,
-    isFingerprint,
-  ),
-};
-
-function ownAnnotations(
-  kind: AnyObject["kind"],
-  annotations: Readonly<Record<string, string>> | undefined,
-  path: MemberPath,
-): Violation[] {
-  return Object.entries(annotations ?? {}).flatMap(([name, value]): Violation[] => {
-    if (!name.startsWith(ownAnnotationPrefix)) return [];
-    const at = [...path, name];
-    const rule = annotationRules[name];
-    if (rule === undefined) {
-      const hint = `known: ${Object.keys(annotationRules).join(", ")}`;
-      return [{ code: "FIELD_UNKNOWN", path: at, summary: `unknown annotation "${name}"`, hint }];
-    }
-    const { what, values, form, only = kind } = rule;
-    if (only !== kind) {
-      const hint = `set it on the ${only}`;
-      return [{ code: "NOT_ALLOWED", path: at, summary: `is not read on a ${kind}`, hint }];
-    }
-    if (rule.isOfObjects === true && (kind === "MachineClass" || path[0] !== "metadata")) {
-      const summary = `is not read ${kind === "MachineClass" ? "on a MachineClass" : "in a template"}`;
-      return [{ code: "NOT_ALLOWED", path: at, summary, hint: "set it on an object of a cluster" }];
-    }
-    if (rule.fits(value)) return [];
-    const near = values && nearest(value, values);
-    const hint = near === undefined ? form : `did you mean ${near}?`;
-    return [{ code: "NOT_ALLOWED", path: at, summary: `"${value}" is no ${what}`, hint }];
-  });
 }
 
 /**

@@ -14,8 +14,8 @@ import {
 } from "../api/types.js";
 import { nearest, validate } from "../api/validate.js";
 import { canonicalVersions } from "../api/versions.js";
+import { checkAnnotations, idleMarks } from "./annotations.js";
 import {
-  checkAnnotations,
   checkCluster,
   checkHostNetworks,
   checkMachineSpec,
@@ -26,9 +26,17 @@ import {
   oldestControlPlane,
 } from "./checks.js";
 import { byPosition, type Diagnostic, type Position } from "./diagnostic.js";
-import { checkMarks } from "./marks.js";
+import {
+  belongsTo,
+  describe,
+  machineSpecsIn,
+  type ObjectHolder,
+  providerSpecsIn,
+} from "./object-parts.js";
+import { checkLabelSyntax } from "./label-syntax.js";
 import { checkIgnored, checkOffers } from "./offers.js";
-import { belongsTo, describe, machineSpecsIn, providerSpecsIn } from "./object-parts.js";
+import { idleFields } from "./idle-fields.js";
+import { checkOverlap, isSelecting } from "./overlaps.js";
 import { type ParsedDocument, parseManifest, type SourceText } from "./parse.js";
 import { checkProviderValues, deprecatedVersions, inStorageVersion } from "./provider-values.js";
 import { checkOwner, resolveClasses } from "./references.js";
@@ -60,7 +68,7 @@ export function readDesired(
   sources: readonly SourceText[],
   providers: readonly ProviderSpecs[],
 ): Manifests {
-  const reader = new Reader(providers);
+  const reader = new Reader(providers, "files");
   for (const source of sources) {
     const { documents, diagnostics } = parseManifest(source);
     reader.diagnostics.push(...diagnostics);
@@ -82,7 +90,7 @@ export function readObjects(
   objects: readonly NamedObject[],
   providers: readonly ProviderSpecs[],
 ): Manifests {
-  const reader = new Reader(providers);
+  const reader = new Reader(providers, "apiServer");
   for (const { name, value } of objects) {
     reader.readObject({ value, positionOf: () => ({ file: name, line: 1, column: 1 }) });
   }
@@ -95,7 +103,10 @@ class Reader {
   /** Clusters that are here but wrong: what belongs to them need not be told that they are missing. */
   private readonly refused = new Set<string>();
 
-  constructor(private readonly providers: readonly ProviderSpecs[]) {}
+  constructor(
+    private readonly providers: readonly ProviderSpecs[],
+    private readonly holder: ObjectHolder,
+  ) {}
 
   positionOf(object: AnyObject, path: MemberPath): Position | undefined {
     const found = this.placed.find(
@@ -137,6 +148,10 @@ class Reader {
         ? this.checkAlone(placed.object)
         : checkProviderValues(placed.object, this.providers);
     for (const violation of own) this.report(placed, violation);
+    const { object } = placed;
+    const idle =
+      violations.length === 0 ? [...idleFields(object, this.holder), ...idleMarks(object)] : [];
+    for (const violation of idle) this.report(placed, violation, "warning");
     for (const warning of deprecatedVersions(placed.object, this.providers)) {
       this.report(placed, warning, "warning");
     }
@@ -162,11 +177,12 @@ class Reader {
   private assemble(): Desired[] {
     const classes = objectsOfKind(this.placed, "MachineClass");
     for (const placed of this.placed) {
-      const wrong = resolveClasses(placed.object, classes, this.providers);
+      const { providers, refused } = this;
+      const wrong = resolveClasses(placed.object, { classes, providers, refused });
       // Not before: a class may bring the provider's object.
-      const unoffered = checkOffers(placed.object, this.providers);
+      const unoffered = checkOffers(placed.object, providers);
       for (const violation of [...wrong, ...unoffered]) this.report(placed, violation);
-      const ignored = checkIgnored(placed.object, this.providers);
+      const ignored = checkIgnored(placed.object, providers);
       for (const violation of ignored) this.report(placed, violation, "warning");
     }
     const members = this.placed.filter(isMember);
@@ -209,8 +225,8 @@ class Reader {
     return [
       ...specs.flatMap(({ path, spec }) => checkProviderSpec(spec, path)),
       ...checkProviderValues(object, this.providers),
-      ...checkMarks(object),
-      ...checkAnnotations(object),
+      ...checkLabelSyntax(object),
+      ...checkAnnotations(object, this.holder),
       ...(object.kind === "Cluster"
         ? [...checkCluster(object), ...checkHostNetworks(object, this.networksOf(object))]
         : []),
@@ -227,7 +243,12 @@ class Reader {
     return served?.version.clusterSpec.networks ?? [];
   }
 
-  private checkCluster(cluster: Placed, desired: Desired, members: readonly Placed[]): void {
+  private checkCluster(
+    cluster: Placed,
+    desired: Desired,
+    members: readonly Placed<ClusterMember>[],
+  ): void {
+    this.checkSelectors(members);
     const controlPlane = oldestControlPlane(desired);
     for (const member of members) {
       for (const placed of machineSpecsIn(member.object)) {
@@ -246,6 +267,16 @@ class Reader {
       },
       "warning",
     );
+  }
+
+  private checkSelectors(members: readonly Placed<ClusterMember>[]): void {
+    const sets = members.flatMap(({ object, document }) =>
+      isSelecting(object) ? [{ set: object, name: namedWithPlace(object, document) }] : [],
+    );
+    for (const member of members) {
+      const violation = checkOverlap(member.object, sets);
+      if (violation !== undefined) this.report(member, violation);
+    }
   }
 
   private warnOfSpelling(placed: Placed, written: MemberPath, now: MemberPath): void {
@@ -274,6 +305,13 @@ class Reader {
       }),
     );
   }
+}
+
+/** "MachineSet default/db (a.yaml:15)"; an object of an API server is its own place. */
+function namedWithPlace(object: AnyObject, document: ParsedDocument): string {
+  const { file, line } = document.positionOf(["spec", "selector"]);
+  const name = describe(object);
+  return file === name ? name : `${name} (${file}:${line})`;
 }
 
 /** What a user wrote can be of any length; a message cannot. */

@@ -3,6 +3,9 @@ import type { MemberPath } from "../api/diagnostic-codes.js";
 import { clusterNameLabel, type Kind } from "../api/schema.js";
 import type { AnyObject, ClusterMember, WrittenMachineSpec } from "../api/types.js";
 
+/** What holds objects: an API server keeps more of them than their users wrote. */
+export type ObjectHolder = "files" | "apiServer";
+
 /** A Machine's spec wherever it stands: on a Machine or in a template. */
 export interface PlacedSpec {
   readonly spec: WrittenMachineSpec;

@@ -1,11 +1,19 @@
-import type { Violation } from "../api/diagnostic-codes.js";
+import type { MemberPath, Violation } from "../api/diagnostic-codes.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
-import { apiGroupOf } from "../api/served-versions.js";
-import { clusterNameLabel, type ObjectOf } from "../api/schema.js";
-import type { AnyObject, ClusterMember, ClusterObject } from "../api/types.js";
+import { apiGroupOf, findServed } from "../api/served-versions.js";
+import { clusterNameLabel } from "../api/schema.js";
+import type { AnyObject, ClusterMember, ClusterObject, MachineClassObject } from "../api/types.js";
 import { nearest } from "../api/validate.js";
 import { belongsTo, clusterOf, describe, providerSpecsIn } from "./object-parts.js";
 import { checkProviderValue } from "./provider-values.js";
+
+/** What references are resolved with. */
+interface ReferenceContext {
+  readonly classes: readonly MachineClassObject[];
+  readonly providers: readonly ProviderSpecs[];
+  /** Objects that are here but wrong, as "Cluster default/prod": nobody is told that they are missing. */
+  readonly refused: ReadonlySet<string>;
+}
 
 /**
  * Puts the provider's object of the MachineClass that valueFrom names in the place of each value.
@@ -13,20 +21,24 @@ import { checkProviderValue } from "./provider-values.js";
  */
 export function resolveClasses(
   object: AnyObject,
-  classes: readonly ObjectOf<"MachineClass">[],
-  providers: readonly ProviderSpecs[],
+  { classes, providers, refused }: ReferenceContext,
 ): Violation[] {
   const { namespace } = object.metadata;
   const near = classes.filter(({ metadata }) => metadata.namespace === namespace);
   return providerSpecsIn(object).flatMap(({ path, spec }): Violation[] => {
-    const name = spec.valueFrom?.machineClass.name;
-    if (name === undefined) return [];
-    const named = [...path, "valueFrom", "machineClass", "name"];
+    const reference = spec.valueFrom?.machineClass;
+    if (reference === undefined) return [];
+    const { name } = reference;
+    const at = [...path, "valueFrom", "machineClass"];
+    const named = [...at, "name"];
     const found = near.find(({ metadata }) => metadata.name === name);
     if (found === undefined) {
+      if (refused.has(`MachineClass ${namespace}/${name}`)) return [];
       const summary = `there is no MachineClass ${namespace}/${name} in these manifests`;
       return [{ code: "CLASS_UNKNOWN", path: named, summary, hint: classHint(name, near) }];
     }
+    const wrong = checkClass(found, { object, at, reference }, providers);
+    if (wrong.length > 0) return wrong;
     spec.value = structuredClone(found.providerSpec);
     return checkProviderValue(spec.value, { path, of: object }, providers).map(
       ({ code, summary }) => ({
@@ -38,7 +50,39 @@ export function resolveClasses(
   });
 }
 
-function classHint(name: string, classes: readonly ObjectOf<"MachineClass">[]): string {
+/** A reference to a MachineClass. */
+interface ClassReference {
+  readonly object: AnyObject;
+  readonly at: MemberPath;
+  readonly reference: { readonly name: string; readonly provider?: string };
+}
+
+/** Whether a class is for objects of that kind, and of the provider that the reference says. */
+function checkClass(
+  { providerSpec }: MachineClassObject,
+  { object, at, reference: { name, provider: written } }: ClassReference,
+  providers: readonly ProviderSpecs[],
+): Violation[] {
+  const served = findServed(providers, providerSpec.apiVersion);
+  if (served === undefined) return [];
+  const { provider, version } = served;
+  if (written !== undefined && written !== provider.name) {
+    const summary = `MachineClass ${name} is of provider ${provider.name}, not ${written}`;
+    const hint = `write ${provider.name}, or take provider away`;
+    return [{ code: "PROVIDER_MISMATCH", path: [...at, "provider"], summary, hint }];
+  }
+  const [wanted, other] =
+    object.kind === "Cluster"
+      ? [version.clusterSpec.kind, version.machineSpec.kind]
+      : [version.machineSpec.kind, version.clusterSpec.kind];
+  if (wanted === other || providerSpec.kind !== other) return [];
+  const users = object.kind === "Cluster" ? "Machines" : "Clusters";
+  const summary = `MachineClass ${name} is for ${users}: its providerSpec is a ${other}`;
+  const hint = `name a class with a ${wanted}`;
+  return [{ code: "NOT_ALLOWED", path: [...at, "name"], summary, hint }];
+}
+
+function classHint(name: string, classes: readonly MachineClassObject[]): string {
   const names = classes.map(({ metadata }) => metadata.name);
   const near = nearest(name, names);
   if (near !== undefined) return `did you mean ${near}?`;

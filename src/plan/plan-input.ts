@@ -1,5 +1,6 @@
 import type { Desired } from "../api/types.js";
 import type { Target } from "../records/target.js";
+import type { Annotations } from "../api/update-policy.js";
 import type { Removal } from "../api/protection.js";
 import type { CloudIdentity, InfrastructureProvider, Observed } from "../provider/port.js";
 import type { ObservedResources } from "./observation.js";
@@ -13,6 +14,8 @@ export type PlanGoal =
       readonly desired: Desired;
       /** Machines of sets that somebody deleted: they go, and their sets make others. */
       readonly discarded?: readonly string[];
+      /** Delete marks on the objects of derived Machines, by their names. */
+      readonly deleteMarks?: Readonly<Record<string, Annotations>>;
     }
   | { readonly kind: "recorded"; readonly target: Target };
 

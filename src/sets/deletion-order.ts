@@ -1,5 +1,6 @@
 import { byName } from "./counts.js";
 import type { Profile } from "../api/set-profile.js";
+import { deleteMachineAnnotation } from "../api/delete-marks.js";
 
 export type DeletePolicy = "Random" | "Newest" | "Oldest";
 
@@ -31,12 +32,6 @@ export interface DeletionRequest<M extends DeletionCandidate> {
   /** What decides between equals: their names without. v1alpha1 leaves it open. */
   readonly ties?: "byName" | "asGiven";
 }
-
-/** Marks a Machine that a user wants gone first, by profile. */
-export const deleteMachineAnnotation: Readonly<Record<Profile, string>> = {
-  v1alpha1: "cluster.k8s.io/delete-machine",
-  modern: "cluster.x-k8s.io/delete-machine",
-};
 
 const updateInProgressAnnotation = "in-place-updates.internal.cluster.x-k8s.io/update-in-progress";
 
@@ -86,8 +81,9 @@ export function goReasonOf(
     ties = "byName",
   }: Pick<DeletionRequest<DeletionCandidate>, "profile" | "policy" | "ties">,
 ): GoReason {
-  const annotation = deleteMachineAnnotation[profile];
-  if (machine.annotations?.[annotation] !== undefined) return { kind: "marked", annotation };
+  if (isMarked[profile](machine)) {
+    return { kind: "marked", annotation: deleteMachineAnnotation[profile] };
+  }
   if (hasError(machine) || !(machine.healthy ?? machine.ready ?? true)) return { kind: "failed" };
   return policy === undefined || policy === "Random"
     ? { kind: "tie", ties }
@@ -97,7 +93,7 @@ export function goReasonOf(
 type Circumstances = Pick<DeletionRequest<DeletionCandidate>, "policy" | "nowMs">;
 
 function priorityV1alpha1(machine: DeletionCandidate, { policy, nowMs }: Circumstances): number {
-  const marked = isMarked(machine) || hasError(machine);
+  const marked = isMarked.v1alpha1(machine) || hasError(machine);
   if (policy === undefined || policy === "Random") {
     if (machine.deleting) return 100;
     return marked ? 50 : 20;
@@ -109,7 +105,7 @@ function priorityV1alpha1(machine: DeletionCandidate, { policy, nowMs }: Circums
 
 function priorityModern(machine: DeletionCandidate, { policy, nowMs }: Circumstances): number {
   if (machine.deleting) return 100;
-  if (machine.annotations?.[deleteMachineAnnotation.modern] !== undefined) return 80;
+  if (isMarked.modern(machine)) return 80;
   if (isUpdating(machine)) return 75;
   if (!(machine.healthy ?? machine.ready ?? true)) return 50;
   if (policy === undefined || policy === "Random") return 20;
@@ -118,9 +114,10 @@ function priorityModern(machine: DeletionCandidate, { policy, nowMs }: Circumsta
 }
 
 /** v1alpha1 takes an empty mark for none. */
-function isMarked({ annotations }: DeletionCandidate): boolean {
-  return (annotations?.[deleteMachineAnnotation.v1alpha1] ?? "") !== "";
-}
+const isMarked: Readonly<Record<Profile, (machine: DeletionCandidate) => boolean>> = {
+  v1alpha1: ({ annotations }) => (annotations?.[deleteMachineAnnotation.v1alpha1] ?? "") !== "",
+  modern: ({ annotations }) => annotations?.[deleteMachineAnnotation.modern] !== undefined,
+};
 
 function hasError({ errorReason, errorMessage }: DeletionCandidate): boolean {
   return errorReason !== undefined || errorMessage !== undefined;

@@ -1,7 +1,7 @@
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { MachineSpec } from "../api/types.js";
+import { deleteMachineAnnotation } from "../api/delete-marks.js";
 import {
-  deleteMachineAnnotation,
   type DeletePolicy,
   type DeletionCandidate,
   type DeletionRequest,
@@ -47,7 +47,7 @@ interface GoFirst {
   readonly nowMs: number;
 }
 
-/** Machines in files have no object to annotate, so the annotation stands on their set, with their names. */
+/** Machines of sets in files have no object to annotate: the annotation stands on their set, with their names. */
 export function goFirst(object: {
   readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
 }): Pick<GoFirst, "profile" | "marked"> {
@@ -142,7 +142,7 @@ function excessOf(
       errorReason: machine.missing === undefined ? undefined : "CreateError",
       annotations: marked.has(machine.name)
         ? { [deleteMachineAnnotation[profile]]: "true" }
-        : undefined,
+        : machine.deleteMarks,
     }),
   );
   const how: Pick<

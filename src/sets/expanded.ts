@@ -5,6 +5,7 @@ import type {
   MachineSetObject,
   MachineObject,
 } from "../api/types.js";
+import type { Annotations } from "../api/update-policy.js";
 import type { GoReason } from "./deletion-order.js";
 
 /** A Machine of a pass: written by a user, or derived from a set. */
@@ -30,6 +31,8 @@ export interface RecordedMachine extends ExpandedMachine {
   readonly missing?: "host" | "health";
   /** Somebody deleted it: it goes, and its name stays taken until it is gone. */
   readonly discarded?: boolean;
+  /** What its own object, in an API server, is annotated with to go before others. */
+  readonly deleteMarks?: Annotations;
   /** When its host was made, milliseconds since the epoch. */
   readonly createdAtMs?: number;
 }

@@ -1,4 +1,5 @@
 import type { Desired } from "../api/types.js";
+import type { Annotations } from "../api/update-policy.js";
 import type { Diagnostic } from "../manifest/diagnostic.js";
 import type { Manifests } from "../manifest/desired.js";
 
@@ -21,6 +22,8 @@ export type Intent = { readonly digest: string } & (
       readonly positionOf: Manifests["positionOf"];
       /** Derived Machines that somebody deleted: their sets make others. */
       readonly discarded: readonly string[];
+      /** Delete marks on the objects of derived Machines, by their names. */
+      readonly deleteMarks?: Readonly<Record<string, Annotations>>;
       /** Protected objects that are being deleted and whose annotation was taken away: "Machine default/a". */
       readonly released?: readonly string[];
       /** The cluster's UID as its object remembers it, for when the state is lost. */

@@ -3,6 +3,7 @@ import { CapstanError } from "../../src/api/error.js";
 import type { ClusterStatus } from "../../src/api/status.js";
 import { machineFinalizer } from "../../src/kube/api-write.js";
 import {
+  annotated,
   cluster,
   machine,
   machineDeployment,
@@ -351,6 +352,75 @@ describe("Reconciler", () => {
       assert.deepEqual(await controller.settle(), { kind: "done" });
       assert.equal(status(controller).phase, "Running");
       assert.equal(controller.count("ended"), 1);
+    });
+  });
+
+  describe("of a set with fewer replicas", () => {
+    const mark = { "cluster.k8s.io/delete-machine": "yes" };
+    const cases = [
+      { name: "MachineSet", set: machineSet("web", 3), marks: mark },
+      { name: "MachineDeployment", set: machineDeployment("web", 3), marks: mark },
+      {
+        name: "MachineDeployment in profile modern",
+        set: annotated({ "capstan.dev/profile": "modern" }, machineDeployment("web", 3)),
+        marks: { "cluster.x-k8s.io/delete-machine": "" },
+      },
+    ];
+    for (const { name, set, marks } of cases) {
+      it(`deletes the Machine that carries the mark of its ${name}, and asks for nothing before`, async () => {
+        const controller = await running(...objects(set));
+        const [, first = "", second = "", third = ""] = machinesIn(controller);
+        controller.server.edit(`Machine ${second}`, ({ metadata }) => ({
+          metadata: { ...metadata, annotations: marks },
+        }));
+        await controller.settle();
+        assert.equal(controller.count("ended"), 1);
+        edited(controller, `${String(set["kind"])} web`, { replicas: 2 });
+        await controller.settle();
+        assert.deepEqual(machinesIn(controller), ["cp-0", first, third]);
+        assert.equal(controller.world.hosts().length, 3);
+        assert.equal(controller.count("ended"), 2);
+      });
+    }
+  });
+
+  describe("of fields of sets", () => {
+    const sizes = ({ world }: FakeController) => world.hosts().map(({ spec }) => spec["size"]);
+    it("rolls no template out while the deployment is paused", async () => {
+      const controller = await running(...objects(machineDeployment("web", 1)));
+      edited(controller, "MachineDeployment web", { paused: true });
+      controller.server.apply(machineDeployment("web", 1, { size: "large" }));
+      edited(controller, "MachineDeployment web", { paused: true });
+      await controller.settle();
+      assert.ok(!sizes(controller).includes("large"));
+      edited(controller, "MachineDeployment web", { paused: false });
+      await controller.settle();
+      assert.ok(sizes(controller).includes("large"));
+    });
+
+    it("waits for minReadySeconds", async () => {
+      const withSeconds = async (minReadySeconds: number) => {
+        const controller = await running(...objects());
+        const before = controller.world.clock.now();
+        controller.server.apply(machineDeployment("web", 1));
+        edited(controller, "MachineDeployment web", { minReadySeconds });
+        assert.deepEqual(await controller.settle(), { kind: "done" });
+        return controller.world.clock.now() - before;
+      };
+      const more = (await withSeconds(1)) - (await withSeconds(0));
+      assert.ok(more >= 1_000, `${more} ms longer`);
+    });
+
+    it("takes a rollout back that makes no progress for progressDeadlineSeconds", async () => {
+      const controller = await running(...objects(machineDeployment("web", 1)));
+      controller.meet({ at: "boot", number: 0, what: "never" });
+      controller.server.apply(machineDeployment("web", 1, { size: "large" }));
+      edited(controller, "MachineDeployment web", { progressDeadlineSeconds: 2 });
+      await controller.settle();
+      assert.match(
+        status(controller).message ?? "",
+        /^taken back as revision 3: MachineDeployment web has made no progress for 2 s/,
+      );
     });
   });
 

@@ -68,6 +68,60 @@ describe("intentOf", () => {
     assert.deepEqual(intent.discarded, ["discarded"]);
   });
 
+  it("is wrong when a class is that its objects name, and right when nobody names it", () => {
+    const big = { name: "big", namespace: "default", uid: "u", resourceVersion: "1" };
+    const wrong: LiveObject = {
+      apiVersion: "cluster.k8s.io/v1alpha1",
+      kind: "MachineClass",
+      metadata: big,
+      providerSpec: { apiVersion: "local.capstan.dev/v1alpha1", kind: "Nothing" },
+    };
+    const spec = { providerSpec: { valueFrom: { machineClass: { name: "big" } } } };
+    const kindOf = (member: LiveObject) =>
+      intentOf({ ...liveCluster([member]), classes: [wrong] }, providers).kind;
+    assert.equal(kindOf(live(machine("a"))), "want");
+    assert.equal(kindOf(live(machine("a"), { spec })), "invalid");
+  });
+
+  it("tells who is marked to go first, of those that sets made", () => {
+    const marks = { "cluster.k8s.io/delete-machine": "yes", other: "x" };
+    const members = (annotations: Record<string, string>) => [
+      live(machineSet("set", 1)),
+      live(machine("derived"), { metadata: { ...derived, annotations } }),
+      live(machine("own"), { metadata: { annotations } }),
+    ];
+    const intent = intentOf(liveCluster(members(marks)), providers);
+    assert.deepEqual(intent.kind === "want" && intent.deleteMarks, {
+      derived: { "cluster.k8s.io/delete-machine": "yes" },
+    });
+  });
+
+  describe("of sets and Machines that overlap", () => {
+    const db = live(machineSet("db", 1));
+    const inDb = { metadata: { labels: { ...db.metadata.labels, set: "db" } } };
+    const told = (members: readonly LiveObject[]) => {
+      const intent = intentOf(liveCluster(members), providers);
+      return intent.kind !== "invalid"
+        ? intent.kind
+        : intent.diagnostics.map(({ subject, summary }) => `${subject}: ${summary}`);
+    };
+
+    it("is wrong where users wrote them", () => {
+      const other = live({ ...machineSet("web", 1), spec: machineSet("db", 1)["spec"] });
+      assert.deepEqual(told([db, other, live(machine("db-0"), inDb)]), [
+        "Machine default/db-0: MachineSet default/db selects this Machine, which it did not make",
+        "MachineSet default/web: selects the Machines of MachineSet default/db too",
+      ]);
+    });
+
+    it("is right where a set made them", () => {
+      const made = {
+        metadata: { ...inDb.metadata, ownerReferences: controlledBy("MachineSet", "db") },
+      };
+      assert.equal(told([db, live(machine("db-0"), made)]), "want");
+    });
+  });
+
   describe("stays the same", () => {
     const objects = [machine("a"), machineSet("set", 1), machineDeployment("web", 1)];
     const before = digest(liveCluster(objects.map((one) => live(one))));

@@ -343,6 +343,119 @@ describe("what is wrong between objects", () => {
   });
 });
 
+describe("sets of one cluster", () => {
+  const web = changed(set, "name: db", "name: web");
+  const telling = (name: string) =>
+    `[give them different values of one label, e.g. set: ${name} here, in spec.selector.matchLabels and spec.template.metadata.labels of each]`;
+  const expressed = (expression: string) =>
+    changed(web, "{ matchLabels: { set: db } }", `{ matchExpressions: [${expression}] }`);
+  const labelled = (labels: string) => changed(machine, "name: prod }", `name: prod, ${labels} }`);
+  const found =
+    "19:3: error: Machine default/cp-0: metadata.labels: MachineSet default/db (a.yaml:35) selects this Machine, which it did not make";
+  const cases: { name: string; given: string[]; want: string[] }[] = [
+    {
+      name: "may not select the same Machines",
+      given: [cluster, set, web],
+      want: [
+        `39:3: error: MachineSet default/web: spec.selector: selects the Machines of MachineSet default/db (a.yaml:22) too ${telling("web")}`,
+      ],
+    },
+    {
+      name: "may not, of whatever kind: the later one is told, once",
+      given: [cluster, set, changed(set, "kind: MachineSet", "kind: MachineDeployment"), web],
+      want: [
+        `39:3: error: MachineDeployment default/db: spec.selector: selects the Machines of MachineSet default/db (a.yaml:22) too ${telling("db")}`,
+        `56:3: error: MachineSet default/web: spec.selector: selects the Machines of MachineSet default/db (a.yaml:22) too ${telling("web")}`,
+      ],
+    },
+    {
+      name: "may not select them by an expression",
+      given: [cluster, set, expressed("{ key: set, operator: Exists }")],
+      want: [
+        `39:3: error: MachineSet default/web: spec.selector: selects the Machines of MachineSet default/db (a.yaml:22) too ${telling("web")}`,
+      ],
+    },
+    {
+      name: "may not have Machines that an earlier set selects",
+      given: [
+        cluster,
+        set,
+        changed(
+          changed(web, "matchLabels: { set: db }", "matchLabels: { pool: web }"),
+          "labels: { set: db }",
+          "labels: { set: db, pool: web }",
+        ),
+      ],
+      want: [
+        `39:3: error: MachineSet default/web: spec.selector: MachineSet default/db (a.yaml:22) selects the Machines of this MachineSet too ${telling("web")}`,
+      ],
+    },
+    {
+      name: "may not select by the label of their cluster, which all Machines carry",
+      given: [
+        cluster,
+        set,
+        changed(
+          changed(
+            web,
+            "matchLabels: { set: db }",
+            "matchLabels: { cluster.k8s.io/cluster-name: prod }",
+          ),
+          "labels: { set: db }",
+          "labels: { cluster.k8s.io/cluster-name: prod }",
+        ),
+      ],
+      want: [
+        `39:3: error: MachineSet default/web: spec.selector: selects the Machines of MachineSet default/db (a.yaml:22) too ${telling("web")}`,
+      ],
+    },
+    {
+      name: "are told apart by the value of a label",
+      given: [cluster, set, web.replaceAll("set: db", "set: web"), labelled("set: cache")],
+      want: [],
+    },
+    {
+      name: "are no matter of other clusters",
+      given: [
+        cluster,
+        set,
+        changed(cluster, "name: prod", "name: test"),
+        changed(web, "name: prod", "name: test"),
+      ],
+      want: [],
+    },
+    {
+      name: "may not select a Machine that a user wrote",
+      given: [cluster, labelled("set: db"), set],
+      want: [
+        `${found} [take the label set away from the Machine, or raise replicas of the MachineSet instead of writing a Machine]`,
+      ],
+    },
+    {
+      name: "may not select every Machine of the cluster",
+      given: [
+        cluster,
+        machine,
+        changed(
+          changed(
+            set,
+            "matchLabels: { set: db }",
+            "matchLabels: { cluster.k8s.io/cluster-name: prod }",
+          ),
+          "labels: { set: db }",
+          "labels: { cluster.k8s.io/cluster-name: prod }",
+        ),
+      ],
+      want: [
+        `${found} [let the MachineSet select a label that this Machine does not have, e.g. set: db]`,
+      ],
+    },
+  ];
+  for (const { name, given, want } of cases) {
+    it(name, () => assert.deepEqual(problems(...given), want));
+  }
+});
+
 describe("several errors", () => {
   it("are all told at once, by file and position, whatever found them", () => {
     const given = [

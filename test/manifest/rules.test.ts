@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
+import { parse } from "yaml";
 import type { DiagnosticCode } from "../../src/api/diagnostic-codes.js";
 import { maxStackNameLength, stackNameOf } from "../../src/api/types.js";
-import { readDesired } from "../../src/manifest/desired.js";
+import { readDesired, readObjects } from "../../src/manifest/desired.js";
 import { diagnosticText } from "../../src/manifest/diagnostic.js";
 import { localProvider } from "../support/manifests.js";
 
@@ -52,6 +53,16 @@ function read(...texts: string[]) {
 function changed(text: string, from: string, to: string): string {
   assert.ok(text.includes(from), `"${from}" is in the text`);
   return text.replace(from, to);
+}
+
+/** A MachineDeployment with more in its spec. */
+function deploymentWith(...lines: string[]): string {
+  const deployment = changed(set, "kind: MachineSet", "kind: MachineDeployment");
+  return changed(
+    deployment,
+    "spec:\n",
+    ["spec:\n", ...lines.map((line) => `  ${line}\n`)].join(""),
+  );
 }
 
 const fromClass = changed(
@@ -181,6 +192,70 @@ const cases: readonly Case[] = [
     ],
   },
   {
+    name: "a MachineClass of another provider than its user says",
+    texts: [machineClass, cluster, changed(fromClass, "name: big }", "name: big, provider: aws }")],
+    want: [
+      [
+        "PROVIDER_MISMATCH",
+        "f.yaml:23:45: error: Machine default/m: spec.providerSpec.valueFrom.machineClass.provider: MachineClass big is of provider local, not aws\n  hint: write local, or take provider away",
+      ],
+    ],
+  },
+  {
+    name: "a MachineClass of the provider that its user says",
+    texts: [
+      machineClass,
+      cluster,
+      changed(fromClass, "name: big }", "name: big, provider: local }"),
+    ],
+    want: [],
+  },
+  {
+    name: "a MachineClass that is for Machines, named by a Cluster",
+    texts: [
+      machineClass,
+      changed(
+        cluster,
+        "value: { apiVersion: local.capstan.dev/v1alpha1, kind: LocalClusterProviderSpec }",
+        "valueFrom: { machineClass: { name: big } }",
+      ),
+    ],
+    want: [
+      [
+        "NOT_ALLOWED",
+        "f.yaml:15:34: error: Cluster default/prod: spec.providerSpec.valueFrom.machineClass.name: MachineClass big is for Machines: its providerSpec is a LocalMachineProviderSpec\n  hint: name a class with a LocalClusterProviderSpec",
+      ],
+    ],
+  },
+  {
+    name: "a MachineClass that is for Clusters, named by a Machine",
+    texts: [
+      changed(
+        machineClass,
+        "kind: LocalMachineProviderSpec, size: large",
+        "kind: LocalClusterProviderSpec, machineQuota: 9",
+      ),
+      cluster,
+      fromClass,
+    ],
+    want: [
+      [
+        "NOT_ALLOWED",
+        "f.yaml:23:34: error: Machine default/m: spec.providerSpec.valueFrom.machineClass.name: MachineClass big is for Clusters: its providerSpec is a LocalClusterProviderSpec\n  hint: name a class with a LocalMachineProviderSpec",
+      ],
+    ],
+  },
+  {
+    name: "a MachineClass that is wrong itself: its users are not told that it is missing",
+    texts: [cluster, changed(machineClass, "size: large", "size: huge"), fromClass],
+    want: [
+      [
+        "NOT_ALLOWED",
+        'f.yaml:15:89: error: MachineClass default/big: providerSpec.size: "huge" is not one of small, medium, large',
+      ],
+    ],
+  },
+  {
     name: "a MachineClass with a wrong provider's object",
     texts: [cluster, changed(machineClass, "size: large", "size: huge")],
     want: [
@@ -226,18 +301,71 @@ const cases: readonly Case[] = [
   },
   {
     name: "a progress deadline that nothing can meet",
-    texts: [
-      cluster,
-      changed(
-        changed(set, "kind: MachineSet", "kind: MachineDeployment"),
-        "spec:\n",
-        "spec:\n  minReadySeconds: 8\n  progressDeadlineSeconds: 8\n",
-      ),
-    ],
+    texts: [cluster, deploymentWith("minReadySeconds: 8", "progressDeadlineSeconds: 8")],
     want: [
       [
         "NOT_ALLOWED",
         "f.yaml:17:3: error: MachineDeployment default/s: spec.progressDeadlineSeconds: 8 is over before any machine has been ready for minReadySeconds (8)\n  hint: more than 8, or 0 for no limit",
+      ],
+    ],
+  },
+  {
+    name: "bounds of a rolling update that there is not",
+    texts: [
+      cluster,
+      deploymentWith("strategy: { type: OnDelete, rollingUpdate: { maxSurge: 2 } }"),
+    ],
+    want: [
+      [
+        "NO_EFFECT",
+        "f.yaml:16:31: warning: MachineDeployment default/s: spec.strategy.rollingUpdate: has no effect while strategy.type is OnDelete\n  hint: take it away, or make the type RollingUpdate",
+      ],
+    ],
+  },
+  {
+    name: "bounds of a rolling update of control-plane members",
+    texts: [
+      cluster,
+      changed(
+        deploymentWith("strategy: { rollingUpdate: { maxUnavailable: 2 } }"),
+        "    spec:\n",
+        "    spec:\n      roles: [Master]\n",
+      ),
+    ],
+    want: [
+      [
+        "NO_EFFECT",
+        "f.yaml:16:15: warning: MachineDeployment default/s: spec.strategy.rollingUpdate: has no effect on control-plane members, of which one changes at a time\n  hint: take it away",
+      ],
+    ],
+  },
+  {
+    name: "OnDelete, and bounds that say nothing or that count",
+    texts: [
+      cluster,
+      deploymentWith("strategy: { type: OnDelete, rollingUpdate: {} }"),
+      changed(
+        deploymentWith("strategy: { rollingUpdate: { maxSurge: 2 } }"),
+        "name: s,",
+        "name: t,",
+      ).replaceAll("set: s }", "set: t }"),
+    ],
+    want: [],
+  },
+  {
+    name: "a history of MachineSets, which files do not keep",
+    texts: [
+      cluster,
+      deploymentWith("revisionHistoryLimit: 5"),
+      changed(deploymentWith("revisionHistoryLimit: 1"), "name: s,", "name: t,").replaceAll(
+        "set: s }",
+        "set: t }",
+      ),
+    ],
+    want: [
+      [
+        "NO_EFFECT",
+        "f.yaml:16:3: warning: MachineDeployment default/s: spec.revisionHistoryLimit: has no effect in files, which keep no empty MachineSets\n  hint: leave it out; capstan history keeps every revision, and capstan rollback goes back to one",
       ],
     ],
   },
@@ -296,7 +424,7 @@ const cases: readonly Case[] = [
     want: [
       [
         "FIELD_UNKNOWN",
-        'f.yaml:3:40: error: Cluster default/prod: metadata.annotations.capstan.dev/updatepolicy: unknown annotation "capstan.dev/updatepolicy"\n  hint: known: capstan.dev/update-policy, capstan.dev/profile, capstan.dev/protect, capstan.dev/allow-removal, capstan.dev/drift-policy, capstan.dev/drift-max-unhealthy, capstan.dev/drift-max-in-flight, capstan.dev/drift-freeze, capstan.dev/drift-thaw',
+        'f.yaml:3:40: error: Cluster default/prod: metadata.annotations.capstan.dev/updatepolicy: unknown annotation "capstan.dev/updatepolicy"\n  hint: known: capstan.dev/update-policy, capstan.dev/profile, capstan.dev/protect, capstan.dev/allow-removal, capstan.dev/paused, capstan.dev/drift-policy, capstan.dev/drift-max-unhealthy, capstan.dev/drift-max-in-flight, capstan.dev/drift-freeze, capstan.dev/drift-thaw',
       ],
     ],
   },
@@ -438,6 +566,15 @@ describe("rules that span fields and objects", () => {
       [spec?.value?.["size" as never], spec?.value?.["diskGib" as never]],
       ["large", 20],
     );
+  });
+
+  it("a history of MachineSets is what an API server keeps", () => {
+    const value: unknown = parse(deploymentWith("revisionHistoryLimit: 5"));
+    const objects = [
+      { name: "Cluster default/prod", value: parse(cluster) as unknown },
+      { name: "MachineDeployment default/s", value },
+    ];
+    assert.deepEqual(readObjects(objects, [localProvider()]).diagnostics, []);
   });
 
   it("what a server adds is not wanted by anybody", () => {

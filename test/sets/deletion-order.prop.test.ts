@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import {
-  deleteMachineAnnotation,
-  type DeletionCandidate,
-  selectForDeletion,
-} from "../../src/sets/deletion-order.js";
+import { deleteMachineAnnotation } from "../../src/api/delete-marks.js";
+import { type DeletionCandidate, selectForDeletion } from "../../src/sets/deletion-order.js";
 import type { Profile } from "../../src/api/set-profile.js";
 import { assertLaw } from "../support/laws.js";
 

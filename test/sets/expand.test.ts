@@ -248,6 +248,29 @@ describe("a MachineSet that has too many machines", () => {
     );
   });
 
+  describe("deletes those first that their own objects mark", () => {
+    const v1alpha1 = "cluster.k8s.io/delete-machine";
+    const modern = "cluster.x-k8s.io/delete-machine";
+    // Without a mark db-0 stays in profile v1alpha1, and db-2 in modern.
+    const cases = [
+      { profile: "v1alpha1", of: "db-0", marks: { [v1alpha1]: "yes" }, want: "db-1" },
+      { profile: "v1alpha1", of: "db-0", marks: { [v1alpha1]: "" }, want: "db-0" },
+      { profile: "v1alpha1", of: "db-0", marks: { [modern]: "yes" }, want: "db-0" },
+      { profile: "modern", of: "db-2", marks: { [modern]: "" }, want: "db-1" },
+      { profile: "modern", of: "db-2", marks: { [v1alpha1]: "yes" }, want: "db-2" },
+    ];
+    for (const { profile, of, marks, want } of cases) {
+      it(`${JSON.stringify(marks)} in profile ${profile}`, () => {
+        const left = shrunk(
+          ({ name }) => (name === of ? { deleteMarks: marks } : {}),
+          {},
+          { "capstan.dev/profile": profile },
+        );
+        assert.deepEqual(left, [want]);
+      });
+    }
+  });
+
   it("follows its deletePolicy", () => {
     assert.deepEqual(shrunk(ages, { deletePolicy: "Oldest" }), ["db-1"]);
     assert.deepEqual(shrunk(ages, { deletePolicy: "Newest" }), ["db-2"]);

@@ -6,7 +6,12 @@ import {
   machine,
   machineDeployment,
   machineSet,
+  type Manifest,
 } from "../support/manifests.js";
+
+function named(name: string, manifest: Manifest): Manifest {
+  return { ...manifest, metadata: { ...(manifest["metadata"] as Manifest), name } };
+}
 
 describe("what a user wrote for a machine", () => {
   // One name for three objects: a machine's owner alone tells them apart.
@@ -14,7 +19,8 @@ describe("what a user wrote for a machine", () => {
     cluster(),
     machine("web"),
     machineSet("web", 1),
-    machineDeployment("web", 1),
+    // Its labels are its own: no two sets select the same Machines.
+    named("web", machineDeployment("site", 1)),
   ]);
   const { machines, machineSets, machineDeployments } = desired;
   const ownerOf = owningObjects([

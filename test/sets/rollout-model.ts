@@ -4,7 +4,7 @@ import { sumOf } from "../../src/sets/counts.js";
 import type { DeletePolicy } from "../../src/sets/deletion-order.js";
 import { maxSurgeOf, minAvailableOf, type RolloutBounds } from "../../src/sets/fenceposts.js";
 import { changeMembers } from "../../src/sets/membership.js";
-import { deleteMachineAnnotation } from "../../src/sets/deletion-order.js";
+import { deleteMachineAnnotation } from "../../src/api/delete-marks.js";
 import type { Profile } from "../../src/api/set-profile.js";
 import { planRollout, type RolloutPlan } from "../../src/sets/rollout.js";
 

@@ -57,7 +57,7 @@ const parts: fc.Arbitrary<Pick<WantedCluster, "machines" | "deployments">> = fc.
     arbitrary: fc.record({
       machines: fc.constant({}),
       deployments: fc.record({
-        masters: fc.record({ replicas: memberCount, template: member, rolling }),
+        masters: fc.record({ replicas: memberCount, template: member }),
         web: deployment(4),
       }),
     }),

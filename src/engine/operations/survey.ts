@@ -1,5 +1,6 @@
 import { CapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
+import type { Annotations } from "../../api/update-policy.js";
 import { clusterNameOf, type Desired, stackNameOf } from "../../api/types.js";
 import { noFilter, type DriftFilter } from "../../drift/drift-filter.js";
 import type { JudgedDrift } from "../../drift/judge.js";
@@ -51,6 +52,8 @@ interface SurveyInput {
   readonly discarded?: readonly string[];
   /** Machines that get another owner; none without. */
   readonly moves?: readonly OwnerMove[];
+  /** Delete marks on the objects of derived Machines, by their names. */
+  readonly deleteMarks?: Readonly<Record<string, Annotations>>;
   /** A recorded graph to keep to for now, instead of what the objects say. */
   readonly instead?: Target;
   /** What may be lost that the Cluster does not allow to lose itself; nothing without. */
@@ -197,9 +200,9 @@ function goneAmong(unrecorded: readonly Observed[]): Observed[] {
   return unrecorded.filter(({ phase }) => phase === "gone");
 }
 
-function planGoalOf({ desired, discarded = [], instead }: SurveyInput): PlanGoal {
+function planGoalOf({ desired, discarded, deleteMarks, instead }: SurveyInput): PlanGoal {
   if (instead !== undefined) return { kind: "recorded", target: instead };
-  return { kind: "objects", desired, discarded };
+  return omitUndefined({ kind: "objects" as const, desired, discarded, deleteMarks });
 }
 
 /** Throws BadInput naming every field that cannot change while its object lives. */

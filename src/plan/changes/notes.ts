@@ -1,7 +1,7 @@
 import { asJson, sameJson } from "../../api/json.js";
 import { profiles } from "../../api/set-profile.js";
 import type { MachineDeploymentObject, MachineSetObject } from "../../api/types.js";
-import { deleteMachineAnnotation } from "../../sets/deletion-order.js";
+import { deleteMachineAnnotation } from "../../api/delete-marks.js";
 import { goFirst } from "../../sets/expand-set.js";
 import { isRollingUpdate } from "../../sets/fenceposts.js";
 import { ownerText } from "../../sets/owning-objects.js";

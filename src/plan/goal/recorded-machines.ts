@@ -13,7 +13,8 @@ import type { ObservedResource } from "../observation.js";
  */
 export function recordedMachines(input: PlanInput): RecordedMachine[] {
   const { prior, observedResources, planGoal } = input;
-  const discarded = new Set(planGoal.kind === "objects" ? planGoal.discarded : []);
+  const asked = planGoal.kind === "objects" ? planGoal : undefined;
+  const discarded = new Set(asked?.discarded);
   const hosts = hostsByMachine(input);
   const latest = prior.transaction?.target.machines ?? [];
   const names = new Set(latest.map(({ name }) => name));
@@ -29,6 +30,7 @@ export function recordedMachines(input: PlanInput): RecordedMachine[] {
       ...machine,
       missing: isFound ? lackOf(seen) : "host",
       discarded: discarded.has(machine.name) ? true : undefined,
+      deleteMarks: asked?.deleteMarks?.[machine.name],
       createdAtMs,
     });
   });

@@ -3,7 +3,13 @@ import { fixedFields } from "../../api/fixed-fields.js";
 import { isJsonObject, sameJson } from "../../api/json.js";
 import { ruleWords } from "../../api/rules.js";
 import { apiGroupOf } from "../../api/served-versions.js";
-import type { AnyObject, ClusterMember, Desired, WrittenMachineSpec } from "../../api/types.js";
+import {
+  type AnyObject,
+  asksForControlPlane,
+  type ClusterMember,
+  type Desired,
+  type WrittenMachineSpec,
+} from "../../api/types.js";
 import type { Target } from "../../records/target.js";
 
 /** A rule that an object violates by its difference to what is recorded. */
@@ -103,10 +109,9 @@ function roleChange(object: ClusterMember, before: AnyObject): Violation[] {
 }
 
 /** Undefined where the manifest leaves the role to what is recorded. */
-function writtenRole({ roles, versions }: WrittenMachineSpec): string | undefined {
-  if (roles?.includes("Master") === true || versions?.controlPlane !== undefined) {
-    return "control-plane member";
-  }
+function writtenRole(spec: WrittenMachineSpec): string | undefined {
+  if (asksForControlPlane(spec)) return "control-plane member";
+  const { roles, versions } = spec;
   return roles === undefined && versions === undefined ? undefined : "worker";
 }
 

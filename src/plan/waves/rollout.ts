@@ -2,10 +2,10 @@ import { omitUndefined } from "../../api/omit-undefined.js";
 import type { MachineDeploymentObject } from "../../api/types.js";
 import type { NodeKey } from "../../graph/graph.js";
 import { reasonText } from "../../sets/counts.js";
-import { deleteMachineAnnotation, selectForDeletion } from "../../sets/deletion-order.js";
+import { deleteMachineAnnotation } from "../../api/delete-marks.js";
+import { selectForDeletion } from "../../sets/deletion-order.js";
 import { planInPlace } from "../../sets/in-place.js";
 import { goFirst } from "../../sets/expand-set.js";
-
 import { planRollout, type RolloutMachine, type RolloutSet } from "../../sets/rollout.js";
 import { type HostSet, hostOf, type OldHost, type WantedHost } from "./host-set.js";
 

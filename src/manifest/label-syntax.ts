@@ -7,8 +7,8 @@ import { machineSpecsIn, type PlacedSpec } from "./object-parts.js";
 type Texts = Readonly<Record<string, string>>;
 
 /** Labels and annotations, and where they stand. */
-interface PlacedMarks {
-  readonly marks: { readonly labels?: Texts; readonly annotations?: Texts };
+interface PlacedLabels {
+  readonly metadata: { readonly labels?: Texts; readonly annotations?: Texts };
   readonly path: MemberPath;
 }
 
@@ -16,10 +16,10 @@ interface PlacedMarks {
  * What is wrong with the labels and annotations of an object, of Machines that are made from it and of
  * their Nodes, and with the taints of these: everything that an API server would refuse. Pure.
  */
-export function checkMarks(object: AnyObject): Violation[] {
+export function checkLabelSyntax(object: AnyObject): Violation[] {
   const specs = machineSpecsIn(object);
   return [
-    ...placedMarks(object).flatMap(({ marks: { labels = {}, annotations = {} }, path }) => [
+    ...placedLabels(object).flatMap(({ metadata: { labels = {}, annotations = {} }, path }) => [
       ...Object.entries(labels).flatMap(([key, value]) =>
         badLabel(key, value, [...path, "labels"]),
       ),
@@ -32,16 +32,16 @@ export function checkMarks(object: AnyObject): Violation[] {
   ];
 }
 
-function placedMarks(object: AnyObject): PlacedMarks[] {
+function placedLabels(object: AnyObject): PlacedLabels[] {
   const template = object.kind === "MachineSet" || object.kind === "MachineDeployment";
   const ofMachines = template ? object.spec.template.metadata : undefined;
   return [
-    { marks: object.metadata, path: ["metadata"] },
+    { metadata: object.metadata, path: ["metadata"] },
     ...(ofMachines === undefined
       ? []
-      : [{ marks: ofMachines, path: ["spec", "template", "metadata"] }]),
+      : [{ metadata: ofMachines, path: ["spec", "template", "metadata"] }]),
     ...machineSpecsIn(object).flatMap(({ spec, path }) =>
-      spec.metadata === undefined ? [] : [{ marks: spec.metadata, path: [...path, "metadata"] }],
+      spec.metadata === undefined ? [] : [{ metadata: spec.metadata, path: [...path, "metadata"] }],
     ),
   ];
 }
