@@ -17,6 +17,7 @@ import { diagnosticText } from "../manifest/diagnostic.js";
 import { readSources } from "../manifest/files.js";
 import { systemClock } from "../provider/clock.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
+import { markedLines } from "./marked-lines.js";
 import { withWhereabouts } from "./suggest.js";
 import { processTerminal, type Terminal } from "./terminal.js";
 
@@ -222,5 +223,5 @@ export async function withLockedEngine<T>(
 
 /** Beside the output of a command, which programs may read. */
 export function noticeTo({ terminal }: Pick<CommandContext, "terminal">): (text: string) => void {
-  return (text) => terminal.error(`note: ${text}\n`);
+  return (text) => terminal.error(markedLines("note: ", text));
 }

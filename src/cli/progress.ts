@@ -1,9 +1,11 @@
+import { quoted } from "../api/quoted.js";
 import { nodeKey, type NodeKey } from "../graph/graph.js";
 import type { RunEvent } from "../engine/run/run.js";
 import type { Plan } from "../plan/plan.js";
 import { planTree, type TreeLine, verbOf } from "../plan/changes/tree.js";
 import type { Clock } from "../provider/port.js";
 import { fit, leastRoom, widthOf } from "./fit.js";
+import { markedLines } from "./marked-lines.js";
 import { painted, type Terminal, treeRows } from "./terminal.js";
 
 /** Shows how an apply goes. */
@@ -179,7 +181,7 @@ class EventLines implements ProgressDisplay {
     const line = runEventLine(event);
     if (line === undefined) return;
     const elapsed = ((this.clock.now() - this.begin) / 1000).toFixed(1).padStart(6);
-    this.terminal.write(`${elapsed}s  ${line}\n`);
+    this.terminal.write(markedLines(`${elapsed}s  `, line));
   }
 
   end(): void {
@@ -192,7 +194,7 @@ function provingText({ minReadyMs }: { readonly minReadyMs: number }): string {
   return `and counts after ${minReadyMs / 1000} s of that (minReadySeconds)`;
 }
 
-/** What happened, on one line; undefined for what is not worth one. Pure. */
+/** What happened, on one line but for what is quoted; undefined for what is not worth one. Pure. */
 export function runEventLine(event: RunEvent): string | undefined {
   switch (event.kind) {
     case "pass":
@@ -207,8 +209,11 @@ export function runEventLine(event: RunEvent): string | undefined {
     case "resource": {
       const { operation, state, kind, name, id, message } = event.event;
       if (state === "started" || operation === "read") return undefined;
-      if (state === "failed") return `${kind} ${name}: ${operation} failed: ${message ?? ""}`;
-      if (state === "waiting") return `${kind} ${name}: ${operation} waits: ${message ?? ""}`;
+      if (state === "failed")
+        return `${kind} ${name}: ${operation} failed: ${quoted(message ?? "")}`;
+      if (state === "waiting") {
+        return `${kind} ${name}: ${operation} waits: ${quoted(message ?? "")}`;
+      }
       return `${kind} ${name}: ${operation} done${id === undefined ? "" : ` (${id})`}`;
     }
     case "committed":

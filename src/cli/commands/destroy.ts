@@ -1,5 +1,6 @@
 import { isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
+import { quoted, statementsOf } from "../../api/quoted.js";
 import {
   type Destroyed,
   destroyCluster,
@@ -127,7 +128,8 @@ class Destroy {
             const { kind, name, state: how, operation, message = "" } = event.event;
             if (operation !== "delete") return;
             if (how === "done") context.terminal.write(`  ${kind} ${name}: deleted\n`);
-            if (how === "waiting") context.terminal.write(`  ${kind} ${name}: waits: ${message}\n`);
+            if (how === "waiting")
+              context.terminal.write(`  ${kind} ${name}: waits: ${quoted(message)}\n`);
           }
         },
       });
@@ -137,7 +139,7 @@ class Destroy {
     }
     if (result.kind === "done") return this.tell(result);
     if (context.json) {
-      const left = result.failure.message.split("\n");
+      const left = statementsOf(result.failure.message);
       context.emit({ type: "result", stack, deleted: result.deleted, left });
     }
     throw await this.failure(result, plan);

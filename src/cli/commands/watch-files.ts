@@ -13,7 +13,7 @@ import { type CommandContext, openWorkspace } from "../context.js";
 import { exitCodes } from "../exit.js";
 import { findGoneClusters } from "../gone-clusters.js";
 import { rememberFirst, rememberManifests } from "../stack-settings.js";
-import { watchLinesSink, tellLine } from "../watch-lines.js";
+import { watchLinesSink, tellLines } from "../watch-lines.js";
 import { controllerSettings, type WatchOptions } from "./watch-options.js";
 
 /** capstan watch -f: keeps clusters as their manifests want them, until it is stopped. Needs no API server. */
@@ -93,25 +93,25 @@ function badUsage(message: string, more: { readonly hint: string }): CapstanErro
 function tellBegin(files: readonly string[], context: CommandContext): void {
   const paths = files.map((file) => resolve(file));
   if (context.json) context.emit({ type: "event", event: "watching", files: paths });
-  else tellLine(context, `watching ${paths.join(", ")}`);
+  else tellLines(context, `watching ${paths.join(", ")}`);
 }
 
 function tellNews(news: FileNews, context: CommandContext): void {
   if (context.json) context.emit(newsDocument(news));
-  else for (const line of newsLines(news)) tellLine(context, line);
+  else for (const text of newsTexts(news)) tellLines(context, text);
 }
 
 /** Pure. */
-function newsLines(news: FileNews): string[] {
+function newsTexts(news: FileNews): string[] {
   switch (news.kind) {
     case "read":
       return [`read ${news.objects} objects of ${news.clusters} clusters`];
     case "wrong":
-      return [...news.diagnostics.flatMap(linesOf), "everything stays as it was read before"];
+      return [...news.diagnostics.map(diagnosticText), "everything stays as it was read before"];
     case "warnings":
-      return news.diagnostics.flatMap(linesOf);
+      return news.diagnostics.map(diagnosticText);
     case "unreadable":
-      return [...news.message.split("\n"), "everything stays as it was read before"];
+      return [news.message, "everything stays as it was read before"];
     case "gone":
       return [
         news.isPruned
@@ -119,10 +119,6 @@ function newsLines(news: FileNews): string[] {
           : `${news.cluster}: is in these manifests no more, and is left alone; --prune takes it down`,
       ];
   }
-}
-
-function linesOf(diagnostic: Parameters<typeof diagnosticText>[0]): string[] {
-  return diagnosticText(diagnostic).split("\n");
 }
 
 function newsDocument(news: FileNews) {

@@ -2,6 +2,7 @@ import { messageOf } from "../../api/error.js";
 import type { ControllerSettings } from "../../controller/build-controller.js";
 import type { LogLevel } from "../../controller/log-levels.js";
 import { type CommandContext, type GlobalOptions, noticeTo } from "../context.js";
+import { markedLines } from "../marked-lines.js";
 import type { ConnectionFlags } from "./install.js";
 
 export interface WatchOptions extends GlobalOptions, ConnectionFlags {
@@ -44,7 +45,7 @@ export function controllerSettings(
     deadlineMs: deadline * 1_000,
     notice: noticeTo(context),
     onListingFailure: (provider, error) =>
-      terminal.error(`cannot list ${provider}: ${messageOf(error)}\n`),
+      terminal.error(markedLines(`cannot list ${provider}: `, messageOf(error))),
     newClusterUid: () => context.newClusterUid(),
   };
 }
