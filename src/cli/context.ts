@@ -18,6 +18,7 @@ import { readSources } from "../manifest/files.js";
 import { systemClock } from "../provider/clock.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
 import { markedLines } from "./marked-lines.js";
+import { Stopwatch } from "./stopwatch.js";
 import { withWhereabouts } from "./suggest.js";
 import { processTerminal, type Terminal } from "./terminal.js";
 
@@ -51,6 +52,7 @@ export interface CommandContext extends Voice {
   /** Somebody said where the state is, by an option or a variable. */
   readonly isStateNamed: boolean;
   readonly clock: Clock;
+  readonly stopwatch: Stopwatch;
   readonly env: NodeJS.ProcessEnv;
   readonly providers: Providers;
   readonly interruption: Interruption;
@@ -94,6 +96,7 @@ export function makeContext(
     use,
     isStateNamed: (options.state ?? options.backend ?? env["CAPSTAN_STATE"]) !== undefined,
     clock: systemClock,
+    stopwatch: new Stopwatch(systemClock),
     env,
     providers: makeProviders(
       stateDir,

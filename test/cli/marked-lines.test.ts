@@ -11,6 +11,7 @@ import type { ResourceEvent } from "../../src/dynamic/cloud-resource.js";
 import { callsFailed } from "../../src/engine/run/failures.js";
 import { cleanEnv, repository } from "../scenario/sandbox.js";
 import { FakeClock } from "../support/fake-clock.js";
+import { timesOf } from "../support/times.js";
 import { FakeEngine } from "../support/fake-engine.js";
 import { cluster, desiredOf } from "../support/manifests.js";
 
@@ -52,7 +53,7 @@ describe("what is said in several lines", () => {
   it("has its time on each line where progress is told in lines", async () => {
     const plan = await new FakeEngine().plan(desiredOf([cluster()]));
     const { terminal, written } = paper();
-    makeProgress(plan, terminal, new FakeClock()).on({ kind: "resource", event: failed });
+    makeProgress(plan, terminal, timesOf(new FakeClock())).on({ kind: "resource", event: failed });
     assert.equal(
       written(),
       [

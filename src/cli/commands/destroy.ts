@@ -1,6 +1,6 @@
 import { isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
-import { quoted, statementsOf } from "../../api/quoted.js";
+import { statementsOf } from "../../api/quoted.js";
 import {
   type Destroyed,
   destroyCluster,
@@ -29,9 +29,9 @@ import { type CommandFailure, exitCodes } from "../exit.js";
 import {
   type Failed,
   failureOf,
+  followRun,
   type FollowUp,
   inventoryText,
-  runEventDocument,
   wayBackNow,
 } from "../outcome.js";
 import { waveLines } from "../wave-text.js";
@@ -115,27 +115,23 @@ class Destroy {
     const { plan } = destruction;
     this.show(destruction);
     await confirm(`Destroy ${stack}?`, options.yes === true, context);
+    const timeoutMs = options.timeout * 1_000;
+    const progress = followRun(plan, context, timeoutMs);
     let result: Destroyed;
     try {
       result = await destroyCluster(destruction, state, {
         ...planning,
         engine,
         onFailure: "keep",
-        timeoutMs: options.timeout * 1_000,
-        report: (event) => {
-          if (context.json) context.emit(runEventDocument(event));
-          else if (event.kind === "resource") {
-            const { kind, name, state: how, operation, message = "" } = event.event;
-            if (operation !== "delete") return;
-            if (how === "done") context.terminal.write(`  ${kind} ${name}: deleted\n`);
-            if (how === "waiting")
-              context.terminal.write(`  ${kind} ${name}: waits: ${quoted(message)}\n`);
-          }
-        },
+        timeoutMs,
+        report: (event) => progress.on(event),
+        onObservation: (_, observation) => progress.observed(observation),
       });
     } catch (error) {
       if (!isCapstanError(error)) throw error;
       throw await this.failure({ kind: "open", failure: error }, plan);
+    } finally {
+      progress.end();
     }
     if (result.kind === "done") return this.tell(result);
     if (context.json) {

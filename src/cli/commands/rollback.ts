@@ -175,7 +175,8 @@ class RollbackCommand {
     const { context, engine, state, stack, next } = this;
     const plan = planned?.plan;
     if (plan !== undefined) await this.show(plan);
-    const progress = plan && followRun(plan, context);
+    const timeoutMs = this.options.timeout * 1_000;
+    const progress = plan && followRun(plan, context, timeoutMs);
     const failure = new CapstanError({
       code: "CANCELLED",
       source: "user",
@@ -191,8 +192,9 @@ class RollbackCommand {
           driftFilter: planned?.driftFilter,
           engine,
           onFailure: "keep",
-          timeoutMs: this.options.timeout * 1_000,
+          timeoutMs,
           report: (event) => progress?.on(event),
+          onObservation: (_, observation) => progress?.observed(observation),
         }),
       );
     } catch (error) {

@@ -220,7 +220,8 @@ export async function carryOut(
 ): Promise<void> {
   const { clock } = context;
   const begin = clock.now();
-  const progress = followRun(plan, context);
+  const timeoutMs = options.timeout * 1_000;
+  const progress = followRun(plan, context, timeoutMs);
   let result: ApplyResult;
   try {
     result = await applyPlan(plan, state, {
@@ -229,7 +230,7 @@ export async function carryOut(
       driftFilter,
       clock,
       by: context.by,
-      timeoutMs: options.timeout * 1_000,
+      timeoutMs,
       deadlineMs: options.deadline * 1_000,
       onFailure: options.rollback ? "rollBack" : "keep",
       stop: context.interruption.stop,
@@ -238,6 +239,7 @@ export async function carryOut(
         if (event.kind === "committed" && event.revision === number) onEnd?.("committed");
         progress.on(event);
       },
+      onObservation: (_, observation) => progress.observed(observation),
     });
   } catch (error) {
     if (!isCapstanError(error)) throw error;
@@ -271,7 +273,7 @@ function done(
   { cluster, transaction, target, steps }: Plan,
   how: { readonly passes: number; readonly tookMs: number },
   next: FollowUp,
-  { json, emit, suggest, terminal }: CommandContext,
+  { json, emit, suggest, terminal, stopwatch }: CommandContext,
 ): void {
   if (json) {
     emit({ type: "result", cluster, changed: true, revision: transaction.number, ...how });
@@ -284,7 +286,7 @@ function done(
     return;
   }
   terminal.write(
-    `\n${terminal.colors.green("Done")} in ${secondsText(how.tookMs)}: revision ${transaction.number} of ${cluster}, ${target.machines.length} machines run\nNext: ${suggest(next.look)}\n`,
+    `\n${terminal.colors.green("Done")} in ${secondsText(stopwatch.elapsedMs())}: revision ${transaction.number} of ${cluster}, ${target.machines.length} machines run\nNext: ${suggest(next.look)}\n`,
   );
 }
 
