@@ -18,6 +18,7 @@ import { readSources } from "../manifest/files.js";
 import { systemClock } from "../provider/clock.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
 import { markedLines } from "./marked-lines.js";
+import { type ManifestOptions, overridesOf } from "./manifest-options.js";
 import { Stopwatch } from "./stopwatch.js";
 import { withWhereabouts } from "./suggest.js";
 import { processTerminal, type Terminal } from "./terminal.js";
@@ -112,8 +113,10 @@ export function makeContext(
 }
 
 /** What the user named, as clusters. Throws BadInput before anything else happens. */
-export function loadManifests(paths: readonly string[], context: CommandContext): Manifests {
-  const manifests = readDesired(readSources(paths), context.providers.all);
+export function loadManifests(options: ManifestOptions, context: CommandContext): Manifests {
+  const { file: paths } = options;
+  const overrides = overridesOf(options, context.env);
+  const manifests = readDesired(readSources(paths), context.providers.all, overrides);
   const { clusters, diagnostics } = manifests;
   if (diagnostics.some(({ severity }) => severity === "error")) throw new BadInput(diagnostics);
   refuseSeveral(manifests, context);

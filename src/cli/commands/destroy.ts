@@ -25,6 +25,7 @@ import {
   openEngine,
   withLockedEngine,
 } from "../context.js";
+import type { ManifestOptions } from "../manifest-options.js";
 import { type CommandFailure, exitCodes } from "../exit.js";
 import {
   type Failed,
@@ -38,8 +39,7 @@ import { waveLines } from "../wave-text.js";
 import { planLine } from "../survey-cluster.js";
 import { recordedProvider, refuseNothingNamed, stacksOf } from "./stacks.js";
 
-export interface DestroyOptions extends GlobalOptions {
-  readonly file: readonly string[];
+export interface DestroyOptions extends GlobalOptions, ManifestOptions {
   readonly yes?: boolean;
   readonly timeout: number;
   /** The fingerprint of an implausible answer of the cloud that is true. */
@@ -55,7 +55,7 @@ export async function destroyCommand(
   refuseNothingNamed(named, options);
   const { engine } = await openEngine(options, context);
   let code: number = exitCodes.done;
-  for (const stack of await stacksOf(named, options.file, engine, context)) {
+  for (const stack of await stacksOf(named, options, engine, context)) {
     code = Math.max(code, await destroyStack(stack, options, context));
   }
   return code;

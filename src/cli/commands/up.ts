@@ -23,12 +23,13 @@ import {
   providerOf,
   withLockedEngine,
 } from "../context.js";
+import { manifestWords, overrideNames, sourcesOf } from "../manifest-options.js";
 import { withNamedFiles } from "../named-files.js";
 import { exitCodes } from "../exit.js";
 import { findGoneClusters, leftBehind, refuseGoneClusters, stacksIn } from "../gone-clusters.js";
 import { failureOf, followRun, type FollowUp, secondsText, wayBackNow } from "../outcome.js";
 import { forgetManifests, rememberFirst, rememberManifests } from "../stack-settings.js";
-import { readSavedPlan, SavedPlanCheck } from "../saved-plan.js";
+import { readSavedPlan, refuseOtherOverrides, SavedPlanCheck } from "../saved-plan.js";
 import { destroyStack } from "./destroy.js";
 import { type ClusterOf, planLine, plansIn, plansText, surveyCluster } from "../survey-cluster.js";
 import type { PlanOptions } from "../plan-options.js";
@@ -49,11 +50,12 @@ export interface UpOptions extends PlanOptions {
 export async function upCommand(given: UpOptions, context: CommandContext): Promise<number> {
   const { options: asked, check } = withSavedPlan(given);
   const options = withNamedFiles(asked, "up", context);
-  const manifests = loadManifests(options.file, context);
+  const manifests = loadManifests(options, context);
   const { engine, workspace } = await openEngine(options, context);
-  const gone = await findGoneClusters(manifests.clusters, options.file, engine, workspace);
+  const sources = sourcesOf(options, context.env);
+  const gone = await findGoneClusters(manifests.clusters, sources, engine, workspace);
   refuseGoneClusters(gone, options);
-  for (const left of leftBehind(manifests.clusters, options.file, workspace.readSources())) {
+  for (const left of leftBehind(manifests.clusters, sources, workspace.readSources())) {
     context.terminal.error(`warning: ${left}\n`);
   }
   if (check !== undefined) {
@@ -61,7 +63,7 @@ export async function upCommand(given: UpOptions, context: CommandContext): Prom
   }
   for (const desired of manifests.clusters) {
     const stack = stackNameOf(desired.cluster);
-    const command = `capstan up ${filesText(options.file)}`;
+    const command = `capstan up ${manifestWords(options)}`;
     await withLockedEngine(options, context, { stack, command }, async (locked, prepared) => {
       const tools: Omit<UpTools, "agreed"> = omitUndefined({
         engine: locked,
@@ -95,6 +97,7 @@ export async function upCommand(given: UpOptions, context: CommandContext): Prom
 function withSavedPlan(given: UpOptions): { options: UpOptions; check?: SavedPlanCheck } {
   if (given.plan === undefined) return { options: given };
   const saved = readSavedPlan(given.plan);
+  refuseOtherOverrides(given.plan, saved, overrideNames(given));
   const file = given.file.length > 0 ? given.file : saved.files;
   return {
     options: omitUndefined({
@@ -146,6 +149,7 @@ async function upCluster(
   { engine, workspace, check, agreed }: UpTools,
 ): Promise<Applied> {
   const { terminal, json } = context;
+  const sources = sourcesOf(options, context.env);
   const deadlineMs = options.deadline * 1_000;
   const found = await surveyCluster(cluster, engine, { ...options, deadlineMs }, context);
   const { plan, then, state, driftFilter } = found;
@@ -159,14 +163,14 @@ async function upCluster(
   }
   if (plan.empty) {
     // Perhaps others than those that led here: they say the same.
-    rememberManifests(workspace, plan.stack, options.file);
+    rememberManifests(workspace, plan.stack, sources);
     if (json) context.emit({ type: "result", cluster: plan.cluster, changed: false });
     return { left: 0, isStage: false, agreed: undefined };
   }
   refuseHeld(plan.cluster, plan.held);
   await confirm(`Apply this to ${plan.cluster}?`, options.yes === true || isAgreed, context);
   await engine.ensureStack(plan.stack, state);
-  rememberFirst(workspace, plan.stack, options.file);
+  rememberFirst(workspace, plan.stack, sources);
   const provider = providerOf(cluster.desired, context);
   noteCluster(context.stateDir, {
     clusterUid: plan.transaction.clusterUid,
@@ -181,7 +185,7 @@ async function upCluster(
     if (end === "nothing") forgetManifests(workspace, plan.stack);
     // What was adopted was there before, and not because of these.
     else if (plan.transaction.goal.kind === "up") {
-      rememberManifests(workspace, plan.stack, options.file);
+      rememberManifests(workspace, plan.stack, sources);
     }
   };
   await carryOut(plan, state, { engine, provider, driftFilter, options, next, onEnd }, context);
@@ -290,8 +294,9 @@ function done(
   );
 }
 
-function upNext({ file, allowRemoval }: UpOptions, { stack }: Plan): FollowUp {
-  const files = filesText(file);
+function upNext(options: UpOptions, { stack }: Plan): FollowUp {
+  const { allowRemoval } = options;
+  const files = manifestWords(options);
   const allowing = allowRemoval === undefined ? "" : ` --allow-removal ${allowRemoval.join(",")}`;
   return {
     look: `capstan status ${files}`,
@@ -299,8 +304,4 @@ function upNext({ file, allowRemoval }: UpOptions, { stack }: Plan): FollowUp {
     takeBack: `capstan rollback ${stack}`,
     takeDown: `capstan destroy ${files}`,
   };
-}
-
-function filesText(files: readonly string[]): string {
-  return files.map((file) => `-f ${file}`).join(" ");
 }

@@ -12,6 +12,7 @@ import { type FileNews, FileSource } from "../../source/file-source.js";
 import { type CommandContext, openWorkspace } from "../context.js";
 import { exitCodes } from "../exit.js";
 import { findGoneClusters } from "../gone-clusters.js";
+import { overridesOf, sourcesOf } from "../manifest-options.js";
 import { rememberFirst, rememberManifests } from "../stack-settings.js";
 import { watchLinesSink, tellLines } from "../watch-lines.js";
 import { controllerSettings, type WatchOptions } from "./watch-options.js";
@@ -22,10 +23,11 @@ export async function watchFiles(options: WatchOptions, context: CommandContext)
   const { clock, interruption, providers } = context;
   const opened = await openWorkspace(options, context);
   const { workspace } = opened;
+  const sources = sourcesOf(options, context.env);
   // Of any process before: what these manifests once held may be in them no more.
   const known = await findGoneClusters(
     [],
-    options.file,
+    sources,
     new Engine({ ...opened, interruption }),
     workspace,
   );
@@ -33,14 +35,15 @@ export async function watchFiles(options: WatchOptions, context: CommandContext)
     providers: providers.all,
     prune: options.prune === true,
     read: () => readSources(options.file),
+    overrides: overridesOf(options, context.env),
     known: known.map(({ cluster }) => cluster),
-    remember: (key) => rememberFirst(workspace, stackOf(key), options.file),
+    remember: (key) => rememberFirst(workspace, stackOf(key), sources),
     onChange: (key) => controller.onChange(key),
     tell: (news) => tellNews(news, context),
   });
   const tell = watchLinesSink(context);
   const sink: EventSink = (key, event) => {
-    if (hasCommitted(event)) rememberManifests(workspace, stackOf(key), options.file);
+    if (hasCommitted(event)) rememberManifests(workspace, stackOf(key), sources);
     tell(key, event);
   };
   const settings = controllerSettings(options, context);
