@@ -26,9 +26,11 @@ export const diagnosticCodes = {
   ROLE_MISMATCH: "roles contradict versions.controlPlane, or name one role twice.",
   SELECTOR:
     "A selector is empty, malformed, does not match its own template, or matches Machines that are not its set's.",
+  SETTING: "--set names no object, several, or a path that cannot be set.",
   STACK_NAME: "A stack's name would be too long and is shortened.",
   UNKNOWN_OBJECT: "An apiVersion or kind that this release does not read.",
   UNSUPPORTED_CONFIGURATION: "A version or a container runtime that the provider does not have.",
+  VARIABLE: "A variable in a manifest is not allowed, has no value, or is not written as one.",
   VERSION_SKEW: "A kubelet is newer than the control plane, or too old for it.",
   WRONG_TYPE: "A value is of another type than its field.",
   YAML: "The text is not valid YAML.",

@@ -23,9 +23,9 @@ export async function confirm(
   }
   const asking = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    const answer = await asking.question(`${question} Only "yes" goes on: `, {
-      signal: context.interruption.stop,
-    });
+    const answer = await context.stopwatch.except(() =>
+      asking.question(`${question} Only "yes" goes on: `, { signal: context.interruption.stop }),
+    );
     if (answer.trim() === "yes") return;
   } finally {
     asking.close();

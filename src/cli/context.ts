@@ -17,6 +17,9 @@ import { diagnosticText } from "../manifest/diagnostic.js";
 import { readSources } from "../manifest/files.js";
 import { systemClock } from "../provider/clock.js";
 import type { Clock } from "../provider/port.js";
+import { markedLines } from "./marked-lines.js";
+import { type ManifestOptions, overridesOf } from "./manifest-options.js";
+import { Stopwatch } from "./stopwatch.js";
 import { withWhereabouts } from "./suggest.js";
 import { processTerminal, type Terminal } from "./terminal.js";
 
@@ -50,6 +53,7 @@ export interface CommandContext extends Voice {
   /** Somebody said where the state is, by an option or a variable. */
   readonly isStateNamed: boolean;
   readonly clock: Clock;
+  readonly stopwatch: Stopwatch;
   readonly env: NodeJS.ProcessEnv;
   readonly providers: Providers;
   readonly interruption: Interruption;
@@ -93,6 +97,7 @@ export function makeContext(
     use,
     isStateNamed: (options.state ?? options.backend ?? env["CAPSTAN_STATE"]) !== undefined,
     clock: systemClock,
+    stopwatch: new Stopwatch(systemClock),
     env,
     providers: makeProviders(
       stateDir,
@@ -108,8 +113,10 @@ export function makeContext(
 }
 
 /** What the user named, as clusters. Throws BadInput before anything else happens. */
-export function loadManifests(paths: readonly string[], context: CommandContext): Manifests {
-  const manifests = readDesired(readSources(paths), context.providers.all);
+export function loadManifests(options: ManifestOptions, context: CommandContext): Manifests {
+  const { file: paths } = options;
+  const overrides = overridesOf(options, context.env);
+  const manifests = readDesired(readSources(paths), context.providers.all, overrides);
   const { clusters, diagnostics } = manifests;
   if (diagnostics.some(({ severity }) => severity === "error")) throw new BadInput(diagnostics);
   refuseSeveral(manifests, context);
@@ -214,5 +221,5 @@ export async function withLockedEngine<T>(
 
 /** Beside the output of a command, which programs may read. */
 export function noticeTo({ terminal }: Pick<CommandContext, "terminal">): (text: string) => void {
-  return (text) => terminal.error(`note: ${text}\n`);
+  return (text) => terminal.error(markedLines("note: ", text));
 }

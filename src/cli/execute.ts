@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import type { FileUse } from "../../providers/index.js";
 import type { CommandContext, GlobalOptions, Voice } from "./context.js";
 import { exitCodeOf, exitCodes } from "./exit.js";
+import { markedLines } from "./marked-lines.js";
 
 /** What a verb is called with. */
 interface Call<O extends GlobalOptions> {
@@ -124,7 +125,7 @@ function rootOf(command: Command): Command {
 function report(error: unknown, { json, terminal, suggest, emit }: Voice): void {
   if (!isCapstanError(error)) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    terminal.error(`error: this is a defect of capstan: ${text}\n`);
+    terminal.error(markedLines("error: ", `this is a defect of capstan: ${text}`));
     return;
   }
   if (error instanceof BadInput) {
@@ -136,8 +137,8 @@ function report(error: unknown, { json, terminal, suggest, emit }: Voice): void 
   const hint = error.hint === undefined ? undefined : suggest(error.hint);
   if (json) emit({ type: "error", code, message, source, subject, hint, retryable });
   else {
-    terminal.error(`${terminal.errorColors.red("error")}: ${message}\n`);
-    if (hint !== undefined) terminal.error(`hint: ${hint}\n`);
+    terminal.error(markedLines(`${terminal.errorColors.red("error")}: `, message));
+    if (hint !== undefined) terminal.error(markedLines("hint: ", hint));
   }
 }
 

@@ -1,4 +1,3 @@
-import { resolve } from "node:path";
 import { type Desired, stackNameOf } from "../api/types.js";
 import type { Engine } from "../engine/pulumi/engine.js";
 import type { Workspace } from "../engine/backend/workspace.js";
@@ -20,16 +19,16 @@ export interface GoneCluster {
 /**
  * Clusters that these manifests once held, that still exist, and that are gone from them: renamed
  * or removed. A file that disappears must not delete a cluster by itself. All of what a cluster was made
- * from has to be among these manifests.
+ * from has to be among `sources`, as `sourcesOf` says them.
  */
 export async function findGoneClusters(
   clusters: readonly Desired[],
-  files: readonly string[],
+  sources: readonly string[],
   engine: Engine,
   workspace: Workspace,
 ): Promise<GoneCluster[]> {
   const wanted = new Set(clusters.map(({ cluster }) => stackNameOf(cluster)));
-  const given = new Set(files.map((file) => resolve(file)));
+  const given = new Set(sources);
   const candidates = Object.entries(workspace.readSources())
     .filter(([stack, from]) => !wanted.has(stack) && from.length > 0)
     .filter(([, from]) => from.every((file) => given.has(file)))
@@ -51,17 +50,16 @@ export async function findGoneClusters(
  */
 export function leftBehind(
   clusters: readonly Desired[],
-  files: readonly string[],
+  given: readonly string[],
   sources: Readonly<Record<string, readonly string[]>>,
 ): string[] {
   const wanted = new Set(clusters.map(({ cluster }) => stackNameOf(cluster)));
-  const given = files.map((file) => resolve(file));
   return Object.entries(sources)
-    .filter(([stack, from]) => !wanted.has(stack) && from.length > given.length)
+    .filter(([stack, from]) => !wanted.has(stack) && from.length > given.length && given.length > 0)
     .filter(([, from]) => given.every((file) => from.includes(file)))
     .map(
       ([stack, from]) =>
-        `Stack ${stack} was applied from ${from.join(", ")} and is not in ${files.join(", ")}: it is left as it is`,
+        `Stack ${stack} was applied from ${from.join(", ")} and is not in ${given.join(", ")}: it is left as it is`,
     );
 }
 

@@ -1,10 +1,10 @@
 import { CapstanError } from "../api/error.js";
 import { foldersIn, holdsCluster, withFoldersBelow } from "../manifest/files.js";
 import type { CommandContext } from "./context.js";
+import type { ManifestOptions } from "./manifest-options.js";
 
 /** The manifests that a verb was told of by -f and -R. */
-export interface NamedFiles {
-  readonly file: readonly string[];
+export interface NamedFiles extends ManifestOptions {
   /** Folders are read with all that is below them. */
   readonly recursive?: boolean;
 }

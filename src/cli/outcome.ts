@@ -9,12 +9,14 @@ import type { RunEvent } from "../engine/run/run.js";
 import { callContext } from "../engine/run/handler-session.js";
 import { passedText, type WayBack, wayBackOf } from "../plan/undo/point-of-no-return.js";
 import { goalText } from "../records/goal-text.js";
+import type { Observation } from "../plan/observation.js";
 import type { Plan } from "../plan/plan.js";
 import { pointText } from "../plan/undo/undo-text.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
 import type { CommandContext } from "./context.js";
 import { CommandFailure, exitCodes } from "./exit.js";
-import { makeProgress, type ProgressDisplay } from "./progress.js";
+import { makeProgress, type ProgressDisplay, type Times } from "./progress.js";
+import { RunCourse } from "./run-course.js";
 
 /** The commands that a user may want next. */
 export interface FollowUp {
@@ -25,20 +27,49 @@ export interface FollowUp {
   readonly takeDown?: string;
 }
 
-/** Shows how a run goes: as JSON lines, or in the way that suits the terminal. */
-export function followRun(plan: Plan, context: CommandContext): ProgressDisplay {
-  const { json, terminal, clock, emit } = context;
-  if (json) return { on: (event) => emit(runEventDocument(event)), end: () => {} };
-  let progress = makeProgress(plan, terminal, clock);
+/** A display that also learns from what the cloud shows how long things take. */
+interface RunFollower extends ProgressDisplay {
+  observed(observation: Observation): void;
+}
+
+/**
+ * Shows how a run goes: as JSON lines, or in the way that suits the terminal. `timeoutMs`: how long
+ * hosts may take.
+ */
+export function followRun(plan: Plan, context: CommandContext, timeoutMs: number): RunFollower {
+  const { json, terminal, clock, stopwatch, emit } = context;
+  let course = new RunCourse(plan, timeoutMs);
+  const times: Times = {
+    now: () => clock.now(),
+    elapsedMs: () => stopwatch.elapsedMs(),
+    estimate: () => course.estimate(clock.now()),
+  };
+  const displayOf = (one: Plan) =>
+    json ? documentsOf(emit, times) : makeProgress(one, terminal, times);
+  let display = displayOf(plan);
   return {
     on: (event) => {
-      progress.on(event);
+      course.on(event, clock.now());
+      display.on(event);
       if (event.kind !== "rollingBack") return;
       // From here on it is about what the rollback does.
-      progress.end();
-      progress = makeProgress(event.plan, terminal, clock);
+      display.end();
+      course = course.toward(event.plan);
+      display = displayOf(event.plan);
     },
-    end: () => progress.end(),
+    observed: (observation) => course.observed(observation),
+    end: () => display.end(),
+  };
+}
+
+function documentsOf(emit: CommandContext["emit"], times: Times): ProgressDisplay {
+  return {
+    on: (event) => {
+      const estimate = times.estimate();
+      const etaMs = estimate.kind === "about" ? estimate.leftMs : undefined;
+      emit(omitUndefined({ ...runEventDocument(event), etaMs }));
+    },
+    end: () => {},
   };
 }
 

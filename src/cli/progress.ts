@@ -1,10 +1,13 @@
+import { quoted } from "../api/quoted.js";
 import { nodeKey, type NodeKey } from "../graph/graph.js";
 import type { RunEvent } from "../engine/run/run.js";
 import type { Plan } from "../plan/plan.js";
 import { planTree, type TreeLine, verbOf } from "../plan/changes/tree.js";
-import type { Clock } from "../provider/port.js";
+import { type Estimate, estimateText } from "./estimate.js";
 import { fit, leastRoom, widthOf } from "./fit.js";
+import { markedLines } from "./marked-lines.js";
 import { painted, type Terminal, treeRows } from "./terminal.js";
+import { durationText } from "./time-text.js";
 
 /** Shows how an apply goes. */
 export interface ProgressDisplay {
@@ -13,15 +16,31 @@ export interface ProgressDisplay {
   end(): void;
 }
 
+/** What a display says about time: one clock for all of it. */
+export interface Times {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Since the command began. */
+  elapsedMs(): number;
+  estimate(): Estimate;
+}
+
 const redrawMs = 100;
-const statusLines = 3;
+const clockMs = 1_000;
+const statusLines = 4;
 
 /** A tree that is redrawn in place on a terminal that it fits, one line per event elsewhere. */
-export function makeProgress(plan: Plan, terminal: Terminal, clock: Clock): ProgressDisplay {
+export function makeProgress(plan: Plan, terminal: Terminal, times: Times): ProgressDisplay {
   const fits = planTree(plan).length + statusLines < terminal.rows;
   return terminal.live && fits
-    ? new LiveTree(plan, terminal, clock)
-    : new EventLines(terminal, clock);
+    ? new LiveTree(plan, terminal, times)
+    : new EventLines(terminal, times);
+}
+
+/** "1m12s elapsed, about 2 min left". */
+function timesText(times: Times): string {
+  const parts = [`${durationText(times.elapsedMs())} elapsed`, estimateText(times.estimate())];
+  return parts.filter((part) => part !== "").join(", ");
 }
 
 type RowState =
@@ -51,7 +70,7 @@ class LiveTree implements ProgressDisplay {
   constructor(
     plan: Plan,
     private readonly terminal: Terminal,
-    private readonly clock: Clock,
+    private readonly times: Times,
   ) {
     this.tree = planTree(plan);
     this.timer = setInterval(() => this.draw(), redrawMs);
@@ -60,7 +79,7 @@ class LiveTree implements ProgressDisplay {
   }
 
   on(event: RunEvent): void {
-    const now = this.clock.now();
+    const now = this.times.now();
     switch (event.kind) {
       case "pass":
         this.status = `wave ${event.number}: ${event.reason}`;
@@ -135,6 +154,7 @@ class LiveTree implements ProgressDisplay {
       }),
       "",
       fit(this.status, columns - 1),
+      colors.dim(fit(timesText(this.times), columns - 1)),
     ];
     const up = this.drawn > 0 ? `\u001b[${this.drawn}A` : "";
     this.terminal.write(`${up}${lines.map((line) => `\u001b[2K${line}\n`).join("")}`);
@@ -148,12 +168,12 @@ class LiveTree implements ProgressDisplay {
     const verb = (what: string, ms: number) => `${mark}${what} ${(ms / 1000).toFixed(1)}s`;
     switch (state.kind) {
       case "running":
-        return { verb: verb(state.what, this.clock.now() - state.since) };
+        return { verb: verb(state.what, this.times.now() - state.since) };
       case "booting":
-        return { verb: verb("booting", this.clock.now() - state.since) };
+        return { verb: verb("booting", this.times.now() - state.since) };
       case "proving": {
         // The cloud's clock may be ahead of this one.
-        const forMs = Math.max(0, this.clock.now() - state.since);
+        const forMs = Math.max(0, this.times.now() - state.since);
         const seconds = Math.floor(Math.min(forMs, state.minReadyMs) / 1000);
         const proof = `${mark}ready ${seconds}/${state.minReadyMs / 1000}s`;
         return { verb: proof, detail: provingText(state) };
@@ -166,25 +186,42 @@ class LiveTree implements ProgressDisplay {
   }
 }
 
+/** On a terminal the clock runs below the lines. */
 class EventLines implements ProgressDisplay {
-  private readonly begin: number;
+  private readonly timer: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly terminal: Terminal,
-    private readonly clock: Clock,
+    private readonly times: Times,
   ) {
-    this.begin = clock.now();
+    if (!terminal.live) return;
+    this.timer = setInterval(() => this.drawClock(), clockMs).unref();
+    this.drawClock();
   }
 
   on(event: RunEvent): void {
     const line = runEventLine(event);
     if (line === undefined) return;
-    const elapsed = ((this.clock.now() - this.begin) / 1000).toFixed(1).padStart(6);
-    this.terminal.write(`${elapsed}s  ${line}\n`);
+    const elapsed = (this.times.elapsedMs() / 1000).toFixed(1).padStart(6);
+    this.eraseClock();
+    this.terminal.write(markedLines(`${elapsed}s  `, line));
+    this.drawClock();
   }
 
   end(): void {
-    // Each line was whole when it was written.
+    clearInterval(this.timer);
+    this.eraseClock();
+  }
+
+  private drawClock(): void {
+    if (this.timer === undefined) return;
+    const { colors, columns } = this.terminal;
+    this.eraseClock();
+    this.terminal.write(colors.dim(fit(timesText(this.times), columns - 1)));
+  }
+
+  private eraseClock(): void {
+    if (this.timer !== undefined) this.terminal.write("\r\u001b[2K");
   }
 }
 
@@ -193,7 +230,7 @@ function provingText({ minReadyMs }: { readonly minReadyMs: number }): string {
   return `and counts after ${minReadyMs / 1000} s of that (minReadySeconds)`;
 }
 
-/** What happened, on one line; undefined for what is not worth one. Pure. */
+/** What happened, on one line but for what is quoted; undefined for what is not worth one. Pure. */
 export function runEventLine(event: RunEvent): string | undefined {
   switch (event.kind) {
     case "pass":
@@ -208,8 +245,11 @@ export function runEventLine(event: RunEvent): string | undefined {
     case "resource": {
       const { operation, state, kind, name, id, message } = event.event;
       if (state === "started" || operation === "read") return undefined;
-      if (state === "failed") return `${kind} ${name}: ${operation} failed: ${message ?? ""}`;
-      if (state === "waiting") return `${kind} ${name}: ${operation} waits: ${message ?? ""}`;
+      if (state === "failed")
+        return `${kind} ${name}: ${operation} failed: ${quoted(message ?? "")}`;
+      if (state === "waiting") {
+        return `${kind} ${name}: ${operation} waits: ${quoted(message ?? "")}`;
+      }
       return `${kind} ${name}: ${operation} done${id === undefined ? "" : ` (${id})`}`;
     }
     case "committed":

@@ -36,6 +36,28 @@ export function readSavedPlan(path: string): SavedPlan {
   throw stale(path, [`it was made by release ${saved.release}, this is ${release}`]);
 }
 
+/**
+ * Throws BAD_USAGE unless the same is put into the manifests by name as when the plan was made. Whether the
+ * values are the same, its digests tell: a saved plan holds none.
+ */
+export function refuseOtherOverrides(
+  path: string,
+  { overrides = [] }: SavedPlan,
+  given: readonly string[],
+): void {
+  const missing = overrides.filter((name) => !given.includes(name));
+  const others = given.filter((name) => !overrides.includes(name));
+  if (missing.length + others.length === 0) return;
+  const which = missing.length > 0 ? `with ${missing.join(", ")}` : `without ${others.join(", ")}`;
+  throw new CapstanError({
+    code: "BAD_USAGE",
+    source: "user",
+    subject: path,
+    message: `cannot apply ${path}: it was made ${which}`,
+    hint: "give the same options as to capstan plan; a saved plan does not hold their values",
+  });
+}
+
 /** A saved plan, against which is held what would be applied now. */
 export class SavedPlanCheck {
   private readonly bindings: ReadonlyMap<string, Binding>;

@@ -1,26 +1,26 @@
-import { resolve } from "node:path";
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { Workspace } from "../engine/backend/workspace.js";
+import { pathsIn } from "./manifest-options.js";
 
 /**
- * Remembers which manifests led to a stack's present revision. Kept beside Pulumi's settings, not in
+ * Remembers which manifests led to a stack's present revision, as `sourcesOf` says them. Kept beside Pulumi's settings, not in
  * them: Pulumi copies its configuration into the state, and a path of this machine is not state.
  */
 export function rememberManifests(
   workspace: Workspace,
   stack: string,
-  files: readonly string[],
+  from: readonly string[],
 ): void {
   const sources = workspace.readSources();
-  workspace.writeSources({ ...sources, [stack]: files.map((file) => resolve(file)) });
+  workspace.writeSources({ ...sources, [stack]: from });
 }
 
 /**
  * Remembers which manifests a stack is first changed from, where none are remembered yet: a cluster that is
  * begun may be missing from them later. What led to a revision stays remembered whatever is tried after it.
  */
-export function rememberFirst(workspace: Workspace, stack: string, files: readonly string[]): void {
-  if (workspace.readSources()[stack] === undefined) rememberManifests(workspace, stack, files);
+export function rememberFirst(workspace: Workspace, stack: string, from: readonly string[]): void {
+  if (workspace.readSources()[stack] === undefined) rememberManifests(workspace, stack, from);
 }
 
 /** Nothing of the stack is left, so nothing led to it. */
@@ -31,7 +31,7 @@ export function forgetManifests(workspace: Workspace, stack: string): void {
 
 /** The manifests that `rememberManifests` noted, absolute; none for a stack it never saw. */
 export function rememberedManifests(workspace: Workspace, stack: string): readonly string[] {
-  return workspace.readSources()[stack] ?? [];
+  return pathsIn(workspace.readSources()[stack] ?? []);
 }
 
 /** Settings of a stack for a plain `pulumi` in another project folder. */

@@ -2,16 +2,19 @@ import { driftStatusOf } from "../controller/drift-status.js";
 import type { ReconcileEvent, EventSink } from "../controller/reconcile-event.js";
 import type { ApplyResult } from "../engine/operations/apply-result.js";
 import { planSummary } from "../plan/changes/tree.js";
-import type { CommandContext } from "./context.js";
+import type { CommandContext, Voice } from "./context.js";
+import { markedLines } from "./marked-lines.js";
 import { planLine } from "./survey-cluster.js";
 import { runEventDocument, secondsText } from "./outcome.js";
 import { runEventLine } from "./progress.js";
+
+type Teller = Voice & Pick<CommandContext, "clock">;
 
 /**
  * Tells what happens to clusters: a line each, with its time, or a JSON line. What a cluster is refused
  * for is told once, until something else happens to it: it is looked at again every few minutes.
  */
-export function watchLinesSink(context: CommandContext): EventSink {
+export function watchLinesSink(context: Teller): EventSink {
   const refused = new Map<string, string>();
   return (key, event) => {
     const isRefusal = event.kind === "refused";
@@ -23,25 +26,25 @@ export function watchLinesSink(context: CommandContext): EventSink {
       if (document !== undefined) context.emit(document);
       return;
     }
-    for (const line of eventLines(event, context)) tellLine(context, `${key}: ${line}`);
+    for (const text of eventTexts(event, context)) tellLines(context, text, `${key}: `);
   };
 }
 
-/** One line with the time of day. */
-export function tellLine({ terminal, clock }: CommandContext, text: string): void {
+/** A text with the time of day, and whom it is about, on each of its lines. */
+export function tellLines({ terminal, clock }: Teller, text: string, about = ""): void {
   const time = new Date(clock.now()).toISOString().slice(11, 19);
-  terminal.write(`${time}  ${text}\n`);
+  terminal.write(markedLines(`${time}  ${about}`, text));
 }
 
 /** What happened, for people. Pure but for the words of commands. */
-function eventLines(event: ReconcileEvent, { suggest }: Pick<CommandContext, "suggest">): string[] {
+function eventTexts(event: ReconcileEvent, { suggest }: Pick<CommandContext, "suggest">): string[] {
   switch (event.kind) {
     case "planned":
       return [planSummary(event.plan)];
     case "run":
       return [runEventLine(event.event)].filter((line) => line !== undefined);
     case "ended":
-      return endedText(event).split("\n");
+      return [endedText(event)];
     case "broken off":
       return [`broken off: ${event.reason}`];
     case "drift":
@@ -54,7 +57,7 @@ function eventLines(event: ReconcileEvent, { suggest }: Pick<CommandContext, "su
     case "failed": {
       const { message, hint } = event.error;
       const next = hint === undefined ? [] : [`hint: ${suggest(hint)}`];
-      return [...`${event.kind}: ${message}`.split("\n"), ...next];
+      return [`${event.kind}: ${message}`, ...next];
     }
     case "paused":
       return [`paused: ${event.reason}`];

@@ -1,3 +1,4 @@
+import { quoted } from "../api/quoted.js";
 import { driftCounts } from "../drift/classify.js";
 import { hasCorrections, hasDrift, type JudgedDrift } from "../drift/judge.js";
 import { type ApplyResult, newHostsText } from "../engine/operations/apply-result.js";
@@ -102,11 +103,15 @@ function runText(event: RunEvent, plan: Plan): EventText | undefined {
     case "resource": {
       const { kind, name, operation, state, message } = event.event;
       if (state === "failed") {
-        const why = message === undefined ? "" : `: ${message}`;
+        const why = message === undefined ? "" : `: ${quoted(message)}`;
         return eventText("warn", `${operation} of ${kind} ${name} failed${why}`, ids);
       }
       if (state === "waiting") {
-        return eventText("info", `${operation} of ${kind} ${name} waits: ${message ?? ""}`, ids);
+        return eventText(
+          "info",
+          `${operation} of ${kind} ${name} waits: ${quoted(message ?? "")}`,
+          ids,
+        );
       }
       return eventText("debug", `${operation} of ${kind} ${name}: ${state}`, ids);
     }

@@ -2,6 +2,7 @@ import { pino, type DestinationStream, type Logger } from "pino";
 import pc from "picocolors";
 import { isCapstanError, messageOf } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
+import { linesOf, quoted } from "../api/quoted.js";
 import type { LogLevel } from "./log-levels.js";
 import { isSecretName, scrubber } from "./secrets.js";
 
@@ -48,7 +49,7 @@ export interface LogOptions {
 /** How deep causes of errors are told. */
 const deepestCause = 4;
 
-/** A log that writes one JSON line, or one line of text, at a time. */
+/** A log that writes JSON lines, or text that says on each line when, how grave and about whom. */
 export function createLog(options: LogOptions): Log {
   const scrub = scrubber(options.env);
   const colors = pc.createColors(options.colors ?? false);
@@ -124,14 +125,15 @@ function prettyText(line: Line, colors: ReturnType<typeof pc.createColors>): str
     { warn: colors.yellow, error: colors.red, debug: colors.dim }[level] ??
     ((text: string) => text);
   const fields = Object.entries(rest).map(([name, value]) => `${name}=${String(value)}`);
-  const words = [
+  const head = [
     colors.dim(time.slice(11, 19)),
     ...(level === "info" ? [] : [paint(level)]),
     ...(cluster === undefined ? [] : [colors.cyan(cluster)]),
-    paint(message),
-    ...(error === undefined ? [] : [paint(`- ${error.message}`)]),
-    ...(error?.hint === undefined ? [] : [`(${error.hint})`]),
-    colors.dim(fields.join(" ")),
   ];
-  return words.filter((word) => word !== "").join(" ");
+  const said = error === undefined ? message : `${message} - ${quoted(error.message)}`;
+  const [first = "", ...further] = linesOf(said).map(paint);
+  const hint = error?.hint === undefined ? [] : [`(${error.hint})`];
+  const words = [...head, first, ...hint, colors.dim(fields.join(" "))];
+  const lines = [words.filter((word) => word !== ""), ...further.map((line) => [...head, line])];
+  return lines.map((line) => line.join(" ")).join("\n");
 }

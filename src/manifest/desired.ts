@@ -1,5 +1,5 @@
 import type { DiagnosticCode, MemberPath, Violation } from "../api/diagnostic-codes.js";
-import { isJsonObject } from "../api/json.js";
+import { asJson, isJsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import { apiVersion, isKind, type Kind, type ObjectOf, schemas } from "../api/schema.js";
@@ -39,7 +39,10 @@ import { idleFields } from "./idle-fields.js";
 import { checkOverlap, isSelecting } from "./overlaps.js";
 import { type ParsedDocument, parseManifest, type SourceText } from "./parse.js";
 import { checkProviderValues, deprecatedVersions, inStorageVersion } from "./provider-values.js";
+import { placeOfSetting, type Setting } from "./override-forms.js";
+import { noOverrides, type Overrides } from "./overrides.js";
 import { checkOwner, resolveClasses } from "./references.js";
+import { applySetting, type MadeSetting, objectFor, type Unsettable } from "./settings.js";
 import { respell, type Respelling, writtenPath } from "./spelling.js";
 
 const maxMessageLength = 240;
@@ -49,6 +52,8 @@ interface Placed<O extends AnyObject = AnyObject> {
   readonly object: O;
   readonly document: ParsedDocument;
   readonly respellings: readonly Respelling[];
+  /** What the command has set in it, in order. */
+  readonly settings: MadeSetting[];
 }
 
 export interface Manifests {
@@ -61,19 +66,22 @@ export interface Manifests {
 }
 
 /**
- * Reads manifests into clusters, with every problem of every text at once. Clusters and their
- * objects keep document order; references to MachineClasses are resolved. Pure.
+ * Reads manifests into clusters, with every problem of every text at once. What the command says beside
+ * them is put in before anything is checked. Clusters and their objects keep document order; references
+ * to MachineClasses are resolved. Pure.
  */
 export function readDesired(
   sources: readonly SourceText[],
   providers: readonly ProviderSpecs[],
+  { variables, settings }: Overrides = noOverrides,
 ): Manifests {
   const reader = new Reader(providers, "files");
-  for (const source of sources) {
-    const { documents, diagnostics } = parseManifest(source);
-    reader.diagnostics.push(...diagnostics);
-    for (const document of documents) reader.readObject(document);
-  }
+  const documents = sources.flatMap((source) => {
+    const parsed = parseManifest(source, variables);
+    reader.diagnostics.push(...parsed.diagnostics);
+    return parsed.documents;
+  });
+  reader.read(documents, settings);
   return reader.manifests();
 }
 
@@ -91,9 +99,12 @@ export function readObjects(
   providers: readonly ProviderSpecs[],
 ): Manifests {
   const reader = new Reader(providers, "apiServer");
-  for (const { name, value } of objects) {
-    reader.readObject({ value, positionOf: () => ({ file: name, line: 1, column: 1 }) });
-  }
+  const documents = objects.map(({ name, value }): ParsedDocument => ({
+    value,
+    positionOf: () => ({ file: name, line: 1, column: 1 }),
+    unresolved: [],
+  }));
+  reader.read(documents, []);
   return reader.manifests();
 }
 
@@ -112,7 +123,7 @@ class Reader {
     const found = this.placed.find(
       (one) => one.object.kind === object.kind && sameName(one.object, object),
     );
-    return found?.document.positionOf(writtenPath(path, found.respellings));
+    return found && placeIn(found, path);
   }
 
   manifests(): Manifests {
@@ -125,23 +136,48 @@ class Reader {
     };
   }
 
-  /** One document into one object; what is wrong with it alone is reported here. */
-  readObject(document: ParsedDocument): void {
+  /** Documents into objects; what is wrong with one alone is reported here. */
+  read(documents: readonly ParsedDocument[], settings: readonly Setting[]): void {
+    const opened = documents.flatMap((document) => this.open(document) ?? []);
+    for (const setting of settings) this.set(setting, opened);
+    for (const placed of opened) this.check(placed);
+  }
+
+  /** An object of a known kind, in the present spelling; undefined, and told of, for anything else. */
+  private open(document: ParsedDocument): Placed | undefined {
     const { value } = document;
+    const bare = { document, respellings: [], settings: [] };
     if (!isJsonObject(value)) {
       const summary = "a manifest must be an object with apiVersion and kind";
-      this.report({ document, respellings: [] }, { code: "UNKNOWN_OBJECT", path: [], summary });
-      return;
+      this.report(bare, { code: "UNKNOWN_OBJECT", path: [], summary });
+      return undefined;
     }
-    const { kind } = value;
-    if (value["apiVersion"] !== apiVersion || !isKind(kind)) {
-      this.report({ document, respellings: [] }, unknownObject(value));
-      return;
+    if (value["apiVersion"] !== apiVersion || !isKind(value["kind"])) {
+      this.report(bare, unknownObject(value));
+      return undefined;
     }
     const respellings = respell(value);
-    const placed = { object: value as unknown as AnyObject, document, respellings };
+    const placed = { ...bare, object: value as unknown as AnyObject, respellings };
     for (const { written, now } of respellings) this.warnOfSpelling(placed, written, now);
-    const violations = validate(schemas[kind], value);
+    return placed;
+  }
+
+  private set(setting: Setting, opened: readonly Placed[]): void {
+    const sought = objectFor(setting, opened);
+    if (sought.kind === "none") return this.refuseSetting(setting, sought);
+    const made = applySetting(sought.found.object, setting);
+    if (made.kind === "none") return this.refuseSetting(setting, made);
+    sought.found.settings.push(made);
+  }
+
+  private refuseSetting(setting: Setting, { summary, hint }: Unsettable): void {
+    const position = { file: placeOfSetting(setting) };
+    this.diagnostics.push({ code: "SETTING", severity: "error", position, summary, hint });
+  }
+
+  private check(placed: Placed): void {
+    const { kind } = placed.object;
+    const violations = validate(schemas[kind], asJson(placed.object));
     for (const violation of violations) this.report(placed, violation);
     const own =
       violations.length === 0
@@ -152,13 +188,13 @@ class Reader {
     const idle =
       violations.length === 0 ? [...idleFields(object, this.holder), ...idleMarks(object)] : [];
     for (const violation of idle) this.report(placed, violation, "warning");
-    for (const warning of deprecatedVersions(placed.object, this.providers)) {
+    for (const warning of deprecatedVersions(object, this.providers)) {
       this.report(placed, warning, "warning");
     }
     const isValid = violations.length + own.length === 0;
     const stored = isValid ? this.stored(placed) : undefined;
     if (stored === undefined) {
-      this.refused.add(describe(value));
+      this.refused.add(describe(object));
       return;
     }
     dropServerFields(stored.object);
@@ -286,17 +322,19 @@ class Reader {
   }
 
   private report(
-    { document, respellings }: Pick<Placed, "document" | "respellings">,
+    placed: Omit<Placed, "object">,
     { code, path, summary, detail, hint }: Violation,
     severity: Diagnostic["severity"] = "error",
   ): void {
+    const { document, respellings } = placed;
     const written = writtenPath(path, respellings);
+    if (document.unresolved.some((one) => leadsTo(one, written))) return;
     const subject = isJsonObject(document.value) ? describe(document.value) : undefined;
     this.diagnostics.push(
       omitUndefined({
         code,
         severity,
-        position: document.positionOf(written),
+        position: placeIn(placed, path),
         subject,
         path: written.length > 0 ? cut(written.join(".")) : undefined,
         summary: cut(summary),
@@ -314,6 +352,21 @@ function namedWithPlace(object: AnyObject, document: ParsedDocument): string {
   return file === name ? name : `${name} (${file}:${line})`;
 }
 
+/** Where a member was given: by the command, or in the manifest. */
+function placeIn(
+  { document, respellings, settings }: Omit<Placed, "object">,
+  path: MemberPath,
+): Position {
+  const made = settings.findLast(({ covers }) => leadsTo(covers, path));
+  if (made !== undefined) return { file: placeOfSetting(made.setting) };
+  return document.positionOf(writtenPath(path, respellings));
+}
+
+/** Whether a path is that of a member, or of one above it. */
+function leadsTo(above: MemberPath, path: MemberPath): boolean {
+  return above.every((part, index) => String(part) === String(path[index]));
+}
+
 /** What a user wrote can be of any length; a message cannot. */
 function cut(text: string): string {
   return text.length <= maxMessageLength ? text : `${text.slice(0, maxMessageLength - 3)}...`;
@@ -329,6 +382,10 @@ function unknownObject(value: Record<string, unknown>): Violation {
   const code: DiagnosticCode = "UNKNOWN_OBJECT";
   if (/^([\w-]+\.)*cluster\.x-k8s\.io\//.test(String(value["apiVersion"]))) {
     return { code, path: ["apiVersion"], summary: otherGeneration, hint: generationHint };
+  }
+  if (String(value["apiVersion"]).startsWith("kustomize.config.k8s.io/")) {
+    const hint = "build it: kubectl kustomize FOLDER | capstan plan -f -";
+    return { code, path: ["kind"], summary: "not an object, but how to make some", hint };
   }
   const hint =
     near === undefined || isKind(kind)

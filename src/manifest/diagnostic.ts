@@ -1,10 +1,19 @@
 import type { DiagnosticCode } from "../api/diagnostic-codes.js";
 
-/** Where something stands. Line and column count from 1; file is as the user named it. */
-export interface Position {
+/** Where something stands in a text. Line and column count from 1; file is as the user named it. */
+export interface TextPosition {
   readonly file: string;
   readonly line: number;
   readonly column: number;
+}
+
+/** The same, or an option in the place of the file, of what stands in no text. */
+export type Position =
+  TextPosition | { readonly file: string; readonly line?: never; readonly column?: never };
+
+/** "file:line:column", or the option. */
+export function placeText({ file, line, column }: Position): string {
+  return line === undefined ? file : `${file}:${line}:${column}`;
 }
 
 /** One thing that is wrong or suspicious in what a user gave. */
@@ -36,7 +45,7 @@ export function diagnosticText(diagnostic: Diagnostic): string {
   const { position, severity, subject, path, summary, detail, hint } = diagnostic;
   const about = [subject, path, summary].filter((part) => part !== undefined && part !== "");
   return [
-    `${position.file}:${position.line}:${position.column}: ${severity}: ${about.join(": ")}`,
+    `${placeText(position)}: ${severity}: ${about.join(": ")}`,
     ...(detail === undefined ? [] : [`  ${detail}`]),
     ...(hint === undefined ? [] : [`  hint: ${hint}`]),
   ].join("\n");
@@ -46,7 +55,7 @@ export function diagnosticText(diagnostic: Diagnostic): string {
 export function byPosition(left: Diagnostic, right: Diagnostic): number {
   return (
     left.position.file.localeCompare(right.position.file, "en") ||
-    left.position.line - right.position.line ||
-    left.position.column - right.position.column
+    (left.position.line ?? 0) - (right.position.line ?? 0) ||
+    (left.position.column ?? 0) - (right.position.column ?? 0)
   );
 }

@@ -9,7 +9,9 @@ import {
   parseAllDocuments,
   type Pair,
 } from "yaml";
-import type { Diagnostic, Position } from "./diagnostic.js";
+import type { MemberPath } from "../api/diagnostic-codes.js";
+import type { Diagnostic, TextPosition } from "./diagnostic.js";
+import { substitute, type Variables } from "./variables.js";
 
 /** A text to read manifests from. */
 export interface SourceText {
@@ -22,11 +24,19 @@ export interface SourceText {
 export interface ParsedDocument {
   readonly value: unknown;
   /** Position of the member at the path, or of its nearest existing parent. */
-  positionOf(path: readonly (string | number)[]): Position;
+  positionOf(path: MemberPath): TextPosition;
+  /** Members whose variables have no value, which is told already. */
+  readonly unresolved: readonly MemberPath[];
 }
 
-/** Every document of a text that holds anything, and what the YAML parser objects to. Pure. */
-export function parseManifest(source: SourceText): {
+/**
+ * Every document of a text that holds anything, and what the YAML parser objects to. Variables are
+ * replaced in what was parsed, not in the text; without them `${NAME}` stands for itself. Pure.
+ */
+export function parseManifest(
+  source: SourceText,
+  variables?: Variables,
+): {
   documents: ParsedDocument[];
   diagnostics: Diagnostic[];
 } {
@@ -39,7 +49,7 @@ export function parseManifest(source: SourceText): {
   });
   const documents: ParsedDocument[] = [];
   const diagnostics: Diagnostic[] = [];
-  const at = (offset: number): Position => {
+  const at = (offset: number): TextPosition => {
     const { line, col } = lines.linePos(offset);
     return { file: source.file, line: Math.max(line, 1), column: Math.max(col, 1) };
   };
@@ -54,11 +64,17 @@ export function parseManifest(source: SourceText): {
       });
     }
     if (document.errors.length > 0) continue;
+    const unresolved = variables === undefined ? [] : substitute(document, variables);
+    for (const { offset, path, summary, hint } of unresolved) {
+      const where = { position: at(offset), path: path.join(".") };
+      diagnostics.push({ code: "VARIABLE", severity: "error", ...where, summary, hint });
+    }
     const read = valueOf(document, at, diagnostics);
     if (read === undefined || read.value === null) continue;
     documents.push({
       value: read.value,
       positionOf: (path) => at(offsetOf(document, path)),
+      unresolved: unresolved.map(({ path }) => path),
     });
   }
   return { documents, diagnostics };
@@ -74,7 +90,7 @@ function brief(message: string): string {
 /** Aliases are resolved with a bound, so that a small file cannot expand without end. */
 function valueOf(
   document: Document.Parsed,
-  at: (offset: number) => Position,
+  at: (offset: number) => TextPosition,
   diagnostics: Diagnostic[],
 ): { value: unknown } | undefined {
   try {

@@ -40,13 +40,16 @@ export interface SavedPlan {
   readonly prune: readonly string[];
   /** What clusters may lose with it; absent: nothing beyond what their annotations say. */
   readonly allowRemoval?: readonly Removal[];
+  /** What was put into the manifests, without the values, which are in the digests alone; absent: nothing. */
+  readonly overrides?: readonly string[];
 }
 
 /** Whether a file's content has the shape of a saved plan of this format, of whichever release. Pure. */
 export function isSavedPlan(value: unknown): value is SavedPlan {
   if (!isJsonObject(value) || value["format"] !== savedPlanFormat) return false;
-  const { release, files, clusters, prune, allowRemoval = [] } = value;
+  const { release, files, clusters, prune, allowRemoval = [], overrides = [] } = value;
   return (
+    isListOf(overrides, isText) &&
     isListOf(allowRemoval, (one) => removals.some((removal) => removal === one)) &&
     typeof release === "string" &&
     isListOf(files, isText) &&

@@ -4,8 +4,8 @@ import type { Plan } from "../plan/plan.js";
 export interface PlanReport {
   /** The release that planned. */
   readonly release: string;
-  /** As they were given, to tell how the same plan is made again. */
-  readonly files: readonly string[];
+  /** The words that name the manifests, to tell how the same plan is made again: "-f clusters/prod". */
+  readonly manifests: string;
   /** In the order in which they are applied. */
   readonly plans: readonly Plan[];
   /** Clusters that left the manifests and are to be destroyed (--prune). */

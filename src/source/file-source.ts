@@ -4,6 +4,7 @@ import type { ProviderSpecs } from "../api/provider-specs.js";
 import { clusterNameOf } from "../api/types.js";
 import { type Manifests, readDesired } from "../manifest/desired.js";
 import type { Diagnostic } from "../manifest/diagnostic.js";
+import type { Overrides } from "../manifest/overrides.js";
 import type { SourceText } from "../manifest/parse.js";
 import { fileOwner } from "../records/hand-over.js";
 import type { ClusterSource } from "./cluster-source.js";
@@ -23,6 +24,8 @@ export type FileNews =
 export interface FileSourceOptions {
   /** Every text as it is now. Throws INVALID_INPUT when one of them cannot be read. */
   readonly read: () => readonly SourceText[];
+  /** What is put into them, each time that they are read. */
+  readonly overrides?: Overrides;
   readonly providers: readonly ProviderSpecs[];
   /** Clusters that are in the manifests no more are taken down. */
   readonly prune: boolean;
@@ -81,7 +84,8 @@ export class FileSource implements ClusterSource {
     }
     this.accepted = digest;
     this.candidate = undefined;
-    this.accept(readDesired(texts, this.options.providers));
+    const { providers, overrides } = this.options;
+    this.accept(readDesired(texts, providers, overrides));
     return "accepted";
   }
 

@@ -35,7 +35,11 @@ describe("clusters that other folders may hold", () => {
   ];
   for (const { name, sources, files, want } of cases) {
     it(name, () => {
-      const left = leftBehind(desired, files, sources);
+      const left = leftBehind(
+        desired,
+        files.map((file) => resolve(file)),
+        sources,
+      );
       assert.equal(left.length, want);
       if (want > 0) assert.match(left[0] ?? "", /Stack default\.old .*left as it is/);
     });

@@ -7,6 +7,7 @@ import type { RunEvent } from "../../src/engine/run/run.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import { wavesOf } from "../../src/plan/waves/list-waves.js";
 import { FakeClock } from "../support/fake-clock.js";
+import { timesOf } from "../support/times.js";
 import { cluster, desiredOf, machine, machineDeployment } from "../support/manifests.js";
 import { FakeEngine } from "../support/fake-engine.js";
 
@@ -82,11 +83,32 @@ describe("how a change goes", () => {
   it("says of such a host in a line that it does not boot any more", async () => {
     const plan = await new FakeEngine().plan(objects("small", 1));
     const { terminal, written } = paper(false);
-    makeProgress(plan, terminal, new FakeClock()).on(proving);
+    makeProgress(plan, terminal, timesOf(new FakeClock())).on(proving);
     assert.equal(
       written(),
       "   0.0s  LocalHost/x is ready, and counts after 30 s of that (minReadySeconds)\n",
     );
+  });
+
+  it("has one clock on a terminal, with what is left, also where the tree has no room", async () => {
+    const plan = await new FakeEngine().plan(objects("small", 1));
+    for (const rows of [50, 5]) {
+      const clock = new FakeClock();
+      const { terminal, written } = paper(true);
+      const times = timesOf(clock, { kind: "about", leftMs: 120_000 });
+      clock.advance(72_000);
+      makeProgress(plan, { ...terminal, rows }, times).end();
+      assert.match(written(), /1m12s elapsed, about 2 min left/);
+    }
+    const { terminal, written } = paper(false);
+    const progress = makeProgress(
+      plan,
+      terminal,
+      timesOf(new FakeClock(), { kind: "about", leftMs: 1 }),
+    );
+    progress.on(proving);
+    progress.end();
+    assert.doesNotMatch(written(), /elapsed|left/);
   });
 
   it("shows in the tree for how long such a host has been ready", async () => {
@@ -94,7 +116,7 @@ describe("how a change goes", () => {
     const { terminal, written } = paper(true);
     const key = plan.machines.find(({ controlPlane }) => !controlPlane)?.host;
     assert.ok(key !== undefined);
-    const progress = makeProgress(plan, terminal, new FakeClock(1_000_000));
+    const progress = makeProgress(plan, terminal, timesOf(new FakeClock(1_000_000)));
     progress.on({ ...proving, key });
     progress.end();
     assert.match(

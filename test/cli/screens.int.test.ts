@@ -25,6 +25,8 @@ function stable(text: string): string {
         .replace(/\b10\.\d+\.\d+\.\d+\b/g, "address")
         .replace(/\d+\.\d ?s\b/g, "time")
         .replace(/ (\d+[dhms])+(?= |$)/g, " age")
+        .replace(/^(\d+[dhms])+ elapsed/, "age elapsed")
+        .replace(/about \d+ s left|longer than estimated/, "about so much left")
         .replace(/ +/g, " ")
         .replace(/ ?\S* ?\S*…$/, "…"),
     )

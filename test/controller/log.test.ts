@@ -130,6 +130,15 @@ describe("createLog", () => {
     }
   });
 
+  it("says on each line of a text when, how grave and about whom", () => {
+    const log = logOf({ pretty: true }).with({ cluster: "default/prod" });
+    log.warn("pass failed", {}, new Error("quota\nask for more"));
+    assert.match(
+      lines.join(""),
+      /^(\d\d:\d\d:\d\d warn default\/prod )pass failed - quota\n\1 {2}ask for more\n$/,
+    );
+  });
+
   it("is text for people where it is asked for", () => {
     const log = logOf({ pretty: true }).with({ cluster: "default/prod" });
     log.info("pass ended", { pass: 2 });

@@ -107,7 +107,7 @@ describe("fuzzed manifests", () => {
           const text = mutations.reduce(mutate, texts.join("\n---\n"));
           const { clusters, diagnostics } = readDesired([{ file: "fuzz.yaml", text }], providers);
           for (const { position, summary, severity } of diagnostics) {
-            assert.ok(position.line >= 1 && position.column >= 1, summary);
+            assert.ok((position.line ?? 0) >= 1 && (position.column ?? 0) >= 1, summary);
             assert.ok(summary.length > 0 && summary.length < 400, summary);
             assert.doesNotMatch(summary, /\n|at .*\.js:\d+|undefined|\[object/, severity);
           }

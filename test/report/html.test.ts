@@ -42,7 +42,7 @@ describe("the page of a plan", () => {
   });
 
   it("escapes everything from elsewhere, and hides no character", async () => {
-    const page = planHtml({ ...reportOf(await hostilePlan()), files: [hostile] });
+    const page = planHtml({ ...reportOf(await hostilePlan()), manifests: `-f ${hostile}` });
     assert.equal((page.match(/<script>/g) ?? []).length, 1);
     assert.doesNotMatch(page, /alert\(1\)<\/script>|\u202e/);
     assert.match(page, /&#60;script&#62;alert\(1\)&#60;\/script&#62;/);

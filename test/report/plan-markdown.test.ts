@@ -109,7 +109,7 @@ describe("the Markdown of plans", () => {
     let code: string[];
     let prose: string;
     before(async () => {
-      const text = planMarkdown({ ...reportOf(await hostilePlan()), files: ["a`|@b <i>"] });
+      const text = planMarkdown({ ...reportOf(await hostilePlan()), manifests: "-f a`|@b <i>" });
       ({ code, prose } = parted(text));
     });
 

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { CapstanError } from "../../src/api/error.js";
 import { type FileNews, FileSource, type FileSourceOptions } from "../../src/source/file-source.js";
-import { cluster, localProvider, machine, textOf } from "../support/manifests.js";
+import { parseSetting } from "../../src/manifest/override-forms.js";
+import {
+  cluster,
+  localProvider,
+  machine,
+  machineDeployment,
+  textOf,
+} from "../support/manifests.js";
 
 const stageCluster = cluster({ name: "stage" });
 const two = textOf([cluster(), machine("a"), stageCluster]);
@@ -113,6 +120,17 @@ describe("clusters in files", () => {
       assert.deepEqual(desk.kinds(), ["read"]);
     });
   }
+
+  it("are wanted with what is put into them", () => {
+    const settings = [parseSetting("MachineDeployment/web:spec.replicas=7")].flatMap(
+      (one) => one ?? [],
+    );
+    const desk = new Desk({ overrides: { settings } });
+    desk.text = textOf([cluster(), machineDeployment("web", 2)]);
+    desk.settle();
+    const intent = desk.source.intentOf(prod);
+    assert.equal(intent.kind === "want" && intent.desired.machineDeployments[0]?.spec.replicas, 7);
+  });
 
   it("tell file and line of what is wrong", () => {
     const desk = new Desk();

@@ -148,7 +148,7 @@ export async function hostilePlan(): Promise<Plan> {
 export function reportOf(...plans: readonly Plan[]): PlanReport {
   return {
     release: "1.2.3",
-    files: ["clusters/prod"],
+    manifests: "-f clusters/prod",
     plans,
     destroyed: [],
   };

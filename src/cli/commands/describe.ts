@@ -4,14 +4,13 @@ import type { Engine } from "../../engine/pulumi/engine.js";
 import { observe } from "../../engine/run/observe.js";
 import { callContext } from "../../engine/run/handler-session.js";
 import { type CommandContext, type GlobalOptions, openRecords } from "../context.js";
+import type { ManifestOptions } from "../manifest-options.js";
 import { type ClusterReport, describeCluster, type MachineReport } from "../describe-report.js";
 import { clusterText, machineText } from "../describe-text.js";
 import { exitCodes } from "../exit.js";
 import { nothingRecorded, recordedProvider, stacksOf } from "./stacks.js";
 
-export interface DescribeOptions extends GlobalOptions {
-  readonly file: readonly string[];
-}
+export interface DescribeOptions extends GlobalOptions, ManifestOptions {}
 
 /** "machine/NAME", also by the kind's other names. */
 const machineArgument = /^(?:machines?|ma)\/(.+)$/i;
@@ -28,7 +27,7 @@ export async function describeCommand(
   const machines = named.flatMap((name) => machineArgument.exec(name)?.[1] ?? []);
   const stackNames = named.filter((name) => !machineArgument.test(name));
   const engine = await openRecords(options, context);
-  const stacks = await stacksOf(stackNames, options.file, engine, context);
+  const stacks = await stacksOf(stackNames, options, engine, context);
   if (stacks.length === 0 && machines.length === 0) {
     if (!context.json) context.terminal.write("No clusters yet. Next: capstan init DIR\n");
     return exitCodes.done;

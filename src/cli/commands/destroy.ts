@@ -1,5 +1,6 @@
 import { isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
+import { statementsOf } from "../../api/quoted.js";
 import {
   type Destroyed,
   destroyCluster,
@@ -24,21 +25,21 @@ import {
   openEngine,
   withLockedEngine,
 } from "../context.js";
+import type { ManifestOptions } from "../manifest-options.js";
 import { type CommandFailure, exitCodes } from "../exit.js";
 import {
   type Failed,
   failureOf,
+  followRun,
   type FollowUp,
   inventoryText,
-  runEventDocument,
   wayBackNow,
 } from "../outcome.js";
 import { waveLines } from "../wave-text.js";
 import { planLine } from "../survey-cluster.js";
 import { recordedProvider, refuseNothingNamed, stacksOf } from "./stacks.js";
 
-export interface DestroyOptions extends GlobalOptions {
-  readonly file: readonly string[];
+export interface DestroyOptions extends GlobalOptions, ManifestOptions {
   readonly yes?: boolean;
   readonly timeout: number;
   /** The fingerprint of an implausible answer of the cloud that is true. */
@@ -54,7 +55,7 @@ export async function destroyCommand(
   refuseNothingNamed(named, options);
   const { engine } = await openEngine(options, context);
   let code: number = exitCodes.done;
-  for (const stack of await stacksOf(named, options.file, engine, context)) {
+  for (const stack of await stacksOf(named, options, engine, context)) {
     code = Math.max(code, await destroyStack(stack, options, context));
   }
   return code;
@@ -114,30 +115,27 @@ class Destroy {
     const { plan } = destruction;
     this.show(destruction);
     await confirm(`Destroy ${stack}?`, options.yes === true, context);
+    const timeoutMs = options.timeout * 1_000;
+    const progress = followRun(plan, context, timeoutMs);
     let result: Destroyed;
     try {
       result = await destroyCluster(destruction, state, {
         ...planning,
         engine,
         onFailure: "keep",
-        timeoutMs: options.timeout * 1_000,
-        report: (event) => {
-          if (context.json) context.emit(runEventDocument(event));
-          else if (event.kind === "resource") {
-            const { kind, name, state: how, operation, message = "" } = event.event;
-            if (operation !== "delete") return;
-            if (how === "done") context.terminal.write(`  ${kind} ${name}: deleted\n`);
-            if (how === "waiting") context.terminal.write(`  ${kind} ${name}: waits: ${message}\n`);
-          }
-        },
+        timeoutMs,
+        report: (event) => progress.on(event),
+        onObservation: (_, observation) => progress.observed(observation),
       });
     } catch (error) {
       if (!isCapstanError(error)) throw error;
       throw await this.failure({ kind: "open", failure: error }, plan);
+    } finally {
+      progress.end();
     }
     if (result.kind === "done") return this.tell(result);
     if (context.json) {
-      const left = result.failure.message.split("\n");
+      const left = statementsOf(result.failure.message);
       context.emit({ type: "result", stack, deleted: result.deleted, left });
     }
     throw await this.failure(result, plan);

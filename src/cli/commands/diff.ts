@@ -10,11 +10,12 @@ import { withAlikeMachines } from "../../report/difference.js";
 import { differenceMarkdown } from "../../report/difference-markdown.js";
 import type { DiffFormat } from "../../report/formats/format-names.js";
 import { type CommandContext, type GlobalOptions, loadManifests, openEngine } from "../context.js";
+import { type OverrideOptions, refuseIdleOverrides } from "../manifest-options.js";
 import { differenceText } from "../difference-text.js";
 import { exitCodes } from "../exit.js";
 import { firstTarget } from "../first-target.js";
 
-export interface DiffOptions extends GlobalOptions {
+export interface DiffOptions extends GlobalOptions, OverrideOptions {
   /** Also what has to differ between two clusters. */
   readonly all?: boolean;
   readonly ignoreAddresses?: boolean;
@@ -41,6 +42,10 @@ export async function diffCommand(
   options: DiffOptions,
   context: CommandContext,
 ): Promise<number> {
+  refuseIdleOverrides(
+    options,
+    [left, right].filter((one) => existsSync(one)),
+  );
   const from = await sideOf(left, options, context);
   const to = await sideOf(right, options, context);
   const difference = compareClusters(from.target, to.target, {
@@ -86,16 +91,16 @@ function nameOf({ source, target }: Side): string {
 /** A path that exists is read as manifests; anything else names a stack. */
 async function sideOf(
   operand: string,
-  options: GlobalOptions,
+  options: DiffOptions,
   context: CommandContext,
 ): Promise<Side> {
   return existsSync(operand)
-    ? manifestSide(operand, context)
+    ? manifestSide(operand, options, context)
     : recordedSide(operand.replace("/", "."), options, context);
 }
 
-function manifestSide(path: string, context: CommandContext): Side {
-  const { clusters } = loadManifests([path], context);
+function manifestSide(path: string, options: OverrideOptions, context: CommandContext): Side {
+  const { clusters } = loadManifests({ ...options, file: [path] }, context);
   const [only, ...others] = clusters;
   if (only !== undefined && others.length === 0) {
     return { source: { kind: "manifests", path }, target: firstTarget(only, context) };

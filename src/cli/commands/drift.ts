@@ -20,13 +20,13 @@ import {
 } from "../../report/drift-report.js";
 import type { DriftFormat } from "../../report/formats/format-names.js";
 import { type CommandContext, type GlobalOptions, loadManifests, openRecords } from "../context.js";
+import { type ManifestOptions, refuseIdleOverrides } from "../manifest-options.js";
 import { clusterDriftText } from "../drift-text.js";
 import { exitCodes } from "../exit.js";
 import { packageVersion } from "../version.js";
 import { nothingRecorded, recordedProvider, stacksOf } from "./stacks.js";
 
-export interface DriftOptions extends GlobalOptions {
-  readonly file: readonly string[];
+export interface DriftOptions extends GlobalOptions, ManifestOptions {
   readonly format?: DriftFormat;
 }
 
@@ -44,7 +44,7 @@ export async function driftCommand(
   const engine = await openRecords(options, context);
   const wanted = wantedIn(options, context);
   const asked = named.length > 0 || wanted.size === 0;
-  const others = asked ? await stacksOf(named, [], engine, context) : [];
+  const others = asked ? await stacksOf(named, { file: [] }, engine, context) : [];
   const stacks = [...new Set([...others, ...wanted.keys()])];
   const { json, emit, terminal } = context;
   const isText = options.format === undefined || options.format === "text";
@@ -85,8 +85,9 @@ function refuseTwoFormats({ format }: DriftOptions, { json }: CommandContext): v
 }
 
 /** The policies of manifests count where they are named; those that were applied otherwise. */
-function wantedIn({ file }: DriftOptions, context: CommandContext): Map<string, Desired> {
-  const clusters = file.length === 0 ? [] : loadManifests(file, context).clusters;
+function wantedIn(options: DriftOptions, context: CommandContext): Map<string, Desired> {
+  refuseIdleOverrides(options, options.file);
+  const clusters = options.file.length === 0 ? [] : loadManifests(options, context).clusters;
   return new Map(clusters.map((desired) => [stackNameOf(desired.cluster), desired]));
 }
 

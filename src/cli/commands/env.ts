@@ -9,6 +9,7 @@ import {
   openEngine,
   withLockedEngine,
 } from "../context.js";
+import { sourcesOf } from "../manifest-options.js";
 import { exitCodes } from "../exit.js";
 import { plainSettings, rememberedManifests, rememberManifests } from "../stack-settings.js";
 import { quotedWord } from "../../report/shell-word.js";
@@ -47,7 +48,7 @@ async function stackEnv(
     });
   }
   const workspace = await withStackThere(stack, options, context);
-  if (options.file.length > 0) rememberManifests(workspace, stack, options.file);
+  if (options.file.length > 0) rememberManifests(workspace, stack, sourcesOf(options, context.env));
   const manifests = rememberedManifests(workspace, stack).map((file) => relative(root, file));
   const file = join(root, `Pulumi.${stack}.yaml`);
   workspace.writeStackSettings(file, plainSettings(workspace, stack, manifests));

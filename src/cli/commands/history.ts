@@ -5,6 +5,7 @@ import type { StackState } from "../../engine/backend/state.js";
 import { compareTargets, isSame } from "../../plan/compare/compare.js";
 import type { Target } from "../../records/target.js";
 import { type CommandContext, type GlobalOptions, openRecords } from "../context.js";
+import type { ManifestOptions } from "../manifest-options.js";
 import { exitCodes } from "../exit.js";
 import {
   type HistoryItem,
@@ -17,9 +18,7 @@ import { revisionDifferenceText } from "../difference-text.js";
 import { historyText, transactionText } from "../history-text.js";
 import { nothingRecorded, stacksOf } from "./stacks.js";
 
-export interface HistoryOptions extends GlobalOptions {
-  readonly file: readonly string[];
-}
+export interface HistoryOptions extends GlobalOptions, ManifestOptions {}
 
 /** capstan history: the transactions of clusters, newest first. Changes nothing, asks no cloud. */
 export async function historyCommand(
@@ -28,7 +27,7 @@ export async function historyCommand(
   context: CommandContext,
 ): Promise<number> {
   const engine = await openRecords(options, context);
-  const stacks = await stacksOf(named, options.file, engine, context);
+  const stacks = await stacksOf(named, options, engine, context);
   if (stacks.length === 0 && !context.json) {
     context.terminal.write("No clusters yet. Next: capstan init DIR\n");
   }
@@ -105,7 +104,7 @@ async function oneHistory(
 ): Promise<{ state: StackState; report: HistoryReport }> {
   const engine = await openRecords(options, context);
   const names = named === undefined ? [] : [named];
-  const [stack, ...others] = await stacksOf(names, options.file, engine, context);
+  const [stack, ...others] = await stacksOf(names, options, engine, context);
   if (stack === undefined) {
     throw new CapstanError({
       code: "NOT_FOUND",

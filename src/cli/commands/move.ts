@@ -27,7 +27,7 @@ export async function moveCommand(
   const api = new KubeApi(config);
   const server = await api.identity();
   const { engine } = await openEngine(options, context);
-  for (const stack of await stacksOf(named, [], engine, context)) {
+  for (const stack of await stacksOf(named, { file: [] }, engine, context)) {
     const state = await engine.readState(stack);
     const provider = recordedProvider(stack, state, context);
     const cluster = state.transaction?.target.cluster;

@@ -16,6 +16,7 @@ import {
   stacksIn,
 } from "../gone-clusters.js";
 import { savePlan } from "../saved-plan.js";
+import { manifestWords, overrideNames, overrideWords, sourcesOf } from "../manifest-options.js";
 import { packageVersion } from "../version.js";
 import { nothingRecorded } from "./stacks.js";
 import type { PlanOptions } from "../plan-options.js";
@@ -25,11 +26,12 @@ import { surveyCluster, plansIn, plansText, planLine } from "../survey-cluster.j
 export async function planCommand(given: PlanOptions, context: CommandContext): Promise<number> {
   refuseTwoFormats(given, context);
   const options = withNamedFiles(given, "plan", context);
-  const manifests = loadManifests(options.file, context);
+  const manifests = loadManifests(options, context);
   const { engine, workspace } = await openEngine(options, context);
-  const gone = await findGoneClusters(manifests.clusters, options.file, engine, workspace);
+  const sources = sourcesOf(options, context.env);
+  const gone = await findGoneClusters(manifests.clusters, sources, engine, workspace);
   refuseGoneClusters(gone, options);
-  for (const left of leftBehind(manifests.clusters, options.file, workspace.readSources())) {
+  for (const left of leftBehind(manifests.clusters, sources, workspace.readSources())) {
     context.terminal.error(`warning: ${left}\n`);
   }
   const format = documentFormat(options, context);
@@ -49,17 +51,19 @@ export async function planCommand(given: PlanOptions, context: CommandContext): 
   }
   if (format !== undefined) {
     const { renderReport } = await import("../../report/formats/formats.js");
-    const about = { release: packageVersion(), files: options.file, destroyed: gone };
+    const about = { release: packageVersion(), manifests: manifestWords(options), destroyed: gone };
     const report: PlanReport = { ...about, plans };
     context.terminal.write(renderReport(report, format));
   }
   if (options.out !== undefined) {
     const { file: files, allowRemoval } = options;
+    const names = overrideNames(options);
+    const overrides = names.length === 0 ? undefined : names;
     savePlan(
       options.out,
-      omitUndefined({ files, clusters: bindings, prune: stacksIn(gone), allowRemoval }),
+      omitUndefined({ files, clusters: bindings, prune: stacksIn(gone), allowRemoval, overrides }),
     );
-    tellSaved(options.out, show, context);
+    tellSaved([options.out, ...overrideWords(options)].join(" "), show, context);
   }
   const isPending = gone.length > 0 || plans.some(({ empty }) => !empty);
   return isPending ? exitCodes.changesPending : exitCodes.done;
@@ -89,12 +93,12 @@ function showGone({ stack, cluster }: GoneCluster, { json, emit, terminal }: Com
 }
 
 function tellSaved(
-  file: string,
+  words: string,
   show: CommandContext | undefined,
   { json, suggest, terminal }: CommandContext,
 ): void {
   if (json) return;
-  const text = suggest(`Saved: capstan up --plan ${file} applies this and nothing else\n`);
+  const text = suggest(`Saved: capstan up --plan ${words} applies this and nothing else\n`);
   // A document stays one.
   if (show === undefined) terminal.error(text);
   else terminal.write(text);

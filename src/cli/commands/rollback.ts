@@ -32,6 +32,7 @@ import {
   openEngine,
   withLockedEngine,
 } from "../context.js";
+import type { ManifestOptions } from "../manifest-options.js";
 import { exitCodes } from "../exit.js";
 import { failureOf, followRun, type FollowUp, forgottenText, inventoryText } from "../outcome.js";
 import { planText } from "../terminal.js";
@@ -39,8 +40,7 @@ import { planLine } from "../survey-cluster.js";
 import { recordedProvider, refuseNothingNamed, stacksOf } from "./stacks.js";
 import { carryOut } from "./up.js";
 
-export interface RollbackOptions extends GlobalOptions {
-  readonly file: readonly string[];
+export interface RollbackOptions extends GlobalOptions, ManifestOptions {
   readonly yes?: boolean;
   readonly timeout: number;
   readonly deadline: number;
@@ -63,7 +63,7 @@ export async function rollbackCommand(
 ): Promise<number> {
   refuseNothingNamed(named, options);
   const { engine } = await openEngine(options, context);
-  for (const stack of await stacksOf(named, options.file, engine, context)) {
+  for (const stack of await stacksOf(named, options, engine, context)) {
     const command = `capstan rollback ${stack}`;
     await withLockedEngine(options, context, { stack, command }, async (locked) => {
       const state = await locked.readState(stack);
@@ -175,7 +175,8 @@ class RollbackCommand {
     const { context, engine, state, stack, next } = this;
     const plan = planned?.plan;
     if (plan !== undefined) await this.show(plan);
-    const progress = plan && followRun(plan, context);
+    const timeoutMs = this.options.timeout * 1_000;
+    const progress = plan && followRun(plan, context, timeoutMs);
     const failure = new CapstanError({
       code: "CANCELLED",
       source: "user",
@@ -191,8 +192,9 @@ class RollbackCommand {
           driftFilter: planned?.driftFilter,
           engine,
           onFailure: "keep",
-          timeoutMs: this.options.timeout * 1_000,
+          timeoutMs,
           report: (event) => progress?.on(event),
+          onObservation: (_, observation) => progress?.observed(observation),
         }),
       );
     } catch (error) {

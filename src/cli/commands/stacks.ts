@@ -6,18 +6,20 @@ import type { Engine } from "../../engine/pulumi/engine.js";
 import type { StackState } from "../../engine/backend/state.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { type CommandContext, loadManifests } from "../context.js";
+import { type ManifestOptions, refuseIdleOverrides } from "../manifest-options.js";
 
 /** The stacks that a command is about: named ones, those of manifests, or all there are. */
 export async function stacksOf(
   named: readonly string[],
-  files: readonly string[],
+  options: ManifestOptions,
   engine: Engine,
   context: CommandContext,
 ): Promise<string[]> {
+  refuseIdleOverrides(options, options.file);
   const fromFiles =
-    files.length === 0
+    options.file.length === 0
       ? []
-      : loadManifests(files, context).clusters.map(({ cluster }) => stackNameOf(cluster));
+      : loadManifests(options, context).clusters.map(({ cluster }) => stackNameOf(cluster));
   const chosen = [...named.map((name) => name.replace("/", ".")), ...fromFiles];
   await refusePaths(named, engine);
   return chosen.length > 0 ? [...new Set(chosen)] : engine.stacks.list();

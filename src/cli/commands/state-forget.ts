@@ -38,7 +38,7 @@ export async function stateForgetCommand(
   context: CommandContext,
 ): Promise<number> {
   const { engine } = await openEngine(options, context);
-  const [stack = stackName] = await stacksOf([stackName], [], engine, context);
+  const [stack = stackName] = await stacksOf([stackName], { file: [] }, engine, context);
   const command = `capstan state forget ${stack} ${word}`;
   await withLockedEngine(options, context, { stack, command }, (locked) =>
     forget(stack, word, options, { engine: locked, context }),

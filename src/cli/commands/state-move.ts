@@ -4,7 +4,8 @@ import type { MachineGroup, OwnerMove } from "../../sets/moves.js";
 import { type CommandContext, loadManifests } from "../context.js";
 import { exitCodes } from "../exit.js";
 import { withNamedFiles } from "../named-files.js";
-import { bringAbout, filesText, type UpOptions } from "./up.js";
+import { manifestWords } from "../manifest-options.js";
+import { bringAbout, type UpOptions } from "./up.js";
 
 export type StateMoveOptions = Omit<UpOptions, "plan" | "adopt" | "prune" | "rollback">;
 
@@ -19,10 +20,10 @@ export async function stateMoveCommand(
 ): Promise<number> {
   const moves = movesIn(words);
   const options = withNamedFiles({ ...given, rollback: true }, "state move", context);
-  const manifests = loadManifests(options.file, context);
+  const manifests = loadManifests(options, context);
   const [desired, ...others] = manifests.clusters;
   if (desired === undefined || others.length > 0) throw severalClusters(manifests.clusters.length);
-  const command = `capstan state move ${filesText(options.file)} ${words.join(" ")}`;
+  const command = `capstan state move ${manifestWords(options)} ${words.join(" ")}`;
   await bringAbout({ desired, manifests, moves }, options, context, { command });
   return exitCodes.done;
 }

@@ -7,6 +7,7 @@ import type { NodeKey } from "../../graph/graph.js";
 import { versionsText } from "../../plan/changes/tree.js";
 import { type CommandContext, type GlobalOptions, openRecords } from "../context.js";
 import { exitCodes } from "../exit.js";
+import type { OverrideOptions } from "../manifest-options.js";
 import {
   ownerOfItem,
   type StateItem,
@@ -17,7 +18,7 @@ import {
 import { facts, table } from "../table.js";
 import { nothingRecorded, stacksOf } from "./stacks.js";
 
-export interface StateOptions extends GlobalOptions {
+export interface StateOptions extends GlobalOptions, OverrideOptions {
   readonly file: readonly string[];
 }
 
@@ -29,7 +30,7 @@ export async function stateListCommand(
 ): Promise<number> {
   const { json, emit, terminal, suggest } = context;
   const engine = await openRecords(options, context);
-  const stacks = await stacksOf(named, options.file, engine, context);
+  const stacks = await stacksOf(named, options, engine, context);
   if (stacks.length === 0 && !json) {
     terminal.write(suggest("No clusters yet. Next: capstan init DIR\n"));
   }
@@ -53,7 +54,7 @@ export async function stateShowCommand(
   context: CommandContext,
 ): Promise<number> {
   const engine = await openRecords(options, context);
-  const [stack = stackName] = await stacksOf([stackName], [], engine, context);
+  const [stack = stackName] = await stacksOf([stackName], { file: [] }, engine, context);
   const state = await engine.readState(stack);
   if (state.transaction === undefined) {
     throw await nothingRecorded("show the state of", stack, engine);

@@ -17,14 +17,13 @@ import type { ObservedResource } from "../../plan/observation.js";
 import type { InfrastructureProvider, NodeReport } from "../../provider/port.js";
 import { openTransactionText } from "../open-transaction.js";
 import { type CommandContext, type GlobalOptions, openRecords } from "../context.js";
+import type { ManifestOptions } from "../manifest-options.js";
 import { exitCodes } from "../exit.js";
 import { wrap } from "../fit.js";
 import { table } from "../table.js";
 import { recordedProvider, stacksOf } from "./stacks.js";
 
-export interface StatusOptions extends GlobalOptions {
-  readonly file: readonly string[];
-}
+export interface StatusOptions extends GlobalOptions, ManifestOptions {}
 
 interface MachineStatus {
   readonly machine: string;
@@ -49,7 +48,7 @@ export async function statusCommand(
   context: CommandContext,
 ): Promise<number> {
   const engine = await openRecords(options, context);
-  const stacks = await stacksOf(named, options.file, engine, context);
+  const stacks = await stacksOf(named, options, engine, context);
   if (stacks.length === 0 && !context.json) {
     context.terminal.write(context.suggest("No clusters yet. Next: capstan plan -f DIR\n"));
   }

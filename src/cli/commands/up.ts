@@ -18,12 +18,13 @@ import { type Binding, bindingOf } from "../../plan/saved.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { confirm } from "../confirm.js";
 import { type CommandContext, loadManifests, openEngine, withLockedEngine } from "../context.js";
+import { manifestWords, overrideNames, sourcesOf } from "../manifest-options.js";
 import { withNamedFiles } from "../named-files.js";
 import { exitCodes } from "../exit.js";
 import { findGoneClusters, leftBehind, refuseGoneClusters, stacksIn } from "../gone-clusters.js";
 import { failureOf, followRun, type FollowUp, secondsText, wayBackNow } from "../outcome.js";
 import { forgetManifests, rememberFirst, rememberManifests } from "../stack-settings.js";
-import { readSavedPlan, SavedPlanCheck } from "../saved-plan.js";
+import { readSavedPlan, refuseOtherOverrides, SavedPlanCheck } from "../saved-plan.js";
 import { destroyStack } from "./destroy.js";
 import { type ClusterOf, planLine, plansIn, plansText, surveyCluster } from "../survey-cluster.js";
 import type { PlanOptions } from "../plan-options.js";
@@ -44,18 +45,19 @@ export interface UpOptions extends PlanOptions {
 export async function upCommand(given: UpOptions, context: CommandContext): Promise<number> {
   const { options: asked, check } = withSavedPlan(given);
   const options = withNamedFiles(asked, "up", context);
-  const manifests = loadManifests(options.file, context);
+  const manifests = loadManifests(options, context);
   const { engine, workspace } = await openEngine(options, context);
-  const gone = await findGoneClusters(manifests.clusters, options.file, engine, workspace);
+  const sources = sourcesOf(options, context.env);
+  const gone = await findGoneClusters(manifests.clusters, sources, engine, workspace);
   refuseGoneClusters(gone, options);
-  for (const left of leftBehind(manifests.clusters, options.file, workspace.readSources())) {
+  for (const left of leftBehind(manifests.clusters, sources, workspace.readSources())) {
     context.terminal.error(`warning: ${left}\n`);
   }
   if (check !== undefined) {
     check.all(await bindingsOf(manifests, engine, options, context), stacksIn(gone));
   }
   for (const desired of manifests.clusters) {
-    const command = `capstan up ${filesText(options.file)}`;
+    const command = `capstan up ${manifestWords(options)}`;
     await bringAbout({ desired, manifests }, options, context, omitUndefined({ command, check }));
   }
   let code: number = exitCodes.done;
@@ -101,6 +103,7 @@ export async function bringAbout(
 function withSavedPlan(given: UpOptions): { options: UpOptions; check?: SavedPlanCheck } {
   if (given.plan === undefined) return { options: given };
   const saved = readSavedPlan(given.plan);
+  refuseOtherOverrides(given.plan, saved, overrideNames(given));
   const file = given.file.length > 0 ? given.file : saved.files;
   return {
     options: omitUndefined({
@@ -152,6 +155,7 @@ async function upCluster(
   { engine, workspace, check, agreed }: UpTools,
 ): Promise<Applied> {
   const { terminal, json } = context;
+  const sources = sourcesOf(options, context.env);
   const deadlineMs = options.deadline * 1_000;
   const found = await surveyCluster(cluster, engine, { ...options, deadlineMs }, context);
   const { plan, then, state, driftFilter } = found;
@@ -165,14 +169,14 @@ async function upCluster(
   }
   if (plan.empty) {
     // Perhaps others than those that led here: they say the same.
-    rememberManifests(workspace, plan.stack, options.file);
+    rememberManifests(workspace, plan.stack, sources);
     if (json) context.emit({ type: "result", cluster: plan.cluster, changed: false });
     return { left: 0, isStage: false, agreed: undefined };
   }
   refuseHeld(plan.cluster, plan.held);
   await confirm(`Apply this to ${plan.cluster}?`, options.yes === true || isAgreed, context);
   await engine.ensureStack(plan.stack, state);
-  rememberFirst(workspace, plan.stack, options.file);
+  rememberFirst(workspace, plan.stack, sources);
   const provider = providerOf(cluster.desired.cluster, context.providers.all);
   noteCluster(context.stateDir, {
     clusterUid: plan.transaction.clusterUid,
@@ -187,7 +191,7 @@ async function upCluster(
     if (end === "nothing") forgetManifests(workspace, plan.stack);
     // What was adopted was there before, and not because of these.
     else if (plan.transaction.goal.kind === "up") {
-      rememberManifests(workspace, plan.stack, options.file);
+      rememberManifests(workspace, plan.stack, sources);
     }
   };
   await carryOut(plan, state, { engine, provider, driftFilter, options, next, onEnd }, context);
@@ -226,7 +230,8 @@ export async function carryOut(
 ): Promise<void> {
   const { clock } = context;
   const begin = clock.now();
-  const progress = followRun(plan, context);
+  const timeoutMs = options.timeout * 1_000;
+  const progress = followRun(plan, context, timeoutMs);
   let result: ApplyResult;
   try {
     result = await applyPlan(plan, state, {
@@ -235,7 +240,7 @@ export async function carryOut(
       driftFilter,
       clock,
       by: context.by,
-      timeoutMs: options.timeout * 1_000,
+      timeoutMs,
       deadlineMs: options.deadline * 1_000,
       onFailure: options.rollback ? "rollBack" : "keep",
       stop: context.interruption.stop,
@@ -244,6 +249,7 @@ export async function carryOut(
         if (event.kind === "committed" && event.revision === number) onEnd?.("committed");
         progress.on(event);
       },
+      onObservation: (_, observation) => progress.observed(observation),
     });
   } catch (error) {
     if (!isCapstanError(error)) throw error;
@@ -277,7 +283,7 @@ function done(
   { cluster, transaction, target, steps }: Plan,
   how: { readonly passes: number; readonly tookMs: number },
   next: FollowUp,
-  { json, emit, suggest, terminal }: CommandContext,
+  { json, emit, suggest, terminal, stopwatch }: CommandContext,
 ): void {
   if (json) {
     emit({ type: "result", cluster, changed: true, revision: transaction.number, ...how });
@@ -290,12 +296,13 @@ function done(
     return;
   }
   terminal.write(
-    `\n${terminal.colors.green("Done")} in ${secondsText(how.tookMs)}: revision ${transaction.number} of ${cluster}, ${target.machines.length} machines run\nNext: ${suggest(next.look)}\n`,
+    `\n${terminal.colors.green("Done")} in ${secondsText(stopwatch.elapsedMs())}: revision ${transaction.number} of ${cluster}, ${target.machines.length} machines run\nNext: ${suggest(next.look)}\n`,
   );
 }
 
-function upNext({ file, allowRemoval }: UpOptions, { stack }: Plan): FollowUp {
-  const files = filesText(file);
+function upNext(options: UpOptions, { stack }: Plan): FollowUp {
+  const { allowRemoval } = options;
+  const files = manifestWords(options);
   const allowing = allowRemoval === undefined ? "" : ` --allow-removal ${allowRemoval.join(",")}`;
   return {
     look: `capstan status ${files}`,
@@ -303,8 +310,4 @@ function upNext({ file, allowRemoval }: UpOptions, { stack }: Plan): FollowUp {
     takeBack: `capstan rollback ${stack}`,
     takeDown: `capstan destroy ${files}`,
   };
-}
-
-export function filesText(files: readonly string[]): string {
-  return files.map((file) => `-f ${file}`).join(" ");
 }

@@ -4,6 +4,7 @@ import { readDesired } from "../../manifest/desired.js";
 import { diagnosticText } from "../../manifest/diagnostic.js";
 import { readSources } from "../../manifest/files.js";
 import { type CommandContext, type GlobalOptions } from "../context.js";
+import { overridesOf } from "../manifest-options.js";
 import { type NamedFiles, withNamedFiles } from "../named-files.js";
 import { exitCodes } from "../exit.js";
 
@@ -18,6 +19,7 @@ export function validateCommand(given: ValidateOptions, context: CommandContext)
   const { clusters, diagnostics, objects } = readDesired(
     readSources(options.file),
     context.providers.all,
+    overridesOf(options, context.env),
   );
   if (objects === 0 && diagnostics.length === 0) throw nothingIn(options.file);
   const isValid = diagnostics.every(({ severity }) => severity !== "error");

@@ -6,6 +6,7 @@ import { connect } from "../../kube/connection.js";
 import { keepConnections } from "../../kube/kept-connections.js";
 import { type CommandContext, openWorkspace } from "../context.js";
 import { exitCodes } from "../exit.js";
+import { refuseIdleOverrides } from "../manifest-options.js";
 import { packageVersion } from "../version.js";
 import { controllerSettings, type WatchOptions } from "./watch-options.js";
 
@@ -15,6 +16,7 @@ export async function watchApiServer(
   context: CommandContext,
 ): Promise<number> {
   const { env, terminal } = context;
+  refuseIdleOverrides(options, []);
   refuseOwnPassphrase(options, env);
   const manager = new ControllerManager({
     settings: controllerSettings(options, context),

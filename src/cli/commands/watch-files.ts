@@ -12,8 +12,9 @@ import { type FileNews, FileSource } from "../../source/file-source.js";
 import { type CommandContext, openWorkspace } from "../context.js";
 import { exitCodes } from "../exit.js";
 import { findGoneClusters } from "../gone-clusters.js";
+import { overridesOf, sourcesOf } from "../manifest-options.js";
 import { rememberFirst, rememberManifests } from "../stack-settings.js";
-import { watchLinesSink, tellLine } from "../watch-lines.js";
+import { watchLinesSink, tellLines } from "../watch-lines.js";
 import { controllerSettings, type WatchOptions } from "./watch-options.js";
 
 /** capstan watch -f: keeps clusters as their manifests want them, until it is stopped. Needs no API server. */
@@ -22,10 +23,11 @@ export async function watchFiles(options: WatchOptions, context: CommandContext)
   const { clock, interruption, providers } = context;
   const opened = await openWorkspace(options, context);
   const { workspace } = opened;
+  const sources = sourcesOf(options, context.env);
   // Of any process before: what these manifests once held may be in them no more.
   const known = await findGoneClusters(
     [],
-    options.file,
+    sources,
     new Engine({ ...opened, providers, interruption }),
     workspace,
   );
@@ -33,14 +35,15 @@ export async function watchFiles(options: WatchOptions, context: CommandContext)
     providers: providers.all,
     prune: options.prune === true,
     read: () => readSources(options.file),
+    overrides: overridesOf(options, context.env),
     known: known.map(({ cluster }) => cluster),
-    remember: (key) => rememberFirst(workspace, stackOf(key), options.file),
+    remember: (key) => rememberFirst(workspace, stackOf(key), sources),
     onChange: (key) => controller.onChange(key),
     tell: (news) => tellNews(news, context),
   });
   const tell = watchLinesSink(context);
   const sink: EventSink = (key, event) => {
-    if (hasCommitted(event)) rememberManifests(workspace, stackOf(key), options.file);
+    if (hasCommitted(event)) rememberManifests(workspace, stackOf(key), sources);
     tell(key, event);
   };
   const settings = controllerSettings(options, context);
@@ -93,25 +96,25 @@ function badUsage(message: string, more: { readonly hint: string }): CapstanErro
 function tellBegin(files: readonly string[], context: CommandContext): void {
   const paths = files.map((file) => resolve(file));
   if (context.json) context.emit({ type: "event", event: "watching", files: paths });
-  else tellLine(context, `watching ${paths.join(", ")}`);
+  else tellLines(context, `watching ${paths.join(", ")}`);
 }
 
 function tellNews(news: FileNews, context: CommandContext): void {
   if (context.json) context.emit(newsDocument(news));
-  else for (const line of newsLines(news)) tellLine(context, line);
+  else for (const text of newsTexts(news)) tellLines(context, text);
 }
 
 /** Pure. */
-function newsLines(news: FileNews): string[] {
+function newsTexts(news: FileNews): string[] {
   switch (news.kind) {
     case "read":
       return [`read ${news.objects} objects of ${news.clusters} clusters`];
     case "wrong":
-      return [...news.diagnostics.flatMap(linesOf), "everything stays as it was read before"];
+      return [...news.diagnostics.map(diagnosticText), "everything stays as it was read before"];
     case "warnings":
-      return news.diagnostics.flatMap(linesOf);
+      return news.diagnostics.map(diagnosticText);
     case "unreadable":
-      return [...news.message.split("\n"), "everything stays as it was read before"];
+      return [news.message, "everything stays as it was read before"];
     case "gone":
       return [
         news.isPruned
@@ -119,10 +122,6 @@ function newsLines(news: FileNews): string[] {
           : `${news.cluster}: is in these manifests no more, and is left alone; --prune takes it down`,
       ];
   }
-}
-
-function linesOf(diagnostic: Parameters<typeof diagnosticText>[0]): string[] {
-  return diagnosticText(diagnostic).split("\n");
 }
 
 function newsDocument(news: FileNews) {

@@ -2,11 +2,11 @@ import { messageOf } from "../../api/error.js";
 import type { ControllerSettings } from "../../controller/build-controller.js";
 import type { LogLevel } from "../../controller/log-levels.js";
 import { type CommandContext, type GlobalOptions, noticeTo } from "../context.js";
+import type { ManifestOptions } from "../manifest-options.js";
+import { markedLines } from "../marked-lines.js";
 import type { ConnectionFlags } from "./install.js";
 
-export interface WatchOptions extends GlobalOptions, ConnectionFlags {
-  /** Manifests to watch instead of an API server. */
-  readonly file: readonly string[];
+export interface WatchOptions extends GlobalOptions, ManifestOptions, ConnectionFlags {
   /** Delete clusters that these manifests no longer hold. */
   readonly prune?: boolean;
   /** Seconds between two looks for drift. */
@@ -44,7 +44,7 @@ export function controllerSettings(
     deadlineMs: deadline * 1_000,
     notice: noticeTo(context),
     onListingFailure: (provider, error) =>
-      terminal.error(`cannot list ${provider}: ${messageOf(error)}\n`),
+      terminal.error(markedLines(`cannot list ${provider}: `, messageOf(error))),
     newClusterUid: () => context.newClusterUid(),
   };
 }

@@ -16,6 +16,8 @@ import {
   withDeadline,
   withExamples,
   withFiles,
+  withOverrides,
+  withPaths,
   withPlanning,
   withRecursion,
   withRemoval,
@@ -58,7 +60,11 @@ export function addChangingVerbs(program: Command): void {
     ["capstan up -f clusters/prod", "asks before it changes anything"],
     ["capstan up --yes -f clusters/prod", "for scripts"],
     ["capstan up --plan plan.json", "what plan --out has saved, and nothing else"],
-    ["generate | capstan up --yes -f -", "manifests from another program"],
+    ["kubectl kustomize prod | capstan up --yes -f -", "manifests from another program"],
+    [
+      "capstan up -f prod --set md/workers:spec.replicas=5",
+      "a value that is not the manifests' own",
+    ],
   ]);
   does<UpOptions>(up, async ({ options, context }) => {
     const { upCommand } = await import("../commands/up.js");
@@ -123,7 +129,7 @@ export function addLookingVerbs(program: Command): void {
   addHistory(program);
   addDiff(program);
 
-  const env = withFiles(program.command("env [stack]")).description(
+  const env = withPaths(program.command("env [stack]")).description(
     "print the exports that a plain pulumi needs, and write a stack's settings file",
   );
   withExamples(env, [
@@ -157,8 +163,7 @@ function addDrift(program: Command): void {
 }
 
 function addDiff(program: Command): void {
-  const diff = program
-    .command("diff <stack|path> <stack|path>")
+  const diff = withOverrides(program.command("diff <stack|path> <stack|path>"))
     .description("compare two clusters: manifests or stacks; exit 0: the same, 2: they differ")
     .option("--all", "also what has to differ: names, what carries them, generated names")
     .option("--ignore-addresses", "leave out addresses and ranges of addresses")

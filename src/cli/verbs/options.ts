@@ -1,5 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { parseRemovals, type Removal, removals } from "../../api/protection.js";
+import type { Variable } from "../manifest-options.js";
+import { parseSetting, type Setting, variableName } from "../../manifest/override-forms.js";
 import { defaultDeadlineMs } from "../../plan/deadline.js";
 
 export function wholeNumber(text: string): number {
@@ -27,13 +29,61 @@ export function share(text: string): number {
 
 const collect = (value: string, earlier: string[]): string[] => [...earlier, value];
 
+/** "REPLICAS=3". */
+function variable(text: string, earlier: readonly Variable[] = []): readonly Variable[] {
+  const [, name = "", value = ""] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
+  if (variableName.test(name)) return [...earlier, { name, value }];
+  throw new InvalidArgumentError("expected NAME=VALUE");
+}
+
+/** "REPLICAS,VERSION". */
+function variableNames(text: string, earlier: readonly string[] = []): readonly string[] {
+  const names = text.split(",");
+  if (names.every((name) => variableName.test(name))) return [...earlier, ...names];
+  throw new InvalidArgumentError("expected NAME, or several with a comma between");
+}
+
+/** "MachineDeployment/workers:spec.replicas=5". */
+function setting(text: string, earlier: readonly Setting[] = []): readonly Setting[] {
+  const parsed = parseSetting(text);
+  if (parsed !== undefined) return [...earlier, parsed];
+  throw new InvalidArgumentError(
+    "expected KIND/NAME:PATH=VALUE, e.g. MachineDeployment/workers:spec.replicas=5",
+  );
+}
+
 /** -R, of verbs that need manifests. */
 export function withRecursion(command: Command): Command {
   return withFiles(command).option("-R, --recursive", "read the folders below named folders, too");
 }
 
-/** -f, which every verb that reads manifests has. */
+/** -f, and what is said beside manifests: every verb that reads manifests has them. */
 export function withFiles(command: Command): Command {
+  return withOverrides(withPaths(command));
+}
+
+/** What a command says beside its manifests. */
+export function withOverrides(command: Command): Command {
+  return command
+    .option(
+      "--set <[kind/name:]path=value>",
+      "a value in the place of the manifests' own; may be repeated",
+      setting,
+    )
+    .option(
+      "--var <name=value>",
+      `what \${NAME} stands for in manifests; may be repeated`,
+      variable,
+    )
+    .option(
+      "--var-from-env <names>",
+      "variables of the environment that manifests may use",
+      variableNames,
+    );
+}
+
+/** -f alone, of a verb that only remembers manifests. */
+export function withPaths(command: Command): Command {
   const about =
     "manifests: a file, a folder, a quoted pattern, or - for standard input; may be repeated";
   return command.addOption(

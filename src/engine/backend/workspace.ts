@@ -145,7 +145,7 @@ export class Workspace {
     return join(this.workDir, `Pulumi.${this.stackName(stack)}.yaml`);
   }
 
-  /** The manifests that each stack was last changed from, absolute paths by stack name. */
+  /** What each stack was last changed from, by stack name: absolute paths of manifests, and options that can rename a cluster. */
   readSources(): Readonly<Record<string, readonly string[]>> {
     const file = join(this.workDir, sourcesFile);
     if (!this.isOurs || !existsSync(file)) return {};

@@ -1,6 +1,6 @@
 import type { Desired } from "../../api/types.js";
 import type { Manifests } from "../../manifest/desired.js";
-import type { Position } from "../../manifest/diagnostic.js";
+import { placeText } from "../../manifest/diagnostic.js";
 import { type RefusedRemoval, RefusedRemovals } from "../../plan/refusals/protection.js";
 import { type Refusal, RefusedChange } from "../../plan/refused-change.js";
 import { owningObjects } from "../../sets/owning-objects.js";
@@ -57,8 +57,4 @@ function placesIn(
     );
     return position && placeText(position);
   };
-}
-
-function placeText({ file, line, column }: Position): string {
-  return `${file}:${line}:${column}`;
 }

@@ -6,6 +6,7 @@ import {
   isCapstanError,
   messageOf,
 } from "../../api/error.js";
+import { quoted } from "../../api/quoted.js";
 import type { ResourceEvent } from "../../dynamic/cloud-resource.js";
 import { type NodeKey, nodeKey } from "../../graph/graph.js";
 
@@ -35,7 +36,8 @@ export class ResourcesFailed extends CapstanError {
 export function callsFailed(cluster: string, events: readonly ResourceEvent[]): CapstanError {
   const hints = [...new Set(events.flatMap(({ hint }) => hint ?? []))];
   const lines = events.map(
-    ({ operation, kind, name, message = "" }) => `cannot ${operation} ${kind} ${name}: ${message}`,
+    ({ operation, kind, name, message = "" }) =>
+      `cannot ${operation} ${kind} ${name}: ${quoted(message)}`,
   );
   const details: ErrorDetails = omitUndefined({
     code: "CLOUD_FAILED",

@@ -164,8 +164,8 @@ function drawingPart(plan: Plan): Part[] {
   ];
 }
 
-function footOf({ files, release }: PlanReport): string {
-  const again = ["capstan plan", ...files.map((file) => `-f ${file}`)].join(" ");
+function footOf({ manifests, release }: PlanReport): string {
+  const again = `capstan plan ${manifests}`;
   return [
     "",
     `The whole plan as a page: ${inlineCode(`${again} --format html`)}; for programs: ` +

@@ -253,6 +253,6 @@ function notesCard(plan: Plan): Markup {
   </div>`;
 }
 
-function againText({ files }: PlanReport): string {
-  return ["capstan plan --format html", ...files.map((file) => `-f ${file}`)].join(" ");
+function againText({ manifests }: PlanReport): string {
+  return `capstan plan --format html ${manifests}`;
 }
