@@ -142,7 +142,7 @@ export function fieldsOf(kind: Kind): string[] {
   return leavesOf(jsonSchemaOf(schemas[kind])).filter((field) => !ofServer.has(field));
 }
 
-function leavesOf(schema: JsonSchema, path: readonly string[] = []): string[] {
+export function leavesOf(schema: JsonSchema, path: readonly string[] = []): string[] {
   if (schema.items?.properties !== undefined) return leavesOf(schema.items, path);
   if (schema.properties === undefined || isOpenObject(schema)) return [path.join(".")];
   return Object.entries(schema.properties).flatMap(([name, member]) =>

@@ -1,4 +1,5 @@
 import { CapstanError } from "../../src/api/error.js";
+import { omitUndefined } from "../../src/api/omit-undefined.js";
 import { sameJson, type JsonObject } from "../../src/api/json.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import type {
@@ -27,6 +28,8 @@ export interface WorldTraits {
   readonly parallel: boolean;
   /** A host with another kubelet or control plane does not serve until it has restarted. */
   readonly restarts?: boolean;
+  /** It says when a resource was made, and since when it is ready. */
+  readonly tellsTimes?: boolean;
   /** Its name, which it tells whoever asks which cloud it is; absent: it cannot tell. */
   readonly name?: string;
 }
@@ -383,9 +386,12 @@ export class FakeCloud {
     return [...this.stored.values()].map((stored) => this.now(stored));
   }
 
-  private now({ observed, boot }: Stored): Observed {
+  private now({ observed, boot, madeAtMs }: Stored): Observed {
     const booted = observed.phase === "pending" && this.clock.now() >= boot.atMs;
-    return booted ? { ...observed, phase: boot.phase } : observed;
+    const phase = booted ? boot.phase : observed.phase;
+    if (this.traits.tellsTimes !== true) return { ...observed, phase };
+    const readySinceMs = phase === "ready" ? boot.atMs : undefined;
+    return omitUndefined({ ...observed, phase, createdAtMs: madeAtMs, readySinceMs });
   }
 
   /** Lets what dead commands last asked for take effect. One that the cloud refuses by then has none. */
