@@ -173,7 +173,7 @@ export const deploymentRules = checkedBy(
 const isKey = (key: string, spelled = key) =>
   `${spelled}.matches(${celText(qualifiedName)}) && ${key}.indexOf('/') <= ${maxSubdomainLength}`;
 
-/** As src/manifest/marks.ts. An annotation's key may have capitals before its slash, as in Kubernetes. */
+/** As src/manifest/label-syntax.ts. An annotation's key may have capitals before its slash, as in Kubernetes. */
 export const keyRules = {
   labels: checkedBy(ruleOf(`self.all(k, ${isKey("k")})`, ruleWords.badKey)),
   annotations: checkedBy(ruleOf(`self.all(k, ${isKey("k", "k.lowerAscii()")})`, ruleWords.badKey)),

@@ -21,7 +21,7 @@ export function labelMap(description: string) {
   return Type.Record(Type.String(), value, { description, maxProperties: 64 });
 }
 
-/** Marks of Machines and Nodes. What their keys and values may be, src/manifest/marks.ts tells of files. */
+/** Marks of Machines and Nodes. What their keys and values may be, src/manifest/label-syntax.ts tells of files. */
 export function marks(kind: "labels" | "annotations", description: string) {
   const value = kind === "labels" ? { maxLength: maxLabelLength, ...labelValueRules } : {};
   const options = { description, maxProperties: 64, ...keyRules[kind] };

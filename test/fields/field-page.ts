@@ -48,6 +48,9 @@ function effectText({ trial, files, server }: TriedField): string {
   const codes = [...effect.refused, ...effect.warned].map((code) => `\`${code}\``).join(", ");
   const what = trial.decides ?? (inputs === "" ? codes : inputs);
   const { withoutEffect } = trial;
+  if (what === "" && withoutEffect === undefined) {
+    throw new Error(`the page does not say what ${trial.kind} ${trial.field} decides`);
+  }
   if (withoutEffect === undefined) return what;
   return [what, withoutEffect.because].filter((text) => text !== "").join("; ");
 }

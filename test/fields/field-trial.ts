@@ -32,6 +32,8 @@ export interface FieldTrial {
   readonly steps?: readonly TrialStep[];
   /** What it decides, where no input of a provider shows it: "which Machines go first". */
   readonly decides?: string;
+  /** An API server shows its effect, and nothing else does. */
+  readonly isShown?: true;
   /** Why it has no effect in files, or on an API server; absent: it has one in both. */
   readonly withoutEffect?: { readonly in: "files" | "server" | "both"; readonly because: string };
 }

@@ -87,12 +87,14 @@ const ofMachineSpecs: readonly PartOfTrial[] = [
   values("versions.kubelet", "1.34.1", "1.34.2"),
   {
     field: "versions.controlPlane",
+    decides:
+      "whether the Machine is a control-plane member, and its version: `LocalHost.controlPlane`",
     one: at("versions", { kubelet: "1.34.2" }),
     other: at("versions", { kubelet: "1.34.2", controlPlane: "1.34.2" }),
   },
   {
     field: "versions.containerRuntime.name",
-    both: at("versions", { kubelet: "1.34.2", containerRuntime: { version: "1.34.1" } }),
+    both: at("versions.kubelet", "1.34.2"),
     one: at("versions.containerRuntime.name", "containerd"),
     other: at("versions.containerRuntime.name", "cri-o"),
   },
@@ -214,12 +216,17 @@ const ofSets: readonly PartOfTrial[] = [
     both: { spec: zone("a") },
     decides: "which Machines are the set's: its template has to match",
   })),
-  values("spec.template.metadata.labels", {}, { tier: "a" }, { withoutEffect: ofObjects }),
+  values(
+    "spec.template.metadata.labels",
+    {},
+    { tier: "a" },
+    { withoutEffect: ofObjects, isShown: true },
+  ),
   values(
     "spec.template.metadata.annotations",
     {},
     { "example.com/note": "a" },
-    { withoutEffect: ofObjects },
+    { withoutEffect: ofObjects, isShown: true },
   ),
   ...below("spec.template.spec", ofMachineSpecs),
 ];
@@ -324,9 +331,11 @@ const byKind: Readonly<Record<Kind, readonly PartOfTrial[]>> = {
       steps: [change(anotherTemplate)],
       decides: "how many Machines less may be available",
     }),
-    values("spec.revisionHistoryLimit", 0, 2, {
+    values("spec.revisionHistoryLimit", 1, 0, {
       steps: [change(anotherTemplate)],
-      decides: "how many old MachineSets are kept",
+      isShown: true,
+      decides:
+        "how many old MachineSets an API server keeps; in files it is warned of (`NO_EFFECT`)",
     }),
     values("spec.paused", false, true, {
       steps: [change(anotherTemplate)],
