@@ -276,6 +276,15 @@ describe("changes before a begin", () => {
       '"destroy" did terminate web before it was begun',
     ]);
   });
+
+  it("are none of a command that took back all that it made, and erased its records then", () => {
+    const typed = typedAs("up", { from: begun });
+    const made = [created("a"), created("b")];
+    const all = courseOf([...made, terminated("a"), terminated("b")], typed);
+    assert.deepEqual(changesBeforeBegin(all, typed), []);
+    const some = courseOf([...made, terminated("a")], typed);
+    assert.equal(changesBeforeBegin(some, typed).length, 3);
+  });
 });
 
 describe("the judge of neighbours", () => {

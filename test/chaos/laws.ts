@@ -164,9 +164,17 @@ export function pastNoReturn({ cluster, ledger, typed }: Course): string[] {
   return [...new Set(passed)];
 }
 
-/** What was changed by a command that has not recorded that it began. Pure. */
+/**
+ * What was changed by a command of which nothing is recorded. One that has taken back all that it made had
+ * recorded it, and has erased its records since. Pure.
+ */
 export function changesBeforeBegin(course: Course, typed: Typed): string[] {
-  return entriesOf(course, typed)
+  const entries = entriesOf(course, typed);
+  const idsOf = (effect: LedgerRow["effect"]) =>
+    new Set(entries.filter((entry) => entry.effect === effect).map(({ id }) => id));
+  const [made, removed] = [idsOf("created"), idsOf("terminated")];
+  if (made.size > 0 && [...made].every((id) => removed.has(id))) return [];
+  return entries
     .filter(({ effect }) => ["created", "updated", "terminated"].includes(effect))
     .map(({ call, name }) => `"${typed.words}" did ${call} ${name} before it was begun`);
 }
