@@ -1,0 +1,132 @@
+import type { HostFile } from "./host-file.js";
+
+/** What a host runs, by exact versions: semantic ones without "v". */
+export interface HostSoftware {
+  readonly kubernetes: string;
+  readonly containerRuntime: { readonly name: string; readonly version: string };
+}
+
+/** Where its software comes from: packages of its distribution, or an image that holds all of it. */
+export type SoftwareSource = "apt" | "image";
+
+/** A repository of Debian packages: where it is, and where the key is that signs it. */
+interface AptRepository {
+  readonly name: string;
+  readonly url: string;
+  readonly suite: string;
+  readonly keyUrl: string;
+}
+
+interface AptPackage {
+  readonly name: string;
+  /** As apt takes it; the packagers' own revision is left open. */
+  readonly version: string;
+}
+
+const kubernetesPackages = ["kubelet", "kubeadm", "kubectl"] as const;
+
+/** Repositories and packages that bring a host's software. Pure. Source: docs/bootstrap.md#software. */
+export function aptSoftware({ kubernetes, containerRuntime }: HostSoftware): {
+  readonly repositories: readonly AptRepository[];
+  readonly packages: readonly AptPackage[];
+} {
+  const minor = minorText(kubernetes);
+  const core = packagesOfKubernetes("kubernetes", `core:/stable:/v${minor}`);
+  const runtime = runtimeSoftware(containerRuntime);
+  return {
+    repositories: [core, runtime.repository],
+    packages: [
+      ...kubernetesPackages.map((name) => ({ name, version: `${kubernetes}-*` })),
+      { name: runtime.package, version: `${containerRuntime.version}-*` },
+    ],
+  };
+}
+
+function runtimeSoftware({ name, version }: HostSoftware["containerRuntime"]): {
+  readonly repository: AptRepository;
+  readonly package: string;
+} {
+  if (name === "cri-o") {
+    const path = `addons:/cri-o:/stable:/v${minorText(version)}`;
+    return { repository: packagesOfKubernetes("cri-o", path), package: "cri-o" };
+  }
+  const url = "https://download.docker.com/linux/debian";
+  const repository = { name: "docker", url, suite: "$codename stable", keyUrl: `${url}/gpg` };
+  return { repository, package: "containerd.io" };
+}
+
+function packagesOfKubernetes(name: string, path: string): AptRepository {
+  const url = `https://pkgs.k8s.io/${path}/deb`;
+  return { name, url: `${url}/`, suite: "/", keyUrl: `${url}/Release.key` };
+}
+
+function minorText(version: string): string {
+  return version.split(".").slice(0, 2).join(".");
+}
+
+/** Where the kubelet finds each runtime. */
+const criSockets: Readonly<Record<string, string>> = {
+  containerd: "unix:///run/containerd/containerd.sock",
+  "cri-o": "unix:///run/crio/crio.sock",
+};
+
+/** Names of the runtimes that hosts can be made with. */
+export const hostRuntimes: readonly string[] = Object.keys(criSockets);
+
+/** The socket of a runtime. Pure. Throws an Error for one that is not among `hostRuntimes`. */
+export function criSocketOf(runtime: string): string {
+  const socket = criSockets[runtime];
+  if (socket === undefined) throw new Error(`no host is made with the runtime ${runtime}`);
+  return socket;
+}
+
+/** What the kernel of every host is to have. */
+export const kernelFiles: readonly HostFile[] = [
+  {
+    path: "/etc/modules-load.d/capstan.conf",
+    mode: "0644",
+    content: "overlay\nbr_netfilter\n",
+  },
+  {
+    path: "/etc/sysctl.d/90-capstan.conf",
+    mode: "0644",
+    content: [
+      "net.bridge.bridge-nf-call-iptables = 1",
+      "net.bridge.bridge-nf-call-ip6tables = 1",
+      "net.ipv4.ip_forward = 1",
+      "net.ipv6.conf.all.forwarding = 1",
+      "",
+    ].join("\n"),
+  },
+];
+
+/** The pause image that each minor's kubelet works with. Source: kubeadm config images list. */
+const sandboxImages: readonly (readonly [number, string])[] = [
+  [1034, "registry.k8s.io/pause:3.10.1"],
+  [1031, "registry.k8s.io/pause:3.10"],
+  [0, "registry.k8s.io/pause:3.9"],
+];
+
+/** The pause image for a minor as `minorOf` has it. Pure. */
+export function sandboxImageOf(minor: number): string {
+  return sandboxImages.find(([from]) => minor >= from)?.[1] ?? "registry.k8s.io/pause:3.9";
+}
+
+/** containerd's configuration: cgroups by systemd, as the kubelet's, and the pause image of the kubelet's minor. Pure. */
+export function containerdFile(sandboxImage: string): HostFile {
+  const cri = 'plugins."io.containerd.cri.v1';
+  return {
+    path: "/etc/containerd/config.toml",
+    mode: "0644",
+    content: [
+      "version = 3",
+      `[${cri}.images".pinned_images]`,
+      `  sandbox = "${sandboxImage}"`,
+      `[${cri}.runtime".containerd.runtimes.runc]`,
+      '  runtime_type = "io.containerd.runc.v2"',
+      `[${cri}.runtime".containerd.runtimes.runc.options]`,
+      "  SystemdCgroup = true",
+      "",
+    ].join("\n"),
+  };
+}

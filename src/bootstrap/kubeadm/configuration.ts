@@ -1,0 +1,145 @@
+import { omitUndefined } from "../../api/omit-undefined.js";
+import { minorOf } from "../../api/versions.js";
+import type { ClusterSettings, JoinSettings, NodeSettings } from "./settings.js";
+
+/** One object of a kubeadm configuration, before it is text. */
+export type KubeadmObject = Readonly<Record<string, unknown>> & {
+  readonly apiVersion: string;
+  readonly kind: string;
+};
+
+type KubeadmApi = "kubeadm.k8s.io/v1beta3" | "kubeadm.k8s.io/v1beta4";
+
+const controlPlaneTaint = { key: "node-role.kubernetes.io/control-plane", effect: "NoSchedule" };
+
+/** The first minor whose kubeadm reads v1beta4, and the last that needs v1beta3 is before it. Source: kubeadm's release notes. */
+const firstOfV1beta4 = 1031;
+
+/** Which of its APIs the kubeadm of a Kubernetes version is written to. Pure. */
+export function kubeadmApiOf(kubernetesVersion: string): KubeadmApi {
+  const minor = minorOf(kubernetesVersion) ?? firstOfV1beta4;
+  return minor >= firstOfV1beta4 ? "kubeadm.k8s.io/v1beta4" : "kubeadm.k8s.io/v1beta3";
+}
+
+/** What the first member of a control plane is initialized with. Pure. */
+export function initObjects(cluster: ClusterSettings, node: NodeSettings): KubeadmObject[] {
+  const apiVersion = kubeadmApiOf(node.kubernetesVersion);
+  return [
+    {
+      apiVersion,
+      kind: "InitConfiguration",
+      localAPIEndpoint: apiEndpointOf(cluster, node),
+      nodeRegistration: registrationOf(cluster, node, "controlPlane"),
+    },
+    clusterObject(cluster, node),
+    kubeletObject(cluster, node),
+  ];
+}
+
+/** What a further member of a control plane joins with. Pure. */
+export function joinControlPlaneObjects(
+  cluster: ClusterSettings,
+  node: NodeSettings,
+  join: JoinSettings,
+): KubeadmObject[] {
+  const joining = joinObject(cluster, node, join, "controlPlane");
+  return [{ ...joining, controlPlane: { localAPIEndpoint: apiEndpointOf(cluster, node) } }];
+}
+
+/** What a worker joins with. Pure. */
+export function joinWorkerObjects(
+  cluster: ClusterSettings,
+  node: NodeSettings,
+  join: JoinSettings,
+): KubeadmObject[] {
+  return [joinObject(cluster, node, join, "worker")];
+}
+
+type Role = "controlPlane" | "worker";
+
+function joinObject(
+  cluster: ClusterSettings,
+  node: NodeSettings,
+  { token, caCertHashes }: JoinSettings,
+  role: Role,
+): KubeadmObject {
+  const { host, port } = cluster.endpoint;
+  const apiServerEndpoint = `${host}:${port}`;
+  return {
+    apiVersion: kubeadmApiOf(node.kubernetesVersion),
+    kind: "JoinConfiguration",
+    discovery: { bootstrapToken: { token, apiServerEndpoint, caCertHashes } },
+    nodeRegistration: registrationOf(cluster, node, role),
+  };
+}
+
+function clusterObject(cluster: ClusterSettings, { kubernetesVersion }: NodeSettings) {
+  const { name, endpoint, serviceCidrs, podCidrs, serviceDomain, extraSans = [] } = cluster;
+  const apiVersion = kubeadmApiOf(kubernetesVersion);
+  const args = cloudArgs(cluster);
+  return {
+    apiVersion,
+    kind: "ClusterConfiguration",
+    clusterName: name,
+    kubernetesVersion: `v${kubernetesVersion}`,
+    controlPlaneEndpoint: `${endpoint.host}:${endpoint.port}`,
+    networking: {
+      serviceSubnet: serviceCidrs.join(","),
+      podSubnet: podCidrs.join(","),
+      dnsDomain: serviceDomain,
+    },
+    apiServer: { certSANs: [...new Set([endpoint.host, ...extraSans])] },
+    controllerManager: { extraArgs: argumentsIn(apiVersion, args) },
+  };
+}
+
+function kubeletObject({ serviceDomain }: ClusterSettings, node: NodeSettings): KubeadmObject {
+  return {
+    ...node.kubeletConfiguration,
+    apiVersion: "kubelet.config.k8s.io/v1beta1",
+    kind: "KubeletConfiguration",
+    clusterDomain: serviceDomain,
+    cgroupDriver: node.kubeletConfiguration?.["cgroupDriver"] ?? "systemd",
+  };
+}
+
+function apiEndpointOf({ endpoint }: ClusterSettings, { address }: NodeSettings) {
+  return { advertiseAddress: address, bindPort: endpoint.port };
+}
+
+function registrationOf(cluster: ClusterSettings, node: NodeSettings, role: Role) {
+  const { name, criSocket, providerId, kubernetesVersion } = node;
+  const args = omitUndefined({
+    "node-labels": labelsText(node.labels),
+    "provider-id": providerId,
+    ...cloudArgs(cluster),
+    ...node.kubeletArgs,
+  });
+  return {
+    name,
+    criSocket,
+    // An empty list says that there are none; without a list kubeadm would add its own.
+    taints: taintsOf(node, role),
+    kubeletExtraArgs: argumentsIn(kubeadmApiOf(kubernetesVersion), args),
+  };
+}
+
+function taintsOf({ taints, isSchedulable }: NodeSettings, role: Role) {
+  const own = taints.map(({ key, value, effect }) => omitUndefined({ key, value, effect }));
+  return role === "controlPlane" && !isSchedulable ? [controlPlaneTaint, ...own] : own;
+}
+
+function cloudArgs({ hasCloudController = false }: ClusterSettings): Record<string, string> {
+  return hasCloudController ? { "cloud-provider": "external" } : {};
+}
+
+function labelsText(labels: Readonly<Record<string, string>>): string | undefined {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+  return pairs.length === 0 ? undefined : pairs.sort().join(",");
+}
+
+/** A map before v1beta4, a list of names and values since. */
+function argumentsIn(api: KubeadmApi, args: Readonly<Record<string, string>>) {
+  if (api === "kubeadm.k8s.io/v1beta3") return args;
+  return Object.entries(args).map(([name, value]) => ({ name, value }));
+}

@@ -1,0 +1,53 @@
+import type { WrittenMachineSpec } from "../../api/types.js";
+
+/** Where the API servers of a cluster answer. */
+export interface ControlPlaneEndpoint {
+  /** A DNS name or an address. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** What the configuration of every host of a cluster is made from. */
+export interface ClusterSettings {
+  /** metadata.name of the Cluster. */
+  readonly name: string;
+  readonly endpoint: ControlPlaneEndpoint;
+  readonly serviceCidrs: readonly string[];
+  readonly podCidrs: readonly string[];
+  readonly serviceDomain: string;
+  /** Beside the endpoint: names and addresses that people use for the API server. */
+  readonly extraSans?: readonly string[];
+  /** A controller of the cloud tells the nodes' addresses and provider ids. */
+  readonly hasCloudController?: boolean;
+}
+
+type Taint = NonNullable<WrittenMachineSpec["taints"]>[number];
+
+/** What one host's configuration is made from. */
+export interface NodeSettings {
+  /** Of the Node, or what the host's user data replaces by it: "{{ ds.meta_data.local_hostname }}". */
+  readonly name: string;
+  /** Where its API server listens, likewise; of workers nobody asks. */
+  readonly address: string;
+  /** Semantic version without "v". */
+  readonly kubernetesVersion: string;
+  readonly criSocket: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly taints: readonly Taint[];
+  /** Whether pods may run on a control-plane member. */
+  readonly isSchedulable: boolean;
+  /** providerID of the Node; absent: a controller of the cloud tells it. */
+  readonly providerId?: string;
+  /** Arguments of the kubelet, over our own. */
+  readonly kubeletArgs?: Readonly<Record<string, string>>;
+  /** Members of a KubeletConfiguration, over our own. */
+  readonly kubeletConfiguration?: Readonly<Record<string, unknown>>;
+}
+
+/** By what a host finds the control plane and knows it again. */
+export interface JoinSettings {
+  /** "abcdef.0123456789abcdef", or where user data replaces it by that. A secret. */
+  readonly token: string;
+  /** `publicKeyHash` of each authority that may have signed the API server's certificate: never none. */
+  readonly caCertHashes: readonly string[];
+}
