@@ -31,7 +31,7 @@ export async function newKeys(algorithm: KeyAlgorithm): Promise<SigningKeys> {
   const parameters = parametersOf[algorithm];
   const usages = ["sign", "verify"] as const;
   const pair = await webcrypto.subtle.generateKey(parameters, true, usages);
-  return { ...(pair), parameters };
+  return { ...pair, parameters };
 }
 
 /**

@@ -112,21 +112,25 @@ export function sandboxImageOf(minor: number): string {
   return sandboxImages.find(([from]) => minor >= from)?.[1] ?? "registry.k8s.io/pause:3.9";
 }
 
-/** containerd's configuration: cgroups by systemd, as the kubelet's, and the pause image of the kubelet's minor. Pure. */
-export function containerdFile(sandboxImage: string): HostFile {
-  const cri = 'plugins."io.containerd.cri.v1';
-  return {
-    path: "/etc/containerd/config.toml",
-    mode: "0644",
-    content: [
-      "version = 3",
-      `[${cri}.images".pinned_images]`,
-      `  sandbox = "${sandboxImage}"`,
-      `[${cri}.runtime".containerd.runtimes.runc]`,
-      '  runtime_type = "io.containerd.runc.v2"',
-      `[${cri}.runtime".containerd.runtimes.runc.options]`,
-      "  SystemdCgroup = true",
-      "",
-    ].join("\n"),
-  };
+/**
+ * containerd's configuration: cgroups by systemd, as the kubelet's, and the pause image of the kubelet's minor.
+ * Its sections are called otherwise from 2.0 on. Pure. Source: docs of containerd, config file versions.
+ */
+export function containerdFile(version: string, sandboxImage: string): HostFile {
+  const isOld = version.startsWith("1.");
+  const old = 'plugins."io.containerd.grpc.v1.cri"';
+  const runtime = isOld ? `${old}.containerd` : 'plugins."io.containerd.cri.v1.runtime".containerd';
+  const images = isOld
+    ? [`[${old}]`, `  sandbox_image = "${sandboxImage}"`]
+    : [`[plugins."io.containerd.cri.v1.images".pinned_images]`, `  sandbox = "${sandboxImage}"`];
+  const content = [
+    `version = ${isOld ? 2 : 3}`,
+    ...images,
+    `[${runtime}.runtimes.runc]`,
+    '  runtime_type = "io.containerd.runc.v2"',
+    `[${runtime}.runtimes.runc.options]`,
+    "  SystemdCgroup = true",
+    "",
+  ].join("\n");
+  return { path: "/etc/containerd/config.toml", mode: "0644", content };
 }

@@ -1,6 +1,6 @@
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { minorOf } from "../../api/versions.js";
-import type { ClusterSettings, JoinSettings, NodeSettings } from "./settings.js";
+import type { ClusterSettings, HostText, JoinSettings, NodeSettings } from "./settings.js";
 
 /** One object of a kubeadm configuration, before it is text. */
 export type KubeadmObject = Readonly<Record<string, unknown>> & {
@@ -19,6 +19,18 @@ const firstOfV1beta4 = 1031;
 export function kubeadmApiOf(kubernetesVersion: string): KubeadmApi {
   const minor = minorOf(kubernetesVersion) ?? firstOfV1beta4;
   return minor >= firstOfV1beta4 ? "kubeadm.k8s.io/v1beta4" : "kubeadm.k8s.io/v1beta3";
+}
+
+/** Stands in a configuration for what a command prints on the host. */
+export type HostPlaceholder = "name" | "address" | "providerId";
+
+/** "@capstan:name@": nothing that kubeadm would take for a value. Pure. */
+export function placeholderText(what: HostPlaceholder): string {
+  return `@capstan:${what}@`;
+}
+
+function textIn(what: HostPlaceholder, value: HostText): string {
+  return typeof value === "string" ? value : placeholderText(what);
 }
 
 /** What the first member of a control plane is initialized with. Pure. */
@@ -104,19 +116,19 @@ function kubeletObject({ serviceDomain }: ClusterSettings, node: NodeSettings): 
 }
 
 function apiEndpointOf({ endpoint }: ClusterSettings, { address }: NodeSettings) {
-  return { advertiseAddress: address, bindPort: endpoint.port };
+  return { advertiseAddress: textIn("address", address), bindPort: endpoint.port };
 }
 
 function registrationOf(cluster: ClusterSettings, node: NodeSettings, role: Role) {
   const { name, criSocket, providerId, kubernetesVersion } = node;
   const args = omitUndefined({
     "node-labels": labelsText(node.labels),
-    "provider-id": providerId,
+    "provider-id": providerId === undefined ? undefined : textIn("providerId", providerId),
     ...cloudArgs(cluster),
     ...node.kubeletArgs,
   });
   return {
-    name,
+    name: textIn("name", name),
     criSocket,
     // An empty list says that there are none; without a list kubeadm would add its own.
     taints: taintsOf(node, role),

@@ -23,12 +23,15 @@ export interface ClusterSettings {
 
 type Taint = NonNullable<WrittenMachineSpec["taints"]>[number];
 
+/** A text, or what prints it on the host: a command for sh, whose output is one line. */
+export type HostText = string | { readonly command: string };
+
 /** What one host's configuration is made from. */
 export interface NodeSettings {
-  /** Of the Node, or what the host's user data replaces by it: "{{ ds.meta_data.local_hostname }}". */
-  readonly name: string;
-  /** Where its API server listens, likewise; of workers nobody asks. */
-  readonly address: string;
+  /** Of the Node. */
+  readonly name: HostText;
+  /** Where its API server listens; of workers nobody asks. */
+  readonly address: HostText;
   /** Semantic version without "v". */
   readonly kubernetesVersion: string;
   readonly criSocket: string;
@@ -37,7 +40,7 @@ export interface NodeSettings {
   /** Whether pods may run on a control-plane member. */
   readonly isSchedulable: boolean;
   /** providerID of the Node; absent: a controller of the cloud tells it. */
-  readonly providerId?: string;
+  readonly providerId?: HostText;
   /** Arguments of the kubelet, over our own. */
   readonly kubeletArgs?: Readonly<Record<string, string>>;
   /** Members of a KubeletConfiguration, over our own. */

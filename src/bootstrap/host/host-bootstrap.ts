@@ -1,0 +1,96 @@
+import { stringify } from "yaml";
+import { minorOf } from "../../api/versions.js";
+import { type ClusterKeys, controlPlaneKeyFiles } from "../certificates/cluster-keys.js";
+import {
+  type HostPlaceholder,
+  initObjects,
+  joinControlPlaneObjects,
+  joinWorkerObjects,
+  type KubeadmObject,
+  placeholderText,
+} from "../kubeadm/configuration.js";
+import type { ClusterSettings, HostText, JoinSettings, NodeSettings } from "../kubeadm/settings.js";
+import type { HostFile } from "./host-file.js";
+import { bootstrapScript } from "./script.js";
+import {
+  containerdFile,
+  type HostSoftware,
+  kernelFiles,
+  sandboxImageOf,
+  type SoftwareSource,
+} from "./software.js";
+
+/** What a host is to become, and what it needs for that. */
+export type HostRole =
+  | { readonly kind: "init"; readonly keys: ClusterKeys }
+  | { readonly kind: "joinControlPlane"; readonly keys: ClusterKeys; readonly join: JoinSettings }
+  | { readonly kind: "joinWorker"; readonly join: JoinSettings };
+
+export interface HostSettings {
+  readonly cluster: ClusterSettings;
+  readonly node: NodeSettings;
+  readonly role: HostRole;
+  readonly runtime: HostSoftware["containerRuntime"];
+  readonly source: SoftwareSource;
+}
+
+/** What makes a node of a host, whatever delivers it: files, and a script among them that root runs once. */
+export interface HostBootstrap {
+  readonly files: readonly HostFile[];
+  /** Path of the script. */
+  readonly script: string;
+}
+
+const scriptPath = "/usr/local/sbin/capstan-bootstrap";
+const configurationPath = "/etc/kubernetes/kubeadm.yaml";
+
+/** Pure: the same settings give the same bytes. Holds secrets: keys and tokens. */
+export function hostBootstrap(settings: HostSettings): HostBootstrap {
+  const { cluster, node, role, runtime, source } = settings;
+  const verb = role.kind === "init" ? "init" : "join";
+  const software = { kubernetes: node.kubernetesVersion, containerRuntime: runtime };
+  const minor = minorOf(node.kubernetesVersion) ?? 0;
+  const script = { software, source, verb, replaced: replacedIn(node) } as const;
+  const isConfigured = source === "apt" && runtime.name === "containerd";
+  return {
+    script: scriptPath,
+    files: [
+      ...kernelFiles,
+      ...(isConfigured ? [containerdFile(runtime.version, sandboxImageOf(minor))] : []),
+      ...(role.kind === "joinWorker" ? [] : controlPlaneKeyFiles(role.keys)),
+      {
+        path: configurationPath,
+        mode: "0600",
+        content: kubeadmText(objectsFor(cluster, node, role)),
+      },
+      {
+        path: scriptPath,
+        mode: "0700",
+        content: bootstrapScript({ ...script, configuration: configurationPath }),
+      },
+    ],
+  };
+}
+
+function replacedIn({ name, address, providerId }: NodeSettings) {
+  const texts = Object.entries({ name, address, providerId }) as [HostPlaceholder, HostText?][];
+  return texts.flatMap(([what, value]) =>
+    typeof value === "object" ? [{ text: placeholderText(what), command: value.command }] : [],
+  );
+}
+
+function objectsFor(cluster: ClusterSettings, node: NodeSettings, role: HostRole): KubeadmObject[] {
+  switch (role.kind) {
+    case "init":
+      return initObjects(cluster, node);
+    case "joinControlPlane":
+      return joinControlPlaneObjects(cluster, node, role.join);
+    case "joinWorker":
+      return joinWorkerObjects(cluster, node, role.join);
+  }
+}
+
+/** Objects as documents of one text. Pure. */
+function kubeadmText(objects: readonly KubeadmObject[]): string {
+  return objects.map((object) => stringify(object, { lineWidth: 0 })).join("---\n");
+}

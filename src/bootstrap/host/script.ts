@@ -1,0 +1,122 @@
+import { aptSoftware, type HostSoftware, type SoftwareSource } from "./software.js";
+
+/** What the script that makes a node of a host is made from. */
+export interface ScriptSettings {
+  readonly software: HostSoftware;
+  readonly source: SoftwareSource;
+  /** Path of kubeadm's configuration on the host. */
+  readonly configuration: string;
+  readonly verb: "init" | "join";
+  /** Commands whose output takes the place of a text in the configuration. */
+  readonly replaced: readonly { readonly text: string; readonly command: string }[];
+}
+
+/** Written when a host is a node, as today's Cluster API has it: tools look for it. */
+export const sentinelFile = "/run/cluster-api/bootstrap-success.complete";
+export const logFile = "/var/log/capstan-bootstrap.log";
+
+/**
+ * The script that root runs once, when all files are there: sh of POSIX. It may be run again after a failure,
+ * does nothing on a node, and tells the console what failed, with the end of its log. Pure.
+ */
+export function bootstrapScript(settings: ScriptSettings): string {
+  return [
+    "#!/bin/sh",
+    "set -eu",
+    `[ -e ${sentinelFile} ] && exit 0`,
+    `exec >> ${logFile} 2>&1`,
+    ...failureLines,
+    ...step("load kernel modules", [
+      "modprobe overlay",
+      "modprobe br_netfilter",
+      "sysctl --system",
+    ]),
+    ...step("turn swap off", ["swapoff -a"]),
+    ...softwareLines(settings),
+    ...step("start the container runtime", [
+      `systemctl enable ${serviceOf(settings)}`,
+      `systemctl restart ${serviceOf(settings)}`,
+      "systemctl enable kubelet",
+    ]),
+    ...replacingLines(settings),
+    ...step(`kubeadm ${settings.verb}`, [
+      `kubeadm ${settings.verb} --config ${settings.configuration}`,
+      `rm -f ${settings.configuration}`,
+    ]),
+    `mkdir -p ${sentinelFile.replace(/\/[^/]*$/, "")}`,
+    `echo success > ${sentinelFile}`,
+    "",
+  ].join("\n");
+}
+
+/** What whoever looks at the console reads; the log itself is for root. */
+const failureLines = [
+  'step="begin"',
+  "tell() {",
+  "  code=$?",
+  '  [ "$code" -eq 0 ] && return',
+  `  { echo "capstan: bootstrap failed with $code at: $step"; tail -n 20 ${logFile}; } > /dev/console || true`,
+  "}",
+  "trap tell EXIT",
+];
+
+function step(name: string, lines: readonly string[]): string[] {
+  return ["", `step="${name}"; echo "$step"`, ...lines];
+}
+
+function replacingLines({ replaced, configuration }: ScriptSettings): string[] {
+  if (replaced.length === 0) return [];
+  return step(
+    "ask the host for its name and addresses",
+    replaced.flatMap(({ text, command }) => [
+      `value=$(${command})`,
+      '[ -n "$value" ]',
+      `sed -i "s|${text}|$value|g" ${configuration}`,
+    ]),
+  );
+}
+
+function softwareLines({ software, source }: ScriptSettings): string[] {
+  return source === "image" ? verifiedLines(software) : installedLines(software);
+}
+
+function installedLines(software: HostSoftware): string[] {
+  const { repositories, packages } = aptSoftware(software);
+  const keyOf = (name: string) => `/etc/apt/keyrings/capstan-${name}.asc`;
+  const names = packages.map(({ name }) => name).join(" ");
+  const pinned = packages.map(({ name, version }) => `'${name}=${version}'`).join(" ");
+  return [
+    ...step("add package repositories", [
+      "export DEBIAN_FRONTEND=noninteractive",
+      "apt-get update",
+      "apt-get install -y ca-certificates curl conntrack socat",
+      "mkdir -p /etc/apt/keyrings",
+      "codename=$(. /etc/os-release && echo $VERSION_CODENAME)",
+      ...repositories.flatMap(({ name, url, suite, keyUrl }) => [
+        `curl -fsSL --retry 5 -o ${keyOf(name)} ${keyUrl}`,
+        `echo "deb [signed-by=${keyOf(name)}] ${url} ${suite}" > /etc/apt/sources.list.d/capstan-${name}.list`,
+      ]),
+      "apt-get update",
+    ]),
+    ...step("install packages", [
+      `apt-mark unhold ${names} || true`,
+      `apt-get install -y --allow-downgrades -o Dpkg::Options::=--force-confold ${pinned}`,
+      `apt-mark hold ${names}`,
+    ]),
+  ];
+}
+
+/** An image that does not hold what the Machine asks for is told at once, and not by a drift later. */
+function verifiedLines({ kubernetes, containerRuntime }: HostSoftware): string[] {
+  const { name, version } = containerRuntime;
+  const program = name === "cri-o" ? "crio" : name;
+  return step("verify the image", [
+    `[ "$(kubelet --version)" = "Kubernetes v${kubernetes}" ]`,
+    `[ "$(kubeadm version -o short)" = "v${kubernetes}" ]`,
+    `${program} --version | grep -q -w -F '${version}'`,
+  ]);
+}
+
+function serviceOf({ software }: ScriptSettings): string {
+  return software.containerRuntime.name === "cri-o" ? "crio" : software.containerRuntime.name;
+}
