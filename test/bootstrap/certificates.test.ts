@@ -155,7 +155,7 @@ describe("certificates, judged by openssl", function () {
     const key = file("ca.pub", openssl("x509", "-pubkey", "-noout", "-in", certificate));
     const der = join(scratch.path, "ca.der");
     openssl("pkey", "-pubin", "-in", key, "-outform", "DER", "-out", der);
-    const [, digest = ""] = (/^([0-9a-f]{64})/.exec(openssl("dgst", "-sha256", "-r", der))) ?? [];
+    const [, digest = ""] = /^([0-9a-f]{64})/.exec(openssl("dgst", "-sha256", "-r", der)) ?? [];
     assert.equal(publicKeyHash(authority.certificatePem), `sha256:${digest}`);
   });
 });
