@@ -11,8 +11,19 @@ import tseslint from "typescript-eslint";
  * Folders of src/ in the order of the way that data takes: each may import itself and those before it.
  * A provider is passed in from the engine on; before it nobody imports one either.
  */
-const layers = ["api", "manifest", "graph", "provider", "sets", "workload", "compile", "records"]
-  .concat(["plan", "drift", "transaction", "report", "sweep", "source", "dynamic", "engine"])
+const layers = ["api", "manifest", "graph", "provider", "sets", "workload", "bootstrap"]
+  .concat([
+    "compile",
+    "records",
+    "plan",
+    "drift",
+    "transaction",
+    "report",
+    "sweep",
+    "source",
+    "dynamic",
+    "engine",
+  ])
   .concat(["kube", "controller", "provider-conformance", "inline", "cli"]);
 
 /** What touches nothing: no SDK, no Node module, no clock, no randomness, no environment. */
@@ -23,6 +34,7 @@ const pureFolders = ["api", "graph", "sets", "workload", "compile", "records", "
   "sweep",
 ]);
 const pureFiles = [
+  "src/bootstrap/kubeadm/**/*.ts",
   ...pureFolders.map((folder) => `src/${folder}/**/*.ts`),
   ...existing("manifest", ["parse", "desired", "diagnostic"]),
   ...existing("kube", ["api-write", "claim", "live-intent", "live-object", "machine-views"]),

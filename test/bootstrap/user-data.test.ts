@@ -87,7 +87,7 @@ describe("what makes a node of a host", () => {
       { kind: "joinWorker", join },
     ] as const) {
       for (const { path, mode, content } of hostBootstrap(settingsOf(role)).files) {
-        const isSecret = content.includes('PRIVATE KEY') || content.includes(join.token);
+        const isSecret = content.includes("PRIVATE KEY") || content.includes(join.token);
         if (isSecret) assert.equal(mode, "0600", path);
       }
     }

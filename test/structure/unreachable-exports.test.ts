@@ -20,13 +20,28 @@ const awaited: readonly { readonly by: string; readonly names: readonly NameId[]
     ],
   },
   {
-    by: "promises kept: sets adopt what their selectors match, and tell their own by template",
+    by: "conformance: Cluster API's cases ask for them (docs/conformance.md)",
     names: [
       "src/sets/membership.ts#changeMembers",
       "src/sets/ownership.ts#claimOf",
       "src/sets/status.ts#isComplete",
       "src/sets/template.ts#findNewSet",
       "src/sets/template.ts#findOldSets",
+    ],
+  },
+  {
+    by: "bootstrap: providers take their user data from there (docs/bootstrap.md)",
+    names: [
+      "src/bootstrap/certificates/certificate.ts#issueCertificate",
+      "src/bootstrap/certificates/certificate.ts#publicKeyHash",
+      "src/bootstrap/certificates/certificate.ts#validityOf",
+      "src/bootstrap/certificates/cluster-keys.ts#newClusterKeys",
+      "src/bootstrap/host/host-bootstrap.ts#HostSettings",
+      "src/bootstrap/host/host-bootstrap.ts#hostBootstrap",
+      "src/bootstrap/host/software.ts#criSocketOf",
+      "src/bootstrap/host/software.ts#hostRuntimes",
+      "src/bootstrap/host/user-data.ts#packedUserData",
+      "src/bootstrap/host/user-data.ts#userDataOf",
     ],
   },
 ];

@@ -14,7 +14,7 @@ export interface KeyedCertificate {
 }
 
 /** From when to when a certificate counts, milliseconds since the epoch. */
-export interface Validity {
+interface Validity {
   readonly fromMs: number;
   readonly untilMs: number;
 }
@@ -26,7 +26,7 @@ interface AuthorityRequest {
 }
 
 /** What a certificate is asked for. Kubernetes takes the common name for a user, organizations for its groups. */
-export interface CertificateRequest extends AuthorityRequest {
+interface CertificateRequest extends AuthorityRequest {
   readonly organizations?: readonly string[];
   readonly usages: readonly ("client" | "server")[];
   readonly dnsNames?: readonly string[];

@@ -1,5 +1,4 @@
 import { generateKeyPairSync } from "node:crypto";
-import type { HostFile } from "../host/host-file.js";
 import { type KeyedCertificate, newAuthority } from "./certificate.js";
 import type { KeyAlgorithm } from "./key-pair.js";
 
@@ -49,29 +48,4 @@ function newServiceAccountKeys(): PlainKeyPair {
     publicKeyPem: publicKey.export({ type: "spki", format: "pem" }).toString(),
     privateKeyPem: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
   };
-}
-
-/** Where kubeadm looks for a cluster's keys on a control-plane host. Pure. */
-export function controlPlaneKeyFiles(keys: ClusterKeys): HostFile[] {
-  const pair = (name: string, { certificatePem, privateKeyPem }: KeyedCertificate): HostFile[] => [
-    publicFile(`${name}.crt`, certificatePem),
-    secretFile(`${name}.key`, privateKeyPem),
-  ];
-  return [
-    ...pair("ca", keys.ca),
-    ...pair("etcd/ca", keys.etcd),
-    ...pair("front-proxy-ca", keys.frontProxy),
-    publicFile("sa.pub", keys.serviceAccount.publicKeyPem),
-    secretFile("sa.key", keys.serviceAccount.privateKeyPem),
-  ];
-}
-
-const keyFolder = "/etc/kubernetes/pki";
-
-function publicFile(name: string, content: string): HostFile {
-  return { path: `${keyFolder}/${name}`, mode: "0644", content };
-}
-
-function secretFile(name: string, content: string): HostFile {
-  return { path: `${keyFolder}/${name}`, mode: "0600", content };
 }

@@ -1,8 +1,7 @@
 import { createPrivateKey, type KeyObject, webcrypto } from "node:crypto";
 
 /** What keys are made of: elliptic curves unless something old has to read them. */
-export const keyAlgorithms = ["ECDSA-P256", "RSA-2048", "RSA-4096"] as const;
-export type KeyAlgorithm = (typeof keyAlgorithms)[number];
+export type KeyAlgorithm = "ECDSA-P256" | "RSA-2048" | "RSA-4096";
 
 type KeyParameters = (webcrypto.EcKeyGenParams | webcrypto.RsaHashedKeyGenParams) & {
   readonly hash: string;

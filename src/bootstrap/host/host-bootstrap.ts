@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
 import { minorOf } from "../../api/versions.js";
-import { type ClusterKeys, controlPlaneKeyFiles } from "../certificates/cluster-keys.js";
+import type { ClusterKeys } from "../certificates/cluster-keys.js";
 import {
   type HostPlaceholder,
   initObjects,
@@ -11,6 +11,7 @@ import {
 } from "../kubeadm/configuration.js";
 import type { ClusterSettings, HostText, JoinSettings, NodeSettings } from "../kubeadm/settings.js";
 import type { HostFile } from "./host-file.js";
+import { controlPlaneKeyFiles } from "./key-files.js";
 import { bootstrapScript } from "./script.js";
 import {
   containerdFile,
@@ -21,7 +22,7 @@ import {
 } from "./software.js";
 
 /** What a host is to become, and what it needs for that. */
-export type HostRole =
+type HostRole =
   | { readonly kind: "init"; readonly keys: ClusterKeys }
   | { readonly kind: "joinControlPlane"; readonly keys: ClusterKeys; readonly join: JoinSettings }
   | { readonly kind: "joinWorker"; readonly join: JoinSettings };

@@ -1,7 +1,7 @@
 import { aptSoftware, type HostSoftware, type SoftwareSource } from "./software.js";
 
 /** What the script that makes a node of a host is made from. */
-export interface ScriptSettings {
+interface ScriptSettings {
   readonly software: HostSoftware;
   readonly source: SoftwareSource;
   /** Path of kubeadm's configuration on the host. */
@@ -12,8 +12,8 @@ export interface ScriptSettings {
 }
 
 /** Written when a host is a node, as today's Cluster API has it: tools look for it. */
-export const sentinelFile = "/run/cluster-api/bootstrap-success.complete";
-export const logFile = "/var/log/capstan-bootstrap.log";
+const sentinelFile = "/run/cluster-api/bootstrap-success.complete";
+const logFile = "/var/log/capstan-bootstrap.log";
 
 /**
  * The script that root runs once, when all files are there: sh of POSIX. It may be run again after a failure,

@@ -3,7 +3,7 @@ import { stringify } from "yaml";
 import type { HostBootstrap } from "./host-bootstrap.js";
 
 /** Who reads it on the host: cloud-init nearly everywhere, Ignition on Flatcar and Fedora CoreOS. */
-export type UserDataFormat = "cloud-config" | "ignition";
+type UserDataFormat = "cloud-config" | "ignition";
 
 const ignitionVersion = "3.4.0";
 

@@ -16,7 +16,7 @@ const controlPlaneTaint = { key: "node-role.kubernetes.io/control-plane", effect
 const firstOfV1beta4 = 1031;
 
 /** Which of its APIs the kubeadm of a Kubernetes version is written to. Pure. */
-export function kubeadmApiOf(kubernetesVersion: string): KubeadmApi {
+function kubeadmApiOf(kubernetesVersion: string): KubeadmApi {
   const minor = minorOf(kubernetesVersion) ?? firstOfV1beta4;
   return minor >= firstOfV1beta4 ? "kubeadm.k8s.io/v1beta4" : "kubeadm.k8s.io/v1beta3";
 }

@@ -1,7 +1,7 @@
 import type { WrittenMachineSpec } from "../../api/types.js";
 
 /** Where the API servers of a cluster answer. */
-export interface ControlPlaneEndpoint {
+interface ControlPlaneEndpoint {
   /** A DNS name or an address. */
   readonly host: string;
   readonly port: number;
