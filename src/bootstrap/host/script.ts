@@ -16,8 +16,8 @@ const sentinelFile = "/run/cluster-api/bootstrap-success.complete";
 const logFile = "/var/log/capstan-bootstrap.log";
 
 /**
- * The script that root runs once, when all files are there: sh of POSIX. It may be run again after a failure,
- * does nothing on a node, and tells the console what failed, with the end of its log. Pure.
+ * The script that root runs once, when all files are there: sh of POSIX. It does nothing on a node that it has
+ * made, and tells the console what failed, with the end of its log; a host that failed is replaced. Pure.
  */
 export function bootstrapScript(settings: ScriptSettings): string {
   return [
@@ -91,7 +91,7 @@ function installedLines(software: HostSoftware): string[] {
       "apt-get update",
       "apt-get install -y ca-certificates curl conntrack socat",
       "mkdir -p /etc/apt/keyrings",
-      "codename=$(. /etc/os-release && echo $VERSION_CODENAME)",
+      'codename=$(. /etc/os-release && echo "$VERSION_CODENAME")',
       ...repositories.flatMap(({ name, url, suite, keyUrl }) => [
         `curl -fsSL --retry 5 -o ${keyOf(name)} ${keyUrl}`,
         `echo "deb [signed-by=${keyOf(name)}] ${url} ${suite}" > /etc/apt/sources.list.d/capstan-${name}.list`,
