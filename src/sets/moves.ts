@@ -183,6 +183,13 @@ function refusalOf(
   }
   const moving = about.machines.filter((machine) => isOf(from, machine));
   if (moving.length === 0) return `no machine of ${groupText(from)} is recorded`;
+  if (moving.every((machine) => isOf(to, machine))) return "it is there already";
+  const own = moving.find(({ name }) =>
+    about.desired.machines.some(({ metadata }) => metadata.name === name),
+  );
+  if (own !== undefined) {
+    return `the manifests hold Machine ${own.name} itself; take it out of them first`;
+  }
   const twice = moving.find((machine) => moves.filter((one) => isOf(one.from, machine)).length > 1);
   return twice === undefined ? undefined : `Machine ${twice.name} is to go to two places`;
 }

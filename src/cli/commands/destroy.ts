@@ -37,7 +37,7 @@ import {
 } from "../outcome.js";
 import { waveLines } from "../wave-text.js";
 import { planLine } from "../survey-cluster.js";
-import { recordedProvider, refuseNothingNamed, stacksOf } from "./stacks.js";
+import { recordedProvider, refuseMisspelt, refuseNothingNamed, stacksOf } from "./stacks.js";
 
 export interface DestroyOptions extends GlobalOptions, ManifestOptions {
   readonly yes?: boolean;
@@ -55,7 +55,9 @@ export async function destroyCommand(
   refuseNothingNamed(named, options);
   const { engine } = await openEngine(options, context);
   let code: number = exitCodes.done;
-  for (const stack of await stacksOf(named, options, engine, context)) {
+  const stacks = await stacksOf(named, options, engine, context);
+  await refuseMisspelt(named, engine);
+  for (const stack of stacks) {
     code = Math.max(code, await destroyStack(stack, options, context));
   }
   return code;

@@ -32,7 +32,7 @@ export async function nothingRecorded(
   engine: Engine,
 ): Promise<CapstanError> {
   const stacks = await engine.stacks.list();
-  const near = nearest(stack, stacks);
+  const near = meantBy(stack, stacks);
   return new CapstanError({
     code: "NOT_FOUND",
     source: "user",
@@ -43,6 +43,19 @@ export async function nothingRecorded(
         ? `did you mean ${near}?`
         : `stacks: ${stacks.length === 0 ? "none yet" : stacks.join(", ")}`,
   });
+}
+
+/** The stack that somebody means who writes this: one of that name in any namespace, or nearly of that name. */
+function meantBy(word: string, stacks: readonly string[]): string | undefined {
+  return stacks.find((stack) => stack.endsWith(`.${word}`)) ?? nearest(word, stacks);
+}
+
+/** Throws NOT_FOUND for the first name that is no stack's where another one is likely to be meant. */
+export async function refuseMisspelt(named: readonly string[], engine: Engine): Promise<void> {
+  const stacks = await engine.stacks.list();
+  const asStacks = named.map((name) => name.replace("/", "."));
+  const wrong = asStacks.find((name) => !stacks.includes(name) && meantBy(name, stacks));
+  if (wrong !== undefined) throw await nothingRecorded("destroy", wrong, engine);
 }
 
 /** What changes clusters changes none that nobody named. Throws BAD_USAGE. */

@@ -2,7 +2,7 @@ import { asJson, sameJson } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { templateJudge } from "../../compile/compile.js";
 import { knownMachines, type PriorState } from "../../records/prior-state.js";
-import type { TargetMachine } from "../../records/target.js";
+import { machineKey, type TargetMachine } from "../../records/target.js";
 import { newOwners, withNewOwner } from "../../sets/moves.js";
 import type { PlanInput } from "../plan-input.js";
 
@@ -22,7 +22,7 @@ export function withMovedMachines({
   const last = prior.transaction?.goal;
   if (last?.kind === "up" && sameJson(asJson(last.moves ?? []), asJson(goal.moves))) return prior;
   const judge = templateJudge(provider, desired.cluster);
-  const owners = newOwners(goal.moves, [...knownMachines(prior).values()], desired, judge);
+  const owners = newOwners(goal.moves, standingMachines(prior), desired, judge);
   const moved = (machines: readonly TargetMachine[]) =>
     machines.map((machine) => withNewOwner(machine, owners));
   const movedIn = <R extends { readonly target: { readonly machines: readonly TargetMachine[] } }>(
@@ -37,4 +37,13 @@ export function withMovedMachines({
       transaction &&
       omitUndefined({ ...transaction, former: transaction.former && moved(transaction.former) }),
   });
+}
+
+/** Those that are wanted, or of which a host is recorded: what is gone has nothing to take along. */
+function standingMachines(prior: PriorState): TargetMachine[] {
+  const wanted = new Set(prior.transaction?.target.machines.map(({ name }) => name));
+  const hosted = new Set(prior.resources.map(({ parent }) => parent));
+  return [...knownMachines(prior).values()].filter(
+    ({ name }) => wanted.has(name) || hosted.has(machineKey(name)),
+  );
 }

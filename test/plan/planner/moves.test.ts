@@ -260,6 +260,17 @@ describe("moves between pools", () => {
     assert.match(await refusalOf(engine.plan(objects, renamed)), /^UNSUPPORTED_CHANGE/);
   });
 
+  it("are refused for what is there already, and for what is gone", async () => {
+    const engine = await running(machineDeployment("workers", 2));
+    const name = engine.prior.transaction?.target.machines.at(-1)?.name ?? "";
+    const workers = move(`Machine/${name}`, "MachineDeployment/workers");
+    const same = wanted(machineDeployment("workers", 2));
+    assert.match(await refusalOf(engine.plan(same, [workers])), /it is there already$/);
+    const objects = wanted(machineDeployment("general", 2));
+    await engine.settle(objects);
+    assert.match(await refusalOf(engine.plan(objects, renamed)), /workers is recorded$/);
+  });
+
   it("are refused all at once, with their reasons", async () => {
     const engine = await running(machineDeployment("workers", 2));
     const name = engine.prior.transaction?.target.machines.at(-1)?.name ?? "";
@@ -271,6 +282,7 @@ describe("moves between pools", () => {
       move(`Machine/${name}`, general),
       move("MachineDeployment/workers", "Machine/cp"),
       move(general, general),
+      move("Machine/cp", general),
     ];
     assert.deepEqual((await refusalOf(engine.plan(objects, moves))).split("\n").map(withoutHash), [
       "INVALID_INPUT: cannot move MachineDeployment/none -> MachineDeployment/general: no machine of MachineDeployment/none is recorded",
@@ -278,6 +290,7 @@ describe("moves between pools", () => {
       "cannot move Machine/workers-#-1 -> MachineDeployment/general: Machine workers-#-1 is to go to two places",
       "cannot move MachineDeployment/workers -> Machine/cp: a machine keeps its name; it can go to a MachineSet or a MachineDeployment",
       "cannot move MachineDeployment/general -> MachineDeployment/general: it is there already",
+      "cannot move Machine/cp -> MachineDeployment/general: the manifests hold Machine cp itself; take it out of them first",
     ]);
   });
 });
