@@ -357,7 +357,9 @@ function placeIn(
   { document, respellings, settings }: Omit<Placed, "object">,
   path: MemberPath,
 ): Position {
-  const made = settings.findLast(({ covers }) => leadsTo(covers, path));
+  const isAbout = (covers: MemberPath) =>
+    leadsTo(covers, path) || (path.length > 0 && leadsTo(path, covers));
+  const made = settings.findLast(({ covers }) => isAbout(covers));
   if (made !== undefined) return { file: placeOfSetting(made.setting) };
   return document.positionOf(writtenPath(path, respellings));
 }

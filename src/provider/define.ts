@@ -1,9 +1,15 @@
 import semver from "semver";
 import { CapstanError } from "../api/error.js";
-import { ignorableFields, isInRange, type MachineOffers } from "../api/provider-specs.js";
+import {
+  type IgnorableField,
+  ignorableFields,
+  isInRange,
+  type MachineOffers,
+} from "../api/provider-specs.js";
 import type { JsonObject } from "../api/json.js";
 import type { ClusterNetwork } from "../api/types.js";
 import { omitUndefined } from "../api/omit-undefined.js";
+import { withReplaced } from "../manifest/object-parts.js";
 import {
   type FieldChange,
   type FieldRule,
@@ -111,7 +117,12 @@ export function defineProvider(definition: ProviderDefinition): InfrastructurePr
     handlers: new Map([[hostKind, machine]]),
     compile: ({ spec: { clusterNetwork } }, clusterValue, machines) => ({
       infrastructure: [],
-      hosts: new Map(machines.map((one) => [one.name, specOf(one, clusterValue, clusterNetwork)])),
+      hosts: new Map(
+        machines.map((one) => {
+          const heeded = withoutIgnored(one, definition.machineSpec.ignores);
+          return [one.name, specOf(heeded, clusterValue, clusterNetwork)];
+        }),
+      ),
     }),
     verdict: (kind, recorded, wanted) => verdictByField(rulesOf(kind), recorded, wanted),
     generationInputs: (kind, spec) => immutableFields(rulesOf(kind), spec),
@@ -121,6 +132,18 @@ export function defineProvider(definition: ProviderDefinition): InfrastructurePr
     ...identityIn(definition),
     close: definition.close === undefined ? undefined : () => definition.close?.(),
   });
+}
+
+/** What has no effect on a provider must not make a host another one. */
+function withoutIgnored(
+  machine: MachineToCompile,
+  ignored: readonly IgnorableField[] = [],
+): MachineToCompile {
+  const spec = ignored.reduce(
+    (current, field) => withReplaced(current, field.split("."), () => undefined),
+    machine.spec,
+  );
+  return { ...machine, spec };
 }
 
 /** The definition stays what its methods see as `this`. */

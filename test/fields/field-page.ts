@@ -1,3 +1,4 @@
+import { fixedFields } from "../../src/api/fixed-fields.js";
 import type { Kind } from "../../src/api/schema.js";
 import { type FieldEffect, hasEffect } from "./field-effect.js";
 import type { FieldTrial } from "./field-trial.js";
@@ -18,6 +19,7 @@ Each row was tried: two clusters on the simulated cloud that differ in this fiel
 when a living cluster's field changes. What is the API server's own (\`uid\`, \`resourceVersion\`, \`generation\`, \`creationTimestamp\`,
 \`finalizers\`, \`ownerReferences\`, \`status\`, \`providerID\`, \`timeAdded\`) may stand in files and is ignored there. A test makes this page,
 and fails where a field changes nothing.
+[Custom resources](custom-resources.md) lists where each annotation of ours is read.
 `;
 
 /** docs/fields.md, before it is formatted. Pure. */
@@ -55,9 +57,12 @@ function effectText({ trial, files, server }: TriedField): string {
   return [what, withoutEffect.because].filter((text) => text !== "").join("; ");
 }
 
-function changeText({ trial, change }: TriedField): string {
+function changeText({ trial, files, change }: TriedField): string {
   if (trial.withoutEffect?.in === "both") return "nothing";
-  if (change.startsWith("refused")) return "refused";
+  const isFixed = fixedFields[trial.kind].some(({ path }) =>
+    trial.field.startsWith(path.join(".")),
+  );
+  if (isFixed || files.refused.length > 0 || change.startsWith("refused")) return "refused";
   switch (change) {
     case "update":
       return "in place";

@@ -53,7 +53,7 @@ const ofLocalMachines: readonly PartOfTrial[] = [
   values("size", "small", "large"),
   values("image", "local/ubuntu-24.04", "local/other"),
   values("zone", "local-a", "local-b"),
-  values("diskGib", 20, 40),
+  values("diskGib", 20, 40, { decides: "`LocalHost.diskGib`; a smaller one needs a new host" }),
   values("tags", {}, { team: "a" }),
   values("bootMs", 5, 6),
   values("joinMs", 5, 6),
@@ -87,10 +87,11 @@ const ofMachineSpecs: readonly PartOfTrial[] = [
   values("versions.kubelet", "1.34.1", "1.34.2"),
   {
     field: "versions.controlPlane",
+    both: at("versions.kubelet", "1.34.1"),
+    one: at("versions.controlPlane", "1.34.1"),
+    other: at("versions.controlPlane", "1.34.2"),
     decides:
       "whether the Machine is a control-plane member, and its version: `LocalHost.controlPlane`",
-    one: at("versions", { kubelet: "1.34.2" }),
-    other: at("versions", { kubelet: "1.34.2", controlPlane: "1.34.2" }),
   },
   {
     field: "versions.containerRuntime.name",

@@ -106,6 +106,12 @@ describe("defineProvider", () => {
     });
   });
 
+  it("makes no other host of a field that has no effect on it", () => {
+    const machineSpec = { ...definition.machineSpec, ignores: ["taints"] as const };
+    assert.ok("taints" in hostOf(defineProvider(definition)));
+    assert.ok(!("taints" in hostOf(defineProvider({ ...definition, machineSpec }))));
+  });
+
   it("refuses offers that nobody can read", () => {
     const offers = {
       kubernetes: "new ones",

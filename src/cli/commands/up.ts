@@ -303,11 +303,13 @@ function done(
 function upNext(options: UpOptions, { stack }: Plan): FollowUp {
   const { allowRemoval } = options;
   const files = manifestWords(options);
+  // Standard input cannot be read again by whoever types the next command.
+  const whose = options.file.includes("-") ? stack : files;
   const allowing = allowRemoval === undefined ? "" : ` --allow-removal ${allowRemoval.join(",")}`;
   return {
-    look: `capstan status ${files}`,
+    look: `capstan status ${whose}`,
     again: `capstan up ${files}${allowing}`,
     takeBack: `capstan rollback ${stack}`,
-    takeDown: `capstan destroy ${files}`,
+    takeDown: `capstan destroy ${whose}`,
   };
 }
