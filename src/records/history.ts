@@ -103,17 +103,25 @@ export function targetOfRevision(
 }
 
 /**
- * The last committed revision of other objects than the present one's; undefined without one that is
- * kept. A revision that took a failed change back has those of the one before it, though perhaps other
+ * The last committed revision that wanted something else than the present one: other objects, or other owners or
+ * fewer machines for the same, as a move or a machine that was let go leaves them. Undefined without one that is
+ * kept. A revision that took a failed change back wants the same as the one before it, though perhaps on other
  * hosts. Pure.
  */
 export function previousRevision(revision: RevisionRecord | undefined): number | undefined {
   return revision?.history.findLast(
     ({ number, target }) =>
-      number !== revision.number &&
-      target !== undefined &&
-      !sameJson(target.objects, revision.target.objects),
+      number !== revision.number && target !== undefined && wantsOther(target, revision.target),
   )?.number;
+}
+
+function wantsOther(one: Target, other: Target): boolean {
+  if (!sameJson(one.objects, other.objects)) return true;
+  if (one.machines.length !== other.machines.length) return true;
+  const owners = new Map(other.machines.map(({ name, owner }) => [name, owner]));
+  return one.machines.some(
+    ({ name, owner }) => owners.has(name) && !sameJson(owner ?? null, owners.get(name) ?? null),
+  );
 }
 
 /** Lines with what they leave out counted. Pure. */

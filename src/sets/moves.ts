@@ -33,7 +33,7 @@ function moveText({ from, to }: OwnerMove): string {
 }
 
 /** Who is to own each machine that moves, by machine. */
-type NewOwners = ReadonlyMap<string, MachineOwner>;
+export type NewOwners = ReadonlyMap<string, MachineOwner>;
 
 /**
  * Where moves lead, all of them at once: what goes to a MachineDeployment joins the set of its template if it

@@ -149,6 +149,17 @@ describe("a machine that is forgotten", () => {
 });
 
 describe("forgetting that goes wrong", () => {
+  it("keeps a destroy from deleting anything until it is finished or taken back", async () => {
+    const engine = await FakeEngine.running(both);
+    await engine.forget("db", [{ at: "write", number: 1, what: "killAfter" }]);
+    const alive = engine.alive().length;
+    assert.match(outcomeText(await engine.destroy()), /^broke: TRANSACTION_OPEN/);
+    assert.equal(engine.alive().length, alive);
+    assert.equal((await engine.rollback()).kind, "rolledBack");
+    mustBeDone(await engine.destroy());
+    assert.deepEqual(engine.alive(), []);
+  });
+
   const faults: readonly CommandFault[] = [
     ...[0, 1, 2, 3, 4, 5, 6, 7].flatMap((number) =>
       (["killBefore", "killAfter"] as const).map((what) => ({

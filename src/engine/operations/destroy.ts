@@ -1,5 +1,6 @@
 import { holdOfDestroy, refuseHeld } from "../../drift/hold.js";
 import type { ResourceEvent } from "../../dynamic/cloud-resource.js";
+import { CapstanError } from "../../api/error.js";
 import { stackNameOf } from "../../api/types.js";
 import { afterAdoption } from "../../plan/decisions/adoption.js";
 import { noDeadlineMs } from "../../plan/deadline.js";
@@ -8,6 +9,7 @@ import type { Plan } from "../../plan/plan.js";
 import { refuseDestruction } from "../../plan/refusals/protection.js";
 import type { PriorState } from "../../records/prior-state.js";
 import { type Target, clusterIn, desiredIn, emptied } from "../../records/target.js";
+import { standingOf } from "../../transaction/lifecycle.js";
 import { isAdopting } from "./adopt.js";
 import { applyPlan, type RequestInfo, type PlanningOptions, planRecorded } from "./apply.js";
 import type { ApplyResult } from "./apply-result.js";
@@ -50,6 +52,7 @@ export async function planDestroy(
   refuseDestruction([state], released);
   const { transaction } = state;
   if (transaction === undefined) throw new Error("nothing is recorded, nothing to destroy");
+  refuseLettingGo(stack, state);
   const { provider, clock, stop, by, deadlineMs } = options;
   const { target, clusterUid, owner } = transaction;
   const scope = { cluster: target.cluster, clusterUid };
@@ -116,4 +119,18 @@ export async function destroyCluster(
 
 function isDeletion({ operation, state }: ResourceEvent): boolean {
   return operation === "delete" && state === "done";
+}
+
+/** What is to be let go must not be deleted: that is decided before anything else goes. Throws TRANSACTION_OPEN. */
+function refuseLettingGo(stack: string, state: StackState): void {
+  const { transaction } = state;
+  const goal = transaction?.goal;
+  if (goal?.kind !== "forget" || standingOf(state) === "idle") return;
+  throw new CapstanError({
+    code: "TRANSACTION_OPEN",
+    source: "user",
+    subject: stack,
+    message: `cannot destroy ${stack}: Machine ${goal.machine} is being let go, and its host may not be deleted`,
+    hint: `finish that with capstan state forget ${stack} Machine/${goal.machine}, or take it back with capstan rollback ${stack}; nothing was changed`,
+  });
 }

@@ -45,14 +45,17 @@ export function compiled(
   refuseDuplicates(machines);
   return {
     cluster,
-    objects: objectsOf(desired).sort((left, right) =>
-      inNameOrder(objectKey(left), objectKey(right)),
-    ),
+    objects: orderedObjects(desired),
     machines,
     going: new Map(going.map(({ name, reason }) => [name, reason])),
     isFrozen: false,
     ...compileParts(provider, cluster, machines),
   };
+}
+
+/** What is asked for, in the order in which a target holds it. Pure. */
+export function orderedObjects(desired: Desired): AnyObject[] {
+  return objectsOf(desired).sort((left, right) => inNameOrder(objectKey(left), objectKey(right)));
 }
 
 /** A recorded graph as it was frozen, whatever this release would compile today (architecture section 6). Pure. */

@@ -191,6 +191,53 @@ describe("a MachineDeployment that is renamed", () => {
 });
 
 describe("moves between pools", () => {
+  const kill = [{ at: "call", number: 1, what: "killAfter" }] as const;
+
+  it("that are killed leave to the old manifests what was theirs", async () => {
+    const old = wanted(machineDeployment("workers", 2));
+    const engine = await FakeEngine.running(old);
+    const before = idsOf(engine);
+    const more = wanted(machineDeployment("general", 3, { tags: { pool: "general" } }));
+    await engine.move(more, renamed, kill);
+    mustBeDone(await engine.up(old));
+    assert.deepEqual(idsOf(engine), before);
+    assert.equal((await engine.plan(old)).empty, true);
+  });
+
+  it("that are killed leave to the old manifests a machine between two pools", async () => {
+    const pools = (workers: number, general: number) =>
+      wanted(
+        machineDeployment("workers", workers, { tags: { size: String(workers) } }),
+        machineDeployment("general", general),
+      );
+    const engine = await FakeEngine.running(pools(2, 1));
+    const before = idsOf(engine);
+    const name = engine.prior.transaction?.target.machines.at(-1)?.name ?? "";
+    const one = [move(`Machine/${name}`, "MachineDeployment/general")];
+    await engine.move(pools(1, 2), one, kill);
+    mustBeDone(await engine.up(pools(2, 1)));
+    assert.deepEqual(idsOf(engine), before);
+  });
+
+  it("alone are what a rollback takes back, and no revision more", async () => {
+    const pools = wanted(machineDeployment("a", 2), machineDeployment("b", 2));
+    const engine = await running(machineDeployment("a", 1));
+    await engine.settle(pools);
+    const before = idsOf(engine);
+    const [a, b] = ["MachineDeployment/a", "MachineDeployment/b"];
+    mustBeDone(await engine.move(pools, [move(a, b), move(b, a)]));
+    mustBeDone(await engine.rollback());
+    assert.deepEqual(idsOf(engine), before);
+  });
+
+  it("made again for other objects are looked at again", async () => {
+    const engine = await running(machineDeployment("workers", 2));
+    mustBeDone(await engine.move(wanted(machineDeployment("general", 2)), renamed));
+    const old = wanted(machineDeployment("workers", 2));
+    const outcome = await engine.move(old, renamed);
+    assert.match(outcomeText(outcome), /hold no MachineDeployment general/);
+  });
+
   it("take one machine along, and its old pool shrinks by it", async () => {
     const engine = await running(machineDeployment("workers", 3), machineDeployment("general", 2));
     const name = engine.prior.transaction?.target.machines.find(
