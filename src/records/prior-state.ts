@@ -2,7 +2,7 @@ import type { JsonObject } from "../api/json.js";
 import type { NodeKey } from "../graph/graph.js";
 import type { TransactionRecord, RevisionRecord } from "./transaction.js";
 import type { Identity } from "../provider/port.js";
-import type { TargetMachine } from "./target.js";
+import { machineKey, type TargetMachine } from "./target.js";
 
 /** A resource as Pulumi's state has it, in our terms. */
 export interface RecordedResource {
@@ -89,4 +89,13 @@ export function knownMachines({ transaction, revision }: PriorState): Map<string
     ...(transaction?.target.machines ?? []),
   ];
   return new Map(known.map((machine) => [machine.name, machine]));
+}
+
+/** Those of them that are wanted, or of which a host is recorded: the others are gone. Pure. */
+export function standingMachines(prior: PriorState): TargetMachine[] {
+  const wanted = new Set(prior.transaction?.target.machines.map(({ name }) => name));
+  const hosted = new Set(prior.resources.map(({ parent }) => parent));
+  return [...knownMachines(prior).values()].filter(
+    ({ name }) => wanted.has(name) || hosted.has(machineKey(name)),
+  );
 }

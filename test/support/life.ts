@@ -6,7 +6,7 @@ import { wavesOf } from "../../src/plan/waves/list-waves.js";
 import { targetOfRevision } from "../../src/records/history.js";
 import { desiredIn } from "../../src/records/target.js";
 import { rollbackOf } from "../../src/plan/goal/rollback.js";
-import { knownMachines, type PriorState } from "../../src/records/prior-state.js";
+import { type PriorState, standingMachines } from "../../src/records/prior-state.js";
 import type { OwnerMove } from "../../src/sets/moves.js";
 import type { Observed } from "../../src/provider/port.js";
 import { desiredCluster, type WantedCluster } from "./wanted-cluster.js";
@@ -106,7 +106,7 @@ export class Life {
   /** With the pool under its other name, if there is one. */
   private renaming(command: HistoryCommand): Run {
     const { wanted, verb, renames = false } = command;
-    const machines = [...knownMachines(this.engine.prior).values()];
+    const machines = standingMachines(this.engine.prior);
     const from = poolNames.find((name) =>
       machines.some(({ owner }) => owner?.machineDeployment === name),
     );

@@ -2,8 +2,8 @@ import { asJson, sameJson } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { templateJudge } from "../../compile/compile.js";
 import type { Desired } from "../../api/types.js";
-import { isOpen, knownMachines, type PriorState } from "../../records/prior-state.js";
-import { machineKey, type Target, type TargetMachine } from "../../records/target.js";
+import { isOpen, type PriorState, standingMachines } from "../../records/prior-state.js";
+import type { Target, TargetMachine } from "../../records/target.js";
 import { type NewOwners, newOwners, type OwnerMove, withNewOwner } from "../../sets/moves.js";
 import type { PlanInput } from "../plan-input.js";
 import { orderedObjects } from "./compiled-goal.js";
@@ -73,13 +73,4 @@ function withOwners(prior: PriorState, owners: NewOwners): PriorState {
       transaction &&
       omitUndefined({ ...transaction, former: transaction.former && moved(transaction.former) }),
   });
-}
-
-/** Those that are wanted, or of which a host is recorded: what is gone has nothing to take along. */
-function standingMachines(prior: PriorState): TargetMachine[] {
-  const wanted = new Set(prior.transaction?.target.machines.map(({ name }) => name));
-  const hosted = new Set(prior.resources.map(({ parent }) => parent));
-  return [...knownMachines(prior).values()].filter(
-    ({ name }) => wanted.has(name) || hosted.has(machineKey(name)),
-  );
 }
