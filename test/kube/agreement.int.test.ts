@@ -210,9 +210,15 @@ function tryChange(
   }
 }
 
-/** What only the CLI can know: other objects, and the provider's own. */
+/** What only the CLI can know: other objects, the provider's own, and what has no effect in files. */
 const beyondApiServers = new Set<DiagnosticCode>([
-  ...(["CLASS_UNKNOWN", "CLUSTER_MISSING", "HOST_NETWORK", "PROVIDER_MISMATCH"] as const),
+  ...([
+    "NO_EFFECT",
+    "CLASS_UNKNOWN",
+    "CLUSTER_MISSING",
+    "HOST_NETWORK",
+    "PROVIDER_MISMATCH",
+  ] as const),
   ...(["PROVIDER_UNKNOWN", "STACK_NAME", "UNSUPPORTED_CONFIGURATION"] as const),
 ]);
 
