@@ -48,6 +48,11 @@ export function clusterNameOf(cluster: ClusterObject): string {
   return `${cluster.metadata.namespace}/${cluster.metadata.name}`;
 }
 
+/** The stack that somebody means who writes "default/prod" or "default.prod". Pure. */
+export function stackNamed(word: string): string {
+  return word.replace("/", ".");
+}
+
 /** Pulumi refuses longer stack names. Source: architecture section 7. */
 export const maxStackNameLength = 100;
 

@@ -1,6 +1,7 @@
 import semver from "semver";
 import { omitUndefined } from "./omit-undefined.js";
 import type { WrittenVersions } from "./schema.js";
+import type { Desired } from "./types.js";
 
 /** The Kubernetes version of machines whose manifests name none, in a cluster that names none. */
 export const defaultKubernetesVersion = "1.34.2";
@@ -71,6 +72,16 @@ export function canonicalVersions(versions: WrittenVersions): WrittenVersions {
 /** The oldest of some semantic versions; undefined for none. Pure. */
 export function oldestVersion(versions: readonly string[]): string | undefined {
   return versions.filter((version) => semver.valid(version) !== null).sort(semver.compare)[0];
+}
+
+/** The oldest control-plane version that is written anywhere in a cluster. Pure. */
+export function oldestControlPlane(desired: Desired): string | undefined {
+  const versions = [
+    ...desired.machines.map(({ spec }) => spec),
+    ...desired.machineSets.map(({ spec }) => spec.template.spec),
+    ...desired.machineDeployments.map(({ spec }) => spec.template.spec),
+  ].flatMap(({ versions: one }) => one?.controlPlane ?? []);
+  return oldestVersion(versions);
 }
 
 /** The newest of some semantic versions; undefined for none. Pure. */

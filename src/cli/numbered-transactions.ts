@@ -1,3 +1,4 @@
+import { stackNamed } from "../api/types.js";
 import { CheckpointReader } from "../engine/backend/checkpoint-reader.js";
 import { StackKeys } from "../engine/backend/stack-keys.js";
 import { type StackState, stateOf } from "../engine/backend/state.js";
@@ -15,7 +16,7 @@ export async function numberedTransactions(
   workspace: Workspace,
 ): Promise<NumberedTransaction[]> {
   const meant = named.length > 0 ? named : (workspace.stackNames() ?? []);
-  const [stack, ...others] = meant.map((name) => name.replace("/", "."));
+  const [stack, ...others] = meant.map(stackNamed);
   if (stack === undefined || others.length > 0) return [];
   const state = await stateWithoutPulumi(stack, workspace);
   if (state === undefined) return [];
@@ -27,7 +28,7 @@ export async function numberedTransactions(
 
 /** What `capstan state list` names of a stack, told in the same way. */
 export async function recordsOfStack(named: string, workspace: Workspace): Promise<string[]> {
-  const state = await stateWithoutPulumi(named.replace("/", "."), workspace);
+  const state = await stateWithoutPulumi(stackNamed(named), workspace);
   return state === undefined ? [] : stateItems(state).map(({ key }) => key);
 }
 

@@ -7,12 +7,12 @@ import type { UndoClass } from "../plan/plan.js";
 import {
   cloudResources,
   isRecordKind,
-  knownMachines,
   pendingDeletions,
   type PriorState,
   type RecordedResource,
+  standingMachines,
 } from "../records/prior-state.js";
-import { machineKey, type TargetMachine } from "../records/target.js";
+import { machineKey, machineOfKey, type TargetMachine } from "../records/target.js";
 import { inNameOrder } from "../sets/name-order.js";
 import { ownerText } from "../sets/owning-objects.js";
 
@@ -58,8 +58,8 @@ export function stateItems(state: PriorState): StateItem[] {
     ...plannedItems(state),
   ];
   const shared = items.filter(({ machine }) => machine === undefined);
-  const hosted = [...machines.values()]
-    .sort((left, right) => inNameOrder(left.name, right.name))
+  const hosted = machines
+    .toSorted((left, right) => inNameOrder(left.name, right.name))
     .flatMap((machine) => [
       machineItem(machine, state),
       ...items
@@ -74,7 +74,7 @@ export function stateItemDetails(key: NodeKey, state: PriorState): StateItemDeta
   const item = stateItems(state).find((one) => one.key === key);
   if (item === undefined) return undefined;
   const { machines, resources } = recordsOf(state);
-  const machine = [...machines.values()].find(({ name }) => machineKey(name) === key);
+  const machine = machines.find(({ name }) => machineKey(name) === key);
   if (machine !== undefined) {
     const hosts = resources.filter(({ parent }) => parent === key).map((one) => one.key);
     return { ...item, versions: machine.spec.versions, hosts, inputs: specOf(machine) };
@@ -98,24 +98,19 @@ export function stateItemDetails(key: NodeKey, state: PriorState): StateItemDeta
 }
 
 interface Records {
-  readonly machines: ReadonlyMap<string, TargetMachine>;
+  readonly machines: readonly TargetMachine[];
   readonly resources: readonly RecordedResource[];
 }
 
 /** Machines that are wanted, or that still have a host on record. */
 function recordsOf(state: PriorState): Records {
   const resources = [...cloudResources(state), ...pendingDeletions(state)];
-  const hosted = new Set(resources.map(({ parent }) => parent));
-  const wanted = new Set(state.transaction?.target.machines.map(({ name }) => name));
-  const known = [...knownMachines(state)].filter(
-    ([name]) => wanted.has(name) || hosted.has(machineKey(name)),
-  );
-  return { machines: new Map(known), resources };
+  return { machines: standingMachines(state), resources };
 }
 
 function resourceItem(resource: RecordedResource, state: PriorState): StateItem {
   const { key, id, parent } = resource;
-  const machine = parent?.slice(machineKey("").length);
+  const machine = parent && machineOfKey(parent);
   return omitUndefined({ key, id, phase: phaseOf(resource, state), machine });
 }
 
@@ -150,7 +145,7 @@ function plannedItems({ resources, pending, transaction }: PriorState): StateIte
       omitUndefined({
         key: keyOf(node),
         phase: interrupted.has(keyOf(node)) ? ("interrupted" as const) : ("planned" as const),
-        machine: node.parent?.slice(machineKey("").length),
+        machine: node.parent && machineOfKey(node.parent),
       }),
     );
 }

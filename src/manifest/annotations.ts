@@ -18,17 +18,16 @@ import {
 import { profileAnnotation, profiles } from "../api/set-profile.js";
 import type { AnyObject } from "../api/types.js";
 import {
-  type Annotations,
   ownAnnotationPrefix,
   updatePolicies,
   updatePolicyAnnotation,
 } from "../api/update-policy.js";
 import { nearest } from "../api/validate.js";
 import { deleteMachineAnnotation } from "../api/delete-marks.js";
-import { machineSpecsIn, type ObjectHolder } from "./object-parts.js";
+import { metadataIn, type ObjectHolder, type PlacedMetadata } from "./object-parts.js";
 
-/** Where an annotation may stand: on an object, in the template of a set, or on what a Machine becomes. */
-type AnnotationPlace = AnyObject["kind"] | "template" | "Node";
+/** Where an annotation may stand. */
+type AnnotationPlace = PlacedMetadata["place"];
 
 /** What an annotation of this project may say, and where it is read. */
 interface AnnotationRule {
@@ -152,25 +151,14 @@ const idleMarkReasons: Partial<Record<AnnotationPlace, string>> = {
 };
 
 function annotationsIn(object: AnyObject): PlacedAnnotation[] {
-  const at = (annotations: Annotations, place: AnnotationPlace, path: MemberPath) =>
-    Object.entries(annotations ?? {}).map(([name, value]): PlacedAnnotation => ({
+  return metadataIn(object).flatMap(({ metadata: { annotations = {} }, place, path }) =>
+    Object.entries(annotations).map(([name, value]) => ({
       name,
       value,
       place,
-      path: [...path, name],
-    }));
-  const ofTemplate =
-    object.kind === "MachineSet" || object.kind === "MachineDeployment"
-      ? object.spec.template.metadata?.annotations
-      : undefined;
-  const template = ["spec", "template", "metadata", "annotations"];
-  return [
-    ...at(object.metadata.annotations, object.kind, ["metadata", "annotations"]),
-    ...at(ofTemplate, "template", template),
-    ...machineSpecsIn(object).flatMap(({ spec, path }) =>
-      at(spec.metadata?.annotations, "Node", [...path, "metadata", "annotations"]),
-    ),
-  ];
+      path: [...path, "annotations", name],
+    })),
+  );
 }
 
 function placeText(place: AnnotationPlace): string {

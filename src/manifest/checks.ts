@@ -3,8 +3,8 @@ import type { MemberPath, Violation } from "../api/diagnostic-codes.js";
 import { requirementHolds } from "../api/label-selector.js";
 import { ruleWords } from "../api/rules.js";
 import type { LabelSelector } from "../api/schema.js";
-import type { ClusterObject, Desired, WrittenMachineSpec } from "../api/types.js";
-import { oldestVersion, skewOf } from "../api/versions.js";
+import type { ClusterObject, WrittenMachineSpec } from "../api/types.js";
+import { skewOf } from "../api/versions.js";
 import type { PlacedSpec } from "./object-parts.js";
 
 /** An address range of a Cluster. */
@@ -171,16 +171,6 @@ export function checkSkew({ spec, path }: PlacedSpec, oldest: string | undefined
       hint: (skew.kind === "newer" ? ruleWords.kubeletNewer : ruleWords.kubeletTooOld).hint,
     },
   ];
-}
-
-/** The oldest control-plane version that is written anywhere in a cluster. Pure. */
-export function oldestControlPlane(desired: Desired): string | undefined {
-  const versions = [
-    ...desired.machines.map(({ spec }) => spec),
-    ...desired.machineSets.map(({ spec }) => spec.template.spec),
-    ...desired.machineDeployments.map(({ spec }) => spec.template.spec),
-  ].flatMap(({ versions: one }) => one?.controlPlane ?? []);
-  return oldestVersion(versions);
 }
 
 type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];

@@ -13,7 +13,7 @@ import {
   stackNameOf,
 } from "../api/types.js";
 import { nearest, validate } from "../api/validate.js";
-import { canonicalVersions } from "../api/versions.js";
+import { canonicalVersions, oldestControlPlane } from "../api/versions.js";
 import { checkAnnotations, idleMarks } from "./annotations.js";
 import {
   checkCluster,
@@ -23,7 +23,6 @@ import {
   checkProgressDeadline,
   checkSelector,
   checkSkew,
-  oldestControlPlane,
 } from "./checks.js";
 import { byPosition, type Diagnostic, type Position } from "./diagnostic.js";
 import {

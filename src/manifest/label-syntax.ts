@@ -2,15 +2,7 @@ import type { MemberPath, Violation } from "../api/diagnostic-codes.js";
 import { isLabelValue, isQualifiedName } from "../api/name-forms.js";
 import { ruleWords } from "../api/rules.js";
 import type { AnyObject } from "../api/types.js";
-import { machineSpecsIn, type PlacedSpec } from "./object-parts.js";
-
-type Texts = Readonly<Record<string, string>>;
-
-/** Labels and annotations, and where they stand. */
-interface PlacedLabels {
-  readonly metadata: { readonly labels?: Texts; readonly annotations?: Texts };
-  readonly path: MemberPath;
-}
+import { machineSpecsIn, metadataIn, type PlacedSpec } from "./object-parts.js";
 
 /**
  * What is wrong with the labels and annotations of an object, of Machines that are made from it and of
@@ -19,7 +11,7 @@ interface PlacedLabels {
 export function checkLabelSyntax(object: AnyObject): Violation[] {
   const specs = machineSpecsIn(object);
   return [
-    ...placedLabels(object).flatMap(({ metadata: { labels = {}, annotations = {} }, path }) => [
+    ...metadataIn(object).flatMap(({ metadata: { labels = {}, annotations = {} }, path }) => [
       ...Object.entries(labels).flatMap(([key, value]) =>
         badLabel(key, value, [...path, "labels"]),
       ),
@@ -29,20 +21,6 @@ export function checkLabelSyntax(object: AnyObject): Violation[] {
         .map((key) => badKey([...path, "annotations", key])),
     ]),
     ...specs.flatMap(checkTaints),
-  ];
-}
-
-function placedLabels(object: AnyObject): PlacedLabels[] {
-  const template = object.kind === "MachineSet" || object.kind === "MachineDeployment";
-  const ofMachines = template ? object.spec.template.metadata : undefined;
-  return [
-    { metadata: object.metadata, path: ["metadata"] },
-    ...(ofMachines === undefined
-      ? []
-      : [{ metadata: ofMachines, path: ["spec", "template", "metadata"] }]),
-    ...machineSpecsIn(object).flatMap(({ spec, path }) =>
-      spec.metadata === undefined ? [] : [{ metadata: spec.metadata, path: [...path, "metadata"] }],
-    ),
   ];
 }
 

@@ -27,6 +27,29 @@ export function machineSpecsIn(object: AnyObject): PlacedSpec[] {
   }
 }
 
+/** Labels and annotations, and what carries them: an object, each Machine of a template, or a Node. */
+export interface PlacedMetadata {
+  readonly metadata: Pick<AnyObject["metadata"], "labels" | "annotations">;
+  readonly place: Kind | "template" | "Node";
+  /** Where they stand in their object. */
+  readonly path: MemberPath;
+}
+
+/** All labels and annotations in an object: its own, those of its template, those of Nodes. */
+export function metadataIn(object: AnyObject): PlacedMetadata[] {
+  const isSet = object.kind === "MachineSet" || object.kind === "MachineDeployment";
+  const { metadata: ofTemplate = {} } = isSet ? object.spec.template : {};
+  return [
+    { metadata: object.metadata, place: object.kind, path: ["metadata"] },
+    { metadata: ofTemplate, place: "template", path: ["spec", "template", "metadata"] },
+    ...machineSpecsIn(object).map(({ spec: { metadata = {} }, path }): PlacedMetadata => ({
+      metadata,
+      place: "Node",
+      path: [...path, "metadata"],
+    })),
+  ];
+}
+
 /** The providerSpecs in an object. A MachineClass has a bare provider's object instead. */
 export function providerSpecsIn(object: AnyObject) {
   if (object.kind === "Cluster") {

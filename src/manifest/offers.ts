@@ -1,5 +1,6 @@
 import type { MemberPath, Violation } from "../api/diagnostic-codes.js";
 import { type IgnorableField, isInRange, type ProviderSpecs } from "../api/provider-specs.js";
+import { findServed } from "../api/served-versions.js";
 import type { AnyObject, WrittenMachineSpec, WrittenVersions } from "../api/types.js";
 import { nearest } from "../api/validate.js";
 import { machineSpecsIn, valueAt } from "./object-parts.js";
@@ -11,7 +12,7 @@ import { machineSpecsIn, valueAt } from "./object-parts.js";
 export function checkOffers(object: AnyObject, providers: readonly ProviderSpecs[]): Violation[] {
   return machineSpecsIn(object).flatMap(({ spec, path }) => {
     const { versions = {} } = spec;
-    const provider = providerOf(spec, providers);
+    const provider = findServed(providers, spec.providerSpec.value?.apiVersion)?.provider;
     if (provider === undefined) return [];
     const at = [...path, "versions"];
     return [...checkKubernetes(versions, at, provider), ...checkRuntime(versions, at, provider)];
@@ -21,7 +22,7 @@ export function checkOffers(object: AnyObject, providers: readonly ProviderSpecs
 /** What the Machines of one object ask for that has no effect on their provider: a warning each. Pure. */
 export function checkIgnored(object: AnyObject, providers: readonly ProviderSpecs[]): Violation[] {
   return machineSpecsIn(object).flatMap(({ spec, path }) => {
-    const provider = providerOf(spec, providers);
+    const provider = findServed(providers, spec.providerSpec.value?.apiVersion)?.provider;
     const ignored = provider?.machineSpec.ignores ?? [];
     return ignored
       .filter((field) => isSet(field, spec))
@@ -36,13 +37,6 @@ function isSet(field: IgnorableField, spec: WrittenMachineSpec): boolean {
   // Every provider makes a control-plane member of a Master; that one takes pods is more.
   if (field === "roles") return spec.roles?.length === 2;
   return valueAt(spec, field.split(".")) !== undefined;
-}
-
-function providerOf(
-  { providerSpec: { value } }: WrittenMachineSpec,
-  providers: readonly ProviderSpecs[],
-): ProviderSpecs | undefined {
-  return providers.find(({ apiVersion }) => apiVersion === value?.apiVersion);
 }
 
 function checkKubernetes(

@@ -34,6 +34,12 @@ export function machineKey(machine: string): NodeKey {
   return nodeKey("Machine", machine);
 }
 
+/** The name of the machine whose component this is; undefined for any other node. Pure. */
+export function machineOfKey(key: NodeKey): string | undefined {
+  const prefix = machineKey("");
+  return key.startsWith(prefix) ? key.slice(prefix.length) : undefined;
+}
+
 /** The Cluster that a target is about. */
 export function clusterIn(target: Target): ClusterObject {
   const cluster = target.objects.find(({ kind }) => kind === "Cluster");

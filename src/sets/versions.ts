@@ -5,6 +5,7 @@ import {
   canonicalVersion,
   canonicalVersions,
   defaultVersionIn,
+  oldestControlPlane,
   oldestVersion,
 } from "../api/versions.js";
 import type {
@@ -150,11 +151,6 @@ function clusterVersion(
   desired: Desired,
   recorded: readonly ExpandedMachine[],
 ): string | undefined {
-  const written = [
-    ...desired.machines.map(({ spec }) => spec),
-    ...desired.machineSets.map(({ spec }) => spec.template.spec),
-    ...desired.machineDeployments.map(({ spec }) => spec.template.spec),
-  ].flatMap(({ versions }) => versions?.controlPlane ?? []);
   const running = recorded.flatMap(({ spec }) => spec.versions.controlPlane ?? []);
-  return oldestVersion(written) ?? oldestVersion(running);
+  return oldestControlPlane(desired) ?? oldestVersion(running);
 }

@@ -1,3 +1,4 @@
+import { stackNamed } from "../../api/types.js";
 import { CapstanError, isCapstanError } from "../../api/error.js";
 import { nearest } from "../../api/validate.js";
 import type { Engine } from "../../engine/pulumi/engine.js";
@@ -113,7 +114,7 @@ async function refuseUnknown(
   stackNames: readonly string[],
   engine: Engine,
 ): Promise<void> {
-  const wanted = new Set(stackNames.map((name) => name.replace("/", ".")));
+  const wanted = new Set(stackNames.map(stackNamed));
   const unknown = reports.find(({ stack, cluster }) => cluster === undefined && wanted.has(stack));
   if (unknown === undefined) return;
   throw await nothingRecorded("describe", unknown.stack, engine);

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { CapstanError } from "../../api/error.js";
-import { clusterNameOf } from "../../api/types.js";
+import { clusterNameOf, stackNamed } from "../../api/types.js";
 import { nearest } from "../../api/validate.js";
 import { isSame, type TargetDifference } from "../../plan/compare/compare.js";
 import { compareClusters } from "../../plan/compare/neutral.js";
@@ -96,7 +96,7 @@ async function sideOf(
 ): Promise<Side> {
   return existsSync(operand)
     ? manifestSide(operand, options, context)
-    : recordedSide(operand.replace("/", "."), options, context);
+    : recordedSide(stackNamed(operand), options, context);
 }
 
 function manifestSide(path: string, options: OverrideOptions, context: CommandContext): Side {

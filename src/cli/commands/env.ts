@@ -1,3 +1,4 @@
+import { stackNamed } from "../../api/types.js";
 import { join, relative } from "node:path";
 import { CapstanError } from "../../api/error.js";
 import { projectRoot } from "../../engine/backend/project.js";
@@ -28,7 +29,7 @@ export async function envCommand(
   options: EnvOptions,
   context: CommandContext,
 ): Promise<number> {
-  if (name !== undefined) return stackEnv(name.replace("/", "."), options, context);
+  if (name !== undefined) return stackEnv(stackNamed(name), options, context);
   const { binDir } = await findTools(context);
   return printExports({}, { PATH: pathWithTools(binDir, context.env) }, context);
 }

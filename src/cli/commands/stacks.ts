@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { CapstanError } from "../../api/error.js";
-import { stackNameOf } from "../../api/types.js";
+import { stackNamed, stackNameOf } from "../../api/types.js";
 import { nearest } from "../../api/validate.js";
 import type { Engine } from "../../engine/pulumi/engine.js";
 import type { StackState } from "../../engine/backend/state.js";
@@ -20,7 +20,7 @@ export async function stacksOf(
     options.file.length === 0
       ? []
       : loadManifests(options, context).clusters.map(({ cluster }) => stackNameOf(cluster));
-  const chosen = [...named.map((name) => name.replace("/", ".")), ...fromFiles];
+  const chosen = [...named.map(stackNamed), ...fromFiles];
   await refusePaths(named, engine);
   return chosen.length > 0 ? [...new Set(chosen)] : engine.stacks.list();
 }
@@ -53,7 +53,7 @@ function meantBy(word: string, stacks: readonly string[]): string | undefined {
 /** Throws NOT_FOUND for the first name that is no stack's where another one is likely to be meant. */
 export async function refuseMisspelt(named: readonly string[], engine: Engine): Promise<void> {
   const stacks = await engine.stacks.list();
-  const asStacks = named.map((name) => name.replace("/", "."));
+  const asStacks = named.map(stackNamed);
   const wrong = asStacks.find((name) => !stacks.includes(name) && meantBy(name, stacks));
   if (wrong !== undefined) throw await nothingRecorded("destroy", wrong, engine);
 }
@@ -77,7 +77,7 @@ async function refusePaths(named: readonly string[], engine: Engine): Promise<vo
   const paths = named.filter((name) => existsSync(name));
   if (paths.length === 0) return;
   const stacks = await engine.stacks.list();
-  const path = paths.find((name) => !stacks.includes(name.replace("/", ".")));
+  const path = paths.find((name) => !stacks.includes(stackNamed(name)));
   if (path === undefined) return;
   throw new CapstanError({
     code: "BAD_USAGE",

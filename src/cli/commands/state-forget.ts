@@ -2,7 +2,7 @@ import { CapstanError } from "../../api/error.js";
 import type { Removal } from "../../api/protection.js";
 import { defaultDeadlineMs } from "../../plan/deadline.js";
 import { fileOwner } from "../../records/hand-over.js";
-import { machineKey } from "../../records/target.js";
+import { machineKey, machineOfKey } from "../../records/target.js";
 import { planForget } from "../../engine/operations/forget.js";
 import type { Engine } from "../../engine/pulumi/engine.js";
 import { refuseNonOwner, type StackState } from "../../engine/backend/state.js";
@@ -86,8 +86,7 @@ async function forget(
 function machineNamed(word: string, state: StackState): string {
   const key = recordedKey(word, state, "forget");
   const item = stateItems(state).find((one) => one.key === key);
-  const prefix = machineKey("");
-  const machine = item?.machine ?? (key.startsWith(prefix) ? key.slice(prefix.length) : undefined);
+  const machine = item?.machine ?? machineOfKey(key);
   if (machine !== undefined) return machine;
   throw new CapstanError({
     code: "BAD_USAGE",

@@ -1,7 +1,7 @@
 import { omitUndefined } from "../../api/omit-undefined.js";
 import type { NodeKey } from "../../graph/graph.js";
 import { inNameOrder } from "../../sets/name-order.js";
-import { machineKey, type Target } from "../../records/target.js";
+import { machineOfKey, type Target } from "../../records/target.js";
 import type { ObservedResources } from "../observation.js";
 import { cloudResources, type PriorState, knownMachines } from "../../records/prior-state.js";
 import type { LeavingHost } from "../plan.js";
@@ -24,8 +24,8 @@ export function leavingHosts(
   const serving = new Set(prior.revision?.target.machines.map(({ host }) => host));
   const hosts = cloudResources(prior).flatMap(({ key, parent }): LeavingHost[] => {
     const observed = observedResources.get(key);
-    if (!toDelete.has(key) || parent === undefined || observed === "gone") return [];
-    const name = parent.slice(machineKey("").length);
+    const name = parent && machineOfKey(parent);
+    if (!toDelete.has(key) || name === undefined || observed === "gone") return [];
     const { owner, controlPlane = false } = machines.get(name) ?? {};
     const createdAtMs = observed?.createdAtMs;
     return [
