@@ -141,6 +141,15 @@ describe("the locks on a stack", function () {
     await sandbox.assertSound(demoStack);
   });
 
+  it("that a killed Pulumi had not finished writing were never held, and are removed", async () => {
+    mkdirSync(locksFolder(), { recursive: true });
+    // Its name until it is whole: the lock's own, and when the writing began.
+    writeFileSync(join(locksFolder(), "01234567.json.18a2f3b4c5d6e7f8.tmp"), "");
+    await sandbox.up(0);
+    assert.deepEqual(readdirSync(locksFolder()), []);
+    await sandbox.assertSound(demoStack);
+  });
+
   it("do not keep anybody from the environment of a plain pulumi", async () => {
     const command = await hang();
     writeFileSync(join(sandbox.folder, "Pulumi.yaml"), "name: capstan\nruntime: nodejs\n");

@@ -185,7 +185,8 @@ export class Life {
         outcome,
         way === "takeBack" || way === "finish" ? "rolledBack" : "done",
       );
-      return this.again();
+      const isReached = outcome.kind === "done" || outcome.kind === "rolledBack";
+      return isReached ? this.again() : undefined;
     }
     this.mustBeDone(verb, outcome);
     if (outcome.kind !== "done") return;

@@ -10,7 +10,7 @@ export const lockPatienceMs = 60_000;
 export const beginPatienceMs = 5_000;
 
 /** A plain `pulumi up` is refused within a second or two; between two of them there is not much time. */
-const pollMs = 50;
+export const pollMs = 50;
 
 /** How often an engine is asked about locks that only an engine sees. */
 const probeMs = 1_000;

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { CapstanError, messageOf } from "../../api/error.js";
@@ -22,6 +22,8 @@ export interface PulumiLock extends Holder {
   readonly liveness: Liveness;
 }
 
+type LockedWorkspace = Pick<Workspace, "backendUrl" | "isShared" | "projectName" | "stackName">;
+
 /**
  * The locks on a stack in a file backend. Other backends answer none here: there an engine has to be
  * asked. Throws BAD_STATE for a lock that cannot be read: somebody may hold it. One that was cut off in
@@ -29,16 +31,9 @@ export interface PulumiLock extends Holder {
  * (docs/state.md#a-lock-that-cannot-be-read). On a backend of one machine that is proof enough; on a shared
  * one the disk that has lost the rest may be another machine's.
  */
-export function readPulumiLocks(
-  workspace: Pick<Workspace, "backendUrl" | "isShared" | "projectName" | "stackName">,
-  stack: string,
-): PulumiLock[] {
+export function readPulumiLocks(workspace: LockedWorkspace, stack: string): PulumiLock[] {
   const { isShared } = workspace;
-  const root = fileBackendRoot(workspace.backendUrl);
-  if (root === undefined) return [];
-  const place = [workspace.projectName, workspace.stackName(stack)];
-  const folder = join(root, ".pulumi", "locks", "organization", ...place);
-  const names = ifThere(stack, folder, () => readdirSync(folder)) ?? [];
+  const { folder, names } = lockFiles(workspace, stack);
   return names
     .filter((name) => name.endsWith(".json"))
     .flatMap((name) => {
@@ -46,6 +41,36 @@ export function readPulumiLocks(
       const found = ifThere(stack, file, () => lockIn(readFileSync(file, "utf8"), isShared));
       return found === undefined ? [] : [found];
     });
+}
+
+/** How long writing a lock may take. */
+const writingMs = 1_000;
+
+/**
+ * Removes what became no lock: Pulumi writes a lock under another name and renames it once it is whole, and
+ * refuses every run, for ever, while such a file of a killed engine lies there. Its writer, should it
+ * live after all, has not begun yet and ends with an error, so nothing of anybody's work is lost.
+ * Source: https://github.com/google/go-cloud/blob/master/blob/fileblob/fileblob.go, createTemp.
+ */
+export function removeUnfinishedLocks(
+  workspace: LockedWorkspace,
+  stack: string,
+  nowMs: number,
+): void {
+  const { folder, names } = lockFiles(workspace, stack);
+  for (const name of names.filter((one) => one.endsWith(".tmp"))) {
+    const file = join(folder, name);
+    const writtenMs = ifThere(stack, file, () => statSync(file).mtimeMs);
+    if (writtenMs !== undefined && nowMs - writtenMs > writingMs) rmSync(file, { force: true });
+  }
+}
+
+function lockFiles(workspace: LockedWorkspace, stack: string): { folder: string; names: string[] } {
+  const root = fileBackendRoot(workspace.backendUrl);
+  if (root === undefined) return { folder: "", names: [] };
+  const place = [workspace.projectName, workspace.stackName(stack)];
+  const folder = join(root, ".pulumi", "locks", "organization", ...place);
+  return { folder, names: ifThere(stack, folder, () => readdirSync(folder)) ?? [] };
 }
 
 function lockIn(text: string, isShared: boolean): PulumiLock {
@@ -64,6 +89,14 @@ export function locksToldOf(text: string): PulumiLock[] {
   return [...text.matchAll(told)].map(([, user = "", host = "", pid = "0", since = ""]) =>
     lockOf({ pid: Number(pid), user, host, since }),
   );
+}
+
+/**
+ * Whether an engine was refused since it found a lock half written, or gone between listing and reading.
+ * It has done nothing then. Source: as above; it passes on what its reading of a lock file has thrown.
+ */
+export function metUnfinishedLock(text: string): boolean {
+  return /^error: unexpected end of JSON input$|\.pulumi\/locks\/.*\(code=NotFound\)/m.test(text);
 }
 
 function lockOf(holder: Holder): PulumiLock {

@@ -1,7 +1,7 @@
 import { CapstanError } from "../../api/error.js";
 import { withoutPasswords } from "../backend/project.js";
 import type { PulumiResult } from "./pulumi.js";
-import { locksToldOf, type PulumiLock } from "../locks/pulumi-locks.js";
+import { locksToldOf, metUnfinishedLock, type PulumiLock } from "../locks/pulumi-locks.js";
 import type { StackState } from "../backend/state.js";
 import type { Workspace } from "../backend/workspace.js";
 
@@ -37,6 +37,11 @@ export function engineFailed(what: string, result: PulumiResult): CapstanError {
 /** The locks that have refused a run; none of one that ended well. */
 export function refusingLocks({ code, stdout, stderr }: PulumiResult): PulumiLock[] {
   return code === 0 ? [] : locksToldOf(`${stdout}\n${stderr}`);
+}
+
+/** Whether a run came upon a lock that was just being taken or given back. */
+export function metPassingLock({ code, stdout, stderr }: PulumiResult): boolean {
+  return code !== 0 && metUnfinishedLock(`${stdout}\n${stderr}`);
 }
 
 /** The end of what an engine printed, without its progress lines and the backend's password. */

@@ -22,6 +22,7 @@ import {
   holderText,
   lastWords,
   lockedByPulumi,
+  metPassingLock,
   refuseOtherCluster,
   refusingLocks,
   writtenMeanwhile,
@@ -29,13 +30,14 @@ import {
 import { withoutPasswords } from "../backend/project.js";
 import { prunePulumiHistory } from "../backend/pulumi-history.js";
 import { type PulumiResult, runPulumi } from "./pulumi.js";
-import { type PulumiLock, readPulumiLocks } from "../locks/pulumi-locks.js";
+import { type PulumiLock, readPulumiLocks, removeUnfinishedLocks } from "../locks/pulumi-locks.js";
 import { Room, type RoomDemand } from "./disk-room.js";
 import { CheckpointReader } from "../backend/checkpoint-reader.js";
 import {
   beginPatienceMs,
   lockPatienceMs,
   type LockObservation,
+  pollMs,
   sameRecords,
   untilUnlocked,
 } from "../locks/lock-wait.js";
@@ -372,6 +374,10 @@ export class Engine {
     const giveUpAtMs = this.clock.now() + patienceMs;
     for (;;) {
       const result = await begin();
+      if (metPassingLock(result) && this.clock.now() < giveUpAtMs) {
+        await this.afterPassingLock(stack, read);
+        continue;
+      }
       const [lock] = refusingLocks(result);
       if (lock === undefined || read === undefined || patienceMs === 0) return result;
       session.waiting?.(`another Pulumi engine works on the stack: ${holderText(lock)}`);
@@ -380,6 +386,14 @@ export class Engine {
       if (outcome === "dead") await this.releaseDeadLock(stack);
       await this.expectUnwritten(stack, read);
     }
+  }
+
+  /** A lock that is half written is whole in a moment, or nobody's. */
+  private async afterPassingLock(stack: string, read: StackState | undefined): Promise<void> {
+    const { workspace, interruption } = this.options;
+    await this.clock.sleep(pollMs, interruption?.stop);
+    removeUnfinishedLocks(workspace, stack, this.clock.now());
+    if (read !== undefined) await this.expectUnwritten(stack, read);
   }
 
   private roomOf(stack: string): Room {
