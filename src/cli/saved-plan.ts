@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { CapstanError, messageOf } from "../api/error.js";
 import { isJsonObject, type Json } from "../api/json.js";
 import {
@@ -8,24 +8,13 @@ import {
   savedPlanFormat,
   whatMoved,
 } from "../plan/saved.js";
+import { writeClosedFile } from "./closed-file.js";
 import { packageVersion } from "./version.js";
 
 /** Writes the file of `plan --out`, replacing one that is there. */
 export function savePlan(path: string, plan: Omit<SavedPlan, "format" | "release">): void {
   const saved: SavedPlan = { format: savedPlanFormat, release: packageVersion(), ...plan };
-  const fresh = `${path}.${process.pid}.tmp`;
-  try {
-    writeFileSync(fresh, `${JSON.stringify(saved, null, 2)}\n`, { mode: 0o600, flush: true });
-    renameSync(fresh, path);
-  } catch (error) {
-    throw new CapstanError({
-      code: "BAD_USAGE",
-      source: "user",
-      message: `cannot save the plan to ${path}: ${messageOf(error)}`,
-      hint: "name a file in a folder that exists and can be written",
-      cause: error,
-    });
-  }
+  writeClosedFile(path, `${JSON.stringify(saved, null, 2)}\n`, "the plan");
 }
 
 /** Reads it. Throws INVALID_INPUT for what is no saved plan, PLAN_STALE for one of another release. */

@@ -4,6 +4,7 @@ import { omitUndefined } from "../api/omit-undefined.js";
 import { objectsOf } from "../api/types.js";
 import type { JudgedDrift } from "../drift/judge.js";
 import { applyPlan } from "../engine/operations/apply.js";
+import { keySource } from "../engine/operations/key-source.js";
 import { type ApplyResult, newHostsText } from "../engine/operations/apply-result.js";
 import { observe, type Observation } from "../engine/run/observe.js";
 import { callContext } from "../engine/run/handler-session.js";
@@ -195,6 +196,7 @@ export class ClusterReconcile {
         deadlineMs,
         timeoutMs,
         driftFilter,
+        keys: keySource(plan.target, clock),
         stop: signal,
         onFailure: "rollBack",
         report: (event) => {

@@ -9,6 +9,7 @@ import { providerOf } from "../api/served-versions.js";
 import { type Desired, objectsOf, stackNameOf } from "../api/types.js";
 import { holdOf, refuseHeld } from "../drift/hold.js";
 import { planWithDrift, rulesOfRequest } from "../drift/plan-with-drift.js";
+import { keySource } from "../engine/operations/key-source.js";
 import { withPlaces } from "../engine/operations/placed-refusal.js";
 import { encodePayload } from "../engine/backend/record-payload.js";
 import { observe } from "../engine/run/observe.js";
@@ -76,6 +77,8 @@ async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs>
     const place = { root, stack: getStack(), files };
     const plan = await planInline({ desired, positionOf }, { provider, state, place });
     for (const note of inlineNotes(plan)) await log.info(note);
+    const isNew = state.transaction === undefined;
+    const made = isNew ? await keySource(plan.target, systemClock).make() : undefined;
     const program = programOf(
       plan,
       state,
@@ -87,7 +90,7 @@ async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs>
         ),
       },
       {
-        transaction: encodePayload(transactionPayload(plan)),
+        transaction: encodePayload(transactionPayload(plan, made ?? state.transaction?.keys)),
         revision: encodePayload(revisionPayload(plan, state, systemClock.now())),
       },
     );

@@ -7,6 +7,7 @@ import {
   parseBound,
   parseFreezeTime,
 } from "../api/drift-policy.js";
+import { keyAlgorithmAnnotation, keyAlgorithms } from "../api/key-algorithm.js";
 import { pausedAnnotation } from "../api/pause.js";
 import {
   allowRemovalAnnotation,
@@ -73,6 +74,7 @@ export const annotationRules: Readonly<Record<string, AnnotationRule>> = {
     `${removals.join(" or ")}, or both with a comma between`,
     (value) => parseRemovals(value) !== undefined,
   ),
+  [keyAlgorithmAnnotation]: oneOf("algorithm of keys", keyAlgorithms, cluster),
   [pausedAnnotation]: {
     ...onCluster("reason to rest", "any text", () => true),
     holder: "apiServer",

@@ -7,8 +7,8 @@ import type { PassedPoint, TransactionRecord } from "../records/transaction.js";
 import type { MachineOwner } from "../sets/expanded.js";
 import type { MachineVersions } from "../api/types.js";
 
-/** A transaction without its target, which the plan holds beside it. */
-export type PlannedTransaction = Omit<TransactionRecord, "target">;
+/** A transaction without its target, which the plan holds beside it, and without keys, which no plan holds. */
+export type PlannedTransaction = Omit<TransactionRecord, "target" | "keys">;
 
 /** A resource with this cluster's UID, so made by an earlier apply, that is to be removed. */
 export interface OrphanedResource {

@@ -1,3 +1,4 @@
+import type { ClusterKeys } from "../bootstrap/certificates/cluster-keys.js";
 import type { Target, TargetMachine } from "./target.js";
 import type { NodeKey } from "../graph/graph.js";
 import type { CloudIdentity } from "../provider/port.js";
@@ -104,6 +105,11 @@ export interface TransactionPayload {
   readonly inline?: true;
   /** Where the resources are: a look at any other cloud says nothing about them. Absent: nobody could tell. */
   readonly cloud?: CloudIdentity;
+  /**
+   * What the cluster's members trust: made before its first host, kept for as long as the cluster lives. Absent
+   * where hosts take no user data, and in records of early releases.
+   */
+  readonly keys?: ClusterKeys;
 }
 
 /** One thing of a transaction that cannot be taken back once the cloud shows it done. */

@@ -1,12 +1,16 @@
 import { omitUndefined } from "../api/omit-undefined.js";
+import type { ClusterKeys } from "../bootstrap/certificates/cluster-keys.js";
 import { entryOf, historyWith } from "../records/history.js";
 import { withObjects } from "../records/taken-back.js";
 import type { RemainingPlan } from "../plan/plan.js";
 import type { PriorState } from "../records/prior-state.js";
 import type { RevisionPayload, TransactionPayload } from "../records/transaction.js";
 
-/** What Transaction carries of a plan. Pure. */
-export function transactionPayload({ target, transaction }: RemainingPlan): TransactionPayload {
+/** What Transaction carries of a plan, and the cluster's keys, which no plan has. Pure. */
+export function transactionPayload(
+  { target, transaction }: RemainingPlan,
+  keys: ClusterKeys | undefined,
+): TransactionPayload {
   const { spent, direction, by, digestKey, deadlineAtMs, summary, attempts } = transaction;
   const { goal, pointsOfNoReturn, compensable, former, letGo, crossed, cloud } = transaction;
   return omitUndefined({
@@ -26,6 +30,7 @@ export function transactionPayload({ target, transaction }: RemainingPlan): Tran
     crossed,
     inline: transaction.inline === true ? true : undefined,
     cloud,
+    keys,
   });
 }
 

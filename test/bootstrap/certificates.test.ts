@@ -79,7 +79,7 @@ describe("certificates, judged by openssl", function () {
     const algorithm = "ECDSA-P256";
     const authority = await newAuthority({ commonName: "kubernetes", algorithm, validity });
     const client = await issueCertificate(authority, {
-      commonName: "ada, O=system:masters",
+      commonName: 'ada, O=system:masters+CN="root"',
       organizations: ["viewers", "auditors"],
       algorithm,
       validity,
@@ -99,7 +99,7 @@ describe("certificates, judged by openssl", function () {
     assert.deepEqual(lines.slice(1, 4), [
       "organizationName = viewers",
       "organizationName = auditors",
-      "commonName = ada, O=system:masters",
+      'commonName = ada, O=system:masters+CN="root"',
     ]);
     const { fromMs, untilMs } = validityOf(client.certificatePem);
     assert.ok(

@@ -32,10 +32,7 @@ const awaited: readonly { readonly by: string; readonly names: readonly NameId[]
   {
     by: "bootstrap: providers take their user data from there (docs/bootstrap.md)",
     names: [
-      "src/bootstrap/certificates/certificate.ts#issueCertificate",
-      "src/bootstrap/certificates/certificate.ts#publicKeyHash",
-      "src/bootstrap/certificates/certificate.ts#validityOf",
-      "src/bootstrap/certificates/cluster-keys.ts#newClusterKeys",
+      "src/bootstrap/certificates/secrets.ts#kubeconfigSecret",
       "src/bootstrap/host/host-bootstrap.ts#HostSettings",
       "src/bootstrap/host/host-bootstrap.ts#hostBootstrap",
       "src/bootstrap/host/software.ts#criSocketOf",

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { ClusterKeys } from "../../src/bootstrap/certificates/cluster-keys.js";
 import { CapstanError, isCapstanError } from "../../src/api/error.js";
 import { type Removal, removals } from "../../src/api/protection.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
@@ -102,6 +103,7 @@ export class FakeEngine {
   private readonly driftFilters = new WeakMap<Plan, DriftFilter>();
   /** How many calls there had been when the last command began to take something back; undefined: it did not. */
   callsAtRollback: number | undefined;
+  private keysMade = 0;
   /** Whether the last command failed on its way and took that back itself. */
   hasFailedForward = false;
 
@@ -383,6 +385,7 @@ export class FakeEngine {
       ...request,
       clock: process.clock(this.clock),
       onFailure: "rollBack",
+      keys: { areGiven: false, make: () => Promise.resolve(fakeKeys((this.keysMade += 1))) },
       stop: process.stop.signal,
       report: (event: RunEvent) => {
         this.setup.tell?.(event);
@@ -395,10 +398,21 @@ export class FakeEngine {
   }
 }
 
+/** Keys that nothing is signed with, told apart by their number. */
+function fakeKeys(number: number): ClusterKeys {
+  const pair = (name: string) => ({
+    certificatePem: `${name} ${number}`,
+    privateKeyPem: `key of ${name} ${number}`,
+  });
+  const { certificatePem: publicKeyPem, privateKeyPem } = pair("sa");
+  const serviceAccount = { publicKeyPem, privateKeyPem };
+  return { ca: pair("ca"), etcd: pair("etcd"), frontProxy: pair("front proxy"), serviceAccount };
+}
+
 /** What a run of the engine is given beside a plan. */
 export function payloadsOf(plan: Plan, prior: PriorState): Payloads {
   return {
-    transaction: encodePayload(transactionPayload(plan)),
+    transaction: encodePayload(transactionPayload(plan, prior.transaction?.keys)),
     revision: encodePayload(revisionPayload(plan, prior, plan.transaction.startedAtMs)),
   };
 }

@@ -327,6 +327,7 @@ export class Life {
   ): void {
     const { prior, callsAtRollback } = this.engine;
     const { before, since, command } = about;
+    this.mustHaveKeys(before);
     if (callsAtRollback !== undefined) {
       for (const lost of this.before.lost(callsAtRollback)) this.breaches.push(`law 9: ${lost}`);
     }
@@ -355,6 +356,14 @@ export class Life {
       case "killed":
         return;
     }
+  }
+
+  /** Law 15: hosts that stand trust what they were made with. */
+  private mustHaveKeys(before: PriorState): void {
+    const [old, now] = [before.transaction, this.engine.prior.transaction];
+    if (old === undefined || now?.clusterUid !== old.clusterUid) return;
+    const [had, has] = [old.keys, now.keys].map((keys) => keys?.ca.certificatePem);
+    if (had !== has) this.breaches.push(`law 15: ${had ?? "no keys"} became ${has ?? "no keys"}`);
   }
 
   /** Whether a command has changed the cloud; what a dead one has asked for may come late. */

@@ -292,6 +292,12 @@ const defects: readonly Defect[] = [
     sabotage: (means) =>
       recalling(means, (transaction) => ({ ...transaction, pointsOfNoReturn: [] })),
   },
+  {
+    name: "law 15: forgetting the keys that hosts were made with",
+    law: /^law 15: ca 1 became ca 2/,
+    history: history({ before: one, commands: [up(two)] }),
+    sabotage: (means) => recalling(means, ({ keys: _keys, ...transaction }) => transaction),
+  },
 ];
 
 /** The first incarnation of a host's generation. */

@@ -1,11 +1,6 @@
 import { createHash, type webcrypto, X509Certificate } from "node:crypto";
-import {
-  importPrivateKey,
-  type KeyAlgorithm,
-  newKeys,
-  privateKeyPem,
-  type SigningKeys,
-} from "./key-pair.js";
+import type { KeyAlgorithm } from "../../api/key-algorithm.js";
+import { importPrivateKey, newKeys, privateKeyPem, type SigningKeys } from "./key-pair.js";
 
 /** A certificate and its key, both as PEM. The key is a secret. */
 export interface KeyedCertificate {
@@ -73,13 +68,15 @@ async function signed(
 ): Promise<KeyedCertificate> {
   const lib = await x509();
   const groups = issued?.request.organizations ?? [];
-  const subject = new lib.Name([...groups.map((name) => ({ O: [name] })), { CN: [commonName] }]);
+  // Never by way of a text: a comma in a name would make another name of it.
+  const named = (attribute: string, utf8String: string) => ({ [attribute]: [{ utf8String }] });
+  const subject = new lib.Name([...groups.map((one) => named("O", one)), named("CN", commonName)]);
   const issuer =
     issued === undefined
-      ? subject.toString()
-      : new lib.X509Certificate(issued.authority.certificatePem).subjectName.toString();
+      ? subject
+      : new lib.X509Certificate(issued.authority.certificatePem).subjectName;
   const certificate = await lib.X509CertificateGenerator.create({
-    subject: subject.toString(),
+    subject,
     issuer,
     notBefore: new Date(validity.fromMs),
     notAfter: new Date(validity.untilMs),

@@ -1,9 +1,10 @@
-import { generateKeyPairSync } from "node:crypto";
+import { generateKeyPair } from "node:crypto";
+import { promisify } from "node:util";
 import { type KeyedCertificate, newAuthority } from "./certificate.js";
-import type { KeyAlgorithm } from "./key-pair.js";
+import type { KeyAlgorithm } from "../../api/key-algorithm.js";
 
 /** A key pair as PEM: SubjectPublicKeyInfo and PKCS #8. The private one is a secret. */
-interface PlainKeyPair {
+export interface PlainKeyPair {
   readonly publicKeyPem: string;
   readonly privateKeyPem: string;
 }
@@ -25,7 +26,7 @@ export interface ClusterKeys {
 
 const authorityYears = 10;
 /** So that a host whose clock is a little behind takes them. */
-const clockSkewMs = 5 * 60_000;
+export const clockSkewMs = 5 * 60_000;
 
 /** New keys for a cluster. Random. */
 export async function newClusterKeys(nowMs: number, algorithm: KeyAlgorithm): Promise<ClusterKeys> {
@@ -33,19 +34,21 @@ export async function newClusterKeys(nowMs: number, algorithm: KeyAlgorithm): Pr
   until.setUTCFullYear(until.getUTCFullYear() + authorityYears);
   const validity = { fromMs: nowMs - clockSkewMs, untilMs: until.getTime() };
   const authority = (commonName: string) => newAuthority({ commonName, algorithm, validity });
-  return {
-    ca: await authority("kubernetes"),
-    etcd: await authority("etcd-ca"),
-    frontProxy: await authority("front-proxy-ca"),
-    serviceAccount: newServiceAccountKeys(),
-  };
+  const [ca, etcd, frontProxy, serviceAccount] = await Promise.all([
+    authority("kubernetes"),
+    authority("etcd-ca"),
+    authority("front-proxy-ca"),
+    newServiceAccountKeys(),
+  ]);
+  return { ca, etcd, frontProxy, serviceAccount };
 }
 
 /** RSA, since clients that check tokens of service accounts know it best. */
-function newServiceAccountKeys(): PlainKeyPair {
-  const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
-  return {
-    publicKeyPem: publicKey.export({ type: "spki", format: "pem" }).toString(),
-    privateKeyPem: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
-  };
+async function newServiceAccountKeys(): Promise<PlainKeyPair> {
+  const { publicKey, privateKey } = await promisify(generateKeyPair)("rsa", {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: "spki", format: "pem" },
+    privateKeyEncoding: { type: "pkcs8", format: "pem" },
+  });
+  return { publicKeyPem: publicKey, privateKeyPem: privateKey };
 }

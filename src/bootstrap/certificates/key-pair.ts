@@ -1,7 +1,5 @@
 import { createPrivateKey, type KeyObject, webcrypto } from "node:crypto";
-
-/** What keys are made of: elliptic curves unless something old has to read them. */
-export type KeyAlgorithm = "ECDSA-P256" | "RSA-2048" | "RSA-4096";
+import type { KeyAlgorithm } from "../../api/key-algorithm.js";
 
 type KeyParameters = (webcrypto.EcKeyGenParams | webcrypto.RsaHashedKeyGenParams) & {
   readonly hash: string;
@@ -55,11 +53,20 @@ export async function privateKeyPem({ privateKey }: webcrypto.CryptoKeyPair): Pr
     .toString();
 }
 
-function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): KeyAlgorithm {
-  const isP256 = asymmetricKeyDetails?.namedCurve === "prime256v1";
-  if (asymmetricKeyType === "ec" && isP256) return "ECDSA-P256";
+/** Whether certificates can be signed with a key: on P-256, or of RSA. Pure. */
+export function canSign(key: KeyObject): boolean {
+  return signingAlgorithmOf(key) !== undefined;
+}
+
+function algorithmOf(key: KeyObject): KeyAlgorithm {
+  const algorithm = signingAlgorithmOf(key);
+  if (algorithm !== undefined) return algorithm;
+  throw new Error(`keys of type ${String(key.asymmetricKeyType)} cannot sign here`);
+}
+
+function signingAlgorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject) {
   if (asymmetricKeyType === "rsa") {
     return asymmetricKeyDetails?.modulusLength === 4096 ? "RSA-4096" : "RSA-2048";
   }
-  throw new Error(`keys of type ${String(asymmetricKeyType)} cannot sign here`);
+  return asymmetricKeyDetails?.namedCurve === "prime256v1" ? "ECDSA-P256" : undefined;
 }

@@ -17,7 +17,7 @@ export function controlPlaneKeyFiles(keys: ClusterKeys): HostFile[] {
   ];
 }
 
-const keyFolder = "/etc/kubernetes/pki";
+export const keyFolder = "/etc/kubernetes/pki";
 
 function publicFile(name: string, content: string): HostFile {
   return { path: `${keyFolder}/${name}`, mode: "0644", content };

@@ -1,4 +1,4 @@
-import { isCapstanError } from "../../api/error.js";
+import { CapstanError, isCapstanError } from "../../api/error.js";
 import { asJson, sameJson } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { providerOf } from "../../api/served-versions.js";
@@ -7,6 +7,8 @@ import { refuseHeld } from "../../drift/hold.js";
 import type { DriftFilter } from "../../drift/drift-filter.js";
 import type { ApplyResult } from "../../engine/operations/apply-result.js";
 import { applyPlan } from "../../engine/operations/apply.js";
+import { keySource } from "../../engine/operations/key-source.js";
+import type { KeySource } from "../../engine/run/run.js";
 import { noteCluster } from "../../engine/sweep/cluster-registry.js";
 import type { Engine } from "../../engine/pulumi/engine.js";
 import type { StackState } from "../../engine/backend/state.js";
@@ -22,6 +24,11 @@ import { manifestWords, overrideNames, sourcesOf } from "../manifest-options.js"
 import { withNamedFiles } from "../named-files.js";
 import { exitCodes } from "../exit.js";
 import { findGoneClusters, leftBehind, refuseGoneClusters, stacksIn } from "../gone-clusters.js";
+import {
+  type GivenCertificates,
+  readCertificates,
+  refuseOtherKeys,
+} from "../given-certificates.js";
 import { failureOf, followRun, type FollowUp, secondsText, wayBackNow } from "../outcome.js";
 import { forgetManifests, rememberFirst, rememberManifests } from "../stack-settings.js";
 import { readSavedPlan, refuseOtherOverrides, SavedPlanCheck } from "../saved-plan.js";
@@ -39,6 +46,8 @@ export interface UpOptions extends PlanOptions {
   readonly deadline: number;
   /** False: what exists is kept when something fails. */
   readonly rollback: boolean;
+  /** Folder with keys of one's own, for a cluster that has none. */
+  readonly certificates?: string;
 }
 
 /** capstan up: plans, asks, applies; takes back what fails. */
@@ -56,9 +65,11 @@ export async function upCommand(given: UpOptions, context: CommandContext): Prom
   if (check !== undefined) {
     check.all(await bindingsOf(manifests, engine, options, context), stacksIn(gone));
   }
+  const certificates = certificatesFor(manifests, options, context);
   for (const desired of manifests.clusters) {
     const command = `capstan up ${manifestWords(options)}`;
-    await bringAbout({ desired, manifests }, options, context, omitUndefined({ command, check }));
+    const how = { command, ...omitUndefined({ check, certificates }) };
+    await bringAbout({ desired, manifests }, options, context, how);
   }
   let code: number = exitCodes.done;
   for (const { stack } of gone) code = Math.max(code, await destroyStack(stack, options, context));
@@ -73,11 +84,11 @@ export async function bringAbout(
   cluster: Omit<ClusterOf, "stagesBefore">,
   options: UpOptions,
   context: CommandContext,
-  { command, check }: { readonly command: string; readonly check?: SavedPlanCheck },
+  { command, ...how }: { readonly command: string } & Pick<UpTools, "check" | "certificates">,
 ): Promise<void> {
   const stack = stackNameOf(cluster.desired.cluster);
   await withLockedEngine(options, context, { stack, command }, async (engine, workspace) => {
-    const tools: Omit<UpTools, "agreed"> = omitUndefined({ engine, workspace, check });
+    const tools: Omit<UpTools, "agreed"> = { engine, workspace, ...how };
     let left: number;
     let stagesBefore = 0;
     let agreed: Plan | undefined;
@@ -90,7 +101,7 @@ export async function bringAbout(
       stagesBefore += applied.isStage ? 1 : 0;
       agreed = applied.agreed;
       // A saved plan is of one stage: nobody has seen the next.
-    } while (left > 0 && check === undefined);
+    } while (left > 0 && how.check === undefined);
     if (left > 0 && !context.json) {
       context.terminal.write(
         `${left} more ${left === 1 ? "stage" : "stages"} to come, which this saved plan is not of: plan and save again\n`,
@@ -114,6 +125,23 @@ function withSavedPlan(given: UpOptions): { options: UpOptions; check?: SavedPla
     }),
     check: new SavedPlanCheck(given.plan, saved),
   };
+}
+
+/** Throws BAD_USAGE for several clusters: each has to have an authority of its own. */
+function certificatesFor(
+  { clusters }: Manifests,
+  { certificates }: UpOptions,
+  { clock }: CommandContext,
+): GivenCertificates | undefined {
+  if (certificates === undefined || clusters.length === 1) {
+    return readCertificates(certificates, clock.now());
+  }
+  throw new CapstanError({
+    code: "BAD_USAGE",
+    source: "user",
+    message: `--certificates gives one cluster its keys, and these manifests hold ${clusters.length}`,
+    hint: "name the manifests of one cluster",
+  });
 }
 
 /** What every cluster's plan would be made from now. */
@@ -144,6 +172,7 @@ interface UpTools {
   readonly engine: Engine;
   readonly workspace: Workspace;
   readonly check?: SavedPlanCheck;
+  readonly certificates?: GivenCertificates;
   /** A plan that was agreed to before. */
   readonly agreed: Plan | undefined;
 }
@@ -152,7 +181,7 @@ async function upCluster(
   cluster: ClusterOf,
   options: UpOptions,
   context: CommandContext,
-  { engine, workspace, check, agreed }: UpTools,
+  { engine, workspace, check, certificates, agreed }: UpTools,
 ): Promise<Applied> {
   const { terminal, json } = context;
   const sources = sourcesOf(options, context.env);
@@ -160,6 +189,7 @@ async function upCluster(
   const found = await surveyCluster(cluster, engine, { ...options, deadlineMs }, context);
   const { plan, then, state, driftFilter } = found;
   check?.one(bindingOf(found));
+  refuseOtherKeys(state, certificates);
   const isAgreed = agreed !== undefined && isSamePlan(plan, agreed);
   if (json) for (const one of plansIn(found)) context.emit(planLine(one));
   else if (!terminal.live || plan.empty || options.yes !== true) {
@@ -194,7 +224,9 @@ async function upCluster(
       rememberManifests(workspace, plan.stack, sources);
     }
   };
-  await carryOut(plan, state, { engine, provider, driftFilter, options, next, onEnd }, context);
+  const keys = keySource(plan.target, context.clock, certificates?.keys);
+  const how = { engine, provider, driftFilter, options, next, onEnd, keys };
+  await carryOut(plan, state, how, context);
   const left = then === undefined ? (plan.stage?.later.length ?? 0) : 1;
   return { left, isStage: plan.stage !== undefined, agreed: then };
 }
@@ -219,13 +251,15 @@ interface ApplyContext {
   readonly next: FollowUp;
   /** Told as soon as there is another revision than before, or none. */
   readonly onEnd?: (end: End) => void;
+  /** Of verbs that may make a cluster. */
+  readonly keys?: KeySource;
 }
 
 /** Applies a plan and tells how it went. Throws a CommandFailure that says what is left behind. */
 export async function carryOut(
   plan: Plan,
   state: StackState,
-  { engine, provider, driftFilter, options, next, onEnd }: ApplyContext,
+  { engine, provider, driftFilter, options, next, onEnd, keys }: ApplyContext,
   context: CommandContext,
 ): Promise<void> {
   const { clock } = context;
@@ -242,6 +276,7 @@ export async function carryOut(
       by: context.by,
       timeoutMs,
       deadlineMs: options.deadline * 1_000,
+      keys,
       onFailure: options.rollback ? "rollBack" : "keep",
       stop: context.interruption.stop,
       report: (event) => {

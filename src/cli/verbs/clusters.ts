@@ -55,6 +55,7 @@ export function addChangingVerbs(program: Command): void {
   )
     .option("--plan <file>", "apply a saved plan, if everything is still as it was; does not ask")
     .option("--no-rollback", "keep what exists when something fails, to look at it")
+    .option("--certificates <dir>", "keys of your own for a new cluster, as kubeadm lays them out")
     .description("plan, ask, apply; what fails is taken back");
   withExamples(up, [
     ["capstan up -f clusters/prod", "asks before it changes anything"],

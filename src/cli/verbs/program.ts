@@ -2,6 +2,7 @@ import { Argument, Command } from "commander";
 import { does, looks } from "../execute.js";
 import { exitCodes } from "../exit.js";
 import { packageVersion } from "../version.js";
+import { addAccessVerbs } from "./access.js";
 import { addApiServerVerbs, addMoveVerb, addWatchVerb } from "./api-server.js";
 import { addChangingVerbs, addLookingVerbs } from "./clusters.js";
 import { addLocalVerbs } from "./local.js";
@@ -42,6 +43,7 @@ export function makeProgram({ silent = false } = {}): Command {
   program.commandsGroup("Look at clusters:");
   addLookingVerbs(program);
   addStateVerbs(program);
+  addAccessVerbs(program);
   program.commandsGroup("In an API server:");
   addApiServerVerbs(program);
   addWatchVerb(program);

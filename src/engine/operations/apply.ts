@@ -15,7 +15,7 @@ import type { PriorState } from "../../records/prior-state.js";
 import { type Target, emptied } from "../../records/target.js";
 import { timingOf } from "../../provider/timing.js";
 import { forgetAdoption, isAdopting } from "./adopt.js";
-import { withoutWayBack } from "../run/failures.js";
+import { HostsDead, withoutWayBack } from "../run/failures.js";
 import { observe, type Observation } from "../run/observe.js";
 import { Run, type RunOptions, type RunResult } from "../run/run.js";
 import { callContext } from "../run/handler-session.js";
@@ -63,6 +63,8 @@ const noWayBack: ReadonlySet<CapstanError["code"]> = new Set([
 
 /** How often a rollback is planned anew, when the cloud changes under it. */
 const plansBack = 5;
+/** What counts as the last plan: a cloud on which no host starts is not asked for one host after the other. */
+const lastPlan = 1;
 
 /**
  * Rolls an open transaction back to the last revision, or to nothing. Planned anew, as a transaction of
@@ -87,8 +89,12 @@ export async function takeBack(
   });
   const result = await new Run(back, state, options).toTheEnd();
   if (result.kind === "stopped") {
-    if (result.result === "rollBack" && plans > 1) {
+    if (result.result === "rollBack" && plans > lastPlan) {
       return takeBack(result.state, failure, options, plans - 1);
+    }
+    // Others serve in their place, under names that only another plan gives.
+    if (result.failure instanceof HostsDead && plans > lastPlan) {
+      return takeBack(result.state, failure, options, lastPlan);
     }
     const stuck = failureOf(back, result);
     return { kind: "stopped", result: "incomplete", failure: stuck, cause: failure };

@@ -32,6 +32,9 @@ export class ResourcesFailed extends CapstanError {
   }
 }
 
+/** Hosts that never will serve: others can take their place, under other names. */
+export class HostsDead extends ResourcesFailed {}
+
 /** CLOUD_FAILED: the calls of a pass that failed, a line each, with what to do about them. */
 export function callsFailed(cluster: string, events: readonly ResourceEvent[]): CapstanError {
   const hints = [...new Set(events.flatMap(({ hint }) => hint ?? []))];
@@ -65,7 +68,7 @@ function failedCall({
 export function failedToStart(hosts: readonly NodeKey[]): CapstanError {
   const message = `failed to start: ${hosts.join(", ")}`;
   const details = { code: "CLOUD_FAILED", source: "cloud", message } as const;
-  return hostsFailed(hosts, "its host failed to start", details);
+  return new HostsDead(details, failuresOf(hosts, "its host failed to start", details));
 }
 
 /** Hosts that were made and do not serve. `why`: what is said of each. */
@@ -74,12 +77,16 @@ export function hostsFailed(
   why: string,
   details: ErrorDetails,
 ): CapstanError {
-  const { code } = details;
-  const about = { operation: "create", code, message: why, retryable: false } as const;
-  return new ResourcesFailed(
-    details,
-    hosts.map((key) => ({ key, ...about })),
-  );
+  return new ResourcesFailed(details, failuresOf(hosts, why, details));
+}
+
+function failuresOf(
+  hosts: readonly NodeKey[],
+  message: string,
+  { code }: ErrorDetails,
+): FailedResource[] {
+  const about = { operation: "create", code, message, retryable: false } as const;
+  return hosts.map((key) => ({ key, ...about }));
 }
 
 /** Whether the state could not be written, for want of room or of leave: nothing that a rollback mends. */

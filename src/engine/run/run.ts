@@ -1,5 +1,6 @@
 import { type CapstanError, isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
+import type { ClusterKeys } from "../../bootstrap/certificates/cluster-keys.js";
 import { type DriftFilter, filtered, noFilter } from "../../drift/drift-filter.js";
 import type { ResourceEvent } from "../../dynamic/cloud-resource.js";
 import type { NodeKey } from "../../graph/graph.js";
@@ -63,6 +64,12 @@ export type RunEvent =
       readonly failure: CapstanError;
     };
 
+/** Makes a cluster's keys, or completes those that somebody has given. */
+export interface KeySource {
+  readonly areGiven: boolean;
+  make(): Promise<ClusterKeys>;
+}
+
 export interface RunOptions {
   readonly engine: StackEngine;
   readonly provider: InfrastructureProvider;
@@ -73,6 +80,8 @@ export interface RunOptions {
   /** The drift filter that the plan was made with; none without. */
   readonly driftFilter?: DriftFilter;
   readonly stop: AbortSignal;
+  /** Where the keys of a cluster come from that has none recorded; absent: it gets none. */
+  readonly keys?: KeySource | undefined;
   readonly report: (event: RunEvent) => void;
   /** Told of every look at the cloud, with the records it was held against. */
   readonly onObservation?: (state: StackState, observation: Observation) => void;
@@ -102,7 +111,6 @@ const availabilityBackoff: Backoff = { firstMs: 25, factor: 1.5, maxMs: 1_000 };
 export class Run {
   private readonly events: ResourceEvent[] = [];
   private readonly done = new Set<NodeKey>();
-  private readonly transactionPayload: string;
   private readonly shown: ReadonlySet<string>;
   private failure: CapstanError | undefined;
   private openAtLastFailure = Number.POSITIVE_INFINITY;
@@ -118,7 +126,6 @@ export class Run {
     private state: StackState,
     private readonly options: RunOptions,
   ) {
-    this.transactionPayload = encodePayload(transactionPayload(goal));
     this.shown = shownBy(goal);
     this.availability = new AvailabilityTracker(goal.target);
   }
@@ -329,7 +336,7 @@ export class Run {
   /** Begin and commit are written step by step, whatever they hold: what follows stands on them. */
   private async pass(plan: RemainingPlan, allowed: AllowedChanges, steps = 0): Promise<void> {
     const { engine } = this.options;
-    const program = programOf(plan, this.state, allowed, this.payloads(allowed));
+    const program = programOf(plan, this.state, allowed, await this.payloads(allowed));
     const deletions = allowed.kind === "begin" ? new Set<NodeKey>() : allowed.deletions;
     const session = this.session({
       recordedTwice: recordedTwice(this.state, deletions),
@@ -340,11 +347,25 @@ export class Run {
     if (allowed.kind !== "commit") this.state = await engine.readState(plan.stack);
   }
 
-  private payloads({ kind }: AllowedChanges): Payloads {
-    const { goal, state, options, transactionPayload: transaction } = this;
-    if (kind !== "commit") return { transaction, revision: "" };
+  /** What is recorded already stays as it is recorded: only a begin writes Transaction, a commit Revision. */
+  private async payloads({ kind }: AllowedChanges): Promise<Payloads> {
+    const { goal, state, options } = this;
+    if (!this.isBegun()) {
+      const keys = await this.keys();
+      return { transaction: encodePayload(transactionPayload(goal, keys)), revision: "" };
+    }
+    if (kind !== "commit") return { transaction: "", revision: "" };
     const revision = encodePayload(revisionPayload(goal, state, options.clock.now()));
-    return { transaction, revision };
+    return { transaction: "", revision };
+  }
+
+  /** Law 15: a cluster that was there before its records has keys that nobody here knows. */
+  private async keys(): Promise<ClusterKeys | undefined> {
+    const { goal, state, options } = this;
+    const recorded = state.transaction?.keys;
+    if (recorded !== undefined || options.keys === undefined) return recorded;
+    const isNew = state.transaction === undefined && goal.transaction.goal.kind !== "adopt";
+    return isNew || options.keys.areGiven ? options.keys.make() : undefined;
   }
 
   /** Until they serve, or one of them never will: what to do then is decided from a new look. */

@@ -48,7 +48,7 @@ export function transactionOf(
       ? last.direction === direction && nowMs <= last.deadlineAtMs
       : found.steps.every(({ kind }) => kind === "delete");
     if (goesOn) {
-      const { target: _target, ...same } = last;
+      const { target: _target, keys: _keys, ...same } = last;
       return { ...same, spent: found.spent };
     }
   }

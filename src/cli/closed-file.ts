@@ -1,0 +1,23 @@
+import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { CapstanError, messageOf } from "../api/error.js";
+
+/**
+ * Writes a file that only its owner reads, whole or not at all, in the place of one that is there. Throws
+ * BAD_USAGE where that cannot be; `what` names it: "the plan".
+ */
+export function writeClosedFile(path: string, text: string, what: string): void {
+  const fresh = `${path}.${process.pid}.tmp`;
+  try {
+    writeFileSync(fresh, text, { mode: 0o600, flush: true });
+    renameSync(fresh, path);
+  } catch (error) {
+    rmSync(fresh, { force: true });
+    throw new CapstanError({
+      code: "BAD_USAGE",
+      source: "user",
+      message: `cannot save ${what} to ${path}: ${messageOf(error)}`,
+      hint: "name a file in a folder that exists and can be written",
+      cause: error,
+    });
+  }
+}

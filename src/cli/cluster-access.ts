@@ -1,0 +1,79 @@
+import { CapstanError } from "../api/error.js";
+import type { JsonObject } from "../api/json.js";
+import type { ClusterKeys } from "../bootstrap/certificates/cluster-keys.js";
+import type { StackState } from "../engine/backend/state.js";
+import type { InfrastructureProvider, Observed } from "../provider/port.js";
+import { cloudResources, recordedIdentity, recordedSpec } from "../records/prior-state.js";
+import { nothingRecorded, recordedProvider, stacksOf } from "./commands/stacks.js";
+import { type CommandContext, type GlobalOptions, openRecords } from "./context.js";
+
+/** A cluster whose keys are recorded. */
+export interface ClusterAccess {
+  readonly stack: string;
+  /** "default/prod". */
+  readonly cluster: string;
+  readonly keys: ClusterKeys;
+  readonly state: StackState;
+  readonly provider: InfrastructureProvider | undefined;
+}
+
+/**
+ * The keys of one cluster, from its state alone. Throws NOT_FOUND for a cluster of which nothing is recorded, or no
+ * keys; `verb` is what was asked for: "make a kubeconfig for".
+ */
+export async function accessTo(
+  named: string,
+  verb: string,
+  options: GlobalOptions,
+  context: CommandContext,
+): Promise<ClusterAccess> {
+  const engine = await openRecords(options, context);
+  const [stack = named] = await stacksOf([named], { file: [] }, engine, context);
+  const state = await engine.readState(stack);
+  const { transaction } = state;
+  if (transaction === undefined) throw await nothingRecorded(verb, stack, engine);
+  const { keys, target } = transaction;
+  if (keys === undefined) throw noKeys(verb, target.cluster, target.provider);
+  const provider = recordedProvider(stack, state, context);
+  return { stack, cluster: target.cluster, keys, state, provider };
+}
+
+function noKeys(verb: string, cluster: string, provider: string): CapstanError {
+  return new CapstanError({
+    code: "NOT_FOUND",
+    source: "user",
+    subject: cluster,
+    message: `cannot ${verb} ${cluster}: its state holds no keys`,
+    hint: `they are made with the next change of a cluster whose hosts take user data; of ${provider} capstan explain tells more`,
+  });
+}
+
+/**
+ * Where the API servers answer, as it was recorded: also while the cloud cannot be asked. Throws NOT_FOUND where
+ * nobody knows yet.
+ */
+export function recordedServer({ cluster, state, provider }: ClusterAccess): string {
+  const [endpoint] = provider?.apiEndpoints?.(recordedResources(state)) ?? [];
+  if (endpoint !== undefined) return serverOf(endpoint);
+  throw new CapstanError({
+    code: "NOT_FOUND",
+    source: "user",
+    subject: cluster,
+    message: `cannot make a kubeconfig for ${cluster}: nobody knows yet where its API server answers`,
+    hint: "its load balancer is not made; give an address with --server https://HOST:PORT",
+  });
+}
+
+function serverOf({ host, port }: { readonly host: string; readonly port: number }): string {
+  return `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+function recordedResources(state: StackState): Observed[] {
+  return cloudResources(state).map((record) => ({
+    id: record.id ?? "",
+    who: recordedIdentity(record),
+    phase: "ready",
+    spec: recordedSpec(record),
+    status: (record.outputs["status"] ?? {}) as JsonObject,
+  }));
+}

@@ -1,0 +1,74 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { CapstanError, messageOf } from "../api/error.js";
+import { asJson, sameJson } from "../api/json.js";
+import type { ClusterKeys } from "../bootstrap/certificates/cluster-keys.js";
+import { authorityFiles, givenKeys } from "../bootstrap/certificates/given-keys.js";
+import type { PriorState } from "../records/prior-state.js";
+
+/** Somebody's own keys, and where they lie. */
+export interface GivenCertificates {
+  readonly folder: string;
+  readonly keys: Partial<ClusterKeys>;
+}
+
+const names = [
+  ...Object.values(authorityFiles).flatMap((name) => [`${name}.crt`, `${name}.key`]),
+  "sa.pub",
+  "sa.key",
+];
+
+/** The folder of --certificates. Throws INVALID_INPUT with all that is wrong, without any content of the files. */
+export function readCertificates(
+  folder: string | undefined,
+  nowMs: number,
+): GivenCertificates | undefined {
+  if (folder === undefined) return undefined;
+  const given = givenKeys(filesIn(folder), nowMs);
+  if (given.kind === "keys") return { folder, keys: given.keys };
+  throw cannotUse(folder, given.problems.join("; "));
+}
+
+function filesIn(folder: string): Map<string, string> {
+  try {
+    if (!statSync(folder).isDirectory()) throw new Error("it is no folder");
+    const there = names.filter((name) => existsSync(join(folder, name)));
+    return new Map(there.map((name) => [name, readFileSync(join(folder, name), "utf8")]));
+  } catch (error) {
+    throw cannotUse(folder, messageOf(error), error);
+  }
+}
+
+function cannotUse(folder: string, reason: string, cause?: unknown): CapstanError {
+  return new CapstanError({
+    code: "INVALID_INPUT",
+    source: "user",
+    subject: folder,
+    message: `cannot use the certificates in ${folder}: ${reason}`,
+    hint: "a folder as kubeadm lays it out: ca.crt, ca.key, etcd/ca.crt and so on; nothing was touched",
+    cause,
+  });
+}
+
+/** Throws INVALID_INPUT for other keys than a cluster has: its hosts trust those that they were made with. */
+export function refuseOtherKeys(
+  { transaction }: PriorState,
+  given: GivenCertificates | undefined,
+): void {
+  const recorded = transaction?.keys;
+  if (recorded === undefined || given === undefined) return;
+  const named = ["ca", "etcd", "frontProxy", "serviceAccount"] as const;
+  const others = named.filter((name) => {
+    const one = given.keys[name];
+    return one !== undefined && !sameJson(asJson(one), asJson(recorded[name]));
+  });
+  if (others.length === 0) return;
+  const cluster = transaction?.target.cluster ?? "";
+  throw new CapstanError({
+    code: "INVALID_INPUT",
+    source: "user",
+    subject: cluster,
+    message: `cannot give ${cluster} the certificates in ${given.folder}: it was made with others (${others.join(", ")})`,
+    hint: "leave --certificates out; capstan certificates show tells what it has",
+  });
+}

@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { createPrivateKey } from "node:crypto";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { findKubernetes } from "#kubernetes";
+import { copyForEachTest } from "../scenario/copy-for-each-test.js";
+import { demoStack, type ScenarioCluster } from "../scenario/manifests.js";
+import type { Sandbox } from "../scenario/sandbox.js";
+
+const member: ScenarioCluster = { machines: { "cp-0": { controlPlane: true } } };
+const pair: ScenarioCluster = { machines: { ...member.machines, "worker-0": {} } };
+
+describe("the keys of a cluster", function () {
+  this.timeout(120_000);
+  let sandbox: Sandbox;
+  let output: string;
+
+  copyForEachTest(member, (copy) => {
+    sandbox = copy;
+    output = "";
+  });
+
+  const capstan = async (code: number, ...args: string[]) => {
+    const { stdout, stderr } = await sandbox.capstan(code, ...args);
+    output += stdout + stderr;
+    return { stdout, stderr };
+  };
+  const hashes = async () => (await capstan(0, "certificates", "show", demoStack)).stdout;
+  const exported = async (name: string) => {
+    const out = join(sandbox.folder, name);
+    await capstan(0, "certificates", "export", demoStack, "--out", out);
+    return out;
+  };
+
+  it("are made once, and kept by changes, failures and rollbacks", async () => {
+    const before = await hashes();
+    assert.match(before, /^ca +ECDSA-P256 +\d{4}-\d\d-\d\d +\d+d\S* +API servers.* sha256:\S+$/m);
+    sandbox.write(pair);
+    await sandbox.up();
+    assert.equal(await hashes(), before);
+    await capstan(0, "rollback", "--yes", "--to", "1", "--allow-removal", "workers", demoStack);
+    assert.equal(await hashes(), before);
+  });
+
+  it("are others for another life of the cluster", async () => {
+    const before = await hashes();
+    await capstan(0, "destroy", "--yes", demoStack);
+    await capstan(1, "certificates", "show", demoStack);
+    await sandbox.up();
+    assert.notEqual(await hashes(), before);
+  });
+
+  it("are lost with the state, and given back from a backup", async () => {
+    const before = await hashes();
+    const backup = await exported("backup");
+    sandbox.loseState(demoStack);
+    await capstan(0, "up", "--yes", "--adopt", "-f", sandbox.manifests, "--certificates", backup);
+    assert.equal(await hashes(), before);
+  });
+
+  it("are not made anew for hosts that trust others", async () => {
+    sandbox.loseState(demoStack);
+    await capstan(0, "up", "--yes", "--adopt", "-f", sandbox.manifests);
+    sandbox.write(pair);
+    await sandbox.up();
+    const { stderr } = await capstan(1, "certificates", "show", demoStack);
+    assert.match(stderr, /cannot show the keys of default\/demo: its state holds no keys/);
+  });
+
+  it("can be one's own, and are not changed by giving others", async () => {
+    const mine = await exported("mine");
+    const before = await hashes();
+    await capstan(0, "destroy", "--yes", demoStack);
+    await capstan(0, "up", "--yes", "-f", sandbox.manifests, "--certificates", mine);
+    assert.equal(await hashes(), before);
+    await capstan(0, "destroy", "--yes", demoStack);
+    await sandbox.up();
+    sandbox.write(pair);
+    const begin = sandbox.ledgerEnd();
+    const args = ["up", "--yes", "-f", sandbox.manifests, "--certificates", mine];
+    const { stderr } = await capstan(65, ...args);
+    assert.match(stderr, /it was made with others \(ca, etcd, frontProxy, serviceAccount\)/);
+    assert.deepEqual(sandbox.mutations(begin), []);
+  });
+
+  it("let people in for as long as they ask, by files that only they can read", async () => {
+    const file = join(sandbox.folder, "kube", "config");
+    const who = ["--user", "ada", "--group", "viewers", "--ttl", "30m"];
+    await capstan(0, "kubeconfig", demoStack, "--merge", "--out", file, ...who);
+    await capstan(0, "kubeconfig", demoStack, "--merge", "--out", file, "--exec", "--user", "bob");
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    const kubectl = join(findKubernetes(process.env)?.binDir ?? "", "kubectl");
+    const view = (path: string) =>
+      execFileSync(
+        kubectl,
+        ["--kubeconfig", file, "config", "view", "--raw", "-o", `jsonpath=${path}`],
+        { encoding: "utf8" },
+      );
+    assert.match(view("{.clusters[0].cluster.server}"), /^https:\/\/10\.\d+\.\d+\.\d+:6443$/);
+    assert.equal(view("{.users[*].name}"), `${demoStack}:ada ${demoStack}:bob`);
+    assert.equal(view("{.current-context}"), demoStack);
+    const certificate = Buffer.from(view("{.users[0].user.client-certificate-data}"), "base64");
+    const openssl = (...args: string[]) =>
+      execFileSync("openssl", args, { encoding: "utf8", input: certificate });
+    assert.match(openssl("x509", "-noout", "-subject"), /O = viewers, CN = ada/);
+    assert.match(openssl("verify", "-CAfile", join(await exported("keys"), "ca.crt")), /OK/);
+    const args = JSON.parse(view("{.users[1].user.exec.args}")) as string[];
+    const { stdout } = await sandbox.capstan(0, ...args.slice(2));
+    const { kind, status } = JSON.parse(stdout) as { kind: string; status: object };
+    assert.equal(kind, "ExecCredential");
+    assert.deepEqual(Object.keys(status), [
+      "expirationTimestamp",
+      "clientCertificateData",
+      "clientKeyData",
+    ]);
+  });
+
+  it("are in no output but an export, in no file in clear, and in no folder that others read", async () => {
+    const folder = await exported("keys");
+    sandbox.write(pair);
+    const saved = join(sandbox.folder, "plan.json");
+    await capstan(2, "plan", "--details", "-f", sandbox.manifests, "--out", saved);
+    await capstan(0, "up", "--yes", "--json", "-f", sandbox.manifests);
+    for (const verb of ["describe", "history", "status", "state list"]) {
+      await capstan(0, ...verb.split(" "), demoStack);
+      await capstan(0, ...verb.split(" "), demoStack, "--json");
+    }
+    await capstan(0, "history", "show", "2", demoStack, "--json");
+    const names = ["ca.key", "etcd/ca.key", "front-proxy-ca.key", "sa.key"];
+    const secrets = names.flatMap((name) => {
+      const pem = readFileSync(join(folder, name), "utf8");
+      const der = createPrivateKey(pem).export({ type: "pkcs8", format: "der" });
+      return [pem.split("\n")[1] ?? "", der.subarray(-24).toString("hex"), der.subarray(-24)];
+    });
+    assert.equal(statSync(folder).mode & 0o777, 0o700);
+    for (const name of names) assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600);
+    const places = filesBelow(sandbox.folder).filter((path) => !path.startsWith(folder));
+    assert.ok(places.length > 10);
+    for (const secret of secrets) {
+      assert.ok(!output.includes(secret.toString()), "in an output");
+      for (const path of places) assert.ok(!readFileSync(path).includes(secret), path);
+    }
+  });
+});
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    return entry.isDirectory() ? filesBelow(path) : entry.isFile() ? [path] : [];
+  });
+}
