@@ -294,7 +294,7 @@ const defects: readonly Defect[] = [
   },
   {
     name: "law 15: forgetting the keys that hosts were made with",
-    law: /^law 15: ca 1 became ca 2/,
+    law: /^law 15: ca 1 became no keys/,
     history: history({ before: one, commands: [up(two)] }),
     sabotage: (means) => recalling(means, ({ keys: _keys, ...transaction }) => transaction),
   },

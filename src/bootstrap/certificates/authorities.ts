@@ -3,7 +3,7 @@ import { publicKeyHash, validityOf } from "./certificate.js";
 import type { ClusterKeys } from "./cluster-keys.js";
 
 /** What may be told of a cluster's keys: nothing of it is secret. */
-export interface AuthorityFacts {
+interface AuthorityFacts {
   readonly name: "ca" | "etcd" | "frontProxy";
   readonly signs: string;
   readonly commonName: string;

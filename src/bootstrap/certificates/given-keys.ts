@@ -5,7 +5,7 @@ import type { ClusterKeys, PlainKeyPair } from "./cluster-keys.js";
 import { canSign } from "./key-pair.js";
 
 /** Somebody's own keys, or everything that keeps them from being a cluster's. */
-export type GivenKeys =
+type GivenKeys =
   | { readonly kind: "keys"; readonly keys: Partial<ClusterKeys> }
   | { readonly kind: "unusable"; readonly problems: readonly string[] };
 

@@ -2,7 +2,7 @@ import { issueCertificate, type KeyedCertificate, validityOf } from "./certifica
 import { clockSkewMs, type ClusterKeys } from "./cluster-keys.js";
 
 /** Whom an API server is to take the bearer for, and for how long. */
-export interface UserRequest {
+interface UserRequest {
   readonly user: string;
   readonly groups: readonly string[];
   readonly ttlMs: number;

@@ -8,7 +8,7 @@ export type Credential =
   | { readonly kind: "exec"; readonly command: string; readonly args: readonly string[] };
 
 /** One cluster, one user, one context. */
-export interface KubeconfigEntry {
+interface KubeconfigEntry {
   /** Of the cluster and the context. */
   readonly name: string;
   readonly user: string;

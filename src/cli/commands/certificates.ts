@@ -7,7 +7,7 @@ import { keySecrets } from "../../bootstrap/certificates/secrets.js";
 import type { HostFile } from "../../bootstrap/host/host-file.js";
 import { controlPlaneKeyFiles, keyFolder } from "../../bootstrap/host/key-files.js";
 import { clusterIn } from "../../records/target.js";
-import { accessTo, type ClusterAccess } from "../cluster-access.js";
+import { accessTo, type ClusterAccess } from "./cluster-access.js";
 import type { CommandContext, GlobalOptions } from "../context.js";
 import { exitCodes } from "../exit.js";
 import { table } from "../table.js";

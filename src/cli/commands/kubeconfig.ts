@@ -15,7 +15,7 @@ import {
   mergedKubeconfig,
 } from "../../bootstrap/kubeconfig/kubeconfig.js";
 import { writeClosedFile } from "../closed-file.js";
-import { accessTo, type ClusterAccess, recordedServer } from "../cluster-access.js";
+import { accessTo, type ClusterAccess, recordedServer } from "./cluster-access.js";
 import type { CommandContext, GlobalOptions } from "../context.js";
 import { exitCodes } from "../exit.js";
 

@@ -1,11 +1,11 @@
-import { CapstanError } from "../api/error.js";
-import type { JsonObject } from "../api/json.js";
-import type { ClusterKeys } from "../bootstrap/certificates/cluster-keys.js";
-import type { StackState } from "../engine/backend/state.js";
-import type { InfrastructureProvider, Observed } from "../provider/port.js";
-import { cloudResources, recordedIdentity, recordedSpec } from "../records/prior-state.js";
-import { nothingRecorded, recordedProvider, stacksOf } from "./commands/stacks.js";
-import { type CommandContext, type GlobalOptions, openRecords } from "./context.js";
+import { CapstanError } from "../../api/error.js";
+import type { JsonObject } from "../../api/json.js";
+import type { ClusterKeys } from "../../bootstrap/certificates/cluster-keys.js";
+import type { StackState } from "../../engine/backend/state.js";
+import type { InfrastructureProvider, Observed } from "../../provider/port.js";
+import { cloudResources, recordedIdentity, recordedSpec } from "../../records/prior-state.js";
+import { nothingRecorded, recordedProvider, stacksOf } from "./stacks.js";
+import { type CommandContext, type GlobalOptions, openRecords } from "../context.js";
 
 /** A cluster whose keys are recorded. */
 export interface ClusterAccess {
