@@ -1,6 +1,8 @@
+import { counted } from "../api/counted.js";
 import { driftStatusOf } from "../controller/drift-status.js";
 import type { ReconcileEvent, EventSink } from "../controller/reconcile-event.js";
 import type { ApplyResult } from "../engine/operations/apply-result.js";
+import { diagnosisText } from "../manifest/diagnostic.js";
 import { planSummary } from "../plan/changes/tree.js";
 import type { CommandContext, Voice } from "./context.js";
 import { markedLines } from "./marked-lines.js";
@@ -50,15 +52,17 @@ function eventTexts(event: ReconcileEvent, { suggest }: Pick<CommandContext, "su
     case "drift":
       return (driftStatusOf(event.drift)?.items ?? []).map((item) => `drift: ${item}`);
     case "destroying":
-      return [`destroying ${event.resources} resources`];
+      return [`destroying ${counted(event.resources, "resource")}`];
     case "destroyed":
-      return [`destroyed: ${event.deleted} resources deleted`];
+      return [`destroyed: ${counted(event.deleted, "resource")} deleted`];
     case "refused":
     case "failed": {
       const { message, hint } = event.error;
       const next = hint === undefined ? [] : [`hint: ${suggest(hint)}`];
       return [`${event.kind}: ${message}`, ...next];
     }
+    case "warned":
+      return [`warning: ${event.warning.subject ?? ""}: ${diagnosisText(event.warning)}`];
     case "paused":
       return [`paused: ${event.reason}`];
     // What happened to its resource is told already.
@@ -71,7 +75,7 @@ function eventTexts(event: ReconcileEvent, { suggest }: Pick<CommandContext, "su
 function endedText({ result, plan, tookMs }: Extract<ReconcileEvent, { kind: "ended" }>): string {
   if (result.kind !== "done") return failedText(result);
   const { transaction, target } = plan;
-  return `done in ${secondsText(tookMs)}: revision ${transaction.number}, ${target.machines.length} machines run`;
+  return `done in ${secondsText(tookMs)}: revision ${transaction.number}, ${counted(target.machines.length, "machine runs", "machines run")}`;
 }
 
 function failedText(result: Exclude<ApplyResult, { kind: "done" }>): string {
@@ -94,6 +98,8 @@ function eventDocument(cluster: string, event: ReconcileEvent): object | undefin
       const drift = driftStatusOf(event.drift);
       return drift === undefined ? undefined : { type: "drift", cluster, ...drift };
     }
+    case "warned":
+      return { type: "warning", cluster, diagnostics: [event.warning] };
     case "refused":
     case "failed": {
       const { code, message, source, hint, retryable } = event.error;

@@ -1,8 +1,13 @@
+import { counted } from "../api/counted.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { quoted } from "../api/quoted.js";
 import { driftCounts } from "../drift/classify.js";
 import { hasCorrections, hasDrift, type JudgedDrift } from "../drift/judge.js";
 import { type ApplyResult, newHostsText } from "../engine/operations/apply-result.js";
 import type { RunEvent } from "../engine/run/run.js";
+import type { ObjectName } from "../kube/live-object.js";
+import { objectOf } from "../manifest/diagnosed-object.js";
+import { type Diagnostic, diagnosisText } from "../manifest/diagnostic.js";
 import type { Plan } from "../plan/plan.js";
 import type { ObjectFailure } from "../source/cluster-view.js";
 import type { LogDetail, LogLevel } from "./log.js";
@@ -20,7 +25,7 @@ interface EventText {
     readonly reason: string;
     readonly action: string;
     /** Which of the cluster's objects it is about; absent: the Cluster itself. */
-    readonly about?: Pick<ObjectFailure, "kind" | "name">;
+    readonly about?: ObjectName;
   };
 }
 
@@ -38,15 +43,21 @@ export function eventTextOf(event: ReconcileEvent): EventText | undefined {
     case "drift":
       return driftText(event.drift);
     case "destroying":
-      return normal(`deletes ${event.resources} resources`, "Destroying", "Destroy");
+      return normal(`deletes ${counted(event.resources, "resource")}`, "Destroying", "Destroy");
     case "destroyed":
-      return normal(`${event.deleted} resources deleted, none left`, "Destroyed", "Destroy");
+      return normal(
+        `${counted(event.deleted, "resource")} deleted, none left`,
+        "Destroyed",
+        "Destroy",
+      );
     case "forgotten":
       return eventText("debug", "no object speaks of it any more", {});
     case "paused":
       return eventText("info", "paused; nothing is changed", {});
     case "object failed":
       return objectText(event.failure);
+    case "warned":
+      return warnedText(event.warning);
     case "refused":
       return warning(event.error.message, "Refused", "Wait", { code: event.error.code });
     case "failed":
@@ -59,6 +70,25 @@ function objectText({ kind, name, reason, operation, message }: ObjectFailure): 
   const action = operation ?? "Wait";
   const event = { type: "Warning", reason, action, about: { kind, name } } as const;
   return { level: "debug", message, detail: { object: `${kind} ${name}` }, event };
+}
+
+/** The reason is the code of the warning as Kubernetes writes one: NoEffect. */
+function warnedText(diagnostic: Diagnostic): EventText {
+  const { code, subject } = diagnostic;
+  const message = diagnosisText(diagnostic);
+  const words = code.toLowerCase().split("_");
+  const reason = words.map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`).join("");
+  return {
+    level: "warn",
+    message,
+    detail: { object: subject, code },
+    event: omitUndefined({
+      type: "Warning",
+      reason,
+      action: "Read",
+      about: objectOf(diagnostic),
+    }),
+  };
 }
 
 function idsOf({ transaction, stack }: Plan): LogDetail {
@@ -81,7 +111,7 @@ function runText(event: RunEvent, plan: Plan): EventText | undefined {
   switch (event.kind) {
     case "pass":
       return normal(
-        `wave ${event.number}, ${event.keys.length} resources: ${event.reason}`,
+        `wave ${event.number}, ${counted(event.keys.length, "resource")}: ${event.reason}`,
         "Wave",
         "Apply",
         { ...ids, pass: event.number },
@@ -129,7 +159,7 @@ function endedText(result: ApplyResult, plan: Plan, tookMs: number): EventText {
   switch (result.kind) {
     case "done":
       return normal(
-        `revision ${plan.transaction.number}: ${plan.target.machines.length} machines run`,
+        `revision ${plan.transaction.number}: ${counted(plan.target.machines.length, "machine runs", "machines run")}`,
         "Committed",
         "Apply",
         { ...ids, revision: plan.transaction.number },

@@ -33,13 +33,6 @@ export interface Diagnostic {
   readonly hint?: string;
 }
 
-/** The object that a diagnostic is about, from its subject; undefined for none. Pure. */
-export function objectOf({ subject = "" }: Diagnostic): { kind: string; name: string } | undefined {
-  const [kind = "", path = ""] = subject.split(" ");
-  const [, name] = path.split("/");
-  return name === undefined ? undefined : { kind, name };
-}
-
 /** "file:line:column: error: subject: path: summary", with detail and hint on lines of their own. */
 export function diagnosticText(diagnostic: Diagnostic): string {
   const { position, severity, subject, path, summary, detail, hint } = diagnostic;
@@ -49,6 +42,16 @@ export function diagnosticText(diagnostic: Diagnostic): string {
     ...(detail === undefined ? [] : [`  ${detail}`]),
     ...(hint === undefined ? [] : [`  hint: ${hint}`]),
   ].join("\n");
+}
+
+/** The same without its place and its object, in one line, for whoever is told both otherwise. Pure. */
+export function diagnosisText({
+  path = "",
+  summary,
+  hint,
+}: Pick<Diagnostic, "path" | "summary" | "hint">): string {
+  const what = path === "" ? summary : `${path}: ${summary}`;
+  return hint === undefined ? what : `${what}; ${hint}`;
 }
 
 /** By file, then line, then column; equal positions keep their order. */

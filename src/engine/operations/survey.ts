@@ -1,3 +1,4 @@
+import { counted } from "../../api/counted.js";
 import { CapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import type { Annotations } from "../../api/update-policy.js";
@@ -42,6 +43,8 @@ interface SurveyInput {
   /** Random text; called once, used for a cluster without state. */
   newDigestKey(): string;
   readonly owner: string;
+  /** What the caller wants to do, as a refusal says it; "change" without. */
+  readonly verb?: "plan";
   /** Who asks: "<user>@<host>". */
   readonly by: string;
   /** How long the transaction may take, milliseconds. */
@@ -82,7 +85,7 @@ export async function survey(input: SurveyInput): Promise<Survey> {
   const { desired, provider, state, context } = input;
   if (input.instead === undefined) refuseImmutable(desired, state, input.positionOf);
   refuseForeign(state, stackNameOf(desired.cluster));
-  refuseNonOwner(state, input.owner, "change");
+  refuseNonOwner(state, input.owner, input.verb ?? "change");
   const cluster = clusterNameOf(desired.cluster);
   const known = state.transaction?.clusterUid;
   const scope = known === undefined ? { cluster } : { cluster, clusterUid: known };
@@ -242,7 +245,7 @@ export function adoptedUid(
     code: "AMBIGUOUS_OWNER",
     source: "user",
     subject: cluster,
-    message: `cannot create ${cluster}: the cloud holds ${alive.length} resources of ${uids.length === 1 ? "a cluster" : `${uids.length} clusters`} of that name, and this state knows none of them`,
+    message: `cannot create ${cluster}: the cloud holds ${counted(alive.length, "resource")} of ${uids.length === 1 ? "a cluster" : `${uids.length} clusters`} of that name, and this state knows none of them`,
     hint:
       uids.length === 1
         ? "use the state that they belong to, or take them over with --adopt"
