@@ -52,6 +52,7 @@ type RowState =
 
 const doing = {
   adopt: "adopting",
+  import: "importing",
   create: "creating",
   update: "updating",
   delete: "deleting",

@@ -7,6 +7,7 @@ import { refuseHeld } from "../../drift/hold.js";
 import type { DriftFilter } from "../../drift/drift-filter.js";
 import type { ApplyResult } from "../../engine/operations/apply-result.js";
 import { applyPlan } from "../../engine/operations/apply.js";
+import { comesFirst } from "../../engine/operations/survey.js";
 import { noteCluster } from "../../engine/sweep/cluster-registry.js";
 import type { Engine } from "../../engine/pulumi/engine.js";
 import type { StackState } from "../../engine/backend/state.js";
@@ -195,7 +196,7 @@ async function upCluster(
     }
   };
   await carryOut(plan, state, { engine, provider, driftFilter, options, next, onEnd }, context);
-  const left = then === undefined ? (plan.stage?.later.length ?? 0) : 1;
+  const left = comesFirst(plan) ? 1 : (plan.stage?.later.length ?? 0);
   return { left, isStage: plan.stage !== undefined, agreed: then };
 }
 
