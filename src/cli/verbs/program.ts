@@ -4,6 +4,7 @@ import { exitCodes } from "../exit.js";
 import { packageVersion } from "../version.js";
 import { addApiServerVerbs, addMoveVerb, addWatchVerb } from "./api-server.js";
 import { addChangingVerbs, addLookingVerbs } from "./clusters.js";
+import { addImportVerb } from "./import.js";
 import { addLocalVerbs } from "./local.js";
 import { addManifestVerbs } from "./manifests.js";
 import { withExamples } from "./options.js";
@@ -38,6 +39,7 @@ export function makeProgram({ silent = false } = {}): Command {
   addManifestVerbs(program);
   program.commandsGroup("Change clusters:");
   addChangingVerbs(program);
+  addImportVerb(program);
   addSweepVerb(program);
   program.commandsGroup("Look at clusters:");
   addLookingVerbs(program);
