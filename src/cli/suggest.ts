@@ -11,7 +11,7 @@ interface Whereabouts {
 
 /** Verbs that find other clusters with another state folder or backend. */
 const lookingVerbs =
-  "plan|up|rollback|destroy|status|describe|history|drift|diff|sweep|watch|move|state|env|local";
+  "plan|up|import|rollback|destroy|status|describe|history|drift|diff|sweep|watch|move|state|env|local";
 const namedCommand = new RegExp(`\\bcapstan (?=(?:${lookingVerbs})\\b)`, "g");
 
 /**
