@@ -31,6 +31,8 @@ export type TransactionGoal =
   | { readonly kind: "move" }
   /** A Machine is no longer ours: its host stays in the cloud without our marks. */
   | { readonly kind: "forget"; readonly machine: string }
+  /** A host that was there before gets our marks and a record, and nothing else: it serves a Machine from then on. */
+  | { readonly kind: "import"; readonly machine: string; readonly id: string }
   /** What another transaction has begun is taken back. */
   | { readonly kind: "takeBack" };
 
@@ -39,6 +41,8 @@ export interface ChangeSummary {
   readonly create: number;
   /** Absent: none. */
   readonly adopt?: number;
+  /** Hosts that were there before; absent: none. */
+  readonly import?: number;
   /** Machines that get another owner; absent: none. */
   readonly move?: number;
   /** What is let go; absent: nothing. `delete` does not count it. */
@@ -97,7 +101,7 @@ export interface TransactionPayload {
   readonly attempts: readonly HistoryEntry[];
   /** Machines of those whose hosts are left and that no other record describes. */
   readonly former?: readonly TargetMachine[];
-  /** Recorded, no longer wanted, and not to be deleted: it loses its marks and stays. */
+  /** Not to be deleted once it is no longer wanted: it loses its marks and stays. */
   readonly letGo?: readonly NodeKey[];
   /** With what those have gone beyond their point of no return: it stays so until a commit. */
   readonly crossed?: readonly PassedPoint[];

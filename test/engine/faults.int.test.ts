@@ -70,10 +70,7 @@ describe("an apply in a cloud that misbehaves", function () {
   it("ends with the quota's hint, and goes on once the quota is raised", async () => {
     sandbox.write({ ...pair, machineQuota: 1 });
     const { stderr } = await sandbox.up(4, "--no-rollback");
-    assert.match(
-      stderr,
-      /cannot create LocalHost worker-0-\S+: .*quota of 1 machine is exhausted/,
-    );
+    assert.match(stderr, /cannot create LocalHost worker-0-\S+: .*quota of 1 machine is exhausted/);
     assert.match(
       stderr,
       /hint: raise machineQuota in the Cluster's providerSpec or delete machines; go on/,
