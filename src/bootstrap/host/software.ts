@@ -51,7 +51,8 @@ function runtimeSoftware({ name, version }: HostSoftware["containerRuntime"]): {
     return { repository: packagesOfKubernetes("cri-o", path), package: "cri-o" };
   }
   const url = "https://download.docker.com/linux/debian";
-  const repository = { name: "docker", url, suite: "$codename stable", keyUrl: `${url}/gpg` };
+  const suite = '$(. /etc/os-release && echo "$VERSION_CODENAME") stable';
+  const repository = { name: "docker", url, suite, keyUrl: `${url}/gpg` };
   return { repository, package: "containerd.io" };
 }
 
