@@ -13,6 +13,7 @@ export type SoftwareSource = "apt" | "image";
 interface AptRepository {
   readonly name: string;
   readonly url: string;
+  /** As a shell of the host reads it between double quotes. */
   readonly suite: string;
   readonly keyUrl: string;
 }
