@@ -16,7 +16,7 @@ import { type ClusterKeys, newClusterKeys } from "../../src/bootstrap/certificat
 import { hostBootstrap, type HostSettings } from "../../src/bootstrap/host/host-bootstrap.js";
 import { until } from "../scenario/until.js";
 import { KubeadmControlPlane } from "../support/kubeadm-control-plane.js";
-import { assertAccepted, endOf, type Ended, KubeadmHost } from "../support/kubeadm-host.js";
+import { assertAccepted, endOf, type ProgramEnd, KubeadmHost } from "../support/kubeadm-host.js";
 import { scratchFolder } from "../support/scratch.js";
 import { sampleHost, sampleToken } from "./sample-host.js";
 
@@ -86,7 +86,7 @@ describe("a control plane that kubeadm makes of rendered files", function () {
     });
 
   /** What kubectl says to whoever has a certificate. */
-  const listNodes = ({ certificatePem, privateKeyPem }: KeyedCertificate): Promise<Ended> => {
+  const listNodes = ({ certificatePem, privateKeyPem }: KeyedCertificate): Promise<ProgramEnd> => {
     const base64 = (text: string) => Buffer.from(text).toString("base64");
     const config = new KubeConfig();
     config.loadFromOptions({
@@ -100,8 +100,8 @@ describe("a control plane that kubeadm makes of rendered files", function () {
     return controlPlane.kubectl(file, "get", "nodes", "--output=name");
   };
   const refused = /You must be logged in|Unauthorized/;
-  const isListed = ({ output }: Ended): boolean => output === "node/host-1\n";
-  const openssl = (...args: string[]): Promise<Ended> => endOf("openssl", args);
+  const isListed = ({ output }: ProgramEnd): boolean => output === "node/host-1\n";
+  const openssl = (...args: string[]): Promise<ProgramEnd> => endOf("openssl", args);
 
   it("has certificates whose chains openssl takes, for what each of them is for", async () => {
     for (const [authority, name, purpose] of [
@@ -205,7 +205,7 @@ describe("a control plane that kubeadm makes of rendered files", function () {
         token: sampleToken,
         caCertHashes: [publicKeyHash(certificatePem)],
       });
-      const dryJoin = (host: KubeadmHost, ...args: string[]): Promise<Ended> =>
+      const dryJoin = (host: KubeadmHost, ...args: string[]): Promise<ProgramEnd> =>
         host.kubeadm(
           kubernetesVersion,
           "join",
@@ -234,7 +234,7 @@ describe("a control plane that kubeadm makes of rendered files", function () {
         await until("the cluster's address is signed", isSigned, 30_000);
       });
 
-      const assertJoins = ({ code, output }: Ended): void => {
+      const assertJoins = ({ code, output }: ProgramEnd): void => {
         assertAccepted({ code, output });
         // Where a dry run does not find what it asks for, it makes it up.
         assert.doesNotMatch(

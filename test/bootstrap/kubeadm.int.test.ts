@@ -8,7 +8,7 @@ import { type ClusterKeys, newClusterKeys } from "../../src/bootstrap/certificat
 import { hostBootstrap, type HostSettings } from "../../src/bootstrap/host/host-bootstrap.js";
 import { sandboxImageOf } from "../../src/bootstrap/host/software.js";
 import type { ClusterSettings, NodeSettings } from "../../src/bootstrap/kubeadm/settings.js";
-import { assertAccepted, endOf, type Ended, KubeadmHost } from "../support/kubeadm-host.js";
+import { assertAccepted, endOf, type ProgramEnd, KubeadmHost } from "../support/kubeadm-host.js";
 import { scratchFolder } from "../support/scratch.js";
 import { sampleCluster, sampleHost, sampleNode, sampleToken } from "./sample-host.js";
 
@@ -76,7 +76,7 @@ describe("kubeadm of three minors", function () {
   });
   const hostOf = (settings: HostSettings): KubeadmHost =>
     new KubeadmHost(join(scratch.path, "host"), hostBootstrap(settings));
-  const validate = (host: KubeadmHost, version: string): Promise<Ended> =>
+  const validate = (host: KubeadmHost, version: string): Promise<ProgramEnd> =>
     host.kubeadm(version, "config", "validate");
 
   /** What kubeadm tells that it would do. */

@@ -8,7 +8,7 @@ import { hostBootstrap, type HostSettings } from "../../src/bootstrap/host/host-
 import { until } from "../scenario/until.js";
 import { isReady } from "./api-server.js";
 import { freePorts } from "./free-ports.js";
-import { assertAccepted, endOf, type Ended, KubeadmHost } from "./kubeadm-host.js";
+import { assertAccepted, endOf, type ProgramEnd, KubeadmHost } from "./kubeadm-host.js";
 import { Servers } from "./servers.js";
 
 const readyDeadlineMs = 60_000;
@@ -60,7 +60,7 @@ export class KubeadmControlPlane {
     return this.host.path(adminFile);
   }
 
-  kubectl(kubeconfig: string, ...args: string[]): Promise<Ended> {
+  kubectl(kubeconfig: string, ...args: string[]): Promise<ProgramEnd> {
     const env = { KUBECONFIG: kubeconfig, KUBECACHEDIR: join(this.servers.folder, "kubectl") };
     return endOf(join(this.binDir, "kubectl"), args, env);
   }

@@ -6,7 +6,7 @@ import { findKubeadm } from "#kubernetes";
 import type { HostBootstrap } from "../../src/bootstrap/host/host-bootstrap.js";
 
 /** What a program printed, on both of its ways out, and how it ended. */
-export interface Ended {
+export interface ProgramEnd {
   readonly code: number;
   readonly output: string;
 }
@@ -18,7 +18,7 @@ export function endOf(
   program: string,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
-): Promise<Ended> {
+): Promise<ProgramEnd> {
   return new Promise((resolve) => {
     const options = { env: { ...process.env, ...env }, timeout: timeoutMs };
     execFile(program, args, { ...options, maxBuffer: 1 << 26 }, (error, stdout, stderr) => {
@@ -29,7 +29,7 @@ export function endOf(
 }
 
 /** Fails, with the end of what it printed, unless it succeeded. */
-export function assertAccepted({ code, output }: Ended): void {
+export function assertAccepted({ code, output }: ProgramEnd): void {
   assert.equal(code, 0, output.trimEnd().split("\n").slice(-30).join("\n"));
 }
 
@@ -64,7 +64,7 @@ export class KubeadmHost {
     return this.read(join(dryRunFolder, name));
   }
 
-  kubeadm(version: string, ...args: string[]): Promise<Ended> {
+  kubeadm(version: string, ...args: string[]): Promise<ProgramEnd> {
     const kubeadm = findKubeadm(version, process.env);
     assert.ok(kubeadm !== undefined, `no kubeadm ${version}: run npm test, which sets it up`);
     const config = ["--config", "/etc/kubernetes/kubeadm.yaml"];
