@@ -365,7 +365,7 @@ export class ApiServer {
 }
 
 /** Whether an address answers 200 to someone without a name. */
-function isReady(url: string, ca: Buffer): Promise<boolean> {
+export function isReady(url: string, ca: Buffer): Promise<boolean> {
   return new Promise((resolve) => {
     const request = get(url, { ca, timeout: 2_000 }, (response) => {
       response.resume();

@@ -1,4 +1,3 @@
-import { stringify } from "yaml";
 import { minorOf } from "../../api/versions.js";
 import type { ClusterKeys } from "../certificates/cluster-keys.js";
 import {
@@ -20,6 +19,7 @@ import {
   sandboxImageOf,
   type SoftwareSource,
 } from "./software.js";
+import { yamlText } from "./yaml-text.js";
 
 /** What a host is to become, and what it needs for that. */
 type HostRole =
@@ -93,5 +93,5 @@ function objectsFor(cluster: ClusterSettings, node: NodeSettings, role: HostRole
 
 /** Objects as documents of one text. Pure. */
 function kubeadmText(objects: readonly KubeadmObject[]): string {
-  return objects.map((object) => stringify(object, { lineWidth: 0 })).join("---\n");
+  return objects.map((object) => yamlText(object)).join("---\n");
 }

@@ -91,7 +91,6 @@ function installedLines(software: HostSoftware): string[] {
       "apt-get update",
       "apt-get install -y ca-certificates curl conntrack socat",
       "mkdir -p /etc/apt/keyrings",
-      'codename=$(. /etc/os-release && echo "$VERSION_CODENAME")',
       ...repositories.flatMap(({ name, url, suite, keyUrl }) => [
         `curl -fsSL --retry 5 -o ${keyOf(name)} ${keyUrl}`,
         `echo "deb [signed-by=${keyOf(name)}] ${url} ${suite}" > /etc/apt/sources.list.d/capstan-${name}.list`,

@@ -13,6 +13,7 @@ export type SoftwareSource = "apt" | "image";
 interface AptRepository {
   readonly name: string;
   readonly url: string;
+  /** As a shell of the host reads it between double quotes. */
   readonly suite: string;
   readonly keyUrl: string;
 }
@@ -51,7 +52,8 @@ function runtimeSoftware({ name, version }: HostSoftware["containerRuntime"]): {
     return { repository: packagesOfKubernetes("cri-o", path), package: "cri-o" };
   }
   const url = "https://download.docker.com/linux/debian";
-  const repository = { name: "docker", url, suite: "$codename stable", keyUrl: `${url}/gpg` };
+  const suite = '$(. /etc/os-release && echo "$VERSION_CODENAME") stable';
+  const repository = { name: "docker", url, suite, keyUrl: `${url}/gpg` };
   return { repository, package: "containerd.io" };
 }
 

@@ -1,6 +1,7 @@
 import { gzipSync } from "node:zlib";
-import { stringify } from "yaml";
+
 import type { HostBootstrap } from "./host-bootstrap.js";
+import { yamlText } from "./yaml-text.js";
 
 /** Who reads it on the host: cloud-init nearly everywhere, Ignition on Flatcar and Fedora CoreOS. */
 type UserDataFormat = "cloud-config" | "ignition";
@@ -27,7 +28,7 @@ function cloudConfigOf({ files, script }: HostBootstrap): string {
     })),
     runcmd: [[script]],
   };
-  return `#cloud-config\n${stringify(config, { lineWidth: 0 })}`;
+  return `#cloud-config\n${yamlText(config)}`;
 }
 
 function ignitionOf({ files, script }: HostBootstrap): string {

@@ -75,14 +75,18 @@ function joinObject(
   { token, caCertHashes }: JoinSettings,
   role: Role,
 ): KubeadmObject {
-  const { host, port } = cluster.endpoint;
-  const apiServerEndpoint = `${host}:${port}`;
+  const apiServerEndpoint = endpointText(cluster);
   return {
     apiVersion: kubeadmApiOf(node.kubernetesVersion),
     kind: "JoinConfiguration",
     discovery: { bootstrapToken: { token, apiServerEndpoint, caCertHashes } },
     nodeRegistration: registrationOf(cluster, node, role),
   };
+}
+
+/** An address with colons stands in brackets before its port. */
+function endpointText({ endpoint: { host, port } }: ClusterSettings): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 function clusterObject(cluster: ClusterSettings, { kubernetesVersion }: NodeSettings) {
@@ -94,7 +98,7 @@ function clusterObject(cluster: ClusterSettings, { kubernetesVersion }: NodeSett
     kind: "ClusterConfiguration",
     clusterName: name,
     kubernetesVersion: `v${kubernetesVersion}`,
-    controlPlaneEndpoint: `${endpoint.host}:${endpoint.port}`,
+    controlPlaneEndpoint: endpointText(cluster),
     networking: {
       serviceSubnet: serviceCidrs.join(","),
       podSubnet: podCidrs.join(","),
