@@ -14,11 +14,17 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import {
+  controlPlaneSet,
   downloadKubernetes,
+  ensureKubeadms,
   ensureKubernetes,
+  ensureKubernetesNode,
   etcdVersion,
+  findKubeadm,
   findKubernetes,
+  findKubernetesNode,
   type Install,
+  kubeadmVersions,
   kubernetesVersion,
   type ToolchainError,
 } from "#kubernetes";
@@ -144,37 +150,69 @@ describe("the control plane of the tests", () => {
     });
   }
 
-  it("builds each program once, with its version, for this machine alone", async () => {
-    const bin = join(scratch.path, "go-bin");
-    mkdirSync(bin);
-    const calls = join(scratch.path, "calls");
-    // Pretends to be Go: notes how it was called, and "builds" a program that says its version.
-    writeFileSync(
-      join(bin, "go"),
-      `#!/bin/sh
+  describe("from Go modules", () => {
+    let calls: string;
+    let full: NodeJS.ProcessEnv;
+    beforeEach(() => {
+      const bin = join(scratch.path, "go-bin");
+      mkdirSync(bin);
+      calls = join(scratch.path, "calls");
+      // Pretends to be Go: notes how it was called, and "builds" a program that says its version.
+      writeFileSync(
+        join(bin, "go"),
+        `#!/bin/sh
 if [ "$1" = version ]; then echo go version go1.26.8 linux/amd64; exit; fi
-echo "$CGO_ENABLED/$GOTOOLCHAIN/$GOFLAGS $*" >> '${calls}'
+echo "$CGO_ENABLED/$GOTOOLCHAIN/$GOFLAGS $(basename "$PWD") $*" >> '${calls}'
 for last; do [ "$before" = -o ] && out=$last; before=$last; done
-case $out in */) out=$out$(basename "$last");; esac
 case $last in
   *etcd*) said='etcd Version: ${etcdVersion}';;
-  *) said='Kubernetes v${kubernetesVersion}';;
+  *) said="Kubernetes $(echo "$*" | sed 's/.*gitVersion=\\(v[0-9.]*\\).*/\\1/')";;
 esac
-printf '#!/bin/sh\\necho "%s"\\n' "$said" > "$out"
+printf '#!/bin/sh\necho "%s"\n' "$said" > "$out"
 chmod +x "$out"
 `,
-    );
-    chmodSync(join(bin, "go"), 0o755);
-    const full = { ...env, PATH: `${bin}:/usr/bin:/bin`, GOFLAGS: "-race", GOOS: "plan9" };
-    const { binDir } = await ensureKubernetes({ env: full, download: refuse("no network") });
-    assert.deepEqual(readdirSync(binDir), Object.keys(programs));
-    const lines = readFileSync(calls, "utf8").trim().split("\n");
-    assert.equal(lines.length, 4);
-    assert.ok(lines.every((line) => line.startsWith("0/local/-mod=readonly build -trimpath ")));
-    const stamped = lines.filter((line) =>
-      line.includes(`version.gitVersion=v${kubernetesVersion}`),
-    );
-    assert.equal(stamped.length, 3);
+      );
+      chmodSync(join(bin, "go"), 0o755);
+      full = { ...env, PATH: `${bin}:/usr/bin:/bin`, GOFLAGS: "-race", GOOS: "plan9" };
+    });
+    const download = refuse("no network");
+    const linesOf = () => readFileSync(calls, "utf8").trim().split("\n");
+
+    it("each program is built once, with its version, for this machine alone", async () => {
+      const { binDir } = await ensureKubernetes({ env: full, download });
+      assert.deepEqual(readdirSync(binDir), Object.keys(programs));
+      const lines = linesOf();
+      assert.equal(lines.length, 4);
+      assert.ok(
+        lines.every((line) => /^0\/local\/-mod=readonly \S+ build -trimpath /.test(line)),
+        lines.join("\n"),
+      );
+      const stamped = lines.filter((line) =>
+        line.includes(`version.gitVersion=v${kubernetesVersion}`),
+      );
+      assert.equal(stamped.length, 3);
+    });
+
+    it("programs of nodes and older kubeadms are sets of their own, each from its module", async () => {
+      assert.equal(findKubernetesNode(full), undefined);
+      await ensureKubeadms({ env: full, download });
+      await ensureKubeadms({ env: full, download, build: refuse("asked") });
+      const binDir = await ensureKubernetesNode({ env: full, build: refuse("asked") });
+      assert.equal(binDir, findKubernetesNode(full));
+      assert.deepEqual(readdirSync(binDir).sort(), ["kube-scheduler", "kubeadm", "kubelet"]);
+      const said = kubeadmVersions.map((version) =>
+        spawnSync(findKubeadm(version, full) ?? "", { encoding: "utf8" }).stdout.trim(),
+      );
+      assert.deepEqual(
+        said,
+        kubeadmVersions.map((version) => `Kubernetes v${version}`),
+      );
+      assert.deepEqual(
+        linesOf().map((line) => line.split(" ")[1]),
+        ["kubernetes", "kubernetes", "kubernetes", "kubernetes-1.34", "kubernetes-1.30"],
+      );
+      assert.equal(findKubernetes(full), undefined, "no control plane is set up along with them");
+    });
   });
 
   describe("from releases", () => {
@@ -214,10 +252,10 @@ chmod +x "$out"
 
     const ensure = () => {
       const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-      const origins = { kubernetesOrigin: origin, etcdOrigin: origin };
+      const origins = { kubernetes: origin, etcd: origin };
       return ensureKubernetes({
         env: { ...env, PATH: process.env["PATH"] },
-        download: (request) => downloadKubernetes({ ...request, ...origins }),
+        download: (request) => downloadKubernetes(controlPlaneSet, request, origins),
         build: refuse("not asked"),
       });
     };

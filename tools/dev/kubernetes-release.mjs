@@ -1,5 +1,6 @@
-// The control plane that tests run.
+// What tests run of Kubernetes, in sets that are set up each by itself.
 
+/** The version that tests run control planes and nodes of. */
 export const kubernetesVersion = "1.35.3";
 
 /** As locked in the folder etcd beside this file. */
@@ -7,5 +8,34 @@ export const etcdVersion = "3.6.5";
 
 export const etcdFile = "etcd";
 
-/** The programs of Kubernetes itself. */
-export const kubernetesFiles = ["kube-apiserver", "kube-controller-manager", "kubectl"];
+/**
+ * @typedef {object} ProgramSet
+ * @property {string} name of its folder in the cache
+ * @property {string} version of Kubernetes
+ * @property {readonly string[]} files its programs
+ * @property {URL} module the folder that locks what those of Kubernetes are built from
+ */
+
+/** @type {ProgramSet} */
+export const controlPlaneSet = {
+  name: "kubernetes",
+  version: kubernetesVersion,
+  files: [etcdFile, "kube-apiserver", "kube-controller-manager", "kubectl"],
+  module: new URL("kubernetes", import.meta.url),
+};
+
+/** @type {ProgramSet} What a host runs beside the control plane, or before there is one. */
+export const nodeSet = {
+  name: "kubernetes-node",
+  version: kubernetesVersion,
+  files: ["kubeadm", "kubelet", "kube-scheduler"],
+  module: controlPlaneSet.module,
+};
+
+/** @type {readonly ProgramSet[]} Older minors: the one before, and the last that reads v1beta3 only. */
+export const olderKubeadmSets = ["1.34.2", "1.30.4"].map((version) => ({
+  name: "kubeadm",
+  version,
+  files: ["kubeadm"],
+  module: new URL(`kubernetes-${version.replace(/\.\d+$/, "")}`, import.meta.url),
+}));

@@ -1,4 +1,4 @@
-// Finds the control plane that tests run, or sets it up in the user's cache folder.
+// Finds the programs of Kubernetes that tests run, or sets them up in the user's cache folder.
 
 import { spawnSync } from "node:child_process";
 import { join, resolve } from "node:path";
@@ -11,13 +11,15 @@ import {
 import { buildKubernetes, minimumGo } from "./kubernetes-build.mjs";
 import { downloadKubernetes } from "./kubernetes-download.mjs";
 import {
+  controlPlaneSet,
   etcdFile,
   etcdVersion,
-  kubernetesFiles,
   kubernetesVersion,
+  nodeSet,
+  olderKubeadmSets,
 } from "./kubernetes-release.mjs";
 
-export { downloadKubernetes, etcdVersion, kubernetesVersion };
+export { controlPlaneSet, downloadKubernetes, etcdVersion, kubernetesVersion };
 
 /** @typedef {import("../toolchain/cached-toolchain.mjs").EnsureOptions} EnsureOptions */
 /** @typedef {import("../toolchain/cached-toolchain.mjs").Install} Install */
@@ -31,18 +33,17 @@ export { downloadKubernetes, etcdVersion, kubernetesVersion };
  * @property {"CAPSTAN_KUBERNETES" | "cache"} origin what led to it
  */
 
-const files = [etcdFile, ...kubernetesFiles];
-const versionTimeoutMs = 10_000;
+/** @typedef {import("./kubernetes-release.mjs").ProgramSet} ProgramSet */
 
-const release = {
-  name: "kubernetes",
-  version: kubernetesVersion,
-  files,
-  check: checkVersions,
-  hint:
-    `give this machine access to dl.k8s.io and github.com, or install Go ${minimumGo} or newer, ` +
-    `or set CAPSTAN_KUBERNETES to a folder with ${files.join(", ")}`,
-};
+const versionTimeoutMs = 10_000;
+const access = `give this machine access to dl.k8s.io and github.com, or install Go ${minimumGo} or newer`;
+const controlPlane = releaseOf(
+  controlPlaneSet,
+  `${access}, or set CAPSTAN_KUBERNETES to a folder with ${controlPlaneSet.files.join(", ")}`,
+);
+
+/** The versions of kubeadm that judge configurations, the newest first. */
+export const kubeadmVersions = [nodeSet, ...olderKubeadmSets].map(({ version }) => version);
 
 /**
  * The programs to use, in this order: CAPSTAN_KUBERNETES, the cache.
@@ -64,16 +65,80 @@ export function findKubernetes(env) {
  * @throws ToolchainError when CAPSTAN_KUBERNETES cannot be used, the cache cannot be written, or
  *   neither download nor build succeeds
  */
-export async function ensureKubernetes({
-  env = process.env,
-  progress = () => {},
-  download = downloadKubernetes,
-  build = buildKubernetes,
-} = {}) {
+export async function ensureKubernetes({ env = process.env, ...options } = {}) {
   const found = findKubernetes(env);
   if (found) return found;
-  const binDir = await setUpInCache(release, { download, build }, { env, progress });
+  const binDir = await setUpSet(controlPlaneSet, controlPlane, { env, ...options });
   return { binDir, origin: "cache" };
+}
+
+/**
+ * The folder with kubeadm, kubelet and kube-scheduler of the version that control planes have.
+ *
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {string | undefined} absolute path, undefined when there are none
+ */
+export function findKubernetesNode(env) {
+  return findInCache(releaseOf(nodeSet), env);
+}
+
+/**
+ * `findKubernetesNode`, and where that finds nothing, a set-up as that of `ensureKubernetes`.
+ *
+ * @param {EnsureOptions} [options]
+ * @returns {Promise<string>}
+ * @throws ToolchainError as `ensureKubernetes` does
+ */
+export async function ensureKubernetesNode(options = {}) {
+  return ensureSet(nodeSet, options);
+}
+
+/**
+ * @param {string} version one of `kubeadmVersions`
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {string | undefined} absolute path of the program, undefined when there is none
+ */
+export function findKubeadm(version, env) {
+  const set = [nodeSet, ...olderKubeadmSets].find((one) => one.version === version);
+  const binDir = set === undefined ? undefined : findInCache(releaseOf(set), env);
+  return binDir === undefined ? undefined : join(binDir, "kubeadm");
+}
+
+/**
+ * Sets up what `findKubernetesNode` and `findKubeadm` do not find.
+ *
+ * @param {EnsureOptions} [options]
+ * @returns {Promise<void>}
+ * @throws ToolchainError as `ensureKubernetes` does
+ */
+export async function ensureKubeadms(options = {}) {
+  for (const set of [nodeSet, ...olderKubeadmSets]) await ensureSet(set, options);
+}
+
+/**
+ * @param {ProgramSet} set
+ * @param {EnsureOptions} options
+ * @returns {Promise<string>}
+ */
+async function ensureSet(set, options) {
+  const release = releaseOf(set);
+  const found = findInCache(release, options.env ?? process.env);
+  return found ?? setUpSet(set, release, options);
+}
+
+/**
+ * @param {ProgramSet} set
+ * @param {import("../toolchain/cached-toolchain.mjs").Release} release
+ * @param {EnsureOptions} options
+ * @returns {Promise<string>}
+ */
+async function setUpSet(set, release, options) {
+  const { env = process.env, progress = () => {} } = options;
+  const {
+    download = (request) => downloadKubernetes(set, request),
+    build = (request) => buildKubernetes(set, request),
+  } = options;
+  return setUpInCache(release, { download, build }, { env, progress });
 }
 
 /**
@@ -86,6 +151,7 @@ function findNamed(env) {
   const named = env["CAPSTAN_KUBERNETES"];
   if (!named) return undefined;
   const binDir = resolve(named);
+  const { files } = controlPlaneSet;
   const missing = files.filter((file) => !isExecutableFile(join(binDir, file)));
   if (missing.length > 0) {
     throw toolchainError(
@@ -101,25 +167,42 @@ function findNamed(env) {
  * @returns {KubernetesToolchain | undefined}
  */
 function findCached(env) {
-  const binDir = findInCache(release, env);
+  const binDir = findInCache(controlPlane, env);
   return binDir === undefined ? undefined : { binDir, origin: "cache" };
 }
 
 /**
+ * @param {ProgramSet} set
+ * @param {string} [hint]
+ * @returns {import("../toolchain/cached-toolchain.mjs").Release}
+ */
+function releaseOf(set, hint = access) {
+  const { name, version, files } = set;
+  return { name, version, files, hint, check: (folder, env) => checkVersions(set, folder, env) };
+}
+
+/** @type {ReadonlyMap<string, readonly string[]>} what programs are asked for their version with, if not --version */
+const versionArgs = new Map([
+  ["kubectl", ["version", "--client"]],
+  ["kubeadm", ["version", "--output=short"]],
+]);
+
+/**
+ * @param {ProgramSet} set
  * @param {string} folder
  * @param {NodeJS.ProcessEnv} env
  * @throws an Error unless each program says the version that it was set up for
  */
-function checkVersions(folder, env) {
-  for (const file of files) {
-    const args = file === "kubectl" ? ["version", "--client"] : ["--version"];
+function checkVersions(set, folder, env) {
+  for (const file of set.files) {
+    const args = versionArgs.get(file) ?? ["--version"];
     const { stdout } = spawnSync(join(folder, "bin", file), args, {
       env,
       encoding: "utf8",
       timeout: versionTimeoutMs,
     });
     const version = /\bv?(\d+\.\d+\.\d+\S*)/.exec(stdout ?? "")?.[1];
-    const expected = file === etcdFile ? etcdVersion : kubernetesVersion;
+    const expected = file === etcdFile ? etcdVersion : set.version;
     if (version !== expected) throw new Error(`the new ${file} says version ${version}`);
   }
 }

@@ -3,11 +3,12 @@
 
 import { ensureChromium } from "./chromium.mjs";
 import { findProgram, installDebianPackages } from "./debian-packages.mjs";
-import { ensureKubernetes } from "./kubernetes-toolchain.mjs";
+import { ensureIgnitionValidate } from "./ignition-validate.mjs";
+import { ensureKubeadms, ensureKubernetes } from "./kubernetes-toolchain.mjs";
 import { ensurePostgres } from "./postgres.mjs";
 
 /** Programs that are called like the Debian packages that have them. */
-const programs = ["openssl", "tmux", "unzip"];
+const programs = ["cloud-init", "openssl", "shellcheck", "tmux", "unzip"];
 
 /**
  * Installs what is missing, once: repeating it costs a look at PATH and at the cache.
@@ -25,7 +26,14 @@ export async function installRealParts(env) {
   } catch (error) {
     progress(`cannot install ${missing.join(", ")}: ${messageOf(error)}`);
   }
-  for (const ensure of [ensureChromium, ensurePostgres, ensureKubernetes]) {
+  const ensured = [
+    ensureChromium,
+    ensurePostgres,
+    ensureKubernetes,
+    ensureKubeadms,
+    ensureIgnitionValidate,
+  ];
+  for (const ensure of ensured) {
     try {
       await ensure({ env, progress });
     } catch (error) {
