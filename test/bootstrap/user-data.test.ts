@@ -93,6 +93,30 @@ describe("what makes a node of a host", () => {
     }
   });
 
+  it("keeps its log to root, and the token that kubeadm makes out of it", () => {
+    const script = fileIn(settingsOf({ kind: "init", keys }), "/usr/local/sbin/capstan-bootstrap");
+    const lines = script.split("\n");
+    const log = "/var/log/capstan-bootstrap.log";
+    assert.ok(lines.indexOf(`(umask 077; : >> ${log})`) < lines.indexOf(`exec >> ${log} 2>&1`));
+    assert.ok(lines.includes(`(umask 077; : >> ${log})`));
+    assert.match(script, /^kubeadm init .* --skip-token-print$/m);
+  });
+
+  it("lets those of kubeadm's checks fail that its settings name", () => {
+    const { node } = settingsOf({ kind: "init", keys });
+    const ignored = { ...node, ignoredPreflightErrors: ["SystemVerification"] };
+    for (const role of [
+      { kind: "init", keys },
+      { kind: "joinWorker", join },
+    ] as const) {
+      const settings = settingsOf(role, { node: ignored });
+      const text = fileIn(settings, "/etc/kubernetes/kubeadm.yaml");
+      const [object] = parseAllDocuments(text).map((one) => one.toJS() as Record<string, unknown>);
+      const registration = object?.["nodeRegistration"] as Record<string, unknown>;
+      assert.deepEqual(registration["ignorePreflightErrors"], ["SystemVerification"]);
+    }
+  });
+
   it("gives workers no key of the cluster", () => {
     const { files } = hostBootstrap(settingsOf({ kind: "joinWorker", join }));
     assert.deepEqual(

@@ -1,7 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
 
-const pollMs = 20;
-
 /**
  * Asks until the answer is something other than undefined or false, and returns that. Throws naming
  * what was waited for once the deadline has passed.
@@ -10,6 +8,7 @@ export async function until<T>(
   what: string,
   ask: () => T | undefined | false | Promise<T | undefined | false>,
   deadlineMs = 20_000,
+  pollMs = 20,
 ): Promise<T> {
   const giveUpAt = Date.now() + deadlineMs;
   for (;;) {

@@ -19,13 +19,16 @@ import {
   ensureKubeadms,
   ensureKubernetes,
   ensureKubernetesNode,
+  ensurePreviousKubernetes,
   etcdVersion,
   findKubeadm,
   findKubernetes,
   findKubernetesNode,
+  findPreviousKubernetes,
   type Install,
   kubeadmVersions,
   kubernetesVersion,
+  previousKubernetesVersion,
   type ToolchainError,
 } from "#kubernetes";
 import { scratchFolder } from "../support/scratch.js";
@@ -212,6 +215,30 @@ chmod +x "$out"
         ["kubernetes", "kubernetes", "kubernetes", "kubernetes-1.34", "kubernetes-1.30"],
       );
       assert.equal(findKubernetes(full), undefined, "no control plane is set up along with them");
+    });
+  });
+
+  describe("of the minor before", () => {
+    it("is a set without etcd and kubectl, set up when it is asked for", async () => {
+      assert.equal(findPreviousKubernetes(env), undefined);
+      const said = scriptThatPrints(`Kubernetes v${previousKubernetesVersion}`);
+      const build: Install = ({ folder }) => {
+        mkdirSync(join(folder, "bin"));
+        for (const name of [
+          "kube-apiserver",
+          "kube-controller-manager",
+          "kube-scheduler",
+          "kubelet",
+        ]) {
+          writeFileSync(join(folder, "bin", name), said, { mode: 0o755 });
+        }
+        return Promise.resolve();
+      };
+      const binDir = await ensurePreviousKubernetes({ env, download: refuse("no network"), build });
+      assert.equal(findPreviousKubernetes(env), binDir);
+      const minorOf = (version: string) => Number(version.split(".")[1]);
+      assert.equal(minorOf(previousKubernetesVersion), minorOf(kubernetesVersion) - 1);
+      assert.ok(kubeadmVersions.includes(previousKubernetesVersion));
     });
   });
 

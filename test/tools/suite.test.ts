@@ -5,6 +5,7 @@ import Mocha from "mocha";
 import { compiledOf, floorOf, sourceOf } from "#suite/files";
 import { orderRoot, seedFrom } from "#suite/order";
 import { batchesOf } from "#suite/plan";
+import { sortByNeeds } from "#suite/needs";
 import { lossesOf, slowest, verdictOf, type Outcome, type Report } from "#suite/verdict";
 import { workThrough, Workplace } from "#suite/workers";
 import { isAlive } from "../scenario/process-tree.js";
@@ -162,6 +163,34 @@ describe("the floor of a run of all tests", () => {
       b: { tests: 1, seconds: 31 },
       c: { tests: 2 },
     });
+  });
+
+  it("keeps what a file needs", () => {
+    const before = { a: { tests: 1, needs: "hosts" } };
+    assert.deepEqual(floorOf({ a: { tests: 2 } }, {}, before), { a: { tests: 2, needs: "hosts" } });
+  });
+
+  it("leaves out the files whose needs are not met here, and says why of each", async () => {
+    const a = { tests: 2, needs: "hosts" };
+    const b = { tests: 1, needs: "gold" };
+    const c = { tests: 3 };
+    const asked: string[] = [];
+    const lacks = {
+      hosts: (): Promise<string> => {
+        asked.push("hosts");
+        return Promise.resolve("namespaces and mounts need root");
+      },
+      gold: () => Promise.resolve(undefined),
+    };
+    assert.deepEqual(await sortByNeeds({ a, b, c, d: a }, lacks, {}), {
+      runnable: { b, c },
+      leftOut: [
+        { file: "a", line: "a (2 tests) needs hosts: namespaces and mounts need root" },
+        { file: "d", line: "d (2 tests) needs hosts: namespaces and mounts need root" },
+      ],
+    });
+    assert.deepEqual(asked, ["hosts"]);
+    await assert.rejects(sortByNeeds({ a }, {}, {}), /a needs hosts, which is unknown/);
   });
 
   it("keeps the seconds that are still about right", () => {

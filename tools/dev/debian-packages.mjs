@@ -14,7 +14,10 @@ export async function installDebianPackages(names, env) {
   const isRoot = process.getuid?.() === 0;
   const [command = "", ...first] = isRoot ? ["apt-get"] : ["sudo", "-n", "apt-get"];
   const quiet = { env: { ...env, DEBIAN_FRONTEND: "noninteractive" } };
-  for (const args of [["update"], ["install", "-y", "--no-install-recommends", ...names]]) {
+  for (const args of [
+    ["update"],
+    ["install", "-y", "--no-install-recommends", "--no-remove", ...names],
+  ]) {
     const { code, output } = await run(command, [...first, ...args], quiet);
     if (code !== 0) throw new Error(lastLine(output));
   }

@@ -39,3 +39,11 @@ export const olderKubeadmSets = ["1.34.2", "1.30.4"].map((version) => ({
   files: ["kubeadm"],
   module: new URL(`kubernetes-${version.replace(/\.\d+$/, "")}`, import.meta.url),
 }));
+
+/** @type {ProgramSet} The minor before, with kubeadm of its own above; etcd and kubectl of today suit it. */
+export const previousSet = {
+  name: "kubernetes-previous",
+  version: "1.34.2",
+  files: ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet"],
+  module: new URL("kubernetes-1.34", import.meta.url),
+};

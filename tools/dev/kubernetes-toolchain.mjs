@@ -17,6 +17,7 @@ import {
   kubernetesVersion,
   nodeSet,
   olderKubeadmSets,
+  previousSet,
 } from "./kubernetes-release.mjs";
 
 export { controlPlaneSet, downloadKubernetes, etcdVersion, kubernetesVersion };
@@ -113,6 +114,30 @@ export function findKubeadm(version, env) {
  */
 export async function ensureKubeadms(options = {}) {
   for (const set of [nodeSet, ...olderKubeadmSets]) await ensureSet(set, options);
+}
+
+/** Of the minor that clusters are upgraded from; `findKubeadm` knows its kubeadm. */
+export const previousKubernetesVersion = previousSet.version;
+
+/**
+ * The folder with what a cluster runs of `previousKubernetesVersion`, but for etcd and kubeadm.
+ *
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {string | undefined} absolute path, undefined when there is none
+ */
+export function findPreviousKubernetes(env) {
+  return findInCache(releaseOf(previousSet), env);
+}
+
+/**
+ * `findPreviousKubernetes`, and where that finds nothing, a set-up as that of `ensureKubernetes`.
+ *
+ * @param {EnsureOptions} [options]
+ * @returns {Promise<string>}
+ * @throws ToolchainError as `ensureKubernetes` does
+ */
+export async function ensurePreviousKubernetes(options = {}) {
+  return ensureSet(previousSet, options);
 }
 
 /**

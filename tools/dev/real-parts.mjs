@@ -5,6 +5,7 @@ import { ensureChromium } from "./chromium.mjs";
 import { findProgram, installDebianPackages } from "./debian-packages.mjs";
 import { ensureIgnitionValidate } from "./ignition-validate.mjs";
 import { ensureKubeadms, ensureKubernetes } from "./kubernetes-toolchain.mjs";
+import { ensureNodeParts } from "./node-parts.mjs";
 import { ensurePostgres } from "./postgres.mjs";
 
 /** Programs that are called like the Debian packages that have them. */
@@ -32,6 +33,7 @@ export async function installRealParts(env) {
     ensureKubernetes,
     ensureKubeadms,
     ensureIgnitionValidate,
+    ensureNodeParts,
   ];
   for (const ensure of ensured) {
     try {

@@ -56,9 +56,10 @@ async function runNamed(node, args, env) {
  * @returns {Promise<Verdict>}
  */
 async function runAll(node, env) {
-  const { outcomes, ...verdict } = await runWhole(node, { cwd: root, env });
+  const { outcomes, leftOut, ...verdict } = await runWhole(node, { cwd: root, env });
   const files = Object.assign({}, ...outcomes.map(({ report }) => report?.files));
   writeFileSync(measuredFile, JSON.stringify(files));
+  for (const line of leftOut) process.stdout.write(`not run: ${line}\n`);
   return verdict;
 }
 

@@ -24,6 +24,7 @@ export function bootstrapScript(settings: ScriptSettings): string {
     "#!/bin/sh",
     "set -eu",
     `[ -e ${sentinelFile} ] && exit 0`,
+    `(umask 077; : >> ${logFile})`,
     `exec >> ${logFile} 2>&1`,
     ...failureLines,
     ...step("load kernel modules", [
@@ -40,13 +41,18 @@ export function bootstrapScript(settings: ScriptSettings): string {
     ]),
     ...replacingLines(settings),
     ...step(`kubeadm ${settings.verb}`, [
-      `kubeadm ${settings.verb} --config ${settings.configuration}`,
+      `kubeadm ${settings.verb} --config ${settings.configuration}${withoutToken(settings)}`,
       `rm -f ${settings.configuration}`,
     ]),
     `mkdir -p ${sentinelFile.replace(/\/[^/]*$/, "")}`,
     `echo success > ${sentinelFile}`,
     "",
   ].join("\n");
+}
+
+/** kubeadm init makes a token of its own and would write it to the log. */
+function withoutToken({ verb }: ScriptSettings): string {
+  return verb === "init" ? " --skip-token-print" : "";
 }
 
 /** What whoever looks at the console reads; the log itself is for root. */

@@ -124,20 +124,21 @@ function apiEndpointOf({ endpoint }: ClusterSettings, { address }: NodeSettings)
 }
 
 function registrationOf(cluster: ClusterSettings, node: NodeSettings, role: Role) {
-  const { name, criSocket, providerId, kubernetesVersion } = node;
+  const { name, criSocket, providerId, kubernetesVersion, ignoredPreflightErrors } = node;
   const args = omitUndefined({
     "node-labels": labelsText(node.labels),
     "provider-id": providerId === undefined ? undefined : textIn("providerId", providerId),
     ...cloudArgs(cluster),
     ...node.kubeletArgs,
   });
-  return {
+  return omitUndefined({
     name: textIn("name", name),
     criSocket,
     // An empty list says that there are none; without a list kubeadm would add its own.
     taints: taintsOf(node, role),
     kubeletExtraArgs: argumentsIn(kubeadmApiOf(kubernetesVersion), args),
-  };
+    ignorePreflightErrors: ignoredPreflightErrors,
+  });
 }
 
 function taintsOf({ taints, isSchedulable }: NodeSettings, role: Role) {

@@ -45,6 +45,8 @@ export interface NodeSettings {
   readonly kubeletArgs?: Readonly<Record<string, string>>;
   /** Members of a KubeletConfiguration, over our own. */
   readonly kubeletConfiguration?: Readonly<Record<string, unknown>>;
+  /** Names of kubeadm's checks that may fail on this host: "SystemVerification". */
+  readonly ignoredPreflightErrors?: readonly string[];
 }
 
 /** By what a host finds the control plane and knows it again. */

@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
  * @typedef {object} Expected
  * @property {number} tests how many have to run, at least
  * @property {number} [seconds] about how long it takes, for the order; missing until it is measured
+ * @property {string} [needs] what it cannot do without and not every machine has, as needs.mjs knows it
  */
 
 /** @typedef {Readonly<Record<string, Expected>>} Floor by the path of the source, such as test/api/x.test.ts */
@@ -30,9 +31,10 @@ export function readFloor() {
 export function writeFloor(floor) {
   const lines = Object.entries(floor)
     .sort(([one], [other]) => (one < other ? -1 : 1))
-    .map(([file, { tests, seconds }]) => {
+    .map(([file, { tests, seconds, needs }]) => {
       const time = seconds === undefined ? "" : `, "seconds": ${seconds}`;
-      return `  "${file}": { "tests": ${tests}${time} }`;
+      const need = needs === undefined ? "" : `, "needs": "${needs}"`;
+      return `  "${file}": { "tests": ${tests}${time}${need} }`;
     });
   writeFileSync(floorFile, `{\n${lines.join(",\n")}\n}\n`);
 }
@@ -42,13 +44,16 @@ export function writeFloor(floor) {
  *
  * @param {Readonly<Record<string, { tests: number }>>} counted all of them
  * @param {Readonly<Record<string, { ms: number }>>} measured some of them
- * @param {Floor} before whose seconds stay where nothing was measured
+ * @param {Floor} before whose seconds stay where nothing was measured, and whose needs always do
  * @returns {Floor}
  */
 export function floorOf(counted, measured, before) {
   const entries = Object.entries(counted).map(([file, { tests }]) => {
     const seconds = aboutSeconds(measured[file]?.ms, before[file]?.seconds);
-    return /** @type {const} */ ([file, { tests, ...(seconds !== undefined && { seconds }) }]);
+    const needs = before[file]?.needs;
+    /** @type {Expected} */
+    const expected = { tests, ...(seconds !== undefined && { seconds }), ...(needs && { needs }) };
+    return /** @type {const} */ ([file, expected]);
   });
   return Object.fromEntries(entries);
 }

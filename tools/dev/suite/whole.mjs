@@ -3,6 +3,8 @@
 import { availableParallelism } from "node:os";
 import { compiledOf, readFloor, testFiles } from "./files.mjs";
 import { mochaArgs, readReport } from "./mocha.mjs";
+import { lackOfHosts } from "../node-parts.mjs";
+import { sortByNeeds } from "./needs.mjs";
 import { batchesOf } from "./plan.mjs";
 import { lossesOf, slowest, verdictOf } from "./verdict.mjs";
 import { workThrough, Workplace } from "./workers.mjs";
@@ -27,17 +29,21 @@ const checks = [
   },
 ];
 
+/** What the floor calls needs. */
+const lacks = { hosts: lackOfHosts };
+
 /**
  * Runs everything and shows each process's output when it has ended, failures and faults once more
  * after all of them.
  *
  * @param {string} node
  * @param {{ cwd: string, env: NodeJS.ProcessEnv }} surroundings
- * @returns {Promise<Verdict & { outcomes: Outcome[] }>}
+ * @returns {Promise<Verdict & { outcomes: Outcome[], leftOut: string[] }>}
  */
 export async function runWhole(node, surroundings) {
-  const floor = readFloor();
-  const batches = batchesOf(testFiles(), floor);
+  const { runnable: floor, leftOut } = await sortByNeeds(readFloor(), lacks, surroundings.env);
+  const files = testFiles().filter((file) => !leftOut.some((one) => one.file === file));
+  const batches = batchesOf(files, floor);
   const tasks = [...checks, ...batches].sort((one, other) => other.seconds - one.seconds);
   const workers = workersFrom(surroundings.env["CAPSTAN_TEST_WORKERS"]);
   const place = new Workplace();
@@ -61,7 +67,7 @@ export async function runWhole(node, surroundings) {
         ? runCheck(task, { place, node, surroundings, show })
         : runBatch(task, { place, node, surroundings, show }),
     );
-    return conclude(ended, floor);
+    return { ...conclude(ended, floor), leftOut: leftOut.map(({ line }) => line) };
   } finally {
     process.off("SIGINT", stop).off("SIGTERM", stop);
     place.close();

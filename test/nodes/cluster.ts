@@ -1,0 +1,215 @@
+import { createReadStream, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { publicKeyHash } from "../../src/bootstrap/certificates/certificate.js";
+import { type ClusterKeys, newClusterKeys } from "../../src/bootstrap/certificates/cluster-keys.js";
+import { hostBootstrap, type HostSettings } from "../../src/bootstrap/host/host-bootstrap.js";
+import { criSocketOf } from "../../src/bootstrap/host/software.js";
+import { userDataOf } from "../../src/bootstrap/host/user-data.js";
+import type { NodeSettings } from "../../src/bootstrap/kubeadm/settings.js";
+import { administrator } from "./client.js";
+import { boot } from "./cloud-init.js";
+import { Host } from "./host.js";
+import { type ProgramImage, writeImageArchive } from "./images.js";
+import { kubernetesImages } from "./kubernetes-images.js";
+import { output } from "./namespaces.js";
+import { Network } from "./network.js";
+import type { Programs } from "./programs.js";
+
+export type Role = HostSettings["role"]["kind"];
+
+/** What a test says of a Node; the rest is the same for all. */
+export type NodeAbout = Pick<NodeSettings, "labels" | "taints" | "providerId">;
+
+/** A control plane of several members on a busy machine. */
+const bootTimeoutMs = 8 * 60_000;
+const hostPrograms = ["kubeadm", "kubelet", "kubectl"];
+
+/** A machine may have cgroups of version 1. */
+const ignoredPreflightErrors = ["SystemVerification"];
+
+interface Member {
+  readonly host: Host;
+  readonly role: Role;
+}
+
+/** Paths of archives of images, by the hosts that need them. */
+interface Archives {
+  readonly controlPlane: string;
+  readonly others: string;
+}
+
+/** A cluster of hosts of this machine, each made by the user data that Capstan renders for it. */
+export class NodeCluster {
+  /** By name, in the order in which they came. */
+  private readonly members = new Map<string, Member>();
+  /** By version. */
+  private readonly archives = new Map<string, Archives>();
+
+  private constructor(
+    private programs: Programs,
+    readonly folder: string,
+    private readonly network: Network,
+    readonly keys: ClusterKeys,
+  ) {}
+
+  /** Of Kubernetes, on all hosts. */
+  get version(): string {
+    return this.programs.version;
+  }
+
+  /** Has no host yet; those that come first are its control plane. */
+  static async start(programs: Programs, controlPlaneMembers: number): Promise<NodeCluster> {
+    const folder = mkdtempSync(join(tmpdir(), "capstan-nodes-"));
+    const keys = await newClusterKeys(Date.now(), "ECDSA-P256");
+    const network = await Network.start(folder, controlPlaneMembers);
+    const cluster = new NodeCluster(programs, folder, network, keys);
+    const config = await administrator({ trusted: keys.ca, signer: keys.ca });
+    writeFileSync(cluster.kubeconfig, config, { mode: 0o600 });
+    return cluster;
+  }
+
+  /** Boots a new host with the user data of its role. Its image holds everything that the role needs. */
+  async addHost(name: string, role: Role, about: NodeAbout): Promise<void> {
+    const { network } = this;
+    const host = await Host.start({ name, network, folder: join(this.folder, name) });
+    this.members.set(name, { host, role });
+    for (const program of hostPrograms) await host.install(this.programs.path(program));
+    await host.run("systemctl", "start", "containerd");
+    await this.importImages(host, role);
+    await this.boot(host, role, about);
+  }
+
+  private async importImages(host: Host, role: Role): Promise<void> {
+    const { folder, programs } = this;
+    let archives = this.archives.get(programs.version);
+    if (archives === undefined) {
+      archives = await writeArchives(folder, programs);
+      this.archives.set(programs.version, archives);
+    }
+    const { controlPlane, others } = archives;
+    for (const archive of role === "joinWorker" ? [others] : [others, controlPlane]) {
+      const input = createReadStream(archive);
+      const importing = ["ctr", "-n", "k8s.io", "images", "import", "-"] as const;
+      await host.runWith({ input, timeoutMs: bootTimeoutMs }, ...importing);
+    }
+  }
+
+  /** Brings all hosts to another version in place, one after the other, as kubeadm's guide has it. */
+  async upgrade(programs: Programs): Promise<void> {
+    this.programs = programs;
+    for (const { host, role } of this.members.values()) {
+      await host.install(programs.path("kubeadm"));
+      await this.importImages(host, role);
+      const what = role === "init" ? ["apply", `v${programs.version}`, "--yes"] : ["node"];
+      const ignoring = `--ignore-preflight-errors=${ignoredPreflightErrors.join(",")}`;
+      // It is the same etcd under the names of both versions.
+      const upgrading = ["upgrade", ...what, ignoring, "--etcd-upgrade=false"];
+      await host.runWith({ timeoutMs: bootTimeoutMs }, "kubeadm", ...upgrading);
+      for (const program of hostPrograms) await host.install(programs.path(program));
+      await host.run("systemctl", "restart", "kubelet");
+    }
+  }
+
+  private async boot(host: Host, role: Role, about: NodeAbout): Promise<void> {
+    const settings = await this.settingsOf(role, about);
+    const userData = userDataOf(hostBootstrap(settings), "cloud-config");
+    try {
+      await boot(host, userData, bootTimeoutMs);
+    } catch (error) {
+      throw new Error(`${host.name} does not become a node:\n${await this.story()}`, {
+        cause: error,
+      });
+    }
+  }
+
+  private async settingsOf(kind: Role, about: NodeAbout): Promise<HostSettings> {
+    return {
+      cluster: {
+        name: "prod",
+        endpoint: Network.endpoint,
+        serviceCidrs: ["10.96.0.0/12"],
+        podCidrs: ["192.168.0.0/16"],
+        serviceDomain: "cluster.local",
+      },
+      node: {
+        ...about,
+        name: { command: "hostname" },
+        address: { command: "hostname -I | cut -d' ' -f1" },
+        kubernetesVersion: this.programs.version,
+        criSocket: criSocketOf("containerd"),
+        isSchedulable: false,
+        // The hosts have no systemd, and the machine may have cgroups of version 1.
+        kubeletConfiguration: { cgroupDriver: "cgroupfs", failCgroupV1: false, failSwapOn: false },
+        ignoredPreflightErrors,
+      },
+      role: await this.roleOf(kind),
+      runtime: { name: "containerd", version: await containerdVersion() },
+      source: "image",
+    };
+  }
+
+  private async roleOf(kind: Role): Promise<HostSettings["role"]> {
+    const { keys } = this;
+    if (kind === "init") return { kind, keys };
+    const join = {
+      token: await this.newToken(),
+      caCertHashes: [publicKeyHash(keys.ca.certificatePem)],
+    };
+    return kind === "joinWorker" ? { kind, join } : { kind, keys, join };
+  }
+
+  private async newToken(): Promise<string> {
+    const creating = ["token", "create", "--ttl", "15m", "--kubeconfig", this.kubeconfig];
+    return (await this.network.run(this.programs.path("kubeadm"), ...creating)).trim();
+  }
+
+  /** As an administrator whose certificate our authority has signed. */
+  kubectl(...args: readonly string[]): Promise<string> {
+    return this.kubectlAs(this.kubeconfig, ...args);
+  }
+
+  /** As whom a file with a kubeconfig names. */
+  kubectlAs(kubeconfig: string, ...args: readonly string[]): Promise<string> {
+    return this.network.run(this.programs.path("kubectl"), "--kubeconfig", kubeconfig, ...args);
+  }
+
+  private get kubeconfig(): string {
+    return join(this.folder, "admin.conf");
+  }
+
+  /** Throws an Error for a host that was not added. */
+  host(name: string): Host {
+    const host = this.members.get(name)?.host;
+    if (host === undefined) throw new Error(`there is no host ${name}`);
+    return host;
+  }
+
+  /** What the logs of all hosts end with. */
+  async story(): Promise<string> {
+    const stories = await Promise.all([...this.members.values()].map(({ host }) => host.story()));
+    return stories.join("\n\n");
+  }
+
+  async end(): Promise<void> {
+    await Promise.all([...this.members.values()].map(({ host }) => host.end()));
+    await this.network.end();
+  }
+}
+
+async function writeArchives(folder: string, programs: Programs): Promise<Archives> {
+  const { controlPlane, others } = await kubernetesImages(programs);
+  const write = (name: string, images: readonly ProgramImage[]) =>
+    writeImageArchive(join(folder, `${name}-${programs.version}`), images);
+  return {
+    controlPlane: await write("control-plane", controlPlane),
+    others: await write("others", others),
+  };
+}
+
+async function containerdVersion(): Promise<string> {
+  const text = await output("containerd", ["--version"]);
+  const [version] = /\d+\.\d+\.\d+/.exec(text) ?? [];
+  if (version === undefined) throw new Error(`containerd says no version: ${text}`);
+  return version;
+}
