@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { CapstanError, isCapstanError } from "../../src/api/error.js";
-import type { JsonObject } from "../../src/api/json.js";
+import { sameJson, type JsonObject } from "../../src/api/json.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
 import type { Clock, Identity } from "../../src/provider/port.js";
 import { CloudFile, type FileUse } from "./cloud-file.js";
@@ -32,12 +32,14 @@ import {
   resourceById,
   resourceByToken,
   resourcesIn,
+  setMarks,
   setTerminated,
 } from "./resource.js";
 import {
   allocateStatus,
   networkOf,
   refuseGone,
+  refuseMarked,
   refuseOverQuota,
   refuseWhileUsed,
 } from "./constraints.js";
@@ -210,6 +212,20 @@ export class LocalCloud {
     });
   }
 
+  /** Puts marks on a resource that bears none; with the same ones on it already it does nothing. */
+  mark(id: string, who: Identity, signal?: AbortSignal): Promise<void> {
+    return this.call({ call: "mark", id, who }, signal, ({ database, found, log }) => {
+      refuseGone(found, "mark", id);
+      if (sameJson(found.who, who)) {
+        log("already marked", found);
+        return;
+      }
+      refuseMarked(found);
+      setMarks(database, id, who);
+      log("marked", { ...found, who });
+    });
+  }
+
   /** Everything as it is, oldest first: for people and judges. No call: no fault, no ledger entry. */
   everything(): Promise<LocalResource[]> {
     return this.file.write((database) => {
@@ -326,9 +342,11 @@ function subjectOf(database: DatabaseSync, request: Request): LocalResource | un
 
 /** What goes wrong with a request: added faults, then those of its own spec and of its network's. */
 function faultsOf(database: DatabaseSync, request: Request, found: LocalResource | undefined) {
-  const token = (found?.who ?? request.who)?.token;
+  // What bears no marks yet is called what it is to be called.
+  const who = request.who ?? found?.who;
+  const token = who?.token;
   const spec = found?.spec ?? request.spec;
-  const name = (found?.who ?? request.who)?.name ?? request.name;
+  const name = who?.name ?? request.name;
   const network = spec === undefined ? undefined : networkOf(database, spec);
   const declared = [
     ...(token === undefined || spec === undefined ? [] : declaredFaults({ token, spec })),

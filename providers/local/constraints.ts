@@ -55,6 +55,17 @@ export function refuseGone(
   });
 }
 
+/** Throws NOT_OURS for what bears the marks of somebody else. */
+export function refuseMarked({ id, who }: LocalResource): void {
+  if (who.token === "") return;
+  throw new CapstanError({
+    code: "NOT_OURS",
+    source: "cloud",
+    message: `local cloud: cannot mark ${id}: it is marked as ${who.cluster} ${who.name}`,
+    hint: "it was left as it is",
+  });
+}
+
 /** Addresses count up within the network's range, 10 for the first, and are never used twice. */
 export function allocateStatus(
   database: DatabaseSync,

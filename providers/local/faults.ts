@@ -4,7 +4,15 @@ import { canonicalJson, type JsonObject } from "../../src/api/json.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
 
 /** The calls that a fault can be set for. */
-export const faultCalls = ["create", "get", "list", "update", "terminate", "disown"] as const;
+export const faultCalls = [
+  "create",
+  "get",
+  "list",
+  "update",
+  "terminate",
+  "disown",
+  "mark",
+] as const;
 export type FaultCall = (typeof faultCalls)[number];
 
 interface ModeTraits {

@@ -3,6 +3,7 @@ import type { JsonObject } from "../../src/api/json.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
 import type {
   CallContext,
+  Found,
   Identity,
   Observed,
   Phase,
@@ -81,6 +82,17 @@ export class LocalHandler implements ResourceHandler {
 
   async disown(ctx: CallContext, current: Observed): Promise<void> {
     await this.cloud.disown(current.id, ctx.signal);
+  }
+
+  async find(ctx: CallContext, id: string): Promise<Found | undefined> {
+    const resource = await this.cloud.get(id, ctx.signal);
+    if (resource?.kind !== this.kind) return undefined;
+    const { who, ...found } = observe(resource);
+    return isMarked(resource) ? { ...found, who } : found;
+  }
+
+  async mark(ctx: CallContext, current: Found, who: Identity): Promise<void> {
+    await this.cloud.mark(current.id, who, ctx.signal);
   }
 
   /** What belongs to nobody is not there for anybody of ours. */

@@ -159,6 +159,13 @@ function orNever(ms: number): number | null {
   return Number.isFinite(ms) ? ms : null;
 }
 
+export function setMarks(database: DatabaseSync, id: string, who: Identity): void {
+  const { cluster, clusterUid, name, token } = who;
+  database
+    .prepare("UPDATE resources SET cluster = ?, cluster_uid = ?, name = ?, token = ? WHERE id = ?")
+    .run(cluster, clusterUid, name, token, id);
+}
+
 export function clearMarks(database: DatabaseSync, id: string): void {
   database
     .prepare(

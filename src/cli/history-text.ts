@@ -150,7 +150,7 @@ function rowOf(item: HistoryItem, nowMs: number): Row {
 }
 
 function resultText({ result, direction, goal, tookBack }: HistoryItem): string {
-  const isOther = ["adopt", "destroy", "rollback", "forget"].includes(goal.kind);
+  const isOther = ["adopt", "destroy", "rollback", "forget", "import"].includes(goal.kind);
   switch (result.kind) {
     case "committed":
       if (isOther) return `committed, ${goalText(goal)}`;
@@ -221,6 +221,7 @@ function changesText(summary: ChangeSummary, { result }: HistoryItem): string {
   return listed(
     [
       [summary.adopt ?? 0, committed ? " adopted" : " to adopt"],
+      [summary.import ?? 0, committed ? " imported" : " to import"],
       [summary.move ?? 0, committed ? " moved" : " to move"],
       [summary.create, committed ? " created" : " to create"],
       [summary.update, committed ? " updated" : " to update"],
@@ -234,7 +235,7 @@ function changesText(summary: ChangeSummary, { result }: HistoryItem): string {
 /** "+2 ~1 -1", in the signs of a plan. */
 function shortChanges(summary: ChangeSummary): string {
   const signs = [
-    ["=", summary.adopt ?? 0],
+    ["=", (summary.adopt ?? 0) + (summary.import ?? 0)],
     [">", summary.move ?? 0],
     ["+", summary.create],
     ["~", summary.update],

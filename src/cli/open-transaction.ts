@@ -49,6 +49,8 @@ function wordsOf(goal: TransactionGoal, stack: string): string {
       return "capstan move";
     case "forget":
       return `capstan state forget ${stack} Machine/${goal.machine}`;
+    case "import":
+      return `capstan import ${stack} Machine/${goal.machine} ${goal.id}`;
     case "takeBack":
       return `capstan rollback ${stack}`;
   }
@@ -62,6 +64,8 @@ function wordsBack(goal: TransactionGoal, stack: string): string | undefined {
       return undefined;
     case "adopt":
       return `${rollback} forgets its records`;
+    case "import":
+      return `${rollback} takes its marks off`;
     case "destroy":
       return `${rollback} brings the last revision back`;
     case "rollback":

@@ -53,6 +53,7 @@ type RowState =
 
 const doing = {
   adopt: "adopting",
+  import: "importing",
   create: "creating",
   update: "updating",
   delete: "deleting",

@@ -119,6 +119,7 @@ export function painted(text: string, { kind }: Pick<TreeLine, "kind">, colors: 
     case "create":
       return colors.green(text);
     case "adopt":
+    case "import":
     case "move":
       return colors.cyan(text);
     case "update":

@@ -9,7 +9,7 @@ import { type ApplyResult, newHostsText } from "../engine/operations/apply-resul
 import { observe, type Observation } from "../engine/run/observe.js";
 import { callContext } from "../engine/run/handler-session.js";
 import type { StackState } from "../engine/backend/state.js";
-import { type Survey, survey } from "../engine/operations/survey.js";
+import { comesFirst, type Survey, survey } from "../engine/operations/survey.js";
 import type { RunEvent } from "../engine/run/run.js";
 import type { ClusterView, Progress, Unmet } from "../source/cluster-view.js";
 import { isOpen } from "../records/prior-state.js";
@@ -232,8 +232,8 @@ export class ClusterReconcile {
     const observation = await observe(provider, callContext(clock, signal), scope, state);
     if (result.kind === "done") {
       if (this.failedAttempt === undefined) cluster.succeeded();
-      // What comes behind an adoption, a further stage, or drift beyond this transaction's budget: the next look tells.
-      const isFirst = plan.stage !== undefined || plan.transaction.goal.kind === "adopt";
+      // What comes behind an adoption or an import, a further stage, or drift beyond this transaction's budget: the next look tells.
+      const isFirst = plan.stage !== undefined || comesFirst(plan);
       const more = isFirst || (judged?.items.length ?? 0) > 0;
       if (more || this.failedAttempt !== undefined || this.refused !== undefined) {
         await this.show(this.view(state, observation, { phase: "Running", isSettled: true }));

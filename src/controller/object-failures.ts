@@ -95,6 +95,7 @@ function resourceFailure(
 const operations: Readonly<Record<ResourceEvent["operation"], FailedOperation>> = {
   create: "Create",
   adopt: "Create",
+  import: "Create",
   read: "Update",
   update: "Update",
   delete: "Delete",

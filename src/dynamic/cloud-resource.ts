@@ -6,6 +6,7 @@ import { type Backoff, backoffMs } from "../provider/backoff.js";
 import type {
   CallContext,
   CloudIdentity,
+  Found,
   Identity,
   InfrastructureProvider,
   Observed,
@@ -22,6 +23,7 @@ import {
   UnfinishedResource,
 } from "./protocol.js";
 import {
+  cannotImport,
   cannotLetGo,
   gaveUpWaiting,
   notOurs,
@@ -52,6 +54,8 @@ export interface BridgeRuntime {
   readonly recordedTwice?: ReadonlySet<string>;
   /** What is let go: its marks are taken off, and it stays. */
   readonly letGo?: ReadonlySet<NodeKey>;
+  /** Ids of what was there before: it gets our marks instead of being created. */
+  readonly imports?: ReadonlyMap<NodeKey, string>;
   /** Which cloud this engine run is with; without it each resource asks for itself. */
   readonly cloud?: SessionCloud;
   /** Told what happens to each resource, for progress output. */
@@ -59,7 +63,7 @@ export interface BridgeRuntime {
 }
 
 export interface ResourceEvent {
-  readonly operation: "create" | "adopt" | "update" | "delete" | "forget" | "read";
+  readonly operation: "create" | "adopt" | "import" | "update" | "delete" | "forget" | "read";
   /** waiting: the cloud refuses it for now, and it is tried again. */
   readonly state: "started" | "waiting" | "done" | "failed";
   readonly kind: string;
@@ -123,6 +127,8 @@ export class CloudResource implements DynamicResource {
   async create(inputs: Properties) {
     const who = whoOf(inputs);
     if (this.runtime.mode === "records") return this.adopt(who);
+    const id = this.runtime.imports?.get(nodeKey(this.kind, who.name));
+    if (id !== undefined) return this.import(id, who);
     return this.reported("create", who.name, async () => {
       await this.mustBeSameCloud(who.name);
       const resource = await this.findOrCreate(who, specOf(inputs));
@@ -141,6 +147,36 @@ export class CloudResource implements DynamicResource {
       this.mustBeOurs(found, who, "adopt");
       return { id: found.id, outs: this.outputsOf(found) };
     });
+  }
+
+  /**
+   * What was there before becomes ours, as it is. Every attempt looks first whose it is: an earlier one may have put
+   * our marks on, and somebody else theirs. Throws RESOURCE_GONE and NOT_OURS.
+   */
+  private async import(id: string, who: Identity) {
+    return this.reported("import", who.name, async () => {
+      await this.mustBeSameCloud(who.name);
+      const deadline = this.runtime.context.clock.now() + this.runtime.readyTimeoutMs;
+      const waits = (error: unknown) => this.waits("import", who.name, error);
+      for (;;) {
+        const found = await this.changing(deadline, () => this.marked(id, who), waits);
+        if (found.who !== undefined) {
+          return { id, outs: this.outputsOf({ ...found, who }) };
+        }
+        await this.pause(deadline, `the marks of ${this.kind} ${who.name} to show`);
+      }
+    });
+  }
+
+  /** As it was found, with marks put on what bore none: the next look shows them. */
+  private async marked(id: string, who: Identity): Promise<Found> {
+    const { handler, kind, runtime } = this;
+    if (handler.find === undefined || handler.mark === undefined) throw cannotImport(kind, who, id);
+    const found = await handler.find(runtime.context, id);
+    if (found === undefined || found.phase === "gone") throw resourceGone(kind, who, id);
+    if (found.who === undefined) await handler.mark(runtime.context, found, who);
+    else this.mustBeOurs({ id, who: found.who }, who, "import");
+    return found;
   }
 
   async read(id: string, props: Properties) {
@@ -409,7 +445,7 @@ export class CloudResource implements DynamicResource {
   }
 
   /** Law 5: what does not carry this cluster's mark is never changed or deleted. */
-  private mustBeOurs(found: Observed, who: Identity, verb: string): void {
+  private mustBeOurs(found: Pick<Observed, "id" | "who">, who: Identity, verb: string): void {
     if (!sameJson(found.who, who)) throw notOurs(this.kind, who, found, verb);
   }
 

@@ -30,7 +30,12 @@ export function severalFound(what: string, ids: readonly string[]): CapstanError
 }
 
 /** NOT_OURS: what was found carries somebody else's marks (law 5). */
-export function notOurs(kind: string, who: Identity, found: Observed, verb: string): CapstanError {
+export function notOurs(
+  kind: string,
+  who: Identity,
+  found: Pick<Observed, "id" | "who">,
+  verb: string,
+): CapstanError {
   return new CapstanError({
     code: "NOT_OURS",
     source: "cloud",
@@ -101,6 +106,17 @@ export function cannotLetGo(kind: string, { id, who }: Pick<Observed, "id" | "wh
     source: "engine",
     subject: who.name,
     message: `cannot let go of ${kind} ${who.name} (${id}): its provider cannot take our marks off`,
+    hint: "use the release of the provider that could",
+  });
+}
+
+/** UNSUPPORTED_CHANGE: the provider has no calls that find and mark what nothing of ours has made. */
+export function cannotImport(kind: string, who: Identity, id: string): CapstanError {
+  return new CapstanError({
+    code: "UNSUPPORTED_CHANGE",
+    source: "engine",
+    subject: who.name,
+    message: `cannot import ${kind} ${who.name} (${id}): its provider cannot put our marks on`,
     hint: "use the release of the provider that could",
   });
 }

@@ -14,6 +14,8 @@ export type PlannedTransaction = Omit<TransactionRecord, "target" | "keys">;
 export interface OrphanedResource {
   readonly id: string;
   readonly who: Identity;
+  /** It was there before: it loses our marks and stays. */
+  readonly letGo?: true;
 }
 
 /** A resource that is not as it is recorded, and why a plan does not touch it. */
@@ -63,7 +65,7 @@ export interface RemainingPlan {
   readonly undo: readonly StepUndo[];
   /** Hosts that go, and whose they were: what decides when each may. Those that are gone already are not here. */
   readonly leaving: readonly LeavingHost[];
-  /** What an apply that broke off left alive, in no record and wanted by nothing: removed first. */
+  /** What an apply that broke off left alive, in no record and wanted by nothing: removed or let go first. */
   readonly orphaned: readonly OrphanedResource[];
   /**
    * Records to read again from the cloud before the first pass. Of no use to tell drift: unfinished
@@ -108,9 +110,9 @@ export interface Plan extends RemainingPlan {
   readonly waves: readonly Wave[];
 }
 
-/** `move`: only its owner changes, in the records. `forget`: it stays in the cloud and is ours no more. */
+/** `move`: only its owner changes, in the records. `import`: it is there and becomes ours. `forget`: it stays in the cloud and is ours no more. */
 export type ChangeKind =
-  "forget" | "same" | "move" | "create" | "adopt" | "update" | "replace" | "delete";
+  "forget" | "same" | "move" | "create" | "adopt" | "import" | "update" | "replace" | "delete";
 
 /** What becomes of one machine, for people. */
 export interface MachineChange {
@@ -123,7 +125,7 @@ export interface MachineChange {
   /** The machine of an older MachineSet whose place this one takes. */
   readonly supersedes?: string;
   readonly changes: readonly ChangedField[];
-  /** Of what is created or adopted: the inputs that people look at first; absent: the provider names none. */
+  /** Of what is created, adopted or imported: the inputs that people look at first; absent: the provider names none. */
   readonly inputs?: readonly ResourceInput[];
   readonly reason: string;
   /** Its host's resource, as it is named in the end; of a deleted machine, the last one. */

@@ -14,13 +14,14 @@ export interface Refusal {
   readonly member?: MemberPath;
 }
 
-/** UNSUPPORTED_CHANGE of everything that cannot be changed, a line each. */
+/** UNSUPPORTED_CHANGE of everything that cannot be changed, or be imported as it is, a line each. */
 export class RefusedChange extends CapstanError {
   /** `placeOf` says where somebody asked for it: "workers.yaml:9:3". */
   constructor(
     readonly refusals: readonly Refusal[],
     readonly remedy: string,
     placeOf: (refusal: Refusal) => string | undefined = () => undefined,
+    readonly verb: "change" | "import" = "change",
   ) {
     super({
       code: "UNSUPPORTED_CHANGE",
@@ -28,7 +29,7 @@ export class RefusedChange extends CapstanError {
       message: alike(refusals)
         .map(([first, ...others]) => {
           const place = placeOf(first);
-          const line = `cannot change ${subjectText(first, others.length)}: ${first.reason}`;
+          const line = `cannot ${verb} ${subjectText(first, others.length)}: ${first.reason}`;
           return place === undefined ? line : `${place}: ${line}`;
         })
         .join("\n"),

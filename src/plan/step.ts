@@ -20,6 +20,8 @@ export type Step =
   | { readonly kind: "create"; readonly key: NodeKey; readonly reason: string }
   /** Gives a resource that the cloud holds a record; nothing is made or changed. */
   | { readonly kind: "adopt"; readonly key: NodeKey; readonly reason: string }
+  /** Gives a host that was there before our marks and a record; nothing else of it is changed. */
+  | { readonly kind: "import"; readonly key: NodeKey; readonly reason: string }
   | {
       readonly kind: "update";
       readonly key: NodeKey;

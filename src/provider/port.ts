@@ -40,6 +40,12 @@ export interface Observed {
   readonly node?: NodeReport;
 }
 
+/** A resource as the cloud describes it to whoever knows no more than its id. */
+export interface Found extends Omit<Observed, "who"> {
+  /** Whose marks it bears; absent: none of ours, of whatever cluster. */
+  readonly who?: Identity;
+}
+
 /** What a node says about itself. It may lag behind what its host was asked for, so it is never compared. */
 export interface NodeReport {
   /** Semantic version without "v", as in versions.kubelet. */
@@ -121,6 +127,18 @@ export interface ResourceHandler {
    * caller. Without it nothing of the kind can be let go (`capstan state forget`).
    */
   disown?(ctx: CallContext, current: Observed): Promise<void>;
+  /**
+   * Whatever has this id and is of this kind, whether it bears marks or not, with its spec in the shape of the inputs;
+   * undefined where the cloud positively has none. Never lags, and changes nothing. Throws what it cannot find out.
+   */
+  find?(ctx: CallContext, id: string): Promise<Found | undefined>;
+  /**
+   * Puts our marks on what bears none, and changes nothing else. From then on `locate` answers it by id and by marks,
+   * and listings show it; no token leads to it, as nothing of ours has created it. Success also when it bears these
+   * marks already. Refuses what bears others, where the cloud can tell in the same call; the caller has looked before.
+   * Without `find`, `mark` and `disown` nothing of the kind can be imported (`capstan import`).
+   */
+  mark?(ctx: CallContext, current: Found, who: Identity): Promise<void>;
 }
 
 /**

@@ -15,6 +15,8 @@ export function goalText(goal: TransactionGoal): string {
       return "move";
     case "forget":
       return `forgetting Machine ${goal.machine}`;
+    case "import":
+      return `import of Machine ${goal.machine}`;
     case "takeBack":
       return "rollback";
   }

@@ -31,6 +31,8 @@ export type TransactionGoal =
   | { readonly kind: "move" }
   /** A Machine is no longer ours: its host stays in the cloud without our marks. */
   | { readonly kind: "forget"; readonly machine: string }
+  /** A host that was there before gets our marks and a record, and nothing else: it serves a Machine from then on. */
+  | { readonly kind: "import"; readonly machine: string; readonly id: string }
   /** What another transaction has begun is taken back. */
   | { readonly kind: "takeBack" };
 
@@ -39,6 +41,8 @@ export interface ChangeSummary {
   readonly create: number;
   /** Absent: none. */
   readonly adopt?: number;
+  /** Hosts that were there before; absent: none. */
+  readonly import?: number;
   /** Machines that get another owner; absent: none. */
   readonly move?: number;
   /** What is let go; absent: nothing. `delete` does not count it. */

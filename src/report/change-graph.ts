@@ -129,6 +129,7 @@ const adjectives: Readonly<Record<ChangeKind, string>> = {
   move: "moved",
   create: "new",
   adopt: "adopted",
+  import: "imported",
   update: "changed",
   replace: "replaced",
   forget: "forgotten",

@@ -30,6 +30,7 @@ export interface Row {
 const signs = {
   create: "+",
   adopt: "!",
+  import: "!",
   move: "!",
   forget: "-",
   delete: "-",

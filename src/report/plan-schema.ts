@@ -29,15 +29,15 @@ const inputs = Type.Optional(
       { path: text("Which input."), value: Type.Unknown({ description: "Its value." }) },
       "One input of a new resource.",
     ),
-    "Of what is created or adopted: inputs that people look at first; resources has all of them.",
+    "Of what is created, adopted or imported: inputs that people look at first; resources has all of them.",
   ),
 );
 const reason = text("Why; empty where it goes without saying.");
 const changeKind = stringEnum(
-  ["same", "move", "create", "adopt", "update", "replace", "forget", "delete"],
+  ["same", "move", "create", "adopt", "import", "update", "replace", "forget", "delete"],
   {
     description:
-      "What becomes of it. move: only its owner changes; adopt: it is there already and gets a record; update: in place; replace: a new one first, then the old one goes; forget: it stays in the cloud and is ours no more.",
+      "What becomes of it. move: only its owner changes; adopt: it is there already and gets a record; import: it was there before, and gets our marks and a record; update: in place; replace: a new one first, then the old one goes; forget: it stays in the cloud and is ours no more.",
   },
 );
 
@@ -78,6 +78,10 @@ const step = Type.Union(
       { kind: Type.Literal("adopt"), key, reason },
       "Gives a resource that the cloud holds a record; nothing is made or changed.",
     ),
+    closed(
+      { kind: Type.Literal("import"), key, reason },
+      "Gives a host that was there before our marks and a record; nothing else of it is changed.",
+    ),
     closed({ kind: Type.Literal("update"), key, changes, reason }, "Changes one in place."),
     closed(
       {
@@ -97,7 +101,7 @@ const step = Type.Union(
 const undo = closed(
   {
     key,
-    step: stringEnum(["adopt", "create", "update", "delete"], {
+    step: stringEnum(["adopt", "create", "import", "update", "delete"], {
       description: "The kind of the step.",
     }),
     class: stringEnum(["reversible", "compensable", "pointOfNoReturn"], {
@@ -137,8 +141,11 @@ const abandoned = closed(
       },
       "The marks that it carries.",
     ),
+    letGo: Type.Optional(
+      Type.Literal(true, { description: "It was there before: only its marks go." }),
+    ),
   },
-  "Left by an apply that broke off, wanted by nothing: deleted first.",
+  "Left by an apply that broke off, wanted by nothing: deleted or let go first.",
 );
 
 const crossed = closed(
@@ -192,9 +199,10 @@ const stage = closed(
   "This is one stage of several: a control plane goes one minor version at a time.",
 );
 
-const goal = stringEnum(["up", "adopt", "rollback", "destroy", "move", "forget", "takeBack"], {
-  description: "What was asked for.",
-});
+const goal = stringEnum(
+  ["up", "adopt", "rollback", "destroy", "move", "forget", "import", "takeBack"],
+  { description: "What was asked for." },
+);
 
 const direction = stringEnum(["forward", "back"], {
   description: "To what manifests say, or back to the last revision.",

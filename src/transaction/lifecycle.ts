@@ -129,6 +129,7 @@ export function step(situation: Situation): Action {
 
 const pastTense = {
   adopt: "adopted",
+  import: "imported",
   create: "created",
   update: "updated",
   delete: "deleted",
@@ -175,7 +176,7 @@ function recoveryOf(situation: Situation): Action | undefined {
 /** One that the target wants is found again and recorded by the pass that makes it. */
 function isResolvable({ key }: PendingOperation, plan: RemainingPlan, prior: PriorState): boolean {
   const wanted = plan.steps.some(
-    (one) => (one.kind === "create" || one.kind === "adopt") && one.key === key,
+    (one) => one.key === key && one.kind !== "update" && one.kind !== "delete",
   );
   return !wanted || prior.resources.some((one) => one.key === key);
 }

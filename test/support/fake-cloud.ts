@@ -4,6 +4,7 @@ import { sameJson, type JsonObject } from "../../src/api/json.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import type {
   CallContext,
+  Found,
   Identity,
   InfrastructureProvider,
   InventoryScope,
@@ -113,6 +114,8 @@ export class FakeCloud {
         update: (_ctx, current, spec) => this.update(process, current, spec),
         remove: (_ctx, current) => this.remove(process, current),
         disown: (_ctx, current) => this.disown(process, current),
+        find: (_ctx, id) => this.find(process, id),
+        mark: (_ctx, current, who) => this.mark(process, current, who),
       },
     ]);
     return {
@@ -171,7 +174,7 @@ export class FakeCloud {
   private async locate(process: CommandProcess, who: Identity, id?: string): Promise<Presence> {
     const presence = await this.looking(process, `${who.kind} ${who.name}`, (): Presence => {
       const one = id === undefined ? undefined : this.get(id);
-      if (one?.who === nobody) return { found: "none" };
+      if (one?.who.clusterUid === "") return { found: "none" };
       if (one !== undefined) return { found: "one", resource: one };
       const searched = this.traits.searchesLag ? this.listable() : this.all();
       const [first, ...others] = searched.filter(
@@ -258,6 +261,24 @@ export class FakeCloud {
   private disown(process: CommandProcess, { id, who }: Observed): Promise<void> {
     return this.changing(process, { call: "forget", who, id }, () => {
       this.put(id, { who: nobody });
+    });
+  }
+
+  private async find(process: CommandProcess, id: string): Promise<Found | undefined> {
+    const answer = await this.looking(process, id, () => ({ one: this.get(id) }));
+    if (answer === undefined) throw cloudFailed(`look for ${id}`);
+    if (answer.one === undefined) return undefined;
+    const { who, ...found } = answer.one;
+    return who.clusterUid === "" ? found : { ...found, who };
+  }
+
+  private mark(process: CommandProcess, { id }: Found, who: Identity): Promise<void> {
+    return this.changing(process, { call: "import", who, id }, () => {
+      const marked = this.get(id)?.who;
+      if (marked?.clusterUid !== "" && !sameJson(marked ?? null, who)) {
+        throw cloudFailed(`mark ${id}: it is somebody's`);
+      }
+      this.put(id, { who });
     });
   }
 

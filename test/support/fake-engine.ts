@@ -23,7 +23,8 @@ import { type PlanDriftRules, rulesOfRequest } from "../../src/drift/plan-with-d
 import { observe } from "../../src/engine/run/observe.js";
 import { callContext } from "../../src/engine/run/handler-session.js";
 import type { StackState } from "../../src/engine/backend/state.js";
-import { survey } from "../../src/engine/operations/survey.js";
+import { planImport } from "../../src/engine/operations/import.js";
+import { comesFirst, survey } from "../../src/engine/operations/survey.js";
 import { targetOfRevision } from "../../src/records/history.js";
 import type { Plan } from "../../src/plan/plan.js";
 import { rollbackOf } from "../../src/plan/goal/rollback.js";
@@ -160,7 +161,7 @@ export class FakeEngine {
       const options = { ...this.runOptions(process, means), onFailure };
       const plan = await this.surveyed(desired, process, means.provider, moves);
       const outcome = await this.applied(plan, options);
-      if (plan.transaction.goal.kind !== "adopt" || outcome.kind !== "done") return outcome;
+      if (!comesFirst(plan) || outcome.kind !== "done") return outcome;
       return this.applied(await this.surveyed(desired, process, means.provider), options);
     });
   }
@@ -228,6 +229,24 @@ export class FakeEngine {
         ...options,
         removal: { allow: this.setup.allow ?? removals },
       });
+      this.driftFilters.set(plan, driftFilter);
+      return this.applied(plan, options);
+    });
+  }
+
+  /** `capstan import`. */
+  import(
+    machine: string,
+    id: string,
+    desired: Desired,
+    faults: readonly CommandFault[] = [],
+  ): Promise<CommandOutcome> {
+    return this.command(faults, async (process, means) => {
+      await this.settleLastCalls(process, means);
+      const state = await means.engine.readState(theStack);
+      const options = this.runOptions(process, means);
+      const about = { machine, id, desired, positionOf: () => undefined };
+      const { plan, driftFilter } = await planImport(about, state, options);
       this.driftFilters.set(plan, driftFilter);
       return this.applied(plan, options);
     });

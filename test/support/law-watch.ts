@@ -17,7 +17,7 @@ export type Law =
 
 /** One thing that was done to the cloud, in order. */
 export interface WatchedCall {
-  readonly call: "create" | "update" | "delete" | "forget";
+  readonly call: "create" | "import" | "update" | "delete" | "forget";
   readonly key: NodeKey;
   readonly id: string;
   /** What the engine was doing; `recovery` is everything outside its runs. */
@@ -97,7 +97,8 @@ export class LawWatch {
 
   /** Called before a change takes effect, with whoever the resource belongs to. */
   changes({ call, key, id, during }: WatchedCall, asked: Identity, marked: Identity): void {
-    if (!this.uids.has(marked.clusterUid)) {
+    const isNobodys = call === "import" && marked.clusterUid === "";
+    if (!isNobodys && !this.uids.has(marked.clusterUid)) {
       this.blame("law 5: ours only", `${call} of ${key} (${id}), marked as ${marked.clusterUid}`);
     }
     if (this.unknown.has(asked.token)) {
@@ -115,9 +116,8 @@ export class LawWatch {
   private mayDo(call: WatchedCall["call"], key: NodeKey, id: string, during: Activity): boolean {
     if (this.isShown(call, key)) return true;
     if (call === "update") return this.isShown("create", key);
-    return (
-      call === "delete" && during === "recovery" && (this.orphaned.has(id) || this.named.has(key))
-    );
+    const takesAway = call === "delete" || call === "forget";
+    return takesAway && during === "recovery" && (this.orphaned.has(id) || this.named.has(key));
   }
 
   private name(nodes: Plan["target"]["nodes"]): void {

@@ -72,8 +72,8 @@ export class RolloutWatch {
     const { call, key, during } = change.call;
     const isFound = call === "update" && this.created.has(key);
     if (!key.startsWith(`${hostKind}/`) || during === "recovery" || isFound) return;
-    // Whoever lets a machine go wants to be without it.
-    if (call === "forget") return;
+    // Whoever lets a machine go wants to be without it; what is imported ran before.
+    if (call === "forget" || call === "import") return;
     for (const [name, bounds] of this.bounds) this.holdTo(name, bounds, change);
     this.holdMembers(change);
     this.excused.delete(change.call.id);

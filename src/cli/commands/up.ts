@@ -9,6 +9,7 @@ import type { DriftFilter } from "../../drift/drift-filter.js";
 import type { ApplyResult } from "../../engine/operations/apply-result.js";
 import { applyPlan } from "../../engine/operations/apply.js";
 import { keySource } from "../../engine/operations/key-source.js";
+import { comesFirst } from "../../engine/operations/survey.js";
 import type { KeySource } from "../../engine/run/run.js";
 import { noteCluster } from "../../engine/sweep/cluster-registry.js";
 import type { Engine } from "../../engine/pulumi/engine.js";
@@ -228,7 +229,7 @@ async function upCluster(
   const keys = keySource(plan.target, context.clock, certificates?.keys);
   const how = { engine, provider, driftFilter, options, next, onEnd, keys };
   await carryOut(plan, state, how, context);
-  const left = then === undefined ? (plan.stage?.later.length ?? 0) : 1;
+  const left = comesFirst(plan) ? 1 : (plan.stage?.later.length ?? 0);
   return { left, isStage: plan.stage !== undefined, agreed: then };
 }
 

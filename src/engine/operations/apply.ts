@@ -186,10 +186,11 @@ export async function planRecorded(
   return planToward(target, state, await observeToward(target, state, options), options);
 }
 
-function observeToward(
+/** What the cloud shows of a recorded cluster. Throws WRONG_CLOUD and UNKNOWN_PRESENCE. */
+export function observeToward(
   target: Target,
   state: StackState,
-  { provider, clock, stop }: PlanningOptions,
+  { provider, clock, stop }: Pick<PlanningOptions, "provider" | "clock" | "stop">,
 ): Promise<Observation> {
   const { clusterUid } = transactionIn(state);
   return observe(
@@ -200,7 +201,8 @@ function observeToward(
   );
 }
 
-function planToward(
+/** The same from an observation that was made already. */
+export function planToward(
   target: Target,
   state: StackState,
   observation: Observation,

@@ -7,6 +7,7 @@ import { noDeadlineMs } from "../../plan/deadline.js";
 import { makePlan } from "../../plan/planner/make-plan.js";
 import type { Plan } from "../../plan/plan.js";
 import { refuseDestruction } from "../../plan/refusals/protection.js";
+import { openImport } from "../../records/imports.js";
 import type { PriorState } from "../../records/prior-state.js";
 import { type Target, clusterIn, desiredIn, emptied } from "../../records/target.js";
 import { standingOf } from "../../transaction/lifecycle.js";
@@ -52,7 +53,7 @@ export async function planDestroy(
   refuseDestruction([state], released);
   const { transaction } = state;
   if (transaction === undefined) throw new Error("nothing is recorded, nothing to destroy");
-  refuseLettingGo(stack, state);
+  refuseBetweenHands(stack, state);
   const { provider, clock, stop, by, deadlineMs } = options;
   const { target, clusterUid, owner } = transaction;
   const scope = { cluster: target.cluster, clusterUid };
@@ -121,16 +122,34 @@ function isDeletion({ operation, state }: ResourceEvent): boolean {
   return operation === "delete" && state === "done";
 }
 
-/** What is to be let go must not be deleted: that is decided before anything else goes. Throws TRANSACTION_OPEN. */
-function refuseLettingGo(stack: string, state: StackState): void {
-  const { transaction } = state;
-  const goal = transaction?.goal;
-  if (goal?.kind !== "forget" || standingOf(state) === "idle") return;
+/** What is to stay must not be deleted: that is decided before anything else goes. Throws TRANSACTION_OPEN. */
+function refuseBetweenHands(stack: string, state: StackState): void {
+  const unfinished = hostBetweenHands(stack, state);
+  if (unfinished === undefined) return;
+  const { cause, goOn } = unfinished;
   throw new CapstanError({
     code: "TRANSACTION_OPEN",
     source: "user",
     subject: stack,
-    message: `cannot destroy ${stack}: Machine ${goal.machine} is being let go, and its host may not be deleted`,
-    hint: `finish that with capstan state forget ${stack} Machine/${goal.machine}, or take it back with capstan rollback ${stack}; nothing was changed`,
+    message: `cannot destroy ${stack}: ${cause}`,
+    hint: `finish that with ${goOn}, or take it back with capstan rollback ${stack}; nothing was changed`,
   });
+}
+
+/** A host that is going out of our hands, or coming into them, and the words that finish it. */
+function hostBetweenHands(stack: string, state: StackState) {
+  const goal = state.transaction?.goal;
+  if (goal?.kind === "forget" && standingOf(state) !== "idle") {
+    return {
+      cause: `Machine ${goal.machine} is being let go, and its host may not be deleted`,
+      goOn: `capstan state forget ${stack} Machine/${goal.machine}`,
+    };
+  }
+  const imported = openImport(state);
+  return (
+    imported && {
+      cause: `the host of Machine ${imported.machine} is being imported, and is not ours to delete until that is done`,
+      goOn: `capstan import ${stack} Machine/${imported.machine} ${imported.id}`,
+    }
+  );
 }

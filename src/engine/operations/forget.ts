@@ -5,8 +5,8 @@ import type { InfrastructureProvider } from "../../provider/port.js";
 import { cloudResources } from "../../records/prior-state.js";
 import { clusterIn, machineKey, type Target } from "../../records/target.js";
 import type { RemovalConsent } from "../../plan/plan-input.js";
-import { standingOf } from "../../transaction/lifecycle.js";
 import type { StackState } from "../backend/state.js";
+import { refuseUnderWay } from "./under-way.js";
 import { type PlanningOptions, planRecorded, type RecordedPlan } from "./apply.js";
 
 interface Forgetting extends PlanningOptions {
@@ -26,29 +26,14 @@ export async function planForget(
   const { transaction } = state;
   if (transaction === undefined) throw new Error("nothing is recorded, nothing to forget");
   const { target } = transaction;
-  refuseUnderWay(machine, state, stackNameOf(clusterIn(target)));
+  const { goal } = transaction;
+  const isThis = goal.kind === "forget" && goal.machine === machine;
+  if (!isThis) refuseUnderWay(`forget Machine ${machine}`, stackNameOf(clusterIn(target)), state);
   refuseLasting(machine, state, options.provider);
   return planRecorded(targetWithout(machine, target), state, {
     ...options,
     drift: { kind: "recordedOnly" },
     goal: { kind: "forget", machine },
-  });
-}
-
-/** Throws TRANSACTION_OPEN unless nothing, or this very thing, is under way. */
-function refuseUnderWay(machine: string, state: StackState, stack: string): void {
-  const standing = standingOf(state);
-  const goal = state.transaction?.goal;
-  const isThis = goal?.kind === "forget" && goal.machine === machine;
-  if (standing === "idle" || isThis) return;
-  const number = state.transaction?.number ?? 0;
-  const what = standing === "owing" ? "has not deleted all it supersedes" : "is not finished";
-  throw new CapstanError({
-    code: "TRANSACTION_OPEN",
-    source: "user",
-    subject: stack,
-    message: `cannot forget Machine ${machine}: transaction ${number} of ${stack} ${what}`,
-    hint: `finish it with capstan up, or take it back with capstan rollback ${stack}; nothing was changed`,
   });
 }
 

@@ -22,7 +22,7 @@ export function withPlaces<T>(
     }
     if (!(error instanceof RefusedChange)) throw error;
     const placeOf = placesIn(desired, positionOf);
-    throw new RefusedChange(error.refusals, error.remedy, placeOf);
+    throw new RefusedChange(error.refusals, error.remedy, placeOf, error.verb);
   }
 }
 

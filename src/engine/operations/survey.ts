@@ -21,7 +21,9 @@ import type { PriorState } from "../../records/prior-state.js";
 import type { Target } from "../../records/target.js";
 import type { OwnerMove } from "../../sets/moves.js";
 import type { CallContext, InfrastructureProvider, Observed } from "../../provider/port.js";
+import { openImport } from "../../records/imports.js";
 import { isAdopting } from "./adopt.js";
+import { planOpenImport } from "./import.js";
 import { observe, type Observation } from "../run/observe.js";
 import { withPlaces } from "./placed-refusal.js";
 import { refuseForeign, refuseNonOwner, type StackState } from "../backend/state.js";
@@ -90,6 +92,10 @@ export async function survey(input: SurveyInput): Promise<Survey> {
   const known = state.transaction?.clusterUid;
   const scope = known === undefined ? { cluster } : { cluster, clusterUid: known };
   const observation = await observe(provider, context, scope, state);
+  if (goesOnWithImport(input)) {
+    const { clock, signal: stop } = context;
+    return { ...planOpenImport(state, observation, { ...input, clock, stop }), observation };
+  }
   const lostUid = known === undefined ? adoptedUid(input, observation.unrecorded) : undefined;
   const request = {
     provider,
@@ -122,6 +128,21 @@ export async function survey(input: SurveyInput): Promise<Survey> {
     ),
   );
   return { ...found, observation };
+}
+
+/** Whether a plan only gives records to what is there, so that what the objects want comes behind it. Pure. */
+export function comesFirst({ transaction: { goal } }: Pick<Plan, "transaction">): boolean {
+  return goal.kind === "adopt" || goal.kind === "import";
+}
+
+/**
+ * An import that was begun is finished before anything else, as long as the manifests want its machine; else what
+ * they want takes its place, and lets its host go.
+ */
+function goesOnWithImport({ desired, state, instead }: SurveyInput): boolean {
+  const machine = openImport(state)?.machine;
+  const isWanted = desired.machines.some(({ metadata }) => metadata.name === machine);
+  return instead === undefined && isWanted;
 }
 
 /** What all plans of one survey have in common. */

@@ -57,6 +57,8 @@ export interface StepwiseOptions {
   readonly recordedTwice?: ReadonlySet<string>;
   /** What is let go instead of deleted. */
   readonly letGo?: ReadonlySet<NodeKey>;
+  /** Ids of what was there before and is marked instead of created. */
+  readonly imports?: ReadonlyMap<NodeKey, string>;
   /** Only records what there is, and forgets records: nothing in the cloud is made, changed or deleted. */
   readonly adopts?: boolean;
   /** Which cloud it is about, where that is known. */
@@ -88,6 +90,7 @@ export function stepwiseSession(options: StepwiseOptions): HandlerSession {
     served: options.served,
     recordedTwice: options.recordedTwice,
     letGo: options.letGo,
+    imports: options.imports,
     report: (event) => options.report(event),
   });
   const resources = new Map<string, DynamicResource>();

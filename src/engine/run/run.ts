@@ -7,6 +7,7 @@ import type { NodeKey } from "../../graph/graph.js";
 import { leadsToNothing } from "../../plan/waves/next-action.js";
 import { planRemaining } from "../../plan/planner/make-plan.js";
 import type { Plan, PlannedTransaction, RemainingPlan } from "../../plan/plan.js";
+import { importIn } from "../../records/imports.js";
 import { cloudResources } from "../../records/prior-state.js";
 import { type Backoff, backoffMs } from "../../provider/backoff.js";
 import type { Clock, InfrastructureProvider } from "../../provider/port.js";
@@ -431,6 +432,7 @@ export class Run {
       timeoutMs,
       adopts: this.goal.transaction.goal.kind === "adopt",
       letGo: new Set(this.goal.transaction.letGo),
+      imports: importsOf(this.goal),
       served: new Set(),
       cloud: this.goal.transaction.cloud,
       ...how,
@@ -468,6 +470,11 @@ function roomFor({ steps, transaction }: RemainingPlan): RoomDemand {
   const creations = steps.filter(({ kind }) => kind === "create").length;
   const isWayBack = transaction.direction === "back" || transaction.goal.kind === "destroy";
   return { creations, reserve: isWayBack ? "spend" : "keep" };
+}
+
+function importsOf({ transaction: { goal }, target }: Plan): ReadonlyMap<NodeKey, string> {
+  const imported = importIn(goal, target);
+  return new Map(imported && [[imported.host, imported.id]]);
 }
 
 function shownBy({ steps }: RemainingPlan): ReadonlySet<string> {

@@ -108,6 +108,11 @@ function objectOf({ name, owner }: Owned): string {
   return owner === undefined ? `Machine ${name}` : ownerText(owner);
 }
 
+/** Why a host gets a record that nobody of ours has made. */
+export function importReason(id: string): string {
+  return `${id} is there; it gets our marks and a record, nothing else of it is changed`;
+}
+
 /** Why a host leaves the records and not the cloud. */
 export const letGoReason = "its marks are taken off; it stays in the cloud and is nobody's";
 
@@ -227,6 +232,9 @@ function differenceTo(older: TargetMachine, host: DecidedHost, { prior, provider
   return { changes: changesOf(verdict, recordedSpec(record), host.wanted), reason };
 }
 
+/** Of what no record told before. */
+const newKinds: ReadonlySet<HostDecision["kind"]> = new Set(["create", "adopt", "import"]);
+
 /** What is to be known of a new resource at the first look. */
 function inputsShown(
   { keyInputs = {} }: InfrastructureProvider,
@@ -235,7 +243,7 @@ function inputsShown(
   spec: JsonObject,
 ): Pick<MachineChange, "inputs"> {
   const paths = keyInputs[resource] ?? [];
-  if ((kind !== "create" && kind !== "adopt") || paths.length === 0) return {};
+  if (!newKinds.has(kind) || paths.length === 0) return {};
   return {
     inputs: paths.flatMap((path) => {
       const value = spec[path];

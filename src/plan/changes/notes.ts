@@ -22,8 +22,10 @@ export function planNotes(plan: Plan): string[] {
     ...lostMembers(plan),
     ...withoutMembers(plan),
     ...plan.orphaned.map(
-      ({ id, who }) =>
-        `Left by an apply that broke off, to be deleted: ${who.kind} ${who.name} (${id})`,
+      ({ id, who, letGo }) =>
+        letGo === true
+          ? `Marked by an import that broke off, to lose its marks and stay: ${who.kind} ${who.name} (${id})`
+          : `Left by an apply that broke off, to be deleted: ${who.kind} ${who.name} (${id})`,
     ),
     ...plan.unrecorded.map((what) => `In the cloud but in no record: ${what}`),
     ...ignoredText(plan),

@@ -46,6 +46,7 @@ const verbs: Record<ChangeKind, string> = {
   move: "> move",
   create: "+ create",
   adopt: "= adopt",
+  import: "= import",
   update: "~ in place",
   replace: "± replace",
   forget: "- forget",
@@ -92,12 +93,15 @@ function stageText({ number, count }: StageNote): string {
 /** "2 to create, 1 to delete"; empty when no resource changes. Pure. */
 export function planCounts(plan: Plan): string {
   const count = (kind: Step["kind"]) => plan.steps.filter((step) => step.kind === kind).length;
+  const orphansLetGo = plan.orphaned.filter(({ letGo }) => letGo).length;
+  const orphansDeleted = plan.orphaned.length - orphansLetGo;
   const parts = [
     [count("adopt"), "to adopt"],
+    [count("import"), "to import"],
     [count("create"), "to create"],
     [count("update"), "to update in place"],
-    [count("delete") - forgottenCount(plan) + plan.orphaned.length, "to delete"],
-    [forgottenCount(plan), "to forget"],
+    [count("delete") - forgottenCount(plan) + orphansDeleted, "to delete"],
+    [forgottenCount(plan) + orphansLetGo, "to forget"],
     [movedCount(plan), "to move"],
   ] as const;
   const some = parts.filter(([number]) => number > 0);
@@ -127,6 +131,7 @@ export function summaryOf(plan: Shown & Pick<Plan, "steps">): ChangeSummary {
     delete: count("delete") - forgottenCount(plan),
     forget: forgottenCount(plan) > 0 ? forgottenCount(plan) : undefined,
     adopt: count("adopt") > 0 ? count("adopt") : undefined,
+    import: count("import") > 0 ? count("import") : undefined,
     move: movedCount(plan) > 0 ? movedCount(plan) : undefined,
     lines: boundedLines(lines),
   });
@@ -190,7 +195,7 @@ function machineBranches(plan: Shown): ChangeNode[] {
 /** A new machine's line says which versions it gets: they may have been chosen for it. */
 function machineBranch(change: MachineChange, versions = ""): ChangeNode {
   const { machine, kind, supersedes, movedFrom, inputs = [], host } = change;
-  const isNew = kind === "create" || kind === "adopt";
+  const isNew = kind === "create" || kind === "adopt" || kind === "import";
   const changes = isNew ? asChanges(inputs) : change.changes;
   const isPlain = isNew && change.reason === "";
   const moved = movedFrom === undefined ? [] : [`from ${movedFrom}`];

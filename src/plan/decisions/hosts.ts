@@ -15,7 +15,7 @@ export const goneReason = "its host is gone from the cloud";
 
 /** What becomes of the host of one machine. */
 export interface HostDecision {
-  readonly kind: "same" | "create" | "adopt" | "update" | "replace" | "unsupported";
+  readonly kind: "same" | "create" | "adopt" | "import" | "update" | "replace" | "unsupported";
   /** The host that serves the machine in the end. */
   readonly name: string;
   readonly changes: readonly ChangedField[];

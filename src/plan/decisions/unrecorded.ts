@@ -13,12 +13,13 @@ import type { Target } from "../../records/target.js";
 
 /**
  * Everything alive that neither state nor target knows. With a recorded cluster UID it is ours, left
- * by an apply whose engine forgot it; interrupted creations are resolved by themselves. Without a
- * record it may be anybody's of that name.
+ * by an apply whose engine forgot it; interrupted creations are resolved by themselves. `letGo` says what of
+ * it was there before that apply. Without a record it may be anybody's of that name.
  */
 export function unknownResources(
   { prior, unrecorded }: PlanInput,
   { nodes }: Target,
+  letGo: ReadonlySet<NodeKey>,
 ): Pick<Plan, "orphaned" | "unrecorded"> {
   const wanted = nodes.map(keyOf);
   const known = new Set<NodeKey>([...wanted, ...prior.pending.map(({ key }) => key)]);
@@ -27,7 +28,11 @@ export function unknownResources(
   );
   const ours = ({ who }: Observed) => who.clusterUid === prior.transaction?.clusterUid;
   return {
-    orphaned: unknown.filter(ours).map(({ id, who }) => ({ id, who })),
+    orphaned: unknown
+      .filter(ours)
+      .map(({ id, who }) =>
+        letGo.has(nodeKey(who.kind, who.name)) ? { id, who, letGo: true } : { id, who },
+      ),
     unrecorded: unknown
       .filter((observed) => !ours(observed))
       .map(({ id, who }) => `${who.kind} ${who.name} (${id})`),

@@ -3,7 +3,7 @@ import { isControlPlane, clusterNameOf, stackNameOf } from "../../api/types.js";
 import { policiesOf, policyGoing } from "../../compile/update-policy.js";
 import { decideHost, spendIncarnations, type HostDecision } from "../decisions/hosts.js";
 import { planInfrastructure, type InfrastructureDecision } from "../decisions/infrastructure.js";
-import { directionOf, type PassedPoint } from "../../records/transaction.js";
+import { directionOf, type PassedPoint, type TransactionGoal } from "../../records/transaction.js";
 import { refuseRemovals } from "../refusals/protection.js";
 import {
   cloudResources,
@@ -21,6 +21,7 @@ import {
 import { withMovedMachines } from "../goal/moved-machines.js";
 import { stagedGoal } from "../goal/staged-goal.js";
 import { asFound } from "../decisions/adoption.js";
+import { letGoIn } from "../decisions/letting-go.js";
 import type { PlanInput } from "../plan-input.js";
 import type { Plan, RemainingPlan } from "../plan.js";
 import {
@@ -41,7 +42,12 @@ import {
   clusterIn,
 } from "../../records/target.js";
 import type { CompiledGoal } from "../goal/compiled-goal.js";
-import { infrastructureChanges, letGoReason, machineChanges } from "../changes/changes.js";
+import {
+  importReason,
+  infrastructureChanges,
+  letGoReason,
+  machineChanges,
+} from "../changes/changes.js";
 import { passedPoints, hostsOfPoint, refuseTakingBack } from "../undo/point-of-no-return.js";
 import { leavingHosts } from "../changes/leaving.js";
 import { formerMachines, transactionOf } from "./planned-transaction.js";
@@ -101,7 +107,7 @@ export function planRemaining(given: PlanInput): RemainingPlan {
     return {
       machine,
       controlPlane: isControlPlane(machine.spec),
-      decision,
+      decision: asImport(decision, machine.name, input.goal),
       spec: referenced,
       wanted: resolved,
     };
@@ -114,6 +120,12 @@ export function planRemaining(given: PlanInput): RemainingPlan {
     going: compiledGoal.going,
   });
   return stage === undefined ? plan : { ...plan, stage };
+}
+
+/** What is imported is there: it would be made, if it were not for the goal. */
+function asImport(decision: HostDecision, machine: string, goal: TransactionGoal): HostDecision {
+  const isIt = goal.kind === "import" && goal.machine === machine && decision.kind === "create";
+  return isIt ? { ...decision, kind: "import", reason: importReason(goal.id) } : decision;
 }
 
 function targetOf(
@@ -164,7 +176,7 @@ function assemble(
   const targetKeys = new Set(target.nodes.map(keyOf));
   const recorded = cloudResources(prior);
   const toDelete = recorded.filter(({ key }) => !targetKeys.has(key));
-  const letGo = letGoIn(input, toDelete);
+  const letGo = letGoIn(input, target);
   const decisions = decisionsByKey(infrastructure, hosts, provider);
   const steps = [
     ...inDependencyOrder(target.nodes).flatMap((node) =>
@@ -180,7 +192,7 @@ function assemble(
     cluster: target.cluster,
   };
   const names = hosts.map(({ decision }) => decision.name);
-  const { orphaned, unrecorded } = unknownResources(input, target);
+  const { orphaned, unrecorded } = unknownResources(input, target, letGo);
   const passed = passedPoints(input);
   const leaving = leavingHosts(input, new Set(toDelete.map(({ key }) => key)), target);
   refuseUnlessAsked(input, target, passed);
@@ -278,7 +290,7 @@ function stepOf(key: NodeKey, decision: Decision | undefined): Step[] {
   if (decision === undefined || decision.kind === "same") return [];
   const { kind, changes, reason } = decision;
   if (kind === "update") return [{ kind, key, changes, reason }];
-  return [{ kind: kind === "adopt" ? "adopt" : "create", key, reason }];
+  return [{ kind: kind === "adopt" || kind === "import" ? kind : "create", key, reason }];
 }
 
 function deletionOf(
@@ -299,22 +311,6 @@ function deletionOf(
   return letGo.has(key)
     ? { kind: "delete", key, reason: letGoReason, letGo: true }
     : { kind: "delete", key, reason };
-}
-
-/**
- * What goes without being deleted: the hosts of a machine that is to be forgotten, and what an earlier transaction
- * has forgotten and could not let go yet. What is wanted again is kept.
- */
-function letGoIn(
-  { goal, prior: { transaction } }: PlanInput,
-  toDelete: readonly RecordedResource[],
-): ReadonlySet<NodeKey> {
-  const owed = new Set(transaction?.letGo);
-  const forgotten = goal.kind === "forget" ? machineKey(goal.machine) : undefined;
-  const some = toDelete.filter(
-    ({ key, parent }) => owed.has(key) || (parent !== undefined && parent === forgotten),
-  );
-  return new Set(some.map(({ key }) => key));
 }
 
 /**

@@ -17,6 +17,8 @@ export function undoText(plan: Plan): string {
   switch (transaction.goal.kind) {
     case "adopt":
       return "Undo: its records are forgotten again; nothing in the cloud is changed either way";
+    case "import":
+      return "Undo: its marks are taken off again until the commit; it stays in the cloud either way";
     case "destroy":
       return destroyText(plan);
     default:

@@ -115,6 +115,7 @@ function classOf(step: Step, question: KnownQuestion): Answer {
   switch (step.kind) {
     case "adopt":
     case "create":
+    case "import":
       return reversible;
     case "update":
       return undoOfUpdate(step, question);

@@ -33,7 +33,8 @@ export function nextAction(
   const hostSet = hostSetOf(plan, progress, kinds);
   if (leadsToNothing(plan)) return removal(hostSet);
   const { goal } = plan.transaction;
-  if (goal.kind === "adopt") return adoption(hostSet);
+  if (goal.kind === "adopt") return recording(hostSet, adopting);
+  if (goal.kind === "import") return recording(hostSet, importing);
   if (goal.kind === "forget") return lettingGo(hostSet);
   const hosts = new Set(hostSet.hosts.map(({ host }) => host));
   const shared = hostSet.open
@@ -75,10 +76,28 @@ function lettingGo({ open }: HostSet): NextAction {
   return { kind: "commit", deletions, reason: "its marks are taken off" };
 }
 
-/** All at once, and nothing is waited for: it changes nothing in the cloud. */
-function adoption({ open }: HostSet): NextAction {
-  const keys = open.filter(({ kind }) => kind === "adopt").map(({ key }) => key);
-  if (keys.length > 0) return { kind: "change", keys, deletions: [], reason: "they get records" };
-  const deletions = open.map(({ key }) => key);
-  return { kind: "commit", deletions, reason: "everything that was found has a record" };
+/** What gives records to what is there already. */
+interface Recording {
+  readonly step: "adopt" | "import";
+  readonly reason: string;
+  readonly done: string;
+}
+
+const adopting: Recording = {
+  step: "adopt",
+  reason: "they get records",
+  done: "everything that was found has a record",
+};
+
+const importing: Recording = {
+  step: "import",
+  reason: "it gets our marks and a record",
+  done: "it bears our marks and has a record",
+};
+
+/** All at once, and nothing is waited for: nothing in the cloud starts by it. */
+function recording({ open }: HostSet, { step, reason, done }: Recording): NextAction {
+  const keys = open.filter(({ kind }) => kind === step).map(({ key }) => key);
+  if (keys.length > 0) return { kind: "change", keys, deletions: [], reason };
+  return { kind: "commit", deletions: open.map(({ key }) => key), reason: done };
 }

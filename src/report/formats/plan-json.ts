@@ -33,7 +33,7 @@ export function clusterDocument(plan: Plan): ClusterPlanDocument {
     crossed: plan.passed.map(passedDocument),
     leaving: plan.leaving.map((one) => pick(one, ["host", "machine", "controlPlane", "failed"])),
     stale: [...plan.stale],
-    abandoned: plan.orphaned.map(({ id, who }) => ({ id, who })),
+    abandoned: plan.orphaned.map((one) => ({ ...one })),
     strangers: [...plan.unrecorded],
     tolerated: plan.ignoredDrift === undefined ? undefined : [...plan.ignoredDrift],
     held: plan.held,

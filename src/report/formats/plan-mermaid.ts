@@ -10,6 +10,7 @@ const styles: Readonly<Record<ChangeKind, NodeStyle>> = {
   move: { fill: "#e3e8fb", stroke: "#4358b0", color: "#1d2a69" },
   create: { fill: "#dff3e4", stroke: "#2c8a4b", color: "#12522a" },
   adopt: { fill: "#dff0f7", stroke: "#2a7d9c", color: "#11475c" },
+  import: { fill: "#dff0f7", stroke: "#2a7d9c", color: "#11475c" },
   update: { fill: "#fff2cf", stroke: "#b98900", color: "#5c4300" },
   replace: { fill: "#f3e3fb", stroke: "#8b3fb0", color: "#4f1a69" },
   forget: { fill: "#f6e9df", stroke: "#a05a20", color: "#5a3010" },

@@ -95,6 +95,7 @@ function clusterCount(number: number): string {
 const tileNames: Readonly<Record<ChangeKind, string>> = {
   create: "new",
   adopt: "adopted",
+  import: "imported",
   update: "in place",
   replace: "replaced",
   forget: "forgotten",

@@ -1,0 +1,37 @@
+import type { NodeKey } from "../graph/graph.js";
+import { isOpen, type PriorState } from "./prior-state.js";
+import type { Target } from "./target.js";
+import type { RevisionRecord, TransactionGoal } from "./transaction.js";
+
+/** A host that was there before a transaction and that it gives our marks and a record. */
+export interface ImportedHost {
+  readonly machine: string;
+  /** The cloud's. */
+  readonly id: string;
+  /** Under which it is recorded. */
+  readonly host: NodeKey;
+}
+
+/** What a transaction imports; undefined of one that does not. Pure. */
+export function importIn(goal: TransactionGoal, { machines }: Target): ImportedHost | undefined {
+  if (goal.kind !== "import") return undefined;
+  const { machine, id } = goal;
+  const host = machines.find(({ name }) => name === machine)?.host;
+  return host === undefined ? undefined : { machine, id, host };
+}
+
+/** The import that was begun and not committed: until then its host is not ours to delete. Pure. */
+export function openImport(prior: PriorState): ImportedHost | undefined {
+  const { transaction } = prior;
+  if (transaction === undefined || !isOpen(prior)) return undefined;
+  return importIn(transaction.goal, transaction.target);
+}
+
+/** Ids of hosts that were imported after a revision: what leads back to it does not delete them. Pure. */
+export function importedSince(
+  revision: RevisionRecord | undefined,
+  number: number,
+): ReadonlySet<string> {
+  const later = (revision?.history ?? []).filter((entry) => entry.number > number);
+  return new Set(later.flatMap(({ goal }) => (goal?.kind === "import" ? [goal.id] : [])));
+}
