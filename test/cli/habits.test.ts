@@ -33,7 +33,6 @@ describe("habits from elsewhere", function () {
     ["get machines", /hint: capstan status lists machines/],
     ["plan --dry-run", /hint: capstan plan is the dry run/],
     ["up --target cp-0", /hint: a change is applied whole or taken back/],
-    ["import aws_instance.a i-1", /hint: capstan up --adopt takes over/],
   ];
   for (const [typed, answer] of answers) {
     it(`capstan ${typed} is answered with what does it here`, () => {

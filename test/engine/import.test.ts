@@ -69,7 +69,7 @@ describe("a host that is imported", () => {
       [["db", "import"]],
     );
     assert.deepEqual(later, []);
-    assert.match(undoText(plan), /marks are taken off again until the commit/);
+    assert.match(undoText(plan), /marks can be taken off again until the commit/);
   });
 
   it("gets our marks and a record, and is as any other host from then on", async () => {

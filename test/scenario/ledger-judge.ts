@@ -147,7 +147,7 @@ export function readLedger(file: string, after = 0): LedgerRow[] {
   ) as unknown as LedgerRow[];
 }
 
-const mutatingCalls = ["create", "update", "terminate", "disown"];
+const mutatingCalls = ["create", "update", "terminate", "disown", "mark"];
 
 /** The calls of a provider that asked for a change, whether or not they were granted. */
 export function mutationsIn(ledger: readonly LedgerRow[]): LedgerRow[] {

@@ -6,7 +6,6 @@ const verbs: Readonly<Record<string, string>> = {
   delete: "capstan destroy deletes clusters; a machine goes when it leaves the manifests",
   create: "capstan up makes what the manifests hold; capstan init DIR writes manifests",
   refresh: "every plan looks at the cloud; capstan drift shows what is no longer as recorded",
-  import: "capstan up --adopt takes over what the cloud holds of a cluster whose state is lost",
   show: "capstan describe shows a cluster; capstan history show N shows a transaction",
   output: "capstan describe --json has addresses and versions",
   rollout: "capstan history lists revisions; capstan rollback --to N goes to one",

@@ -5,6 +5,7 @@ import { packageVersion } from "../version.js";
 import { addAccessVerbs } from "./access.js";
 import { addApiServerVerbs, addMoveVerb, addWatchVerb } from "./api-server.js";
 import { addChangingVerbs, addLookingVerbs } from "./clusters.js";
+import { addImportVerb } from "./import.js";
 import { addLocalVerbs } from "./local.js";
 import { addManifestVerbs } from "./manifests.js";
 import { withExamples } from "./options.js";
@@ -39,6 +40,7 @@ export function makeProgram({ silent = false } = {}): Command {
   addManifestVerbs(program);
   program.commandsGroup("Change clusters:");
   addChangingVerbs(program);
+  addImportVerb(program);
   addSweepVerb(program);
   program.commandsGroup("Look at clusters:");
   addLookingVerbs(program);

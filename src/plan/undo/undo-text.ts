@@ -18,7 +18,7 @@ export function undoText(plan: Plan): string {
     case "adopt":
       return "Undo: its records are forgotten again; nothing in the cloud is changed either way";
     case "import":
-      return "Undo: its marks are taken off again until the commit; it stays in the cloud either way";
+      return "Undo: its marks can be taken off again until the commit; it stays in the cloud either way";
     case "destroy":
       return destroyText(plan);
     default:
