@@ -21,6 +21,7 @@ import {
   spentToken,
   unknownPresence,
 } from "./creation.js";
+import { findById, marking } from "./import.js";
 import { compileIsPure, generationIsStable, schemasAreClosed, verdictIsPure } from "./pure.js";
 import { Rig } from "./rig.js";
 import { conversions } from "./versions.js";
@@ -53,6 +54,8 @@ export function conformanceCases(subject: ConformanceSubject): ConformanceCase[]
     "says since when a host is ready and what its node runs, or nothing": readiness,
     "deletes twice without an error": deleteTwice,
     "lets go of what it made, or cannot": lettingGo,
+    "finds a host by its id alone, whosever it is, or cannot": findById,
+    "puts marks on what bears none, and nothing else, or cannot": marking,
     "leaves what is not ours alone": foreignResource,
     "does not guess when the cloud gives no answer": unknownPresence,
     "lists all that carries its marks, and nothing else": inventory,

@@ -134,9 +134,9 @@ export interface ResourceHandler {
   find?(ctx: CallContext, id: string): Promise<Found | undefined>;
   /**
    * Puts our marks on what bears none, and changes nothing else. From then on `locate` answers it by id and by marks,
-   * and listings show it; no token leads to it, as nothing of ours has created it. Success also when it bears these
-   * marks already. Refuses what bears others, where the cloud can tell in the same call; the caller has looked before.
-   * Without `find`, `mark` and `disown` nothing of the kind can be imported (`capstan import`).
+   * and listings show it; the token of a create does not have to lead to it. Success also when it bears these marks
+   * already. Refuses what bears others: the caller has looked, but somebody may have been faster. Nothing of a kind
+   * without `find`, `mark` and `disown` can be imported (`capstan import`).
    */
   mark?(ctx: CallContext, current: Found, who: Identity): Promise<void>;
 }

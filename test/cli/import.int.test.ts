@@ -103,8 +103,8 @@ describe("capstan import", function () {
     };
     assert.match(await refused(1, "Machine/db", "host-0"), /the cloud has no LocalHost of that id/);
     const other = sandbox.hostOf("b").id;
-    assert.match(await refused(1, "Machine/db", other), /it is recorded already, as LocalHost\/b-/);
-    assert.match(await refused(1, "Machine/cp-0", host), /it has a host already, LocalHost\/cp-0/);
+    assert.match(await refused(65, "Machine/db", other), /it is recorded already, as LocalHost\/b-/);
+    assert.match(await refused(65, "Machine/cp-0", host), /it has a host already, LocalHost\/cp-0/);
     assert.match(await refused(64, "md/db", host), /names no Machine/);
     assert.deepEqual(callsSince(sandbox), []);
   });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../src/api/json.js";
+import { type JsonObject, sameJson } from "../../src/api/json.js";
 import { unknownValue } from "../../src/api/unknown.js";
 import {
   type ConformanceCase,
@@ -29,6 +29,42 @@ function withUpdate(good: InfrastructureProvider, cloud: FaultyFolder): Infrastr
       generationInputs: (_kind, spec) => immutableFields(noteInPlace, spec),
     },
     { update: async (_ctx, current, spec) => cloud.put({ ...current, spec }) },
+  );
+}
+
+const nobody: Identity = { cluster: "", clusterUid: "", kind: "", name: "", token: "" };
+
+/** The example with hosts that bear no marks, so that some can be let go and imported. */
+function withImport(good: InfrastructureProvider, cloud: FaultyFolder): InfrastructureProvider {
+  const isMarked = (one: Observed | undefined) => one !== undefined && one.who.token !== "";
+  const plain = handlerOf(good);
+  const owned = async (ctx: CallContext) => (await allOwned(good, ctx)).filter(isMarked);
+  return withCalls(
+    { ...good, owned },
+    {
+      locate: async (ctx, who, id) => {
+        const alike = cloud.list().filter((one) => sameJson(one.who, who) && one.phase !== "gone");
+        const presence = await plain.locate(ctx, who, id ?? alike[0]?.id);
+        const isOne = presence.found === "one";
+        return isOne && !isMarked(presence.resource) ? { found: "none" } : presence;
+      },
+      disown: async (_ctx, { id }) => {
+        const current = cloud.get(id);
+        if (current !== undefined) cloud.put({ ...current, who: nobody });
+      },
+      find: async (_ctx, id) => {
+        const current = cloud.get(id);
+        if (current === undefined) return undefined;
+        const { who, ...found } = current;
+        return isMarked(current) ? { ...found, who } : found;
+      },
+      mark: async (_ctx, { id }, who) => {
+        const current = cloud.get(id);
+        if (current === undefined) throw new Error("not found");
+        if (isMarked(current) && !sameJson(current.who, who)) throw new Error("it is somebody's");
+        cloud.put({ ...current, who });
+      },
+    },
   );
 }
 
@@ -95,6 +131,7 @@ const subjects = {
   local: localSubject,
   "examples/provider-minimal": folderSubject(),
   "examples/provider-minimal with an update": folderSubject(noteSubject),
+  "examples/provider-minimal with an import": folderSubject({ provider: withImport }),
   "examples/provider-minimal with an older version": folderSubject({
     provider: (good) => withOlderVersion(good),
     olderSpecs,
@@ -125,6 +162,8 @@ const cases = {
   replace: "replaces by a new host beside the old one",
   delete: "deletes twice without an error",
   letGo: "lets go of what it made, or cannot",
+  findById: "finds a host by its id alone, whosever it is, or cannot",
+  mark: "puts marks on what bears none, and nothing else, or cannot",
   foreign: "leaves what is not ours alone",
   unknown: "does not guess when the cloud gives no answer",
   inventory: "lists all that carries its marks, and nothing else",
@@ -272,6 +311,68 @@ const mutations: readonly Mutation[] = [
     name: "disown leaves the marks on",
     break: (good) => withCalls(good, { disown: async () => {} }),
     fails: [cases.letGo],
+  },
+  {
+    name: "find offered without what takes marks off",
+    break: (good) => withCalls(good, { find: async () => undefined }),
+    fails: [cases.findById, cases.mark],
+  },
+  {
+    name: "find does not say whose a host is",
+    break: (good, cloud) => {
+      const able = withImport(good, cloud);
+      return withCalls(able, {
+        find: async (ctx, id) => {
+          const { who: _who, ...found } = (await handlerOf(able).find?.(ctx, id)) ?? {};
+          return "id" in found ? found : undefined;
+        },
+      });
+    },
+    fails: [cases.findById, cases.mark],
+  },
+  {
+    name: "find takes a failure for absence",
+    break: (good, cloud) => {
+      const able = withImport(good, cloud);
+      return withCalls(able, {
+        find: async (ctx, id) =>
+          handlerOf(able)
+            .find?.(ctx, id)
+            .catch(() => undefined),
+      });
+    },
+    fails: [cases.findById],
+  },
+  {
+    name: "mark puts nothing on",
+    break: (good, cloud) => withCalls(withImport(good, cloud), { mark: async () => {} }),
+    fails: [cases.mark],
+  },
+  {
+    name: "mark takes what is somebody else's",
+    break: (good, cloud) =>
+      withCalls(withImport(good, cloud), {
+        mark: async (_ctx, { id }, who) => {
+          const current = cloud.get(id);
+          if (current !== undefined) cloud.put({ ...current, who });
+        },
+      }),
+    fails: [cases.mark],
+  },
+  {
+    name: "mark changes the host that it marks",
+    break: (good, cloud) => {
+      const able = withImport(good, cloud);
+      return withCalls(able, {
+        mark: async (ctx, found, who) => {
+          await handlerOf(able).mark?.(ctx, found, who);
+          const current = cloud.get(found.id);
+          if (current !== undefined)
+            cloud.put({ ...current, spec: { ...current.spec, note: "!" } });
+        },
+      });
+    },
+    fails: [cases.mark],
   },
   {
     name: "locate says that a resource is whose it is asked about",

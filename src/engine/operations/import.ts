@@ -166,23 +166,23 @@ function noRevision(about: Pick<Import, "machine" | "id">, stack: string): Capst
   );
 }
 
-/** The Machine of the manifests that has no host yet. Throws NOT_FOUND and UNSUPPORTED_CHANGE. */
+/** The Machine of the manifests that has no host yet. Throws NOT_FOUND and INVALID_INPUT. */
 function importable(about: Import, state: PriorState): MachineObject {
   const { machine, id, desired, stack } = about;
   const recorded = cloudResources(state).find((one) => one.id === id);
   if (recorded !== undefined) {
     const hint = `capstan state show ${stack} ${recorded.key} tells of it`;
-    throw refused(about, "UNSUPPORTED_CHANGE", `it is recorded already, as ${recorded.key}`, hint);
+    throw refused(about, "INVALID_INPUT", `it is recorded already, as ${recorded.key}`, hint);
   }
   const known = (state.revision?.target.machines ?? []).find(({ name }) => name === machine);
   const owner = known?.owner ?? knownMachines(state).get(machine)?.owner;
   if (owner !== undefined) {
     const cause = `it is a machine of ${ownerText(owner)}, which makes its hosts itself`;
-    throw refused(about, "UNSUPPORTED_CHANGE", cause, "import it as a Machine of its own");
+    throw refused(about, "INVALID_INPUT", cause, "import it as a Machine of its own");
   }
   if (known !== undefined) {
     const hint = `capstan state forget ${stack} Machine/${machine} lets that one go`;
-    throw refused(about, "UNSUPPORTED_CHANGE", `it has a host already, ${known.host}`, hint);
+    throw refused(about, "INVALID_INPUT", `it has a host already, ${known.host}`, hint);
   }
   const names = desired.machines.map(({ metadata }) => metadata.name);
   const object = desired.machines.find(({ metadata }) => metadata.name === machine);
@@ -194,7 +194,7 @@ function importable(about: Import, state: PriorState): MachineObject {
   }
   if (asksForControlPlane(object.spec)) {
     const cause = "it is a control-plane member, and what etcd stores on a host nobody can tell";
-    throw refused(about, "UNSUPPORTED_CHANGE", cause, "only workers can be imported");
+    throw refused(about, "INVALID_INPUT", cause, "only workers can be imported");
   }
   return object;
 }

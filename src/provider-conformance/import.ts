@@ -1,0 +1,129 @@
+import { sameJson } from "../api/json.js";
+import type { CallContext, Found, Identity, Observed } from "../provider/port.js";
+import { timingOf } from "../provider/timing.js";
+import { errorOf, type Rig, seenOf } from "./rig.js";
+import { must } from "./subject.js";
+
+/** What an import takes, of a provider that offers it. */
+interface ImportCalls {
+  find(ctx: CallContext, id: string): Promise<Found | undefined>;
+  mark(ctx: CallContext, current: Found, who: Identity): Promise<void>;
+  disown(ctx: CallContext, current: Observed): Promise<void>;
+}
+
+/** None of a provider that cannot import. All of them belong together: the way back takes marks off. */
+function importCalls({ hostHandler }: Rig): ImportCalls | undefined {
+  const { find, mark, disown } = hostHandler;
+  if (find === undefined && mark === undefined) return undefined;
+  must(
+    find !== undefined && mark !== undefined && disown !== undefined,
+    "offer find, mark and disown together, or neither find nor mark",
+    "one of them is missing",
+  );
+  return {
+    find: (ctx, id) => find.call(hostHandler, ctx, id),
+    mark: (ctx, current, who) => mark.call(hostHandler, ctx, current, who),
+    disown: (ctx, current) => disown.call(hostHandler, ctx, current),
+  };
+}
+
+/** "finds a host by its id alone, whosever it is, or cannot" */
+export async function findById(rig: Rig): Promise<void> {
+  const calls = importCalls(rig);
+  if (calls === undefined) return;
+  const { context, world } = rig;
+  const { found, observed } = await ofOurs(rig, calls);
+  mustShow(found, observed, observed.who);
+  const stranger = rig.stranger(observed.who, { cluster: "elsewhere", uid: "uid-elsewhere" });
+  const planted = await world.plant(stranger, observed.spec);
+  const foreign = await calls.find(context, planted);
+  must(
+    sameJson(foreign?.who ?? null, stranger),
+    "say whose marks a resource bears (find)",
+    JSON.stringify(foreign?.who ?? "nobody's"),
+  );
+  await world.blind(true);
+  const blind = await errorOf(calls.find(context, observed.id));
+  await world.blind(false);
+  must(blind !== undefined, "throw when it cannot look (find)", "it answered");
+  await rig.hostHandler.remove(context, observed);
+  for (const id of [`${observed.id}-none`, observed.id]) {
+    const none = await calls.find(context, id);
+    must(
+      none === undefined || none.phase === "gone",
+      "find what does not exist gone, or not at all (find)",
+      none?.phase ?? "",
+    );
+  }
+}
+
+/** "puts marks on what bears none, and nothing else, or cannot" */
+export async function marking(rig: Rig): Promise<void> {
+  const calls = importCalls(rig);
+  if (calls === undefined) return;
+  const { hostHandler, context, world, provider } = rig;
+  const { observed } = await ofOurs(rig, calls);
+  await calls.disown(context, observed);
+  const bare = await calls.find(context, observed.id);
+  mustShow(bare, observed, undefined);
+  const other = rig.stranger(observed.who, { uid: `${world.clusterUid}-import` });
+  await calls.mark(context, bare, other);
+  mustShow(await calls.find(context, observed.id), observed, other);
+  await world.clock.sleep(timingOf(provider).listingLagMs);
+  for (const id of [observed.id, undefined]) {
+    const presence = await hostHandler.locate(context, other, id);
+    must(
+      presence.found === "one" &&
+        presence.resource.id === observed.id &&
+        sameJson(presence.resource.who, other),
+      `find by ${id === undefined ? "its marks" : "its id"} what it has marked (mark, locate)`,
+      presence.found,
+    );
+  }
+  const { cluster, clusterUid } = other;
+  const listed = await provider.inventory(context, { cluster, clusterUid });
+  must(
+    listed.some(({ id }) => id === observed.id),
+    "list what it has marked (mark, inventory)",
+    `${observed.id} is not listed`,
+  );
+  must((await world.countAlive(other)) === 1, "mark one resource", "it marked none, or several");
+  const again = await errorOf(calls.mark(context, bare, other));
+  must(again === undefined, "succeed in marking twice (mark)", seenOf(again));
+  await errorOf(calls.mark(context, bare, observed.who));
+  const kept = await calls.find(context, observed.id);
+  must(
+    sameJson(kept?.who ?? null, other),
+    "leave the marks of others on (mark)",
+    JSON.stringify(kept?.who ?? "nobody's"),
+  );
+}
+
+async function ofOurs(
+  rig: Rig,
+  calls: ImportCalls,
+): Promise<{ readonly observed: Observed; readonly found: Found | undefined }> {
+  await rig.up({ web: {} });
+  const observed = await rig.observe(rig.hostOf("web"));
+  must(observed !== undefined, "find a resource by its id (locate)", "none");
+  return { observed, found: await calls.find(rig.context, observed.id) };
+}
+
+/** As `locate` shows it, with these marks. */
+function mustShow(
+  found: Found | undefined,
+  { id, spec, phase }: Observed,
+  who: Identity | undefined,
+): asserts found is Found {
+  must(found !== undefined, "find a host by its id alone (find)", "none");
+  must(
+    found.id === id && found.phase === phase && sameJson(found.spec, spec),
+    "show the same of a host whether it bears marks or not (find, mark, disown)",
+    JSON.stringify({ id: found.id, phase: found.phase, spec: found.spec }),
+  );
+  must(
+    sameJson(found.who ?? null, who ?? null),
+    "say whose marks a resource bears (find)",
+    JSON.stringify(found.who ?? "nobody's"),
+  );
+}
