@@ -27,11 +27,8 @@ export function openImport(prior: PriorState): ImportedHost | undefined {
   return importIn(transaction.goal, transaction.target);
 }
 
-/** Ids of hosts that were imported after a revision: what leads back to it does not delete them. Pure. */
-export function importedSince(
-  revision: RevisionRecord | undefined,
-  number: number,
-): ReadonlySet<string> {
-  const later = (revision?.history ?? []).filter((entry) => entry.number > number);
-  return new Set(later.flatMap(({ goal }) => (goal?.kind === "import" ? [goal.id] : [])));
+/** Ids of the hosts that were imported, as far as history tells: a rollback deletes none of them. Pure. */
+export function importedIds(revision: RevisionRecord | undefined): ReadonlySet<string> {
+  const history = revision?.history ?? [];
+  return new Set(history.flatMap(({ goal }) => (goal?.kind === "import" ? [goal.id] : [])));
 }

@@ -101,7 +101,7 @@ export interface TransactionPayload {
   readonly attempts: readonly HistoryEntry[];
   /** Machines of those whose hosts are left and that no other record describes. */
   readonly former?: readonly TargetMachine[];
-  /** Recorded, no longer wanted, and not to be deleted: it loses its marks and stays. */
+  /** Not to be deleted once it is no longer wanted: it loses its marks and stays. */
   readonly letGo?: readonly NodeKey[];
   /** With what those have gone beyond their point of no return: it stays so until a commit. */
   readonly crossed?: readonly PassedPoint[];

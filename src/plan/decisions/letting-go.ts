@@ -1,33 +1,41 @@
 import { keyOf, nodeKey, type NodeKey } from "../../graph/graph.js";
-import { importedSince, openImport } from "../../records/imports.js";
-import { cloudResources, isOpen } from "../../records/prior-state.js";
-import { machineKey, type Target } from "../../records/target.js";
+import { importedIds, openImport } from "../../records/imports.js";
+import { cloudResources, isOpen, type PriorState } from "../../records/prior-state.js";
+import { machineKey } from "../../records/target.js";
 import type { PlanInput } from "../plan-input.js";
 
-type LettingGo = Pick<PlanInput, "goal" | "prior" | "unrecorded">;
-
 /**
- * What goes without being deleted: it loses our marks and stays. Those are the hosts of a machine that is to be
- * forgotten, what a transaction was importing or, on the way back behind an import, has imported, and what an
- * earlier transaction could not let go yet. While anything is open all of it is kept in mind, whether it is seen or
- * not: a call of somebody dead may still put marks on. What is wanted again is kept. Pure.
+ * What is not to be deleted when it goes: it loses our marks and stays. Those are the hosts of a machine that is to
+ * be forgotten, what was imported where a rollback leads back behind it, and what is owed. Pure.
  */
-export function letGoIn(input: LettingGo, { nodes }: Target): ReadonlySet<NodeKey> {
-  const { goal, prior, unrecorded } = input;
+export function letGoIn({
+  goal,
+  prior,
+  unrecorded,
+}: Pick<PlanInput, "goal" | "prior" | "unrecorded">): ReadonlySet<NodeKey> {
   const recorded = cloudResources(prior);
-  const wanted = new Set(nodes.map(keyOf));
   const forgotten = goal.kind === "forget" ? machineKey(goal.machine) : undefined;
-  const imported =
-    goal.kind === "rollback" ? importedSince(prior.revision, goal.to) : new Set<string>();
+  const imported = goal.kind === "rollback" ? importedIds(prior.revision) : new Set<string>();
   const leaving = recorded.filter(
-    ({ parent, id = "" }) =>
-      (parent !== undefined && parent === forgotten) || (id !== "" && imported.has(id)),
+    ({ parent, id = "" }) => (parent !== undefined && parent === forgotten) || imported.has(id),
   );
-  const owed = [...(prior.transaction?.letGo ?? []), openImport(prior)?.host];
   const seen = new Set([
     ...recorded.map(({ key }) => key),
     ...unrecorded.map(({ who }) => nodeKey(who.kind, who.name)),
   ]);
-  const some = [...owed, ...leaving.map(({ key }) => key)].flatMap((key) => key ?? []);
-  return new Set(some.filter((key) => !wanted.has(key) && (isOpen(prior) || seen.has(key))));
+  const owed = owedIn(prior).filter((key) => isOpen(prior) || seen.has(key));
+  return new Set([...owed, ...leaving.map(({ key }) => key)]);
+}
+
+/**
+ * What earlier transactions were to let go, and what one was importing. While anything is open all of it is kept in
+ * mind, seen or not, wanted again or not: a call of somebody dead may still put marks on, and the way back may lead to
+ * before it was wanted. What is wanted once that is committed is ours.
+ */
+function owedIn(prior: PriorState): NodeKey[] {
+  const { letGo = [], target } = prior.transaction ?? {};
+  const imported = openImport(prior);
+  if (isOpen(prior)) return imported === undefined ? [...letGo] : [...letGo, imported.host];
+  const wanted = new Set(target?.nodes.map(keyOf));
+  return letGo.filter((key) => !wanted.has(key));
 }

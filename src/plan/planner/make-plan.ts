@@ -176,7 +176,7 @@ function assemble(
   const targetKeys = new Set(target.nodes.map(keyOf));
   const recorded = cloudResources(prior);
   const toDelete = recorded.filter(({ key }) => !targetKeys.has(key));
-  const letGo = letGoIn(input, target);
+  const letGo = letGoIn(input);
   const decisions = decisionsByKey(infrastructure, hosts, provider);
   const steps = [
     ...inDependencyOrder(target.nodes).flatMap((node) =>
