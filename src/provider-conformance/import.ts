@@ -1,35 +1,30 @@
 import { sameJson } from "../api/json.js";
-import type { CallContext, Found, Identity, Observed } from "../provider/port.js";
+import type { Found, Identity, Observed, ResourceHandler } from "../provider/port.js";
 import { timingOf } from "../provider/timing.js";
 import { errorOf, type Rig, seenOf } from "./rig.js";
 import { must } from "./subject.js";
 
-/** What an import takes, of a provider that offers it. */
-interface ImportCalls {
-  find(ctx: CallContext, id: string): Promise<Found | undefined>;
-  mark(ctx: CallContext, current: Found, who: Identity): Promise<void>;
-  disown(ctx: CallContext, current: Observed): Promise<void>;
-}
+/** What an import takes: the way back takes marks off. */
+type Importing = ResourceHandler & Required<Pick<ResourceHandler, "find" | "mark" | "disown">>;
 
-/** None of a provider that cannot import. All of them belong together: the way back takes marks off. */
-function importCalls({ hostHandler }: Rig): ImportCalls | undefined {
-  const { find, mark, disown } = hostHandler;
-  if (find === undefined && mark === undefined) return undefined;
+/** The calls of a provider that offers them; undefined of one that cannot import. */
+function importing({ hostHandler }: Rig): Importing | undefined {
+  if (hostHandler.find === undefined && hostHandler.mark === undefined) return undefined;
   must(
-    find !== undefined && mark !== undefined && disown !== undefined,
+    isImporting(hostHandler),
     "offer find, mark and disown together, or neither find nor mark",
     "one of them is missing",
   );
-  return {
-    find: (ctx, id) => find.call(hostHandler, ctx, id),
-    mark: (ctx, current, who) => mark.call(hostHandler, ctx, current, who),
-    disown: (ctx, current) => disown.call(hostHandler, ctx, current),
-  };
+  return hostHandler;
+}
+
+function isImporting(handler: ResourceHandler): handler is Importing {
+  return (["find", "mark", "disown"] as const).every((call) => handler[call] !== undefined);
 }
 
 /** "finds a host by its id alone, whosever it is, or cannot" */
 export async function findById(rig: Rig): Promise<void> {
-  const calls = importCalls(rig);
+  const calls = importing(rig);
   if (calls === undefined) return;
   const { context, world } = rig;
   const { found, observed } = await ofOurs(rig, calls);
@@ -46,7 +41,7 @@ export async function findById(rig: Rig): Promise<void> {
   const blind = await errorOf(calls.find(context, observed.id));
   await world.blind(false);
   must(blind !== undefined, "throw when it cannot look (find)", "it answered");
-  await rig.hostHandler.remove(context, observed);
+  await calls.remove(context, observed);
   for (const id of [`${observed.id}-none`, observed.id]) {
     const none = await calls.find(context, id);
     must(
@@ -59,9 +54,9 @@ export async function findById(rig: Rig): Promise<void> {
 
 /** "puts marks on what bears none, and nothing else, or cannot" */
 export async function marking(rig: Rig): Promise<void> {
-  const calls = importCalls(rig);
+  const calls = importing(rig);
   if (calls === undefined) return;
-  const { hostHandler, context, world, provider } = rig;
+  const { context, world, provider } = rig;
   const { observed } = await ofOurs(rig, calls);
   await calls.disown(context, observed);
   const bare = await calls.find(context, observed.id);
@@ -71,7 +66,7 @@ export async function marking(rig: Rig): Promise<void> {
   mustShow(await calls.find(context, observed.id), observed, other);
   await world.clock.sleep(timingOf(provider).listingLagMs);
   for (const id of [observed.id, undefined]) {
-    const presence = await hostHandler.locate(context, other, id);
+    const presence = await calls.locate(context, other, id);
     must(
       presence.found === "one" &&
         presence.resource.id === observed.id &&
@@ -101,7 +96,7 @@ export async function marking(rig: Rig): Promise<void> {
 
 async function ofOurs(
   rig: Rig,
-  calls: ImportCalls,
+  calls: Importing,
 ): Promise<{ readonly observed: Observed; readonly found: Found | undefined }> {
   await rig.up({ web: {} });
   const observed = await rig.observe(rig.hostOf("web"));

@@ -4,7 +4,7 @@ import type { Target } from "./target.js";
 import type { RevisionRecord, TransactionGoal } from "./transaction.js";
 
 /** A host that was there before a transaction and that it gives our marks and a record. */
-export interface ImportedHost {
+interface ImportedHost {
   readonly machine: string;
   /** The cloud's. */
   readonly id: string;

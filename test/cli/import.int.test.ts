@@ -65,7 +65,10 @@ describe("capstan import", function () {
 
   it("gives a host our marks and a record, and changes nothing else", async () => {
     const { stdout } = await imports(0);
-    assert.match(stdout, /Machine db += import +.*\(host-\S+ is there; it gets our marks and a record/);
+    assert.match(
+      stdout,
+      /Machine db += import +.*\(host-\S+ is there; it gets our marks and a record/,
+    );
     assert.match(stdout, /Plan: 1 to import; 1 wave/);
     assert.deepEqual(callsSince(sandbox), [["mark", host]]);
     await mustBeOurs(sandbox);
@@ -103,7 +106,10 @@ describe("capstan import", function () {
     };
     assert.match(await refused(1, "Machine/db", "host-0"), /the cloud has no LocalHost of that id/);
     const other = sandbox.hostOf("b").id;
-    assert.match(await refused(65, "Machine/db", other), /it is recorded already, as LocalHost\/b-/);
+    assert.match(
+      await refused(65, "Machine/db", other),
+      /it is recorded already, as LocalHost\/b-/,
+    );
     assert.match(await refused(65, "Machine/cp-0", host), /it has a host already, LocalHost\/cp-0/);
     assert.match(await refused(64, "md/db", host), /names no Machine/);
     assert.deepEqual(callsSince(sandbox), []);
@@ -161,14 +167,9 @@ describe("capstan import", function () {
     });
   }
 
-  for (const [when, pass] of [
-    ["after", 1],
-    ["before", 2],
-    ["after", 2],
-    ["before", 3],
-  ] as const) {
-    it(`killed ${when} pass ${pass} is finished or taken back`, async () => {
-      pulumi.killAt(when, pass);
+  for (const pass of [1, 2]) {
+    it(`killed after pass ${pass} is finished or taken back`, async () => {
+      pulumi.killAt("after", pass);
       const ended = await sandbox.start(...words()).finished;
       assert.equal(ended.code, null, "it was to be killed");
       pulumi.spare();

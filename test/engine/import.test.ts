@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { isCapstanError } from "../../src/api/error.js";
-import { sameJson } from "../../src/api/json.js";
+import { type JsonObject, sameJson } from "../../src/api/json.js";
+import type { Identity } from "../../src/provider/port.js";
 import { planImport } from "../../src/engine/operations/import.js";
 import { planSummary } from "../../src/plan/changes/tree.js";
 import { undoText } from "../../src/plan/undo/undo-text.js";
@@ -36,7 +37,7 @@ function recordedHost(engine: FakeEngine, name: string): string {
   return engine.prior.resources.find(({ key }) => key === host)?.id ?? "";
 }
 
-const nobody = { cluster: "", clusterUid: "", kind: "", name: "", token: "" };
+const nobody: Identity = { cluster: "", clusterUid: "", kind: "", name: "", token: "" };
 
 /** A cluster without db, and a host beside it that nobody of ours has made. */
 async function withStray(): Promise<{ engine: FakeEngine; id: string }> {
@@ -143,16 +144,168 @@ describe("an import that goes wrong", () => {
   }
 });
 
-async function codeOf(work: Promise<unknown>): Promise<string> {
+/** What it is refused with, in its words. */
+async function refusalOf(work: Promise<unknown>): Promise<string> {
   return work.then(
     () => "",
-    (error: unknown) => (isCapstanError(error) ? error.code : String(error)),
+    (error: unknown) => (isCapstanError(error) ? `${error.code} ${error.message}` : String(error)),
   );
 }
 
 describe("an import that is refused", () => {
-  it("says so for what is not there", async () => {
+  const planted = (engine: FakeEngine, spec: JsonObject, who: Identity = nobody) => {
+    const like = engine.hosts().find((one) => one.who.name.startsWith("web"))?.spec ?? {};
+    return engine.cloud.plant(who, { ...like, ...spec }).id;
+  };
+  const other = { ...nobody, cluster: "default/other", clusterUid: "uid-9", name: "x", token: "t" };
+
+  interface Refused {
+    readonly name: string;
+    plan(engine: FakeEngine, id: string): Promise<unknown>;
+    readonly want: RegExp;
+  }
+  const refused: readonly Refused[] = [
+    {
+      name: "a host that there is none of",
+      plan: (engine) => planOf(engine, "LocalHost-99"),
+      want: /^NOT_FOUND cannot import LocalHost-99 as Machine db: the cloud has no LocalHost of that id$/,
+    },
+    {
+      name: "a host that is terminated",
+      plan: (engine, id) => {
+        engine.cloud.kill(id);
+        return planOf(engine, id);
+      },
+      want: /^RESOURCE_GONE .*: it is terminated$/,
+    },
+    {
+      name: "a host of another cluster",
+      plan: (engine) => planOf(engine, planted(engine, {}, other)),
+      want: /^NOT_OURS .*: it is marked as default\/other x \(cluster UID uid-9\)$/,
+    },
+    {
+      name: "a host that is recorded",
+      plan: (engine) => planOf(engine, recordedHost(engine, "cp")),
+      want: /^INVALID_INPUT .*: it is recorded already, as LocalHost\/cp-/,
+    },
+    {
+      name: "a Machine that has a host",
+      plan: (engine, id) => planOf(engine, id, withDb, "cp"),
+      want: /^INVALID_INPUT .*: it has a host already, LocalHost\/cp-/,
+    },
+    {
+      name: "a Machine of a set",
+      plan: (engine, id) => {
+        const { target } = engine.prior.transaction!;
+        const name = target.machines.find(({ owner }) => owner !== undefined)?.name;
+        return planOf(engine, id, withDb, name);
+      },
+      want: /^INVALID_INPUT .*: it is a machine of MachineDeployment web, which makes its hosts itself$/,
+    },
+    {
+      name: "a Machine that the manifests do not hold",
+      plan: (engine, id) => planOf(engine, id, withDb, "db2"),
+      want: /^NOT_FOUND .*: the manifests hold no Machine db2$/,
+    },
+    {
+      name: "a control-plane member",
+      plan: (engine, id) => planOf(engine, id, wanted(machine("db", { controlPlane: "1.34.2" }))),
+      want: /^INVALID_INPUT .*: it is a control-plane member, and what etcd stores/,
+    },
+    {
+      name: "every field that only another host could have",
+      plan: (engine) =>
+        planOf(engine, planted(engine, { size: "large", zone: "local-b", tags: { a: "b" } })),
+      want: /^UNSUPPORTED_CHANGE cannot import Machine db: size of \S+ is large, and the manifests say small \(.+\)\ncannot import Machine db: zone of \S+ is local-b, and the manifests say local-a \(.+\)$/,
+    },
+    {
+      name: "a host of another network",
+      plan: (engine) => planOf(engine, planted(engine, { networkId: "LocalNetwork-9" })),
+      want: /^UNSUPPORTED_CHANGE cannot import Machine db: networkId of \S+ is LocalNetwork-9, and the manifests say LocalNetwork-1 /,
+    },
+    {
+      name: "anything while something else is open",
+      plan: async (engine, id) => {
+        await engine.up(wanted(machine("c")), [{ at: "call", number: 0, what: "killBefore" }]);
+        return planOf(engine, id);
+      },
+      want: /^TRANSACTION_OPEN .*transaction 2 of default.prod is not finished$/,
+    },
+    {
+      name: "another host while an import is open",
+      plan: async (engine, id) => {
+        await engine.import("db", id, withDb, [{ at: "call", number: 0, what: "killBefore" }]);
+        return planOf(engine, planted(engine, {}));
+      },
+      want: /^TRANSACTION_OPEN /,
+    },
+    {
+      name: "all of a provider that cannot mark",
+      plan: (engine, id) => {
+        const handlers = [...engine.provider.handlers].map(
+          ([kind, { mark: _none, ...handler }]) => [kind, handler] as const,
+        );
+        engine.provider = { ...engine.provider, handlers: new Map(handlers) };
+        return planOf(engine, id);
+      },
+      want: /^UNSUPPORTED_CHANGE .*: provider local cannot put our marks on a host that is there$/,
+    },
+  ];
+  for (const { name, plan, want } of refused) {
+    it(name, async () => {
+      const { engine, id } = await withStray();
+      const since = engine.calls.length;
+      assert.match(await refusalOf(plan(engine, id)), want);
+      assert.deepEqual(
+        engine.calls.slice(since).filter(({ call }) => call === "import"),
+        [],
+      );
+    });
+  }
+
+  it("a cluster that there is not", async () => {
+    assert.match(
+      await refusalOf(planOf(new FakeEngine(), "LocalHost-1")),
+      /^NOT_FOUND .*: default.prod has no revision yet/,
+    );
+  });
+});
+
+describe("an imported host", () => {
+  it("follows the manifests in place with the next up, and was recorded as it is", async () => {
     const { engine } = await withStray();
-    assert.equal(await codeOf(planOf(engine, "LocalHost-99")), "NOT_FOUND");
+    const spec = engine.hosts().find(({ who }) => who.name.startsWith("web"))?.spec ?? {};
+    const { id } = engine.cloud.plant(nobody, { ...spec, tags: { by: "hand" }, kubelet: "1.34.1" });
+    const { later } = await planOf(engine, id);
+    assert.deepEqual(later.map(({ path }) => path).sort(), ["kubelet", "tags"]);
+    mustBeDone(await engine.import("db", id, withDb));
+    assert.deepEqual(engine.cloud.get(id)?.spec, {
+      ...spec,
+      tags: { by: "hand" },
+      kubelet: "1.34.1",
+    });
+    mustBeDone(await engine.up(withDb));
+    assert.deepEqual(engine.cloud.get(id)?.spec, spec);
+    assert.equal(recordedHost(engine, "db"), id);
+    assert.deepEqual(engine.cloud.watch.violations, []);
+  });
+
+  it("is let go by a rollback to before it, and not by what asks for its end", async () => {
+    const { engine, id } = await withStray();
+    mustBeDone(await engine.import("db", id, withDb));
+    mustBeDone(await engine.up(wanted(machine("db", { tags: { a: "b" } }))));
+    mustBeDone(await engine.rollback([], 1));
+    assert.deepEqual([engine.cloud.get(id)?.phase, isOurs(engine, id)], ["ready", false]);
+    mustBeDone(await engine.import("db", id, withDb));
+    assert.match(engine.cloud.get(id)?.who.name ?? "", /-2$/);
+    mustBeDone(await engine.up(without));
+    assert.equal(engine.cloud.get(id)?.phase, "gone");
+    assert.deepEqual(engine.cloud.watch.violations, []);
+  });
+
+  it("is imported by the same words once, and then they change nothing", async () => {
+    const { engine, id } = await withStray();
+    mustBeDone(await engine.import("db", id, withDb));
+    assert.equal((await planOf(engine, id)).plan.empty, true);
   });
 });

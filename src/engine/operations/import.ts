@@ -9,7 +9,7 @@ import { nearest } from "../../api/validate.js";
 import { filterOfAllDrift } from "../../drift/drift-filter.js";
 import { judgedDrift, rulesOfRequest } from "../../drift/plan-with-drift.js";
 import type { Manifests } from "../../manifest/desired.js";
-import { targetWithImported } from "../../plan/decisions/imported-host.js";
+import { targetWithImported } from "../../plan/planner/imported-target.js";
 import type { ChangedField } from "../../plan/step.js";
 import type { CallContext, Found, InfrastructureProvider } from "../../provider/port.js";
 import { openImport } from "../../records/imports.js";
@@ -25,7 +25,7 @@ import { withPlaces } from "./placed-refusal.js";
 import { refuseUnderWay } from "./under-way.js";
 
 /** Which host is to serve which Machine. */
-export interface ImportRequest {
+interface ImportRequest {
   readonly machine: string;
   /** The cloud's. */
   readonly id: string;
@@ -201,11 +201,11 @@ function importable(about: Import, state: PriorState): MachineObject {
 
 /** Throws UNSUPPORTED_CHANGE for a provider that cannot do all that an import and its way back take. */
 function refuseLimited(about: Import, { name, handlers, hostKind }: InfrastructureProvider): void {
-  const { find, mark, disown } = handlers.get(hostKind) ?? {};
+  const handler = handlers.get(hostKind);
   const missing = [
-    find === undefined ? "read a host that bears no marks of ours" : undefined,
-    mark === undefined ? "put our marks on a host that is there" : undefined,
-    disown === undefined ? "take our marks off again" : undefined,
+    handler?.find === undefined ? "read a host that bears no marks of ours" : undefined,
+    handler?.mark === undefined ? "put our marks on a host that is there" : undefined,
+    handler?.disown === undefined ? "take our marks off again" : undefined,
   ].filter((one) => one !== undefined);
   if (missing.length === 0) return;
   const cause = `provider ${name} cannot ${missing.join(", and cannot ")}`;

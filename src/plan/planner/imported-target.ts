@@ -15,7 +15,7 @@ import type { ObservedResources } from "../observation.js";
 import { shownValue } from "../changes/tree.js";
 import { RefusedChange } from "../refused-change.js";
 import { type ChangedField, changesOf } from "../step.js";
-import { planInfrastructure } from "./infrastructure.js";
+import { planInfrastructure } from "../decisions/infrastructure.js";
 
 // A host that was there before is held against what the manifests want of its machine. Pure.
 
@@ -32,7 +32,7 @@ interface ImportQuestion {
 }
 
 /** What the records come to with the host, and what a later `up` changes of it in place. */
-export interface ImportedTarget {
+interface ImportedTarget {
   readonly target: Target;
   readonly later: readonly ChangedField[];
 }
@@ -109,7 +109,7 @@ function wantedInputs(
 ): { readonly referenced: JsonObject; readonly resolved: JsonObject } {
   const cluster = clusterIn(target);
   const parts = compileParts(provider, cluster, [...target.machines, machine]);
-  const { rename, resolve } = planInfrastructure(
+  const infrastructure = planInfrastructure(
     provider,
     { infrastructure: parts.infrastructure, isFrozen: false },
     {
@@ -119,8 +119,8 @@ function wantedInputs(
       mayReplace: () => false,
     },
   );
-  const referenced = rename(parts.hosts.get(machine.name) ?? {});
-  return { referenced, resolved: resolve(referenced) };
+  const referenced = infrastructure.rename(parts.hosts.get(machine.name) ?? {});
+  return { referenced, resolved: infrastructure.resolve(referenced) };
 }
 
 /** With Refs where the value that they stand for is the one that was found. */
