@@ -2,7 +2,7 @@ import type { CallContext, InfrastructureProvider, ResourceHandler } from "../pr
 
 /** A call to a cloud that is about to be made. */
 interface ProviderCall {
-  /** locate, create, update, remove, inventory, owned or identity. */
+  /** locate, create, update, remove, disown, find, mark, inventory, owned or identity. */
   readonly name: string;
   readonly context: CallContext;
 }
@@ -10,7 +10,7 @@ interface ProviderCall {
 /** Makes the call, or does not, and answers what it answers. */
 type Around = <Answer>(call: ProviderCall, make: () => Promise<Answer>) => Promise<Answer>;
 
-const handlerCalls = ["locate", "create", "update", "remove"];
+const handlerCalls = ["locate", "create", "update", "remove", "disown", "find", "mark"];
 const listings = ["inventory", "owned", "identity"];
 
 /**

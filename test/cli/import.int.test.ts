@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { FatalPulumi } from "../scenario/fatal-pulumi.js";
 import { demoStack, type ScenarioCluster, type ScenarioMachine } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
+import { until } from "../scenario/until.js";
 
 const shape = (machines: Readonly<Record<string, ScenarioMachine>>): ScenarioCluster => ({
   machines: { "cp-0": { controlPlane: true }, ...machines },
@@ -132,6 +133,24 @@ describe("capstan import", function () {
     rollback: async (at: Sandbox) => {
       await at.capstan(0, "rollback", "--yes", demoStack);
       await mustBeNobodys(at);
+    },
+    watch: async (at: Sandbox) => {
+      const watcher = at.start("watch", "--period", "1", "-f", at.manifests);
+      await until(
+        "the watcher has finished it",
+        () => /done in .* revision \d+, 3 machines run/.exec(watcher.said) ?? undefined,
+      );
+      watcher.signal("SIGINT");
+      await watcher.finished;
+      assert.match(watcher.said, /import done \(host-/);
+      await mustBeOurs(at);
+    },
+    status: async (at: Sandbox) => {
+      const { stdout } = await at.capstan(0, "status", demoStack);
+      assert.match(
+        stdout,
+        /Transaction 3 \(import of Machine db\) is not finished.*capstan .*import default\.demo Machine\/db host-\S+ goes on with it/,
+      );
     },
     destroy: async (at: Sandbox) => {
       const { stderr } = await at.capstan(1, "destroy", "--yes", demoStack);

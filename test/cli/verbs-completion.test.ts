@@ -58,6 +58,8 @@ describe("completion", () => {
       words: ["LocalNetwork/network", "Machine/cp-0"],
     },
     { typed: ["state", "forget", "default.prod", ""], words: ["Machine/cp-0"] },
+    { typed: ["import", "default.p"], words: ["default.prod"] },
+    { typed: ["import", "default.prod", ""], words: [] },
     { typed: ["local", "machines", ""], words: [] },
     { typed: ["diff", "default.p"], words: ["default.prod"], files: true },
     { typed: ["diff", "a", "default.d"], words: ["default.dev"], files: true },

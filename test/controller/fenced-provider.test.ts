@@ -44,6 +44,9 @@ describe("fencedProvider", () => {
           create: async () => note("create", host),
           update: async () => note("update", host),
           remove: async () => note("remove", undefined),
+          disown: async () => note("disown", undefined),
+          find: async () => note("find", undefined),
+          mark: async () => note("mark", undefined),
           list: async () => note("list", []),
         },
       }),
@@ -63,8 +66,10 @@ describe("fencedProvider", () => {
     await own.create(ctx, who, {});
     await update(ctx, host, {});
     await own.remove(ctx, host);
+    await own.disown?.(ctx, host);
+    await own.mark?.(ctx, host, who);
     await provider.inventory(ctx, { cluster: "default/a" });
-    assert.deepEqual(called, ["locate", "create", "update", "remove", "list"]);
+    assert.deepEqual(called, ["locate", "create", "update", "remove", "disown", "mark", "list"]);
   });
 
   it("changes nothing once it does not, and still looks", async () => {
@@ -74,8 +79,11 @@ describe("fencedProvider", () => {
     await assert.rejects(own.create(ctx, who, {}), refused);
     await assert.rejects(update(ctx, host, {}), refused);
     await assert.rejects(own.remove(ctx, host), refused);
+    await assert.rejects(async () => own.disown?.(ctx, host), refused);
+    await assert.rejects(async () => own.mark?.(ctx, host, who), refused);
     await own.locate(ctx, who);
+    await own.find?.(ctx, "1");
     await provider.inventory(ctx, { cluster: "default/a" });
-    assert.deepEqual(called, ["locate", "list"]);
+    assert.deepEqual(called, ["locate", "find", "list"]);
   });
 });

@@ -21,11 +21,10 @@ export function planNotes(plan: Plan): string[] {
     ...forgottenNote(plan),
     ...lostMembers(plan),
     ...withoutMembers(plan),
-    ...plan.orphaned.map(
-      ({ id, who, letGo }) =>
-        letGo === true
-          ? `Marked by an import that broke off, to lose its marks and stay: ${who.kind} ${who.name} (${id})`
-          : `Left by an apply that broke off, to be deleted: ${who.kind} ${who.name} (${id})`,
+    ...plan.orphaned.map(({ id, who, letGo }) =>
+      letGo === true
+        ? `Marked by an import that broke off, to lose its marks and stay: ${who.kind} ${who.name} (${id})`
+        : `Left by an apply that broke off, to be deleted: ${who.kind} ${who.name} (${id})`,
     ),
     ...plan.unrecorded.map((what) => `In the cloud but in no record: ${what}`),
     ...ignoredText(plan),
