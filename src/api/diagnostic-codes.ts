@@ -51,4 +51,6 @@ export interface Violation {
   readonly detail?: string;
   /** The next action. */
   readonly hint?: string;
+  /** What has to stand there, of a value that neither a list nor an object may be short for. */
+  readonly wanted?: "list" | "object";
 }

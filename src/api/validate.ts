@@ -69,7 +69,7 @@ function violationOf(error: ErrorObject): Violation {
     }
     case "type": {
       const summary = `${shown} must be of type ${String(error.params["type"])}`;
-      return { code: "WRONG_TYPE", path, summary, ...typeHint(error) };
+      return { code: "WRONG_TYPE", path, summary, ...typeHint(error), ...wantedShape(error) };
     }
     default:
       return {
@@ -94,6 +94,11 @@ function typeHint(error: ErrorObject): Pick<Violation, "hint"> {
   const quoted = `write it in quotes: "${String(data)}"`;
   const { hint } = parentSchema?.["pattern"] === undefined ? {} : formHint(error);
   return { hint: hint === undefined ? quoted : `${quoted}. ${hint}` };
+}
+
+function wantedShape({ params }: ErrorObject): Pick<Violation, "wanted"> {
+  if (params["type"] === "array") return { wanted: "list" };
+  return params["type"] === "object" ? { wanted: "object" } : {};
 }
 
 /** A value as it appears in a message: enough to recognise it. */
@@ -132,29 +137,45 @@ function alternativesOf(schema: unknown): string | undefined {
   return undefined;
 }
 
-/** The known word with the fewest edits, if it is near enough to be a slip. Pure. */
+/** The known word with the fewest edits, among those that are near enough for a slip. Pure. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
-  const ranked = known
-    .map((candidate) => ({
-      candidate,
-      distance: editDistance(word.toLowerCase(), candidate.toLowerCase()),
-    }))
+  const [best] = known
+    .filter((candidate) => isSlip(word, candidate))
+    .map((candidate) => ({ candidate, distance: distanceOf(word, candidate) }))
     .sort((left, right) => left.distance - right.distance);
-  const best = ranked[0];
-  return best !== undefined && best.distance <= Math.max(1, Math.floor(word.length / 3))
-    ? best.candidate
-    : undefined;
+  return best?.candidate;
 }
 
-/** Levenshtein distance, one row at a time. */
+/** A long prefix that two names share makes the rest of them no more alike: "Machine/a", "Machine/b". */
+function isSlip(word: string, candidate: string): boolean {
+  const parts = word.split(/[/.]/);
+  const others = candidate.split(/[/.]/);
+  if (parts.length !== others.length) return isNear(word, candidate);
+  return parts.every((part, index) => isNear(part, others[index] ?? ""));
+}
+
+function isNear(word: string, candidate: string): boolean {
+  const slips = Math.min(Math.max(1, Math.floor(word.length / 3)), Math.max(0, word.length - 1));
+  return distanceOf(word, candidate) <= slips;
+}
+
+function distanceOf(word: string, candidate: string): number {
+  return editDistance(word.toLowerCase(), candidate.toLowerCase());
+}
+
+/** Insertions, deletions, substitutions, and swaps of neighbours between two words, one row at a time. */
 function editDistance(left: string, right: string): number {
+  let before: number[] = [];
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (let i = 1; i <= left.length; i += 1) {
     const next = [i];
     for (let j = 1; j <= right.length; j += 1) {
       const substitute = (row[j - 1] ?? 0) + (left[i - 1] === right[j - 1] ? 0 : 1);
-      next.push(Math.min(substitute, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+      const isSwap = left[i - 1] === right[j - 2] && left[i - 2] === right[j - 1];
+      const swap = isSwap ? (before[j - 2] ?? Infinity) + 1 : Infinity;
+      next.push(Math.min(substitute, swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
     }
+    before = row;
     row = next;
   }
   return row[right.length] ?? 0;

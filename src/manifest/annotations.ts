@@ -115,7 +115,9 @@ function checkOwn(
 ): Violation[] {
   const rule = annotationRules[name];
   if (rule === undefined) {
-    const hint = `known: ${Object.keys(annotationRules).join(", ")}`;
+    const near = nearest(name, Object.keys(annotationRules));
+    const all = "docs/custom-resources.md lists all of them";
+    const hint = near === undefined ? all : `did you mean ${near}? ${all}`;
     return [{ code: "FIELD_UNKNOWN", path, summary: `unknown annotation "${name}"`, hint }];
   }
   const notAllowed = (summary: string, hint: string): Violation[] => [

@@ -41,8 +41,16 @@ import { checkProviderValues, deprecatedVersions, inStorageVersion } from "./pro
 import { placeOfSetting, type Setting } from "./override-forms.js";
 import { noOverrides, type Overrides } from "./overrides.js";
 import { checkOwner, resolveClasses } from "./references.js";
-import { applySetting, type MadeSetting, objectFor, type Unsettable } from "./settings.js";
+import {
+  applySetting,
+  type MadeSetting,
+  memberAt,
+  objectFor,
+  partsHint,
+  type Unsettable,
+} from "./settings.js";
 import { respell, type Respelling, writtenPath } from "./spelling.js";
+import { forgottenVariable } from "./variables.js";
 
 const maxMessageLength = 240;
 
@@ -74,7 +82,7 @@ export function readDesired(
   providers: readonly ProviderSpecs[],
   { variables, settings }: Overrides = noOverrides,
 ): Manifests {
-  const reader = new Reader(providers, "files");
+  const reader = new Reader(providers, "files", variables !== undefined);
   const documents = sources.flatMap((source) => {
     const parsed = parseManifest(source, variables);
     reader.diagnostics.push(...parsed.diagnostics);
@@ -116,6 +124,8 @@ class Reader {
   constructor(
     private readonly providers: readonly ProviderSpecs[],
     private readonly holder: ObjectHolder,
+    /** Whether all variables are replaced by now. */
+    private readonly hasVariables = true,
   ) {}
 
   positionOf(object: AnyObject, path: MemberPath): Position | undefined {
@@ -251,7 +261,8 @@ class Reader {
     }
     const { file, line } = duplicate.document.positionOf([]);
     const summary = `defined twice; first in ${file}:${line}`;
-    this.report(placed, { code: "DUPLICATE", path: ["metadata", "name"], summary });
+    const hint = "rename one of them, or take it away";
+    this.report(placed, { code: "DUPLICATE", path: ["metadata", "name"], summary, hint });
   }
 
   /** Rules on one object that fits its schema. */
@@ -322,9 +333,10 @@ class Reader {
 
   private report(
     placed: Omit<Placed, "object">,
-    { code, path, summary, detail, hint }: Violation,
+    violation: Violation,
     severity: Diagnostic["severity"] = "error",
   ): void {
+    const { code, path, summary, detail } = violation;
     const { document, respellings } = placed;
     const written = writtenPath(path, respellings);
     if (document.unresolved.some((one) => leadsTo(one, written))) return;
@@ -338,9 +350,22 @@ class Reader {
         path: written.length > 0 ? cut(written.join(".")) : undefined,
         summary: cut(summary),
         detail,
-        hint,
+        hint: this.hintFor(placed, violation),
       }),
     );
+  }
+
+  /** How the member was given says more about what to do than what it has to be. */
+  private hintFor(
+    { document, settings }: Omit<Placed, "object">,
+    { path, hint, wanted }: Violation,
+  ): string | undefined {
+    const made = madeAt(path, settings);
+    if (made !== undefined) {
+      return wanted === undefined ? hint : partsHint(made.setting, path, wanted);
+    }
+    if (this.hasVariables) return hint;
+    return forgottenVariable(memberAt(document.value, path)) ?? hint;
   }
 }
 
@@ -356,11 +381,16 @@ function placeIn(
   { document, respellings, settings }: Omit<Placed, "object">,
   path: MemberPath,
 ): Position {
-  const isAbout = (covers: MemberPath) =>
-    leadsTo(covers, path) || (path.length > 0 && leadsTo(path, covers));
-  const made = settings.findLast(({ covers }) => isAbout(covers));
+  const made = madeAt(path, settings);
   if (made !== undefined) return { file: placeOfSetting(made.setting) };
   return document.positionOf(writtenPath(path, respellings));
+}
+
+/** The setting that has given a member, or something in it. */
+function madeAt(path: MemberPath, settings: readonly MadeSetting[]): MadeSetting | undefined {
+  const isAbout = (covers: MemberPath) =>
+    leadsTo(covers, path) || (path.length > 0 && leadsTo(path, covers));
+  return settings.findLast(({ covers }) => isAbout(covers));
 }
 
 /** Whether a path is that of a member, or of one above it. */

@@ -37,6 +37,15 @@ export function parseSetting(text: string): Setting | undefined {
   return { text, target, path, given };
 }
 
+/** A path as it is written in a setting. Pure. */
+export function settingPathText(path: MemberPath): string {
+  return path.reduce<string>((before, part) => {
+    if (typeof part === "number") return `${before}[${part}]`;
+    const name = part.replaceAll(/[.[\]\\]/g, "\\$&");
+    return before === "" ? name : `${before}.${name}`;
+  }, "");
+}
+
 /** "spec.list[0].name"; a dot in a name has a backslash before it. */
 function parsePath(written: string): MemberPath | undefined {
   const segments = written

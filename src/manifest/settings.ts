@@ -1,8 +1,9 @@
 import { isJsonObject } from "../api/json.js";
 import type { MemberPath } from "../api/diagnostic-codes.js";
+import { counted } from "../api/counted.js";
 import { isNameOf } from "../api/kind-names.js";
 import { describe, valueAt } from "./object-parts.js";
-import type { Setting } from "./override-forms.js";
+import { type Setting, settingPathText } from "./override-forms.js";
 import { typedScalar } from "./variables.js";
 
 const quoted = /^"(.*)"$/s;
@@ -41,7 +42,7 @@ function noneOf({ target, path }: Setting, objects: readonly unknown[]) {
   const hint = `objects here: ${here}`;
   if (target === undefined) {
     return {
-      summary: `no object of these manifests has ${path.join(".")}`,
+      summary: `no object of these manifests has ${settingPathText(path)}`,
       hint: `name one before it, as KIND/NAME:; ${hint}`,
     };
   }
@@ -54,7 +55,7 @@ function severalOf({ target, path }: Setting, objects: readonly unknown[]) {
   const which = `${objects.length} objects`;
   return target === undefined
     ? {
-        summary: `${which} have ${path.join(".")}`,
+        summary: `${which} have ${settingPathText(path)}`,
         hint: `name one before it, as KIND/NAME:; it is in ${objects.map(nameIn).join(", ")}`,
       }
     : {
@@ -110,20 +111,32 @@ export function applySetting(
   return { kind: "made", setting, covers: path.slice(0, (added ?? path.length) + 1) };
 }
 
+/** How to set what one setting cannot give: a list, or an object. Pure. */
+export function partsHint(setting: Setting, path: MemberPath, wanted: "list" | "object"): string {
+  const further = setting.path.slice(path.length);
+  const part = wanted === "list" ? [0, ...further] : ["FIELD"];
+  const parts = wanted === "list" ? "items" : "fields";
+  return `set its ${parts}, one --set for each: ${settingPathText([...path, ...part])}=VALUE`;
+}
+
 /** Why nothing can be set at an index of the path in this parent. */
 function unfit(parent: unknown, path: MemberPath, index: number): Unsettable | undefined {
   const part = path[index] ?? "";
-  const where = path.slice(0, index).join(".");
+  const where = settingPathText(path.slice(0, index));
   if (typeof part === "number" ? !Array.isArray(parent) : !isJsonObject(parent)) {
     const summary = `${where} is no ${typeof part === "number" ? "list" : "object"}`;
-    return { summary, hint: "capstan explain shows the fields of a kind" };
+    const hint = Array.isArray(parent)
+      ? `it is a list: name one of its items, as ${where}[0].${part}`
+      : "capstan explain shows the fields of a kind";
+    return { summary, hint };
   }
   if (!Array.isArray(parent) || Number(part) <= parent.length) return undefined;
-  const summary = `${where} has ${parent.length} items, so none comes at ${part}`;
+  const summary = `${where} has ${counted(parent.length, "item")}, so none comes at ${part}`;
   return { summary, hint: `[${parent.length}] adds one` };
 }
 
-function memberAt(value: unknown, path: MemberPath): unknown {
+/** What stands at a path through objects and lists; undefined for nothing. Pure. */
+export function memberAt(value: unknown, path: MemberPath): unknown {
   return path.reduce<unknown>((current, part) => {
     if (Array.isArray(current)) return (current as unknown[])[Number(part)];
     return isJsonObject(current) && Object.hasOwn(current, part) ? current[part] : undefined;

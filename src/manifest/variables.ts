@@ -86,6 +86,20 @@ function valueOf(
   return isOneVariable ? typedScalar(replaced) : replaced;
 }
 
+/**
+ * What to do about a value that is refused although nobody allowed variables: one stands in it, where it
+ * is none of any text. Undefined for a value without one. Pure.
+ */
+export function forgottenVariable(value: unknown): string | undefined {
+  if (typeof value !== "string") return undefined;
+  const names = [...new Set([...value.matchAll(reference)].flatMap(([, name]) => name ?? []))];
+  if (names.length === 0) return undefined;
+  const written = names.map((name) => `\${${name}}`).join(", ");
+  const what = names.length === 1 ? "is a variable" : "are variables";
+  const given = names.map((name) => `--var ${name}=VALUE`).join(" ");
+  return `${written} ${what} without a value: give one with ${given}, or --var-from-env ${names.join(",")}`;
+}
+
 function refusalOf(name: string | undefined, variables: Variables): Words {
   if (name === undefined) {
     return { summary: `a variable is written as \${NAME}, and nothing else`, hint: escapeHint };

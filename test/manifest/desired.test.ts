@@ -287,7 +287,9 @@ describe("what is wrong between objects", () => {
     {
       name: "the same object twice",
       given: [cluster, machine, machine],
-      want: ["31:3: error: Machine default/cp-0: metadata.name: defined twice; first in a.yaml:15"],
+      want: [
+        "31:3: error: Machine default/cp-0: metadata.name: defined twice; first in a.yaml:15 [rename one of them, or take it away]",
+      ],
     },
     {
       name: "no label that names a cluster",

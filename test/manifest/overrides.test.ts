@@ -12,6 +12,7 @@ import { expectDefined } from "../../src/api/error.js";
 const text = (members: {
   readonly replicas?: string;
   readonly size?: string;
+  readonly kubelet?: string;
   readonly more?: string;
 }) =>
   `apiVersion: cluster.k8s.io/v1alpha1
@@ -39,7 +40,7 @@ ${members.more ?? ""}spec:
     metadata:
       labels: { pool: workers, cluster.k8s.io/cluster-name: demo }
     spec:
-      versions: { kubelet: 1.34.2 }
+      versions: { kubelet: ${members.kubelet ?? "1.34.2"} }
       providerSpec:
         value:
           apiVersion: local.capstan.dev/v1alpha1
@@ -73,6 +74,29 @@ describe("variables in manifests", () => {
     assert.deepEqual(told(manifests), []);
     assert.equal(workers(manifests).metadata.annotations?.["note"], `costs $\${X} \${Y}`);
   });
+
+  const forgotten: readonly { name: string; given: Parameters<typeof text>[0]; says: string }[] = [
+    {
+      name: "a number",
+      given: { replicas: `\${REPLICAS}` },
+      says: `a.yaml:20:3: error: MachineDeployment default/workers: spec.replicas: "\${REPLICAS}" must be of type integer\n  hint: \${REPLICAS} is a variable without a value: give one with --var REPLICAS=VALUE, or --var-from-env REPLICAS`,
+    },
+    {
+      name: "one of few words",
+      given: { size: `"\${SIZE}-\${KIND}"` },
+      says: `a.yaml:31:11: error: MachineDeployment default/workers: spec.template.spec.providerSpec.value.size: "\${SIZE}-\${KIND}" is not one of small, medium, large\n  hint: \${SIZE}, \${KIND} are variables without a value: give one with --var SIZE=VALUE --var KIND=VALUE, or --var-from-env SIZE,KIND`,
+    },
+    {
+      name: "a version",
+      given: { kubelet: `"\${VERSION}"` },
+      says: `a.yaml:26:19: error: MachineDeployment default/workers: spec.template.spec.versions.kubelet: "\${VERSION}" has the wrong form\n  hint: \${VERSION} is a variable without a value: give one with --var VERSION=VALUE, or --var-from-env VERSION`,
+    },
+  ];
+  for (const { name, given, says } of forgotten) {
+    it(`are told of where no option gives a value and the text is wrong: ${name}`, () => {
+      assert.deepEqual(told(read(text(given))), [says]);
+    });
+  }
 
   it("are numbers where a plain scalar is one variable, and text in a longer one", () => {
     const manifests = read(
@@ -231,8 +255,24 @@ describe("settings of a command", () => {
       says: "error: spec.replicas is no object\n  hint: capstan explain shows the fields of a kind",
     },
     {
+      set: "Cluster/demo:spec.clusterNetwork.pods.cidrBlocks=10.244.0.0/16",
+      says: 'error: Cluster default/demo: spec.clusterNetwork.pods.cidrBlocks: "10.244.0.0/16" must be of type array\n  hint: set its items, one --set for each: spec.clusterNetwork.pods.cidrBlocks[0]=VALUE',
+    },
+    {
+      set: "MachineDeployment/workers:spec.template.spec.taints.key=gpu",
+      says: 'error: MachineDeployment default/workers: spec.template.spec.taints: {"key":"gpu"} must be of type array\n  hint: set its items, one --set for each: spec.template.spec.taints[0].key=VALUE',
+    },
+    {
+      set: "MachineDeployment/workers:spec.selector=pool",
+      says: 'error: MachineDeployment default/workers: spec.selector: "pool" must be of type object\n  hint: set its fields, one --set for each: spec.selector.FIELD=VALUE',
+    },
+    {
+      set: "Cluster/demo:spec.clusterNetwork.pods.cidrBlocks.x=10.244.0.0/16",
+      says: "error: spec.clusterNetwork.pods.cidrBlocks is no object\n  hint: it is a list: name one of its items, as spec.clusterNetwork.pods.cidrBlocks[0].x",
+    },
+    {
       set: "Cluster/demo:spec.clusterNetwork.pods.cidrBlocks[2]=x",
-      says: "error: spec.clusterNetwork.pods.cidrBlocks has 1 items, so none comes at 2\n  hint: [1] adds one",
+      says: "error: spec.clusterNetwork.pods.cidrBlocks has 1 item, so none comes at 2\n  hint: [1] adds one",
     },
   ];
   for (const { set: given, says } of wrong) {

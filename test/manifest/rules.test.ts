@@ -424,7 +424,7 @@ const cases: readonly Case[] = [
     want: [
       [
         "FIELD_UNKNOWN",
-        'f.yaml:3:40: error: Cluster default/prod: metadata.annotations.capstan.dev/updatepolicy: unknown annotation "capstan.dev/updatepolicy"\n  hint: known: capstan.dev/update-policy, capstan.dev/profile, capstan.dev/protect, capstan.dev/allow-removal, capstan.dev/paused, capstan.dev/drift-policy, capstan.dev/drift-max-unhealthy, capstan.dev/drift-max-in-flight, capstan.dev/drift-freeze, capstan.dev/drift-thaw',
+        'f.yaml:3:40: error: Cluster default/prod: metadata.annotations.capstan.dev/updatepolicy: unknown annotation "capstan.dev/updatepolicy"\n  hint: did you mean capstan.dev/update-policy? docs/custom-resources.md lists all of them',
       ],
     ],
   },
