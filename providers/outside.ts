@@ -4,6 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { CapstanError, isCapstanError, messageOf } from "../src/api/error.js";
 import { apiGroupOf } from "../src/api/served-versions.js";
+import { nearest } from "../src/api/validate.js";
 import { olderVersionProblems } from "../src/provider/older-versions.js";
 import type { InfrastructureProvider, ProviderContext } from "../src/provider/port.js";
 
@@ -208,7 +209,20 @@ function problemsOf(value: unknown): string[] {
     ...olderVersionProblems(members["apiVersion"], olderVersions),
     ...calls.map((name) => `${name} must be a function`),
     ...(served ? [] : ["handlers must be a Map with a handler for hostKind"]),
+    ...(handlers instanceof Map ? idleKeyInputs(members["keyInputs"], handlers) : []),
   ];
+}
+
+/** Kinds whose inputs plans would show, if there were any resource of them. */
+function idleKeyInputs(keyInputs: unknown, handlers: ReadonlyMap<unknown, unknown>): string[] {
+  const kinds = [...handlers.keys()].map(String);
+  return Object.keys(membersOf(keyInputs))
+    .filter((kind) => !kinds.includes(kind))
+    .map((kind) => {
+      const near = nearest(kind, kinds);
+      const help = near === undefined ? `kinds: ${kinds.join(", ")}` : `did you mean ${near}?`;
+      return `keyInputs.${kind} has no handler, ${help}`;
+    });
 }
 
 function membersOf(value: unknown): Record<string, unknown> {

@@ -51,6 +51,11 @@ export function hostSpecOf(machine: MachineToCompile, schema: TSchema): JsonObje
   });
 }
 
+/** The inputs that `hostSpecOf` can give a host. Pure. */
+export function hostFieldsOf(schema: TSchema): string[] {
+  return [...new Set([...nodeFields, ...fieldsOf(schema)])];
+}
+
 /**
  * What a host's spec tells of its machine: the opposite of `hostSpecOf`, as far as a provider's hosts have
  * its fields. Pure.

@@ -14,7 +14,8 @@ export type { ClusterNetwork, ClusterObject, MachineSpec } from "../api/types.js
 export { holdsUnknown } from "../api/unknown.js";
 export { type GraphNode, keyOf, type NodeKey, nodeKey, type Ref } from "../graph/graph.js";
 export { systemClock } from "./clock.js";
-export { defineProvider, type MachineCalls, type ProviderDefinition } from "./define.js";
+export { defineProvider } from "./define.js";
+export { type MachineCalls, type ProviderDefinition } from "./definition.js";
 export {
   type FieldChange,
   type FieldRule,

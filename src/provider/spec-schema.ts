@@ -32,6 +32,11 @@ interface ObjectSchema {
   readonly required?: readonly string[];
 }
 
+interface OpenSchema {
+  readonly additionalProperties?: unknown;
+  readonly patternProperties?: unknown;
+}
+
 /** The complete schema of a provider's object. Fields keep their order, behind apiVersion and kind. */
 export function specSchema(apiVersion: string, { kind, schema }: SpecDefinition): TSchema {
   const { properties = {}, required = [], ...rest }: ObjectSchema = schema;
@@ -48,6 +53,12 @@ export function specSchema(apiVersion: string, { kind, schema }: SpecDefinition)
     required: [...new Set(["apiVersion", "kind", ...required])],
   };
   return complete;
+}
+
+/** Whether objects may have fields that their schema does not name. Pure. */
+export function isOpenSchema(schema: TSchema): boolean {
+  const { additionalProperties = false, patternProperties }: OpenSchema = schema;
+  return additionalProperties !== false || patternProperties !== undefined;
 }
 
 /** The fields of a provider's object without apiVersion and kind, in the schema's order. */

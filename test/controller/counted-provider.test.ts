@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { CapstanError, type ErrorCode } from "../../src/api/error.js";
 import { type CloudCall, countedProvider } from "../../src/controller/counted-provider.js";
-import { defineProvider, type MachineCalls } from "../../src/provider/define.js";
+import { defineProvider } from "../../src/provider/define.js";
+import type { MachineCalls } from "../../src/provider/definition.js";
 import type { CallContext, Identity } from "../../src/provider/port.js";
 import { FakeClock } from "../support/fake-clock.js";
 

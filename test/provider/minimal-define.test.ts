@@ -102,8 +102,94 @@ describe("defineProvider", () => {
     assert.deepEqual(ignores, ["taints"]);
     const wrong = { ...definition.machineSpec, ignores: ["taint"] as unknown as ["taints"] };
     assert.throws(() => defineProvider({ ...definition, machineSpec: wrong }), {
-      message: /machineSpec\.ignores: taint is none of versions\.containerRuntime, roles, /,
+      message:
+        "cannot define provider toy: machineSpec.ignores: there is no taint, did you mean taints?",
     });
+  });
+
+  it("refuses all that nobody reads at once, with what was likely meant", () => {
+    const wrong = {
+      ...definition,
+      offers: { kubernetes: "1.28 - 1.35" },
+      keyInput: ["size"],
+      keyInputs: ["sise", "colour"],
+      machineSpec: {
+        ...definition.machineSpec,
+        offer: { kubernetes: "1.28 - 1.35" },
+        offers: {
+          kubernets: "1.28",
+          containerRuntimes: [
+            { name: "containerd", versions: "2", recommended: "2.0.0", recomended: "2.0.0" },
+          ],
+        },
+        ignores: ["role"],
+      },
+      clusterSpec: {
+        kind: "ToyClusterProviderSpec",
+        schema: { properties: { range: { type: "string" } } },
+        networks: ["rnage"],
+        network: "range",
+      },
+      rules: {
+        nite: { kind: "inPlace" },
+        size: { kind: "inplace" },
+        note: { kind: "replace" },
+      },
+      timing: { listingLagMs: 1, longestCall: 1 },
+      machine: { ...calls, diswon: async () => {}, ownHelper: () => {} },
+    };
+    assert.throws(() => defineProvider(wrong as unknown as ProviderDefinition), {
+      code: "INVALID_INPUT",
+      message: [
+        "cannot define provider toy: machine.diswon is unknown, did you mean disown?",
+        "offers is unknown, known: name, apiVersion, olderVersions, machineSpec, clusterSpec, hostKind, keyInputs, rules, hostSpec, machine, timing, identity, close",
+        "keyInput is unknown, did you mean keyInputs?",
+        "machineSpec.offer is unknown, did you mean offers?",
+        "machineSpec.offers.kubernets is unknown, did you mean kubernetes?",
+        "machineSpec.offers.containerRuntimes[0].recomended is unknown, did you mean recommended?",
+        "clusterSpec.network is unknown, did you mean networks?",
+        "timing.longestCall is unknown, did you mean longestCallMs?",
+        "machineSpec.ignores: there is no role, did you mean roles?",
+        "clusterSpec.networks: there is no rnage, did you mean range?",
+        "rules.size must be a function, or have a kind: inPlace, replace, unsupported",
+        "rules.note must have a reason",
+        "rules: there is no nite, did you mean note?",
+        "keyInputs: there is no sise, did you mean size?",
+        "keyInputs: colour is none of role, kubelet, controlPlane, containerRuntime, configSource, schedulable, nodeLabels, nodeAnnotations, taints, size, note",
+      ].join("; "),
+    });
+  });
+
+  it("takes rules and key inputs as they are where it cannot know the inputs of a host", () => {
+    const said = { rules: { disk: { kind: "inPlace" } }, keyInputs: ["disk"] } as const;
+    const open = { ...definition.machineSpec.schema, additionalProperties: true };
+    const older = { properties: { disk: { type: "string" } } };
+    const convert = (fields: JsonObject) => fields;
+    defineProvider({ ...definition, ...said, hostSpec: () => ({ disk: "d" }) });
+    defineProvider({
+      ...definition,
+      ...said,
+      machineSpec: { ...definition.machineSpec, schema: open },
+    });
+    defineProvider({
+      ...definition,
+      ...said,
+      olderVersions: [
+        { apiVersion: "toy.example.dev/v1beta1", machineSpec: { schema: older, convert } },
+      ],
+    });
+    assert.throws(() => defineProvider({ ...definition, ...said }), /rules: disk is none of/);
+  });
+
+  it("leaves members of its own to an instance of a class", () => {
+    class Toy implements ProviderDefinition {
+      readonly name = definition.name;
+      readonly apiVersion = definition.apiVersion;
+      readonly machineSpec = definition.machineSpec;
+      readonly machine = calls;
+      readonly folder = "toys";
+    }
+    assert.equal(defineProvider(new Toy()).name, "toy");
   });
 
   it("makes no other host of a field that has no effect on it", () => {

@@ -213,6 +213,18 @@ describe("providers from outside", () => {
       hint: /take one of them out/,
     },
     {
+      name: "key inputs of a kind that it does not have",
+      files: {
+        "toy.mjs": moduleText(
+          "toy",
+          `export default { ...provider, keyInputs: { ToyHosts: ["size"], Disk: ["size"] } };`,
+        ),
+      },
+      message:
+        /cannot use provider \.\/toy\.mjs: keyInputs\.ToyHosts has no handler, did you mean ToyHost\?; keyInputs\.Disk has no handler, kinds: ToyHost$/,
+      hint: /export what defineProvider returns/,
+    },
+    {
       name: "a kind that is in every graph",
       files: {
         "toy.mjs": moduleText(

@@ -1,0 +1,232 @@
+import semver from "semver";
+import { isJsonObject } from "../api/json.js";
+import { ignorableFields, isInRange } from "../api/provider-specs.js";
+import { nearest } from "../api/validate.js";
+import type { MachineCalls, ProviderDefinition } from "./definition.js";
+import { hostFieldsOf, nodeFields } from "./host-spec.js";
+import { olderVersionProblems } from "./older-versions.js";
+import { fieldsOf, isOpenSchema } from "./spec-schema.js";
+
+type Written<T> = Partial<Readonly<Record<keyof T, unknown>>>;
+
+const definitionMembers = [
+  "name",
+  "apiVersion",
+  "olderVersions",
+  "machineSpec",
+  "clusterSpec",
+  "hostKind",
+  "keyInputs",
+  "rules",
+  "hostSpec",
+  "machine",
+  "timing",
+  "identity",
+  "close",
+] as const satisfies readonly (keyof ProviderDefinition)[];
+const callNames = [
+  "locate",
+  "create",
+  "update",
+  "remove",
+  "disown",
+  "list",
+] as const satisfies readonly (keyof MachineCalls)[];
+const specMembers = ["kind", "schema"];
+const machineSpecMembers = [...specMembers, "offers", "ignores"];
+const clusterSpecMembers = [...specMembers, "networks"];
+const olderVersionMembers = ["apiVersion", "deprecated", "machineSpec", "clusterSpec"];
+const changeKinds = ["inPlace", "replace", "unsupported"];
+
+/** What is wrong with a definition, which no compiler may have seen, in words. Pure. */
+export function definitionProblems(definition: Written<ProviderDefinition>): string[] {
+  const { name, apiVersion, machineSpec } = definition;
+  const spec = membersOf(machineSpec);
+  return [
+    ...(typeof name === "string" && /^[a-z][a-z0-9-]*$/.test(name)
+      ? []
+      : ["name must be a lower-case word"]),
+    ...(typeof apiVersion === "string" && /^[^/\s]+\/[^/\s]+$/.test(apiVersion)
+      ? []
+      : ["apiVersion must be <group>/<version>"]),
+    ...(isSpecDefinition(machineSpec) ? [] : ["machineSpec must have a kind and a schema"]),
+    ...callProblems(definition.machine),
+    ...olderVersionProblems(apiVersion, definition.olderVersions),
+    ...unknownMembers(definition),
+    ...offerProblems(spec["offers"]),
+    ...ignoreProblems(spec["ignores"]),
+    ...networkProblems(definition.clusterSpec),
+    ...hostFieldProblems(definition),
+  ];
+}
+
+function callProblems(machine: unknown): string[] {
+  const calls = membersOf(machine);
+  const missing = (["locate", "create", "remove", "list"] as const)
+    .filter((call) => typeof calls[call] !== "function")
+    .map((call) => `machine.${call} must be a function`);
+  // It may hold whatever its calls need, so only what looks like a call is one that is misspelt.
+  const slips = Object.entries(calls)
+    .filter(([member, value]) => typeof value === "function" && !isOneOf(member, callNames))
+    .filter(([member]) => nearest(member, absent(calls)) !== undefined)
+    .map(([member]) => unknownMember(`machine.${member}`, member, absent(calls)));
+  return [...missing, ...slips];
+}
+
+function absent(calls: Members): string[] {
+  return callNames.filter((call) => calls[call] === undefined);
+}
+
+/** Members that nobody reads, wherever a definition has any that are its own. */
+function unknownMembers(definition: Written<ProviderDefinition>): string[] {
+  const { machineSpec, clusterSpec, olderVersions } = definition;
+  const older: readonly unknown[] = Array.isArray(olderVersions) ? olderVersions : [];
+  const offers = membersOf(membersOf(machineSpec)["offers"]);
+  const holders: readonly (readonly [string, unknown, readonly string[]])[] = [
+    // An instance of a class has members for its own methods.
+    ["", isPlain(definition) ? definition : {}, definitionMembers],
+    ["machineSpec.", machineSpec, machineSpecMembers],
+    ["machineSpec.offers.", offers, ["kubernetes", "containerRuntimes"]],
+    ...listOf(offers["containerRuntimes"]).map(
+      (runtime, index) =>
+        [
+          `machineSpec.offers.containerRuntimes[${index}].`,
+          runtime,
+          ["name", "versions", "recommended"],
+        ] as const,
+    ),
+    ["clusterSpec.", clusterSpec, clusterSpecMembers],
+    ["timing.", definition.timing, ["listingLagMs", "longestCallMs"]],
+    ...older.flatMap((version, index) => {
+      const { machineSpec: machine, clusterSpec: cluster } = membersOf(version);
+      const at = `olderVersions[${index}].`;
+      return [
+        [at, version, olderVersionMembers],
+        [`${at}machineSpec.`, machine, ["schema", "convert"]],
+        [`${at}clusterSpec.`, cluster, ["schema", "convert", "networks"]],
+      ] as const;
+    }),
+  ];
+  return holders.flatMap(([at, holder, known]) =>
+    Object.keys(membersOf(holder))
+      .filter((member) => !known.includes(member))
+      .map((member) => unknownMember(`${at}${member}`, member, known)),
+  );
+}
+
+function offerProblems(written: unknown): string[] {
+  const { kubernetes, containerRuntimes } = membersOf(written);
+  const isRange = (range: unknown): range is string =>
+    typeof range === "string" && semver.validRange(range) !== null;
+  const where = "machineSpec.offers";
+  return [
+    ...(kubernetes === undefined || isRange(kubernetes)
+      ? []
+      : [`${where}.kubernetes must be a range of versions, e.g. 1.24 - 1.35`]),
+    ...listOf(containerRuntimes)
+      .map(membersOf)
+      .filter(
+        ({ versions, recommended }) =>
+          !isRange(versions) ||
+          typeof recommended !== "string" ||
+          !isInRange(recommended, versions),
+      )
+      .map(
+        ({ name }) =>
+          `${where}.containerRuntimes: ${String(name)} must have versions, a range, and recommended, one of them`,
+      ),
+  ];
+}
+
+function ignoreProblems(ignores: unknown): string[] {
+  return unknownWords("machineSpec.ignores", ignores, ignorableFields);
+}
+
+function networkProblems(clusterSpec: unknown): string[] {
+  const { networks, schema } = membersOf(clusterSpec);
+  if (!isJsonObject(schema) || isOpenSchema(schema)) return [];
+  return unknownWords("clusterSpec.networks", networks, fieldsOf(schema));
+}
+
+/** What is said about inputs of a host that no host has. Nobody can tell those of an own hostSpec. */
+function hostFieldProblems(definition: Written<ProviderDefinition>): string[] {
+  const { machineSpec, hostSpec, rules, keyInputs, olderVersions } = definition;
+  const { schema } = membersOf(machineSpec);
+  if (!isJsonObject(schema)) return ruleProblems(rules);
+  const fields = fieldsOf(schema);
+  const taken = hostSpec === undefined ? fields.filter((field) => isOneOf(field, nodeFields)) : [];
+  const older = listOf(olderVersions).flatMap((version) => {
+    const spec = membersOf(membersOf(version)["machineSpec"]);
+    return isJsonObject(spec["schema"]) ? fieldsOf(spec["schema"]) : [];
+  });
+  const isKnown = hostSpec === undefined && !isOpenSchema(schema);
+  const known = [...new Set([...hostFieldsOf(schema), ...older])];
+  const unknown = isKnown
+    ? [
+        ...unknownWords("rules", Object.keys(membersOf(rules)), known),
+        ...unknownWords("keyInputs", keyInputs, known),
+      ]
+    : [];
+  return [
+    ...taken.map((field) => `machineSpec must call field ${field} otherwise`),
+    ...ruleProblems(rules),
+    ...(keyInputs === undefined || Array.isArray(keyInputs)
+      ? []
+      : ["keyInputs must be a list of inputs of a host"]),
+    ...unknown,
+  ];
+}
+
+function ruleProblems(rules: unknown): string[] {
+  return Object.entries(membersOf(rules)).flatMap(([field, rule]): string[] => {
+    if (typeof rule === "function") return [];
+    const { kind, reason } = membersOf(rule);
+    if (!isOneOf(kind, changeKinds)) {
+      return [`rules.${field} must be a function, or have a kind: ${changeKinds.join(", ")}`];
+    }
+    const hasReason = kind === "inPlace" || typeof reason === "string";
+    return hasReason ? [] : [`rules.${field} must have a reason`];
+  });
+}
+
+/** The words of a list that are none of those there are. */
+function unknownWords(where: string, words: unknown, known: readonly string[]): string[] {
+  return listOf(words)
+    .filter((word) => !isOneOf(word, known))
+    .map((word) => {
+      const near = nearest(String(word), known);
+      return near === undefined
+        ? `${where}: ${String(word)} is none of ${known.join(", ")}`
+        : `${where}: there is no ${String(word)}, did you mean ${near}?`;
+    });
+}
+
+function unknownMember(where: string, member: string, known: readonly string[]): string {
+  const near = nearest(member, known);
+  const help = near === undefined ? `known: ${known.join(", ")}` : `did you mean ${near}?`;
+  return `${where} is unknown, ${help}`;
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+function membersOf(value: unknown): Members {
+  return isJsonObject(value) ? value : {};
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function isOneOf(word: unknown, known: readonly string[]): boolean {
+  return known.some((one) => one === word);
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function isSpecDefinition(value: unknown): boolean {
+  const { kind, schema } = membersOf(value);
+  return typeof kind === "string" && kind !== "" && isJsonObject(schema);
+}
