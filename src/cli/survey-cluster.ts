@@ -44,8 +44,11 @@ export async function surveyCluster(
     thaw,
     allowRemoval = [],
     deadlineMs = defaultDeadlineMs,
+    verb,
   }: Pick<PlanOptions, "adopt" | "require" | "thaw" | "allowRemoval"> & {
     readonly deadlineMs?: number;
+    /** A plan alone changes nothing. */
+    readonly verb?: "plan";
   },
   context: CommandContext,
 ): Promise<Surveyed> {
@@ -67,6 +70,7 @@ export async function surveyCluster(
       newClusterUid: () => context.newClusterUid(),
       newDigestKey: () => context.newClusterUid(),
       owner: fileOwner,
+      verb,
       by: context.by,
       deadlineMs,
       stagesBefore,

@@ -40,7 +40,12 @@ export async function planCommand(given: PlanOptions, context: CommandContext): 
   const bindings: Binding[] = [];
   const plans: Plan[] = [];
   for (const desired of manifests.clusters) {
-    const found = await surveyCluster({ desired, manifests }, engine, options, context);
+    const found = await surveyCluster(
+      { desired, manifests },
+      engine,
+      { ...options, verb: "plan" },
+      context,
+    );
     if (options.requireState === true && found.state.transaction === undefined) {
       throw await nothingRecorded("plan against", stackNameOf(desired.cluster), engine);
     }

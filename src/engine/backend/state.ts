@@ -1,10 +1,12 @@
 import { CapstanError, messageOf } from "../../api/error.js";
 import { isJsonObject, type Json, type JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
+import { stackNameOf } from "../../api/types.js";
 import { kindOfToken, providerProperty } from "../../dynamic/protocol.js";
 import { type NodeKey, nodeKey } from "../../graph/graph.js";
-import { ownerText } from "../../records/hand-over.js";
+import { fileOwner, ownerText } from "../../records/hand-over.js";
 import type { PendingOperation, PriorState, RecordedResource } from "../../records/prior-state.js";
+import { clusterIn } from "../../records/target.js";
 import type {
   RevisionPayload,
   RevisionRecord,
@@ -108,7 +110,10 @@ export function refuseForeign({ foreign }: StackState, stack: string): void {
   });
 }
 
-/** Throws NOT_OWNER unless nobody, or `owner`, has the stack: one owner at a time (architecture section 7). */
+/**
+ * Throws NOT_OWNER unless nobody, or `owner`, has the stack: one owner at a time (architecture section 7).
+ * `verb` is what the caller wants to do with the cluster: "change", "plan".
+ */
 export function refuseNonOwner(
   { transaction }: Pick<StackState, "transaction">,
   owner: string,
@@ -121,8 +126,16 @@ export function refuseNonOwner(
     source: "user",
     subject: cluster,
     message: `cannot ${verb} ${cluster}: it belongs to ${ownerText(transaction.owner)}, and this is ${ownerText(owner)}`,
-    hint: "change it there, or hand it over with capstan move; nothing was changed",
+    hint: `${wayOf(transaction)}; nothing was changed`,
   });
+}
+
+/** How the owner of a cluster changes it, and how somebody else gets it. */
+function wayOf({ owner, target }: TransactionRecord): string {
+  const stack = stackNameOf(clusterIn(target));
+  return owner === fileOwner
+    ? `capstan plan and up work on its manifests, and capstan move ${stack} --to kubernetes hands it over`
+    : `kubectl changes its objects there, and capstan watch plans and applies what they say; capstan describe ${stack} shows how it is, and capstan move ${stack} --to files hands it over`;
 }
 
 function deploymentOf(text: string, stack: string): JsonObject {

@@ -42,6 +42,8 @@ interface SurveyInput {
   /** Random text; called once, used for a cluster without state. */
   newDigestKey(): string;
   readonly owner: string;
+  /** What the caller wants to do, as a refusal says it; "change" without. */
+  readonly verb?: "plan";
   /** Who asks: "<user>@<host>". */
   readonly by: string;
   /** How long the transaction may take, milliseconds. */
@@ -82,7 +84,7 @@ export async function survey(input: SurveyInput): Promise<Survey> {
   const { desired, provider, state, context } = input;
   if (input.instead === undefined) refuseImmutable(desired, state, input.positionOf);
   refuseForeign(state, stackNameOf(desired.cluster));
-  refuseNonOwner(state, input.owner, "change");
+  refuseNonOwner(state, input.owner, input.verb ?? "change");
   const cluster = clusterNameOf(desired.cluster);
   const known = state.transaction?.clusterUid;
   const scope = known === undefined ? { cluster } : { cluster, clusterUid: known };
