@@ -1,4 +1,5 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import { counted } from "../../src/api/counted.js";
 import { CapstanError } from "../../src/api/error.js";
 import type { JsonObject } from "../../src/api/json.js";
 import { fromRow, type LocalKind, type LocalResource } from "./resource.js";
@@ -22,7 +23,7 @@ export function refuseOverQuota(database: DatabaseSync, spec: JsonObject): void 
   throw new CapstanError({
     code: "QUOTA",
     source: "cloud",
-    message: `local cloud: quota of ${quota} machines is exhausted`,
+    message: `local cloud: quota of ${counted(quota, "machine")} is exhausted`,
     hint: "raise machineQuota in the Cluster's providerSpec or delete machines",
   });
 }

@@ -1,9 +1,9 @@
-/** A noun as it stands behind a number: "machine" behind 1, "machines" behind others. Pure. */
-export function nounFor(count: number, noun: string, several = `${noun}s`): string {
-  return count === 1 ? noun : several;
+/** A word as it stands with a number: "machine" with 1, "machines" with others. Pure. */
+export function wordFor(count: number, one: string, several = `${one}s`): string {
+  return count === 1 ? one : several;
 }
 
 /** "1 machine", "3 machines", "0 machines". Pure. */
 export function counted(count: number, noun: string, several?: string): string {
-  return `${count} ${nounFor(count, noun, several)}`;
+  return `${count} ${wordFor(count, noun, several)}`;
 }

@@ -1,4 +1,5 @@
 import semver from "semver";
+import { counted } from "./counted.js";
 import { omitUndefined } from "./omit-undefined.js";
 import type { WrittenVersions } from "./schema.js";
 import type { Desired } from "./types.js";
@@ -118,7 +119,7 @@ export function skewOf(kubelet: string, controlPlane: string): Skew | undefined 
   const [own, theirs] = [minorOf(kubelet), minorOf(controlPlane)];
   if (own === undefined || theirs === undefined) return undefined;
   const allowed = minorsBehindAllowed(theirs);
-  const rule = `A kubelet may be up to ${allowed} minors older than the control plane, and never newer.`;
+  const rule = `A kubelet may be up to ${counted(allowed, "minor")} older than the control plane, and never newer.`;
   if (own > theirs) {
     const summary = `kubelet ${kubelet} is newer than the control plane (${controlPlane})`;
     return { kind: "newer", summary, rule };

@@ -1,4 +1,5 @@
 import { stringify } from "yaml";
+import { counted } from "../api/counted.js";
 import { driftText } from "../drift/fields.js";
 import { versionsText } from "../plan/changes/tree.js";
 import { splitHostName } from "../plan/decisions/hosts.js";
@@ -223,7 +224,6 @@ function resourceBranch(resource: ResourceReport, name: string, nowMs: number): 
 function readiness(machines: readonly MachineReport[]): string {
   const count = (fits: (machine: MachineReport) => boolean) => machines.filter(fits).length;
   const phase = (wanted: ShownPhase) => count((machine) => machine.phase === wanted);
-  const noun = machines.length === 1 ? "machine" : "machines";
   const others = [
     [phase("gone"), "gone"],
     [phase("failed"), "failed"],
@@ -231,7 +231,7 @@ function readiness(machines: readonly MachineReport[]): string {
     [count(({ hosts }) => hosts.some(({ drift }) => drift.length > 0)), "drifted"],
   ] as const;
   return [
-    `${phase("ready")} of ${machines.length} ${noun} ready`,
+    `${phase("ready")} of ${counted(machines.length, "machine")} ready`,
     ...others.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`),
   ].join(", ");
 }

@@ -1,3 +1,4 @@
+import { counted } from "../api/counted.js";
 import type { DriftClass } from "../drift/classify.js";
 import type { JudgedItem } from "../drift/judge.js";
 import {
@@ -24,7 +25,7 @@ export function clusterDriftText(
   const head = `Cluster ${cluster}   provider ${provider}   revision ${revision}`;
   const sum =
     judged.items.length === 0
-      ? `No drift: ${report.recorded} resources are as they are recorded.`
+      ? `No drift: ${counted(report.recorded, "resource is as it is", "resources are as they are")} recorded.`
       : `Drift ${report.fingerprint}: ${countsOfDrift(judged)}; ${outcomesOfDrift(judged)}`;
   return [
     fit(head, columns),

@@ -1,3 +1,4 @@
+import { counted } from "../api/counted.js";
 import type { CapstanError } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { type ApplyResult, newHostsText } from "../engine/operations/apply-result.js";
@@ -219,12 +220,12 @@ function rolledBackText(
 
 /** What an adoption that was taken back leaves. */
 export function forgottenText(cluster: string, { alive }: Inventory): string {
-  return `nothing of ${cluster} is recorded, and its ${alive} resources in the cloud are untouched`;
+  return `nothing of ${cluster} is recorded, and its ${counted(alive, "resource in the cloud is", "resources in the cloud are")} untouched`;
 }
 
 /** "5 resources recorded, 5 in the cloud, the same in existence and content in two looks 1.0 s apart". */
 export function inventoryText({ recorded, alive, settledMs }: Inventory): string {
-  return `${recorded} resources recorded, ${alive} in the cloud, the same in existence and content in two looks ${secondsText(settledMs)} apart`;
+  return `${counted(recorded, "resource")} recorded, ${alive} in the cloud, the same in existence and content in two looks ${secondsText(settledMs)} apart`;
 }
 
 export function secondsText(ms: number): string {

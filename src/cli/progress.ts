@@ -1,3 +1,4 @@
+import { counted } from "../api/counted.js";
 import { quoted } from "../api/quoted.js";
 import { nodeKey, type NodeKey } from "../graph/graph.js";
 import type { RunEvent } from "../engine/run/run.js";
@@ -237,7 +238,7 @@ export function runEventLine(event: RunEvent): string | undefined {
       return `wave ${event.number}: ${event.reason}`;
     case "waiting":
       if (event.keys.length === 0) return `waiting: ${event.reason}`;
-      return `waiting for ${event.keys.length === 1 ? "1 host" : `${event.keys.length} hosts`}: ${event.reason}`;
+      return `waiting for ${counted(event.keys.length, "host")}: ${event.reason}`;
     case "proving":
       return `${event.key} is ready, ${provingText(event)}`;
     case "ready":

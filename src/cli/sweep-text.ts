@@ -1,3 +1,4 @@
+import { counted } from "../api/counted.js";
 import type { LeftoverReport } from "../engine/sweep/leftovers.js";
 import type { LeftOver } from "../engine/sweep/removal.js";
 import type { SweepItem, SweepShare } from "../sweep/decide.js";
@@ -76,7 +77,7 @@ function leftAlone(items: readonly SweepItem[]): string[] {
         : `of ${resource.who.cluster}: ${reason}`;
     counts.set(what, (counts.get(what) ?? 0) + 1);
   }
-  return [...counts].map(([what, count]) => `Left alone: ${resources(count)} ${what}`);
+  return [...counts].map(([what, count]) => `Left alone: ${counted(count, "resource")} ${what}`);
 }
 
 function notLookedAt({ notListed, unreadable }: LeftoverReport): string[] {
@@ -92,8 +93,8 @@ function notLookedAt({ notListed, unreadable }: LeftoverReport): string[] {
 
 function sumText({ share: { toDelete, owned }, look }: SweepReport): string {
   if (toDelete > 0)
-    return `To sweep: ${toDelete} of ${resources(owned)} that this backend's clusters own`;
-  const nothing = `Nothing to sweep among ${resources(owned)} that this backend's clusters own`;
+    return `To sweep: ${toDelete} of ${counted(owned, "resource")} that this backend's clusters own`;
+  const nothing = `Nothing to sweep among ${counted(owned, "resource")} that this backend's clusters own`;
   return isComplete(look) ? nothing : `${nothing}, but not everything could be looked at`;
 }
 
@@ -104,7 +105,7 @@ export function isComplete({ unreadable, notListed }: LeftoverReport): boolean {
 
 /** What a sweep that would delete too much is refused with. */
 export function frozenText({ share: { toDelete, owned }, maxSharePercent }: SweepReport): string {
-  return `${toDelete} of ${resources(owned)} is more than ${maxSharePercent} %, and a lost state looks exactly like that`;
+  return `${toDelete} of ${counted(owned, "resource")} is more than ${maxSharePercent} %, and a lost state looks exactly like that`;
 }
 
 /** How a sweep ended: numbers, and what could not be deleted with what stood in the way. */
@@ -114,9 +115,5 @@ export function sweptText(deleted: number, left: readonly LeftOver[], columns: n
     return folded(`left: ${who.kind} ${who.name} (${id}): ${reason}`, columns);
   });
   const end = left.length === 0 ? [] : [...lines, "The same command goes on with what is left."];
-  return `\n${[`Swept: ${resources(deleted)} deleted, ${left.length} left`, ...end].join("\n")}\n`;
-}
-
-function resources(count: number): string {
-  return count === 1 ? "1 resource" : `${count} resources`;
+  return `\n${[`Swept: ${counted(deleted, "resource")} deleted, ${left.length} left`, ...end].join("\n")}\n`;
 }

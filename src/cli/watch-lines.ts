@@ -1,3 +1,4 @@
+import { counted } from "../api/counted.js";
 import { driftStatusOf } from "../controller/drift-status.js";
 import type { ReconcileEvent, EventSink } from "../controller/reconcile-event.js";
 import type { ApplyResult } from "../engine/operations/apply-result.js";
@@ -50,9 +51,9 @@ function eventTexts(event: ReconcileEvent, { suggest }: Pick<CommandContext, "su
     case "drift":
       return (driftStatusOf(event.drift)?.items ?? []).map((item) => `drift: ${item}`);
     case "destroying":
-      return [`destroying ${event.resources} resources`];
+      return [`destroying ${counted(event.resources, "resource")}`];
     case "destroyed":
-      return [`destroyed: ${event.deleted} resources deleted`];
+      return [`destroyed: ${counted(event.deleted, "resource")} deleted`];
     case "refused":
     case "failed": {
       const { message, hint } = event.error;
@@ -71,7 +72,7 @@ function eventTexts(event: ReconcileEvent, { suggest }: Pick<CommandContext, "su
 function endedText({ result, plan, tookMs }: Extract<ReconcileEvent, { kind: "ended" }>): string {
   if (result.kind !== "done") return failedText(result);
   const { transaction, target } = plan;
-  return `done in ${secondsText(tookMs)}: revision ${transaction.number}, ${target.machines.length} machines run`;
+  return `done in ${secondsText(tookMs)}: revision ${transaction.number}, ${counted(target.machines.length, "machine runs", "machines run")}`;
 }
 
 function failedText(result: Exclude<ApplyResult, { kind: "done" }>): string {

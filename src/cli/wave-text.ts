@@ -1,3 +1,4 @@
+import { wordFor } from "../api/counted.js";
 import type { NodeKey } from "../graph/graph.js";
 import type { Plan } from "../plan/plan.js";
 import type { Step } from "../plan/step.js";
@@ -20,7 +21,11 @@ export function waveLines(plan: Plan): string[] {
   const rest = waves.length - (shown.at(-1)?.last ?? 0);
   return [
     ...shown.map((run) => `${waveTitle(run)}: ${doneText(run, kindOf)} (${run.reason})`),
-    ...(rest > 0 ? [`and ${withThousands(rest)} more waves: --format markdown has them all`] : []),
+    ...(rest > 0
+      ? [
+          `and ${withThousands(rest)} more ${wordFor(rest, "wave: --format markdown has it", "waves: --format markdown has them all")}`,
+        ]
+      : []),
   ];
 }
 

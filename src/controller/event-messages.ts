@@ -1,3 +1,4 @@
+import { counted } from "../api/counted.js";
 import { quoted } from "../api/quoted.js";
 import { driftCounts } from "../drift/classify.js";
 import { hasCorrections, hasDrift, type JudgedDrift } from "../drift/judge.js";
@@ -38,9 +39,13 @@ export function eventTextOf(event: ReconcileEvent): EventText | undefined {
     case "drift":
       return driftText(event.drift);
     case "destroying":
-      return normal(`deletes ${event.resources} resources`, "Destroying", "Destroy");
+      return normal(`deletes ${counted(event.resources, "resource")}`, "Destroying", "Destroy");
     case "destroyed":
-      return normal(`${event.deleted} resources deleted, none left`, "Destroyed", "Destroy");
+      return normal(
+        `${counted(event.deleted, "resource")} deleted, none left`,
+        "Destroyed",
+        "Destroy",
+      );
     case "forgotten":
       return eventText("debug", "no object speaks of it any more", {});
     case "paused":
@@ -81,7 +86,7 @@ function runText(event: RunEvent, plan: Plan): EventText | undefined {
   switch (event.kind) {
     case "pass":
       return normal(
-        `wave ${event.number}, ${event.keys.length} resources: ${event.reason}`,
+        `wave ${event.number}, ${counted(event.keys.length, "resource")}: ${event.reason}`,
         "Wave",
         "Apply",
         { ...ids, pass: event.number },
@@ -129,7 +134,7 @@ function endedText(result: ApplyResult, plan: Plan, tookMs: number): EventText {
   switch (result.kind) {
     case "done":
       return normal(
-        `revision ${plan.transaction.number}: ${plan.target.machines.length} machines run`,
+        `revision ${plan.transaction.number}: ${counted(plan.target.machines.length, "machine runs", "machines run")}`,
         "Committed",
         "Apply",
         { ...ids, revision: plan.transaction.number },

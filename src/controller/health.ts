@@ -1,3 +1,4 @@
+import { counted } from "../api/counted.js";
 import type { Clock } from "../provider/port.js";
 import type { QueueState } from "./queue.js";
 
@@ -65,7 +66,9 @@ export class Health {
     const worksMs = nowMs - (state.oldestWorkAtMs ?? nowMs);
     return [
       ...(waitsMs > stuckAfterMs
-        ? [`the queue has not moved for ${seconds(waitsMs)} although ${state.ready} clusters wait`]
+        ? [
+            `the queue has not moved for ${seconds(waitsMs)} although ${counted(state.ready, "cluster waits", "clusters wait")}`,
+          ]
         : []),
       ...(worksMs > longestWorkMs ? [`one reconcile has taken ${seconds(worksMs)} so far`] : []),
     ];

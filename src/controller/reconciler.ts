@@ -1,3 +1,4 @@
+import { counted } from "../api/counted.js";
 import { CapstanError, isCapstanError } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { providerOf } from "../api/served-versions.js";
@@ -342,7 +343,7 @@ function lostState(key: string, alive: number): CapstanError {
     code: "BAD_STATE",
     source: "user",
     subject: key,
-    message: `cannot delete ${key}: the cloud holds ${alive} resources of it, and the state knows none of them`,
+    message: `cannot delete ${key}: the cloud holds ${counted(alive, "resource")} of it, and the state knows none of them`,
     hint: "restore the state that made them, or remove them with capstan sweep; nothing was changed",
   });
 }

@@ -1,3 +1,4 @@
+import { counted, wordFor } from "../api/counted.js";
 import { driftAnnotations } from "../api/drift-policy.js";
 import { assertNever } from "../api/error.js";
 import type { DriftItem, ExtraOrigin } from "./classify.js";
@@ -78,7 +79,7 @@ function causeText(cause: ReportCause): string {
 
 function turnText({ of, allowed }: Extract<DriftDecision, { kind: "overBudget" }>): string {
   if (allowed === 0) return `left alone: ${driftAnnotations.maxInFlight} allows none`;
-  const who = of === "members" ? "control-plane machine" : allowed === 1 ? "worker" : "workers";
+  const who = of === "members" ? "control-plane machine" : wordFor(allowed, "worker");
   return `later: ${allowed} ${who} at a time`;
 }
 
@@ -88,12 +89,12 @@ export function freezeText(cause: FreezeCause): string {
     case "unreadable":
       return `the cloud could not be read: ${cause.reason}`;
     case "allGone":
-      return `all ${cause.resources} resources are gone at once`;
+      return `all ${counted(cause.resources, "resource is", "resources are")} gone at once`;
     case "noneListed":
-      return `the listing shows none of ${cause.resources} resources, and yet some of them exist`;
+      return `the listing shows none of ${counted(cause.resources, "resource")}, and yet some of them exist`;
     case "tooManyUnhealthy": {
       const { unhealthy, machines, allowed } = cause;
-      return `${unhealthy} of ${machines} machines are gone or failed, and ${allowed} may be`;
+      return `${unhealthy} of ${counted(machines, "machine")} ${wordFor(unhealthy, "is", "are")} gone or failed, and ${allowed} may be`;
     }
   }
 }
@@ -114,7 +115,7 @@ export function thawText(
 
 /** "2 missing, 1 changed"; empty for nothing. */
 export function countsOfDrift({ items }: Pick<JudgedDrift, "items">): string {
-  return counted(items.map(({ item }) => item.class));
+  return tallied(items.map(({ item }) => item.class));
 }
 
 const outcomes: Record<DriftDecision["kind"], string> = {
@@ -128,11 +129,11 @@ const outcomes: Record<DriftDecision["kind"], string> = {
 
 /** "1 to be corrected, 2 later". */
 export function outcomesOfDrift({ items }: Pick<JudgedDrift, "items">): string {
-  return counted(items.map(({ decision }) => outcomes[decision.kind]));
+  return tallied(items.map(({ decision }) => outcomes[decision.kind]));
 }
 
 /** In the order in which they come first. */
-function counted(words: readonly string[]): string {
+function tallied(words: readonly string[]): string {
   return [...new Set(words)]
     .map((word) => `${words.filter((one) => one === word).length} ${word}`)
     .join(", ");

@@ -1,3 +1,4 @@
+import { counted } from "../api/counted.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { driftAnnotations } from "../api/drift-policy.js";
 import { CapstanError } from "../api/error.js";
@@ -67,7 +68,7 @@ export function holdOfDestroy(
   if (isProven || isShown || expected.length < (isOpen(state) ? fewest : 1)) return undefined;
   const { fingerprint } = classifyDrift(state, observation, rules.provider);
   if (isThawed(fingerprint, rules)) return undefined;
-  const reason = `the cloud shows none of ${expected.length} resources, and cannot tell whether it is the recorded one`;
+  const reason = `the cloud shows none of ${counted(expected.length, "resource")}, and cannot tell whether it is the recorded one`;
   return { reason, fingerprint };
 }
 

@@ -1,3 +1,4 @@
+import { counted, wordFor } from "../api/counted.js";
 import type { MachineDeploymentObject } from "../api/types.js";
 import type { Plan } from "../plan/plan.js";
 import { planCounts } from "../plan/changes/tree.js";
@@ -37,12 +38,12 @@ function crowdingOf({ metadata, spec }: MachineDeploymentObject, plan: Plan): st
   return [
     ...(hosts > most && hosts > wanted.length
       ? [
-          `MachineDeployment ${metadata.name} will have ${hosts} hosts for a while, ${most} are allowed; ${instead}`,
+          `MachineDeployment ${metadata.name} will have ${counted(hosts, "host")} for a while, ${most} are allowed; ${instead}`,
         ]
       : []),
     ...(inPlace > atOnce
       ? [
-          `MachineDeployment ${metadata.name}: ${inPlace} machines change at once, ${atOnce} may; ${instead}`,
+          `MachineDeployment ${metadata.name}: ${counted(inPlace, "machine")} ${wordFor(inPlace, "changes", "change")} at once, ${atOnce} may; ${instead}`,
         ]
       : []),
   ];

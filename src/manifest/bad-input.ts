@@ -1,3 +1,4 @@
+import { counted } from "../api/counted.js";
 import { CapstanError } from "../api/error.js";
 import { byPosition, type Diagnostic, diagnosticText } from "./diagnostic.js";
 
@@ -8,7 +9,7 @@ export class BadInput extends CapstanError {
   constructor(diagnostics: readonly Diagnostic[]) {
     const ordered = [...diagnostics].sort(byPosition);
     const errors = ordered.filter(({ severity }) => severity === "error").length;
-    const count = `${errors} ${errors === 1 ? "error" : "errors"}; nothing was touched`;
+    const count = `${counted(errors, "error")}; nothing was touched`;
     super({
       code: "INVALID_INPUT",
       source: "user",

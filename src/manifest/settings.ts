@@ -1,6 +1,6 @@
+import { counted } from "../api/counted.js";
 import { isJsonObject } from "../api/json.js";
 import type { MemberPath } from "../api/diagnostic-codes.js";
-import { counted } from "../api/counted.js";
 import { isNameOf } from "../api/kind-names.js";
 import { describe, valueAt } from "./object-parts.js";
 import { type Setting, settingPathText } from "./override-forms.js";

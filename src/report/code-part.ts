@@ -1,3 +1,4 @@
+import { wordFor } from "../api/counted.js";
 import { withThousands } from "./alike.js";
 import type { Part } from "./fitting.js";
 import { cutTo, fenceFor, visible } from "./markdown-text.js";
@@ -10,7 +11,7 @@ interface CodeLine {
 
 export interface CodePart {
   readonly title: string;
-  /** What the sizes count. */
+  /** What the sizes count, one of it: "line". */
   readonly unit: string;
   readonly lines: readonly CodeLine[];
   readonly isOpen?: boolean;
@@ -28,11 +29,12 @@ export function codePart({ title, unit, lines, isOpen = false, rank = 1 }: CodeP
   if (lines.length === 0) return [];
   const texts = lines.map(({ text }) => cutTo(visible(text), longestLine));
   const fence = fenceFor(texts);
-  const all = withThousands(sizeOf(lines));
+  const size = sizeOf(lines);
+  const all = `${withThousands(size)} ${wordFor(size, unit)}`;
   const render = (count: number) => {
     const missing = sizeOf(lines.slice(count));
-    const left = `**Left out here: ${withThousands(missing)} of ${all} ${unit}.**`;
-    return folded(`${title}: ${all} ${unit}`, isOpen, [
+    const left = `**Left out here: ${withThousands(missing)} of ${all}.**`;
+    return folded(`${title}: ${all}`, isOpen, [
       ...(count === 0 ? [] : [`${fence}diff`, ...texts.slice(0, count), fence, ""]),
       ...(missing === 0 ? [] : [left, ""]),
     ]);

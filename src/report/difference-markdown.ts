@@ -25,7 +25,7 @@ export function differenceMarkdown(
   const parts = sections.flatMap(({ title: name, lines }) =>
     codePart({
       title: name,
-      unit: "lines",
+      unit: "line",
       isOpen: true,
       lines: lines.map(({ kind, head: about, detail }) => ({
         // A diff has no sign for what has changed; this one has a colour.

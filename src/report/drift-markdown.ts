@@ -1,3 +1,4 @@
+import { wordFor } from "../api/counted.js";
 import {
   countsOfDrift,
   decisionText,
@@ -72,7 +73,7 @@ export function clusterNotes({ judged, openTransaction }: DriftedCluster): strin
 
 function summaryOf({ judged }: DriftedCluster): string {
   if (judged.items.length === 0) {
-    return `no drift in ${withThousands(judged.report.recorded)} resources`;
+    return `no drift in ${withThousands(judged.report.recorded)} ${wordFor(judged.report.recorded, "resource")}`;
   }
   return `${countsOfDrift(judged)}; ${outcomesOfDrift(judged)}`;
 }
@@ -80,7 +81,7 @@ function summaryOf({ judged }: DriftedCluster): string {
 function itemsPart(drifted: DriftedCluster): Part[] {
   return codePart({
     title: "What drifted",
-    unit: "lines",
+    unit: "line",
     isOpen: true,
     lines: shownItems(drifted).map((one) => ({ text: lineOf(one), size: 1 })),
   });

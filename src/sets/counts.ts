@@ -1,3 +1,4 @@
+import { counted } from "../api/counted.js";
 /** A MachineSet as rollout arithmetic sees it. */
 export interface SetCounts {
   readonly name: string;
@@ -88,7 +89,7 @@ export function reasonText(reason: ScaleReason): string {
   switch (reason.kind) {
     case "roomBelowSurgeLimit": {
       const { current, desired, surge } = reason;
-      return `${current} machines < ${desired} desired${surge > 0 ? ` + ${surge} surge` : ""}`;
+      return `${counted(current, "machine")} < ${desired} desired${surge > 0 ? ` + ${surge} surge` : ""}`;
     }
     case "alignToDesiredReplicas":
       return `${reason.desired} desired`;

@@ -122,7 +122,7 @@ describe("bad input", function () {
       ["destroy", "--yes", demoStack],
     ]) {
       const stderr = await refusesOver(checkpoint(), 1, ...args);
-      assert.match(stderr, /it holds 1 resources that are not of a cluster, e\.g\. urn:.*::mine/);
+      assert.match(stderr, /it holds 1 resource that is not of a cluster, e\.g\. urn:.*::mine/);
     }
     assert.deepEqual(sandbox.mutations(before), []);
   });

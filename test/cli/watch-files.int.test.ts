@@ -82,7 +82,7 @@ describe("capstan watch -f", function () {
     at = await said(/revision 2, 3 machines run/, at);
     assert.equal(countOf("everything stays as it was"), 1);
     rmSync(bad);
-    at = await said(/read 3 objects of 1 clusters/, at);
+    at = await said(/read 3 objects of 1 cluster/, at);
 
     const begin = sandbox.ledgerEnd();
     rmSync(join(sandbox.manifests, "cluster.yaml"));

@@ -72,7 +72,7 @@ describe("an apply in a cloud that misbehaves", function () {
     const { stderr } = await sandbox.up(4, "--no-rollback");
     assert.match(
       stderr,
-      /cannot create LocalHost worker-0-\S+: .*quota of 1 machines is exhausted/,
+      /cannot create LocalHost worker-0-\S+: .*quota of 1 machine is exhausted/,
     );
     assert.match(
       stderr,

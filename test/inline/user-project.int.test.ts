@@ -115,7 +115,7 @@ describe("a Pulumi project of a user's", function () {
     await assertSound();
     for (const args of [["up", "-f", sandbox.manifests], ["rollback"], ["destroy"]]) {
       const refused = await project.capstan(1, ...args, "--yes");
-      assert.match(refused.stderr, /it holds 1 resources that are not of a cluster/);
+      assert.match(refused.stderr, /it holds 1 resource that is not of a cluster/);
       assert.match(refused.stderr, /hint: .*pulumi up goes on with the same or with corrected/);
     }
   });

@@ -1,3 +1,4 @@
+import { counted } from "../../api/counted.js";
 import { isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { statementsOf } from "../../api/quoted.js";
@@ -180,6 +181,8 @@ class Destroy {
     const { stack } = this;
     if (json) return emit({ type: "result", stack, deleted, left: [] });
     const seen = inventory === undefined ? "" : `; ${inventoryText(inventory)}`;
-    terminal.write(`\nDestroyed ${stack}: ${deleted} resources deleted, 0 left${seen}\n`);
+    terminal.write(
+      `\nDestroyed ${stack}: ${counted(deleted, "resource")} deleted, 0 left${seen}\n`,
+    );
   }
 }

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { counted } from "../../api/counted.js";
 import { CapstanError } from "../../api/error.js";
 import { clusterNameOf, stackNamed } from "../../api/types.js";
 import { nearest } from "../../api/validate.js";
@@ -109,7 +110,7 @@ function manifestSide(path: string, options: OverrideOptions, context: CommandCo
     code: "INVALID_INPUT",
     source: "user",
     subject: path,
-    message: `cannot compare ${path}: it holds ${clusters.length} clusters: ${clusters.map(({ cluster }) => clusterNameOf(cluster)).join(", ")}`,
+    message: `cannot compare ${path}: it holds ${counted(clusters.length, "cluster")}: ${clusters.map(({ cluster }) => clusterNameOf(cluster)).join(", ")}`,
     hint: "name a file or a folder that holds one",
   });
 }

@@ -1,3 +1,4 @@
+import { counted } from "../../api/counted.js";
 import { CapstanError } from "../../api/error.js";
 import type { Engine } from "../../engine/pulumi/engine.js";
 import { handOver, refuseUnfinished } from "../../engine/operations/hand-over.js";
@@ -45,7 +46,7 @@ export class MoveToApiServer {
     if (!isThere && cluster !== undefined && !isPaused) throw this.occupied();
     if (!isThere || cluster === undefined) {
       const count = await objects.arrive(state.revision?.target.objects ?? []);
-      tellStep(move, `${count} objects are in ${move.serverUrl}, paused`);
+      tellStep(move, `${counted(count, "object is", "objects are")} in ${move.serverUrl}, paused`);
     }
     const stop = interruption.stop;
     return handOver(stack, state, server, { engine, provider, clock, by, stop });

@@ -1,3 +1,4 @@
+import { counted, wordFor } from "../../api/counted.js";
 import { CapstanError, isCapstanError } from "../../api/error.js";
 import { asJson, sameJson } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
@@ -104,7 +105,7 @@ export async function bringAbout(
     } while (left > 0 && how.check === undefined);
     if (left > 0 && !context.json) {
       context.terminal.write(
-        `${left} more ${left === 1 ? "stage" : "stages"} to come, which this saved plan is not of: plan and save again\n`,
+        `${left} more ${wordFor(left, "stage")} to come, which this saved plan is not of: plan and save again\n`,
       );
     }
   });
@@ -326,12 +327,12 @@ function done(
   }
   if (transaction.goal.kind === "adopt") {
     terminal.write(
-      `\n${terminal.colors.green("Adopted")}: ${steps.length} resources of ${cluster} are recorded as revision ${transaction.number}; nothing in the cloud was changed\n\n`,
+      `\n${terminal.colors.green("Adopted")}: ${counted(steps.length, "resource")} of ${cluster} ${wordFor(steps.length, "is", "are")} recorded as revision ${transaction.number}; nothing in the cloud was changed\n\n`,
     );
     return;
   }
   terminal.write(
-    `\n${terminal.colors.green("Done")} in ${secondsText(stopwatch.elapsedMs())}: revision ${transaction.number} of ${cluster}, ${target.machines.length} machines run\nNext: ${suggest(next.look)}\n`,
+    `\n${terminal.colors.green("Done")} in ${secondsText(stopwatch.elapsedMs())}: revision ${transaction.number} of ${cluster}, ${counted(target.machines.length, "machine runs", "machines run")}\nNext: ${suggest(next.look)}\n`,
   );
 }
 

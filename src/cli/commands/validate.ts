@@ -1,3 +1,4 @@
+import { counted, wordFor } from "../../api/counted.js";
 import { CapstanError } from "../../api/error.js";
 import { BadInput } from "../../manifest/bad-input.js";
 import { readDesired } from "../../manifest/desired.js";
@@ -30,10 +31,9 @@ export function validateCommand(given: ValidateOptions, context: CommandContext)
   }
   if (!isValid) throw new BadInput(diagnostics);
   for (const warning of diagnostics) context.terminal.error(`${diagnosticText(warning)}\n`);
-  const count = (number: number, what: string) => `${number} ${what}${number === 1 ? "" : "s"}`;
-  const verb = objects === 1 ? "is" : "are";
+  const verb = wordFor(objects, "is", "are");
   context.terminal.write(
-    `${count(objects, "object")} in ${count(clusters.length, "cluster")} ${verb} valid\n`,
+    `${counted(objects, "object")} in ${counted(clusters.length, "cluster")} ${verb} valid\n`,
   );
   return exitCodes.done;
 }

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { counted } from "../../api/counted.js";
 import { CapstanError } from "../../api/error.js";
 import { stackNameOf } from "../../api/types.js";
 import { buildController } from "../../controller/build-controller.js";
@@ -108,7 +109,7 @@ function tellNews(news: FileNews, context: CommandContext): void {
 function newsTexts(news: FileNews): string[] {
   switch (news.kind) {
     case "read":
-      return [`read ${news.objects} objects of ${news.clusters} clusters`];
+      return [`read ${counted(news.objects, "object")} of ${counted(news.clusters, "cluster")}`];
     case "wrong":
       return [...news.diagnostics.map(diagnosticText), "everything stays as it was read before"];
     case "warnings":

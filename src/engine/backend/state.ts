@@ -1,3 +1,4 @@
+import { counted } from "../../api/counted.js";
 import { CapstanError, messageOf } from "../../api/error.js";
 import { isJsonObject, type Json, type JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
@@ -105,7 +106,7 @@ export function refuseForeign({ foreign }: StackState, stack: string): void {
     code: "BAD_STATE",
     source: "user",
     subject: stack,
-    message: `cannot change ${stack}: it holds ${foreign.length} resources that are not of a cluster, e.g. ${foreign[0] ?? ""}`,
+    message: `cannot change ${stack}: it holds ${counted(foreign.length, "resource that is", "resources that are")} not of a cluster, e.g. ${foreign[0] ?? ""}`,
     hint: "nothing was changed; in the project that they come from, pulumi up goes on with the same or with corrected manifests, and takes back with the old ones",
   });
 }

@@ -1,3 +1,4 @@
+import { counted, wordFor } from "../../api/counted.js";
 import type { CapstanError } from "../../api/error.js";
 import type { Inventory } from "../run/inventory.js";
 import type { RunResult } from "../run/run.js";
@@ -39,7 +40,7 @@ export function newHostsText({
   onNewHosts,
 }: Pick<Extract<ApplyResult, { kind: "rolledBack" }>, "onNewHosts">): string {
   if (onNewHosts.length === 0) return "";
-  const machines = onNewHosts.length === 1 ? "1 machine" : `${onNewHosts.length} machines`;
-  const hosts = onNewHosts.length === 1 ? "a new host" : "new hosts";
+  const machines = counted(onNewHosts.length, "machine");
+  const hosts = wordFor(onNewHosts.length, "a new host", "new hosts");
   return `, but for ${machines} on ${hosts} (${onNewHosts.join(", ")})`;
 }

@@ -1,3 +1,4 @@
+import { counted } from "../../api/counted.js";
 import { CapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import type { Annotations } from "../../api/update-policy.js";
@@ -244,7 +245,7 @@ export function adoptedUid(
     code: "AMBIGUOUS_OWNER",
     source: "user",
     subject: cluster,
-    message: `cannot create ${cluster}: the cloud holds ${alive.length} resources of ${uids.length === 1 ? "a cluster" : `${uids.length} clusters`} of that name, and this state knows none of them`,
+    message: `cannot create ${cluster}: the cloud holds ${counted(alive.length, "resource")} of ${uids.length === 1 ? "a cluster" : `${uids.length} clusters`} of that name, and this state knows none of them`,
     hint:
       uids.length === 1
         ? "use the state that they belong to, or take them over with --adopt"

@@ -1,3 +1,4 @@
+import { counted } from "../../api/counted.js";
 import { asJson, sameJson } from "../../api/json.js";
 import { profiles } from "../../api/set-profile.js";
 import type { MachineDeploymentObject, MachineSetObject } from "../../api/types.js";
@@ -55,7 +56,7 @@ function forgottenNote({ transaction: { goal }, target, machines }: Plan): strin
     .filter((wanted) => wanted > left)
     .map(
       (wanted) =>
-        `${kind} ${name} asks for ${wanted} machines and keeps ${left}: the next up makes another unless its replicas are lowered.`,
+        `${kind} ${name} asks for ${counted(wanted, "machine")} and keeps ${left}: the next up makes another unless its replicas are lowered.`,
     );
 }
 
@@ -119,7 +120,7 @@ function heldBack({ metadata, spec }: MachineDeploymentObject, { target }: Plan)
         !followsVersions(machine.spec.versions, versions)),
   ).length;
   if (behind === 0) return [];
-  const machines = behind === 1 ? "1 machine does" : `${behind} machines do`;
+  const machines = counted(behind, "machine does", "machines do");
   const why = spec.paused ? "it is paused" : "its strategy is OnDelete";
   return [`MachineDeployment ${metadata.name}: ${machines} not follow the template (${why}).`];
 }
@@ -128,8 +129,7 @@ function heldBack({ metadata, spec }: MachineDeploymentObject, { target }: Plan)
 function lostMembers({ machines, transaction }: Plan): string[] {
   const members = machines.filter(({ controlPlane, kind }) => controlPlane && kind !== "delete");
   if (transaction.goal.kind === "adopt") {
-    const found =
-      members.length === 1 ? "1 control-plane host" : `${members.length} control-plane hosts`;
+    const found = counted(members.length, "control-plane host");
     return [
       `${found} found: what others have stored, if there were any, new ones do not bring back.`,
     ];

@@ -1,3 +1,4 @@
+import { counted, wordFor } from "../../api/counted.js";
 import { CapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import {
@@ -141,7 +142,7 @@ function lossText(refusal: RefusedRemoval): string {
   switch (refusal.kind) {
     case "controlPlane": {
       const { cluster, members, leaving } = refusal;
-      const all = `${members.length} ${members.length === 1 ? "member" : "members"}`;
+      const all = counted(members.length, "member");
       const stay = members.length - leaving.length;
       const loss =
         stay === 0
@@ -151,8 +152,8 @@ function lossText(refusal: RefusedRemoval): string {
     }
     case "workers": {
       const { cluster, count, owners } = refusal;
-      const all = count === 1 ? "all 1 worker" : `all ${count} workers`;
-      return `${all} of Cluster ${cluster}: ${owners.join(", ")} ${owners.length === 1 ? "is" : "are"} no longer asked for`;
+      const all = `all ${counted(count, "worker")}`;
+      return `${all} of Cluster ${cluster}: ${owners.join(", ")} ${wordFor(owners.length, "is", "are")} no longer asked for`;
     }
     case "protected":
       return `${protectedName(refusal.object)}: it carries the annotation ${protectAnnotation}`;

@@ -1,3 +1,4 @@
+import { counted } from "../../api/counted.js";
 import { passedText } from "./point-of-no-return.js";
 import type { Plan, UndoClass } from "../plan.js";
 import { isLettingGo } from "../step.js";
@@ -62,9 +63,12 @@ function changeText(plan: Plan): string {
       ? "every step can be taken back until the commit"
       : `only until ${point.key} is ${point.step}d: ${point.reason}`;
   const how = rebuilt === 0 ? "" : `, ${rebuilt} of them by making something new`;
-  const then = deletions === 0 ? "" : `; then ${countOf(deletions, "resource")} deleted`;
+  const then =
+    deletions === 0 ? "" : `; then ${counted(deletions, "resource is", "resources are")} deleted`;
   const nobodys =
-    letGo.size === 0 ? "" : `; then ${countOf(letGo.size, "resource")} nobody's, for ever`;
+    letGo.size === 0
+      ? ""
+      : `; then ${counted(letGo.size, "resource is", "resources are")} nobody's, for ever`;
   return `Undo: ${until}${how}${then}${nobodys}`;
 }
 
@@ -75,10 +79,6 @@ function earlyDeletions(plan: Plan): ReadonlySet<NodeKey> {
     .slice(0, -1)
     .flatMap(({ keys }) => keys.filter((key) => toDelete.has(key)));
   return new Set(early);
-}
-
-function countOf(number: number, what: string): string {
-  return number === 1 ? `1 ${what} is` : `${number} ${what}s are`;
 }
 
 /** The classes as people read them. */

@@ -1,3 +1,4 @@
+import { counted } from "../../api/counted.js";
 import type { NodeKey } from "../../graph/graph.js";
 import type { Plan, RemainingPlan, Wave } from "../plan.js";
 import { stepKindsOf } from "./host-set.js";
@@ -8,13 +9,8 @@ import { mostUnavailable } from "./unavailable.js";
 export function wavesText(plan: Plan): string {
   const missing = mostUnavailable(plan);
   const count = Math.max(plan.waves.length, 1);
-  const some =
-    missing === 0 ? "" : `, at most ${missing} ${plural("machine", missing)} unavailable`;
-  return `${count} ${plural("wave", count)}${some}`;
-}
-
-function plural(what: string, count: number): string {
-  return count === 1 ? what : `${what}s`;
+  const some = missing === 0 ? "" : `, at most ${counted(missing, "machine")} unavailable`;
+  return `${counted(count, "wave")}${some}`;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { wordFor } from "../../api/counted.js";
 import { createdInputs } from "../created-inputs.js";
 import type { Plan } from "../../plan/plan.js";
 import { planNotes, stageLines } from "../../plan/changes/notes.js";
@@ -63,7 +64,11 @@ function headOf(report: PlanReport, mostClusters: number): string {
     planMarker,
     `## ${titleOf(report)}`,
     ...(rows.length === 0 ? [] : [table.join("\n")]),
-    ...(more > 0 ? [`And ${withThousands(more)} more clusters have no room here.`] : []),
+    ...(more > 0
+      ? [
+          `And ${withThousands(more)} more ${wordFor(more, "cluster has", "clusters have")} no room here.`,
+        ]
+      : []),
     ...(names === "" ? [] : [`**To be destroyed with all they own:** ${inlineCode(names)}`]),
     "",
   ].join("\n\n");
@@ -102,12 +107,16 @@ function clusterParts(plan: Plan, isOnly: boolean): Part[] {
   const count = withThousands(plan.waves.length);
   return [
     notesPart(plan, isOnly ? "" : `### ${inlineCode(plan.cluster)}\n\n`),
-    ...rowsPart({ title: "Changes", unit: "lines", rows: changedRows(plan), isOpen: isOnly }),
+    ...rowsPart({ title: "Changes", unit: "line", rows: changedRows(plan), isOpen: isOnly }),
     ...inputsPart(plan),
-    ...rowsPart({ title: `${count} waves`, unit: "steps", rows: waveRows(plan) }),
-    ...rowsPart({ title: "Not simply taken back", unit: "steps", rows: undoRows(plan) }),
+    ...rowsPart({
+      title: `${count} ${wordFor(plan.waves.length, "wave")}`,
+      unit: "step",
+      rows: waveRows(plan),
+    }),
+    ...rowsPart({ title: "Not simply taken back", unit: "step", rows: undoRows(plan) }),
     ...drawingPart(plan),
-    ...rowsPart({ title: "Unchanged", unit: "lines", rows: unchangedRows(plan), rank: 3 }),
+    ...rowsPart({ title: "Unchanged", unit: "line", rows: unchangedRows(plan), rank: 3 }),
   ];
 }
 
@@ -122,7 +131,12 @@ function notesPart(plan: Plan, heading: string): Part {
     render: (count) => {
       if (lines.length === 0) return heading;
       const left = lines.length - count;
-      const missing = left === 0 ? [] : [`> - ${withThousands(left)} more notes have no room here`];
+      const missing =
+        left === 0
+          ? []
+          : [
+              `> - ${withThousands(left)} more ${wordFor(left, "note has", "notes have")} no room here`,
+            ];
       return `${heading}${["> [!WARNING]", ...lines.slice(0, count), ...missing].join("\n")}\n\n`;
     },
   };
@@ -144,7 +158,7 @@ function inputsPart(plan: Plan): Part[] {
     { text: label, size },
     ...inputs.map(({ path, value }) => ({ text: `  ${path}: ${value}`, size: 0 })),
   ]);
-  return codePart({ title: "Inputs of what is new", unit: "resources", lines, rank: 3 });
+  return codePart({ title: "Inputs of what is new", unit: "resource", lines, rank: 3 });
 }
 
 /** Drawn by the forge, whole or not at all. */

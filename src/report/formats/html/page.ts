@@ -1,3 +1,4 @@
+import { wordFor } from "../../../api/counted.js";
 import { contentHashOf } from "../../../api/digest.js";
 import type { ChangeKind, Plan } from "../../../plan/plan.js";
 import { createdInputs } from "../../created-inputs.js";
@@ -88,7 +89,7 @@ function leadOf(report: PlanReport): string {
 }
 
 function clusterCount(number: number): string {
-  return number === 1 ? "1 cluster" : `${withThousands(number)} clusters`;
+  return `${withThousands(number)} ${wordFor(number, "cluster")}`;
 }
 
 const tileNames: Readonly<Record<ChangeKind, string>> = {
@@ -113,7 +114,7 @@ function tiles({ plans }: PlanReport): Markup {
   return html`<ul class="tiles">
     ${kinds.map((kind) =>
       tile(lines.filter((line) => line.kind === kind).length, tileNames[kind], kind),
-    )}${tile(waves, waves === 1 ? "wave" : "waves", "waves")}
+    )}${tile(waves, wordFor(waves, "wave"), "waves")}
   </ul>`;
 }
 
