@@ -6,7 +6,7 @@ import type { JsonObject } from "../api/json.js";
 import type { OwnerMove } from "../sets/moves.js";
 
 /** Version of what Transaction and Revision hold. A newer one is refused, an older one migrated. */
-export const stateSchemaVersion = 3;
+export const stateSchemaVersion = 4;
 
 /** Highest incarnation ever planned, by "<machine>-<hash>". */
 export type Spent = Readonly<Record<string, number>>;

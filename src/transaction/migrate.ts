@@ -30,6 +30,8 @@ const migrations: Readonly<Record<number, Migration>> = {
         ? record["crossed"].map((one: Json) => ({ kind: "version", ...(one as JsonObject) }))
         : record["crossed"],
     }),
+  // Version 3 let nothing go, moved no machine and imported none: what it does not say means that.
+  3: (record) => record,
 };
 
 /** What can be done about a record of some version. */

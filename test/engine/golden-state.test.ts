@@ -5,9 +5,10 @@ import { fileURLToPath } from "node:url";
 import { makeProviders } from "../../providers/index.js";
 import { isCapstanError } from "../../src/api/error.js";
 import type { JsonObject } from "../../src/api/json.js";
-import { parseExport } from "../../src/engine/backend/state.js";
+import { parseExport, type StackState } from "../../src/engine/backend/state.js";
 import { readDesired } from "../../src/manifest/desired.js";
 import { readSources } from "../../src/manifest/files.js";
+import type { Step } from "../../src/plan/step.js";
 import { makePlan } from "../../src/plan/planner/make-plan.js";
 import { asRecorded } from "../../src/plan/undo/point-of-no-return.js";
 import { stateSchemaVersion } from "../../src/records/transaction.js";
@@ -17,6 +18,29 @@ import { migrate } from "../../src/transaction/migrate.js";
 const root = join(fileURLToPath(import.meta.url), "..", "..", "..", "..");
 const golden = (file: string) => readFileSync(join(root, "test", "golden", file), "utf8");
 
+/** What the manifests of all these states want to be done. */
+function stepsToward(prior: StackState): readonly Step[] {
+  const providers = makeProviders("unused", systemClock).all;
+  const sources = readSources([join(root, "test", "golden", "state-v1")]);
+  const { clusters } = readDesired(sources, providers);
+  const [desired, provider] = [clusters[0], providers[0]];
+  assert.ok(desired !== undefined && provider !== undefined);
+  const plan = makePlan({
+    planGoal: { kind: "objects", desired },
+    provider,
+    prior,
+    observedResources: asRecorded(prior),
+    unrecorded: [],
+    newClusterUid: "not used",
+    nowMs: 0,
+    owner: "files",
+    goal: { kind: "up" },
+    by: "user@host",
+    deadlineMs: 60_000,
+  });
+  return plan.steps;
+}
+
 describe("states of earlier releases", () => {
   for (const version of [1, 2]) {
     it(`a state of schemaVersion ${version} is read, and its manifests change nothing but the network, once`, () => {
@@ -25,26 +49,8 @@ describe("states of earlier releases", () => {
       assert.equal(prior.transaction?.target.machines.length, 3);
       assert.deepEqual(prior.foreign, []);
       assert.equal(prior.transaction?.cloud, undefined, "nobody knew which cloud it is");
-      const providers = makeProviders("unused", systemClock).all;
-      const sources = readSources([join(root, "test", "golden", "state-v1")]);
-      const { clusters } = readDesired(sources, providers);
-      const [desired, provider] = [clusters[0], providers[0]];
-      assert.ok(desired !== undefined && provider !== undefined);
-      const plan = makePlan({
-        planGoal: { kind: "objects", desired },
-        provider,
-        prior,
-        observedResources: asRecorded(prior),
-        unrecorded: [],
-        newClusterUid: "not used",
-        nowMs: 0,
-        owner: "files",
-        goal: { kind: "up" },
-        by: "user@host",
-        deadlineMs: 60_000,
-      });
       // A release of schemaVersion 3 began to record the Cluster's networks.
-      const [step, ...others] = plan.steps;
+      const [step, ...others] = stepsToward(prior);
       assert.deepEqual(others, []);
       assert.deepEqual([step?.kind, step?.key], ["update", "LocalNetwork/network"]);
       const paths =
@@ -55,6 +61,16 @@ describe("states of earlier releases", () => {
       );
     });
   }
+
+  it("a state of schemaVersion 3 is read as it is, and its manifests change nothing", () => {
+    const prior = parseExport(golden("state-v3.json"), "default.quickstart");
+    assert.deepEqual(prior.foreign, []);
+    assert.equal(prior.transaction?.number, prior.revision?.number);
+    assert.equal(prior.transaction?.target.machines.length, 3);
+    assert.notEqual(prior.transaction?.cloud, undefined);
+    assert.deepEqual(prior.transaction?.goal, { kind: "up" });
+    assert.deepEqual(stepsToward(prior), []);
+  });
 
   it("a newer schemaVersion is refused before its payload is looked at", () => {
     const state = JSON.parse(golden("state-v1.json")) as {
@@ -123,6 +139,14 @@ describe("from schemaVersion 2 to 3", () => {
   it("says by what an open transaction has crossed", () => {
     const crossed = [{ machine: "cp", host: "LocalHost/cp-1", version: "1.35.0" }];
     assert.deepEqual(migrated({ crossed })["crossed"], [{ kind: "version", ...crossed[0] }]);
+  });
+});
+
+describe("from schemaVersion 3 to 4", () => {
+  it("changes nothing: what version 4 may say is absent, and that is none of it", () => {
+    const record = { goal: { kind: "up" }, compensable: [], spent: {} };
+    assert.deepEqual(migrate(3, record, 4), { kind: "current", record });
+    assert.equal(stateSchemaVersion, 4);
   });
 });
 
