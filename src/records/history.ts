@@ -1,5 +1,6 @@
-import { canonicalJson, sameJson } from "../api/json.js";
+import { canonicalJson, type Json, sameJson } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
+import { type Ref, resolveRefs } from "../graph/graph.js";
 import type {
   ChangeSummary,
   Ending,
@@ -8,7 +9,7 @@ import type {
   RevisionRecord,
   TransactionRecord,
 } from "./transaction.js";
-import type { Target } from "./target.js";
+import { machineOfKey, type Target } from "./target.js";
 
 /** Entries that a revision keeps, and the JSON characters that their targets may take together. */
 export const maxEntries = 100;
@@ -104,8 +105,8 @@ export function targetOfRevision(
 
 /**
  * The last committed revision that wanted something else than the present one: other objects, or other owners or
- * fewer machines for the same, as a move or a machine that was let go leaves them. Undefined without one that is
- * kept. A revision that took a failed change back wants the same as the one before it, though perhaps on other
+ * fewer machines for the same, as a move or a machine that was let go leaves them, or other inputs of what the
+ * machines share, as another release compiles them. Undefined without one that is kept. A revision that took a failed change back wants the same as the one before it, though perhaps on other
  * hosts. Pure.
  */
 export function previousRevision(revision: RevisionRecord | undefined): number | undefined {
@@ -118,10 +119,26 @@ export function previousRevision(revision: RevisionRecord | undefined): number |
 function wantsOther(one: Target, other: Target): boolean {
   if (!sameJson(one.objects, other.objects)) return true;
   if (one.machines.length !== other.machines.length) return true;
+  if (!sameJson(sharedInputs(one), sharedInputs(other))) return true;
   const owners = new Map(other.machines.map(({ name, owner }) => [name, owner]));
   return one.machines.some(
     ({ name, owner }) => owners.has(name) && !sameJson(owner ?? null, owners.get(name) ?? null),
   );
+}
+
+/** What machines share, by kind and inputs: a new one in the place of another has its inputs, and another name. */
+function sharedInputs({ nodes }: Target): string[] {
+  return nodes
+    .filter(
+      ({ type, parent }) =>
+        type === "resource" && (parent === undefined || machineOfKey(parent) === undefined),
+    )
+    .map(({ kind, spec }) => canonicalJson([kind, resolveRefs(spec, withoutName)]))
+    .sort();
+}
+
+function withoutName({ $ref, output }: Ref): Json {
+  return [$ref.split("/")[0] ?? "", output];
 }
 
 /** Lines with what they leave out counted. Pure. */

@@ -134,6 +134,30 @@ describe("where a rollback can go", () => {
     assert.equal(previousRevision(kept), 1);
   });
 
+  it("goes to one that differs in what machines share alone, as another release compiles it", () => {
+    const before = {
+      ...small,
+      nodes: small.nodes.map((node) => {
+        const { serviceDomain: _, ...spec } = node.spec;
+        return node.kind === "LocalNetwork" ? { ...node, spec } : node;
+      }),
+    };
+    assert.equal(previousRevision(revision(2, small, [entry(1, before)])), 1);
+  });
+
+  it("goes past one in which the same was shared under another name", () => {
+    const renamed = JSON.parse(
+      JSON.stringify(small).replaceAll("LocalNetwork/network", "LocalNetwork/network-0a1b2c3d"),
+    ) as Target;
+    const before = {
+      ...renamed,
+      nodes: renamed.nodes.map((node) =>
+        node.kind === "LocalNetwork" ? { ...node, name: "network-0a1b2c3d" } : node,
+      ),
+    };
+    assert.equal(previousRevision(revision(2, small, [entry(1, before)])), undefined);
+  });
+
   it("goes nowhere from a first revision, or when no other target is kept", () => {
     assert.equal(previousRevision(undefined), undefined);
     assert.equal(previousRevision(revision(1, small)), undefined);
