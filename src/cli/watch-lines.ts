@@ -2,6 +2,7 @@ import { counted } from "../api/counted.js";
 import { driftStatusOf } from "../controller/drift-status.js";
 import type { ReconcileEvent, EventSink } from "../controller/reconcile-event.js";
 import type { ApplyResult } from "../engine/operations/apply-result.js";
+import { diagnosisText } from "../manifest/diagnostic.js";
 import { planSummary } from "../plan/changes/tree.js";
 import type { CommandContext, Voice } from "./context.js";
 import { markedLines } from "./marked-lines.js";
@@ -60,6 +61,8 @@ function eventTexts(event: ReconcileEvent, { suggest }: Pick<CommandContext, "su
       const next = hint === undefined ? [] : [`hint: ${suggest(hint)}`];
       return [`${event.kind}: ${message}`, ...next];
     }
+    case "warned":
+      return [`warning: ${event.warning.subject ?? ""}: ${diagnosisText(event.warning)}`];
     case "paused":
       return [`paused: ${event.reason}`];
     // What happened to its resource is told already.
@@ -95,6 +98,8 @@ function eventDocument(cluster: string, event: ReconcileEvent): object | undefin
       const drift = driftStatusOf(event.drift);
       return drift === undefined ? undefined : { type: "drift", cluster, ...drift };
     }
+    case "warned":
+      return { type: "warning", cluster, diagnostics: [event.warning] };
     case "refused":
     case "failed": {
       const { code, message, source, hint, retryable } = event.error;

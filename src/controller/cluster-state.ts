@@ -1,5 +1,6 @@
 import type { CapstanError } from "../api/error.js";
 import { type DriftMemory, hasDrift, type JudgedDrift, noMemory } from "../drift/judge.js";
+import { type Diagnostic, diagnosticText } from "../manifest/diagnostic.js";
 import { type Backoff, backoffMs } from "../provider/backoff.js";
 import type { ClusterView, Unmet } from "../source/cluster-view.js";
 import type { Intent } from "../source/intent.js";
@@ -41,6 +42,7 @@ export class ClusterState {
   private overwrites: OverwriteBackoff | undefined;
   private memory: DriftMemory = noMemory;
   private toldDrift: string | undefined;
+  private toldWarnings: ReadonlySet<string> = new Set();
 
   /** Of the intent that the present or last work was about. */
   get digest(): string | undefined {
@@ -135,6 +137,13 @@ export class ClusterState {
     this.memory = judged.memory;
     this.toldDrift = fingerprint;
     return isNews;
+  }
+
+  /** Warnings about its objects, all that there are now. Those that nobody was told yet. */
+  warned(warnings: readonly Diagnostic[]): Diagnostic[] {
+    const told = this.toldWarnings;
+    this.toldWarnings = new Set(warnings.map(diagnosticText));
+    return warnings.filter((warning) => !told.has(diagnosticText(warning)));
   }
 
   /**

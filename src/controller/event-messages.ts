@@ -1,9 +1,12 @@
 import { counted } from "../api/counted.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { quoted } from "../api/quoted.js";
 import { driftCounts } from "../drift/classify.js";
 import { hasCorrections, hasDrift, type JudgedDrift } from "../drift/judge.js";
 import { type ApplyResult, newHostsText } from "../engine/operations/apply-result.js";
 import type { RunEvent } from "../engine/run/run.js";
+import type { ObjectName } from "../kube/live-object.js";
+import { type Diagnostic, diagnosisText, objectOf } from "../manifest/diagnostic.js";
 import type { Plan } from "../plan/plan.js";
 import type { ObjectFailure } from "../source/cluster-view.js";
 import type { LogDetail, LogLevel } from "./log.js";
@@ -21,7 +24,7 @@ interface EventText {
     readonly reason: string;
     readonly action: string;
     /** Which of the cluster's objects it is about; absent: the Cluster itself. */
-    readonly about?: Pick<ObjectFailure, "kind" | "name">;
+    readonly about?: ObjectName;
   };
 }
 
@@ -52,6 +55,8 @@ export function eventTextOf(event: ReconcileEvent): EventText | undefined {
       return eventText("info", "paused; nothing is changed", {});
     case "object failed":
       return objectText(event.failure);
+    case "warned":
+      return warnedText(event.warning);
     case "refused":
       return warning(event.error.message, "Refused", "Wait", { code: event.error.code });
     case "failed":
@@ -64,6 +69,25 @@ function objectText({ kind, name, reason, operation, message }: ObjectFailure): 
   const action = operation ?? "Wait";
   const event = { type: "Warning", reason, action, about: { kind, name } } as const;
   return { level: "debug", message, detail: { object: `${kind} ${name}` }, event };
+}
+
+/** The reason is the code of the warning as Kubernetes writes one: NoEffect. */
+function warnedText(diagnostic: Diagnostic): EventText {
+  const { code, subject } = diagnostic;
+  const message = diagnosisText(diagnostic);
+  const words = code.toLowerCase().split("_");
+  const reason = words.map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`).join("");
+  return {
+    level: "warn",
+    message,
+    detail: { object: subject, code },
+    event: omitUndefined({
+      type: "Warning",
+      reason,
+      action: "Read",
+      about: objectOf(diagnostic),
+    }),
+  };
 }
 
 function idsOf({ transaction, stack }: Plan): LogDetail {

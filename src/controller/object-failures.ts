@@ -3,7 +3,7 @@ import type { ErrorReason } from "../api/status.js";
 import { type FailedResource, ResourcesFailed } from "../engine/run/failures.js";
 import type { ResourceEvent } from "../dynamic/cloud-resource.js";
 import { type NodeKey, nodeKey } from "../graph/graph.js";
-import { type Diagnostic, objectOf } from "../manifest/diagnostic.js";
+import { diagnosisText, type Diagnostic, objectOf } from "../manifest/diagnostic.js";
 import { RefusedChange, type Refusal } from "../plan/refused-change.js";
 import { cloudResources, type PriorState } from "../records/prior-state.js";
 import { machineKey, type Target } from "../records/target.js";
@@ -149,11 +149,6 @@ function isShown(kind: string): kind is ObjectFailure["kind"] {
 }
 
 /** "spec.replicas: must be a number; hint". */
-function diagnosisText({ path = "", summary, hint }: Omit<Diagnostic, "subject">): string {
-  const what = path === "" ? summary : `${path}: ${summary}`;
-  return hint === undefined ? what : `${what}; ${hint}`;
-}
-
 /** Machines of one set are refused for one reason, once. */
 function distinct(failures: readonly ObjectFailure[]): ObjectFailure[] {
   return [...new Map(failures.map((one) => [`${one.kind}/${one.name}`, one])).values()];

@@ -2,6 +2,7 @@ import type { CapstanError } from "../api/error.js";
 import type { JudgedDrift } from "../drift/judge.js";
 import type { ApplyResult } from "../engine/operations/apply-result.js";
 import type { RunEvent } from "../engine/run/run.js";
+import type { Diagnostic } from "../manifest/diagnostic.js";
 import type { Plan } from "../plan/plan.js";
 import type { ObjectFailure } from "../source/cluster-view.js";
 
@@ -24,6 +25,8 @@ export type ReconcileEvent =
   | { readonly kind: "object failed"; readonly failure: ObjectFailure }
   | { readonly kind: "refused"; readonly error: CapstanError }
   | { readonly kind: "failed"; readonly error: CapstanError }
+  /** Of one object, that it may not be meant so; once for each content. */
+  | { readonly kind: "warned"; readonly warning: Diagnostic }
   | { readonly kind: "paused"; readonly reason: string }
   /** Nobody speaks of it any more. */
   | { readonly kind: "forgotten" };

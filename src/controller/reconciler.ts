@@ -86,6 +86,9 @@ export class Reconciler {
         case "remove":
           return await this.remove(key, intent);
         case "want":
+          for (const warning of cluster.warned(intent.warnings ?? [])) {
+            sink(key, { kind: "warned", warning });
+          }
           return await cluster.whileRunning((superseded) =>
             this.reconcileWanted(AbortSignal.any([stop, superseded]), { key, intent, cluster }),
           );

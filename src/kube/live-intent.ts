@@ -52,9 +52,8 @@ export function intentOf(live: LiveCluster, providers: readonly ProviderSpecs[])
   const objects = objectsIn(cluster, live);
   const { clusters, diagnostics } = readObjects(objects, providers);
   const idle = new Set(unusedClasses(live).map(liveName));
-  const errors = diagnostics.filter(
-    ({ severity, subject = "" }) => severity === "error" && !idle.has(subject),
-  );
+  const own = diagnostics.filter(({ subject = "" }) => !idle.has(subject));
+  const errors = own.filter(({ severity }) => severity === "error");
   const [desired] = clusters;
   if (errors.length > 0 || desired === undefined) {
     return { kind: "invalid", diagnostics: errors, digest: digestOf(errors, 16) };
@@ -69,6 +68,7 @@ export function intentOf(live: LiveCluster, providers: readonly ProviderSpecs[])
     // Whoever refuses one of them names the object, and there is no other place.
     positionOf: () => undefined,
     discarded,
+    warnings: own,
     deleteMarks: Object.fromEntries(marked),
     released,
     // Marks are no goal of their own: they say who goes when something else asks for fewer Machines.

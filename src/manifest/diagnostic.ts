@@ -1,4 +1,5 @@
 import type { DiagnosticCode } from "../api/diagnostic-codes.js";
+import { isKind, type Kind } from "../api/schema.js";
 
 /** Where something stands in a text. Line and column count from 1; file is as the user named it. */
 export interface TextPosition {
@@ -34,10 +35,10 @@ export interface Diagnostic {
 }
 
 /** The object that a diagnostic is about, from its subject; undefined for none. Pure. */
-export function objectOf({ subject = "" }: Diagnostic): { kind: string; name: string } | undefined {
+export function objectOf({ subject = "" }: Diagnostic): { kind: Kind; name: string } | undefined {
   const [kind = "", path = ""] = subject.split(" ");
   const [, name] = path.split("/");
-  return name === undefined ? undefined : { kind, name };
+  return name === undefined || !isKind(kind) ? undefined : { kind, name };
 }
 
 /** "file:line:column: error: subject: path: summary", with detail and hint on lines of their own. */
@@ -49,6 +50,16 @@ export function diagnosticText(diagnostic: Diagnostic): string {
     ...(detail === undefined ? [] : [`  ${detail}`]),
     ...(hint === undefined ? [] : [`  hint: ${hint}`]),
   ].join("\n");
+}
+
+/** The same without its place and its object, in one line, for whoever is told both otherwise. Pure. */
+export function diagnosisText({
+  path = "",
+  summary,
+  hint,
+}: Pick<Diagnostic, "path" | "summary" | "hint">): string {
+  const what = path === "" ? summary : `${path}: ${summary}`;
+  return hint === undefined ? what : `${what}; ${hint}`;
 }
 
 /** By file, then line, then column; equal positions keep their order. */

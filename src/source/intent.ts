@@ -22,6 +22,8 @@ export type Intent = { readonly digest: string } & (
       readonly positionOf: Manifests["positionOf"];
       /** Derived Machines that somebody deleted: their sets make others. */
       readonly discarded: readonly string[];
+      /** What is suspicious about the objects; absent where their source tells of it itself. */
+      readonly warnings?: readonly Diagnostic[];
       /** Delete marks on the objects of derived Machines, by their names. */
       readonly deleteMarks?: Readonly<Record<string, Annotations>>;
       /** Protected objects that are being deleted and whose annotation was taken away: "Machine default/a". */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { CapstanError } from "../../src/api/error.js";
 import type { ClusterStatus } from "../../src/api/status.js";
+import { eventTextOf } from "../../src/controller/event-messages.js";
 import { machineFinalizer } from "../../src/kube/api-write.js";
 import {
   annotated,
@@ -640,5 +641,41 @@ describe("Reconciler", () => {
     const controller = new FakeController();
     assert.deepEqual(await controller.reconcile(), { kind: "done" });
     assert.deepEqual(controller.remembered, []);
+  });
+
+  it("warns of what is suspicious about objects, on the object and once for each content", async () => {
+    const marked = annotated(
+      { "cluster.k8s.io/delete-machine": "yes" },
+      machine("cp-0", { controlPlane: "1.34.2" }),
+    );
+    const controller = await running(cluster(), marked);
+    const warnings = () =>
+      controller.happenings.flatMap((event) => (event.kind === "warned" ? [event] : []));
+    const [event, ...others] = warnings();
+    assert.ok(event !== undefined);
+    assert.deepEqual(others, []);
+    const { level, message, event: told } = eventTextOf(event) ?? {};
+    assert.deepEqual(
+      [level, told],
+      [
+        "warn",
+        {
+          type: "Warning",
+          reason: "NoEffect",
+          action: "Read",
+          about: { kind: "Machine", name: "cp-0" },
+        },
+      ],
+    );
+    assert.match(message ?? "", /^metadata\.annotations\..*: chooses no Machine: no set has made/);
+    await controller.settle();
+    assert.equal(warnings().length, 1, "the same is told again");
+    controller.server.edit("Machine cp-0", (one) => ({
+      metadata: { ...one.metadata, annotations: {} },
+    }));
+    await controller.settle();
+    controller.server.apply(marked);
+    await controller.settle();
+    assert.equal(warnings().length, 2, "what has come again is not told");
   });
 });
