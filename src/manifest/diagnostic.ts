@@ -1,5 +1,4 @@
 import type { DiagnosticCode } from "../api/diagnostic-codes.js";
-import { isKind, type Kind } from "../api/schema.js";
 
 /** Where something stands in a text. Line and column count from 1; file is as the user named it. */
 export interface TextPosition {
@@ -32,13 +31,6 @@ export interface Diagnostic {
   readonly detail?: string;
   /** The next action. */
   readonly hint?: string;
-}
-
-/** The object that a diagnostic is about, from its subject; undefined for none. Pure. */
-export function objectOf({ subject = "" }: Diagnostic): { kind: Kind; name: string } | undefined {
-  const [kind = "", path = ""] = subject.split(" ");
-  const [, name] = path.split("/");
-  return name === undefined || !isKind(kind) ? undefined : { kind, name };
 }
 
 /** "file:line:column: error: subject: path: summary", with detail and hint on lines of their own. */
