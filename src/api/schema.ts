@@ -301,6 +301,7 @@ const replicas = Type.Integer({
 
 /** How many old MachineSets are kept where nobody says otherwise. Source: docs/cluster-api.md#machinedeployment. */
 export const defaultRevisionHistoryLimit = 1;
+export const defaultProgressDeadlineSeconds = 600;
 
 const minReadySeconds = Type.Integer({
   minimum: 0,
@@ -437,7 +438,7 @@ export const schemas = {
           paused: Type.Boolean({ default: false, description: "No rollout while this is true." }),
           progressDeadlineSeconds: Type.Integer({
             minimum: 0,
-            default: 600,
+            default: defaultProgressDeadlineSeconds,
             description:
               "Seconds without progress after which a rollout counts as failed; 0 for no limit.",
           }),

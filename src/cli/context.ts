@@ -14,6 +14,7 @@ import { Workspace } from "../engine/backend/workspace.js";
 import { BadInput } from "../manifest/bad-input.js";
 import { type Manifests, readDesired } from "../manifest/desired.js";
 import { diagnosticText } from "../manifest/diagnostic.js";
+import { timeoutWarnings } from "../manifest/timeouts.js";
 import { readSources } from "../manifest/files.js";
 import { systemClock } from "../provider/clock.js";
 import type { Clock } from "../provider/port.js";
@@ -128,6 +129,19 @@ export function loadManifests(options: ManifestOptions, context: CommandContext)
     message: `no Cluster in ${paths.join(", ")}; nothing was touched`,
     hint: "every folder needs a Cluster object",
   });
+}
+
+/** Warns of what sets ask for and a wait of so many seconds for each host leaves no room for. */
+export function warnOfTimeout(
+  { clusters, positionOf }: Manifests,
+  timeoutSeconds: number,
+  { terminal }: CommandContext,
+): void {
+  for (const desired of clusters) {
+    for (const warning of timeoutWarnings(desired, timeoutSeconds, positionOf)) {
+      terminal.error(`${diagnosticText(warning)}\n`);
+    }
+  }
 }
 
 /** Throws INVALID_INPUT for several clusters that would all go to the one stack that was chosen. */

@@ -114,6 +114,7 @@ function warningsOf(report: ClusterReport, nowMs: number): string[] {
           openTransactionText({
             ...open,
             stack: report.stack,
+            revision: report.revision,
             begun: `${durationText(nowMs - open.startedAtMs)} ago`,
           }),
         ]),

@@ -23,7 +23,7 @@ export function historyText(report: HistoryReport, options: TextOptions, nowMs: 
   const notes = items
     .filter(({ result }) => result.kind === "open")
     .flatMap((item) =>
-      wrap(suggest(openTransactionText({ ...item, stack, wayBack })), options.columns),
+      wrap(suggest(openTransactionText({ ...item, stack, revision, wayBack })), options.columns),
     )
     .map((line) => options.colors.yellow(line));
   return [

@@ -9,6 +9,8 @@ interface OpenTransaction {
   readonly goal: TransactionGoal;
   readonly wayBack: WayBack;
   readonly stack: string;
+  /** The last committed one; 0 for none. */
+  readonly revision: number;
   /** "2h ago". */
   readonly begun?: string;
 }
@@ -21,9 +23,9 @@ export function openTransactionText(open: OpenTransaction): string {
   return `Transaction ${number}${what} is not finished${since}: ${waysOn(open)}.`;
 }
 
-function waysOn({ goal, stack, wayBack }: OpenTransaction): string {
+function waysOn({ goal, stack, revision, wayBack }: OpenTransaction): string {
   const forward = `${wordsOf(goal, stack)} goes on with it`;
-  const back = wordsBack(goal, stack);
+  const back = wordsBack(goal, stack, revision);
   if (back === undefined) return forward;
   switch (wayBack.kind) {
     case "free":
@@ -57,7 +59,7 @@ function wordsOf(goal: TransactionGoal, stack: string): string {
 }
 
 /** "capstan rollback default.a takes it back"; undefined for what leads back itself. */
-function wordsBack(goal: TransactionGoal, stack: string): string | undefined {
+function wordsBack(goal: TransactionGoal, stack: string, revision: number): string | undefined {
   const rollback = `capstan rollback ${stack}`;
   switch (goal.kind) {
     case "takeBack":
@@ -69,8 +71,8 @@ function wordsBack(goal: TransactionGoal, stack: string): string | undefined {
     case "destroy":
       return `${rollback} brings the last revision back`;
     case "rollback":
-      // The same words go on with it.
-      return goal.named ? `${rollback} takes it back` : undefined;
+      // Without a number the same words go on with it.
+      return `${rollback}${goal.named ? "" : ` --to ${revision}`} takes it back`;
     case "up":
     case "move":
     case "forget":

@@ -169,7 +169,7 @@ export function failureOf(
     case "incomplete":
       if (goal.kind === "destroy") {
         const left = `Destroyed incompletely: transaction ${number} of ${plan.cluster} stays open`;
-        return told(exitCodes.incomplete, left, choices);
+        return told(exitCodes.incomplete, left, `${inTheWay}; ${choices}`);
       }
       return told(
         exitCodes.incomplete,
@@ -178,6 +178,10 @@ export function failureOf(
       );
   }
 }
+
+/** What a cluster has is deleted in an order in which nothing of its own is in the way. */
+const inTheWay =
+  "take away in the cloud what is in the way and in none of its records, such as the host of a machine that was forgotten";
 
 function becauseOf(cause: CapstanError | undefined): string {
   return cause === undefined ? "" : `\nIt is rolled back because of: ${cause.message}`;

@@ -2,7 +2,7 @@ import { counted } from "../api/counted.js";
 import { driftStatusOf } from "../controller/drift-status.js";
 import type { ReconcileEvent, EventSink } from "../controller/reconcile-event.js";
 import type { ApplyResult } from "../engine/operations/apply-result.js";
-import { diagnosisText } from "../manifest/diagnostic.js";
+import { diagnosticText } from "../manifest/diagnostic.js";
 import { planSummary } from "../plan/changes/tree.js";
 import type { CommandContext, Voice } from "./context.js";
 import { markedLines } from "./marked-lines.js";
@@ -62,7 +62,7 @@ function eventTexts(event: ReconcileEvent, { suggest }: Pick<CommandContext, "su
       return [`${event.kind}: ${message}`, ...next];
     }
     case "warned":
-      return [`warning: ${event.warning.subject ?? ""}: ${diagnosisText(event.warning)}`];
+      return [diagnosticText(event.warning)];
     case "paused":
       return [`paused: ${event.reason}`];
     // What happened to its resource is told already.

@@ -3,6 +3,8 @@ import { CapstanError, isCapstanError } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { providerOf } from "../api/served-versions.js";
 import { stackNameOf } from "../api/types.js";
+import type { Diagnostic } from "../manifest/diagnostic.js";
+import { timeoutWarnings } from "../manifest/timeouts.js";
 import { destroyCluster, planDestroy } from "../engine/operations/destroy.js";
 import { listProven, observe } from "../engine/run/observe.js";
 import { settleLastCalls } from "../engine/run/recover.js";
@@ -86,7 +88,7 @@ export class Reconciler {
         case "remove":
           return await this.remove(key, intent);
         case "want":
-          for (const warning of cluster.warned(intent.warnings ?? [])) {
+          for (const warning of cluster.warned(this.warningsOf(intent))) {
             sink(key, { kind: "warned", warning });
           }
           return await cluster.whileRunning((superseded) =>
@@ -96,6 +98,11 @@ export class Reconciler {
     } catch (error) {
       return this.outcomeOf(key, error, { cluster, intent });
     }
+  }
+
+  private warningsOf({ desired, positionOf, warnings = [] }: Want): Diagnostic[] {
+    const { timeoutMs } = this.options;
+    return [...warnings, ...timeoutWarnings(desired, timeoutMs / 1_000, positionOf)];
   }
 
   /** What an error means for when to try again. */

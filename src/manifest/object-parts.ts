@@ -1,7 +1,8 @@
 import { isJsonObject } from "../api/json.js";
 import type { MemberPath } from "../api/diagnostic-codes.js";
-import { clusterNameLabel, type Kind } from "../api/schema.js";
+import { clusterNameLabel, isKind, type Kind } from "../api/schema.js";
 import type { AnyObject, ClusterMember, WrittenMachineSpec } from "../api/types.js";
+import type { Diagnostic } from "./diagnostic.js";
 
 /** What holds objects: an API server keeps more of them than their users wrote. */
 export type ObjectHolder = "files" | "apiServer";
@@ -121,4 +122,11 @@ export function describe(value: unknown): string {
   const shownKind = typeof kind === "string" ? kind : "object";
   if (typeof name !== "string") return shownKind;
   return `${shownKind} ${typeof namespace === "string" ? namespace : "default"}/${name}`;
+}
+
+/** The object that a diagnostic is about, from its subject; undefined for none. Pure. */
+export function objectOf({ subject = "" }: Diagnostic): { kind: Kind; name: string } | undefined {
+  const [kind = "", path = ""] = subject.split(" ");
+  const [, name] = path.split("/");
+  return name === undefined || !isKind(kind) ? undefined : { kind, name };
 }

@@ -8,3 +8,6 @@ export const noDeadlineMs = Number.POSITIVE_INFINITY;
 export function deadlineAtMs(nowMs: number, deadlineMs: number): number {
   return Math.min(nowMs + deadlineMs, Number.MAX_SAFE_INTEGER);
 }
+
+/** How long a command waits for a host unless it is told otherwise, seconds. */
+export const defaultTimeoutSeconds = 600;

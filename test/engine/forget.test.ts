@@ -66,7 +66,12 @@ describe("a machine that is forgotten", () => {
       [["db", "forget"]],
     );
     assert.match(undoText(plan), /until the commit; then 1 resource is nobody's, for ever$/);
-    assert.match(planNotes(plan).join(), /as long as the manifests hold Machine db/);
+    const notes = planNotes(plan).join();
+    assert.match(notes, /as long as the manifests hold Machine db/);
+    assert.match(
+      notes,
+      /host of Machine db may go on using .*\(LocalNetwork network.*\): a destroy/,
+    );
     const { summary } = plan.transaction;
     assert.deepEqual([summary.delete, summary.forget], [0, 1]);
   });

@@ -9,6 +9,7 @@ import {
   applyPlan,
   type RequestInfo,
   planRecorded,
+  planBack,
   takeBack,
 } from "../../src/engine/operations/apply.js";
 import { destroyCluster, planDestroy } from "../../src/engine/operations/destroy.js";
@@ -191,7 +192,9 @@ export class FakeEngine {
       const way = rollbackOf(state, to);
       switch (way.kind) {
         case "takeBack":
+          return takeBack(state, askedFor, options);
         case "finish":
+          this.show((await planBack(state, askedFor.message, options)).plan);
           return takeBack(state, askedFor, options);
         case "none":
           throw refused;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { StackEngine } from "../../src/engine/pulumi/engine.js";
+import type { RunEvent } from "../../src/engine/run/run.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import { CapstanError } from "../../src/api/error.js";
 import { cloudResources, type PendingOperation } from "../../src/records/prior-state.js";
@@ -192,6 +193,21 @@ describe("a deletion that fails", () => {
     assert.match(outcomeText(outcome), /^stopped incomplete: cannot delete LocalHost web-/);
     assert.equal((await engine.rollback()).kind, "rolledBack");
     assert.deepEqual(hosts(engine), ["cp.1", "web.1"]);
+    assertSound(engine);
+  });
+});
+
+describe("a rollback of what was taken back already", () => {
+  it("looks whether that holds, and does not say that it takes anything back", async () => {
+    const told: RunEvent["kind"][] = [];
+    const engine = await running({ tell: ({ kind }) => void told.push(kind) });
+    const failed = await engine.up(after, [{ at: "call", number: 0, what: "failForGood" }]);
+    assert.equal(failed.kind, "rolledBack", outcomeText(failed));
+    assert.ok(told.includes("rollingBack"));
+    told.length = 0;
+    const again = await engine.rollback();
+    assert.equal(again.kind, "rolledBack", outcomeText(again));
+    assert.ok(!told.includes("rollingBack"), told.join());
     assertSound(engine);
   });
 });

@@ -19,11 +19,11 @@ export async function completeCommand(
     stacks: () => workspace.stackNames() ?? [],
     transactions: async (named) => {
       // Loaded when it is needed: most words are completed without any state.
-      const { numberedTransactions } = await import("../numbered-transactions.js");
+      const { numberedTransactions } = await import("../recorded-words.js");
       return numberedTransactions(named, workspace);
     },
     records: async (stack) => {
-      const { recordsOfStack } = await import("../numbered-transactions.js");
+      const { recordsOfStack } = await import("../recorded-words.js");
       return recordsOfStack(stack, workspace);
     },
     contexts: async () => {

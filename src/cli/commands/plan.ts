@@ -5,7 +5,8 @@ import type { Plan } from "../../plan/plan.js";
 import { type Binding, bindingOf } from "../../plan/saved.js";
 import type { DocumentFormat } from "../../report/formats/formats.js";
 import type { PlanReport } from "../../report/report.js";
-import { type CommandContext, loadManifests, openEngine } from "../context.js";
+import { defaultTimeoutSeconds } from "../../plan/deadline.js";
+import { type CommandContext, loadManifests, openEngine, warnOfTimeout } from "../context.js";
 import { withNamedFiles } from "../named-files.js";
 import { exitCodes } from "../exit.js";
 import {
@@ -27,6 +28,7 @@ export async function planCommand(given: PlanOptions, context: CommandContext): 
   refuseTwoFormats(given, context);
   const options = withNamedFiles(given, "plan", context);
   const manifests = loadManifests(options, context);
+  warnOfTimeout(manifests, defaultTimeoutSeconds, context);
   const { engine, workspace } = await openEngine(options, context);
   const sources = sourcesOf(options, context.env);
   const gone = await findGoneClusters(manifests.clusters, sources, engine, workspace);

@@ -84,7 +84,8 @@ async function seenOf(
 function openText(stack: string, state: StackState, wayBack: WayBack): string {
   const { transaction } = state;
   if (transaction === undefined || !isOpen(state)) return "";
-  return openTransactionText({ ...transaction, stack, wayBack });
+  const revision = state.revision?.number ?? 0;
+  return openTransactionText({ ...transaction, stack, revision, wayBack });
 }
 
 function machinesOf(state: StackState, { observedResources }: Observation): MachineStatus[] {

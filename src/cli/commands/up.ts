@@ -21,7 +21,13 @@ import type { Plan } from "../../plan/plan.js";
 import { type Binding, bindingOf } from "../../plan/saved.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { confirm } from "../confirm.js";
-import { type CommandContext, loadManifests, openEngine, withLockedEngine } from "../context.js";
+import {
+  type CommandContext,
+  loadManifests,
+  openEngine,
+  warnOfTimeout,
+  withLockedEngine,
+} from "../context.js";
 import { manifestWords, overrideNames, sourcesOf } from "../manifest-options.js";
 import { withNamedFiles } from "../named-files.js";
 import { exitCodes } from "../exit.js";
@@ -57,6 +63,7 @@ export async function upCommand(given: UpOptions, context: CommandContext): Prom
   const { options: asked, check } = withSavedPlan(given);
   const options = withNamedFiles(asked, "up", context);
   const manifests = loadManifests(options, context);
+  warnOfTimeout(manifests, options.timeout, context);
   const { engine, workspace } = await openEngine(options, context);
   const sources = sourcesOf(options, context.env);
   const gone = await findGoneClusters(manifests.clusters, sources, engine, workspace);

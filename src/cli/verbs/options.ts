@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { parseRemovals, type Removal, removals } from "../../api/protection.js";
 import type { Variable } from "../manifest-options.js";
 import { parseSetting, type Setting, variableName } from "../../manifest/override-forms.js";
-import { defaultDeadlineMs } from "../../plan/deadline.js";
+import { defaultDeadlineMs, defaultTimeoutSeconds } from "../../plan/deadline.js";
 
 export function wholeNumber(text: string): number {
   if (!/^\d+$/.test(text)) throw new InvalidArgumentError("expected a whole number");
@@ -96,7 +96,7 @@ export function withTimeout(command: Command): Command {
     "--timeout <seconds>",
     "how long hosts may take to run, or to go away",
     seconds,
-    600,
+    defaultTimeoutSeconds,
   );
 }
 

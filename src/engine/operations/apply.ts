@@ -12,6 +12,7 @@ import { passedPoints, passedText, onwardText } from "../../plan/undo/point-of-n
 import type { RemovalDecision } from "../../plan/refusals/protection.js";
 import type { PassedPoint, TransactionGoal, TransactionRecord } from "../../records/transaction.js";
 import type { PriorState } from "../../records/prior-state.js";
+import { isOpen } from "../../records/prior-state.js";
 import { type Target, emptied } from "../../records/target.js";
 import { timingOf } from "../../provider/timing.js";
 import { forgetAdoption, isAdopting } from "./adopt.js";
@@ -80,13 +81,16 @@ export async function takeBack(
   if (isAdopting(state)) return forgetAdoption(state, failure, options);
   const { driftFilter: drift = noFilter } = options;
   const { plan: back } = await planBack(state, failure.message, { ...options, drift });
-  options.report({
-    kind: "rollingBack",
-    transaction: state.transaction?.number ?? 0,
-    plan: back,
-    reason: failure.message,
-    failure,
-  });
+  // What was taken back before is looked at again, and what it still owes is done.
+  if (isOpen(state)) {
+    options.report({
+      kind: "rollingBack",
+      transaction: state.transaction?.number ?? 0,
+      plan: back,
+      reason: failure.message,
+      failure,
+    });
+  }
   const result = await new Run(back, state, options).toTheEnd();
   if (result.kind === "stopped") {
     if (result.result === "rollBack" && plans > lastPlan) {

@@ -19,6 +19,7 @@ export function planNotes(plan: Plan): string[] {
     ...heldText(plan),
     ...(plan.open === undefined ? [] : [openText(plan)]),
     ...forgottenNote(plan),
+    ...stillUsedNote(plan),
     ...lostMembers(plan),
     ...withoutMembers(plan),
     ...plan.orphaned.map(({ id, who, letGo }) =>
@@ -59,6 +60,16 @@ function forgottenNote({ transaction: { goal }, target, machines }: Plan): strin
       (wanted) =>
         `${kind} ${name} asks for ${counted(wanted, "machine")} and keeps ${left}: the next up makes another unless its replicas are lowered.`,
     );
+}
+
+/** A host that runs on keeps what it uses from being deleted, and is in no record by then. */
+function stillUsedNote({ transaction: { goal }, target: { nodes } }: Plan): string[] {
+  const shared = nodes.filter(({ type, parent }) => type === "resource" && parent === undefined);
+  if (goal.kind !== "forget" || shared.length === 0) return [];
+  const names = shared.map(({ kind, name }) => `${kind} ${name}`).join(", ");
+  return [
+    `The host of Machine ${goal.machine} may go on using what the machines share (${names}): a destroy of the cluster deletes that only once it is used no more, so take the host away in the cloud before.`,
+  ];
 }
 
 function nameOf({ machineSet, machineDeployment }: MachineOwner) {

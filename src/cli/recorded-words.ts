@@ -1,3 +1,5 @@
+// Words of completions that are read from records: numbers of transactions, and names of what is recorded.
+
 import { stackNamed } from "../api/types.js";
 import { CheckpointReader } from "../engine/backend/checkpoint-reader.js";
 import { StackKeys } from "../engine/backend/stack-keys.js";
