@@ -6,11 +6,13 @@ import { type Backoff, backoffMs } from "../provider/backoff.js";
 import type {
   CallContext,
   CloudIdentity,
+  CreateContext,
   Identity,
   InfrastructureProvider,
   Observed,
   Presence,
   ResourceHandler,
+  UserData,
 } from "../provider/port.js";
 import type { Identifying } from "../provider/same-cloud.js";
 import {
@@ -24,6 +26,7 @@ import {
 import {
   cannotLetGo,
   gaveUpWaiting,
+  noUserData,
   notOurs,
   replacedByItself,
   resourceGone,
@@ -54,6 +57,8 @@ export interface BridgeRuntime {
   readonly letGo?: ReadonlySet<NodeKey>;
   /** Which cloud this engine run is with; without it each resource asks for itself. */
   readonly cloud?: SessionCloud;
+  /** Makes the user data of a host, with its secrets; without it there is none to be had. */
+  readonly userData?: (who: Identity, spec: JsonObject) => Promise<UserData>;
   /** Told what happens to each resource, for progress output. */
   report?(event: ResourceEvent): void;
 }
@@ -234,6 +239,7 @@ export class CloudResource implements DynamicResource {
    */
   private async findOrCreate(who: Identity, spec: JsonObject): Promise<Observed> {
     const deadline = this.runtime.context.clock.now() + this.runtime.readyTimeoutMs;
+    const context = this.createContext(who, spec);
     let presence = await this.locate(who);
     for (;;) {
       if (presence.found !== "none") {
@@ -243,11 +249,27 @@ export class CloudResource implements DynamicResource {
       }
       this.runtime.context.assertEngineAlive();
       try {
-        return await this.handler.create(this.runtime.context, who, spec);
+        return await this.handler.create(context, who, spec);
       } catch (error) {
         presence = await this.afterFailedCreate(who, error, deadline);
       }
     }
+  }
+
+  /** A call that is repeated with its token has to say the same again, so user data is made once. */
+  private createContext(who: Identity, spec: JsonObject): CreateContext {
+    const { context, userData = () => Promise.reject(noUserData(this.kind, who)) } = this.runtime;
+    let made: Promise<UserData> | undefined;
+    return {
+      ...context,
+      userData: async () => {
+        made ??= userData(who, spec).catch((error: unknown) => {
+          made = undefined;
+          throw error;
+        });
+        return made;
+      },
+    };
   }
 
   /**

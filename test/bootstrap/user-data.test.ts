@@ -49,7 +49,7 @@ describe("what makes a node of a host", () => {
   });
 
   it("is the same in cloud-config and Ignition: files, modes, and a script that runs last", () => {
-    const bootstrap = hostBootstrap(settingsOf({ kind: "init", keys }));
+    const bootstrap = hostBootstrap(settingsOf({ kind: "init", keys, token: join.token }));
     const text = userDataOf(bootstrap, "cloud-config");
     assert.ok(text.startsWith("#cloud-config\n"));
     const { write_files: written, runcmd } = parse(text) as {
@@ -82,7 +82,7 @@ describe("what makes a node of a host", () => {
 
   it("holds no secret that others on the host could read", () => {
     for (const role of [
-      { kind: "init", keys },
+      { kind: "init", keys, token: join.token },
       { kind: "joinControlPlane", keys, join },
       { kind: "joinWorker", join },
     ] as const) {
@@ -143,7 +143,7 @@ describe("what makes a node of a host", () => {
         }),
         fc.boolean(),
         (kubernetesVersion, source, name, labels, isSchedulable) => {
-          const { node } = settingsOf({ kind: "init", keys });
+          const { node } = settingsOf({ kind: "init", keys, token: join.token });
           const settings = settingsOf(
             { kind: "joinControlPlane", keys, join },
             {
