@@ -1,12 +1,12 @@
 import type { MemberPath } from "../../api/diagnostic-codes.js";
 import type { ClusterObject } from "../../api/types.js";
 import type { MachineToCompile, UserDataTerms } from "../../provider/port.js";
+import { deliveryOf } from "./delivery.js";
 import { hostBootstrap } from "./host-bootstrap.js";
 import { roleWith, sizedSecrets } from "./host-secrets.js";
 import { hostSettings } from "./machine-settings.js";
 import type { BootstrapKind } from "./member-role.js";
 import { hostRuntimes } from "./software.js";
-import { packedUserData, userDataOf } from "./user-data.js";
 
 /** Why no user data can be made for a machine's host, or none that its cloud takes. */
 interface Misfit {
@@ -44,8 +44,9 @@ export function misfitOf(
     ...kinds.map((kind) => {
       const role = roleWith(kind, sizedSecrets());
       const about = { cluster, machine, terms, endpoint: longestEndpoint, role };
-      const text = userDataOf(hostBootstrap(hostSettings(about)), terms.format);
-      return limit.counts === "packed" ? packedUserData(text).byteLength : Buffer.byteLength(text);
+      const { userData } = deliveryOf(hostBootstrap(hostSettings(about)), terms, "0".repeat(32));
+      const { text, packed } = userData;
+      return limit.counts === "packed" ? packed.byteLength : Buffer.byteLength(text);
     }),
   );
   if (bytes <= limit.bytes) return undefined;
