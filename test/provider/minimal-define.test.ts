@@ -165,7 +165,7 @@ describe("defineProvider", () => {
       code: "INVALID_INPUT",
       message: [
         "cannot define provider toy: machine.diswon is unknown, did you mean disown?",
-        "offers is unknown, known: name, apiVersion, olderVersions, machineSpec, clusterSpec, hostKind, keyInputs, rules, hostSpec, machine, timing, identity, close",
+        "offers is unknown, known: name, apiVersion, olderVersions, machineSpec, clusterSpec, hostKind, keyInputs, rules, userData, hostSpec, machine, timing, identity, close",
         "keyInput is unknown, did you mean keyInputs?",
         "machineSpec.offer is unknown, did you mean offers?",
         "machineSpec.offers.kubernets is unknown, did you mean kubernetes?",
