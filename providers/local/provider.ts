@@ -13,6 +13,7 @@ import type {
   MachineToCompile,
   Observed,
   ResourceHandler,
+  UserDataTerms,
 } from "../../src/provider/port.js";
 import type { LocalCloud, LocalKind } from "./cloud.js";
 import { isMarked, LocalHandler, observe } from "./handlers.js";
@@ -24,6 +25,7 @@ import {
   localZones,
 } from "./specs.js";
 import { rules } from "./field-rules.js";
+import { runtimeOfImages } from "./node.js";
 
 /** The provider on the simulated cloud: no account, no daemon, the embedded default. */
 export class LocalProvider implements InfrastructureProvider {
@@ -47,6 +49,18 @@ export class LocalProvider implements InfrastructureProvider {
   };
   // A call is one SQLite transaction of the caller's own process: it dies with it.
   readonly timing = { listingLagMs: 300, longestCallMs: 0 };
+  // What a host of such a cloud would get: simulated ones boot without.
+  readonly userData: UserDataTerms = {
+    format: "cloud-config",
+    software: () => "apt",
+    containerRuntime: runtimeOfImages,
+    commands: {
+      name: "hostname",
+      address: "hostname -I | cut -d' ' -f1",
+      providerId:
+        'echo "local:///$(cloud-init query availability_zone)/$(cloud-init query instance_id)"',
+    },
+  };
   readonly handlers: ReadonlyMap<string, ResourceHandler>;
 
   constructor(readonly cloud: LocalCloud) {

@@ -3,7 +3,12 @@ import type { JsonObject } from "../api/json.js";
 import { type ClusterObject, clusterNameOf, isControlPlane, providerValue } from "../api/types.js";
 import { machineAnnotations, nearestPolicy } from "../api/update-policy.js";
 import { resolveRefs } from "../graph/graph.js";
-import type { CompiledParts, Identity, InfrastructureProvider } from "../provider/port.js";
+import type {
+  CompiledParts,
+  Identity,
+  InfrastructureProvider,
+  MachineToCompile,
+} from "../provider/port.js";
 import type { ExpandedMachine, TemplateJudge } from "../sets/expanded.js";
 import { underPolicy } from "./update-policy.js";
 
@@ -16,16 +21,17 @@ export function compileParts(
   cluster: ClusterObject,
   machines: readonly ExpandedMachine[],
 ): CompiledParts {
-  return provider.compile(
-    cluster,
-    providerValue(cluster.spec),
-    machines.map(({ name, spec }) => ({
-      name,
-      spec,
-      controlPlane: isControlPlane(spec),
-      providerSpec: providerValue(spec),
-    })),
-  );
+  return provider.compile(cluster, providerValue(cluster.spec), machines.map(machineToCompile));
+}
+
+/** A machine as its provider sees it. Pure. */
+export function machineToCompile({ name, spec }: ExpandedMachine): MachineToCompile {
+  return {
+    name,
+    spec,
+    controlPlane: isControlPlane(spec),
+    providerSpec: providerValue(spec),
+  };
 }
 
 /** The short hash that names a new generation of a resource. Pure. */

@@ -6,12 +6,14 @@ import { type Backoff, backoffMs } from "../provider/backoff.js";
 import type {
   CallContext,
   CloudIdentity,
+  CreateContext,
   Found,
   Identity,
   InfrastructureProvider,
   Observed,
   Presence,
   ResourceHandler,
+  UserData,
 } from "../provider/port.js";
 import type { Identifying } from "../provider/same-cloud.js";
 import {
@@ -26,6 +28,7 @@ import {
   cannotImport,
   cannotLetGo,
   gaveUpWaiting,
+  noUserData,
   notOurs,
   replacedByItself,
   resourceGone,
@@ -58,6 +61,8 @@ export interface BridgeRuntime {
   readonly imports?: ReadonlyMap<NodeKey, string>;
   /** Which cloud this engine run is with; without it each resource asks for itself. */
   readonly cloud?: SessionCloud;
+  /** Makes the user data of a host, with its secrets; without it there is none to be had. */
+  readonly userData?: (who: Identity, spec: JsonObject) => Promise<UserData>;
   /** Told what happens to each resource, for progress output. */
   report?(event: ResourceEvent): void;
 }
@@ -270,6 +275,7 @@ export class CloudResource implements DynamicResource {
    */
   private async findOrCreate(who: Identity, spec: JsonObject): Promise<Observed> {
     const deadline = this.runtime.context.clock.now() + this.runtime.readyTimeoutMs;
+    const context = this.createContext(who, spec);
     let presence = await this.locate(who);
     for (;;) {
       if (presence.found !== "none") {
@@ -279,11 +285,27 @@ export class CloudResource implements DynamicResource {
       }
       this.runtime.context.assertEngineAlive();
       try {
-        return await this.handler.create(this.runtime.context, who, spec);
+        return await this.handler.create(context, who, spec);
       } catch (error) {
         presence = await this.afterFailedCreate(who, error, deadline);
       }
     }
+  }
+
+  /** A call that is repeated with its token has to say the same again, so user data is made once. */
+  private createContext(who: Identity, spec: JsonObject): CreateContext {
+    const { context, userData = () => Promise.reject(noUserData(this.kind, who)) } = this.runtime;
+    let made: Promise<UserData> | undefined;
+    return {
+      ...context,
+      userData: async () => {
+        made ??= userData(who, spec).catch((error: unknown) => {
+          made = undefined;
+          throw error;
+        });
+        return made;
+      },
+    };
   }
 
   /**

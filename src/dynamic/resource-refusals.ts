@@ -55,6 +55,17 @@ export function gaveUpWaiting(what: string, timeoutMs: number): CapstanError {
   });
 }
 
+/** INVALID_INPUT: a provider asks for user data, and nobody makes any for that resource. */
+export function noUserData(kind: string, { name }: Pick<Identity, "name">): CapstanError {
+  return new CapstanError({
+    code: "INVALID_INPUT",
+    source: "engine",
+    subject: name,
+    message: `cannot create ${kind} ${name}: its provider asks for user data, and there is none for it`,
+    hint: "a provider asks for user data of its hosts alone, and declares userData for that",
+  });
+}
+
 /** RESOURCE_GONE: it is recorded, and the cloud has it no more. */
 export function resourceGone(kind: string, who: Identity, id?: string): CapstanError {
   return new CapstanError({

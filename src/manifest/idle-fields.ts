@@ -1,15 +1,37 @@
 import type { Violation } from "../api/diagnostic-codes.js";
+import { isJsonObject } from "../api/json.js";
+import { kubeadmFieldName } from "../api/kubeadm-patch.js";
 import { defaultRevisionHistoryLimit } from "../api/schema.js";
 import { asksForControlPlane, type AnyObject, type MachineDeploymentObject } from "../api/types.js";
-import type { ObjectHolder } from "./object-parts.js";
+import { machineSpecsIn, type ObjectHolder } from "./object-parts.js";
 
 /**
  * Fields of an object that fits its schema which change nothing where they stand. A user who writes one
  * expects something of it. Pure.
  */
 export function idleFields(object: AnyObject, holder: ObjectHolder): Violation[] {
-  if (object.kind !== "MachineDeployment") return [];
-  return [...idleBounds(object), ...(holder === "files" ? idleHistoryLimit(object) : [])];
+  const ofMachines = idleKubeadm(object);
+  if (object.kind !== "MachineDeployment") return ofMachines;
+  const ofFiles = holder === "files" ? idleHistoryLimit(object) : [];
+  return [...ofMachines, ...idleBounds(object), ...ofFiles];
+}
+
+/** What only a member of the control plane reads; in a MachineClass it may be for others, too. */
+function idleKubeadm(object: AnyObject): Violation[] {
+  return machineSpecsIn(object).flatMap(({ spec, path }): Violation[] => {
+    const value: unknown = spec.providerSpec.value;
+    const patch = isJsonObject(value) ? value[kubeadmFieldName] : undefined;
+    const isIdle = isJsonObject(patch) && patch["clusterConfiguration"] !== undefined;
+    if (!isIdle || asksForControlPlane(spec)) return [];
+    return [
+      {
+        code: "NO_EFFECT",
+        path: [...path, "providerSpec", "value", kubeadmFieldName, "clusterConfiguration"],
+        summary: "has no effect on workers",
+        hint: "write it on the members of the control plane",
+      },
+    ];
+  });
 }
 
 /** Bounds of a rolling update that there is not. */

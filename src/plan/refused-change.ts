@@ -8,6 +8,8 @@ export interface Refusal {
   /** "Machine cp-0", "LocalNetwork network". */
   readonly subject: string;
   readonly reason: string;
+  /** What cannot be done with it; absent: "change". */
+  readonly verb?: string;
   /** The machine that it is about; absent of what machines share. */
   readonly machine?: Pick<ExpandedMachine, "name" | "owner">;
   /** What asks for it, below the machine's spec: ["versions", "kubelet"]. */
@@ -29,7 +31,7 @@ export class RefusedChange extends CapstanError {
       message: alike(refusals)
         .map(([first, ...others]) => {
           const place = placeOf(first);
-          const line = `cannot ${verb} ${subjectText(first, others.length)}: ${first.reason}`;
+          const line = `cannot ${first.verb ?? verb} ${subjectText(first, others.length)}: ${first.reason}`;
           return place === undefined ? line : `${place}: ${line}`;
         })
         .join("\n"),

@@ -24,6 +24,7 @@ import {
 import { findById, marking } from "./import.js";
 import { compileIsPure, generationIsStable, schemasAreClosed, verdictIsPure } from "./pure.js";
 import { Rig } from "./rig.js";
+import { userDataTerms } from "./user-data.js";
 import { conversions } from "./versions.js";
 import { type ConformanceCase, ConformanceFailure, type ConformanceSubject } from "./subject.js";
 
@@ -66,6 +67,7 @@ export function conformanceCases(subject: ConformanceSubject): ConformanceCase[]
     "compiles purely, each machine for itself": compileIsPure,
     "refuses fields that it does not know": schemasAreClosed,
     "converts what is written in its older versions": (rig) => conversions(rig, subject),
+    "says what its hosts take at their first start, or nothing": userDataTerms,
   };
   return Object.entries(works).map(([name, work]) => ({
     name,

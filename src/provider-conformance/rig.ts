@@ -5,12 +5,14 @@ import { apiVersion, clusterNameLabel } from "../api/schema.js";
 import type { ClusterObject, Desired } from "../api/types.js";
 import { type GraphNode, keyOf, type NodeKey, resolveRefs } from "../graph/graph.js";
 import type {
-  CallContext,
+  CreateContext,
   Identity,
   InfrastructureProvider,
   Observed,
   ResourceHandler,
+  UserData,
 } from "../provider/port.js";
+import { packedUserData, userDataOf } from "../bootstrap/host/user-data.js";
 import { CloudResource } from "../dynamic/cloud-resource.js";
 import { diagnosticText } from "../manifest/diagnostic.js";
 import { identityOf } from "../compile/compile.js";
@@ -36,9 +38,16 @@ const timeoutMs = 600_000;
 /** What every machine of the sample runs. */
 export const sampleKubelet = "1.34.2";
 
+/** What hosts of the sample are given: it does nothing. */
+function emptyUserData({ userData }: InfrastructureProvider): UserData {
+  const format = userData?.format ?? "cloud-config";
+  const text = userDataOf({ files: [], script: "/bin/true" }, format);
+  return { format, text, packed: packedUserData(text) };
+}
+
 /** An engine in memory around a provider: the product's plan and its resource protocol, and records. */
 export class Rig {
-  readonly context: CallContext;
+  readonly context: CreateContext;
   private readonly records = new Map<NodeKey, RecordedResource>();
   private committed: Plan | undefined;
 
@@ -47,7 +56,8 @@ export class Rig {
     readonly world: World,
   ) {
     const signal = new AbortController().signal;
-    this.context = { clock: world.clock, signal, assertEngineAlive: () => {} };
+    const userData = async () => emptyUserData(world.provider);
+    this.context = { clock: world.clock, signal, assertEngineAlive: () => {}, userData };
   }
 
   /** Runs work on a world of its own. */
@@ -74,6 +84,7 @@ export class Rig {
       context: this.context,
       mode: "inline",
       readyTimeoutMs: timeoutMs,
+      userData: this.context.userData,
     });
   }
 

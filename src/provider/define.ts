@@ -1,5 +1,6 @@
 import { CapstanError } from "../api/error.js";
 import type { IgnorableField } from "../api/provider-specs.js";
+import { kubeadmField, kubeadmFieldName } from "../api/kubeadm-patch.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { withReplaced } from "../manifest/object-parts.js";
 import type { ProviderDefinition } from "./definition.js";
@@ -11,7 +12,7 @@ import {
   immutableFields,
   verdictByField,
 } from "./fields.js";
-import { hostSpecOf } from "./host-spec.js";
+import { hostSpecOf, kubeadmRule } from "./host-spec.js";
 import { olderVersionsOf } from "./older-versions.js";
 import type { InfrastructureProvider, InventoryScope, MachineToCompile, Observed } from "./port.js";
 import { specSchema } from "./spec-schema.js";
@@ -26,19 +27,23 @@ const suffix = "MachineProviderSpec";
  */
 export function defineProvider(definition: ProviderDefinition): InfrastructureProvider {
   refuseWrong(definition);
-  const { name, apiVersion, machine } = definition;
+  const { name, apiVersion, machine, userData } = definition;
   const stem = definition.machineSpec.kind.replace(suffix, "");
   const hostKind = definition.hostKind ?? `${stem}Host`;
   const clusterSpec = definition.clusterSpec ?? { kind: `${stem}ClusterProviderSpec`, schema: {} };
-  const schema = specSchema(apiVersion, definition.machineSpec);
+  const ownFields = userData === undefined ? {} : { [kubeadmFieldName]: kubeadmField };
+  const schema = specSchema(apiVersion, definition.machineSpec, ownFields);
   const rules = machine.update === undefined ? withoutInPlace(definition.rules) : definition.rules;
-  const rulesOf = (kind: string): FieldRules => (kind === hostKind ? (rules ?? {}) : {});
+  const ownRules = userData === undefined ? {} : { [kubeadmFieldName]: kubeadmRule };
+  const hostRules = { ...ownRules, ...rules };
+  const rulesOf = (kind: string): FieldRules => (kind === hostKind ? hostRules : {});
   const specOf = definition.hostSpec ?? ((one: MachineToCompile) => hostSpecOf(one, schema));
   return omitUndefined({
     name,
     apiVersion,
     hostKind,
     timing: definition.timing,
+    userData,
     keyInputs: definition.keyInputs && { [hostKind]: definition.keyInputs },
     clusterSpec: { ...clusterSpec, schema: specSchema(apiVersion, clusterSpec) },
     machineSpec: { ...definition.machineSpec, schema },

@@ -1,6 +1,7 @@
 import semver from "semver";
 import { isJsonObject } from "../api/json.js";
 import { ignorableFields, isInRange } from "../api/provider-specs.js";
+import { kubeadmFieldName } from "../api/kubeadm-patch.js";
 import { nearest } from "../api/validate.js";
 import type { MachineCalls, ProviderDefinition } from "./definition.js";
 import { hostFieldsOf, nodeFields } from "./host-spec.js";
@@ -18,6 +19,7 @@ const definitionMembers = [
   "hostKind",
   "keyInputs",
   "rules",
+  "userData",
   "hostSpec",
   "machine",
   "timing",
@@ -150,17 +152,18 @@ function networkProblems(clusterSpec: unknown): string[] {
 
 /** What is said about inputs of a host that no host has. Nobody can tell those of an own hostSpec. */
 function hostFieldProblems(definition: Written<ProviderDefinition>): string[] {
-  const { machineSpec, hostSpec, rules, keyInputs, olderVersions } = definition;
+  const { machineSpec, hostSpec, rules, userData, keyInputs, olderVersions } = definition;
   const { schema } = membersOf(machineSpec);
   if (!isJsonObject(schema)) return ruleProblems(rules);
   const fields = fieldsOf(schema);
-  const taken = hostSpec === undefined ? fields.filter((field) => isOneOf(field, nodeFields)) : [];
+  const ownFields = [...nodeFields, ...(userData === undefined ? [] : [kubeadmFieldName])];
+  const taken = hostSpec === undefined ? fields.filter((field) => isOneOf(field, ownFields)) : [];
   const older = listOf(olderVersions).flatMap((version) => {
     const spec = membersOf(membersOf(version)["machineSpec"]);
     return isJsonObject(spec["schema"]) ? fieldsOf(spec["schema"]) : [];
   });
   const isKnown = hostSpec === undefined && !isOpenSchema(schema);
-  const known = [...new Set([...hostFieldsOf(schema), ...older])];
+  const known = [...new Set([...hostFieldsOf(schema), ...ownFields, ...older])];
   const unknown = isKnown
     ? [
         ...unknownWords("rules", Object.keys(membersOf(rules)), known),

@@ -10,6 +10,7 @@ import type {
   MachineToCompile,
   Observed,
   ResourceHandler,
+  UserDataTerms,
 } from "./port.js";
 import type { ClusterSpecDefinition, MachineSpecDefinition } from "./spec-schema.js";
 
@@ -51,6 +52,8 @@ export interface ProviderDefinition {
     clusterNetwork: ClusterNetwork,
   ) => JsonObject;
   readonly machine: MachineCalls;
+  /** What its hosts take at their first start: machineSpec then has a field more, `kubeadm`. No user data without. */
+  readonly userData?: UserDataTerms;
   /** How fast the cloud is at its slowest. `defaultTiming` without. */
   readonly timing?: CloudTiming;
   /** Which cloud the credentials lead to. Without it a wrong cloud cannot be told from an empty one. */

@@ -5,6 +5,7 @@ import type { ProviderSpecs, ServedVersion } from "../api/provider-specs.js";
 import { type ProviderObject, toStorageVersion } from "../api/served-versions.js";
 import type { MachineSpec } from "../api/types.js";
 import type { MachineToCompile } from "./port.js";
+import type { FieldChange } from "./fields.js";
 import { fieldsOf } from "./spec-schema.js";
 
 /** The fields of a host's spec that only say how its node is marked: nothing on it runs otherwise. */
@@ -14,6 +15,12 @@ export const nodeMetadataFields = [
   "nodeAnnotations",
   "taints",
 ] as const;
+
+/** What a change of the user's part of kubeadm's configuration takes: it is read once, at a host's first start. */
+export const kubeadmRule: FieldChange = {
+  kind: "replace",
+  reason: "a host keeps the configuration that kubeadm has read",
+};
 
 /** The fields of a host's spec that say what its node is to be. */
 export const nodeFields = [

@@ -12,6 +12,7 @@ export type {
 } from "../api/provider-specs.js";
 export type { ClusterNetwork, ClusterObject, MachineSpec } from "../api/types.js";
 export { holdsUnknown } from "../api/unknown.js";
+export { kubeadmField } from "../api/kubeadm-patch.js";
 export { type GraphNode, keyOf, type NodeKey, nodeKey, type Ref } from "../graph/graph.js";
 export { systemClock } from "./clock.js";
 export { defineProvider } from "./define.js";
@@ -23,7 +24,7 @@ export {
   immutableFields,
   verdictByField,
 } from "./fields.js";
-export { hostSpecOf } from "./host-spec.js";
+export { hostSpecOf, kubeadmRule } from "./host-spec.js";
 export { type OlderVersionDefinition } from "./older-versions.js";
 export type {
   CallContext,
@@ -31,6 +32,8 @@ export type {
   CloudIdentity,
   CloudTiming,
   CompiledParts,
+  CreateContext,
+  HostCommands,
   Identity,
   InfrastructureProvider,
   InventoryScope,
@@ -42,6 +45,11 @@ export type {
   ProviderContext,
   ProviderModule,
   ResourceHandler,
+  SecretStore,
+  SoftwareSource,
+  UserData,
+  UserDataFormat,
+  UserDataTerms,
   Verdict,
 } from "./port.js";
 export {

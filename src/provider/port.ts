@@ -105,6 +105,76 @@ export interface CallContext {
   assertEngineAlive(): void;
 }
 
+/** Who reads user data on a host: cloud-init nearly everywhere, Ignition on Flatcar and Fedora CoreOS. */
+export type UserDataFormat = "cloud-config" | "ignition";
+
+/** Where a host's software comes from: packages of its distribution, or an image that holds all of it. */
+export type SoftwareSource = "apt" | "image";
+
+/**
+ * What hosts of a provider take at their first start, and what only they know. Data and pure functions, but for
+ * `secrets` and `console`. Source: docs/adr/0020.
+ */
+export interface UserDataTerms {
+  readonly format: UserDataFormat;
+  /** The most that the cloud takes, and whether it counts before or after gzip. No limit without. */
+  readonly limit?: { readonly bytes: number; readonly counts: "plain" | "packed" };
+  /** Pure; asked of machines and templates alike. */
+  software(machine: MachineToCompile): SoftwareSource;
+  /** The container runtime of hosts whose Machine names none: what the image holds, or what is installed. */
+  readonly containerRuntime: { readonly name: string; readonly version: string };
+  /** Commands for sh, each printing one line on the host. */
+  readonly commands: HostCommands;
+  /** Whether a controller of the cloud, in the cluster, tells nodes their addresses. Without: none does. */
+  readonly hasCloudController?: boolean;
+  /** Without it secrets travel in the user data itself. */
+  readonly secrets?: SecretStore;
+  /** The last lines that a host printed, newest last: why its bootstrap failed. Throws when it cannot tell. */
+  console?(ctx: CallContext, host: Observed): Promise<string>;
+}
+
+/** What a host alone can tell. */
+export interface HostCommands {
+  /** Of the Node; for a cloud controller it has to be what the cloud calls the host. */
+  readonly name: string;
+  /** Where its API server listens. */
+  readonly address: string;
+  /** providerID of the Node; absent: a controller of the cloud tells it. */
+  readonly providerId?: string;
+}
+
+/**
+ * Where a cloud keeps secrets for its hosts. A name is a function of a host's identity, so that whoever comes after
+ * a crash finds what is there.
+ */
+export interface SecretStore {
+  /** Keeps the content under the name, whatever was there. */
+  put(ctx: CallContext, name: string, content: Uint8Array): Promise<void>;
+  /** Success also when there is none. */
+  delete(ctx: CallContext, name: string): Promise<void>;
+  /** A command for sh that prints the content on the host. Pure. */
+  fetchCommand(name: string): string;
+}
+
+/** What one host is given, made when it is created. A secret, unless a store keeps the secrets of it. */
+export interface UserData {
+  readonly format: UserDataFormat;
+  /** As the host reads it: a cloud that wants base64 is given that by its provider. */
+  readonly text: string;
+  /** The same by gzip, which cloud-init and Ignition unpack by themselves. */
+  readonly packed: Uint8Array;
+}
+
+/** What a create is given. */
+export interface CreateContext extends CallContext {
+  /**
+   * The user data of this host, of a provider that has `userData`. Made once for each create, however often the
+   * cloud has to be asked. Throws a retryable error while nobody can tell the endpoint of the cluster, and
+   * INVALID_INPUT where nobody makes any.
+   */
+  readonly userData: () => Promise<UserData>;
+}
+
 /**
  * One kind of cloud resource. A provider writes these calls; find-or-create, adoption, waiting,
  * ownership checks and error protocol around them are done once, by src/dynamic.
@@ -116,7 +186,7 @@ export interface ResourceHandler {
    */
   locate(ctx: CallContext, who: Identity, id?: string): Promise<Presence>;
   /** Makes one resource and returns as soon as its id exists; never waits for readiness. */
-  create(ctx: CallContext, who: Identity, spec: JsonObject): Promise<Observed>;
+  create(ctx: CreateContext, who: Identity, spec: JsonObject): Promise<Observed>;
   /** Changes what `verdict` called in place. Without it every change is a replacement. */
   update?(ctx: CallContext, current: Observed, spec: JsonObject): Promise<Observed>;
   /** Removes it. Success also when it is gone already. Ownership was checked by the caller. */
@@ -177,6 +247,8 @@ export interface InfrastructureProvider extends ProviderSpecs {
   readonly hostKind: string;
   /** How fast the cloud is at its slowest; `defaultTiming` without. */
   readonly timing?: CloudTiming;
+  /** What its hosts take at their first start; without it they take no user data. */
+  readonly userData?: UserDataTerms;
   /** Every kind that the provider puts into graphs. */
   readonly handlers: ReadonlyMap<string, ResourceHandler>;
   /**

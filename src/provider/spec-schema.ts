@@ -37,8 +37,15 @@ interface OpenSchema {
   readonly patternProperties?: unknown;
 }
 
-/** The complete schema of a provider's object. Fields keep their order, behind apiVersion and kind. */
-export function specSchema(apiVersion: string, { kind, schema }: SpecDefinition): TSchema {
+/**
+ * The complete schema of a provider's object. Fields keep their order, behind apiVersion and kind; `further` ones
+ * come last.
+ */
+export function specSchema(
+  apiVersion: string,
+  { kind, schema }: SpecDefinition,
+  further: Readonly<Record<string, TSchema>> = {},
+): TSchema {
   const { properties = {}, required = [], ...rest }: ObjectSchema = schema;
   const { apiVersion: _apiVersion, kind: _kind, ...fields } = properties;
   const complete = {
@@ -49,6 +56,7 @@ export function specSchema(apiVersion: string, { kind, schema }: SpecDefinition)
       apiVersion: { type: "string", const: apiVersion },
       kind: { type: "string", const: kind },
       ...fields,
+      ...further,
     },
     required: [...new Set(["apiVersion", "kind", ...required])],
   };

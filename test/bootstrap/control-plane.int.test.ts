@@ -68,7 +68,7 @@ describe("a control plane that kubeadm makes of rendered files", function () {
       keys,
       settings: (endpoint) => {
         cluster = { endpoint };
-        return sampleHost({ kind: "init", keys }, cluster);
+        return sampleHost({ kind: "init", keys, token: sampleToken }, cluster);
       },
     });
     await controlPlane.apply(objects);
@@ -215,7 +215,7 @@ describe("a control plane that kubeadm makes of rendered files", function () {
         );
 
       beforeEach(async () => {
-        const host = hostOf({ kind: "init", keys }, "host-1");
+        const host = hostOf({ kind: "init", keys, token: sampleToken }, "host-1");
         writeFileSync(host.path("/admin.conf"), readFileSync(controlPlane.kubeconfig));
         const upload = ["init", "phase", "upload-config", "kubeadm", "--kubeconfig=/admin.conf"];
         assertAccepted(await host.kubeadm(kubernetesVersion, ...upload));

@@ -70,7 +70,7 @@ describe("kubeadm of three minors", function () {
   });
 
   const roles = (): Record<HostSettings["role"]["kind"], HostSettings["role"]> => ({
-    init: { kind: "init", keys },
+    init: { kind: "init", keys, token: sampleToken },
     joinControlPlane: { kind: "joinControlPlane", keys, join: join1 },
     joinWorker: { kind: "joinWorker", join: join1 },
   });

@@ -35,7 +35,7 @@ describe("user data, judged by who reads it", function () {
 
   function hosts(): HostSettings[] {
     const token = { token: sampleToken, caCertHashes: [`sha256:${"a".repeat(64)}`] };
-    const init = sampleHost({ kind: "init", keys });
+    const init = sampleHost({ kind: "init", keys, token: sampleToken });
     const member = sampleHost({ kind: "joinControlPlane", keys, join: token });
     const asked = {
       name: { command: "hostname" },

@@ -49,7 +49,7 @@ describe("what makes a node of a host", () => {
   });
 
   it("is the same in cloud-config and Ignition: files, modes, and a script that runs last", () => {
-    const bootstrap = hostBootstrap(settingsOf({ kind: "init", keys }));
+    const bootstrap = hostBootstrap(settingsOf({ kind: "init", keys, token: join.token }));
     const text = userDataOf(bootstrap, "cloud-config");
     assert.ok(text.startsWith("#cloud-config\n"));
     const { write_files: written, runcmd } = parse(text) as {
@@ -82,7 +82,7 @@ describe("what makes a node of a host", () => {
 
   it("holds no secret that others on the host could read", () => {
     for (const role of [
-      { kind: "init", keys },
+      { kind: "init", keys, token: join.token },
       { kind: "joinControlPlane", keys, join },
       { kind: "joinWorker", join },
     ] as const) {
@@ -94,7 +94,10 @@ describe("what makes a node of a host", () => {
   });
 
   it("keeps its log to root, and the token that kubeadm makes out of it", () => {
-    const script = fileIn(settingsOf({ kind: "init", keys }), "/usr/local/sbin/capstan-bootstrap");
+    const script = fileIn(
+      settingsOf({ kind: "init", keys, token: join.token }),
+      "/usr/local/sbin/capstan-bootstrap",
+    );
     const lines = script.split("\n");
     const log = "/var/log/capstan-bootstrap.log";
     assert.ok(lines.indexOf(`(umask 077; : >> ${log})`) < lines.indexOf(`exec >> ${log} 2>&1`));
@@ -103,10 +106,10 @@ describe("what makes a node of a host", () => {
   });
 
   it("lets those of kubeadm's checks fail that its settings name", () => {
-    const { node } = settingsOf({ kind: "init", keys });
-    const ignored = { ...node, ignoredPreflightErrors: ["SystemVerification"] };
+    const { node } = settingsOf({ kind: "init", keys, token: join.token });
+    const ignored = { ...node, ignorePreflightErrors: ["SystemVerification"] };
     for (const role of [
-      { kind: "init", keys },
+      { kind: "init", keys, token: join.token },
       { kind: "joinWorker", join },
     ] as const) {
       const settings = settingsOf(role, { node: ignored });
@@ -167,7 +170,7 @@ describe("what makes a node of a host", () => {
         }),
         fc.boolean(),
         (kubernetesVersion, source, name, labels, isSchedulable) => {
-          const { node } = settingsOf({ kind: "init", keys });
+          const { node } = settingsOf({ kind: "init", keys, token: join.token });
           const settings = settingsOf(
             { kind: "joinControlPlane", keys, join },
             {

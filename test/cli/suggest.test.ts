@@ -47,6 +47,7 @@ describe("commands that a text names", () => {
       "validate",
       "explain",
       "graph",
+      "render",
       "crds",
       "install",
       "completion",

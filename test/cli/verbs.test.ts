@@ -214,6 +214,72 @@ describe("verbs that need no engine", function () {
     capstan(65, ["graph", "-f", "examples/broken"]);
   });
 
+  describe("render", () => {
+    const quickstart = ["-f", "examples/quickstart"];
+
+    it("prints what the host of a machine would be given, without a state or a secret", () => {
+      const { stdout, stderr } = capstan(0, ["render", "cp-0", ...quickstart]);
+      assert.ok(stdout.startsWith("#cloud-config\n"), stdout);
+      assert.match(stdout, /kind: InitConfiguration/);
+      assert.match(stdout, /\(key of Kubernetes: not shown\)/);
+      assert.doesNotMatch(stdout, /PRIVATE KEY/);
+      assert.match(stderr, /^note: endpoint\.invalid:6443 stands for the endpoint/);
+      assert.equal(existsSync(join(folder, ".capstan")), false);
+    });
+
+    it("prints a part of it, and that of a set's machines by the set's name", () => {
+      const { stdout } = capstan(0, ["render", "workers", ...quickstart, "--format", "kubeadm"]);
+      const [only, ...others] = parseAllDocuments(stdout).map((one) => one.toJS() as object);
+      assert.equal((only as { kind: string }).kind, "JoinConfiguration");
+      assert.deepEqual(others, []);
+      const script = capstan(0, ["render", "cp-0", ...quickstart, "--format", "script"]).stdout;
+      assert.match(script, /^#!\/bin\/sh\n/);
+      const ignition = capstan(0, ["render", "cp-0", ...quickstart, "--format", "ignition"]).stdout;
+      assert.ok(JSON.parse(ignition));
+    });
+
+    it("prints all of it as JSON", () => {
+      const { files, text, ...rest } = json(0, ["render", "cp-0", ...quickstart]);
+      const { bytes, packedBytes, ...about } = rest as { bytes: number; packedBytes: number };
+      assert.deepEqual(about, {
+        type: "render",
+        cluster: "default/quickstart",
+        machine: "cp-0",
+        does: "init",
+        format: "cloud-config",
+      });
+      assert.equal(bytes, Buffer.byteLength(text as string));
+      assert.ok(packedBytes < bytes);
+      assert.ok((files as unknown[]).length > 10);
+    });
+
+    it("prints that of a set which wants none at present", () => {
+      const none = ["--set", "MachineDeployment/workers:spec.replicas=0"];
+      capstan(0, ["render", "workers", ...quickstart, ...none]);
+    });
+
+    it("tells what user data does not bring to the Node", () => {
+      const setting = "cp-0:spec.metadata.labels.node-role\\.kubernetes\\.io/main=";
+      const { stderr } = capstan(0, [
+        "render",
+        "cp-0",
+        ...quickstart,
+        "--set",
+        `Machine/${setting}`,
+      ]);
+      assert.match(
+        stderr,
+        /user data leaves out label node-role\.kubernetes\.io\/main of Machine cp-0/,
+      );
+    });
+
+    it("names what it does not find, and tells every mistake of the manifests", () => {
+      const { stderr } = capstan(1, ["render", "worker", ...quickstart]);
+      assert.match(stderr, /no machine and no set called worker\nhint: did you mean workers\?/);
+      assert.match(capstan(65, ["render", "a", "-f", "examples/broken"]).stderr, /^\S+:\d+:\d+: /);
+    });
+  });
+
   describe("mistakes", () => {
     const cases: { args: string[]; says: RegExp }[] = [
       {

@@ -3,14 +3,15 @@ import { CapstanError, type ErrorCode } from "../../src/api/error.js";
 import { type CloudCall, countedProvider } from "../../src/controller/counted-provider.js";
 import { defineProvider } from "../../src/provider/define.js";
 import type { MachineCalls } from "../../src/provider/definition.js";
-import type { CallContext, Identity } from "../../src/provider/port.js";
+import type { CreateContext, Identity } from "../../src/provider/port.js";
 import { FakeClock } from "../support/fake-clock.js";
 
 const stop = new AbortController();
-const ctx: CallContext = {
+const ctx: CreateContext = {
   clock: new FakeClock(),
   signal: new AbortController().signal,
   assertEngineAlive: () => undefined,
+  userData: () => Promise.reject(new Error("none")),
 };
 const who: Identity = {
   cluster: "default/a",

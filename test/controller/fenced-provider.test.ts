@@ -2,14 +2,15 @@ import assert from "node:assert/strict";
 import { CapstanError } from "../../src/api/error.js";
 import { fencedProvider } from "../../src/controller/fenced-provider.js";
 import { defineProvider } from "../../src/provider/define.js";
-import type { CallContext, Identity, Observed } from "../../src/provider/port.js";
+import type { CreateContext, Identity, Observed } from "../../src/provider/port.js";
 import { failsWith } from "../support/errors.js";
 import { FakeClock } from "../support/fake-clock.js";
 
-const ctx: CallContext = {
+const ctx: CreateContext = {
   clock: new FakeClock(),
   signal: new AbortController().signal,
   assertEngineAlive: () => undefined,
+  userData: () => Promise.reject(new Error("none")),
 };
 const who: Identity = {
   cluster: "default/a",

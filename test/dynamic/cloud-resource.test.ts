@@ -8,7 +8,7 @@ import {
   type ResourceEvent,
 } from "../../src/dynamic/cloud-resource.js";
 import { providerProperty, UnfinishedResource } from "../../src/dynamic/protocol.js";
-import type { Identity, Observed } from "../../src/provider/port.js";
+import type { Identity, Observed, UserData } from "../../src/provider/port.js";
 import { SessionCloud } from "../../src/dynamic/session-cloud.js";
 import { failsWith, unfinished } from "../support/errors.js";
 import { FakeClock } from "../support/fake-clock.js";
@@ -164,6 +164,56 @@ describe("create", () => {
     handler.fail({ call: "create", error: throttled });
     await resource.create(inputs);
     assert.deepEqual(handler.calls, ["locate", "create", "create"]);
+  });
+
+  it("makes user data once for each create, however often the cloud is asked", async () => {
+    const made: string[] = [];
+    const given: UserData[] = [];
+    const { handler, resource } = bridge({
+      userData: async ({ name }) => {
+        made.push(name);
+        return { format: "cloud-config", text: `of ${name}`, packed: new Uint8Array() };
+      },
+    });
+    handler.fail({ call: "create", error: throttled });
+    const create = handler.create.bind(handler);
+    handler.create = async (ctx, ...rest) => {
+      given.push(await ctx.userData());
+      return create(ctx, ...rest);
+    };
+    await resource.create(inputs);
+    assert.deepEqual(made, ["web-1"]);
+    assert.deepEqual(
+      given.map(({ text }) => text),
+      ["of web-1", "of web-1"],
+    );
+  });
+
+  it("waits until user data can be made", async () => {
+    let asked = 0;
+    const { handler, resource } = bridge({
+      userData: async () => {
+        asked += 1;
+        if (asked === 1) throw throttled;
+        return { format: "cloud-config", text: "", packed: new Uint8Array() };
+      },
+    });
+    const create = handler.create.bind(handler);
+    handler.create = async (ctx, ...rest) => {
+      await ctx.userData();
+      return create(ctx, ...rest);
+    };
+    await resource.create(inputs);
+    assert.equal(asked, 2);
+  });
+
+  it("refuses a create that asks for user data where there is none", async () => {
+    const { handler, resource } = bridge();
+    handler.create = async (ctx) => {
+      await ctx.userData();
+      return observed();
+    };
+    await assert.rejects(resource.create(inputs), failsWith("INVALID_INPUT"));
   });
 
   it("passes a plain refusal on at once", async () => {

@@ -58,6 +58,7 @@ const ofLocalMachines: readonly PartOfTrial[] = [
   values("bootMs", 5, 6),
   values("joinMs", 5, 6),
   values("faults", [], [{ call: "terminate", mode: "throttle" }]),
+  values("kubeadm", {}, { nodeRegistration: { kubeletExtraArgs: { v: "4" } } }),
 ].map((part) => ({
   ...part,
   field: `${machineValue}.${part.field}`,

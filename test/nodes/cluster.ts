@@ -1,4 +1,6 @@
 import { createReadStream, mkdtempSync, writeFileSync } from "node:fs";
+import { kubeadmPatchFolder } from "../../src/bootstrap/kubeadm/configuration.js";
+import { sampleToken } from "../bootstrap/sample-host.js";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { publicKeyHash } from "../../src/bootstrap/certificates/certificate.js";
@@ -26,7 +28,7 @@ const bootTimeoutMs = 8 * 60_000;
 const hostPrograms = ["kubeadm", "kubelet", "kubectl"];
 
 /** A machine may have cgroups of version 1. */
-const ignoredPreflightErrors = ["SystemVerification"];
+const ignorePreflightErrors = ["SystemVerification"];
 
 interface Member {
   readonly host: Host;
@@ -102,9 +104,10 @@ export class NodeCluster {
       await host.install(programs.path("kubeadm"));
       await this.importImages(host, role);
       const what = role === "init" ? ["apply", `v${programs.version}`, "--yes"] : ["node"];
-      const ignoring = `--ignore-preflight-errors=${ignoredPreflightErrors.join(",")}`;
+      const ignoring = `--ignore-preflight-errors=${ignorePreflightErrors.join(",")}`;
       // It is the same etcd under the names of both versions.
-      const upgrading = ["upgrade", ...what, ignoring, "--etcd-upgrade=false"];
+      const patches = `--patches=${kubeadmPatchFolder}`;
+      const upgrading = ["upgrade", ...what, ignoring, patches, "--etcd-upgrade=false"];
       await host.runWith({ timeoutMs: bootTimeoutMs }, "kubeadm", ...upgrading);
       for (const program of hostPrograms) await host.install(programs.path(program));
       await host.run("systemctl", "restart", "kubelet");
@@ -141,7 +144,7 @@ export class NodeCluster {
         isSchedulable: false,
         // The hosts have no systemd, and the machine may have cgroups of version 1.
         kubeletConfiguration: { cgroupDriver: "cgroupfs", failCgroupV1: false, failSwapOn: false },
-        ignoredPreflightErrors,
+        ignorePreflightErrors,
       },
       role: await this.roleOf(kind),
       runtime: { name: "containerd", version: await containerdVersion() },
@@ -151,7 +154,7 @@ export class NodeCluster {
 
   private async roleOf(kind: Role): Promise<HostSettings["role"]> {
     const { keys } = this;
-    if (kind === "init") return { kind, keys };
+    if (kind === "init") return { kind, keys, token: sampleToken };
     const join = {
       token: await this.newToken(),
       caCertHashes: [publicKeyHash(keys.ca.certificatePem)],

@@ -6,6 +6,8 @@ import {
   conformanceCases,
   ConformanceFailure,
 } from "../../src/provider-conformance/index.js";
+import { kubeadmField } from "../../src/api/kubeadm-patch.js";
+import { hostSpecOf } from "../../src/provider/host-spec.js";
 import { immutableFields, verdictByField } from "../../src/provider/fields.js";
 import type {
   CallContext,
@@ -13,6 +15,7 @@ import type {
   InfrastructureProvider,
   Observed,
   ResourceHandler,
+  UserDataTerms,
 } from "../../src/provider/port.js";
 import { CapstanError } from "../../src/api/error.js";
 import { olderVersionsOf } from "../../src/provider/older-versions.js";
@@ -125,6 +128,35 @@ function withOlderVersion(
   return { ...good, olderVersions };
 }
 
+/** The example with hosts that take user data. */
+function withUserData(
+  good: InfrastructureProvider,
+  change: Partial<UserDataTerms> = {},
+): InfrastructureProvider {
+  const userData: UserDataTerms = {
+    format: "cloud-config",
+    limit: { bytes: 16_384, counts: "packed" },
+    software: () => "apt",
+    containerRuntime: { name: "containerd", version: "2.1.5" },
+    commands: { name: "hostname", address: "hostname -i" },
+    ...change,
+  };
+  const { properties } = good.machineSpec.schema as { properties?: object };
+  const schema = {
+    ...good.machineSpec.schema,
+    properties: { ...properties, kubeadm: kubeadmField },
+  };
+  return {
+    ...good,
+    userData,
+    machineSpec: { ...good.machineSpec, schema },
+    compile: (cluster, value, machines) => ({
+      infrastructure: [],
+      hosts: new Map(machines.map((one) => [one.name, hostSpecOf(one, schema)])),
+    }),
+  };
+}
+
 const noteSubject = { provider: withUpdate, inPlace: { note: "changed" } };
 
 const subjects = {
@@ -132,6 +164,9 @@ const subjects = {
   "examples/provider-minimal": folderSubject(),
   "examples/provider-minimal with an update": folderSubject(noteSubject),
   "examples/provider-minimal with an import": folderSubject({ provider: withImport }),
+  "examples/provider-minimal with user data": folderSubject({
+    provider: (good) => withUserData(good),
+  }),
   "examples/provider-minimal with an older version": folderSubject({
     provider: (good) => withOlderVersion(good),
     olderSpecs,
@@ -175,6 +210,7 @@ const cases = {
   compile: "compiles purely, each machine for itself",
   schemas: "refuses fields that it does not know",
   versions: "converts what is written in its older versions",
+  userData: "says what its hosts take at their first start, or nothing",
 } as const;
 
 let made = 0;
@@ -182,6 +218,32 @@ const makeAnother = (cloud: FaultyFolder, who: Identity, spec: JsonObject): Obse
   cloud.put({ id: `${who.name}.${(made += 1)}`, who, phase: "ready", spec, status: {} });
 
 const mutations: readonly Mutation[] = [
+  {
+    name: "hosts take user data, and users can say nothing of it",
+    break: (good) => ({ ...withUserData(good), machineSpec: good.machineSpec }),
+    fails: [cases.userData],
+  },
+  {
+    name: "a cloud takes less user data than a member of a control plane needs",
+    break: (good) => withUserData(good, { limit: { bytes: 3_000, counts: "packed" } }),
+    fails: [cases.userData],
+  },
+  {
+    name: "a command about the host prints several lines",
+    break: (good) => withUserData(good, { commands: { name: "hostname\nid", address: "a" } }),
+    fails: [cases.userData],
+  },
+  {
+    name: "what a host was given is recorded",
+    break: (good, cloud) =>
+      withCalls(withUserData(good), {
+        create: async (ctx, who, spec) => {
+          const made = await handlerOf(good).create(ctx, who, spec);
+          return cloud.put({ ...made, status: { given: (await ctx.userData()).text } });
+        },
+      }),
+    fails: [cases.userData],
+  },
   {
     name: "locate finds nothing without an id, create makes another each time",
     break: (good, cloud) =>

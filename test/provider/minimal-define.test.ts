@@ -7,6 +7,7 @@ import {
   type MachineToCompile,
   type Observed,
   type ProviderDefinition,
+  type UserDataTerms,
 } from "../../src/provider/index.js";
 import { cluster, desiredOf } from "../support/manifests.js";
 
@@ -72,6 +73,28 @@ describe("defineProvider", () => {
     const cluster = { apiVersion: "toy.example.dev/v1", kind: "ToyClusterProviderSpec" };
     assert.deepEqual(validate(clusterSpec.schema, cluster), []);
     assert.equal(validate(clusterSpec.schema, { ...cluster, any: 1 })[0]?.code, "FIELD_UNKNOWN");
+  });
+
+  it("has a field for kubeadm where hosts take user data, and there only", () => {
+    const userData: UserDataTerms = {
+      format: "cloud-config",
+      software: () => "image",
+      containerRuntime: { name: "containerd", version: "2.1.5" },
+      commands: { name: "hostname", address: "hostname -i" },
+    };
+    const kubeadm = { kubeletConfiguration: { maxPods: 50 } };
+    const given = { ...machine, providerSpec: { ...machine.providerSpec, kubeadm } };
+    const joining = defineProvider({ ...definition, userData });
+    assert.deepEqual(validate(joining.machineSpec.schema, { ...given.providerSpec }), []);
+    assert.deepEqual(hostOf(joining, given)["kubeadm"], kubeadm);
+    const { kind } = joining.verdict("ToyHost", hostOf(joining), hostOf(joining, given));
+    assert.equal(kind, "replace");
+    const [refused] = validate(defineProvider(definition).machineSpec.schema, given.providerSpec);
+    assert.equal(refused?.code, "FIELD_UNKNOWN");
+    const machineSpec = { ...definition.machineSpec, schema: { properties: { kubeadm: {} } } };
+    assert.throws(() => defineProvider({ ...definition, machineSpec, userData }), {
+      message: /machineSpec must call field kubeadm otherwise/,
+    });
   });
 
   it("tells which fields of the cluster's object hold address ranges", () => {
@@ -142,7 +165,7 @@ describe("defineProvider", () => {
       code: "INVALID_INPUT",
       message: [
         "cannot define provider toy: machine.diswon is unknown, did you mean disown?",
-        "offers is unknown, known: name, apiVersion, olderVersions, machineSpec, clusterSpec, hostKind, keyInputs, rules, hostSpec, machine, timing, identity, close",
+        "offers is unknown, known: name, apiVersion, olderVersions, machineSpec, clusterSpec, hostKind, keyInputs, rules, userData, hostSpec, machine, timing, identity, close",
         "keyInput is unknown, did you mean keyInputs?",
         "machineSpec.offer is unknown, did you mean offers?",
         "machineSpec.offers.kubernets is unknown, did you mean kubernetes?",

@@ -31,15 +31,7 @@ const awaited: readonly { readonly by: string; readonly names: readonly NameId[]
   },
   {
     by: "bootstrap: providers take their user data from there (docs/bootstrap.md)",
-    names: [
-      "src/bootstrap/certificates/secrets.ts#kubeconfigSecret",
-      "src/bootstrap/host/host-bootstrap.ts#HostSettings",
-      "src/bootstrap/host/host-bootstrap.ts#hostBootstrap",
-      "src/bootstrap/host/software.ts#criSocketOf",
-      "src/bootstrap/host/software.ts#hostRuntimes",
-      "src/bootstrap/host/user-data.ts#packedUserData",
-      "src/bootstrap/host/user-data.ts#userDataOf",
-    ],
+    names: ["src/bootstrap/certificates/secrets.ts#kubeconfigSecret"],
   },
 ];
 

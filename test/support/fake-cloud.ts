@@ -104,7 +104,7 @@ export class FakeCloud {
   /** The provider that one command uses. */
   providerFor(process: CommandProcess): InfrastructureProvider {
     const { parts } = this;
-    const { name, apiVersion, clusterSpec, machineSpec, hostKind, keyInputs } = parts;
+    const { name, apiVersion, clusterSpec, machineSpec, hostKind, keyInputs, userData } = parts;
     const { olderVersions = [] } = parts;
     const handlers = [...parts.handlers.keys()].map((kind): [string, ResourceHandler] => [
       kind,
@@ -126,6 +126,7 @@ export class FakeCloud {
       olderVersions,
       hostKind,
       ...(keyInputs !== undefined && { keyInputs }),
+      ...(userData !== undefined && { userData }),
       timing,
       handlers: new Map(handlers),
       compile: (...args) => parts.compile(...args),

@@ -1,5 +1,6 @@
 import type {
   CallContext,
+  CreateContext,
   Identity,
   Observed,
   Presence,
@@ -59,7 +60,7 @@ export class MemoryHandler implements ResourceHandler {
     });
   }
 
-  async create(_ctx: CallContext, who: Identity, spec: JsonObject): Promise<Observed> {
+  async create(_ctx: CreateContext, who: Identity, spec: JsonObject): Promise<Observed> {
     return this.call("create", () => {
       const known = [...this.resources.values()].find((one) => one.who.token === who.token);
       if (known !== undefined) return known;

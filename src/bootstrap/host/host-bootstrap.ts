@@ -1,10 +1,12 @@
 import { minorOf } from "../../api/versions.js";
+import type { SoftwareSource } from "../../provider/port.js";
 import type { ClusterKeys } from "../certificates/cluster-keys.js";
 import {
   type HostPlaceholder,
   initObjects,
   joinControlPlaneObjects,
   joinWorkerObjects,
+  kubeadmPatchFolder,
   type KubeadmObject,
   placeholderText,
 } from "../kubeadm/configuration.js";
@@ -12,18 +14,13 @@ import type { ClusterSettings, HostText, JoinSettings, NodeSettings } from "../k
 import type { HostFile } from "./host-file.js";
 import { controlPlaneKeyFiles } from "./key-files.js";
 import { bootstrapScript } from "./script.js";
-import {
-  containerdFile,
-  type HostSoftware,
-  kernelFiles,
-  sandboxImageOf,
-  type SoftwareSource,
-} from "./software.js";
+import { containerdFile, type HostSoftware, kernelFiles, sandboxImageOf } from "./software.js";
 import { yamlText } from "./yaml-text.js";
 
 /** What a host is to become, and what it needs for that. */
-type HostRole =
-  | { readonly kind: "init"; readonly keys: ClusterKeys }
+export type HostRole =
+  /** The token is for those that join before others are made. A secret. */
+  | { readonly kind: "init"; readonly keys: ClusterKeys; readonly token: string }
   | { readonly kind: "joinControlPlane"; readonly keys: ClusterKeys; readonly join: JoinSettings }
   | { readonly kind: "joinWorker"; readonly join: JoinSettings };
 
@@ -42,16 +39,21 @@ export interface HostBootstrap {
   readonly script: string;
 }
 
-const scriptPath = "/usr/local/sbin/capstan-bootstrap";
-const configurationPath = "/etc/kubernetes/kubeadm.yaml";
+/** Where the script stands that makes a node of a host. */
+export const scriptPath = "/usr/local/sbin/capstan-bootstrap";
+/** Where kubeadm's configuration stands until it was read. */
+export const configurationPath = "/etc/kubernetes/kubeadm.yaml";
 
 /** Pure: the same settings give the same bytes. Holds secrets: keys and tokens. */
 export function hostBootstrap(settings: HostSettings): HostBootstrap {
   const { cluster, node, role, runtime, source } = settings;
   const verb = role.kind === "init" ? "init" : "join";
-  const software = { kubernetes: node.kubernetesVersion, containerRuntime: runtime };
-  const minor = minorOf(node.kubernetesVersion) ?? 0;
-  const script = { software, source, verb, replaced: replacedIn(node) } as const;
+  const { kubernetesVersion: kubeadm, kubeletVersion: kubelet = kubeadm, annotations = {} } = node;
+  const software = { kubeadm, kubelet, containerRuntime: runtime };
+  const minor = minorOf(kubelet) ?? 0;
+  const replaced = replacedIn(node);
+  const marks = { name: node.name, annotations };
+  const script = { software, source, verb, replaced, marks } as const;
   const isConfigured = source === "apt" && runtime.name === "containerd";
   return {
     script: scriptPath,
@@ -59,6 +61,7 @@ export function hostBootstrap(settings: HostSettings): HostBootstrap {
       ...kernelFiles,
       ...(isConfigured ? [containerdFile(runtime.version, sandboxImageOf(minor))] : []),
       ...(role.kind === "joinWorker" ? [] : controlPlaneKeyFiles(role.keys)),
+      ...patchFiles(node),
       {
         path: configurationPath,
         mode: "0600",
@@ -73,6 +76,13 @@ export function hostBootstrap(settings: HostSettings): HostBootstrap {
   };
 }
 
+/** kubeadm puts it over the configuration that hosts of the cluster share. */
+function patchFiles({ kubeletConfiguration }: NodeSettings): HostFile[] {
+  if (kubeletConfiguration === undefined) return [];
+  const path = `${kubeadmPatchFolder}/kubeletconfiguration+merge.yaml`;
+  return [{ path, mode: "0644", content: yamlText(kubeletConfiguration) }];
+}
+
 function replacedIn({ name, address, providerId }: NodeSettings) {
   const texts = Object.entries({ name, address, providerId }) as [HostPlaceholder, HostText?][];
   return texts.flatMap(([what, value]) =>
@@ -83,7 +93,7 @@ function replacedIn({ name, address, providerId }: NodeSettings) {
 function objectsFor(cluster: ClusterSettings, node: NodeSettings, role: HostRole): KubeadmObject[] {
   switch (role.kind) {
     case "init":
-      return initObjects(cluster, node);
+      return initObjects(cluster, node, role.token);
     case "joinControlPlane":
       return joinControlPlaneObjects(cluster, node, role.join);
     case "joinWorker":

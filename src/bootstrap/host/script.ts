@@ -1,4 +1,6 @@
-import { aptSoftware, type HostSoftware, type SoftwareSource } from "./software.js";
+import type { SoftwareSource } from "../../provider/port.js";
+import type { HostText } from "../kubeadm/settings.js";
+import { aptSoftware, type HostSoftware } from "./software.js";
 
 /** What the script that makes a node of a host is made from. */
 interface ScriptSettings {
@@ -9,6 +11,11 @@ interface ScriptSettings {
   readonly verb: "init" | "join";
   /** Commands whose output takes the place of a text in the configuration. */
   readonly replaced: readonly { readonly text: string; readonly command: string }[];
+  /** What the Node is marked with, beyond what kubeadm does: by its own name. */
+  readonly marks: {
+    readonly name: HostText;
+    readonly annotations: Readonly<Record<string, string>>;
+  };
 }
 
 /** Written when a host is a node, as today's Cluster API has it: tools look for it. */
@@ -44,6 +51,7 @@ export function bootstrapScript(settings: ScriptSettings): string {
       `kubeadm ${settings.verb} --config ${settings.configuration}${withoutToken(settings)}`,
       `rm -f ${settings.configuration}`,
     ]),
+    ...annotatingLines(settings),
     `mkdir -p ${sentinelFile.replace(/\/[^/]*$/, "")}`,
     `echo success > ${sentinelFile}`,
     "",
@@ -82,6 +90,22 @@ function replacingLines({ replaced, configuration }: ScriptSettings): string[] {
   );
 }
 
+/** By the credentials of its kubelet, which may annotate its own Node. */
+function annotatingLines({ marks: { name, annotations } }: ScriptSettings): string[] {
+  const pairs = Object.entries(annotations).sort(([left], [right]) => (left < right ? -1 : 1));
+  if (pairs.length === 0) return [];
+  return step("annotate the node", [
+    `node=${typeof name === "string" ? quoted(name) : `$(${name.command})`}`,
+    `kubectl --kubeconfig /etc/kubernetes/kubelet.conf annotate --overwrite node "$node" \\`,
+    `  ${pairs.map(([key, value]) => quoted(`${key}=${value}`)).join(" ")}`,
+  ]);
+}
+
+/** One word of a shell, whatever stands in it. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
 function softwareLines({ software, source }: ScriptSettings): string[] {
   return source === "image" ? verifiedLines(software) : installedLines(software);
 }
@@ -112,12 +136,12 @@ function installedLines(software: HostSoftware): string[] {
 }
 
 /** An image that does not hold what the Machine asks for is told at once, and not by a drift later. */
-function verifiedLines({ kubernetes, containerRuntime }: HostSoftware): string[] {
+function verifiedLines({ kubelet, kubeadm, containerRuntime }: HostSoftware): string[] {
   const { name, version } = containerRuntime;
   const program = name === "cri-o" ? "crio" : name;
   return step("verify the image", [
-    `[ "$(kubelet --version)" = "Kubernetes v${kubernetes}" ]`,
-    `[ "$(kubeadm version -o short)" = "v${kubernetes}" ]`,
+    `[ "$(kubelet --version)" = "Kubernetes v${kubelet}" ]`,
+    `[ "$(kubeadm version -o short)" = "v${kubeadm}" ]`,
     `${program} --version | grep -q -w -F '${version}'`,
   ]);
 }

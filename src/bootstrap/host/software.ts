@@ -2,12 +2,11 @@ import type { HostFile } from "./host-file.js";
 
 /** What a host runs, by exact versions: semantic ones without "v". */
 export interface HostSoftware {
-  readonly kubernetes: string;
+  readonly kubelet: string;
+  /** Newer than the kubelet where a control plane is. */
+  readonly kubeadm: string;
   readonly containerRuntime: { readonly name: string; readonly version: string };
 }
-
-/** Where its software comes from: packages of its distribution, or an image that holds all of it. */
-export type SoftwareSource = "apt" | "image";
 
 /** A repository of Debian packages: where it is, and where the key is that signs it. */
 interface AptRepository {
@@ -24,20 +23,24 @@ interface AptPackage {
   readonly version: string;
 }
 
-const kubernetesPackages = ["kubelet", "kubeadm", "kubectl"] as const;
-
 /** Repositories and packages that bring a host's software. Pure. Source: docs/bootstrap.md#software. */
-export function aptSoftware({ kubernetes, containerRuntime }: HostSoftware): {
+export function aptSoftware({ kubelet, kubeadm, containerRuntime }: HostSoftware): {
   readonly repositories: readonly AptRepository[];
   readonly packages: readonly AptPackage[];
 } {
-  const minor = minorText(kubernetes);
-  const core = packagesOfKubernetes("kubernetes", `core:/stable:/v${minor}`);
+  const minors = [...new Set([kubelet, kubeadm].map(minorText))];
   const runtime = runtimeSoftware(containerRuntime);
   return {
-    repositories: [core, runtime.repository],
+    repositories: [
+      ...minors.map((minor) =>
+        packagesOfKubernetes(`kubernetes-${minor}`, `core:/stable:/v${minor}`),
+      ),
+      runtime.repository,
+    ],
     packages: [
-      ...kubernetesPackages.map((name) => ({ name, version: `${kubernetes}-*` })),
+      { name: "kubelet", version: `${kubelet}-*` },
+      { name: "kubeadm", version: `${kubeadm}-*` },
+      { name: "kubectl", version: `${kubeadm}-*` },
       { name: runtime.package, version: `${containerRuntime.version}-*` },
     ],
   };

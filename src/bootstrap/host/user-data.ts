@@ -1,10 +1,7 @@
 import { gzipSync } from "node:zlib";
-
+import type { UserDataFormat } from "../../provider/port.js";
 import type { HostBootstrap } from "./host-bootstrap.js";
 import { yamlText } from "./yaml-text.js";
-
-/** Who reads it on the host: cloud-init nearly everywhere, Ignition on Flatcar and Fedora CoreOS. */
-type UserDataFormat = "cloud-config" | "ignition";
 
 const ignitionVersion = "3.4.0";
 

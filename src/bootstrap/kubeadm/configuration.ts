@@ -1,4 +1,6 @@
+import { asJson } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
+import { withPatch } from "./patch.js";
 import { minorOf } from "../../api/versions.js";
 import type { ClusterSettings, HostText, JoinSettings, NodeSettings } from "./settings.js";
 
@@ -33,19 +35,36 @@ function textIn(what: HostPlaceholder, value: HostText): string {
   return typeof value === "string" ? value : placeholderText(what);
 }
 
+/** How long the token of an initialized member is good for others to join with. */
+const firstTokenTtl = "30m0s";
+
 /** What the first member of a control plane is initialized with. Pure. */
-export function initObjects(cluster: ClusterSettings, node: NodeSettings): KubeadmObject[] {
+export function initObjects(
+  cluster: ClusterSettings,
+  node: NodeSettings,
+  token: string,
+): KubeadmObject[] {
   const apiVersion = kubeadmApiOf(node.kubernetesVersion);
   return [
-    {
+    omitUndefined<KubeadmObject>({
       apiVersion,
       kind: "InitConfiguration",
+      // Without any, kubeadm would make one that is good for a day, and that nobody knows.
+      bootstrapTokens: [{ token, ttl: firstTokenTtl }],
       localAPIEndpoint: apiEndpointOf(cluster, node),
       nodeRegistration: registrationOf(cluster, node, "controlPlane"),
-    },
+      patches: patchesOf(node),
+    }),
     clusterObject(cluster, node),
-    kubeletObject(cluster, node),
+    kubeletObject(cluster),
   ];
+}
+
+/** Where kubeadm looks for the user's patches of what it writes. */
+export const kubeadmPatchFolder = "/etc/kubernetes/patches";
+
+function patchesOf({ kubeletConfiguration }: NodeSettings) {
+  return kubeletConfiguration === undefined ? undefined : { directory: kubeadmPatchFolder };
 }
 
 /** What a further member of a control plane joins with. Pure. */
@@ -76,12 +95,13 @@ function joinObject(
   role: Role,
 ): KubeadmObject {
   const apiServerEndpoint = endpointText(cluster);
-  return {
+  return omitUndefined<KubeadmObject>({
     apiVersion: kubeadmApiOf(node.kubernetesVersion),
     kind: "JoinConfiguration",
     discovery: { bootstrapToken: { token, apiServerEndpoint, caCertHashes } },
     nodeRegistration: registrationOf(cluster, node, role),
-  };
+    patches: patchesOf(node),
+  });
 }
 
 /** An address with colons stands in brackets before its port. */
@@ -90,12 +110,24 @@ function endpointText({ endpoint: { host, port } }: ClusterSettings): string {
 }
 
 function clusterObject(cluster: ClusterSettings, { kubernetesVersion }: NodeSettings) {
-  const { name, endpoint, serviceCidrs, podCidrs, serviceDomain, extraSans = [] } = cluster;
+  const {
+    name,
+    endpoint,
+    serviceCidrs,
+    podCidrs,
+    serviceDomain,
+    extraSans = [],
+    patch = {},
+  } = cluster;
   const apiVersion = kubeadmApiOf(kubernetesVersion);
-  const args = cloudArgs(cluster);
+  const own = {
+    apiServer: { certSANs: [...new Set([endpoint.host, ...extraSans])] },
+    controllerManager: { extraArgs: cloudArgs(cluster) },
+  };
   return {
     apiVersion,
     kind: "ClusterConfiguration",
+    ...withPatch(own, asJson(patch), (args) => argumentsIn(apiVersion, args)),
     clusterName: name,
     kubernetesVersion: `v${kubernetesVersion}`,
     controlPlaneEndpoint: endpointText(cluster),
@@ -104,18 +136,16 @@ function clusterObject(cluster: ClusterSettings, { kubernetesVersion }: NodeSett
       podSubnet: podCidrs.join(","),
       dnsDomain: serviceDomain,
     },
-    apiServer: { certSANs: [...new Set([endpoint.host, ...extraSans])] },
-    controllerManager: { extraArgs: argumentsIn(apiVersion, args) },
   };
 }
 
-function kubeletObject({ serviceDomain }: ClusterSettings, node: NodeSettings): KubeadmObject {
+/** What all hosts of the cluster share: kubeadm hands it to those that join. */
+function kubeletObject({ serviceDomain }: ClusterSettings): KubeadmObject {
   return {
-    ...node.kubeletConfiguration,
     apiVersion: "kubelet.config.k8s.io/v1beta1",
     kind: "KubeletConfiguration",
     clusterDomain: serviceDomain,
-    cgroupDriver: node.kubeletConfiguration?.["cgroupDriver"] ?? "systemd",
+    cgroupDriver: "systemd",
   };
 }
 
@@ -124,20 +154,22 @@ function apiEndpointOf({ endpoint }: ClusterSettings, { address }: NodeSettings)
 }
 
 function registrationOf(cluster: ClusterSettings, node: NodeSettings, role: Role) {
-  const { name, criSocket, providerId, kubernetesVersion, ignoredPreflightErrors } = node;
+  const { name, criSocket, providerId, kubernetesVersion } = node;
+  const { ignorePreflightErrors, imagePullPolicy } = node;
   const args = omitUndefined({
     "node-labels": labelsText(node.labels),
     "provider-id": providerId === undefined ? undefined : textIn("providerId", providerId),
     ...cloudArgs(cluster),
     ...node.kubeletArgs,
   });
-  return omitUndefined({
+  return omitUndefined<Readonly<Record<string, unknown>>>({
     name: textIn("name", name),
     criSocket,
+    ignorePreflightErrors,
+    imagePullPolicy,
     // An empty list says that there are none; without a list kubeadm would add its own.
     taints: taintsOf(node, role),
     kubeletExtraArgs: argumentsIn(kubeadmApiOf(kubernetesVersion), args),
-    ignorePreflightErrors: ignoredPreflightErrors,
   });
 }
 

@@ -1,3 +1,4 @@
+import type { KubeadmPatch } from "../../api/kubeadm-patch.js";
 import type { WrittenMachineSpec } from "../../api/types.js";
 
 /** Where the API servers of a cluster answer. */
@@ -19,6 +20,8 @@ export interface ClusterSettings {
   readonly extraSans?: readonly string[];
   /** A controller of the cloud tells the nodes' addresses and provider ids. */
   readonly hasCloudController?: boolean;
+  /** The user's own, for the member that is initialized. */
+  readonly patch?: KubeadmPatch["clusterConfiguration"];
 }
 
 type Taint = NonNullable<WrittenMachineSpec["taints"]>[number];
@@ -32,10 +35,14 @@ export interface NodeSettings {
   readonly name: HostText;
   /** Where its API server listens; of workers nobody asks. */
   readonly address: HostText;
-  /** Semantic version without "v". */
+  /** Of its kubeadm, and of the control plane that runs on it: a semantic version without "v". */
   readonly kubernetesVersion: string;
+  /** Of its kubelet; absent: the same. */
+  readonly kubeletVersion?: string;
   readonly criSocket: string;
+  /** Those that a kubelet may give its own Node. */
   readonly labels: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
   readonly taints: readonly Taint[];
   /** Whether pods may run on a control-plane member. */
   readonly isSchedulable: boolean;
@@ -43,15 +50,16 @@ export interface NodeSettings {
   readonly providerId?: HostText;
   /** Arguments of the kubelet, over our own. */
   readonly kubeletArgs?: Readonly<Record<string, string>>;
-  /** Members of a KubeletConfiguration, over our own. */
+  /** Members of a KubeletConfiguration for this host alone, over those that the cluster's hosts share. */
   readonly kubeletConfiguration?: Readonly<Record<string, unknown>>;
   /** Names of kubeadm's checks that may fail on this host: "SystemVerification". */
-  readonly ignoredPreflightErrors?: readonly string[];
+  readonly ignorePreflightErrors?: readonly string[];
+  readonly imagePullPolicy?: string;
 }
 
 /** By what a host finds the control plane and knows it again. */
 export interface JoinSettings {
-  /** "abcdef.0123456789abcdef", or where user data replaces it by that. A secret. */
+  /** "abcdef.0123456789abcdef". A secret. */
   readonly token: string;
   /** `publicKeyHash` of each authority that may have signed the API server's certificate: never none. */
   readonly caCertHashes: readonly string[];

@@ -2,11 +2,12 @@ import { type Command, Option } from "commander";
 import type { ExplainOptions } from "../commands/explain.js";
 import type { GraphOptions } from "../commands/graph.js";
 import type { InitOptions } from "../commands/init.js";
+import type { RenderOptions } from "../commands/render.js";
 import type { ValidateOptions } from "../commands/validate.js";
 import { does } from "../execute.js";
 import { wholeNumber, withExamples, withFiles, withRecursion } from "./options.js";
 
-/** The verbs for writing manifests: init, validate, explain, graph, crds. None needs a state. */
+/** The verbs for writing manifests: init, validate, explain, graph, render, crds. None needs a state. */
 export function addManifestVerbs(program: Command): void {
   addInit(program);
   const validate = withRecursion(program.command("validate")).description(
@@ -38,6 +39,7 @@ export function addManifestVerbs(program: Command): void {
   });
 
   addGraph(program);
+  addRender(program);
   const crds = program
     .command("crds")
     .description("print a CustomResourceDefinition for every kind");
@@ -91,5 +93,26 @@ function addGraph(program: Command): void {
   does<GraphOptions>(graph, async ({ options, context }) => {
     const { graphCommand } = await import("../commands/graph.js");
     return graphCommand(options, context);
+  });
+}
+
+function addRender(program: Command): void {
+  const render = withFiles(program.command("render <machine-or-set>"))
+    .description("print what makes a node of a machine's host, without its secrets")
+    .addOption(
+      new Option("--format <format>", "how, or which part (default: as the host reads it)").choices(
+        ["cloud-config", "ignition", "kubeadm", "script"],
+      ),
+    );
+  withExamples(render, [
+    ["capstan render cp-0 -f clusters/prod", "user data of a member"],
+    [
+      "capstan render workers -f clusters/prod --format kubeadm",
+      "what kubeadm reads on each of them",
+    ],
+  ]);
+  does<RenderOptions>(render, async ({ options, context }, name: string) => {
+    const { renderCommand } = await import("../commands/render.js");
+    return renderCommand(name, options, context);
   });
 }

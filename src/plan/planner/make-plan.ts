@@ -4,6 +4,7 @@ import { policiesOf, policyGoing } from "../../compile/update-policy.js";
 import { decideHost, spendIncarnations, type HostDecision } from "../decisions/hosts.js";
 import { planInfrastructure, type InfrastructureDecision } from "../decisions/infrastructure.js";
 import { directionOf, type PassedPoint, type TransactionGoal } from "../../records/transaction.js";
+import { refuseMisfits } from "../refusals/misfits.js";
 import { refuseRemovals } from "../refusals/protection.js";
 import {
   cloudResources,
@@ -113,6 +114,7 @@ export function planRemaining(given: PlanInput): RemainingPlan {
     };
   });
   refuseUnsupported(infrastructure.decisions, decided);
+  if (planGoal.kind === "objects") refuseMisfits(compiledGoal.cluster, provider, decided);
   const target = targetOf(compiledGoal, provider, infrastructure.decisions, decided);
   const plan = assemble(input, given.prior, target, {
     infrastructure: infrastructure.decisions,

@@ -1,0 +1,74 @@
+import type { UserData, UserDataTerms } from "../../provider/port.js";
+import type { HostBootstrap } from "./host-bootstrap.js";
+import { packedUserData, userDataOf } from "./user-data.js";
+
+/** How a bootstrap gets to its host. */
+interface Delivery {
+  readonly userData: UserData;
+  /** What a store has to keep before the host is made; absent: everything is in the user data. */
+  readonly secret?: { readonly name: string; readonly content: Uint8Array };
+}
+
+/** The name under which a store keeps what is for one host: a function of its identity. Pure. */
+function secretNameOf(token: string): string {
+  return `capstan-${token}`;
+}
+
+/**
+ * In the user data itself, or, where the provider has a store, as one script that is kept there and that the user
+ * data fetches. `token` is that of the host's identity. Pure.
+ */
+export function deliveryOf(
+  bootstrap: HostBootstrap,
+  { format, secrets }: Pick<UserDataTerms, "format" | "secrets">,
+  token: string,
+): Delivery {
+  if (secrets === undefined) return { userData: inFormat(bootstrap, format) };
+  const name = secretNameOf(token);
+  return {
+    userData: inFormat(fetching(secrets.fetchCommand(name)), format),
+    secret: { name, content: packedUserData(archiveOf(bootstrap)) },
+  };
+}
+
+function inFormat(bootstrap: HostBootstrap, format: UserData["format"]): UserData {
+  const text = userDataOf(bootstrap, format);
+  return { format, text, packed: packedUserData(text) };
+}
+
+/** All files of a bootstrap, and its script, as one script for sh. */
+function archiveOf({ files, script }: HostBootstrap): string {
+  return [
+    "set -eu",
+    "umask 077",
+    'put() { (umask 022; mkdir -p "$(dirname "$1")"); base64 -d > "$1"; chmod "$2" "$1"; }',
+    ...files.flatMap(({ path, mode, content }) => [
+      `put '${path}' ${mode} <<'END'`,
+      ...(Buffer.from(content)
+        .toString("base64")
+        .match(/.{1,76}/g) ?? []),
+      "END",
+    ]),
+    `exec '${script}'`,
+    "",
+  ].join("\n");
+}
+
+/** What cannot be fetched is told by the console; half of it is never run. */
+function fetching(command: string): HostBootstrap {
+  const script = "/usr/local/sbin/capstan-fetch";
+  const content = [
+    "#!/bin/sh",
+    "set -eu",
+    "umask 077",
+    "folder=$(mktemp -d)",
+    `trap 'rm -rf "$folder"' EXIT`,
+    `if ! { ${command} > "$folder/packed" && gunzip -c < "$folder/packed" > "$folder/script"; }; then`,
+    '  echo "capstan: bootstrap failed: its secret cannot be fetched" > /dev/console || true',
+    "  exit 1",
+    "fi",
+    'sh "$folder/script"',
+    "",
+  ].join("\n");
+  return { files: [{ path: script, mode: "0700", content }], script };
+}

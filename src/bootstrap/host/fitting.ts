@@ -1,0 +1,68 @@
+import type { MemberPath } from "../../api/diagnostic-codes.js";
+import type { ClusterObject } from "../../api/types.js";
+import type { MachineToCompile, UserDataTerms } from "../../provider/port.js";
+import { deliveryOf } from "./delivery.js";
+import { hostBootstrap } from "./host-bootstrap.js";
+import { roleWith, sizedSecrets } from "./host-secrets.js";
+import { hostSettings } from "./machine-settings.js";
+import type { BootstrapKind } from "./member-role.js";
+import { hostRuntimes } from "./software.js";
+
+/** Why no user data can be made for a machine's host, or none that its cloud takes. */
+interface Misfit {
+  readonly reason: string;
+  /** What asks for it, below the machine's spec. */
+  readonly member: MemberPath;
+}
+
+/** As long as a DNS name can be: how long the real one is, nobody knows before the infrastructure stands. */
+const longestEndpoint = { host: `${"a".repeat(63)}.`.repeat(4).slice(0, 253), port: 65_535 };
+
+/**
+ * What keeps a machine's host from being made a node, told before anything is made: with secrets of the size of real
+ * ones. Pure; the same each time.
+ */
+export function misfitOf(
+  cluster: ClusterObject,
+  machine: MachineToCompile,
+  terms: UserDataTerms,
+): Misfit | undefined {
+  const { containerRuntime = terms.containerRuntime } = machine.spec.versions;
+  if (!hostRuntimes.includes(containerRuntime.name)) {
+    const known = hostRuntimes.join(" or ");
+    return {
+      reason: `no host is made with the container runtime ${containerRuntime.name}, but with ${known}`,
+      member: ["versions", "containerRuntime", "name"],
+    };
+  }
+  const { limit } = terms;
+  if (limit === undefined) return undefined;
+  const kinds: readonly BootstrapKind[] = machine.controlPlane
+    ? ["init", "joinControlPlane"]
+    : ["joinWorker"];
+  const bytes = Math.max(
+    ...kinds.map((kind) => {
+      const role = roleWith(kind, sizedSecrets());
+      const about = { cluster, machine, terms, endpoint: longestEndpoint, role };
+      const { userData } = deliveryOf(hostBootstrap(hostSettings(about)), terms, "0".repeat(32));
+      const { text, packed } = userData;
+      return limit.counts === "packed" ? packed.byteLength : Buffer.byteLength(text);
+    }),
+  );
+  if (bytes <= limit.bytes) return undefined;
+  return {
+    reason: `its user data would take ${bytes} bytes${limit.counts === "packed" ? " when packed" : ""}, and this cloud takes ${limit.bytes}`,
+    member: largestPart(machine),
+  };
+}
+
+/** What of a machine's spec takes most room: there somebody can do something about it. */
+function largestPart({ spec, providerSpec }: MachineToCompile): MemberPath {
+  const parts: [MemberPath, unknown][] = [
+    [["metadata"], spec.metadata],
+    [["taints"], spec.taints],
+    [["providerSpec"], providerSpec],
+  ];
+  const sizes = parts.map(([path, value]) => ({ path, size: JSON.stringify(value ?? "").length }));
+  return sizes.reduce((largest, one) => (one.size > largest.size ? one : largest)).path;
+}

@@ -1,0 +1,108 @@
+import { isJsonObject } from "../../api/json.js";
+import { type KubeadmPatch, kubeadmFieldName } from "../../api/kubeadm-patch.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
+import type { ClusterObject } from "../../api/types.js";
+import type { MachineToCompile, UserDataTerms } from "../../provider/port.js";
+import { isKubeletLabel } from "../kubeadm/node-labels.js";
+import type { ClusterSettings, NodeSettings } from "../kubeadm/settings.js";
+import type { HostRole, HostSettings } from "./host-bootstrap.js";
+import { criSocketOf } from "./software.js";
+
+/** A host that is to be, and what is known of its cluster when it is made. */
+interface HostToMake {
+  readonly cluster: ClusterObject;
+  readonly machine: MachineToCompile;
+  readonly terms: UserDataTerms;
+  readonly endpoint: ClusterSettings["endpoint"];
+  readonly role: HostRole;
+}
+
+/**
+ * What a machine's host is made a node with. Pure: everything that may differ between two hosts is in the Cluster,
+ * the Machine and the provider's terms, or in the role with its secrets. Throws an Error for a container runtime that
+ * is not among `hostRuntimes`.
+ */
+export function hostSettings({
+  cluster,
+  machine,
+  terms,
+  endpoint,
+  role,
+}: HostToMake): HostSettings {
+  const patch = kubeadmPatchOf(machine);
+  const runtime = machine.spec.versions.containerRuntime ?? terms.containerRuntime;
+  return {
+    cluster: clusterSettings(cluster, patch, { terms, endpoint }),
+    node: nodeSettings(machine, patch, terms, criSocketOf(runtime.name)),
+    role,
+    runtime,
+    source: terms.software(machine),
+  };
+}
+
+function clusterSettings(
+  { metadata: { name }, spec: { clusterNetwork } }: ClusterObject,
+  patch: KubeadmPatch,
+  { terms, endpoint }: Pick<HostToMake, "terms" | "endpoint">,
+): ClusterSettings {
+  const { services, pods, serviceDomain } = clusterNetwork;
+  return omitUndefined({
+    name,
+    endpoint,
+    serviceCidrs: services.cidrBlocks,
+    podCidrs: pods.cidrBlocks,
+    serviceDomain,
+    hasCloudController: terms.hasCloudController,
+    patch: patch.clusterConfiguration,
+  });
+}
+
+function nodeSettings(
+  { spec, controlPlane }: MachineToCompile,
+  { nodeRegistration = {}, kubeletConfiguration }: KubeadmPatch,
+  { commands }: UserDataTerms,
+  criSocket: string,
+): NodeSettings {
+  const { versions, metadata: { labels = {}, annotations } = {}, taints = [], roles = [] } = spec;
+  const { kubeletExtraArgs, ignorePreflightErrors, imagePullPolicy } = nodeRegistration;
+  const own = Object.entries(labels).filter(([label]) => isKubeletLabel(label));
+  return omitUndefined({
+    name: { command: commands.name },
+    address: { command: commands.address },
+    kubernetesVersion: (controlPlane ? versions.controlPlane : undefined) ?? versions.kubelet,
+    kubeletVersion: versions.kubelet,
+    criSocket,
+    labels: Object.fromEntries(own),
+    annotations,
+    taints,
+    isSchedulable: controlPlane && roles.includes("Node"),
+    providerId: commands.providerId === undefined ? undefined : { command: commands.providerId },
+    kubeletArgs: kubeletExtraArgs,
+    kubeletConfiguration,
+    ignorePreflightErrors,
+    imagePullPolicy,
+  });
+}
+
+/** As the provider's object has it: it was checked when it was read. */
+function kubeadmPatchOf({ providerSpec }: MachineToCompile): KubeadmPatch {
+  const patch = providerSpec[kubeadmFieldName];
+  return isJsonObject(patch) ? patch : {};
+}
+
+/** What a machine asks for that user data cannot give its Node, each in words. Pure. */
+export function untoldBy({ name, spec }: MachineToCompile): string[] {
+  const { labels = {} } = spec.metadata ?? {};
+  const others = Object.keys(labels).filter((label) => !isKubeletLabel(label));
+  return [
+    ...others.map(
+      (label) =>
+        `label ${label} of Machine ${name}: a kubelet may not give its own Node this label`,
+    ),
+    ...(spec.configSource === undefined
+      ? []
+      : [
+          `configSource of Machine ${name}: no kubelet reads its configuration from a ConfigMap since Kubernetes 1.24; ${kubeadmFieldName}.kubeletConfiguration of its providerSpec is read`,
+        ]),
+  ];
+}

@@ -1,0 +1,107 @@
+import { CapstanError } from "../../api/error.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
+import { providerOf } from "../../api/served-versions.js";
+import { clusterNameOf } from "../../api/types.js";
+import type { ClusterKeys } from "../../bootstrap/certificates/cluster-keys.js";
+import {
+  configurationPath,
+  hostBootstrap,
+  type HostBootstrap,
+  scriptPath,
+} from "../../bootstrap/host/host-bootstrap.js";
+import { maskedSecrets, roleWith } from "../../bootstrap/host/host-secrets.js";
+import { hostSettings, untoldBy } from "../../bootstrap/host/machine-settings.js";
+import { packedUserData, userDataOf } from "../../bootstrap/host/user-data.js";
+import { machineToCompile } from "../../compile/compile.js";
+import type { UserDataFormat, UserDataTerms } from "../../provider/port.js";
+import { type CommandContext, type GlobalOptions, loadManifests, noticeTo } from "../context.js";
+import { exitCodes } from "../exit.js";
+import { type FoundMachine, machineNamed } from "../machine-named.js";
+import type { ManifestOptions } from "../manifest-options.js";
+
+export interface RenderOptions extends GlobalOptions, ManifestOptions {
+  /** Absent: what hosts of the provider read. */
+  readonly format?: UserDataFormat | "kubeadm" | "script";
+}
+
+/** Where API servers answer, nobody knows before the infrastructure stands. */
+const unknownEndpoint = { host: "endpoint.invalid", port: 6443 };
+
+/** capstan render: what the host of one machine would be given, without its secrets. Looks at no state and no cloud. */
+export function renderCommand(
+  name: string,
+  options: RenderOptions,
+  context: CommandContext,
+): number {
+  const { clusters } = loadManifests(options, context);
+  const found = machineNamed(name, clusters, context.providers.all);
+  const terms = termsOf(found, context);
+  const { bootstrap, text, format } = rendered(found, terms, options);
+  tellNotes(found, context);
+  if (!context.json) {
+    context.terminal.write(text);
+    return exitCodes.done;
+  }
+  const { desired, machine, kind } = found;
+  const userData = userDataOf(bootstrap, terms.format);
+  context.emit(
+    omitUndefined<Readonly<Record<string, unknown>>>({
+      type: "render",
+      cluster: clusterNameOf(desired.cluster),
+      machine: machine.name,
+      does: kind,
+      format,
+      text,
+      files: bootstrap.files,
+      bytes: Buffer.byteLength(userData),
+      packedBytes: packedUserData(userData).byteLength,
+      limit: terms.limit,
+    }),
+  );
+  return exitCodes.done;
+}
+
+function termsOf({ desired }: FoundMachine, { providers }: CommandContext): UserDataTerms {
+  const { name, userData } = providerOf(desired.cluster, providers.all);
+  if (userData !== undefined) return userData;
+  throw new CapstanError({
+    code: "INVALID_INPUT",
+    source: "user",
+    message: `hosts of provider ${name} take no user data`,
+    hint: "its provider makes nodes of them in its own way",
+  });
+}
+
+/** `keys`: the cluster's, of which nothing secret is shown. */
+function rendered(
+  { desired, machine, kind }: FoundMachine,
+  terms: UserDataTerms,
+  { format = terms.format }: RenderOptions,
+  keys?: ClusterKeys,
+): { readonly bootstrap: HostBootstrap; readonly text: string; readonly format: string } {
+  const settings = hostSettings({
+    cluster: desired.cluster,
+    machine: machineToCompile(machine),
+    terms,
+    endpoint: unknownEndpoint,
+    role: roleWith(kind, maskedSecrets(keys)),
+  });
+  const bootstrap = hostBootstrap(settings);
+  const contentOf = (path: string) =>
+    bootstrap.files.find((file) => file.path === path)?.content ?? "";
+  switch (format) {
+    case "kubeadm":
+      return { bootstrap, format, text: contentOf(configurationPath) };
+    case "script":
+      return { bootstrap, format, text: contentOf(scriptPath) };
+    default:
+      return { bootstrap, format, text: userDataOf(bootstrap, format) };
+  }
+}
+
+function tellNotes({ machine }: FoundMachine, context: CommandContext): void {
+  const { host, port } = unknownEndpoint;
+  const notice = noticeTo(context);
+  notice(`${host}:${port} stands for the endpoint, which is known once the infrastructure stands`);
+  for (const what of untoldBy(machineToCompile(machine))) notice(`user data leaves out ${what}`);
+}

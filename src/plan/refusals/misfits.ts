@@ -1,0 +1,34 @@
+import { canonicalJson } from "../../api/json.js";
+import type { ClusterObject } from "../../api/types.js";
+import { misfitOf } from "../../bootstrap/host/fitting.js";
+import { machineToCompile } from "../../compile/compile.js";
+import type { InfrastructureProvider } from "../../provider/port.js";
+import type { DecidedHost } from "../decisions/decided.js";
+import { type Refusal, RefusedChange } from "../refused-change.js";
+
+/**
+ * Throws UNSUPPORTED_CHANGE of all hosts that are to be made although no user data can be made for them, or none that
+ * their cloud takes. Machines whose hosts stand are left alone, whatever this release would make for them. Pure.
+ */
+export function refuseMisfits(
+  cluster: ClusterObject,
+  { userData }: InfrastructureProvider,
+  hosts: readonly DecidedHost[],
+): void {
+  if (userData === undefined) return;
+  // Machines of a set are alike, and there may be thousands.
+  const known = new Map<string, ReturnType<typeof misfitOf>>();
+  const refusals = hosts
+    .filter(({ decision: { kind } }) => kind === "create" || kind === "replace")
+    .flatMap(({ machine }): Refusal[] => {
+      const spec = canonicalJson(machine.spec);
+      if (!known.has(spec)) {
+        known.set(spec, misfitOf(cluster, machineToCompile(machine), userData));
+      }
+      const misfit = known.get(spec);
+      if (misfit === undefined) return [];
+      return [{ subject: `Machine ${machine.name}`, verb: "make a host of", machine, ...misfit }];
+    });
+  if (refusals.length === 0) return;
+  throw new RefusedChange(refusals, "capstan render shows what a host would be given");
+}

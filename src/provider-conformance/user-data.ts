@@ -1,0 +1,95 @@
+import { hasKubeadmField, kubeadmFieldName } from "../api/kubeadm-patch.js";
+import { providerValue } from "../api/types.js";
+import { misfitOf } from "../bootstrap/host/fitting.js";
+import { machineToCompile, templateJudge } from "../compile/compile.js";
+import type { MachineToCompile, SecretStore, UserDataTerms } from "../provider/port.js";
+import { expandMachines } from "../sets/expand.js";
+import type { Rig } from "./rig.js";
+import { must } from "./subject.js";
+
+/** "says what its hosts take at their first start, or nothing" */
+export async function userDataTerms(rig: Rig): Promise<void> {
+  const { userData, machineSpec } = rig.provider;
+  if (userData === undefined) return;
+  must(
+    hasKubeadmField(machineSpec.schema),
+    `have the field ${kubeadmFieldName} in its machineSpec (kubeadmField)`,
+    "it has not",
+  );
+  settingsNeedNewHost(rig);
+  commandsAreLines(userData);
+  sampleFits(rig, userData);
+  if (userData.secrets !== undefined) await secretsAreKept(rig, userData.secrets);
+  await secretsStayOut(rig);
+}
+
+function settingsNeedNewHost(rig: Rig): void {
+  const { provider } = rig;
+  const { cluster } = rig.desired({});
+  const settings = { nodeRegistration: { kubeletExtraArgs: { v: "4" } } };
+  const hostOf = (machine: MachineToCompile) =>
+    provider.compile(cluster, providerValue(cluster.spec), [machine]).hosts.get(machine.name) ?? {};
+  const machine = sampleMachine(rig);
+  const { providerSpec } = machine;
+  const [from, to] = [
+    hostOf(machine),
+    hostOf({ ...machine, providerSpec: { ...providerSpec, [kubeadmFieldName]: settings } }),
+  ];
+  const { kind } = provider.verdict(provider.hostKind, from, to);
+  must(kind === "replace", `make a new host for a change of ${kubeadmFieldName}`, kind);
+}
+
+function commandsAreLines({ commands }: UserDataTerms): void {
+  for (const [what, command] of Object.entries(commands) as [string, string][]) {
+    const isLine = command.trim() !== "" && !command.includes("\n");
+    must(isLine, `print the ${what} of a host by a command of one line`, JSON.stringify(command));
+  }
+}
+
+function sampleFits(rig: Rig, terms: UserDataTerms): void {
+  const { cluster } = rig.desired({});
+  const worker = sampleMachine(rig);
+  const { versions } = worker.spec;
+  const member: MachineToCompile = {
+    ...worker,
+    controlPlane: true,
+    spec: { ...worker.spec, versions: { ...versions, controlPlane: versions.kubelet } },
+  };
+  for (const machine of [worker, member]) {
+    const sources = [terms.software(machine), terms.software(machine)];
+    must(sources[0] === sources[1], "say the same of one machine's software", sources.join(", "));
+    const misfit = misfitOf(cluster, machine, terms);
+    must(misfit === undefined, "take the user data of its own sample", misfit?.reason ?? "");
+  }
+}
+
+async function secretsAreKept({ context }: Rig, store: SecretStore): Promise<void> {
+  const name = "capstan-conformance";
+  for (const content of ["first", "second"]) {
+    await store.put(context, name, new TextEncoder().encode(content));
+  }
+  const command = store.fetchCommand(name);
+  must(command.includes(name), "fetch a secret by its name", command);
+  for (let times = 0; times < 2; times += 1) await store.delete(context, name);
+}
+
+/** What a host is given is a secret, and everything observed is recorded. */
+async function secretsStayOut(rig: Rig): Promise<void> {
+  const inputs = await rig.prepareHost();
+  const made = await rig.resource().create(inputs);
+  const { text, packed } = await rig.context.userData();
+  const recorded = JSON.stringify(made.outs);
+  const encoded = [text, packed].map((content) => Buffer.from(content).toString("base64"));
+  const found = [text, JSON.stringify(text).slice(1, -1), ...encoded].find((one) =>
+    recorded.includes(one),
+  );
+  must(found === undefined, "leave user data out of spec and status", "it is there");
+}
+
+function sampleMachine(rig: Rig): MachineToCompile {
+  const desired = rig.desired({ web: {} });
+  const judge = templateJudge(rig.provider, desired.cluster);
+  const [machine] = expandMachines(desired, [], judge);
+  must(machine !== undefined, "accept its own sample", "it has no machine");
+  return machineToCompile(machine);
+}

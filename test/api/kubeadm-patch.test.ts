@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { stringify } from "yaml";
+import type { JsonObject } from "../../src/api/json.js";
+import { readDesired } from "../../src/manifest/desired.js";
+import { diagnosticText } from "../../src/manifest/diagnostic.js";
+import { cluster, localProvider, machine } from "../support/manifests.js";
+
+/** What is said of a Machine with such a field, without positions. */
+function saidOf(
+  kubeadm: JsonObject,
+  shape: { controlPlane?: string } = { controlPlane: "1.34.2" },
+) {
+  const written = machine("cp-0", shape) as { spec: { providerSpec: { value: object } } };
+  const { spec } = written;
+  const providerSpec = { value: { ...spec.providerSpec.value, kubeadm } };
+  const objects = [cluster(), { ...written, spec: { ...spec, providerSpec } }];
+  const text = objects.map((object) => stringify(object)).join("---\n");
+  const { diagnostics } = readDesired([{ file: "f.yaml", text }], [localProvider()]);
+  return diagnostics.map(diagnosticText);
+}
+
+describe("what users add to kubeadm's configuration", () => {
+  it("is taken where kubeadm has it", () => {
+    const patch = {
+      clusterConfiguration: {
+        apiServer: { extraArgs: { "audit-log-path": "-" }, certSANs: ["k8s.example.org"] },
+        etcd: { local: { extraArgs: { "quota-backend-bytes": "8589934592" } } },
+        featureGates: { ControlPlaneKubeletLocalMode: true },
+      },
+      nodeRegistration: { kubeletExtraArgs: { v: "4" }, ignorePreflightErrors: ["NumCPU"] },
+      kubeletConfiguration: { maxPods: 50, evictionHard: { "memory.available": "5%" } },
+    };
+    assert.deepEqual(saidOf(patch), []);
+  });
+
+  const cases: { name: string; given: JsonObject; want: RegExp }[] = [
+    {
+      name: "a version, which the Machine says",
+      given: { clusterConfiguration: { kubernetesVersion: "v1.35.0" } },
+      want: /^f\.yaml:\d+:\d+: error: .*kubernetesVersion cannot be set here.*versions\.controlPlane of the Machine says it/s,
+    },
+    {
+      name: "networks, which the Cluster says",
+      given: { clusterConfiguration: { networking: { podSubnet: "10.0.0.0/8" } } },
+      want: /networking cannot be set here.*spec\.clusterNetwork/s,
+    },
+    {
+      name: "etcd of somebody else",
+      given: { clusterConfiguration: { etcd: { external: {} } } },
+      want: /external cannot be set here.*members of a control plane run etcd/s,
+    },
+    {
+      name: "a name of the node",
+      given: { nodeRegistration: { name: "other" } },
+      want: /name cannot be set here.*the provider's hosts tell it/s,
+    },
+    {
+      name: "labels beside those of the Machine",
+      given: { nodeRegistration: { kubeletExtraArgs: { "node-labels": "a=b" } } },
+      want: /node-labels cannot be set here.*spec\.metadata\.labels/s,
+    },
+    {
+      name: "another range of Services",
+      given: {
+        clusterConfiguration: {
+          apiServer: { extraArgs: { "service-cluster-ip-range": "10.0.0.0/8" } },
+        },
+      },
+      want: /service-cluster-ip-range cannot be set here/,
+    },
+    {
+      name: "a domain of Services for one kubelet",
+      given: { kubeletConfiguration: { clusterDomain: "other.local" } },
+      want: /clusterDomain cannot be set here/,
+    },
+    {
+      name: "what kubeadm does not have",
+      given: { clusterConfiguration: { apiserver: {} } },
+      want: /unknown field "apiserver".*did you mean "apiServer"/s,
+    },
+    {
+      name: "a number where an argument is a text",
+      given: { nodeRegistration: { kubeletExtraArgs: { v: 4 } } },
+      want: /must be of type string.*write it in quotes/s,
+    },
+    {
+      name: "a part that there is not",
+      given: { initConfiguration: {} },
+      want: /unknown field "initConfiguration"/,
+    },
+  ];
+  for (const { name, given, want } of cases) {
+    it(`is refused: ${name}`, () => {
+      const said = saidOf(given);
+      assert.equal(said.length, 1, said.join("\n"));
+      assert.match(said[0] ?? "", want);
+    });
+  }
+
+  it("is told all at once", () => {
+    const said = saidOf({
+      clusterConfiguration: { clusterName: "a" },
+      nodeRegistration: { taints: [], criSocket: "b" },
+    });
+    assert.equal(said.length, 3, said.join("\n"));
+  });
+
+  it("has no effect on workers, of what is the cluster's", () => {
+    const [said, ...others] = saidOf({ clusterConfiguration: { imageRepository: "a" } }, {});
+    assert.match(said ?? "", /warning: .*has no effect on workers/);
+    assert.deepEqual(others, []);
+  });
+});

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { parseAllDocuments } from "yaml";
+import {
+  configurationPath,
+  hostBootstrap,
+  scriptPath,
+} from "../../src/bootstrap/host/host-bootstrap.js";
+import { maskedSecrets, roleWith } from "../../src/bootstrap/host/host-secrets.js";
+import { hostSettings, untoldBy } from "../../src/bootstrap/host/machine-settings.js";
+import type { MachineToCompile } from "../../src/provider/port.js";
+import { cluster, desiredOf, localProvider } from "../support/manifests.js";
+
+const { cluster: prod } = desiredOf([cluster()]);
+
+const machine: MachineToCompile = {
+  name: "cp-0",
+  controlPlane: true,
+  spec: {
+    versions: { kubelet: "1.33.6", controlPlane: "1.34.2" },
+    roles: ["Master", "Node"],
+    metadata: {
+      labels: { team: "a", "node-role.kubernetes.io/main": "" },
+      annotations: { note: "it's $HOME; `id`" },
+    },
+    taints: [{ key: "dedicated", value: "gpu", effect: "NoSchedule" }],
+    configSource: { configMap: { name: "a", namespace: "b", kubeletConfigKey: "c" } },
+    providerSpec: {},
+  },
+  providerSpec: {
+    kubeadm: {
+      clusterConfiguration: { apiServer: { certSANs: ["k8s.example.org"], extraArgs: { v: "2" } } },
+      nodeRegistration: { kubeletExtraArgs: { v: "4" } },
+      kubeletConfiguration: { maxPods: 50 },
+    },
+  },
+};
+
+function filesOf(one: MachineToCompile): ReadonlyMap<string, string> {
+  const settings = hostSettings({
+    cluster: prod,
+    machine: one,
+    terms: localProvider().userData,
+    endpoint: { host: "api.example.org", port: 6443 },
+    role: roleWith("init", maskedSecrets()),
+  });
+  return new Map(hostBootstrap(settings).files.map(({ path, content }) => [path, content]));
+}
+
+describe("what a Machine says of its host", () => {
+  const files = filesOf(machine);
+  const script = files.get(scriptPath) ?? "";
+  const [init, ofCluster] = parseAllDocuments(files.get(configurationPath) ?? "").map(
+    (one) => one.toJS() as Record<string, unknown>,
+  );
+
+  it("reaches its Node: labels, taints, roles, provider id, and what the user adds", () => {
+    assert.deepEqual(init?.["nodeRegistration"], {
+      name: "@capstan:name@",
+      criSocket: "unix:///run/containerd/containerd.sock",
+      taints: [{ key: "dedicated", value: "gpu", effect: "NoSchedule" }],
+      kubeletExtraArgs: [
+        { name: "node-labels", value: "team=a" },
+        { name: "provider-id", value: "@capstan:providerId@" },
+        { name: "v", value: "4" },
+      ],
+    });
+    assert.deepEqual(init["patches"], { directory: "/etc/kubernetes/patches" });
+    const patch = files.get("/etc/kubernetes/patches/kubeletconfiguration+merge.yaml");
+    assert.equal(patch, "maxPods: 50\n");
+  });
+
+  it("reaches its cluster, with what the user adds behind our own", () => {
+    assert.equal(ofCluster?.["kubernetesVersion"], "v1.34.2");
+    assert.deepEqual(ofCluster["apiServer"], {
+      certSANs: ["api.example.org", "k8s.example.org"],
+      extraArgs: [{ name: "v", value: "2" }],
+    });
+  });
+
+  it("brings a kubelet that is behind its control plane, from its own repository", () => {
+    assert.match(script, /'kubelet=1\.33\.6-\*' 'kubeadm=1\.34\.2-\*' 'kubectl=1\.34\.2-\*'/);
+    assert.match(script, /stable:\/v1\.33\/deb[^]*stable:\/v1\.34\/deb/);
+  });
+
+  it("annotates the Node with texts as they are, whatever a shell would make of them", () => {
+    const [, words = ""] = /annotate --overwrite node "\$node" \\\n {2}(.*)\n/.exec(script) ?? [];
+    const shown = execFileSync("sh", ["-c", `printf '%s|' ${words}`], { encoding: "utf8" });
+    assert.equal(shown, "note=it's $HOME; `id`|");
+  });
+
+  it("is told where user data cannot bring it", () => {
+    const [label, source, ...others] = untoldBy(machine);
+    assert.match(label ?? "", /^label node-role\.kubernetes\.io\/main of Machine cp-0: /);
+    assert.match(source ?? "", /^configSource of Machine cp-0: /);
+    assert.deepEqual(others, []);
+  });
+});

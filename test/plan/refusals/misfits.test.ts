@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { LocalProvider } from "../../../providers/local/provider.js";
+import { digestOf } from "../../../src/api/digest.js";
+import { expectDefined } from "../../../src/api/error.js";
+import { withPlaces } from "../../../src/engine/operations/placed-refusal.js";
+import { readDesired } from "../../../src/manifest/desired.js";
+import type { UserDataTerms } from "../../../src/provider/port.js";
+import { FakeEngine } from "../../support/fake-engine.js";
+import { firstPlan } from "../../support/first-plan.js";
+import {
+  cluster,
+  desiredOf,
+  localProvider,
+  machine,
+  machineDeployment,
+  textOf,
+} from "../../support/manifests.js";
+
+/** The local cloud, if it took so many bytes of user data. */
+class LimitedProvider extends LocalProvider {
+  override readonly userData: UserDataTerms;
+
+  constructor(bytes: number, change: Partial<UserDataTerms> = {}) {
+    super(localProvider().cloud);
+    const limit = { bytes, counts: "packed" } as const;
+    this.userData = { ...localProvider().userData, limit, ...change };
+  }
+}
+
+const noise = Array.from({ length: 2_000 }, (_, index) => digestOf(index, 8));
+const large = {
+  ...machine("large"),
+  spec: {
+    ...(machine("large")["spec"] as object),
+    metadata: { annotations: { noise: noise.join() } },
+  },
+};
+
+function planned(provider: LocalProvider, objects = [cluster(), machine("small"), large]) {
+  const text = textOf(objects);
+  const { clusters, positionOf } = readDesired([{ file: "f.yaml", text }], [provider]);
+  const desired = expectDefined(clusters[0], "a cluster");
+  return withPlaces(desired, positionOf, () => firstPlan(desired, provider));
+}
+
+describe("a host whose user data its cloud would not take", () => {
+  it("is refused while planning, with the reason and the place", () => {
+    assert.throws(() => planned(new LimitedProvider(4_096)), {
+      code: "UNSUPPORTED_CHANGE",
+      message:
+        /^f\.yaml:5:\d+: cannot make a host of Machine large: its user data would take \d+ bytes when packed, and this cloud takes 4096$/,
+    });
+  });
+
+  it("is told once of the machines of one template", () => {
+    const deployment = machineDeployment("web", 3);
+    assert.throws(() => planned(new LimitedProvider(100), [cluster(), deployment]), {
+      message:
+        /^f\.yaml:3:\d+: cannot make a host of Machine web-\w+-0 and 2 more of MachineDeployment web: .*$/,
+    });
+  });
+
+  it("is planned where it fits, and where nothing is limited", () => {
+    assert.equal(planned(new LimitedProvider(16_384)).steps.length > 0, true);
+    assert.equal(planned(localProvider()).steps.length > 0, true);
+  });
+
+  it("is refused with a container runtime that no host is made with", () => {
+    const containerRuntime = { name: "docker", version: "1.0.0" };
+    assert.throws(() => planned(new LimitedProvider(16_384, { containerRuntime })), {
+      message: /no host is made with the container runtime docker, but with containerd or cri-o/,
+    });
+  });
+
+  it("is left alone where it stands, whatever a newer release would make for it", async () => {
+    const desired = desiredOf([cluster(), machine("small")]);
+    const engine = await FakeEngine.running(desired);
+    engine.upgrade(new LimitedProvider(100));
+    assert.equal((await engine.plan(desired)).empty, true);
+    const more = desiredOf([cluster(), machine("small"), machine("more")]);
+    await assert.rejects(engine.plan(more), { message: /^cannot make a host of Machine more: / });
+  });
+});
