@@ -4,6 +4,7 @@ import { CapstanError, messageOf } from "../api/error.js";
 import { asJson, sameJson } from "../api/json.js";
 import type { ClusterKeys } from "../bootstrap/certificates/cluster-keys.js";
 import { authorityFiles, givenKeys } from "../bootstrap/certificates/given-keys.js";
+import type { InfrastructureProvider } from "../provider/port.js";
 import type { PriorState } from "../records/prior-state.js";
 
 /** Somebody's own keys, and where they lie. */
@@ -50,13 +51,21 @@ function cannotUse(folder: string, reason: string, cause?: unknown): CapstanErro
   });
 }
 
+/** Throws INVALID_INPUT where hosts take no user data. */
+export function refuseIdleCertificates({ name, userData }: InfrastructureProvider): void {
+  if (userData !== undefined) return;
+  throw new CapstanError({
+    code: "INVALID_INPUT",
+    source: "user",
+    message: `--certificates has no effect: hosts of provider ${name} take no user data`,
+    hint: "leave it out; its provider makes nodes of them in its own way",
+  });
+}
+
 /** Throws INVALID_INPUT for other keys than a cluster has: its hosts trust those that they were made with. */
-export function refuseOtherKeys(
-  { transaction }: PriorState,
-  given: GivenCertificates | undefined,
-): void {
+export function refuseOtherKeys({ transaction }: PriorState, given: GivenCertificates): void {
   const recorded = transaction?.keys;
-  if (recorded === undefined || given === undefined) return;
+  if (recorded === undefined) return;
   const named = ["ca", "etcd", "frontProxy", "serviceAccount"] as const;
   const others = named.filter((name) => {
     const one = given.keys[name];

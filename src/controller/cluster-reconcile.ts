@@ -196,7 +196,7 @@ export class ClusterReconcile {
         deadlineMs,
         timeoutMs,
         driftFilter,
-        keys: keySource(plan.target, clock),
+        keys: keySource(provider, plan.target, clock),
         stop: signal,
         onFailure: "rollBack",
         report: (event) => {

@@ -78,7 +78,7 @@ async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs>
     const plan = await planInline({ desired, positionOf }, { provider, state, place });
     for (const note of inlineNotes(plan)) await log.info(note);
     const isNew = state.transaction === undefined;
-    const made = isNew ? await keySource(plan.target, systemClock).make() : undefined;
+    const made = isNew ? await keySource(provider, plan.target, systemClock)?.make() : undefined;
     const program = programOf(
       plan,
       state,

@@ -116,6 +116,16 @@ describe("the keys of a cluster", function () {
     ]);
   });
 
+  it("are shown by render to whoever asks for that, and says so", async () => {
+    const render = (code: number, ...args: string[]) =>
+      sandbox.capstan(code, "render", "cp-0", "-f", sandbox.manifests, ...args);
+    assert.doesNotMatch((await render(0)).stdout, /PRIVATE KEY/);
+    assert.match((await render(64, "--reveal")).stderr, /cannot ask for confirmation/);
+    const { stdout } = await render(0, "--reveal", "--yes");
+    const key = readFileSync(join(await exported("keys"), "ca.key"), "utf8");
+    assert.ok(stdout.includes(key.split("\n")[1] ?? "?"));
+  });
+
   it("are in no output but an export, in no file in clear, and in no folder that others read", async () => {
     const folder = await exported("keys");
     sandbox.write(pair);

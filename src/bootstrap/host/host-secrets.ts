@@ -6,7 +6,7 @@ import type { HostRole } from "./host-bootstrap.js";
 import type { BootstrapKind } from "./member-role.js";
 
 /** What a host is given that nobody else may see, and by what it knows the control plane. */
-interface HostSecrets {
+export interface HostSecrets {
   readonly keys: ClusterKeys;
   /** A bootstrap token, "abcdef.0123456789abcdef". */
   readonly token: string;

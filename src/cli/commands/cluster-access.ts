@@ -33,18 +33,25 @@ export async function accessTo(
   const { transaction } = state;
   if (transaction === undefined) throw await nothingRecorded(verb, stack, engine);
   const { keys, target } = transaction;
-  if (keys === undefined) throw noKeys(verb, target.cluster, target.provider);
   const provider = recordedProvider(stack, state, context);
+  if (keys === undefined) throw noKeys(verb, target.cluster, provider);
   return { stack, cluster: target.cluster, keys, state, provider };
 }
 
-function noKeys(verb: string, cluster: string, provider: string): CapstanError {
+function noKeys(
+  verb: string,
+  cluster: string,
+  provider: InfrastructureProvider | undefined,
+): CapstanError {
   return new CapstanError({
     code: "NOT_FOUND",
     source: "user",
     subject: cluster,
     message: `cannot ${verb} ${cluster}: its state holds no keys`,
-    hint: `they are made with the next change of a cluster whose hosts take user data; of ${provider} capstan explain tells more`,
+    hint:
+      provider?.userData === undefined
+        ? `hosts of provider ${provider?.name ?? "unknown"} take no user data, so none were made`
+        : "it was adopted without them: they are in a backup, if there is one, for capstan up --adopt --certificates",
   });
 }
 

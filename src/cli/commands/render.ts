@@ -1,42 +1,51 @@
 import { CapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { providerOf } from "../../api/served-versions.js";
-import { clusterNameOf } from "../../api/types.js";
-import type { ClusterKeys } from "../../bootstrap/certificates/cluster-keys.js";
+import { clusterNameOf, stackNameOf } from "../../api/types.js";
 import {
   configurationPath,
   hostBootstrap,
   type HostBootstrap,
   scriptPath,
 } from "../../bootstrap/host/host-bootstrap.js";
-import { maskedSecrets, roleWith } from "../../bootstrap/host/host-secrets.js";
+import { type HostSecrets, maskedSecrets, roleWith } from "../../bootstrap/host/host-secrets.js";
 import { hostSettings, untoldBy } from "../../bootstrap/host/machine-settings.js";
 import { packedUserData, userDataOf } from "../../bootstrap/host/user-data.js";
 import { machineToCompile } from "../../compile/compile.js";
 import type { UserDataFormat, UserDataTerms } from "../../provider/port.js";
 import { type CommandContext, type GlobalOptions, loadManifests, noticeTo } from "../context.js";
+import { confirm } from "../confirm.js";
 import { exitCodes } from "../exit.js";
 import { type FoundMachine, machineNamed } from "../machine-named.js";
 import type { ManifestOptions } from "../manifest-options.js";
+import { accessTo } from "./cluster-access.js";
 
 export interface RenderOptions extends GlobalOptions, ManifestOptions {
   /** Absent: what hosts of the provider read. */
   readonly format?: UserDataFormat | "kubeadm" | "script";
+  /** Show the recorded keys of the cluster too. */
+  readonly reveal?: boolean;
+  readonly yes?: boolean;
 }
 
 /** Where API servers answer, nobody knows before the infrastructure stands. */
 const unknownEndpoint = { host: "endpoint.invalid", port: 6443 };
 
-/** capstan render: what the host of one machine would be given, without its secrets. Looks at no state and no cloud. */
-export function renderCommand(
+/**
+ * capstan render: what the host of one machine would be given, without its secrets. Looks at no state and no cloud,
+ * unless it is to reveal the keys in the state.
+ */
+export async function renderCommand(
   name: string,
   options: RenderOptions,
   context: CommandContext,
-): number {
+): Promise<number> {
   const { clusters } = loadManifests(options, context);
   const found = machineNamed(name, clusters, context.providers.all);
   const terms = termsOf(found, context);
-  const { bootstrap, text, format } = rendered(found, terms, options);
+  const secrets =
+    options.reveal === true ? await revealedSecrets(found, options, context) : maskedSecrets();
+  const { bootstrap, text, format } = rendered(found, terms, options, secrets);
   tellNotes(found, context);
   if (!context.json) {
     context.terminal.write(text);
@@ -72,19 +81,30 @@ function termsOf({ desired }: FoundMachine, { providers }: CommandContext): User
   });
 }
 
-/** `keys`: the cluster's, of which nothing secret is shown. */
+/** The cluster's own keys, after somebody said that they may be shown. A token is made with a host, and by then another one. */
+async function revealedSecrets(
+  { desired: { cluster } }: FoundMachine,
+  options: RenderOptions,
+  context: CommandContext,
+): Promise<HostSecrets> {
+  const { keys } = await accessTo(stackNameOf(cluster), "reveal the keys of", options, context);
+  const question = `Show the private keys of ${clusterNameOf(cluster)}?`;
+  await confirm(question, options.yes === true, context);
+  return { ...maskedSecrets(keys), keys };
+}
+
 function rendered(
   { desired, machine, kind }: FoundMachine,
   terms: UserDataTerms,
   { format = terms.format }: RenderOptions,
-  keys?: ClusterKeys,
+  secrets: HostSecrets,
 ): { readonly bootstrap: HostBootstrap; readonly text: string; readonly format: string } {
   const settings = hostSettings({
     cluster: desired.cluster,
     machine: machineToCompile(machine),
     terms,
     endpoint: unknownEndpoint,
-    role: roleWith(kind, maskedSecrets(keys)),
+    role: roleWith(kind, secrets),
   });
   const bootstrap = hostBootstrap(settings);
   const contentOf = (path: string) =>

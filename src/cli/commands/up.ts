@@ -35,6 +35,7 @@ import { findGoneClusters, leftBehind, refuseGoneClusters, stacksIn } from "../g
 import {
   type GivenCertificates,
   readCertificates,
+  refuseIdleCertificates,
   refuseOtherKeys,
 } from "../given-certificates.js";
 import { failureOf, followRun, type FollowUp, secondsText, wayBackNow } from "../outcome.js";
@@ -198,7 +199,10 @@ async function upCluster(
   const found = await surveyCluster(cluster, engine, { ...options, deadlineMs }, context);
   const { plan, then, state, driftFilter } = found;
   check?.one(bindingOf(found));
-  refuseOtherKeys(state, certificates);
+  if (certificates !== undefined) {
+    refuseIdleCertificates(providerOf(cluster.desired.cluster, context.providers.all));
+    refuseOtherKeys(state, certificates);
+  }
   const isAgreed = agreed !== undefined && isSamePlan(plan, agreed);
   if (json) for (const one of plansIn(found)) context.emit(planLine(one));
   else if (!terminal.live || plan.empty || options.yes !== true) {
@@ -233,8 +237,8 @@ async function upCluster(
       rememberManifests(workspace, plan.stack, sources);
     }
   };
-  const keys = keySource(plan.target, context.clock, certificates?.keys);
-  const how = { engine, provider, driftFilter, options, next, onEnd, keys };
+  const keys = keySource(provider, plan.target, context.clock, certificates?.keys);
+  const how = { engine, provider, driftFilter, options, next, onEnd, ...omitUndefined({ keys }) };
   await carryOut(plan, state, how, context);
   const left = comesFirst(plan) ? 1 : (plan.stage?.later.length ?? 0);
   return { left, isStage: plan.stage !== undefined, agreed: then };

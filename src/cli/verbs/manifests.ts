@@ -5,7 +5,7 @@ import type { InitOptions } from "../commands/init.js";
 import type { RenderOptions } from "../commands/render.js";
 import type { ValidateOptions } from "../commands/validate.js";
 import { does } from "../execute.js";
-import { wholeNumber, withExamples, withFiles, withRecursion } from "./options.js";
+import { wholeNumber, withExamples, withFiles, withRecursion, withYes } from "./options.js";
 
 /** The verbs for writing manifests: init, validate, explain, graph, render, crds. None needs a state. */
 export function addManifestVerbs(program: Command): void {
@@ -97,7 +97,8 @@ function addGraph(program: Command): void {
 }
 
 function addRender(program: Command): void {
-  const render = withFiles(program.command("render <machine-or-set>"))
+  const render = withYes(withFiles(program.command("render <machine-or-set>")))
+    .option("--reveal", "show the private keys in the cluster's state, too; asks")
     .description("print what makes a node of a machine's host, without its secrets")
     .addOption(
       new Option("--format <format>", "how, or which part (default: as the host reads it)").choices(

@@ -1,11 +1,20 @@
 import { keyAlgorithmOf } from "../../api/key-algorithm.js";
 import { type ClusterKeys, newClusterKeys } from "../../bootstrap/certificates/cluster-keys.js";
-import type { Clock } from "../../provider/port.js";
+import type { Clock, InfrastructureProvider } from "../../provider/port.js";
 import { clusterIn, type Target } from "../../records/target.js";
 import type { KeySource } from "../run/run.js";
 
-/** Where a cluster's keys come from: new ones, over which somebody's own go. */
-export function keySource(target: Target, clock: Clock, given?: Partial<ClusterKeys>): KeySource {
+/**
+ * Where a cluster's keys come from: new ones, over which somebody's own go. Undefined where hosts take no user data:
+ * nothing would bring them there.
+ */
+export function keySource(
+  { userData }: InfrastructureProvider,
+  target: Target,
+  clock: Clock,
+  given?: Partial<ClusterKeys>,
+): KeySource | undefined {
+  if (userData === undefined) return undefined;
   const algorithm = keyAlgorithmOf(clusterIn(target));
   return {
     areGiven: given !== undefined,
