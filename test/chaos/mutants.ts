@@ -19,7 +19,7 @@ export const mutants = {
       replace: "if (true) return true;\n    $&",
     },
     {
-      find: "orphaned: unknown.filter(ours)",
+      find: "orphaned: unknown\n            .filter(ours)",
       replace: "orphaned: unknown.filter(() => false)",
     },
     {
@@ -79,7 +79,7 @@ export const mutants = {
       replace: `const { cluster, transaction } = this.goal;
         const scope = transaction.goal.kind === "destroy" ? {} : { cluster, clusterUid: transaction.clusterUid };`,
     },
-    { find: "orphaned: unknown.filter(ours)", replace: "orphaned: unknown" },
+    { find: "orphaned: unknown\n            .filter(ours)", replace: "orphaned: unknown" },
   ],
 } as const satisfies Record<string, readonly Edit[]>;
 

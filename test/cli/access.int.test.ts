@@ -145,6 +145,10 @@ describe("the keys of a cluster", function () {
     });
     assert.equal(statSync(folder).mode & 0o777, 0o700);
     for (const name of names) assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600);
+    // Packed, nobody would find them: what holds them has to be encrypted as a whole.
+    const payloads = [...stateOf(sandbox).matchAll(/"payload":\s*(\{[^}]*\}|"[^"]*")/g)];
+    assert.ok(payloads.length >= 2);
+    for (const [, payload = ""] of payloads) assert.match(payload, /"ciphertext":/);
     const places = filesBelow(sandbox.folder).filter((path) => !path.startsWith(folder));
     assert.ok(places.length > 10);
     for (const secret of secrets) {
@@ -153,6 +157,11 @@ describe("the keys of a cluster", function () {
     }
   });
 });
+
+function stateOf({ state }: Sandbox): string {
+  const folder = join(state, "pulumi", ".pulumi", "stacks", "capstan");
+  return readFileSync(join(folder, `${demoStack}.json`), "utf8");
+}
 
 function filesBelow(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
