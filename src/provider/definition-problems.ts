@@ -10,30 +10,37 @@ import { fieldsOf, isOpenSchema } from "./spec-schema.js";
 
 type Written<T> = Partial<Readonly<Record<keyof T, unknown>>>;
 
-const definitionMembers = [
-  "name",
-  "apiVersion",
-  "olderVersions",
-  "machineSpec",
-  "clusterSpec",
-  "hostKind",
-  "keyInputs",
-  "rules",
-  "userData",
-  "hostSpec",
-  "machine",
-  "timing",
-  "identity",
-  "close",
-] as const satisfies readonly (keyof ProviderDefinition)[];
-const callNames = [
-  "locate",
-  "create",
-  "update",
-  "remove",
-  "disown",
-  "list",
-] as const satisfies readonly (keyof MachineCalls)[];
+/** The names of all members of a type: the compiler refuses a list that lacks one. */
+function namesOf<T>(members: Readonly<Record<keyof T, true>>): string[] {
+  return Object.keys(members);
+}
+
+const definitionMembers = namesOf<ProviderDefinition>({
+  name: true,
+  apiVersion: true,
+  olderVersions: true,
+  machineSpec: true,
+  clusterSpec: true,
+  hostKind: true,
+  keyInputs: true,
+  rules: true,
+  userData: true,
+  hostSpec: true,
+  machine: true,
+  timing: true,
+  identity: true,
+  close: true,
+});
+const callNames = namesOf<MachineCalls>({
+  locate: true,
+  create: true,
+  update: true,
+  remove: true,
+  disown: true,
+  find: true,
+  mark: true,
+  list: true,
+});
 const specMembers = ["kind", "schema"];
 const machineSpecMembers = [...specMembers, "offers", "ignores"];
 const clusterSpecMembers = [...specMembers, "networks"];

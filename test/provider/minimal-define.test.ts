@@ -159,12 +159,13 @@ describe("defineProvider", () => {
         note: { kind: "replace" },
       },
       timing: { listingLagMs: 1, longestCall: 1 },
-      machine: { ...calls, diswon: async () => {}, ownHelper: () => {} },
+      machine: { ...calls, diswon: async () => {}, makr: async () => {}, ownHelper: () => {} },
     };
     assert.throws(() => defineProvider(wrong as unknown as ProviderDefinition), {
       code: "INVALID_INPUT",
       message: [
         "cannot define provider toy: machine.diswon is unknown, did you mean disown?",
+        "machine.makr is unknown, did you mean mark?",
         "offers is unknown, known: name, apiVersion, olderVersions, machineSpec, clusterSpec, hostKind, keyInputs, rules, userData, hostSpec, machine, timing, identity, close",
         "keyInput is unknown, did you mean keyInputs?",
         "machineSpec.offer is unknown, did you mean offers?",
