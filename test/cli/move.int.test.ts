@@ -90,7 +90,7 @@ describe("capstan move", function () {
       const { stderr } = await sandbox.capstan(5, ...verb, "-f", sandbox.manifests);
       assert.match(stderr, /it belongs to the API server/);
       assert.match(stderr, /kubectl changes its objects there, .* move default\.round --to files/);
-      assert.equal(stderr.includes('cannot plan'), verb[0] === "plan");
+      assert.equal(stderr.includes("cannot plan"), verb[0] === "plan");
     }
     const { stdout: history } = await sandbox.capstan(0, "history", "default.round");
     assert.match(history, /moved to the API server/);
