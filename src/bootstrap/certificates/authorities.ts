@@ -1,5 +1,5 @@
-import { createHash, createPublicKey, X509Certificate } from "node:crypto";
-import { publicKeyHash, validityOf } from "./certificate.js";
+import { createPublicKey, X509Certificate } from "node:crypto";
+import { keyHash, publicKeyHash, validityOf } from "./certificate.js";
 import type { ClusterKeys } from "./cluster-keys.js";
 
 /** What may be told of a cluster's keys: nothing of it is secret. */
@@ -41,6 +41,5 @@ export function authorityFacts(keys: ClusterKeys): AuthorityFacts[] {
 
 /** Of the key that checks tokens of service accounts: it belongs to no certificate and does not expire. Pure. */
 export function serviceAccountHash({ serviceAccount }: ClusterKeys): string {
-  const der = createPublicKey(serviceAccount.publicKeyPem).export({ type: "spki", format: "der" });
-  return `sha256:${createHash("sha256").update(der).digest("hex")}`;
+  return keyHash(createPublicKey(serviceAccount.publicKeyPem));
 }

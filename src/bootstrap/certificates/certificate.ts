@@ -1,4 +1,4 @@
-import { createHash, type webcrypto, X509Certificate } from "node:crypto";
+import { createHash, type KeyObject, type webcrypto, X509Certificate } from "node:crypto";
 import type { KeyAlgorithm } from "../../api/key-algorithm.js";
 import { importPrivateKey, newKeys, privateKeyPem, type SigningKeys } from "./key-pair.js";
 
@@ -127,7 +127,11 @@ async function extensionsOf(
 
 /** How kubeadm recognizes an authority: "sha256:" and 64 hexadecimal digits of its public key. Pure. */
 export function publicKeyHash(certificatePem: string): string {
-  const { publicKey } = new X509Certificate(certificatePem);
+  return keyHash(new X509Certificate(certificatePem).publicKey);
+}
+
+/** The same of a public key by itself. Pure. */
+export function keyHash(publicKey: KeyObject): string {
   const der = publicKey.export({ type: "spki", format: "der" });
   return `sha256:${createHash("sha256").update(der).digest("hex")}`;
 }

@@ -2,7 +2,13 @@ import { asJson } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { withPatch } from "./patch.js";
 import { minorOf } from "../../api/versions.js";
-import type { ClusterSettings, HostText, JoinSettings, NodeSettings } from "./settings.js";
+import {
+  type ClusterSettings,
+  endpointText,
+  type HostText,
+  type JoinSettings,
+  type NodeSettings,
+} from "./settings.js";
 
 /** One object of a kubeadm configuration, before it is text. */
 export type KubeadmObject = Readonly<Record<string, unknown>> & {
@@ -94,7 +100,7 @@ function joinObject(
   { token, caCertHashes }: JoinSettings,
   role: Role,
 ): KubeadmObject {
-  const apiServerEndpoint = endpointText(cluster);
+  const apiServerEndpoint = endpointText(cluster.endpoint);
   return omitUndefined<KubeadmObject>({
     apiVersion: kubeadmApiOf(node.kubernetesVersion),
     kind: "JoinConfiguration",
@@ -102,11 +108,6 @@ function joinObject(
     nodeRegistration: registrationOf(cluster, node, role),
     patches: patchesOf(node),
   });
-}
-
-/** An address with colons stands in brackets before its port. */
-function endpointText({ endpoint: { host, port } }: ClusterSettings): string {
-  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 function clusterObject(cluster: ClusterSettings, { kubernetesVersion }: NodeSettings) {
@@ -130,7 +131,7 @@ function clusterObject(cluster: ClusterSettings, { kubernetesVersion }: NodeSett
     ...withPatch(own, asJson(patch), (args) => argumentsIn(apiVersion, args)),
     clusterName: name,
     kubernetesVersion: `v${kubernetesVersion}`,
-    controlPlaneEndpoint: endpointText(cluster),
+    controlPlaneEndpoint: endpointText(cluster.endpoint),
     networking: {
       serviceSubnet: serviceCidrs.join(","),
       podSubnet: podCidrs.join(","),

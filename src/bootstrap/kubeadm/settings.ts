@@ -8,6 +8,11 @@ interface ControlPlaneEndpoint {
   readonly port: number;
 }
 
+/** "api.example.org:6443", "[fd00::1]:6443": an address with colons stands in brackets before its port. Pure. */
+export function endpointText({ host, port }: ControlPlaneEndpoint): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
 /** What the configuration of every host of a cluster is made from. */
 export interface ClusterSettings {
   /** metadata.name of the Cluster. */

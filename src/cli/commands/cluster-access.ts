@@ -1,6 +1,7 @@
 import { CapstanError } from "../../api/error.js";
 import type { JsonObject } from "../../api/json.js";
 import type { ClusterKeys } from "../../bootstrap/certificates/cluster-keys.js";
+import { endpointText } from "../../bootstrap/kubeadm/settings.js";
 import type { StackState } from "../../engine/backend/state.js";
 import type { InfrastructureProvider, Observed } from "../../provider/port.js";
 import { cloudResources, recordedIdentity, recordedSpec } from "../../records/prior-state.js";
@@ -61,7 +62,7 @@ function noKeys(
  */
 export function recordedServer({ cluster, state, provider }: ClusterAccess): string {
   const [endpoint] = provider?.apiEndpoints?.(recordedResources(state)) ?? [];
-  if (endpoint !== undefined) return serverOf(endpoint);
+  if (endpoint !== undefined) return `https://${endpointText(endpoint)}`;
   throw new CapstanError({
     code: "NOT_FOUND",
     source: "user",
@@ -69,10 +70,6 @@ export function recordedServer({ cluster, state, provider }: ClusterAccess): str
     message: `cannot make a kubeconfig for ${cluster}: nobody knows yet where its API server answers`,
     hint: "its load balancer is not made; give an address with --server https://HOST:PORT",
   });
-}
-
-function serverOf({ host, port }: { readonly host: string; readonly port: number }): string {
-  return `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 function recordedResources(state: StackState): Observed[] {
