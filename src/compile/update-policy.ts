@@ -5,6 +5,7 @@ import {
   nearestPolicy,
   type UpdatePolicy,
 } from "../api/update-policy.js";
+import { decidingPaths } from "../provider/fields.js";
 import { nodeMetadataFields } from "../provider/host-spec.js";
 import type { InfrastructureProvider, Verdict } from "../provider/port.js";
 import type { ExpandedMachine } from "../sets/expanded.js";
@@ -23,9 +24,8 @@ export function applyPolicy(policy: UpdatePolicy, verdict: Verdict): Verdict {
       return verdict;
     case "inPlaceOnly": {
       if (verdict.kind !== "replace") return verdict;
-      const { paths, reason, reasons } = verdict;
-      const decisive = reasons === undefined ? paths : Object.keys(reasons);
-      const cause = `changing ${decisive.join(", ")} needs a new host (${reason})`;
+      const { paths, reason } = verdict;
+      const cause = `changing ${decidingPaths(verdict).join(", ")} needs a new host (${reason})`;
       return { kind: "unsupported", paths, reason: `${cause}, which policy inPlaceOnly rules out` };
     }
     case "replaceOnly": {

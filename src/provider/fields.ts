@@ -43,6 +43,12 @@ export function verdictByField(
   return { kind: "inPlace", paths };
 }
 
+/** The paths that keep a resource from following: none of one that can follow. Pure. */
+export function decidingPaths(verdict: Verdict): readonly string[] {
+  if (verdict.kind === "same" || verdict.kind === "inPlace") return [];
+  return verdict.reasons === undefined ? verdict.paths : Object.keys(verdict.reasons);
+}
+
 /** The fields that can never change in place: what names a new generation. */
 export function immutableFields(rules: FieldRules, spec: JsonObject): JsonObject {
   const fixed = Object.entries(spec).filter(([field]) => {

@@ -90,6 +90,11 @@ export interface TransactionPayload {
   readonly pointsOfNoReturn?: readonly PointOfNoReturn[];
   /** What the plans since the last revision change so that only a new one takes it back: a rollback replaces nothing else. */
   readonly compensable: readonly NodeKey[];
+  /**
+   * Of those that are changed: the fields that only a new one takes back. Any field of what is not in it, which
+   * was gone and is made again, or stands in a record of an early release.
+   */
+  readonly compensableFields?: Readonly<Record<NodeKey, readonly string[]>>;
   /** "<user>@<host>" of whoever began it. */
   readonly by: string;
   /** Random, for keyed digests of the state in saved plans. */

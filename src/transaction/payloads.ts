@@ -12,7 +12,7 @@ export function transactionPayload(
   keys: ClusterKeys | undefined,
 ): TransactionPayload {
   const { spent, direction, by, digestKey, deadlineAtMs, summary, attempts } = transaction;
-  const { goal, pointsOfNoReturn, compensable, former, letGo, crossed, cloud } = transaction;
+  const { goal, pointsOfNoReturn, compensable, compensableFields, former, letGo, crossed, cloud } = transaction;
   return omitUndefined({
     target,
     spent,
@@ -24,6 +24,7 @@ export function transactionPayload(
     attempts,
     goal,
     compensable,
+    compensableFields,
     pointsOfNoReturn,
     former,
     letGo,

@@ -16,6 +16,7 @@ import { type ProgramImage, writeImageArchive } from "./images.js";
 import { kubernetesImages } from "./kubernetes-images.js";
 import { output } from "./namespaces.js";
 import { Network } from "./network.js";
+import { untilTrue } from "./until-true.js";
 import type { Programs } from "./programs.js";
 
 export type Role = HostSettings["role"]["kind"];
@@ -103,15 +104,39 @@ export class NodeCluster {
     for (const { host, role } of this.members.values()) {
       await host.install(programs.path("kubeadm"));
       await this.importImages(host, role);
-      const what = role === "init" ? ["apply", `v${programs.version}`, "--yes"] : ["node"];
-      const ignoring = `--ignore-preflight-errors=${ignorePreflightErrors.join(",")}`;
-      // It is the same etcd under the names of both versions.
-      const patches = `--patches=${kubeadmPatchFolder}`;
-      const upgrading = ["upgrade", ...what, ignoring, patches, "--etcd-upgrade=false"];
-      await host.runWith({ timeoutMs: bootTimeoutMs }, "kubeadm", ...upgrading);
+      await this.upgradeNode(host, role);
       for (const program of hostPrograms) await host.install(programs.path(program));
       await host.run("systemctl", "restart", "kubelet");
     }
+  }
+
+  /**
+   * The guide lets an upgrade begin only while the control plane answers, and lets it be repeated: a kubelet
+   * that was upgraded starts its API server again at a time of its own.
+   */
+  private async upgradeNode(host: Host, role: Role): Promise<void> {
+    const what = role === "init" ? ["apply", `v${this.programs.version}`, "--yes"] : ["node"];
+    const ignoring = `--ignore-preflight-errors=${ignorePreflightErrors.join(",")}`;
+    // It is the same etcd under the names of both versions.
+    const patches = `--patches=${kubeadmPatchFolder}`;
+    const upgrading = ["upgrade", ...what, ignoring, patches, "--etcd-upgrade=false"];
+    const upgrade = async () => {
+      for (const name of this.controlPlane) await this.serves(name);
+      await host.runWith({ timeoutMs: bootTimeoutMs }, "kubeadm", ...upgrading);
+      return true;
+    };
+    await untilTrue(`${host.name} is upgraded`, upgrade);
+  }
+
+  private get controlPlane(): string[] {
+    const members = [...this.members].filter(([, { role }]) => role !== "joinWorker");
+    return members.map(([name]) => name);
+  }
+
+  /** Throws an Error unless the API server of a member of the control plane is ready. */
+  async serves(name: string): Promise<void> {
+    const asking = ["--server", `https://${name}:6443`, "get", "--raw", "/readyz"];
+    await this.host(name).run("kubectl", "--kubeconfig", "/etc/kubernetes/admin.conf", ...asking);
   }
 
   private async boot(host: Host, role: Role, about: NodeAbout): Promise<void> {

@@ -3,11 +3,11 @@ import { X509Certificate } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { newClusterKeys } from "../../src/bootstrap/certificates/cluster-keys.js";
-import { until } from "../scenario/until.js";
 import { administrator } from "./client.js";
 import { type NodeAbout, NodeCluster, type Role } from "./cluster.js";
 import type { Host } from "./host.js";
 import { currentPrograms, previousPrograms } from "./programs.js";
+import { untilTrue } from "./until-true.js";
 
 interface Node {
   readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
@@ -143,9 +143,7 @@ describe("hosts that our user data makes nodes of", function () {
       await host.run("pkill", ...ending);
       const hasReturned = async () => {
         const { serialNumber } = await servedCertificate(host);
-        const asking = ["--server", `https://${name}:6443`, "get", "--raw", "/readyz"];
-        const admin = "/etc/kubernetes/admin.conf";
-        await host.run("kubectl", "--kubeconfig", admin, ...asking);
+        await cluster.serves(name);
         return serialNumber !== before.serialNumber;
       };
       await untilTrue(`${name} serves with a new certificate`, hasReturned);
@@ -165,22 +163,6 @@ describe("hosts that our user data makes nodes of", function () {
     assert.deepEqual(shown.split(" "), [apiServer, apiServer]);
   });
 });
-
-/** Waits long, and asks seldom; whoever does not answer yet may do so later. */
-async function untilTrue(what: string, ask: () => Promise<boolean>): Promise<void> {
-  let cause: unknown;
-  const answer = async () => {
-    try {
-      return await ask();
-    } catch (error) {
-      cause = error;
-      return false;
-    }
-  };
-  await until(what, answer, 4 * minuteMs, 1_000).catch((error: unknown) => {
-    throw new Error(String(error), { cause });
-  });
-}
 
 /** What a host's API server shows. */
 async function servedCertificate(host: Host): Promise<X509Certificate> {

@@ -19,7 +19,11 @@ const one: WantedCluster = {
   sets: {},
   deployments: {},
 };
-const two: WantedCluster = { ...one, machines: { "cp-0": small, "db-0": { diskGib: 20 } } };
+const withDisk = (diskGib: number): WantedCluster => ({
+  ...one,
+  machines: { "cp-0": small, "db-0": { diskGib } },
+});
+const two = withDisk(20);
 
 const up = (wanted: WantedCluster, ...faults: CommandFault[]): HistoryCommand => ({
   verb: "up",
@@ -113,6 +117,7 @@ const rollback = (...faults: CommandFault[]): HistoryCommand => ({
   faults,
 });
 
+const neverBoots: CommandFault = { at: "boot", number: 0, what: "never" };
 const unrecordedHost = up(two, { at: "call", number: 3, what: "killAfter" });
 
 /** A defect, and a history in which the law that it breaks has to be seen broken. */
@@ -235,7 +240,7 @@ const defects: readonly Defect[] = [
       before: one,
       commands: [
         {
-          ...up(one, { at: "boot", number: 0, what: "never" }),
+          ...up(one, neverBoots),
           accidents: [{ kind: "drifts", pick: 0, fields: { size: "large" } }],
         },
       ],
@@ -247,6 +252,22 @@ const defects: readonly Defect[] = [
           .map(({ host }) => host)
           .concat(transaction.target.machines.map(({ host }) => firstOf(host))),
       })),
+  },
+  {
+    name: "law 9: replacing for one field what the transaction was to change in another",
+    law: /^law 9: LocalHost\/db-0-\w+-1 was deleted, which the transaction had not changed/,
+    history: history({
+      before: two,
+      commands: [
+        up(withDisk(30), { at: "call", number: 0, what: "killBefore" }),
+        {
+          ...up({ ...one, cluster: { cidr: "10.1.0.0/16" } }, neverBoots),
+          accidents: [{ kind: "drifts", pick: 3, fields: { size: "large" } }],
+        },
+      ],
+    }),
+    sabotage: (means) =>
+      recalling(means, ({ compensableFields: _fields, ...transaction }) => transaction),
   },
   {
     name: "law 9: taking an adoption for what somebody has made",
@@ -286,7 +307,7 @@ const defects: readonly Defect[] = [
     law: /^law (9|11): /,
     history: history({
       before: one,
-      commands: [up(grownAndMore, { at: "boot", number: 0, what: "never" })],
+      commands: [up(grownAndMore, neverBoots)],
       wayOut: "rollback",
     }),
     sabotage: (means) =>

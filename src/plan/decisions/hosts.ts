@@ -4,7 +4,7 @@ import { generationHash } from "../../compile/compile.js";
 import { underPolicy } from "../../compile/update-policy.js";
 import type { NodeKey } from "../../graph/graph.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
-import { canServe, judge, keep, serve, supersede } from "./verdicts.js";
+import { canServe, judge, type Judged, keep, serve, supersede } from "./verdicts.js";
 import type { ChangedField } from "../step.js";
 import type { ObservedResources } from "../observation.js";
 import type { RecordedResource } from "../../records/prior-state.js";
@@ -59,7 +59,7 @@ export interface HostQuestion {
   /** Whether a host that failed is replaced. A rollback leaves what was so before. */
   readonly replacesFailed: boolean;
   /** Whether a recorded host that is alive may be replaced at all: one that may not stays as it is. */
-  readonly mayReplace: (key: NodeKey) => boolean;
+  readonly mayReplace: (judged: Judged) => boolean;
 }
 
 /**
@@ -73,7 +73,7 @@ export function decideHost(provider: InfrastructureProvider, question: HostQuest
   const { recorded, wanted, observedResources, replacesFailed, preferred, policy } = question;
   const judged = judge(underPolicy(provider, policy), recorded, wanted, observedResources);
   const alive = judged.filter(({ gone }) => !gone);
-  const kept = alive.find(({ resource: { key } }) => !question.mayReplace(key));
+  const kept = alive.find((one) => !question.mayReplace(one));
   if (kept !== undefined) return { policy, name: kept.resource.name, ...keep(kept) };
   const able = alive.filter(
     ({ verdict, unfit }) => canServe(verdict) && !(unfit !== undefined && replacesFailed),

@@ -46,7 +46,7 @@ interface KnownInfrastructure {
   readonly unrecorded: readonly UnrecordedCreation[];
   readonly observedResources: ObservedResources;
   /** Whether a recorded resource that is alive may be replaced at all: one that may not stays as it is. */
-  readonly mayReplace: (key: NodeKey) => boolean;
+  readonly mayReplace: (judged: Judged) => boolean;
 }
 
 /** What an engine was killed in, or forgot: the cloud shows it, or may have carried it out. */
@@ -149,7 +149,7 @@ function decide(
   generations: Generations,
 ): InfrastructureDecision {
   const { judged } = generations;
-  const kept = judged.find(({ gone, resource: { key } }) => !gone && !generations.mayReplace(key));
+  const kept = judged.find((one) => !one.gone && !generations.mayReplace(one));
   if (kept !== undefined) return { node: { ...node, name: kept.resource.name }, ...keep(kept) };
   const serving = judged.find(({ verdict, gone }) => !gone && canServe(verdict));
   if (serving !== undefined) {

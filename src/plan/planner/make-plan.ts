@@ -53,7 +53,9 @@ import { passedPoints, hostsOfPoint, refuseTakingBack } from "../undo/point-of-n
 import { leavingHosts } from "../changes/leaving.js";
 import { formerMachines, transactionOf } from "./planned-transaction.js";
 import { summaryOf } from "../changes/tree.js";
+import { replaceableOnTheWayBack } from "../undo/compensable.js";
 import { undoOf } from "../undo/undo.js";
+import type { Judged } from "../decisions/verdicts.js";
 import type { Step } from "../step.js";
 import { wavesOf } from "../waves/list-waves.js";
 import { memberOfHostField } from "../../provider/host-spec.js";
@@ -275,16 +277,10 @@ type Decision = Pick<
   "kind" | "changes" | "reason" | "isLeft"
 >;
 
-/**
- * Law 9: what the revision has, and is alive, was there before. Taking a transaction back replaces of it
- * only what the transaction itself was to change beyond repair, as its plan has said; anything else that
- * cannot follow, since somebody else has changed it, is left as it is.
- */
-function replaceableIn({ goal, prior }: PlanInput): (key: NodeKey) => boolean {
+function replaceableIn({ goal, prior }: PlanInput): (judged: Judged) => boolean {
   if (goal.kind !== "takeBack") return () => true;
   const before = new Set(prior.revision?.target.nodes.map(keyOf));
-  const compensable = new Set(prior.transaction?.compensable);
-  return (key) => !before.has(key) || compensable.has(key);
+  return replaceableOnTheWayBack(before, prior.transaction ?? { compensable: [] });
 }
 
 /** A node that nothing was decided about is a component: it comes and goes with its hosts. */

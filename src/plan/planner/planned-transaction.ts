@@ -16,6 +16,7 @@ import {
   directionOf,
 } from "../../records/transaction.js";
 import { type Target, targetDigest, type TargetMachine } from "../../records/target.js";
+import { bothCompensable } from "../undo/compensable.js";
 import type { Undo } from "../undo/undo.js";
 
 /**
@@ -63,9 +64,7 @@ export function transactionOf(
     startedAtMs: nowMs,
     deadlineAtMs: deadlineAtMs(nowMs, input.deadlineMs),
     pointsOfNoReturn: found.undo.pointsOfNoReturn,
-    compensable: [
-      ...new Set([...(open ? (last?.compensable ?? []) : []), ...found.undo.compensable]),
-    ],
+    ...bothCompensable(open && last !== undefined ? last : { compensable: [] }, found.undo),
     spent: found.spent,
     summary: isHandOver ? handOverSummary(owner) : found.summary(),
     attempts: open && last !== undefined ? [...last.attempts, endedAttempt(input, last)] : [],

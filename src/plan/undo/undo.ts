@@ -3,11 +3,13 @@ import { omitUndefined } from "../../api/omit-undefined.js";
 import type { UpdatePolicy } from "../../api/update-policy.js";
 import { policiesOf, policyGoing, underPolicy } from "../../compile/update-policy.js";
 import { isRef, keyOf, type NodeKey } from "../../graph/graph.js";
+import { decidingPaths } from "../../provider/fields.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { quorumOf } from "../../sets/quorum.js";
 import { versionPoints } from "./point-of-no-return.js";
 import { machineKey, type Target } from "../../records/target.js";
 import { canServe } from "../decisions/verdicts.js";
+import type { Compensable } from "./compensable.js";
 import { isLettingGo, type Step } from "../step.js";
 import type { TransactionGoal, PointOfNoReturn } from "../../records/transaction.js";
 import { type RecordedResource, recordedSpec } from "../../records/prior-state.js";
@@ -26,16 +28,11 @@ interface UndoQuestion {
 }
 
 /** What a plan says about its way back: the only place where that is decided. */
-export interface Undo {
+export interface Undo extends Compensable {
   /** One answer for each step, in their order. */
   readonly undo: readonly StepUndo[];
   /** What closes the way back once the cloud shows it done: recorded at the begin, asked by `passedPoints`. */
   readonly pointsOfNoReturn: readonly PointOfNoReturn[];
-  /**
-   * What is changed in a way that only a new one takes back, or was gone and is made again: recorded at the
-   * begin, all that a rollback may replace of what there was before.
-   */
-  readonly compensable: readonly NodeKey[];
 }
 
 /** Pure. */
@@ -55,18 +52,24 @@ export function undoOf(question: UndoQuestion): Undo {
     reason,
   }));
   const points = answers.flatMap(({ point }) => point ?? []);
-  return {
+  const replaceable = answers.filter((one) => isOnlyReplaceable(one, known));
+  const fields = replaceable.flatMap(({ key, fields }) => (fields ? [[key, fields] as const] : []));
+  return omitUndefined({
     undo,
     // Several steps may lead to the same one.
     pointsOfNoReturn: [...new Set(points)],
-    compensable: undo.filter((one) => isOnlyReplaceable(one, known)).map(({ key }) => key),
-  };
+    compensable: replaceable.map(({ key }) => key),
+    compensableFields: fields.length === 0 ? undefined : Object.fromEntries(fields),
+  });
 }
 
-/** What is gone and made again under its old name is the transaction's own, whatever it is like. */
-function isOnlyReplaceable({ step, key, class: found }: StepUndo, known: KnownQuestion): boolean {
-  if (step === "update") return found === "compensable";
-  return step === "create" && known.committed.has(key);
+/**
+ * What is changed in a way that only a new one takes back; and what is gone and made again under its old name,
+ * which is the transaction's own, whatever it is like.
+ */
+function isOnlyReplaceable({ kind, key, ...answer }: Step & Answer, known: KnownQuestion): boolean {
+  if (kind === "update") return answer.class === "compensable";
+  return kind === "create" && known.committed.has(key);
 }
 
 /** The question, with what is worked out once for all of its steps. */
@@ -97,6 +100,8 @@ function policiesBack({ from, target }: UndoQuestion): Map<NodeKey, UpdatePolicy
 type Answer = Pick<StepUndo, "class" | "reason"> & {
   /** Of a point of no return before the commit: what it is told by. */
   readonly point?: PointOfNoReturn;
+  /** Of an update that only a new one takes back: what keeps the old one from it. */
+  readonly fields?: readonly string[];
 };
 
 const undoOfLettingGo: Answer = {
@@ -141,7 +146,8 @@ function undoOfUpdate(
   if (canServe(back)) return reversible;
   const why = "reason" in back ? back.reason : "";
   if (back.kind === "replace" && !isMember(key, question)) {
-    return { class: "compensable", reason: `taken back by making a new one: ${why}` };
+    const fields = decidingPaths(back);
+    return { class: "compensable", reason: `taken back by making a new one: ${why}`, fields };
   }
   const reason =
     back.kind === "replace" ? `a control-plane machine would lose its data: ${why}` : why;
