@@ -12,7 +12,8 @@ export function transactionPayload(
   keys: ClusterKeys | undefined,
 ): TransactionPayload {
   const { spent, direction, by, digestKey, deadlineAtMs, summary, attempts } = transaction;
-  const { goal, pointsOfNoReturn, compensable, compensableFields, former, letGo, crossed, cloud } = transaction;
+  const { goal, pointsOfNoReturn, compensable, compensableFields, former, letGo, crossed, cloud } =
+    transaction;
   return omitUndefined({
     target,
     spent,
