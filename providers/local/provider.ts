@@ -51,6 +51,7 @@ export class LocalProvider implements InfrastructureProvider {
   readonly timing = { listingLagMs: 300, longestCallMs: 0 };
   // What a host of such a cloud would get: simulated ones boot without.
   readonly userData: UserDataTerms = {
+    simulated: true,
     format: "cloud-config",
     software: () => "apt",
     containerRuntime: runtimeOfImages,

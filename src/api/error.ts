@@ -11,6 +11,8 @@ export const errorCodes = {
   CLOUD_CORRUPT: "The file that holds the local cloud is damaged.",
   CLOUD_FAILED: "The cloud refused or failed a call.",
   CLOUD_THROTTLED: "The cloud asks to slow down.",
+  CONTROL_PLANE_LOST:
+    "The control plane has run, and no member of it is left that a new one could join.",
   DEADLINE: "Something did not become ready in time.",
   ENGINE_DEAD: "The engine that asked for this call no longer lives.",
   ENGINE_FAILED: "The Pulumi engine ended with an error.",

@@ -25,6 +25,7 @@ import type { WorkOutcome } from "./queue.js";
 import type { ReconcilerOptions, Want, WorkEngine } from "./reconciler-options.js";
 import { observedDigestOf } from "./shared-listing.js";
 import { terminalErrorOf } from "./terminal-error.js";
+import { openTokens } from "../kube/open-tokens.js";
 
 /** What one work on a cluster is done with. */
 interface ReconcileRequest {
@@ -199,6 +200,7 @@ export class ClusterReconcile {
         keys: keySource(provider, plan.target, clock),
         stop: signal,
         onFailure: "rollBack",
+        openTokens,
         report: (event) => {
           if (this.progress !== undefined) this.progress = progressAfter(event, this.progress);
           sink(key, { kind: "run", event, plan });

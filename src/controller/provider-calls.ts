@@ -1,8 +1,13 @@
-import type { CallContext, InfrastructureProvider, ResourceHandler } from "../provider/port.js";
+import type {
+  CallContext,
+  InfrastructureProvider,
+  ResourceHandler,
+  UserDataTerms,
+} from "../provider/port.js";
 
 /** A call to a cloud that is about to be made. */
 interface ProviderCall {
-  /** locate, create, update, remove, disown, find, mark, inventory, owned or identity. */
+  /** locate, create, update, remove, disown, find, mark, inventory, owned, identity, put, delete or console. */
   readonly name: string;
   readonly context: CallContext;
 }
@@ -12,6 +17,8 @@ type Around = <Answer>(call: ProviderCall, make: () => Promise<Answer>) => Promi
 
 const handlerCalls = ["locate", "create", "update", "remove", "disown", "find", "mark"];
 const listings = ["inventory", "owned", "identity"];
+/** Of a secret store. */
+const storeCalls = ["put", "delete"];
 
 /**
  * The same provider with something done around every call to its cloud. What the provider lacks the
@@ -27,9 +34,30 @@ export function aroundCalls(
       withAround(handler, handlerCalls, around),
     ]),
   );
-  return new Proxy(withAround(provider, listings, around), {
-    get: (target, key) =>
-      key === "handlers" ? handlers : (Reflect.get(target, key, target) as unknown),
+  const { userData } = provider;
+  return withMembers(withAround(provider, listings, around), {
+    handlers,
+    userData: userData && termsAround(userData, around),
+  });
+}
+
+function termsAround(terms: UserDataTerms, around: Around): UserDataTerms {
+  const { secrets } = terms;
+  return withMembers(withAround(terms, ["console"], around), {
+    secrets: secrets && withAround(secrets, storeCalls, around),
+  });
+}
+
+/** The same with other members; one that the original lacks it lacks too. */
+function withMembers<Target extends object>(
+  origin: Target,
+  members: { readonly [Key in keyof Target]?: Target[Key] | undefined },
+): Target {
+  return new Proxy(origin, {
+    get: (target, key) => {
+      const other = (members as Record<string | symbol, unknown>)[key];
+      return other ?? (Reflect.get(target, key, target) as unknown);
+    },
   });
 }
 

@@ -24,6 +24,7 @@ import { objectFailuresOf, WrongObjects } from "./object-failures.js";
 import type { ReconcilerOptions, Want, WorkEngine } from "./reconciler-options.js";
 import { observedDigestOf } from "./shared-listing.js";
 import { terminalErrorOf } from "./terminal-error.js";
+import { openTokens } from "../kube/open-tokens.js";
 
 /** How often what only a person can mend is looked at again: somebody may have mended it elsewhere. */
 const recheckMs = 5 * 60_000;
@@ -271,6 +272,7 @@ export class Reconciler {
         engine,
         timeoutMs,
         onFailure: "keep",
+        openTokens,
         report: () => {},
       });
       if (result.kind !== "done") throw leftOver(key, result.failure);

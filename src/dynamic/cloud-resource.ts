@@ -61,10 +61,17 @@ export interface BridgeRuntime {
   readonly imports?: ReadonlyMap<NodeKey, string>;
   /** Which cloud this engine run is with; without it each resource asks for itself. */
   readonly cloud?: SessionCloud;
-  /** Makes the user data of a host, with its secrets; without it there is none to be had. */
-  readonly userData?: (who: Identity, spec: JsonObject) => Promise<UserData>;
+  /** What hosts are given beside their inputs; without it there is no user data to be had. */
+  readonly bootstrap?: HostBootstrapper;
   /** Told what happens to each resource, for progress output. */
   report?(event: ResourceEvent): void;
+}
+
+/** Makes what a host is given at its first start, with its secrets. */
+export interface HostBootstrapper {
+  userDataFor(ctx: CallContext, who: Identity): Promise<UserData>;
+  /** What is kept for the host elsewhere goes before it. Success also when there is nothing. */
+  deleteSecret(ctx: CallContext, who: Identity): Promise<void>;
 }
 
 export interface ResourceEvent {
@@ -232,11 +239,12 @@ export class CloudResource implements DynamicResource {
         const current = oneOf(presence, `${this.kind} ${who.name}`);
         this.mustBeOurs(current, who, "delete");
         const waits = (error: unknown) => this.waits("delete", who.name, error);
-        await this.changing(
-          deadline,
-          () => this.handler.remove(this.runtime.context, current),
-          waits,
-        );
+        const { bootstrap, context } = this.runtime;
+        const remove = async () => {
+          await bootstrap?.deleteSecret(context, who);
+          await this.handler.remove(context, current);
+        };
+        await this.changing(deadline, remove, waits);
         await this.pause(deadline, `${this.kind} ${who.name} to go away`);
       }
     });
@@ -275,7 +283,7 @@ export class CloudResource implements DynamicResource {
    */
   private async findOrCreate(who: Identity, spec: JsonObject): Promise<Observed> {
     const deadline = this.runtime.context.clock.now() + this.runtime.readyTimeoutMs;
-    const context = this.createContext(who, spec);
+    const context = this.createContext(who);
     let presence = await this.locate(who);
     for (;;) {
       if (presence.found !== "none") {
@@ -293,13 +301,14 @@ export class CloudResource implements DynamicResource {
   }
 
   /** A call that is repeated with its token has to say the same again, so user data is made once. */
-  private createContext(who: Identity, spec: JsonObject): CreateContext {
-    const { context, userData = () => Promise.reject(noUserData(this.kind, who)) } = this.runtime;
+  private createContext(who: Identity): CreateContext {
+    const { context, bootstrap } = this.runtime;
     let made: Promise<UserData> | undefined;
     return {
       ...context,
       userData: async () => {
-        made ??= userData(who, spec).catch((error: unknown) => {
+        if (bootstrap === undefined) throw noUserData(this.kind, who);
+        made ??= bootstrap.userDataFor(context, who).catch((error: unknown) => {
           made = undefined;
           throw error;
         });

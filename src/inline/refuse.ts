@@ -53,6 +53,7 @@ export function refuseInline({ plan, state, observedResources, place }: InlineCh
   refuseLeftovers(plan, state, ways);
   refuseStale(plan, state, observedResources);
   refuseMembers(plan, ways);
+  refuseJoining(plan, ways);
 }
 
 /**
@@ -133,7 +134,20 @@ function changedMembers({ machines }: Plan): string[] {
   return changed.length > 1 ? changed.map(({ machine }) => machine) : [];
 }
 
-function open(plan: Plan, cause: string, hint: string): CapstanError {
+/** Pulumi's own process sees inputs alone: neither a cluster's keys nor who has begun it. */
+function refuseJoining({ oneBegins, steps, target, ...plan }: Plan, ways: WaysOn): void {
+  const hosts = new Set(target.machines.map(({ host }) => host));
+  const made = steps.filter(({ kind, key }) => kind === "create" && hosts.has(key));
+  if (!oneBegins || made.length === 0) return;
+  const names = made.map(({ key }) => key).join(", ");
+  throw open(
+    plan,
+    `${names} would have to join one after the other, with keys and tokens`,
+    ways.up,
+  );
+}
+
+function open(plan: Pick<Plan, "stack" | "cluster">, cause: string, hint: string): CapstanError {
   return new CapstanError({
     code: "TRANSACTION_OPEN",
     source: "user",

@@ -48,6 +48,8 @@ export interface RemainingPlan {
   readonly stack: string;
   /** The provider's name. */
   readonly provider: string;
+  /** One member begins the cluster and every other host joins it, so none is made before that one serves. */
+  readonly oneBegins: boolean;
   /** Number of the last committed revision; 0 for none. */
   readonly fromRevision: number;
   /** The one that leads to the target: the open one, or a new one that is not recorded yet. */

@@ -84,7 +84,10 @@ export class Rig {
       context: this.context,
       mode: "inline",
       readyTimeoutMs: timeoutMs,
-      userData: this.context.userData,
+      bootstrap: {
+        userDataFor: () => this.context.userData(),
+        deleteSecret: () => Promise.resolve(),
+      },
     });
   }
 

@@ -127,6 +127,8 @@ export interface UserDataTerms {
   readonly commands: HostCommands;
   /** Whether a controller of the cloud, in the cluster, tells nodes their addresses. Without: none does. */
   readonly hasCloudController?: boolean;
+  /** Its hosts run nothing, so none of them waits for another: the terms are for `capstan render` alone. */
+  readonly simulated?: true;
   /** Without it secrets travel in the user data itself. */
   readonly secrets?: SecretStore;
   /** The last lines that a host printed, newest last: why its bootstrap failed. Throws when it cannot tell. */

@@ -14,7 +14,11 @@ import {
 } from "../../src/bootstrap/certificates/certificate.js";
 import { type ClusterKeys, newClusterKeys } from "../../src/bootstrap/certificates/cluster-keys.js";
 import { hostBootstrap, type HostSettings } from "../../src/bootstrap/host/host-bootstrap.js";
+import { BootstrapTokens } from "../../src/kube/bootstrap-tokens.js";
+import { systemClock } from "../../src/provider/clock.js";
+import type { Identity } from "../../src/provider/port.js";
 import { until } from "../scenario/until.js";
+import { failsWith } from "../support/errors.js";
 import { KubeadmControlPlane } from "../support/kubeadm-control-plane.js";
 import { assertAccepted, endOf, type ProgramEnd, KubeadmHost } from "../support/kubeadm-host.js";
 import { scratchFolder } from "../support/scratch.js";
@@ -42,19 +46,14 @@ kind: ClusterRoleBinding
 metadata: { name: see-nodes }
 roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: see-nodes }
 subjects: [{ apiGroup: rbac.authorization.k8s.io, kind: Group, name: viewers }]
----
-apiVersion: v1
-kind: Secret
-metadata: { name: bootstrap-token-${sampleToken.slice(0, 6)}, namespace: kube-system }
-type: bootstrap.kubernetes.io/token
-stringData:
-  token-id: ${sampleToken.slice(0, 6)}
-  token-secret: ${sampleToken.slice(7)}
-  usage-bootstrap-authentication: "true"
-  usage-bootstrap-signing: "true"
-  auth-extra-groups: system:bootstrappers:kubeadm:default-node-token
-  expiration: ${new Date(nowMs + hourMs).toISOString()}
 `;
+const joining: Identity = {
+  cluster: "default/prod",
+  clusterUid: "uid-1",
+  kind: "TestHost",
+  name: "host-2",
+  token: "0123456789abcdef0123456789abcdef",
+};
 
 describe("a control plane that kubeadm makes of rendered files", function () {
   this.timeout(180_000);
@@ -62,6 +61,8 @@ describe("a control plane that kubeadm makes of rendered files", function () {
   let keys: ClusterKeys;
   let controlPlane: KubeadmControlPlane;
   let cluster: Partial<HostSettings["cluster"]>;
+  let tokens: BootstrapTokens;
+  let token: string;
   before(async () => {
     keys = await newClusterKeys(nowMs, algorithm);
     controlPlane = await KubeadmControlPlane.start({
@@ -72,6 +73,9 @@ describe("a control plane that kubeadm makes of rendered files", function () {
       },
     });
     await controlPlane.apply(objects);
+    const { url: server } = controlPlane;
+    tokens = new BootstrapTokens({ cluster: "default/prod", server, keys, clock: systemClock });
+    token = await tokens.issue(joining, nowMs + hourMs);
   });
   after(() => controlPlane.stop());
 
@@ -180,6 +184,70 @@ describe("a control plane that kubeadm makes of rendered files", function () {
     }
   });
 
+  describe("takes tokens", () => {
+    const other = { ...joining, name: "host-3", token: "f".repeat(32) };
+
+    /** Whom it takes the bearer of a token for. */
+    const whoIs = async (bearer: string): Promise<string> => {
+      const config = new KubeConfig();
+      const caData = Buffer.from(keys.ca.certificatePem).toString("base64");
+      config.loadFromOptions({
+        clusters: [{ name: "c", server: controlPlane.url, caData }],
+        users: [{ name: "u", token: bearer }],
+        contexts: [{ name: "c", cluster: "c", user: "u" }],
+        currentContext: "c",
+      });
+      const file = join(scratch.path, "bearer");
+      writeFileSync(file, config.exportConfig(), { mode: 0o600 });
+      const { output } = await controlPlane.kubectl(file, "auth", "whoami");
+      return output;
+    };
+    const becomesUnknown = (bearer: string) =>
+      until("nobody is known by it", async () => refused.test(await whoIs(bearer)), 20_000);
+
+    it("for hosts that are to join, until they are nodes", async () => {
+      const made = [
+        await tokens.issue(other, Date.now() + hourMs),
+        await tokens.issue(other, Date.now() + hourMs),
+      ];
+      for (const one of made) {
+        const [id = ""] = one.split(".");
+        assert.match(await whoIs(one), new RegExp(`system:bootstrap:${id}`));
+        assert.match(await whoIs(one), /system:bootstrappers:kubeadm:default-node-token/);
+      }
+      await tokens.revoke(other);
+      await tokens.revoke(other);
+      for (const one of made) await becomesUnknown(one);
+      assert.match(await whoIs(token), /system:bootstrap:/);
+    });
+
+    it("no longer than they were made for, unless that is extended", async () => {
+      const short = await tokens.issue(other, Date.now() + 4_000);
+      const long = await tokens.issue({ ...other, token: "e".repeat(32) }, Date.now() + 4_000);
+      await tokens.extend({ ...other, token: "e".repeat(32) }, Date.now() + hourMs);
+      await becomesUnknown(short);
+      assert.match(await whoIs(long), /system:bootstrap:/);
+    });
+
+    it("from nobody but its own cluster's administrator, and says what was refused", async () => {
+      const strange = await newClusterKeys(nowMs, algorithm);
+      const access = { cluster: "default/prod", server: controlPlane.url, clock: systemClock };
+      const stranger = new BootstrapTokens({
+        ...access,
+        keys: { ...strange, ca: { ...strange.ca, certificatePem: keys.ca.certificatePem } },
+      });
+      await assert.rejects(
+        stranger.issue(other, Date.now() + hourMs),
+        failsWith(
+          "API_SERVER",
+          /cannot create a token for host-3: API server https:\S+ of default\/prod: /,
+        ),
+      );
+      const silent = new BootstrapTokens({ ...access, keys, server: "https://127.0.0.1:1" });
+      await assert.rejects(silent.issue(other, Date.now() + hourMs), { retryable: true });
+    });
+  });
+
   it("has an etcd that answers clients of its own authority alone", async () => {
     const read = (name: string) => readFileSync(controlPlane.host.path(`${pki}/${name}`));
     const health = async (name: string): Promise<string> => {
@@ -202,7 +270,7 @@ describe("a control plane that kubeadm makes of rendered files", function () {
           hostBootstrap(sampleHost(role, cluster, { kubernetesVersion, name })),
         );
       const joinWith = ({ certificatePem }: KeyedCertificate) => ({
-        token: sampleToken,
+        token,
         caCertHashes: [publicKeyHash(certificatePem)],
       });
       const dryJoin = (host: KubeadmHost, ...args: string[]): Promise<ProgramEnd> =>
@@ -219,7 +287,7 @@ describe("a control plane that kubeadm makes of rendered files", function () {
         writeFileSync(host.path("/admin.conf"), readFileSync(controlPlane.kubeconfig));
         const upload = ["init", "phase", "upload-config", "kubeadm", "--kubeconfig=/admin.conf"];
         assertAccepted(await host.kubeadm(kubernetesVersion, ...upload));
-        const [id] = sampleToken.split(".");
+        const [id] = token.split(".");
         const path = `{.data.jws-kubeconfig-${id}}`;
         const args = [
           "get",

@@ -66,6 +66,15 @@ function bridge(
   return { handler, clock, abort, events, resource, counted };
 }
 
+/** Hosts that are given what this makes of their identity. */
+function bootstrapping(userDataFor: (who: Identity) => Promise<UserData>): Partial<BridgeRuntime> {
+  const bootstrap = {
+    userDataFor: (_ctx: unknown, one: Identity) => userDataFor(one),
+    deleteSecret: () => Promise.resolve(),
+  };
+  return { bootstrap };
+}
+
 describe("check and diff", () => {
   const { resource, handler } = bridge();
 
@@ -169,12 +178,12 @@ describe("create", () => {
   it("makes user data once for each create, however often the cloud is asked", async () => {
     const made: string[] = [];
     const given: UserData[] = [];
-    const { handler, resource } = bridge({
-      userData: async ({ name }) => {
+    const { handler, resource } = bridge(
+      bootstrapping(async ({ name }) => {
         made.push(name);
         return { format: "cloud-config", text: `of ${name}`, packed: new Uint8Array() };
-      },
-    });
+      }),
+    );
     handler.fail({ call: "create", error: throttled });
     const create = handler.create.bind(handler);
     handler.create = async (ctx, ...rest) => {
@@ -191,13 +200,13 @@ describe("create", () => {
 
   it("waits until user data can be made", async () => {
     let asked = 0;
-    const { handler, resource } = bridge({
-      userData: async () => {
+    const { handler, resource } = bridge(
+      bootstrapping(async () => {
         asked += 1;
         if (asked === 1) throw throttled;
         return { format: "cloud-config", text: "", packed: new Uint8Array() };
-      },
-    });
+      }),
+    );
     const create = handler.create.bind(handler);
     handler.create = async (ctx, ...rest) => {
       await ctx.userData();

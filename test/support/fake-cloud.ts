@@ -4,6 +4,7 @@ import { sameJson, type JsonObject } from "../../src/api/json.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import type {
   CallContext,
+  CreateContext,
   Found,
   Identity,
   InfrastructureProvider,
@@ -11,10 +12,12 @@ import type {
   Observed,
   Presence,
   ResourceHandler,
+  UserDataTerms,
 } from "../../src/provider/port.js";
 import type { FakeClock } from "./fake-clock.js";
 import { type Activity, type WatchedCall, LawWatch } from "./law-watch.js";
 import type { CommandProcess } from "./faults.js";
+import { FakeHosts } from "./fake-hosts.js";
 import { RolloutWatch } from "./rollout-watch.js";
 
 /** How cloud and engine are by nature, for as long as they exist. JSON data. */
@@ -31,6 +34,8 @@ export interface WorldTraits {
   readonly restarts?: boolean;
   /** It says when a resource was made, and since when it is ready. */
   readonly tellsTimes?: boolean;
+  /** Its hosts run: one begins a cluster, and the others join it by what the cloud keeps for them. */
+  readonly joins?: boolean;
   /** Its name, which it tells whoever asks which cloud it is; absent: it cannot tell. */
   readonly name?: string;
 }
@@ -79,6 +84,7 @@ export class FakeCloud {
   readonly calls: WatchedCall[] = [];
   readonly watch = new LawWatch();
   readonly rollouts = new RolloutWatch();
+  readonly hosts = new FakeHosts(this.watch);
   activity: Activity = "recovery";
   passes = 0;
   /** What it calls itself: with another name the credentials lead elsewhere. */
@@ -110,7 +116,7 @@ export class FakeCloud {
       kind,
       {
         locate: (_ctx, who, id) => this.locate(process, who, id),
-        create: (_ctx, who, spec) => this.create(process, who, spec),
+        create: (ctx, who, spec) => this.create(process, ctx, who, spec),
         update: (_ctx, current, spec) => this.update(process, current, spec),
         remove: (_ctx, current) => this.remove(process, current),
         disown: (_ctx, current) => this.disown(process, current),
@@ -126,7 +132,9 @@ export class FakeCloud {
       olderVersions,
       hostKind,
       ...(keyInputs !== undefined && { keyInputs }),
-      ...(userData !== undefined && { userData }),
+      ...(userData !== undefined && { userData: this.termsFor(process, userData) }),
+      apiEndpoints: (infrastructure: readonly Observed[]) =>
+        parts.apiEndpoints?.(infrastructure) ?? [],
       timing,
       handlers: new Map(handlers),
       compile: (...args) => parts.compile(...args),
@@ -219,8 +227,20 @@ export class FakeCloud {
     }
   }
 
-  private create(process: CommandProcess, who: Identity, spec: JsonObject): Promise<Observed> {
+  private termsFor(process: CommandProcess, terms: UserDataTerms): UserDataTerms {
+    if (this.traits.joins !== true) return terms;
+    return this.hosts.terms(terms, (what, effect) => this.keeping(process, what, effect));
+  }
+
+  private async create(
+    process: CommandProcess,
+    ctx: CreateContext,
+    who: Identity,
+    spec: JsonObject,
+  ): Promise<Observed> {
     const { kind, token } = who;
+    const runs = this.traits.joins === true && kind === this.parts.hostKind;
+    const does = runs ? this.hosts.kindIn(await ctx.userData()) : undefined;
     return this.changing(process, { call: "create", who, id: "new", spec }, () => {
       const users = [spec["networkId"], spec["loadBalancerId"]].filter((id) => id !== undefined);
       const missing = users.filter((id) => !this.alive().some((one) => one.id === id));
@@ -234,8 +254,35 @@ export class FakeCloud {
         this.watch.blame("law 3: one host", `the token of ${who.name} is used twice`);
       }
       const boot = isHost ? this.bootOf(process) : { atMs: 0, phase: "ready" as const };
-      return this.store(who, spec, boot);
+      const made = this.store(who, spec, boot);
+      if (does !== undefined) this.hosts.made(made, does, this.alive());
+      return made;
     });
+  }
+
+  /** A call to what keeps secrets: not done, done late, or refused for now. */
+  private async keeping<T>(process: CommandProcess, what: string, effect: () => T): Promise<T> {
+    await process.gate();
+    this.catchUp();
+    switch (process.nextCall(what)) {
+      case "killBefore":
+        return process.die();
+      case "killAfter":
+        effect();
+        return process.die();
+      case "killLate":
+        this.late.push(this.lateCall(effect));
+        return process.die();
+      case "throttle":
+        throw throttled();
+      default:
+        return effect();
+    }
+  }
+
+  private lateCall(effect: () => void): LateCall {
+    const dueMs = this.clock.now() + lateMs;
+    return { dueMs, effect, alive: this.alive(), calls: this.calls.length };
   }
 
   private update(process: CommandProcess, { id, who }: Observed, spec: JsonObject) {
@@ -300,12 +347,7 @@ export class FakeCloud {
         effect();
         return process.die();
       case "killLate":
-        this.late.push({
-          dueMs: this.clock.now() + lateMs,
-          effect,
-          alive: this.alive(),
-          calls: this.calls.length,
-        });
+        this.late.push(this.lateCall(effect));
         return process.die();
       case "loseAnswer":
         effect();

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { ClusterKeys } from "../../src/bootstrap/certificates/cluster-keys.js";
+import { type ClusterKeys, newClusterKeys } from "../../src/bootstrap/certificates/cluster-keys.js";
 import { CapstanError, isCapstanError } from "../../src/api/error.js";
 import { type Removal, removals } from "../../src/api/protection.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
@@ -113,6 +113,8 @@ export class FakeEngine {
     const { provider = localProvider(), traits = plainWorld } = setup;
     this.cloud = new FakeCloud(provider, this.clock, traits);
     this.provider = this.cloud.providerFor(new CommandProcess());
+    this.cloud.hosts.isCommitted = () =>
+      this.prior.revision?.target.machines.some(({ controlPlane }) => controlPlane) === true;
   }
 
   /** One that has brought the objects about. */
@@ -407,6 +409,7 @@ export class FakeEngine {
       ...request,
       clock: process.clock(this.clock),
       onFailure: "rollBack",
+      openTokens: this.cloud.hosts.openTokens(() => this.cloud.alive()),
       keys: { areGiven: false, make: () => Promise.resolve(fakeKeys((this.keysMade += 1))) },
       stop: process.stop.signal,
       report: (event: RunEvent) => {
@@ -420,10 +423,13 @@ export class FakeEngine {
   }
 }
 
+const sampleCertificate = (await newClusterKeys(Date.now(), "ECDSA-P256")).ca.certificatePem;
+
 /** Keys that nothing is signed with, told apart by their number. */
 function fakeKeys(number: number): ClusterKeys {
   const pair = (name: string) => ({
-    certificatePem: `${name} ${number}`,
+    // Numbered before a real one: what hosts get is made from it.
+    certificatePem: `${name} ${number}\n${sampleCertificate}`,
     privateKeyPem: `key of ${name} ${number}`,
   });
   const { certificatePem: publicKeyPem, privateKeyPem } = pair("sa");

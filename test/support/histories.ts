@@ -148,6 +148,7 @@ export async function breachesOf(history: History, setup: LifeSetup = {}): Promi
   }
   await life.getOut(history);
   life.mustHaveLeftAlone();
+  life.mustKeepNothing();
   const { watch, rollouts } = engine.cloud;
   return [...watch.violations, ...rollouts.violations, ...life.breaches];
 }

@@ -12,6 +12,7 @@ export type Law =
   | "law 6: unknown"
   | "law 7: shown"
   | "law 8: admitted"
+  | "law 16: one cluster"
   | "order"
   | "fake";
 

@@ -78,6 +78,14 @@ export class Life {
     }
   }
 
+  /** What was kept for a host goes once it is a node, and with it. */
+  mustKeepNothing(): void {
+    const { cloud } = this.engine;
+    for (const token of cloud.hosts.leftOver(cloud.alive())) {
+      this.breaches.push(`law 16: what was kept for host ${token} is left`);
+    }
+  }
+
   happen(accident: Accident): void {
     const { engine } = this;
     if (accident.kind === "losesState") {
@@ -362,7 +370,9 @@ export class Life {
   private mustHaveKeys(before: PriorState): void {
     const [old, now] = [before.transaction, this.engine.prior.transaction];
     if (old === undefined || now?.clusterUid !== old.clusterUid) return;
-    const [had, has] = [old.keys, now.keys].map((keys) => keys?.ca.certificatePem);
+    const [had, has] = [old.keys, now.keys].map(
+      (keys) => keys?.ca.certificatePem.split("\n", 1)[0],
+    );
     if (had !== has) this.breaches.push(`law 15: ${had ?? "no keys"} became ${has ?? "no keys"}`);
   }
 

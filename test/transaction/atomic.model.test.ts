@@ -48,7 +48,40 @@ function withoutDestroy(history: History): History {
   };
 }
 
+/** The same with another member of the control plane, like the first. */
+function withTwin(wanted: WantedCluster): WantedCluster {
+  const { "cp-0": first, ...others } = wanted.machines;
+  if (first === undefined) return wanted;
+  return { ...wanted, machines: { "cp-0": first, "cp-1": first, ...others } };
+}
+
+/** In a cloud whose hosts run. What makes a control plane's data or keys unknown has tests of its own. */
+function joining(history: History): History {
+  return {
+    ...history,
+    ...(history.before !== undefined && { before: withTwin(history.before) }),
+    third: withTwin(history.third),
+    traits: { ...history.traits, joins: true },
+    commands: history.commands.map((one) => ({
+      ...one,
+      wanted: withTwin(one.wanted),
+      // Some leave as it is what has failed: the next command finds members that never ran.
+      keeps: one.faults.length > 1,
+      accidents: one.accidents.filter(({ kind }) => kind === "drifts"),
+    })),
+  };
+}
+
 describe("success or nothing", () => {
+  it("law 16: one host begins the cluster, all others join it, and nothing kept for them is left", () =>
+    assertHistoryLaw({
+      law: "joins",
+      file,
+      histories: histories.map(joining),
+      numRuns: 200,
+      check: lawful,
+    })).timeout(300_000);
+
   it("laws 3, 6, 7, 8 hold whatever goes wrong, however often, and whatever is run then", () =>
     assertHistoryLaw({
       law: "atomic",

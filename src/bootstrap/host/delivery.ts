@@ -10,7 +10,7 @@ interface Delivery {
 }
 
 /** The name under which a store keeps what is for one host: a function of its identity. Pure. */
-function secretNameOf(token: string): string {
+export function secretNameOf(token: string): string {
   return `capstan-${token}`;
 }
 

@@ -39,6 +39,7 @@ import {
 import { waveLines } from "../wave-text.js";
 import { planLine } from "../survey-cluster.js";
 import { recordedProvider, refuseMisspelt, refuseNothingNamed, stacksOf } from "./stacks.js";
+import { openTokens } from "../../kube/open-tokens.js";
 
 export interface DestroyOptions extends GlobalOptions, ManifestOptions {
   readonly yes?: boolean;
@@ -126,6 +127,7 @@ class Destroy {
         ...planning,
         engine,
         onFailure: "keep",
+        openTokens,
         timeoutMs,
         report: (event) => progress.on(event),
         onObservation: (_, observation) => progress.observed(observation),

@@ -39,6 +39,7 @@ import { planText } from "../terminal.js";
 import { planLine } from "../survey-cluster.js";
 import { recordedProvider, refuseNothingNamed, stacksOf } from "./stacks.js";
 import { carryOut } from "./up.js";
+import { openTokens } from "../../kube/open-tokens.js";
 
 export interface RollbackOptions extends GlobalOptions, ManifestOptions {
   readonly yes?: boolean;
@@ -192,6 +193,7 @@ class RollbackCommand {
           driftFilter: planned?.driftFilter,
           engine,
           onFailure: "keep",
+          openTokens,
           timeoutMs,
           report: (event) => progress?.on(event),
           onObservation: (_, observation) => progress?.observed(observation),

@@ -44,6 +44,7 @@ import { readSavedPlan, refuseOtherOverrides, SavedPlanCheck } from "../saved-pl
 import { destroyStack } from "./destroy.js";
 import { type ClusterOf, planLine, plansIn, plansText, surveyCluster } from "../survey-cluster.js";
 import type { PlanOptions } from "../plan-options.js";
+import { openTokens } from "../../kube/open-tokens.js";
 
 export interface UpOptions extends PlanOptions {
   readonly yes?: boolean;
@@ -291,6 +292,7 @@ export async function carryOut(
       deadlineMs: options.deadline * 1_000,
       keys,
       onFailure: options.rollback ? "rollBack" : "keep",
+      openTokens,
       stop: context.interruption.stop,
       report: (event) => {
         const { number } = plan.transaction;

@@ -89,6 +89,24 @@ function failuresOf(
   return hosts.map((key) => ({ key, ...about }));
 }
 
+/** The same failure with what the hosts have printed last, as far as that is known. */
+export function withConsoles(
+  error: unknown,
+  consoles: ReadonlyMap<NodeKey, string> = new Map(),
+): unknown {
+  if (!(error instanceof ResourcesFailed) || consoles.size === 0) return error;
+  const told = [...consoles].map(
+    ([key, text]) => `${key} printed last:\n${text.replace(/^/gm, "    ")}`,
+  );
+  const resources = error.resources.map((one) => {
+    const text = consoles.get(one.key);
+    return text === undefined
+      ? one
+      : { ...one, message: `${one.message}; it printed last: ${text}` };
+  });
+  return retold(error, [error.message, ...told].join("\n"), error, resources);
+}
+
 /** Whether the state could not be written, for want of room or of leave: nothing that a rollback mends. */
 export function isOfStorage({ code }: Pick<CapstanError, "code">): boolean {
   return code === "NO_SPACE" || code === "NOT_WRITABLE";
@@ -111,7 +129,12 @@ export function withoutWayBack(failure: CapstanError, refusal: CapstanError): Ca
 }
 
 /** The same error with more to tell. */
-function retold(error: CapstanError, message: string, cause: CapstanError): CapstanError {
+function retold(
+  error: CapstanError,
+  message: string,
+  cause: CapstanError,
+  resources = error instanceof ResourcesFailed ? error.resources : undefined,
+): CapstanError {
   const { code, source, subject, hint, retryable } = error;
   const details: ErrorDetails = omitUndefined({
     code,
@@ -122,7 +145,8 @@ function retold(error: CapstanError, message: string, cause: CapstanError): Caps
     subject,
     hint,
   });
-  return error instanceof ResourcesFailed
-    ? new ResourcesFailed(details, error.resources)
-    : new CapstanError(details);
+  if (resources === undefined) return new CapstanError(details);
+  return error instanceof HostsDead
+    ? new HostsDead(details, resources)
+    : new ResourcesFailed(details, resources);
 }

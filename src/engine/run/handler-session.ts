@@ -3,6 +3,7 @@ import { omitUndefined } from "../../api/omit-undefined.js";
 import {
   type BridgeRuntime,
   CloudResource,
+  type HostBootstrapper,
   type ResourceEvent,
 } from "../../dynamic/cloud-resource.js";
 import type { DynamicResource } from "../../dynamic/protocol.js";
@@ -63,6 +64,8 @@ export interface StepwiseOptions {
   readonly adopts?: boolean;
   /** Which cloud it is about, where that is known. */
   readonly cloud?: CloudIdentity | undefined;
+  /** What makes user data for hosts; absent: hosts of the provider take none. */
+  readonly bootstrap?: HostBootstrapper | undefined;
   /** Stops them too: for work between engine runs, when no engine is there to ask. */
   readonly stop?: AbortSignal;
   /** Throws ENGINE_DEAD once the engine of this run has ended. */
@@ -91,6 +94,7 @@ export function stepwiseSession(options: StepwiseOptions): HandlerSession {
     recordedTwice: options.recordedTwice,
     letGo: options.letGo,
     imports: options.imports,
+    bootstrap: options.bootstrap,
     report: (event) => options.report(event),
   });
   const resources = new Map<string, DynamicResource>();

@@ -23,7 +23,14 @@ import { revisionPayload, transactionPayload } from "../../transaction/payloads.
 import { encodePayload } from "../backend/record-payload.js";
 import type { PassOptions, StackEngine } from "../pulumi/engine.js";
 import { engineFailed } from "../pulumi/engine-refusals.js";
-import { callsFailed, failedToStart, isOfStorage, unreadableAfter } from "./failures.js";
+import {
+  callsFailed,
+  failedToStart,
+  isOfStorage,
+  unreadableAfter,
+  withConsoles,
+} from "./failures.js";
+import { HostBootstrap } from "./host-bootstrap.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
 import { AvailabilityTracker } from "./availability.js";
 import { observe, type Observation } from "./observe.js";
@@ -33,6 +40,7 @@ import { recover, type RecoveryTools } from "./recover.js";
 import { type Recovery, RecoveryProgress } from "./recovery-progress.js";
 import type { RoomDemand } from "../pulumi/disk-room.js";
 import { callContext, type StepwiseOptions, stepwiseSession } from "./handler-session.js";
+import type { OpenTokens } from "./token-store.js";
 import { refuseForeign, type StackState } from "../backend/state.js";
 
 /** Told how a run goes, for people and for logs. */
@@ -81,6 +89,8 @@ export interface RunOptions {
   /** The drift filter that the plan was made with; none without. */
   readonly driftFilter?: DriftFilter;
   readonly stop: AbortSignal;
+  /** How to ask a cluster's own API server for tokens, where hosts join it. */
+  readonly openTokens: OpenTokens;
   /** Where the keys of a cluster come from that has none recorded; absent: it gets none. */
   readonly keys?: KeySource | undefined;
   readonly report: (event: RunEvent) => void;
@@ -117,6 +127,8 @@ export class Run {
   private openAtLastFailure = Number.POSITIVE_INFINITY;
   private closed = false;
   private readonly availability: AvailabilityTracker;
+  /** Of providers whose hosts take user data. */
+  private readonly bootstrap: HostBootstrap | undefined;
   private readonly recoveries = new RecoveryProgress();
   private inventory: Inventory | undefined;
   private passes = 0;
@@ -129,6 +141,7 @@ export class Run {
   ) {
     this.shown = shownBy(goal);
     this.availability = new AvailabilityTracker(goal.target);
+    this.bootstrap = HostBootstrap.of(goal.target, options);
   }
 
   async toTheEnd(): Promise<RunResult> {
@@ -257,7 +270,7 @@ export class Run {
       case "resolve":
         return this.recover(action, plan);
       case "begin":
-        return this.pass(plan, { kind: "begin" });
+        return this.begin(plan);
       case "change":
         return this.change(plan, action);
       case "wait":
@@ -287,6 +300,13 @@ export class Run {
     if (recovery.kind === "remove") this.inventory = undefined;
   }
 
+  /** What was kept for hosts that are no longer to be made goes while a record still names them. */
+  private async begin(plan: RemainingPlan): Promise<void> {
+    const { clock, stop } = this.options;
+    await this.bootstrap?.forgetUnmade(callContext(clock, stop), this.state);
+    await this.pass(plan, { kind: "begin" });
+  }
+
   private async change(
     plan: RemainingPlan,
     { keys, deletions, reason }: Extract<Action, { kind: "change" }>,
@@ -308,7 +328,9 @@ export class Run {
     plan: RemainingPlan,
     { deletions, reason }: Extract<Action, { kind: "commit" }>,
   ): Promise<void> {
+    const { clock, stop } = this.options;
     if (deletions.length > 0) this.announce(deletions, reason);
+    await this.bootstrap?.settleNew(callContext(clock, stop), await this.observe(), this.state);
     await this.pass(plan, {
       kind: "commit",
       allowed: new Set(),
@@ -372,6 +394,7 @@ export class Run {
   /** Until they serve, or one of them never will: what to do then is decided from a new look. */
   private async waitUntilAvailable(keys: readonly NodeKey[]): Promise<void> {
     const { clock, stop, timeoutMs, report } = this.options;
+    const context = callContext(clock, stop);
     const readinessDeadline = new ReadinessDeadline(this.goal.target, {
       timeoutMs,
       sinceMs: clock.now(),
@@ -382,6 +405,7 @@ export class Run {
     for (let looks = 1; ; looks += 1) {
       await clock.sleep(backoffMs(availabilityBackoff, looks), stop);
       const observation = await this.observe();
+      await this.bootstrap?.settle(context, observation, keys);
       const available = this.availability.among(observation, clock.now());
       const phaseOf = (key: NodeKey) => {
         const observed = observation.observedResources.get(key);
@@ -398,11 +422,15 @@ export class Run {
         report({ kind: "ready", key });
       }
       const failed = keys.filter((key) => phaseOf(key) === "failed");
-      if (failed.length > 0) throw failedToStart(failed);
       const missing = keys.filter((key) => !available.has(key));
-      if (missing.length === 0 || keys.some((key) => phaseOf(key) === "gone")) return;
-      const ready = missing.filter((key) => phaseOf(key) === "ready");
-      readinessDeadline.check(missing, clock.now(), new Set(ready));
+      try {
+        if (failed.length > 0) throw failedToStart(failed);
+        if (missing.length === 0 || keys.some((key) => phaseOf(key) === "gone")) return;
+        const ready = missing.filter((key) => phaseOf(key) === "ready");
+        readinessDeadline.check(missing, clock.now(), new Set(ready));
+      } catch (error) {
+        throw withConsoles(error, await this.bootstrap?.printedBy(context, observation, missing));
+      }
     }
   }
 
@@ -433,6 +461,7 @@ export class Run {
       adopts: this.goal.transaction.goal.kind === "adopt",
       letGo: new Set(this.goal.transaction.letGo),
       imports: importsOf(this.goal),
+      bootstrap: this.bootstrap?.over(() => this.state),
       served: new Set(),
       cloud: this.goal.transaction.cloud,
       ...how,

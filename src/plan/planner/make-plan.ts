@@ -223,6 +223,7 @@ function assemble(
     ...shown,
     stack: stackNameOf(clusterIn(target)),
     provider: provider.name,
+    oneBegins: provider.userData !== undefined && provider.userData.simulated !== true,
     fromRevision: prior.revision?.number ?? 0,
     transaction,
     targetDigest: digest,

@@ -49,6 +49,8 @@ export interface HostSet {
   readonly leaving: readonly OldHost[];
   /** Nothing was ever committed: there is no service to keep up. */
   readonly isFirst: boolean;
+  /** One member begins the cluster, and every other host joins it. */
+  readonly oneBegins: boolean;
 }
 
 /** What each step does, by the resource that it is about. */
@@ -85,6 +87,7 @@ export function hostSetOf(
       .filter(({ host }) => kindOf(host) === "delete")
       .map((one) => ({ ...one, available: !one.failed && available.has(one.host) })),
     isFirst: plan.fromRevision === 0,
+    oneBegins: plan.oneBegins,
   };
 }
 

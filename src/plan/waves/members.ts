@@ -10,16 +10,25 @@ import {
 import { quorumOf } from "../../sets/quorum.js";
 
 /**
- * What may happen to the control plane next. All of it at once while nothing was ever committed; later
- * one member at a time, so that etcd keeps its quorum: a new one joins and serves before the one that it
+ * What may happen to the control plane next. All of it at once while nothing was ever committed and no host joins
+ * another; else one member at a time, so that etcd keeps its quorum: a new one joins and serves before the one that it
  * follows leaves. The last deletion is left to the commit. Pure. Source: docs/cluster-api.md#control-planes.
  */
-export function membersRound({ hosts, leaving, isFirst }: HostSet): Round {
+export function membersRound({ hosts, leaving, isFirst, oneBegins }: HostSet): Round {
   const members = hosts.filter(({ controlPlane }) => controlPlane);
   const old = leaving.filter(({ controlPlane }) => controlPlane);
   const open = members.filter((member) => member.open !== undefined);
-  if (isFirst && open.length > 0) {
+  if (isFirst && !oneBegins && open.length > 0) {
     return change(open, [], "infrastructure and control plane come first");
+  }
+  // What never served may begin a cluster yet: another one must not begin beside it.
+  if (
+    isFirst &&
+    oneBegins &&
+    old.length > 0 &&
+    ![...members, ...old].some(({ available }) => available)
+  ) {
+    return change([], old, "a control plane that never ran goes first");
   }
   const waiting = unavailable(members);
   if (waiting.length > 0) {

@@ -1,0 +1,51 @@
+import { isHostOf } from "../../plan/decisions/hosts.js";
+import type { Observed } from "../../provider/port.js";
+import { knownMachines, type PriorState } from "../../records/prior-state.js";
+import { machineOfKey, type Target } from "../../records/target.js";
+
+interface KnownHosts {
+  readonly target: Target;
+  readonly records: PriorState;
+  readonly hostKind: string;
+  readonly observed: readonly Observed[];
+}
+
+/** What records and cloud say of the control plane that a new host of this name would join. */
+interface MemberHosts {
+  /** Another member has a host, in whatever phase but gone. */
+  readonly hasOtherMember: boolean;
+  /** A revision with a control plane was committed, or a worker has a host. */
+  readonly hasRun: boolean;
+}
+
+/**
+ * A host that is recorded or shown counts; one whose machine nobody knows counts as a member, since to join in vain
+ * does less harm than a second cluster. Pure. Source: docs/adr/0020.
+ */
+export function membersAmong(known: KnownHosts, self: string): MemberHosts {
+  const { target, records, hostKind, observed } = known;
+  const machines = [...knownMachines(records).values(), ...target.machines];
+  const gone = new Set(observed.filter(({ phase }) => phase === "gone").map(({ who }) => who.name));
+  const shown = observed.filter(({ who }) => who.kind === hostKind).map(({ who }) => who.name);
+  const recorded = records.resources.filter(({ kind }) => kind === hostKind);
+  const machineOf = new Map(
+    recorded.map(({ name, parent }) => [name, parent && machineOfKey(parent)]),
+  );
+  const hosts = [...new Set([...shown, ...machineOf.keys()])].filter(
+    (name) => name !== self && !gone.has(name),
+  );
+  const isMember = (host: string) => {
+    const owner = machineOf.get(host);
+    const named = machines.filter(({ name }) =>
+      owner === undefined ? isHostOf(name, host) : name === owner,
+    );
+    return named.length === 0 || named.some(({ controlPlane }) => controlPlane);
+  };
+  const members = hosts.filter(isMember);
+  return {
+    hasOtherMember: members.length > 0,
+    hasRun:
+      members.length < hosts.length ||
+      records.revision?.target.machines.some(({ controlPlane }) => controlPlane) === true,
+  };
+}

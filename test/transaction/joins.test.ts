@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { cluster, desiredOf, machine, type Manifest } from "../support/manifests.js";
+import { plainWorld } from "../support/fake-cloud.js";
+import type { CommandFault } from "../support/faults.js";
+import { FakeEngine, outcomeText } from "../support/fake-engine.js";
+
+const goal = (...objects: Manifest[]) => desiredOf([cluster(), ...objects]);
+const member = (name: string, size = "small") => machine(name, { controlPlane: "1.34.2", size });
+const joins = { traits: { ...plainWorld, joins: true } } as const;
+
+/** "LocalHost/cp-0": keys without hashes. */
+function short(keys: readonly string[]): string[] {
+  return keys.map((key) => key.replace(/-[0-9a-f]{8}-\d+$/, ""));
+}
+
+function hosts(engine: FakeEngine): string[] {
+  return engine.hosts().map(({ who }) => who.name.replace(/-[0-9a-f]{8}-/, "."));
+}
+
+const never: CommandFault = { at: "boot", number: 0, what: "never" };
+const fails: CommandFault = { at: "boot", number: 0, what: "fails" };
+
+describe("a cluster whose hosts join each other", () => {
+  it("begins with one member; the next ones, and then workers, follow one that serves", async () => {
+    const engine = new FakeEngine(joins);
+    const plan = await engine.plan(goal(member("cp-0"), member("cp-1"), machine("web")));
+    assert.deepEqual(
+      plan.waves.map(({ keys }) => short(keys)),
+      [
+        ["LocalNetwork/network", "LocalLoadBalancer/api", "LocalHost/cp-0"],
+        ["LocalHost/cp-1"],
+        ["LocalHost/web"],
+      ],
+    );
+    await engine.settle(goal(member("cp-0"), member("cp-1"), machine("web")));
+    assert.deepEqual(engine.cloud.watch.violations, []);
+    assert.deepEqual([...engine.cloud.hosts.kept.keys(), ...engine.cloud.hosts.tokens.keys()], []);
+  });
+
+  it("replaces its only member by one that joins it", async () => {
+    const engine = await FakeEngine.running(goal(member("cp-0")), joins);
+    await engine.settle(goal(member("cp-0", "large")));
+    assert.deepEqual(hosts(engine), ["cp-0.1"]);
+    assert.deepEqual(engine.cloud.watch.violations, []);
+  });
+
+  for (const fault of [never, fails]) {
+    it(`begins anew once a first member that ${fault.what} is gone, and not before`, async () => {
+      const engine = new FakeEngine(joins);
+      const wanted = goal(member("cp-0"), member("cp-1"));
+      const kept = await engine.up(wanted, [fault], "keep");
+      assert.match(outcomeText(kept), /^stopped/);
+      assert.deepEqual(hosts(engine), ["cp-0.1"]);
+      engine.cloud.endStuck();
+      const outcome = await engine.up(wanted);
+      assert.equal(outcomeText(outcome), "done");
+      assert.deepEqual(hosts(engine), ["cp-0.2", "cp-1.1"]);
+      assert.deepEqual(engine.cloud.watch.violations, []);
+    });
+  }
+
+  it("does not begin a second time where its control plane has run and is lost", async () => {
+    const engine = await FakeEngine.running(goal(member("cp-0"), machine("web")), joins);
+    const [first] = engine.hosts();
+    engine.cloud.kill(first?.id ?? "");
+    const outcome = await engine.up(goal(member("cp-0"), machine("web")));
+    assert.match(
+      outcomeText(outcome),
+      /cannot make host cp-0-\w+-2: the control plane of default\/prod has run, and no member of it is left to join/,
+    );
+    assert.deepEqual(hosts(engine), ["web.1"]);
+    assert.deepEqual(engine.cloud.watch.violations, []);
+  });
+
+  it("makes no host while nobody knows its keys", async () => {
+    const engine = await FakeEngine.running(goal(member("cp-0")), { ...joins, adopt: true });
+    engine.loseState();
+    const outcome = await engine.up(goal(member("cp-0"), machine("web")));
+    assert.match(
+      outcomeText(outcome),
+      /cannot make host web-\w+-1 a node: the state of default\/prod holds no keys/,
+    );
+    assert.deepEqual(hosts(engine), ["cp-0.1"]);
+  });
+
+  it("tells what hosts that fail have printed last, without secrets", async () => {
+    const engine = new FakeEngine({
+      ...joins,
+      sabotage: ({ provider, engine: pulumi }) => ({
+        engine: pulumi,
+        provider: {
+          ...provider,
+          ...(provider.userData !== undefined && {
+            userData: {
+              ...provider.userData,
+              console: async () => "booting\nkubeadm: token abcdef.0123456789abcdef is unknown\n",
+            },
+          }),
+        },
+      }),
+    });
+    const outcome = await engine.up(goal(member("cp-0")), [fails], "keep");
+    assert.match(
+      outcomeText(outcome),
+      /LocalHost\/cp-0-\w+-1 printed last:\n {4}booting\n {4}kubeadm: token \(token\) is unknown/,
+    );
+  });
+});
