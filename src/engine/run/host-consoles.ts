@@ -26,7 +26,7 @@ export async function consolesOf(
 }
 
 /** The last lines without control characters, and without what looks like a token or a private key. Pure. */
-export function shownLines(text: string): string {
+function shownLines(text: string): string {
   const lines = text
     .replace(
       /-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?/g,

@@ -30,7 +30,7 @@ import {
   unreadableAfter,
   withConsoles,
 } from "./failures.js";
-import { HostBootstrap } from "./host-bootstrap.js";
+import { RunBootstrap } from "./run-bootstrap.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
 import { AvailabilityTracker } from "./availability.js";
 import { observe, type Observation } from "./observe.js";
@@ -128,7 +128,7 @@ export class Run {
   private closed = false;
   private readonly availability: AvailabilityTracker;
   /** Of providers whose hosts take user data. */
-  private readonly bootstrap: HostBootstrap | undefined;
+  private readonly bootstrap: RunBootstrap | undefined;
   private readonly recoveries = new RecoveryProgress();
   private inventory: Inventory | undefined;
   private passes = 0;
@@ -141,7 +141,7 @@ export class Run {
   ) {
     this.shown = shownBy(goal);
     this.availability = new AvailabilityTracker(goal.target);
-    this.bootstrap = HostBootstrap.of(goal.target, options);
+    this.bootstrap = RunBootstrap.of(goal.target, options);
   }
 
   async toTheEnd(): Promise<RunResult> {

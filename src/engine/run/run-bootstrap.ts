@@ -42,7 +42,7 @@ interface BootstrapRequest {
  * and what a store keeps. Nothing of it is recorded: whoever comes after a crash finds tokens by their host, and
  * secrets by their name. Source: docs/adr/0020.
  */
-export class HostBootstrap {
+export class RunBootstrap {
   private tokens: { readonly server: string; readonly store: TokenStore } | undefined;
   /** When the token of each host has to be extended, milliseconds since the epoch. */
   private readonly extendAtMs = new Map<string, number>();
@@ -54,10 +54,10 @@ export class HostBootstrap {
   static of(
     target: Target,
     { provider, openTokens }: Pick<BootstrapRequest, "provider" | "openTokens">,
-  ): HostBootstrap | undefined {
+  ): RunBootstrap | undefined {
     const { userData: terms } = provider;
     if (terms === undefined || terms.simulated === true) return undefined;
-    return new HostBootstrap({ provider, terms, target, openTokens });
+    return new RunBootstrap({ provider, terms, target, openTokens });
   }
 
   /** As the bridge asks for it: by the records as they are when it asks. */
