@@ -16,6 +16,7 @@ import {
   recordedSpec,
 } from "../records/prior-state.js";
 import type { Observation, ObservedResource } from "../plan/observation.js";
+import { newerThanRecords } from "../plan/decisions/unrecorded.js";
 import type { InfrastructureProvider, Observed, Verdict } from "../provider/port.js";
 import { type DriftedField, driftedFields } from "./fields.js";
 
@@ -62,6 +63,8 @@ export type ExtraOrigin =
   | "orphaned"
   /** A second one with the identity of a recorded resource. */
   | "duplicate"
+  /** A transaction that the records do not tell of: they are an older state. */
+  | "newer"
   /** Another life of a cluster of this name. */
   | "otherClusterUid";
 
@@ -111,7 +114,7 @@ export function classifyDrift(
               provider,
             }),
           ),
-          ...extras(state, sight, subjectOf),
+          ...extras(state, sight, subjectOf, provider.hostKind),
         ];
   const items = inReportOrder(found);
   const listed = "failed" in sight ? 0 : sight.listed;
@@ -224,13 +227,22 @@ function wantedSpecs(state: PriorState): (record: RecordedResource) => JsonObjec
  * Alive, with the cluster's marks, and in no record; what is being made right now is expected. Without a
  * record nothing can be told from what a lost state has left.
  */
-function extras(state: PriorState, { unrecorded }: Observation, subjectOf: SubjectOf): DriftItem[] {
+function extras(
+  state: PriorState,
+  observation: Observation,
+  subjectOf: SubjectOf,
+  hostKind: string,
+): DriftItem[] {
+  const { unrecorded } = observation;
   const { transaction, pending } = state;
   if (transaction === undefined) return [];
   const known = new Set(transaction.target.nodes.map(keyOf));
+  const made = newerThanRecords(state, observation, hostKind);
+  const newer = new Set(made.map(({ who }) => keyOf(who)));
   const originOf = (key: NodeKey, clusterUid: string): ExtraOrigin => {
     if (clusterUid !== transaction.clusterUid) return "otherClusterUid";
-    return known.has(key) ? "duplicate" : "orphaned";
+    if (known.has(key)) return "duplicate";
+    return newer.has(key) ? "newer" : "orphaned";
   };
   const expected = new Set([
     ...pending.map(({ key }) => key),

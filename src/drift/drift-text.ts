@@ -59,6 +59,7 @@ function correctionText(
 
 const origins: Record<Exclude<ExtraOrigin, "orphaned">, string> = {
   duplicate: "it carries the identity of a recorded resource",
+  newer: "it was made after what the state tells, which is an older one: bring the newest back",
   otherClusterUid: "it belongs to another life of the cluster",
 };
 

@@ -1,3 +1,4 @@
+import { refuseOlderState } from "../plan/refusals/older-state.js";
 import type { AnyObject } from "../api/types.js";
 import type { Observation } from "../plan/observation.js";
 import type { Plan, RemainingPlan } from "../plan/plan.js";
@@ -78,6 +79,8 @@ export function planThrough(
   request: PlanRequest,
   observation: Observation,
 ): Plan {
+  // Before the filter: what nobody corrects would not be there at all to the plan.
+  refuseOlderState({ ...request, ...observation });
   const plan = makePlan({ ...request, ...filtered(driftFilter, observation, request.prior) });
   const ignoredDrift = ignoredDriftOf(driftFilter);
   return ignoredDrift.length === 0 ? plan : { ...plan, ignoredDrift };

@@ -52,6 +52,7 @@ export function driftDocument(run: DriftRun): DriftDocument {
 const originsInDocuments = {
   orphaned: "abandoned",
   duplicate: "twin",
+  newer: "newer",
   otherClusterUid: "otherLife",
 } as const satisfies Record<ExtraOrigin, string>;
 

@@ -45,8 +45,9 @@ const item = closed(
       }),
     ),
     origin: Type.Optional(
-      stringEnum(["abandoned", "twin", "otherLife"], {
-        description: "Of what is extra: left by an apply, a second one, or of another life.",
+      stringEnum(["abandoned", "twin", "newer", "otherLife"], {
+        description:
+          "Of what is extra: left by an apply, a second one, made after what the state tells, or of another life.",
       }),
     ),
     policy: stringEnum(driftPolicies, { description: "The drift policy that counts for it." }),

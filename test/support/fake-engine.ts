@@ -73,6 +73,9 @@ export interface EngineSetup {
   readonly sabotage?: (means: CommandTools) => CommandTools;
 }
 
+/** What `restoreState` brings back. */
+export type SavedState = Readonly<FakeCheckpoint>;
+
 const theStack = `default.${testCluster}`;
 const startMs = 1_000;
 const timeoutMs = 4_000;
@@ -276,6 +279,17 @@ export class FakeEngine {
   loseState(): void {
     this.checkpoint.resources = [];
     this.checkpoint.pending = [];
+  }
+
+  /** A copy of the state as it is now. */
+  savedState(): SavedState {
+    return { ...this.checkpoint };
+  }
+
+  /** An older state is brought back: it knows nothing of what has happened since. */
+  restoreState({ resources, pending }: SavedState): void {
+    this.checkpoint.resources = resources;
+    this.checkpoint.pending = pending;
   }
 
   /** Applies what is wanted, which has to succeed at once. Returns the plan. */

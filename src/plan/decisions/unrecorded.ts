@@ -3,7 +3,9 @@ import type { JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import type { Observed } from "../../provider/port.js";
 import type { UnrecordedCreation } from "./infrastructure.js";
-import { isHostOf, type PlannedHost, spendIncarnations } from "./hosts.js";
+import { isHostOf, type PlannedHost, spendIncarnations, splitHostName } from "./hosts.js";
+import type { Observation } from "../observation.js";
+import type { PriorState } from "../../records/prior-state.js";
 import type { Plan } from "../plan.js";
 import type { PlanInput } from "../plan-input.js";
 import type { Spent } from "../../records/transaction.js";
@@ -40,6 +42,37 @@ export function unknownResources(
 }
 
 /**
+ * What is alive in this life of the cluster and was made after all that these records tell: they are an older state.
+ * A host's name is spent before the host is made, so one that is not was planned by somebody who went on from here.
+ * Shared resources have no such count: one that nothing recorded can do the work of was made later. Pure.
+ */
+export function newerThanRecords(
+  { transaction, revision, resources }: PriorState,
+  { unrecorded, observedResources }: Pick<Observation, "unrecorded" | "observedResources">,
+  hostKind: string,
+): Observed[] {
+  if (transaction === undefined) return [];
+  const planned = [...transaction.target.nodes, ...(revision?.target.nodes ?? [])].map(keyOf);
+  const known = new Set<NodeKey>(planned);
+  const aliveKinds = new Set(
+    resources
+      .filter(({ key }) => (observedResources.get(key) ?? "gone") !== "gone")
+      .map(({ kind }) => kind),
+  );
+  const isSpent = (name: string) => {
+    const { generation, incarnation } = splitHostName(name);
+    return incarnation <= (transaction.spent[generation] ?? 0);
+  };
+  return unrecorded.filter(
+    ({ phase, who }) =>
+      phase !== "gone" &&
+      who.clusterUid === transaction.clusterUid &&
+      !known.has(keyOf(who)) &&
+      !(who.kind === hostKind ? isSpent(who.name) : aliveKinds.has(who.kind)),
+  );
+}
+
+/**
  * What may be found again instead of made: creations that an engine was killed in, and what the cloud
  * shows of this life of the cluster. The cloud's word comes first.
  */
@@ -68,14 +101,14 @@ export function unrecordedCreations({
   return [...shown, ...interrupted];
 }
 
-/** With a lost state the cloud itself remembers which incarnations there were in this cluster's life. */
+/** With a lost state, or an older one, the cloud itself remembers which incarnations there were in this cluster's life. */
 export function spentSoFar({ prior, provider, unrecorded, newClusterUid }: PlanInput): Spent {
-  if (prior.transaction !== undefined) return prior.transaction.spent;
+  const { clusterUid, spent } = prior.transaction ?? { clusterUid: newClusterUid, spent: {} };
   const hosts = unrecorded.filter(
-    ({ who }) => who.kind === provider.hostKind && who.clusterUid === newClusterUid,
+    ({ who }) => who.kind === provider.hostKind && who.clusterUid === clusterUid,
   );
   return spendIncarnations(
-    {},
+    spent,
     hosts.map(({ who }) => who.name),
   );
 }

@@ -54,6 +54,7 @@ import { leavingHosts } from "../changes/leaving.js";
 import { formerMachines, transactionOf } from "./planned-transaction.js";
 import { summaryOf } from "../changes/tree.js";
 import { replaceableOnTheWayBack } from "../undo/compensable.js";
+import { refuseOlderState } from "../refusals/older-state.js";
 import { undoOf } from "../undo/undo.js";
 import type { Judged } from "../decisions/verdicts.js";
 import type { Step } from "../step.js";
@@ -63,10 +64,11 @@ import { type Refusal, RefusedChange } from "../refused-change.js";
 
 /**
  * Holds what is wanted against state and cloud. Pure: the same input gives the same plan. Throws
- * UNSUPPORTED_CHANGE, PROTECTED (all of them at once), INVALID_INPUT (names that clash), GRAPH_CYCLE, and
- * NOT_REVERSIBLE for a control plane older than what an open transaction has brought it to.
+ * UNSUPPORTED_CHANGE, PROTECTED (all of them at once), INVALID_INPUT (names that clash), GRAPH_CYCLE, AMBIGUOUS_OWNER for
+ * a state that is older than the cloud, and NOT_REVERSIBLE for a control plane older than what an open transaction has brought it to.
  */
 export function makePlan(input: PlanInput): Plan {
+  refuseOlderState(input);
   const plan = planRemaining(input);
   return { ...plan, waves: wavesOf(plan) };
 }

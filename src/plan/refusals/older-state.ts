@@ -1,0 +1,29 @@
+import { CapstanError } from "../../api/error.js";
+import type { PlanInput } from "../plan-input.js";
+import { newerThanRecords } from "../decisions/unrecorded.js";
+
+/** As many as people read. */
+const shownResources = 5;
+
+/**
+ * Law 9: a state that was brought back from a backup knows nothing of what was made since, so nothing follows from its
+ * silence. Throws AMBIGUOUS_OWNER naming that; a destroy means all of it, and an adoption takes it over. Pure.
+ */
+export function refuseOlderState(input: PlanInput): void {
+  const { goal, prior, provider } = input;
+  if (goal.kind === "destroy" || goal.kind === "adopt") return;
+  const newer = newerThanRecords(prior, input, provider.hostKind);
+  if (newer.length === 0 || prior.transaction === undefined) return;
+  const { number, target } = prior.transaction;
+  const shown = newer
+    .slice(0, shownResources)
+    .map(({ id, who }) => `${who.kind} ${who.name} (${id})`);
+  const more = newer.length > shown.length ? ` and ${newer.length - shown.length} more` : "";
+  throw new CapstanError({
+    code: "AMBIGUOUS_OWNER",
+    source: "user",
+    subject: target.cluster,
+    message: `cannot change ${target.cluster}: its state is an older one: it ends with transaction ${number}, and the cloud holds ${shown.join(", ")}${more}, made after that`,
+    hint: "bring the newest state back; if there is none, give this one up (capstan certificates export, then pulumi stack rm --force) and take the cluster over with capstan up --adopt --certificates; nothing was changed",
+  });
+}
