@@ -4,6 +4,7 @@ import type { ReconcileEvent, EventSink } from "../controller/reconcile-event.js
 import type { ApplyResult } from "../engine/operations/apply-result.js";
 import { diagnosticText } from "../manifest/diagnostic.js";
 import { planSummary } from "../plan/changes/tree.js";
+import { conflictText, expiryText } from "../source/certificate-report.js";
 import type { CommandContext, Voice } from "./context.js";
 import { markedLines } from "./marked-lines.js";
 import { planLine } from "./survey-cluster.js";
@@ -65,6 +66,11 @@ function eventTexts(event: ReconcileEvent, { suggest }: Pick<CommandContext, "su
       return [diagnosticText(event.warning)];
     case "paused":
       return [`paused: ${event.reason}`];
+    case "certificate expires":
+      return [expiryText(event.expiry)];
+    case "secret conflict":
+      return [conflictText(event.secrets)];
+    case "certificates":
     // What happened to its resource is told already.
     case "object failed":
     case "forgotten":

@@ -1,4 +1,5 @@
 import type { CallContext, InfrastructureProvider } from "../provider/port.js";
+import type { ClusterView } from "../source/cluster-view.js";
 import { pollDrift } from "./poll-drift.js";
 import type { KeyedQueue, WorkOutcome } from "./queue.js";
 import { Reconciler, shownBy } from "./reconciler.js";
@@ -16,6 +17,8 @@ export interface ControllerOptions extends Omit<ReconcilerOptions, "providers" |
   readonly onListingFailure: (provider: string, error: unknown) => void;
 }
 
+/** Between two looks at the certificates of clusters at which nothing else happens. */
+const certificatePeriodMs = 3_600_000;
 /** Changes come in bursts: what is asked for is read once they have settled. */
 const burstMs = 200;
 
@@ -47,6 +50,7 @@ export class Controller {
     for (const key of source.keys()) queue.add(key);
     await Promise.all([
       queue.work(concurrency, signal, (key) => this.reconcileKey(key)),
+      this.watchCertificates(signal),
       ...this.listings.map((listing) =>
         pollDrift(
           {
@@ -70,7 +74,44 @@ export class Controller {
     } finally {
       // What has changed meanwhile, and what could not be shown, is not told of again.
       if (this.reconciler.remembered().has(key)) this.onChange(key);
+      this.tellCertificates(key);
     }
+  }
+
+  /** Time alone makes certificates expire, and the one of a kubeconfig due. */
+  private async watchCertificates(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      try {
+        await this.options.clock.sleep(certificatePeriodMs, signal);
+      } catch {
+        return;
+      }
+      for (const key of this.reconciler.remembered().keys()) {
+        this.tellCertificates(key);
+        this.onChange(key);
+      }
+    }
+  }
+
+  private tellCertificates(key: string): void {
+    const { source, sink, clock } = this.options;
+    const cluster = this.reconciler.remembered().get(key);
+    const view = cluster?.view;
+    if (cluster === undefined || view === undefined || view.isBlind === true) return;
+    const provider = this.providerOf(view);
+    if (provider === undefined) return;
+    const report = source.certificatesOf(key, view, provider, clock.now());
+    sink(key, { kind: "certificates", expiries: report.expiries });
+    const news = cluster.certificatesSeen(report);
+    for (const expiry of news.expiries) sink(key, { kind: "certificate expires", expiry });
+    if (news.conflicts.length > 0) sink(key, { kind: "secret conflict", secrets: news.conflicts });
+  }
+
+  private providerOf(view: ClusterView): InfrastructureProvider | undefined {
+    return shownBy(
+      view,
+      this.listings.map((one) => one.provider),
+    );
   }
 
   /** Something about a cluster's objects is new to its source. */
@@ -107,10 +148,7 @@ export class Controller {
     }
     const { view } = cluster;
     if (cluster.isRunning || view === undefined) return;
-    const provider = shownBy(
-      view,
-      this.listings.map((one) => one.provider),
-    );
+    const provider = this.providerOf(view);
     if (provider === undefined || source.isShown(key, view, provider)) return;
     // Somebody else has written over what is shown, perhaps somebody who does so each time.
     const waitMs = cluster.overwritten(clock.now());

@@ -1,3 +1,4 @@
+import type { LiveList } from "./api.js";
 import type { LiveMetadata } from "./live-object.js";
 
 /** An object as an API server has it, whatever its kind. */
@@ -52,13 +53,7 @@ export class LiveStore<T extends Versioned> {
   }
 
   /** What was deleted while nobody watched: of those that a list is about, the ones that are not in it. */
-  forgetMissing(
-    listed: {
-      readonly items: readonly T[];
-      readonly metadata: { readonly resourceVersion: string };
-    },
-    isListed: (object: T) => boolean,
-  ): void {
+  forgetMissing(listed: LiveList<T>, isListed: (object: T) => boolean): void {
     const names = new Set(listed.items.map((item) => this.nameOf(item)));
     for (const [name, object] of this.objects) {
       if (!isListed(object) || names.has(name)) continue;
