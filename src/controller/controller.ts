@@ -1,5 +1,5 @@
 import type { CallContext, InfrastructureProvider } from "../provider/port.js";
-import type { ClusterView } from "../source/cluster-view.js";
+import { pollCertificates, tellCertificates } from "./poll-certificates.js";
 import { pollDrift } from "./poll-drift.js";
 import type { KeyedQueue, WorkOutcome } from "./queue.js";
 import { Reconciler, shownBy } from "./reconciler.js";
@@ -17,8 +17,6 @@ export interface ControllerOptions extends Omit<ReconcilerOptions, "providers" |
   readonly onListingFailure: (provider: string, error: unknown) => void;
 }
 
-/** Between two looks at the certificates of clusters at which nothing else happens. */
-const certificatePeriodMs = 3_600_000;
 /** Changes come in bursts: what is asked for is read once they have settled. */
 const burstMs = 200;
 
@@ -26,6 +24,7 @@ const burstMs = 200;
 export class Controller {
   private readonly reconciler: Reconciler;
   private readonly listings: readonly SharedListing[];
+  private readonly providers: readonly InfrastructureProvider[];
   private readonly changed = new Set<string>();
   private readonly stopping = new AbortController();
 
@@ -34,8 +33,8 @@ export class Controller {
     const stop = this.stopping.signal;
     const context: CallContext = { clock, signal: stop, assertEngineAlive: () => {} };
     this.listings = options.providers.map((provider) => new SharedListing(provider, context));
-    const providers = this.listings.map(({ provider }) => provider);
-    this.reconciler = new Reconciler({ ...options, providers, stop });
+    this.providers = this.listings.map(({ provider }) => provider);
+    this.reconciler = new Reconciler({ ...options, providers: this.providers, stop });
   }
 
   /**
@@ -50,7 +49,15 @@ export class Controller {
     for (const key of source.keys()) queue.add(key);
     await Promise.all([
       queue.work(concurrency, signal, (key) => this.reconcileKey(key)),
-      this.watchCertificates(signal),
+      pollCertificates(
+        {
+          ...this.options,
+          providers: this.providers,
+          remembered: () => this.reconciler.remembered(),
+          onChange: (key) => this.onChange(key),
+        },
+        signal,
+      ),
       ...this.listings.map((listing) =>
         pollDrift(
           {
@@ -73,45 +80,12 @@ export class Controller {
       return await this.reconciler.reconcile(key);
     } finally {
       // What has changed meanwhile, and what could not be shown, is not told of again.
-      if (this.reconciler.remembered().has(key)) this.onChange(key);
-      this.tellCertificates(key);
-    }
-  }
-
-  /** Time alone makes certificates expire, and the one of a kubeconfig due. */
-  private async watchCertificates(signal: AbortSignal): Promise<void> {
-    for (;;) {
-      try {
-        await this.options.clock.sleep(certificatePeriodMs, signal);
-      } catch {
-        return;
-      }
-      for (const key of this.reconciler.remembered().keys()) {
-        this.tellCertificates(key);
+      const cluster = this.reconciler.remembered().get(key);
+      if (cluster !== undefined) {
         this.onChange(key);
+        tellCertificates(key, cluster, { ...this.options, providers: this.providers });
       }
     }
-  }
-
-  private tellCertificates(key: string): void {
-    const { source, sink, clock } = this.options;
-    const cluster = this.reconciler.remembered().get(key);
-    const view = cluster?.view;
-    if (cluster === undefined || view === undefined || view.isBlind === true) return;
-    const provider = this.providerOf(view);
-    if (provider === undefined) return;
-    const report = source.certificatesOf(key, view, provider, clock.now());
-    sink(key, { kind: "certificates", expiries: report.expiries });
-    const news = cluster.certificatesSeen(report);
-    for (const expiry of news.expiries) sink(key, { kind: "certificate expires", expiry });
-    if (news.conflicts.length > 0) sink(key, { kind: "secret conflict", secrets: news.conflicts });
-  }
-
-  private providerOf(view: ClusterView): InfrastructureProvider | undefined {
-    return shownBy(
-      view,
-      this.listings.map((one) => one.provider),
-    );
   }
 
   /** Something about a cluster's objects is new to its source. */
@@ -148,7 +122,7 @@ export class Controller {
     }
     const { view } = cluster;
     if (cluster.isRunning || view === undefined) return;
-    const provider = this.providerOf(view);
+    const provider = shownBy(view, this.providers);
     if (provider === undefined || source.isShown(key, view, provider)) return;
     // Somebody else has written over what is shown, perhaps somebody who does so each time.
     const waitMs = cluster.overwritten(clock.now());
