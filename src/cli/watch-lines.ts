@@ -70,9 +70,9 @@ function eventTexts(event: ReconcileEvent, { suggest }: Pick<CommandContext, "su
       return [expiryText(event.expiry)];
     case "secret conflict":
       return [conflictText(event.secrets)];
-    case "certificates":
     // What happened to its resource is told already.
     case "object failed":
+    case "certificates":
     case "forgotten":
       return [];
   }
@@ -114,7 +114,12 @@ function eventDocument(cluster: string, event: ReconcileEvent): object | undefin
     case "broken off":
     case "paused":
       return { type: "event", event: event.kind, cluster, reason: event.reason };
+    case "certificate expires":
+      return { type: "event", event: event.kind, cluster, ...event.expiry };
+    case "secret conflict":
+      return { type: "event", event: event.kind, cluster, secrets: event.secrets };
     case "object failed":
+    case "certificates":
     case "forgotten":
       return undefined;
     case "destroying":

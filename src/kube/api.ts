@@ -3,7 +3,7 @@ import {
   CustomObjectsApi,
   type KubeConfig,
   PatchStrategy,
-  type V1Secret,
+  V1Secret,
 } from "@kubernetes/client-node";
 import type { ApiWrite } from "./api-write.js";
 import { type LiveSecret, secretNameOf, type SecretWrite } from "./cluster-secrets.js";
@@ -134,7 +134,7 @@ export class KubeApi {
     const { items, metadata } = await this.call("list", "Secrets", () =>
       this.core.listSecretForAllNamespaces({ labelSelector: secretLabel }, within()),
     );
-    const { resourceVersion = "0" } = metadata ?? {};
+    const resourceVersion = metadata?.resourceVersion ?? "0";
     return { items: items.map(liveSecretOf), metadata: { resourceVersion } };
   }
 
@@ -158,7 +158,8 @@ export class KubeApi {
     try {
       const secret = await this.call(write.kind, `Secret ${secretNameOf(target)}`, () => {
         if (write.kind === "create") {
-          const at = { namespace, body: write.secret as V1Secret, fieldManager };
+          const body = Object.assign(new V1Secret(), write.secret);
+          const at = { namespace, body, fieldManager };
           return this.core.createNamespacedSecret(at, within());
         }
         const at = { namespace, name, body: write.patch, fieldManager };

@@ -11,9 +11,9 @@ import {
 } from "./live-object.js";
 import { type LiveChange, LiveStore } from "./live-store.js";
 import { clustersKeeping } from "./machine-classes.js";
-import { SteadyInformer, type WatchOptions } from "./steady-informer.js";
+import { SteadyInformer, type WatchMeans } from "./steady-informer.js";
 
-interface CacheOptions extends WatchOptions {
+interface CacheOptions extends WatchMeans {
   readonly api: Pick<KubeApi, "list">;
   /** Something that a cluster's intent or status is made from may have changed. */
   readonly onChange: (key: ClusterKey) => void;

@@ -4,9 +4,9 @@ import type { KubeApi } from "./api.js";
 import { type LiveSecret, secretNameOf } from "./cluster-secrets.js";
 import type { ClusterKey } from "./live-object.js";
 import { type LiveChange, LiveStore } from "./live-store.js";
-import { SteadyInformer, type WatchOptions } from "./steady-informer.js";
+import { SteadyInformer, type WatchMeans } from "./steady-informer.js";
 
-interface SecretCacheOptions extends WatchOptions {
+interface SecretCacheOptions extends WatchMeans {
   readonly api: Pick<KubeApi, "listSecrets">;
   /** A Secret by whose name a cluster's keys or kubeconfig go is another than before. */
   readonly onChange: (key: ClusterKey) => void;

@@ -4,7 +4,7 @@ import { type Backoff, backoffMs } from "../provider/backoff.js";
 import { SteadyWatch } from "./steady-watch.js";
 
 /** What every watch of a process is opened with. */
-export interface WatchOptions {
+export interface WatchMeans {
   readonly config: KubeConfig;
   /** From 0 to below 1, as Math.random. */
   readonly random: () => number;
@@ -12,7 +12,7 @@ export interface WatchOptions {
   readonly silenceMs?: number;
 }
 
-interface InformerOptions<T> extends WatchOptions {
+interface InformerOptions<T> extends WatchMeans {
   /** "/api/v1/secrets". */
   readonly path: string;
   /** Only objects with this label. */

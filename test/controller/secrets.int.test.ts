@@ -83,8 +83,8 @@ describe("Secrets of clusters in an API server, with the rights of deploy/kubern
     });
   /** The keys that the records of a cluster hold, as a backup has them. */
   const recorded = async (cluster: string): Promise<string> => {
-    const export_ = ["certificates", "export", `default.${cluster}`, "--secrets"];
-    return (await rig.sandbox.capstan(0, ...export_)).stdout;
+    const named = `default.${cluster}`;
+    return (await rig.sandbox.capstan(0, "certificates", "export", named, "--secrets")).stdout;
   };
   const conditionOf = async (cluster: string, type: string) => {
     const { status } = await rig.get("cluster", cluster);
@@ -117,7 +117,11 @@ describe("Secrets of clusters in an API server, with the rights of deploy/kubern
       if (metadata.name !== "plain-kubeconfig") assert.ok(backup.includes(secret), metadata.name);
     }
     const encoded = await rig.kubectl(
-      ...["get", "secret", "plain-kubeconfig", "-o", "jsonpath={.data.value}"],
+      "get",
+      "secret",
+      "plain-kubeconfig",
+      "-o",
+      "jsonpath={.data.value}",
     );
     const config = parse(fromBase64(encoded)) as {
       clusters: [{ cluster: { server: string; "certificate-authority-data": string } }];

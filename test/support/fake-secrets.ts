@@ -38,7 +38,7 @@ export class FakeSecrets {
       Buffer.from(text).toString("base64"),
     ]);
     const metadata = known?.metadata ?? { name, namespace: "default", uid: `secret-${name}` };
-    this.put({ ...known, metadata, data: Object.fromEntries(data) } as LiveSecret);
+    this.put({ ...known, metadata, data: Object.fromEntries(data) });
   }
 
   edit(name: string, change: (secret: LiveSecret) => LiveSecret): void {

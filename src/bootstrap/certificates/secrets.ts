@@ -3,7 +3,7 @@ import type { ClusterKeys } from "./cluster-keys.js";
 import { type GivenKeys, givenKeys, type KeyPlaces } from "./given-keys.js";
 
 /** Whose keys a Secret holds. */
-export interface KeyOwner {
+interface KeyOwner {
   readonly namespace: string;
   /** metadata.name of the Cluster. */
   readonly name: string;

@@ -74,8 +74,8 @@ export function isRenewalDue(
 }
 
 function certificateIn(config: Json): KeyedCertificate | undefined {
-  if (!isJsonObject(config) || !Array.isArray(config["users"])) return undefined;
-  const [entry] = config["users"];
+  const users = isJsonObject(config) ? config["users"] : undefined;
+  const [entry] = Array.isArray(users) ? (users as readonly Json[]) : [];
   const user = isJsonObject(entry) ? entry["user"] : undefined;
   if (!isJsonObject(user)) return undefined;
   const certificate = user["client-certificate-data"];
