@@ -36,6 +36,14 @@ export function authorityExpiries(
   return authorityFacts(keys).map(({ name, expiresAtMs }) => expiryOf(name, expiresAtMs, nowMs));
 }
 
+/** What people should know of a cluster's authorities now; nothing while there is time. Pure. */
+export function expiryWarnings(keys: ClusterKeys | undefined, nowMs: number): string[] {
+  const passed = authorityExpiries(keys, nowMs).filter(
+    ({ withinDays }) => withinDays !== undefined,
+  );
+  return passed.map(expiryText);
+}
+
 /** An expiry as it is now. Pure. */
 export function expiryOf(
   name: CertificateExpiry["name"],
