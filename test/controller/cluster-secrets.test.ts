@@ -7,7 +7,7 @@ import { cluster, machine } from "../support/manifests.js";
 import { FakeController } from "../support/fake-controller.js";
 
 const member = machine("cp-0", { controlPlane: "1.34.2" });
-const names = ["prod-ca", "prod-etcd", "prod-proxy", "prod-sa"];
+const names = ["prod-ca", "prod-etcd", "prod-kubeconfig", "prod-proxy", "prod-sa"];
 
 describe("a cluster's Secrets in an API server", () => {
   let own: ClusterKeys;
@@ -43,7 +43,7 @@ describe("a cluster's Secrets in an API server", () => {
     const shown = statusOf(controller)["certificates"] as { name: string }[];
     assert.deepEqual(
       shown.map(({ name }) => name),
-      ["ca", "etcd", "frontProxy"],
+      ["ca", "etcd", "frontProxy", "kubeconfig"],
     );
     const [writes, effects] = [secrets.effects.length, controller.server.effects.length];
     await controller.settle();
