@@ -39,6 +39,7 @@ const pureFiles = [
   ...existing("manifest", ["parse", "desired", "diagnostic"]),
   ...existing("kube", ["api-write", "claim", "live-intent", "live-object", "machine-views"]),
   ...existing("kube", ["merge-patch", "projection", "release", "statuses"]),
+  ...existing("kube", ["certificate-status", "cluster-secrets"]),
   ...existing("controller", ["cluster-state", "drift-status", "event-messages", "label-counts"]),
   ...existing("controller", ["overwrite-backoff", "progress-view", "terminal-error"]),
   ...existing("provider", ["backoff"]),

@@ -86,7 +86,10 @@ const conditions = Type.Optional(
   Type.Array(
     closed(
       {
-        type: Type.String({ description: "Ready, or Progressing." }),
+        type: Type.String({
+          description:
+            "Ready, or Progressing; of a Cluster also CertificatesValid and CertificatesAvailable.",
+        }),
         status: Type.String({ description: "True, False or Unknown." }),
         observedGeneration: count("The generation of the object that this is about."),
         lastTransitionTime: time("When the status last changed."),
@@ -167,6 +170,21 @@ const clusterStatus = closed(
           "An address.",
         ),
         { description: "Where the API servers answer." },
+      ),
+    ),
+    certificates: Type.Optional(
+      Type.Array(
+        closed(
+          {
+            name: Type.String({ description: "ca, etcd, frontProxy, or kubeconfig." }),
+            expiresAt: Type.String({ format: "date-time", description: "Until when it counts." }),
+          },
+          "A certificate of the cluster.",
+        ),
+        {
+          description:
+            "Until when the cluster's authorities count, and the certificate in the Secret with its kubeconfig.",
+        },
       ),
     ),
     ...terminal(clusterErrors),

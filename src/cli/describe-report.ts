@@ -9,6 +9,7 @@ import { keyOf, type NodeKey } from "../graph/graph.js";
 import { type WayBack, wayBackOf } from "../plan/undo/point-of-no-return.js";
 import { machineKey, type TargetMachine } from "../records/target.js";
 import { isOpen, cloudResources, type RecordedResource } from "../records/prior-state.js";
+import { authorityExpiries, type CertificateExpiry } from "../source/certificate-report.js";
 import type { ObservedResource } from "../plan/observation.js";
 import type { InfrastructureProvider, NodeReport, Observed } from "../provider/port.js";
 import type { Direction, TransactionGoal } from "../records/transaction.js";
@@ -71,6 +72,8 @@ export interface ClusterReport {
   readonly interruptedOperations: readonly string[];
   readonly infrastructure: readonly ResourceReport[];
   readonly machines: readonly MachineReport[];
+  /** Until when its authorities count; none of a cluster without keys. */
+  readonly certificates: readonly CertificateExpiry[];
   /** Alive in the cloud with this cluster's marks, and in no record. */
   readonly strangers: readonly string[];
   /** Why the cloud could not be looked at. Phases are unknown then. */
@@ -79,6 +82,7 @@ export interface ClusterReport {
 
 /** What there is to describe beside what is recorded. */
 interface Surroundings {
+  readonly nowMs: number;
   /** Absent where nothing is recorded. */
   readonly provider?: InfrastructureProvider;
   /** The cloud as it is, or why it could not be looked at. */
@@ -89,7 +93,7 @@ interface Surroundings {
 export function describeCluster(
   stack: string,
   state: StackState,
-  { provider, observation: look }: Surroundings,
+  { nowMs, provider, observation: look }: Surroundings,
 ): ClusterReport {
   const { transaction, revision, pending } = state;
   const seen = look !== undefined && "observedResources" in look ? look : undefined;
@@ -114,6 +118,7 @@ export function describeCluster(
     interruptedOperations: pending.map(({ type, key }) => `${type} ${key}`),
     infrastructure: reporter.infrastructure(),
     machines: reporter.machines(),
+    certificates: authorityExpiries(transaction?.keys, nowMs),
     strangers: seen === undefined ? [] : unrecordedOf(seen, planned),
     cloudError: look !== undefined && "failed" in look ? look.failed : undefined,
   });

@@ -4,6 +4,7 @@ import { driftText } from "../drift/fields.js";
 import { versionsText } from "../plan/changes/tree.js";
 import { splitHostName } from "../plan/decisions/hosts.js";
 import type { NodeReport } from "../provider/port.js";
+import { expiryText } from "../source/certificate-report.js";
 import type {
   ClusterReport,
   MachineReport,
@@ -107,6 +108,7 @@ function headerLines({ cluster, stack, provider, clusterUid, revision }: Cluster
 
 function warningsOf(report: ClusterReport, nowMs: number): string[] {
   const { openTransaction: open, interruptedOperations, strangers, cloudError } = report;
+  const { certificates } = report;
   return [
     ...(open === null
       ? []
@@ -120,6 +122,7 @@ function warningsOf(report: ClusterReport, nowMs: number): string[] {
         ]),
     ...interruptedOperations.map((operation) => `Interrupted: ${operation}`),
     ...strangers.map((what) => `In the cloud but in no record: ${what}`),
+    ...certificates.filter(({ withinDays }) => withinDays !== undefined).map(expiryText),
     ...(cloudError === undefined ? [] : [`The cloud could not be looked at: ${cloudError}`]),
   ];
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { CapstanError, messageOf } from "../api/error.js";
 import { asJson, sameJson } from "../api/json.js";
 import type { ClusterKeys } from "../bootstrap/certificates/cluster-keys.js";
-import { authorityFiles, givenKeys } from "../bootstrap/certificates/given-keys.js";
+import { givenKeys, keyFilePlaces } from "../bootstrap/certificates/given-keys.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import type { PriorState } from "../records/prior-state.js";
 
@@ -13,11 +13,7 @@ export interface GivenCertificates {
   readonly keys: Partial<ClusterKeys>;
 }
 
-const names = [
-  ...Object.values(authorityFiles).flatMap((name) => [`${name}.crt`, `${name}.key`]),
-  "sa.pub",
-  "sa.key",
-];
+const names = Object.values(keyFilePlaces).flat();
 
 /** The folder of --certificates. Throws INVALID_INPUT with all that is wrong, without any content of the files. */
 export function readCertificates(
@@ -25,7 +21,7 @@ export function readCertificates(
   nowMs: number,
 ): GivenCertificates | undefined {
   if (folder === undefined) return undefined;
-  const given = givenKeys(filesIn(folder), nowMs);
+  const given = givenKeys(filesIn(folder), keyFilePlaces, nowMs);
   if (given.kind === "keys") return { folder, keys: given.keys };
   throw cannotUse(folder, given.problems.join("; "));
 }

@@ -4,6 +4,7 @@ import type { ReconcileEvent, EventSink } from "../controller/reconcile-event.js
 import type { ApplyResult } from "../engine/operations/apply-result.js";
 import { diagnosticText } from "../manifest/diagnostic.js";
 import { planSummary } from "../plan/changes/tree.js";
+import { conflictText, expiryText } from "../source/certificate-report.js";
 import type { CommandContext, Voice } from "./context.js";
 import { markedLines } from "./marked-lines.js";
 import { planLine } from "./survey-cluster.js";
@@ -65,8 +66,13 @@ function eventTexts(event: ReconcileEvent, { suggest }: Pick<CommandContext, "su
       return [diagnosticText(event.warning)];
     case "paused":
       return [`paused: ${event.reason}`];
+    case "certificate expires":
+      return [expiryText(event.expiry)];
+    case "secret conflict":
+      return [conflictText(event.secrets)];
     // What happened to its resource is told already.
     case "object failed":
+    case "certificates":
     case "forgotten":
       return [];
   }
@@ -108,7 +114,12 @@ function eventDocument(cluster: string, event: ReconcileEvent): object | undefin
     case "broken off":
     case "paused":
       return { type: "event", event: event.kind, cluster, reason: event.reason };
+    case "certificate expires":
+      return { type: "event", event: event.kind, cluster, ...event.expiry };
+    case "secret conflict":
+      return { type: "event", event: event.kind, cluster, secrets: event.secrets };
     case "object failed":
+    case "certificates":
     case "forgotten":
       return undefined;
     case "destroying":

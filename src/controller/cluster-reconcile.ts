@@ -10,7 +10,7 @@ import { observe, type Observation } from "../engine/run/observe.js";
 import { callContext } from "../engine/run/handler-session.js";
 import type { StackState } from "../engine/backend/state.js";
 import { comesFirst, type Survey, survey } from "../engine/operations/survey.js";
-import type { RunEvent } from "../engine/run/run.js";
+import type { KeySource, RunEvent } from "../engine/run/run.js";
 import type { ClusterView, Progress, Unmet } from "../source/cluster-view.js";
 import { isOpen } from "../records/prior-state.js";
 import type { Plan } from "../plan/plan.js";
@@ -163,6 +163,7 @@ export class ClusterReconcile {
     const { clock, sink, by, deadlineMs, timeoutMs } = options;
     const { key, cluster, provider, engine, signal } = request;
     const { plan, observation, judged, driftFilter } = found;
+    const keys = await this.keysFor(plan, state);
     this.progress = firstProgress(plan);
     const isDrift = sameJson(plan.target.objects, state.revision?.target.objects);
     // What is derived from the objects is there, and cannot go without us, before anything is made.
@@ -197,7 +198,7 @@ export class ClusterReconcile {
         deadlineMs,
         timeoutMs,
         driftFilter,
-        keys: keySource(provider, plan.target, clock),
+        keys,
         stop: signal,
         onFailure: "rollBack",
         openTokens,
@@ -223,6 +224,16 @@ export class ClusterReconcile {
     }
     sink(key, { kind: "ended", result, plan, tookMs: clock.now() - begunAtMs });
     return this.after(result, found);
+  }
+
+  /** Keys of their own are asked of users before the first life of a cluster alone: later its hosts trust what they have. */
+  private async keysFor(plan: Plan, state: StackState): Promise<KeySource | undefined> {
+    const { source, clock } = this.options;
+    const { key, provider } = this.request;
+    const isNew = state.transaction === undefined && !comesFirst(plan);
+    const isAsked = isNew && provider.userData !== undefined;
+    const given = isAsked ? await source.givenKeys(key) : undefined;
+    return keySource(provider, plan.target, clock, given);
   }
 
   /** What comes after a transaction that ended, one way or the other. */

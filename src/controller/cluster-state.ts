@@ -1,7 +1,13 @@
 import type { CapstanError } from "../api/error.js";
+import { sameJson } from "../api/json.js";
 import { type DriftMemory, hasDrift, type JudgedDrift, noMemory } from "../drift/judge.js";
 import { type Diagnostic, diagnosticText } from "../manifest/diagnostic.js";
 import { type Backoff, backoffMs } from "../provider/backoff.js";
+import {
+  type CertificateExpiry,
+  type CertificateReport,
+  noCertificates,
+} from "../source/certificate-report.js";
 import type { ClusterView, Unmet } from "../source/cluster-view.js";
 import type { Intent } from "../source/intent.js";
 import { type OverwriteBackoff, overwriteBackoffAfter } from "./overwrite-backoff.js";
@@ -42,6 +48,7 @@ export class ClusterState {
   private overwrites: OverwriteBackoff | undefined;
   private memory: DriftMemory = noMemory;
   private toldDrift: string | undefined;
+  private toldCertificates: CertificateReport = noCertificates;
   private toldWarnings: ReadonlySet<string> = new Set();
 
   /** Of the intent that the present or last work was about. */
@@ -144,6 +151,19 @@ export class ClusterState {
     const told = this.toldWarnings;
     this.toldWarnings = new Set(warnings.map(diagnosticText));
     return warnings.filter((warning) => !told.has(diagnosticText(warning)));
+  }
+
+  /** Its certificates as they are now. What of it nobody was told yet: expiries that passed a threshold, conflicts. */
+  certificatesSeen({ expiries, conflicts }: CertificateReport): CertificateReport {
+    const told = this.toldCertificates;
+    this.toldCertificates = { expiries, conflicts };
+    const isTold = ({ name, withinDays }: CertificateExpiry) =>
+      told.expiries.some((one) => one.name === name && one.withinDays === withinDays);
+    const passed = expiries.filter(({ withinDays }) => withinDays !== undefined);
+    return {
+      expiries: passed.filter((one) => !isTold(one)),
+      conflicts: sameJson([...told.conflicts], [...conflicts]) ? [] : conflicts,
+    };
   }
 
   /**

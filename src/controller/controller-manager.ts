@@ -13,6 +13,7 @@ import { leaseClock } from "../kube/lease-clock.js";
 import { defaultLeaseTiming } from "../kube/lease-steps.js";
 import { leaseInApiServer, leaseName } from "../kube/lease-store.js";
 import { ObjectCache } from "../kube/object-cache.js";
+import { SecretCache } from "../kube/secret-cache.js";
 import type { Redact } from "../kube/redaction.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import { buildController, type ControllerSettings, type Watched } from "./build-controller.js";
@@ -60,6 +61,7 @@ const flushMs = 3_000;
 export class ControllerManager {
   private readonly api: KubeApi;
   private readonly cache: ObjectCache;
+  private readonly secrets: SecretCache;
   private readonly events: EventRecorder;
   private readonly metrics: Metrics;
   private readonly health: Health;
@@ -85,16 +87,25 @@ export class ControllerManager {
       dropped: (count) => this.metrics.eventsDropped(count),
       onError: (error) => log.debug(`an Event was not told: ${messageOf(error)}`),
     });
-    this.cache = new ObjectCache({
-      config,
-      api: this.api,
-      random: Math.random,
-      onChange: (key) => this.controller?.onChange(key),
-      onError: (kind, error) => {
-        this.metrics.watchRestarted(kind);
-        log.warn(`the watch of ${kind} objects begins anew`, {}, error);
+    const watching = { config, api: this.api, random: Math.random };
+    this.secrets = new SecretCache({
+      ...watching,
+      // Cluster API's own clusters have Secrets of such names, too.
+      onChange: (key) => {
+        if (this.cache.clusterOf(key).cluster !== undefined) this.controller?.onChange(key);
       },
+      onError: (error) => this.watchBroke("Secret", error),
     });
+    this.cache = new ObjectCache({
+      ...watching,
+      onChange: (key) => this.controller?.onChange(key),
+      onError: (kind, error) => this.watchBroke(kind, error),
+    });
+  }
+
+  private watchBroke(kind: string, error: unknown): void {
+    this.metrics.watchRestarted(kind);
+    this.options.log.warn(`the watch of ${kind} objects begins anew`, {}, error);
   }
 
   /** Until the interruption's stop; resolves when everything that it started has ended. */
@@ -117,8 +128,9 @@ export class ControllerManager {
   }
 
   private async run(stop: AbortSignal): Promise<void> {
-    const { config, log, providers, redact } = this.options;
-    const { api, cache, events } = this;
+    const { config, log, providers, redact, settings } = this.options;
+    const { clock } = settings;
+    const { api, cache, secrets, events } = this;
     const unobserve = this.observeApi();
     // Also by an error: whoever started it is then told, and no Event is left behind.
     const ended = new AbortController();
@@ -127,9 +139,10 @@ export class ControllerManager {
       const owner = await this.untilAnswered(() => api.identity());
       await this.untilInstalled();
       cache.start();
+      secrets.start();
       await this.untilSynced();
       log.info(`watches ${serverOf(config)}`);
-      const source = new KubeSource({ api, cache, providers, owner, redact });
+      const source = new KubeSource({ api, cache, secrets, clock, providers, owner, redact });
       await this.leadership().run(stop, (term) => this.lead(term, source));
     } catch (error) {
       if (!stop.aborted) throw error;
@@ -138,6 +151,7 @@ export class ControllerManager {
       await telling;
       await events.flush(AbortSignal.timeout(flushMs));
       cache.stop();
+      secrets.stop();
       unobserve();
     }
   }
@@ -244,7 +258,8 @@ export class ControllerManager {
 
   private async untilSynced(): Promise<void> {
     const { clock, interruption } = this.options.settings;
-    while (!this.cache.isSynced) await clock.sleep(syncPollMs, interruption.stop);
+    const isSynced = () => this.cache.isSynced && this.secrets.isSynced;
+    while (!isSynced()) await clock.sleep(syncPollMs, interruption.stop);
     this.health.synced("objects");
   }
 }

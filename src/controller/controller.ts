@@ -1,4 +1,5 @@
 import type { CallContext, InfrastructureProvider } from "../provider/port.js";
+import { pollCertificates, tellCertificates } from "./poll-certificates.js";
 import { pollDrift } from "./poll-drift.js";
 import type { KeyedQueue, WorkOutcome } from "./queue.js";
 import { Reconciler, shownBy } from "./reconciler.js";
@@ -23,6 +24,7 @@ const burstMs = 200;
 export class Controller {
   private readonly reconciler: Reconciler;
   private readonly listings: readonly SharedListing[];
+  private readonly providers: readonly InfrastructureProvider[];
   private readonly changed = new Set<string>();
   private readonly stopping = new AbortController();
 
@@ -31,8 +33,8 @@ export class Controller {
     const stop = this.stopping.signal;
     const context: CallContext = { clock, signal: stop, assertEngineAlive: () => {} };
     this.listings = options.providers.map((provider) => new SharedListing(provider, context));
-    const providers = this.listings.map(({ provider }) => provider);
-    this.reconciler = new Reconciler({ ...options, providers, stop });
+    this.providers = this.listings.map(({ provider }) => provider);
+    this.reconciler = new Reconciler({ ...options, providers: this.providers, stop });
   }
 
   /**
@@ -47,6 +49,15 @@ export class Controller {
     for (const key of source.keys()) queue.add(key);
     await Promise.all([
       queue.work(concurrency, signal, (key) => this.reconcileKey(key)),
+      pollCertificates(
+        {
+          ...this.options,
+          providers: this.providers,
+          remembered: () => this.reconciler.remembered(),
+          onChange: (key) => this.onChange(key),
+        },
+        signal,
+      ),
       ...this.listings.map((listing) =>
         pollDrift(
           {
@@ -69,7 +80,11 @@ export class Controller {
       return await this.reconciler.reconcile(key);
     } finally {
       // What has changed meanwhile, and what could not be shown, is not told of again.
-      if (this.reconciler.remembered().has(key)) this.onChange(key);
+      const cluster = this.reconciler.remembered().get(key);
+      if (cluster !== undefined) {
+        this.onChange(key);
+        tellCertificates(key, cluster, { ...this.options, providers: this.providers });
+      }
     }
   }
 
@@ -107,10 +122,7 @@ export class Controller {
     }
     const { view } = cluster;
     if (cluster.isRunning || view === undefined) return;
-    const provider = shownBy(
-      view,
-      this.listings.map((one) => one.provider),
-    );
+    const provider = shownBy(view, this.providers);
     if (provider === undefined || source.isShown(key, view, provider)) return;
     // Somebody else has written over what is shown, perhaps somebody who does so each time.
     const waitMs = cluster.overwritten(clock.now());

@@ -9,6 +9,7 @@ import type { ObjectName } from "../kube/live-object.js";
 import { type Diagnostic, diagnosisText } from "../manifest/diagnostic.js";
 import { objectOf } from "../manifest/object-parts.js";
 import type { Plan } from "../plan/plan.js";
+import { type CertificateExpiry, conflictText, expiryText } from "../source/certificate-report.js";
 import type { ObjectFailure } from "../source/cluster-view.js";
 import type { LogDetail, LogLevel } from "./log.js";
 import type { ReconcileEvent } from "./reconcile-event.js";
@@ -56,6 +57,12 @@ export function eventTextOf(event: ReconcileEvent): EventText | undefined {
       return eventText("info", "paused; nothing is changed", {});
     case "object failed":
       return objectText(event.failure);
+    case "certificates":
+      return undefined;
+    case "certificate expires":
+      return expiryEvent(event.expiry);
+    case "secret conflict":
+      return warning(conflictText(event.secrets), "SecretConflict", "Keep");
     case "warned":
       return warnedText(event.warning);
     case "refused":
@@ -63,6 +70,11 @@ export function eventTextOf(event: ReconcileEvent): EventText | undefined {
     case "failed":
       return warning(event.error.message, "Failed", "Retry", { code: event.error.code });
   }
+}
+
+function expiryEvent(expiry: CertificateExpiry): EventText {
+  const reason = expiry.withinDays === 0 ? "CertificateExpired" : "CertificateExpires";
+  return warning(expiryText(expiry), reason, "Renew");
 }
 
 /** Logs tell of it by what happened to its resource. */

@@ -50,6 +50,9 @@ export function metricsSink(metrics: Metrics): EventSink {
       case "drift":
         metrics.drift(key, driftCounts(event.drift.report));
         break;
+      case "certificates":
+        metrics.certificates(key, event.expiries);
+        break;
       default:
         break;
     }
@@ -81,6 +84,9 @@ export function countedSource(source: ClusterSource, metrics: Metrics): ClusterS
       return source.show(key, view, provider);
     },
     isShown: (key, view, provider) => source.isShown(key, view, provider),
+    givenKeys: (key) => source.givenKeys(key),
+    certificatesOf: (key, view, provider, nowMs) =>
+      source.certificatesOf(key, view, provider, nowMs),
     release: (key) => source.release(key),
     forget: (key) => source.forget(key),
   };

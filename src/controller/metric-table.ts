@@ -151,6 +151,13 @@ export const metricTable = {
     labels: ["cluster", "phase"],
     perCluster: true,
   },
+  certificateExpiry: {
+    type: "gauge",
+    name: "capstan_certificate_expiry_timestamp_seconds",
+    help: "When a cluster's certificate expires (ca, etcd, frontProxy, kubeconfig), as seconds since 1970.",
+    labels: ["cluster", "certificate"],
+    perCluster: true,
+  },
 } as const satisfies Record<string, MetricDefinition>;
 
 export type MetricName = keyof typeof metricTable;

@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { omitUndefined } from "../api/omit-undefined.js";
+import type { CertificateExpiry } from "../source/certificate-report.js";
 import type { CloudCall } from "./counted-provider.js";
 import { type MetricDefinition, type MetricName, metricTable } from "./metric-table.js";
 import type { QueueObserver, QueueState } from "./queue.js";
@@ -46,6 +47,8 @@ export class Metrics {
   private readonly perCluster: boolean;
   private readonly drifted = new LabelCounts();
   private readonly phases = new LabelCounts();
+  /** The certificates of each cluster for which there are series. */
+  private readonly expiring = new Map<string, readonly string[]>();
   private queueState: (() => QueueState) | undefined;
 
   constructor(options: MetricsOptions) {
@@ -70,7 +73,8 @@ export class Metrics {
   leads(isLeader: boolean): void {
     this.metrics.leader.set(isLeader ? 1 : 0);
     if (isLeader) return;
-    for (const cluster of [...this.phases.owners(), ...this.drifted.owners()]) this.forget(cluster);
+    const known = [...this.phases.owners(), ...this.drifted.owners(), ...this.expiring.keys()];
+    for (const cluster of known) this.forget(cluster);
     this.queueState = undefined;
     this.metrics.queueDepth.reset();
   }
@@ -120,8 +124,26 @@ export class Metrics {
     if (this.perCluster) setAll(clusterPhase, "phase", this.phases.of(cluster), { cluster });
   }
 
+  /** Until when a cluster's certificates count; those that are left out are not there. */
+  certificates(cluster: string, expiries: readonly CertificateExpiry[]): void {
+    if (!this.perCluster) return;
+    const { certificateExpiry } = this.metrics;
+    for (const certificate of this.expiring.get(cluster) ?? []) {
+      certificateExpiry.remove({ cluster, certificate });
+    }
+    for (const { name, expiresAtMs } of expiries) {
+      certificateExpiry.set({ cluster, certificate: name }, expiresAtMs / 1000);
+    }
+    this.expiring.set(
+      cluster,
+      expiries.map(({ name }) => name),
+    );
+  }
+
   /** A cluster that is no more. */
   forget(cluster: string): void {
+    this.certificates(cluster, []);
+    this.expiring.delete(cluster);
     const { clusters, drift, clusterDrift, clusterPhase } = this.metrics;
     if (this.perCluster) {
       for (const name of Object.keys(this.drifted.of(cluster))) {

@@ -4,6 +4,7 @@ import type { ApplyResult } from "../engine/operations/apply-result.js";
 import type { RunEvent } from "../engine/run/run.js";
 import type { Diagnostic } from "../manifest/diagnostic.js";
 import type { Plan } from "../plan/plan.js";
+import type { CertificateExpiry } from "../source/certificate-report.js";
 import type { ObjectFailure } from "../source/cluster-view.js";
 
 /** What happens to clusters, for logs, Events and metrics. */
@@ -27,6 +28,12 @@ export type ReconcileEvent =
   | { readonly kind: "failed"; readonly error: CapstanError }
   /** Of one object, that it may not be meant so; once for each content. */
   | { readonly kind: "warned"; readonly warning: Diagnostic }
+  /** Until when they count, at every look. */
+  | { readonly kind: "certificates"; readonly expiries: readonly CertificateExpiry[] }
+  /** It has passed a threshold. */
+  | { readonly kind: "certificate expires"; readonly expiry: CertificateExpiry }
+  /** Secrets of somebody else stand where a cluster's should: "default/prod-ca". */
+  | { readonly kind: "secret conflict"; readonly secrets: readonly string[] }
   | { readonly kind: "paused"; readonly reason: string }
   /** Nobody speaks of it any more. */
   | { readonly kind: "forgotten" };

@@ -3,20 +3,23 @@ import {
   CustomObjectsApi,
   type KubeConfig,
   PatchStrategy,
+  V1Secret,
 } from "@kubernetes/client-node";
 import type { ApiWrite } from "./api-write.js";
+import { type LiveSecret, secretNameOf, type SecretWrite } from "./cluster-secrets.js";
 import { CapstanError, isCapstanError } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { apiGroup, apiVersionName, kinds, namesOf } from "../api/kind-names.js";
 import type { Kind } from "../api/schema.js";
+import { secretLabel } from "../bootstrap/certificates/secrets.js";
 import { Semaphore } from "../provider/semaphore.js";
 import type { LiveObject } from "./live-object.js";
 import { liveName } from "./live-object.js";
 import { mayPass, saidBy, statusOf, within } from "./requests.js";
 
 /** What became of a write. */
-export type WriteResult =
-  | { readonly kind: "written"; readonly object: LiveObject }
+export type WriteResult<T = LiveObject> =
+  | { readonly kind: "written"; readonly object: T }
   /** The object is gone, or going: nothing is left to write. */
   | { readonly kind: "gone" }
   /** Somebody was faster: what was read is old, and what is wanted has to be decided again. */
@@ -34,7 +37,13 @@ export interface NamedLive {
   readonly metadata: { readonly name: string; readonly namespace: string };
 }
 
-/** Our kinds in one API server. Every call ends in bounded time. */
+/** Everything of a kind, with the version of the list. */
+export interface LiveList<T> {
+  readonly items: readonly T[];
+  readonly metadata: { readonly resourceVersion: string };
+}
+
+/** Our kinds, and the Secrets of clusters, in one API server. Every call ends in bounded time. */
 export class KubeApi {
   private readonly objects: CustomObjectsApi;
   private readonly core: CoreV1Api;
@@ -46,7 +55,7 @@ export class KubeApi {
   }
 
   /** Every object of a kind, with the version of the list. Throws API_SERVER. */
-  async list(kind: Kind): Promise<{ items: LiveObject[]; metadata: { resourceVersion: string } }> {
+  async list(kind: Kind): Promise<LiveList<LiveObject>> {
     const about = {
       group: apiGroup,
       version: apiVersionName,
@@ -54,7 +63,7 @@ export class KubeApi {
     };
     const listed = (await this.call("list", kind, () =>
       this.objects.listCustomObjectForAllNamespaces(about, within()),
-    )) as { items: LiveObject[]; metadata: { resourceVersion: string } };
+    )) as LiveList<LiveObject>;
     // Items of a list do not say what they are.
     const items = listed.items.map((item) => ({
       ...item,
@@ -120,6 +129,51 @@ export class KubeApi {
     }
   }
 
+  /** Every Secret that carries a cluster's label. Throws API_SERVER. */
+  async listSecrets(): Promise<LiveList<LiveSecret>> {
+    const { items, metadata } = await this.call("list", "Secrets", () =>
+      this.core.listSecretForAllNamespaces({ labelSelector: secretLabel }, within()),
+    );
+    const resourceVersion = metadata?.resourceVersion ?? "0";
+    return { items: items.map(liveSecretOf), metadata: { resourceVersion } };
+  }
+
+  /** A Secret as it is now, with a label or without; undefined when there is none of that name. Throws API_SERVER. */
+  async readSecret(at: { namespace: string; name: string }): Promise<LiveSecret | undefined> {
+    try {
+      const secret = await this.call("get", `Secret ${at.namespace}/${at.name}`, () =>
+        this.core.readNamespacedSecret(at, within()),
+      );
+      return liveSecretOf(secret);
+    } catch (error) {
+      if (isCapstanError(error) && statusOf(error.cause) === 404) return undefined;
+      throw error;
+    }
+  }
+
+  /** Carries out one write of a Secret. Throws like `write`. */
+  async writeSecret(write: SecretWrite): Promise<WriteResult<LiveSecret>> {
+    const target = write.kind === "create" ? write.secret : write.on;
+    const { namespace, name } = target.metadata;
+    try {
+      const secret = await this.call(write.kind, `Secret ${secretNameOf(target)}`, () => {
+        if (write.kind === "create") {
+          const body = Object.assign(new V1Secret(), write.secret);
+          const at = { namespace, body, fieldManager };
+          return this.core.createNamespacedSecret(at, within());
+        }
+        const at = { namespace, name, body: write.patch, fieldManager };
+        return this.core.patchNamespacedSecret(at, within(PatchStrategy.MergePatch));
+      });
+      return { kind: "written", object: liveSecretOf(secret) };
+    } catch (error) {
+      const status = isCapstanError(error) ? statusOf(error.cause) : 0;
+      if (status === 404) return { kind: "gone" };
+      if (status === 409) return { kind: "conflict" };
+      throw error;
+    }
+  }
+
   private send(write: ApiWrite): Promise<unknown> {
     switch (write.kind) {
       case "create": {
@@ -169,6 +223,12 @@ function placeOf({ kind, metadata }: NamedLive) {
 
 function namedPlaceOf(object: LiveObject) {
   return { ...placeOf(object), name: object.metadata.name };
+}
+
+/** The client makes dates of times; here they are texts, as a watch tells them. */
+function liveSecretOf({ metadata, type, data }: V1Secret): LiveSecret {
+  const plain = JSON.parse(JSON.stringify(metadata)) as LiveSecret["metadata"];
+  return omitUndefined({ metadata: plain, type, data });
 }
 
 function refused(verb: string, subject: string, error: unknown): CapstanError {

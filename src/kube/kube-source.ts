@@ -1,12 +1,21 @@
+import { digestOf } from "../api/digest.js";
 import { CapstanError } from "../api/error.js";
+import type { ClusterKeys } from "../bootstrap/certificates/cluster-keys.js";
+import { type CertificateReport, noCertificates } from "../source/certificate-report.js";
 import type { ClusterSource } from "../source/cluster-source.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
-import type { InfrastructureProvider } from "../provider/port.js";
+import type { Clock, InfrastructureProvider } from "../provider/port.js";
 import type { KubeApi, WriteResult } from "./api.js";
 import type { ClusterView } from "../source/cluster-view.js";
 import type { Intent } from "../source/intent.js";
 import { intentOf } from "./live-intent.js";
-import { type ClusterKey, type LiveObject, liveName, type ObjectName } from "./live-object.js";
+import {
+  type ClusterKey,
+  type LiveCluster,
+  type LiveObject,
+  liveName,
+  type ObjectName,
+} from "./live-object.js";
 import type { ObjectCache } from "./object-cache.js";
 import { type ApiWrite, writeStages } from "./api-write.js";
 import { claimOf } from "./claim.js";
@@ -15,11 +24,16 @@ import { projectionOf } from "./projection.js";
 import type { Redact } from "./redaction.js";
 import { releaseOf } from "./release.js";
 import type { Regarding } from "./event-names.js";
+import { givenKeysOf, givenVersions } from "./given-secrets.js";
+import type { SecretCache } from "./secret-cache.js";
+import { type KeptCluster, SecretKeeper } from "./secret-keeper.js";
 import { mapBounded } from "../provider/bounded.js";
 
 interface SourceOptions {
-  readonly api: Pick<KubeApi, "write" | "read">;
+  readonly api: Pick<KubeApi, "write" | "read" | "readSecret" | "writeSecret">;
   readonly cache: ObjectCache;
+  readonly secrets: SecretCache;
+  readonly clock: Pick<Clock, "now">;
   readonly providers: readonly ProviderSpecs[];
   /** Names the API server, as the owner of stacks. */
   readonly owner: string;
@@ -37,7 +51,12 @@ export class KubeSource implements ClusterSource {
   /** Generations that the last read of each cluster saw. */
   private readonly generations = new Map<ClusterKey, ReadonlyMap<string, number>>();
 
-  constructor(private readonly options: SourceOptions) {}
+  private readonly secretKeeper: SecretKeeper;
+
+  constructor(private readonly options: SourceOptions) {
+    const { api, secrets: cache, clock } = options;
+    this.secretKeeper = new SecretKeeper({ api, cache, clock });
+  }
 
   get owner(): string {
     return this.options.owner;
@@ -58,7 +77,14 @@ export class KubeSource implements ClusterSource {
         new Map(all.map((one) => [liveName(one), one.metadata.generation ?? 0])),
       );
     }
-    return intentOf(live, this.options.providers);
+    return this.withGiven(intentOf(live, this.options.providers), live);
+  }
+
+  /** Keys that a user puts beside the objects are a part of what is asked for. */
+  private withGiven(intent: Intent, { cluster }: LiveCluster): Intent {
+    const given = cluster === undefined ? [] : givenVersions(cluster, this.options.secrets);
+    if (given.length === 0) return intent;
+    return { ...intent, digest: digestOf([intent.digest, ...given], 16) };
   }
 
   /** An object as Events are about it, or else its Cluster; undefined for a Cluster that is gone. */
@@ -84,11 +110,43 @@ export class KubeSource implements ClusterSource {
    * is decided anew the next time, and `isShown` says whether that is needed.
    */
   async show(key: ClusterKey, view: ClusterView, provider: InfrastructureProvider): Promise<void> {
-    await this.writeAll(() => this.missing(key, view, provider));
+    const kept = this.keptOf(key, view, provider);
+    try {
+      if (kept !== undefined) await this.secretKeeper.keep(kept);
+    } finally {
+      await this.writeAll(() => this.missing(key, view, provider));
+    }
   }
 
   isShown(key: ClusterKey, view: ClusterView, provider: InfrastructureProvider): boolean {
+    const kept = this.keptOf(key, view, provider);
+    if (kept !== undefined && !this.secretKeeper.isKept(kept)) return false;
     return this.missing(key, view, provider).length === 0;
+  }
+
+  async givenKeys(key: ClusterKey): Promise<Partial<ClusterKeys> | undefined> {
+    const { cache, api, clock } = this.options;
+    const { cluster } = cache.clusterOf(key);
+    return cluster && givenKeysOf(cluster, api, clock.now());
+  }
+
+  certificatesOf(
+    key: ClusterKey,
+    view: ClusterView,
+    provider: InfrastructureProvider,
+    nowMs: number,
+  ): CertificateReport {
+    const kept = this.keptOf(key, view, provider);
+    return kept === undefined ? noCertificates : this.secretKeeper.reportOf(kept, nowMs);
+  }
+
+  private keptOf(
+    key: ClusterKey,
+    { records }: ClusterView,
+    provider: InfrastructureProvider,
+  ): KeptCluster | undefined {
+    const { cluster } = this.options.cache.clusterOf(key);
+    return cluster && { cluster, records, provider };
   }
 
   private missing(
@@ -100,6 +158,7 @@ export class KubeSource implements ClusterSource {
     return projectionOf(this.options.cache.clusterOf(key), {
       view,
       provider,
+      certificates: this.certificatesOf(key, view, provider, this.options.clock.now()),
       redact: this.options.redact,
       generationOf: (object: LiveObject) => known?.get(liveName(object)),
     });

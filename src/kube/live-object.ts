@@ -76,7 +76,7 @@ export function isForeign(object: LiveObject): boolean {
   return !isSet || controller.apiVersion !== apiVersion;
 }
 
-export function isDeleting({ metadata }: LiveObject): boolean {
+export function isDeleting({ metadata }: Pick<LiveObject, "metadata">): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
 

@@ -1,9 +1,6 @@
-import { setTimeout as wait } from "node:timers/promises";
-import { type KubeConfig, type KubernetesObject, ListWatch } from "@kubernetes/client-node";
 import { apiGroup, apiVersionName, kinds, namesOf } from "../api/kind-names.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { apiVersion, type Kind } from "../api/schema.js";
-import { type Backoff, backoffMs } from "../provider/backoff.js";
 import type { KubeApi } from "./api.js";
 import {
   type ClusterKey,
@@ -12,29 +9,17 @@ import {
   type LiveObject,
   liveName,
 } from "./live-object.js";
+import { type LiveChange, LiveStore } from "./live-store.js";
 import { clustersKeeping } from "./machine-classes.js";
-import { SteadyWatch } from "./steady-watch.js";
+import { SteadyInformer, type WatchMeans } from "./steady-informer.js";
 
-interface CacheOptions {
-  readonly config: KubeConfig;
+interface CacheOptions extends WatchMeans {
   readonly api: Pick<KubeApi, "list">;
   /** Something that a cluster's intent or status is made from may have changed. */
   readonly onChange: (key: ClusterKey) => void;
   /** A watch broke and is begun anew, or the API server does not answer. */
   readonly onError?: (kind: Kind, error: unknown) => void;
-  /** From 0 to below 1, as Math.random. */
-  readonly random: () => number;
-  /** A watch that says nothing for so long may have lost its API server, and is opened anew. */
-  readonly silenceMs?: number;
 }
-
-type Versioned = Pick<LiveObject["metadata"], "resourceVersion">;
-type Listed = Awaited<ReturnType<KubeApi["list"]>>;
-
-const restartBackoff: Backoff = { firstMs: 500, factor: 2, maxMs: 15_000, jitter: 0.5 };
-const defaultSilenceMs = 30_000;
-/** Objects that are known to be gone for good: late news of more than these does not come. */
-const mostBuried = 10_000;
 
 /**
  * What an API server holds of our kinds, as far as its watches have told, and what we have written
@@ -42,15 +27,11 @@ const mostBuried = 10_000;
  * new watch begins with.
  */
 export class ObjectCache {
-  private readonly objects = new Map<string, LiveObject>();
+  private readonly objects = new LiveStore<LiveObject>(liveName, (change) => this.changed(change));
   private readonly byCluster = new Map<ClusterKey, Map<string, LiveObject>>();
   private readonly classes = new Map<string, Map<string, LiveObject>>();
-  /** UIDs of objects that are gone: what is still told of them is old. */
-  private readonly buried = new Set<string>();
-  private readonly informers = new Map<Kind, ListWatch<KubernetesObject>>();
-  private readonly watches = new Set<SteadyWatch>();
+  private informers: readonly SteadyInformer<LiveObject>[] = [];
   private readonly synced = new Set<Kind>();
-  private readonly timers = new Set<NodeJS.Timeout>();
   private stopped = false;
 
   constructor(private readonly options: CacheOptions) {}
@@ -61,14 +42,13 @@ export class ObjectCache {
   }
 
   start(): void {
-    for (const kind of kinds) this.watch(kind);
+    this.informers = kinds.map((kind) => this.informerOf(kind));
+    for (const informer of this.informers) informer.start();
   }
 
   stop(): void {
     this.stopped = true;
-    for (const timer of this.timers) clearTimeout(timer);
-    for (const watch of this.watches) watch.shut();
-    for (const informer of this.informers.values()) void informer.stop();
+    for (const informer of this.informers) informer.stop();
   }
 
   /** Clusters that exist, and those that objects say they belong to, or are kept by. */
@@ -93,102 +73,43 @@ export class ObjectCache {
   accept(object: LiveObject): void {
     const { deletionTimestamp, finalizers = [] } = object.metadata;
     // The answer to a patch that takes the last finalizer away is the object as it went.
-    if (deletionTimestamp !== undefined && finalizers.length === 0) this.remove(object);
-    else this.put({ ...object, apiVersion });
+    if (deletionTimestamp !== undefined && finalizers.length === 0) this.drop(object);
+    else this.objects.put({ ...object, apiVersion });
   }
 
   /** An object that is gone by our own doing, or by somebody's of whom no watch has told yet. */
   drop(object: LiveObject): void {
-    this.remove(object);
+    this.objects.remove(object);
   }
 
-  private watch(kind: Kind): void {
-    const path = `/apis/${apiGroup}/${apiVersionName}/${namesOf(kind).plural}`;
-    let failures = 0;
-    const list = async () => {
-      const listed = await this.options.api.list(kind);
-      if (!this.stopped) this.forgetMissing(kind, listed);
-      return listed as unknown as { items: KubernetesObject[] };
-    };
-    const watch = new SteadyWatch(this.options.config, {
-      silenceMs: this.options.silenceMs ?? defaultSilenceMs,
-      onOpen: () => {
-        failures = 0;
-        this.synced.add(kind);
-      },
-    });
-    const informer = new ListWatch<KubernetesObject>(
-      ...([path, watch, list as never, false, undefined, undefined] as const),
-      { delayFn: (ms) => wait(ms, undefined, { ref: false }) },
+  private informerOf(kind: Kind): SteadyInformer<LiveObject> {
+    const { config, random, silenceMs, api, onError } = this.options;
+    return new SteadyInformer<LiveObject>(
+      omitUndefined({
+        config,
+        random,
+        silenceMs,
+        path: `/apis/${apiGroup}/${apiVersionName}/${namesOf(kind).plural}`,
+        list: async () => {
+          const listed = await api.list(kind);
+          if (!this.stopped) this.objects.forgetMissing(listed, (one) => one.kind === kind);
+          return listed;
+        },
+        onOpen: () => void this.synced.add(kind),
+        onPut: (object: LiveObject) => this.objects.put({ ...object, apiVersion, kind }),
+        onRemove: (object: LiveObject) => this.drop({ ...object, apiVersion, kind }),
+        onError: (error: unknown) => onError?.(kind, error),
+      }),
     );
-    const put = (object: KubernetesObject) =>
-      this.put({ ...(object as unknown as LiveObject), apiVersion, kind });
-    informer.on("add", put);
-    informer.on("update", put);
-    informer.on("delete", (object) =>
-      this.remove({ ...(object as unknown as LiveObject), apiVersion, kind }),
-    );
-    // As shipped a watch that broke stays broken.
-    informer.on("error", (error: unknown) => {
-      if (this.stopped) return;
-      this.options.onError?.(kind, error);
-      failures += 1;
-      const waitMs = backoffMs(restartBackoff, failures, this.options.random());
-      this.later(waitMs, () => void informer.start());
-    });
-    this.informers.set(kind, informer);
-    this.watches.add(watch);
-    void informer.start();
   }
 
-  private later(ms: number, work: () => void): void {
-    const timer = setTimeout(() => {
-      this.timers.delete(timer);
-      if (!this.stopped) work();
-    }, ms);
-    this.timers.add(timer);
-  }
-
-  /** What was deleted while nobody watched. */
-  private forgetMissing(kind: Kind, { items, metadata }: Listed): void {
-    const listed = new Set(items.map(liveName));
-    for (const [name, object] of this.objects) {
-      if (object.kind !== kind || listed.has(name)) continue;
-      // What we have made since the list was made is missing in it, too.
-      if (!isNewer(object.metadata, metadata)) this.remove(object);
-    }
-  }
-
-  private put(object: LiveObject): void {
-    const { uid } = object.metadata;
-    const name = liveName(object);
-    const known = this.objects.get(name);
-    if (this.buried.has(uid)) return;
-    if (known !== undefined && !isNewer(object.metadata, known.metadata)) return;
-    if (known !== undefined) this.unlink(known);
-    this.objects.set(name, object);
-    this.link(object);
-    if (known !== undefined && clusterKeyOf(known) !== clusterKeyOf(object)) this.tell(known);
-    this.tell(object);
-  }
-
-  private remove(object: LiveObject): void {
-    const name = liveName(object);
-    const known = this.objects.get(name);
-    this.bury(object.metadata.uid);
-    if (known?.metadata.uid !== object.metadata.uid) return;
-    this.objects.delete(name);
-    this.unlink(known);
-    this.tell(known);
-  }
-
-  private bury(uid: string): void {
-    this.buried.add(uid);
-    if (this.buried.size <= mostBuried) return;
-    for (const oldest of this.buried) {
-      this.buried.delete(oldest);
-      return;
-    }
+  private changed({ before, after }: LiveChange<LiveObject>): void {
+    if (before !== undefined) this.unlink(before);
+    if (after !== undefined) this.link(after);
+    const hasMoved =
+      after === undefined || clusterKeyOf(after) !== (before && clusterKeyOf(before));
+    if (before !== undefined && hasMoved) this.tell(before);
+    if (after !== undefined) this.tell(after);
   }
 
   private link(object: LiveObject): void {
@@ -211,14 +132,6 @@ export class ObjectCache {
     const clusters = [...this.byCluster.keys()].filter((one) => one.startsWith(`${namespace}/`));
     for (const one of new Set([...clusters, ...keepersOf(object)])) this.options.onChange(one);
   }
-}
-
-/**
- * Versions of one API server's objects count upwards, also from one object of a name to the next, so
- * that older news can be told from newer.
- */
-function isNewer(left: Versioned, right: Versioned): boolean {
-  return BigInt(left.resourceVersion) > BigInt(right.resourceVersion);
 }
 
 function keepersOf(object: LiveObject): ClusterKey[] {

@@ -2,6 +2,7 @@ import { asJson, isJsonObject, type JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { profileOf } from "../api/set-profile.js";
 import { apiVersion, defaultRevisionHistoryLimit, type Kind } from "../api/schema.js";
+import type { Condition } from "../api/status.js";
 import {
   type CleanableSet,
   revisionAnnotation,
@@ -79,15 +80,20 @@ export function projectionOf(live: LiveCluster, input: ProjectionInput): ApiWrit
 }
 
 /** What can be said of a cluster at which nobody has looked: everything else stays as it was shown. */
-function wordsOf(on: LiveObject, { view, generationOf, redact }: ProjectionInput): ApiWrite[] {
+function wordsOf(on: LiveObject, input: ProjectionInput): ApiWrite[] {
+  const { view, generationOf, redact } = input;
   const { message: _said, errorReason: _reason, errorMessage: _error, ...shown } = on.status ?? {};
   const observedGeneration = generationOf(on);
   const words = wordsIn(view);
   const seen = observedGeneration === undefined ? shown : { ...shown, observedGeneration };
+  const told = (on.status?.["conditions"] ?? []) as readonly Condition[];
   const status = {
     ...seen,
     ...words,
-    conditions: clusterConditionsOf(on, { view, generationOf }, false, words.message),
+    conditions: [
+      ...clusterConditionsOf(on, input, false, words.message),
+      ...told.filter(({ type }) => type.startsWith("Certificates")),
+    ],
   };
   return statusPatch(on, redactedCopy(status, redact));
 }

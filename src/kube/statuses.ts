@@ -13,7 +13,9 @@ import { cloudResources } from "../records/prior-state.js";
 import type { InfrastructureProvider, Observed } from "../provider/port.js";
 import { availabilityOf, deploymentStatusOf, type Readiness } from "../sets/status.js";
 import type { RolloutSet } from "../sets/rollout.js";
+import type { CertificateReport } from "../source/certificate-report.js";
 import type { ClusterView, ObjectFailure } from "../source/cluster-view.js";
+import { certificatesIn, certificateStates } from "./certificate-status.js";
 import type { LiveObject } from "./live-object.js";
 import type { MachineView } from "./machine-views.js";
 import { conditionsOf, errorOf, timeText, type ConditionState } from "./status-parts.js";
@@ -23,6 +25,7 @@ export interface StatusInput {
   readonly view: ClusterView;
   readonly provider: InfrastructureProvider;
   readonly machines: readonly MachineView[];
+  readonly certificates: CertificateReport;
   /** What people should know of the cluster's objects while nothing else is going on. */
   readonly notice?: string;
   /** A Machine as the API server has it. */
@@ -68,15 +71,19 @@ export function clusterStatusOf(cluster: LiveObject, input: StatusInput): Cluste
       summary: `${ready}/${desired}`,
     },
     apiEndpoints: endpoints.length > 0 ? endpoints : undefined,
+    certificates: certificatesIn(input.certificates),
     conditions: clusterConditionsOf(cluster, input, ready === desired, words.message),
     providerStatus: infrastructure.length > 0 ? providerStatusOf(infrastructure, input) : undefined,
   });
 }
 
-/** Ready: all that is asked for is there. Progressing: a transaction is under way. Pure. */
+/**
+ * Ready: all that is asked for is there. Progressing: a transaction is under way. Of a cluster with keys also
+ * CertificatesValid and CertificatesAvailable. Pure.
+ */
 export function clusterConditionsOf(
   cluster: LiveObject,
-  input: Pick<StatusInput, "view" | "generationOf">,
+  input: Pick<StatusInput, "view" | "generationOf" | "certificates">,
   hasMachines: boolean,
   message = "",
 ): Condition[] {
@@ -101,6 +108,7 @@ export function clusterConditionsOf(
       reason: progress?.phase ?? (isReady ? "Complete" : why),
       message: progress?.reason ?? "",
     },
+    ...certificateStates(input.certificates),
   ];
   const about = { now: timeText(view.nowMs), generation: generationOf(cluster) };
   return conditionsOf(cluster, states, about);

@@ -1,4 +1,6 @@
+import type { ClusterKeys } from "../bootstrap/certificates/cluster-keys.js";
 import type { InfrastructureProvider } from "../provider/port.js";
+import type { CertificateReport } from "./certificate-report.js";
 import type { ClusterView } from "./cluster-view.js";
 import type { Intent } from "./intent.js";
 
@@ -16,6 +18,18 @@ export interface ClusterSource {
   show(key: string, view: ClusterView, provider: InfrastructureProvider): Promise<void>;
   /** Whether `show` would have nothing to do. */
   isShown(key: string, view: ClusterView, provider: InfrastructureProvider): boolean;
+  /**
+   * Keys of their own that users have put where the objects are, for a cluster that has none yet; undefined: none.
+   * Throws INVALID_INPUT where they cannot be a cluster's, API_SERVER.
+   */
+  givenKeys(key: string): Promise<Partial<ClusterKeys> | undefined>;
+  /** Until when certificates count, and what stands in the way of showing them. */
+  certificatesOf(
+    key: string,
+    view: ClusterView,
+    provider: InfrastructureProvider,
+    nowMs: number,
+  ): CertificateReport;
   /** Lets a cluster go of which nothing is left. Throws API_SERVER. */
   release(key: string): Promise<void>;
   /** Nothing speaks of a cluster any more: takes what it has left on objects of others. Throws API_SERVER. */

@@ -6,8 +6,11 @@ import { type Manifests, readDesired } from "../manifest/desired.js";
 import type { Diagnostic } from "../manifest/diagnostic.js";
 import type { Overrides } from "../manifest/overrides.js";
 import type { SourceText } from "../manifest/parse.js";
+import type { InfrastructureProvider } from "../provider/port.js";
 import { fileOwner } from "../records/hand-over.js";
+import { authorityExpiries, type CertificateReport } from "./certificate-report.js";
 import type { ClusterSource } from "./cluster-source.js";
+import type { ClusterView } from "./cluster-view.js";
 import type { Intent } from "./intent.js";
 
 /** What people should know about the manifests. Each is told once, until something else is true. */
@@ -108,6 +111,19 @@ export class FileSource implements ClusterSource {
 
   isShown(): boolean {
     return true;
+  }
+
+  givenKeys(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  certificatesOf(
+    _key: string,
+    { records }: ClusterView,
+    _provider: InfrastructureProvider,
+    nowMs: number,
+  ): CertificateReport {
+    return { expiries: authorityExpiries(records.transaction?.keys, nowMs), conflicts: [] };
   }
 
   forget(): Promise<void> {

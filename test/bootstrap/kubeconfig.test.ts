@@ -4,7 +4,7 @@ import fc from "fast-check";
 import type { Json, JsonObject } from "../../src/api/json.js";
 import { authorityFacts } from "../../src/bootstrap/certificates/authorities.js";
 import { newClusterKeys } from "../../src/bootstrap/certificates/cluster-keys.js";
-import { givenKeys } from "../../src/bootstrap/certificates/given-keys.js";
+import { givenKeys, keyFilePlaces } from "../../src/bootstrap/certificates/given-keys.js";
 import { keySecrets, kubeconfigSecret } from "../../src/bootstrap/certificates/secrets.js";
 import { issueUserCertificate } from "../../src/bootstrap/certificates/user-certificate.js";
 import { controlPlaneKeyFiles } from "../../src/bootstrap/host/key-files.js";
@@ -120,17 +120,21 @@ describe("keys that somebody gives", () => {
       ),
     );
   const problemsOf = (files: ReadonlyMap<string, string>) => {
-    const given = givenKeys(files, nowMs);
+    const given = givenKeys(files, keyFilePlaces, nowMs);
     return given.kind === "unusable" ? given.problems : [];
   };
 
   it("are taken as they are, and what is missing is left to us", async () => {
     const files = await folderOf();
-    const all = givenKeys(files, nowMs);
+    const all = givenKeys(files, keyFilePlaces, nowMs);
     assert.ok(all.kind === "keys");
     assert.deepEqual(Object.keys(all.keys), ["ca", "etcd", "frontProxy", "serviceAccount"]);
     assert.equal(all.keys.ca?.privateKeyPem, files.get("ca.key"));
-    const some = givenKeys(new Map([...files].filter(([name]) => name.startsWith("ca."))), nowMs);
+    const some = givenKeys(
+      new Map([...files].filter(([name]) => name.startsWith("ca."))),
+      keyFilePlaces,
+      nowMs,
+    );
     assert.ok(some.kind === "keys");
     assert.deepEqual(Object.keys(some.keys), ["ca"]);
   });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createPrivateKey } from "node:crypto";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { findKubernetes } from "#kubernetes";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
@@ -82,6 +82,43 @@ describe("the keys of a cluster", function () {
     const { stderr } = await capstan(65, ...args);
     assert.match(stderr, /it was made with others \(ca, etcd, frontProxy, serviceAccount\)/);
     assert.deepEqual(sandbox.mutations(begin), []);
+  });
+
+  it("are told of by status and describe when they are about to expire", async () => {
+    const soon = ["-subj", "/CN=kubernetes", "-days", "20", "-addext", "keyUsage=keyCertSign"];
+    const folder = join(sandbox.folder, "soon");
+    mkdirSync(folder);
+    const [key, certificate] = [join(folder, "ca.key"), join(folder, "ca.crt")];
+    execFileSync(
+      "openssl",
+      [
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        ...soon,
+        "-keyout",
+        key,
+        "-out",
+        certificate,
+      ],
+      { stdio: "ignore" },
+    );
+    const shown = async (verb: string) => (await capstan(0, verb, demoStack)).stdout;
+    for (const verb of ["status", "describe"]) assert.doesNotMatch(await shown(verb), /expires/);
+    await capstan(0, "destroy", "--yes", demoStack);
+    await capstan(0, "up", "--yes", "-f", sandbox.manifests, "--certificates", folder);
+    for (const verb of ["status", "describe"]) {
+      const text = await shown(verb);
+      assert.match(text, /^certificate ca expires on \d{4}-\d\d-\d\d, in less than 30 days$/m);
+    }
+    const { stdout } = await capstan(0, "--json", "describe", demoStack);
+    const { certificates } = JSON.parse(stdout) as { certificates: { name: string }[] };
+    assert.deepEqual(
+      certificates.map(({ name }) => name),
+      ["ca", "etcd", "frontProxy"],
+    );
   });
 
   it("let people in for as long as they ask, by files that only they can read", async () => {

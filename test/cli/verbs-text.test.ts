@@ -70,6 +70,7 @@ const report: ClusterReport = {
     machine("workers-5e7-0", lost, set),
     machine("workers-5e7-1", { phase: "planned", reason: "is not made yet" }, set),
   ],
+  certificates: [],
   strangers: ["Host old-1 (host-9)"],
 };
 

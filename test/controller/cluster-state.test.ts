@@ -181,4 +181,25 @@ describe("ClusterState", () => {
       assert.equal(state.overwritten(2_100), 2_000);
     });
   });
+
+  it("tells of a certificate once for each threshold, and of other Secrets once for each set of them", () => {
+    const state = new ClusterState();
+    const ca = { name: "ca", expiresAtMs: 1 } as const;
+    const seen = (withinDays?: 60 | 30, ...conflicts: string[]) =>
+      state.certificatesSeen({
+        expiries: [withinDays === undefined ? ca : { ...ca, withinDays }],
+        conflicts,
+      });
+    const nothing = { expiries: [], conflicts: [] };
+    assert.deepEqual(seen(), nothing);
+    assert.deepEqual(seen(60), { expiries: [{ ...ca, withinDays: 60 }], conflicts: [] });
+    assert.deepEqual(seen(60), nothing);
+    assert.deepEqual(seen(30, "a/b"), {
+      expiries: [{ ...ca, withinDays: 30 }],
+      conflicts: ["a/b"],
+    });
+    assert.deepEqual(seen(30, "a/b"), nothing);
+    assert.deepEqual(seen(30), nothing);
+    assert.deepEqual(seen(30, "a/b"), { expiries: [], conflicts: ["a/b"] });
+  });
 });

@@ -6,6 +6,7 @@ import { KeyedQueue } from "../../src/controller/queue.js";
 import type { WorkEngine } from "../../src/controller/reconciler-options.js";
 import type { ReconcileEvent } from "../../src/controller/reconcile-event.js";
 import { emptyState } from "../../src/records/prior-state.js";
+import { type CertificateReport, noCertificates } from "../../src/source/certificate-report.js";
 import type { ClusterSource } from "../../src/source/cluster-source.js";
 import type { ClusterView } from "../../src/source/cluster-view.js";
 import type { Intent } from "../../src/source/intent.js";
@@ -23,6 +24,7 @@ class IntentsSource implements ClusterSource {
   readonly released: string[] = [];
   /** Whether somebody has written over what was shown. */
   isOverwritten = false;
+  certificates = noCertificates;
   onShow: (key: string) => void = () => {};
 
   keys(): string[] {
@@ -47,6 +49,14 @@ class IntentsSource implements ClusterSource {
 
   isShown(): boolean {
     return !this.isOverwritten;
+  }
+
+  givenKeys(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  certificatesOf(): CertificateReport {
+    return this.certificates;
   }
 
   release(key: string): Promise<void> {

@@ -22,7 +22,8 @@ describe("metricTable", () => {
     for (const { type, name, labels } of Object.values(metricTable)) {
       assert.match(name, /^capstan_[a-z]+(_[a-z]+)*$/);
       assert.equal(name.endsWith("_total"), type === "counter", `${name} is a ${type}`);
-      assert.equal(name.endsWith("_seconds"), type === "histogram", `${name} is a ${type}`);
+      const isDuration = /(?<!_timestamp)_seconds$/.test(name);
+      assert.equal(isDuration, type === "histogram", `${name} is a ${type}`);
       for (const label of labels) assert.match(label, /^[a-z]+$/);
     }
   });
@@ -40,7 +41,7 @@ describe("metricTable", () => {
     ];
     const all = [...bounded, "resource", "verb", "kind", "version", "node"];
     for (const definition of Object.values(metricTable)) {
-      const allowed = "perCluster" in definition ? [...all, "cluster"] : all;
+      const allowed = "perCluster" in definition ? [...all, "cluster", "certificate"] : all;
       for (const label of definition.labels) assert.ok(allowed.includes(label), label);
     }
   });
@@ -56,6 +57,23 @@ describe("Metrics", () => {
     assert.equal(await valueOf(metrics, "capstan_leader"), 1);
     metrics.leadershipLost();
     assert.equal(await valueOf(metrics, "capstan_leadership_lost_total"), 1);
+  });
+
+  it("tells when certificates of each cluster expire, and forgets what is not there any more", async () => {
+    const metrics = new Metrics({ version: "1.2.3", perCluster: true });
+    const series = (certificate: string) =>
+      `capstan_certificate_expiry_timestamp_seconds{cluster="default/prod",certificate="${certificate}"}`;
+    const ca = { name: "ca", expiresAtMs: 2_000_000 } as const;
+    metrics.certificates("default/prod", [ca, { name: "kubeconfig", expiresAtMs: 1_000_000 }]);
+    assert.equal(await valueOf(metrics, series("ca")), 2_000);
+    assert.equal(await valueOf(metrics, series("kubeconfig")), 1_000);
+    metrics.certificates("default/prod", [ca]);
+    assert.equal(await valueOf(metrics, series("kubeconfig")), undefined);
+    metrics.leads(false);
+    assert.equal(await valueOf(metrics, series("ca")), undefined);
+    const plain = new Metrics({ version: "1.2.3" });
+    plain.certificates("default/prod", [ca]);
+    assert.equal(await valueOf(plain, series("ca")), undefined);
   });
 
   it("shows how the process itself fares", async () => {

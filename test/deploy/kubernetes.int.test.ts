@@ -53,6 +53,7 @@ const granted: readonly (readonly [Thing, readonly string[]])[] = [
     { group: "events.k8s.io", resource: "events", namespace: "default" },
     ["get", "create", "patch"],
   ],
+  [{ resource: "secrets", namespace: "default" }, [...reads, "create", "patch"]],
   [{ resource: "namespaces", name: "kube-system" }, ["get"]],
   [lease(namespace), ["create"]],
   [lease(namespace, leaseName), ["get", "create", "patch"]],
@@ -61,11 +62,11 @@ const granted: readonly (readonly [Thing, readonly string[]])[] = [
 const nothing: readonly Thing[] = [
   ours("machineclasses", "status"),
   ours("machinedeployments", "scale"),
-  ...["secrets", "configmaps", "pods", "serviceaccounts", "persistentvolumes", "events"].map(
-    (resource) => ({ resource, namespace: "default" }),
-  ),
-  { resource: "secrets", namespace },
-  { resource: "secrets", namespace, name: "capstan" },
+  ...["configmaps", "pods", "serviceaccounts", "persistentvolumes", "events"].map((resource) => ({
+    resource,
+    namespace: "default",
+  })),
+  { resource: "secrets", subresource: "status", namespace },
   { resource: "pods", subresource: "exec", namespace },
   { resource: "serviceaccounts", subresource: "token", namespace },
   { resource: "nodes" },
@@ -227,7 +228,9 @@ describe("deploy/kubernetes in an API server", function () {
       const can = async (...args: string[]) =>
         (await server.kubectl("auth", "can-i", ...args, `--as=${account}`)).stdout.trim();
       assert.equal(await can("get", "namespaces/kube-system"), "yes");
-      assert.equal(await can("list", "secrets", "--all-namespaces"), "no");
+      assert.equal(await can("list", "secrets", "--all-namespaces"), "yes");
+      assert.equal(await can("delete", "secrets", "--all-namespaces"), "no");
+      assert.equal(await can("list", "configmaps", "--all-namespaces"), "no");
       assert.equal(await can("delete", "pods", "-n", namespace), "no");
       assert.equal(await can("get", "nodes"), "no");
     });
@@ -259,8 +262,8 @@ describe("deploy/kubernetes in an API server", function () {
       assert.equal((await events.find("prod.1", regarding))?.count, 1);
       const series = { count: 2, lastObservedMs: Date.now() };
       assert.equal(await events.patchSeries("prod.1", regarding, series), true);
-      const { stderr } = await robot.kubectl("get", "secrets", "-n", namespace);
-      assert.match(stderr, /cannot list resource "secrets"/);
+      const { stderr } = await robot.kubectl("get", "pods", "-n", namespace);
+      assert.match(stderr, /cannot list resource "pods"/);
     });
   });
 });

@@ -62,7 +62,7 @@ const cases: {
     name: "what an apply that broke off has left",
     given: (engine) => {
       const { who } = hostOf(engine, "a");
-      engine.cloud.plant({ ...who, name: "gone-0123abcd-1", token: "t" }, {});
+      engine.cloud.plant({ ...who, name: "gone-0123abcd-0", token: "t" }, {});
     },
     want: ["extra LocalHost orphaned"],
   },
@@ -70,7 +70,7 @@ const cases: {
     name: "an abandoned host of a machine that is known",
     given: (engine) => {
       const { who } = hostOf(engine, "a");
-      engine.cloud.plant({ ...who, name: "a-0123abcd-7", token: "t" }, {});
+      engine.cloud.plant({ ...who, name: "a-0123abcd-0", token: "t" }, {});
     },
     want: ["extra a orphaned"],
   },

@@ -155,7 +155,7 @@ describe("a plan that tolerates drift", () => {
 
   it("hides what an apply has left only where a policy says so", async () => {
     const plant = (engine: FakeEngine) =>
-      engine.cloud.plant({ ...hostOf(engine, "a").who, name: "old-0123abcd-1", token: "t" }, {});
+      engine.cloud.plant({ ...hostOf(engine, "a").who, name: "old-0123abcd-0", token: "t" }, {});
     const kept = desiredWith(drifts("report", cluster()));
     const engine = await running(kept);
     plant(engine);

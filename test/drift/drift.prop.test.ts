@@ -44,7 +44,7 @@ function strike(engine: FakeEngine, all: readonly Accident[]): void {
     if (host === undefined) continue;
     if (accident.kind === "dies") engine.cloud.kill(host.id);
     else if (accident.kind === "drifts") engine.cloud.drift(host.id, accident.fields);
-    else engine.cloud.plant({ ...host.who, name: "old-0123abcd-9", token: "nobody's" }, host.spec);
+    else engine.cloud.plant({ ...host.who, name: "old-0123abcd-0", token: "nobody's" }, host.spec);
   }
 }
 

@@ -153,18 +153,18 @@ describe("what becomes of a finding", () => {
     },
     {
       name: "what an apply that broke off has left is removed, as ever",
-      given: plant("old-0123abcd-1"),
+      given: plant("old-0123abcd-0"),
       want: "extra LocalHost: correct remove",
     },
     {
       name: "but not against the policy of its machine",
-      given: plant("a-0123abcd-7"),
+      given: plant("a-0123abcd-0"),
       objects: [drifts("report", machine("a"))],
       want: "extra a: report",
     },
     {
       name: "another's is never removed: no listing of this life shows it",
-      given: plant("old-0123abcd-1", "uid-9"),
+      given: plant("old-0123abcd-0", "uid-9"),
       want: "",
     },
   ];

@@ -6,8 +6,10 @@ import { KubeApi } from "../../src/kube/api.js";
 import { KubeSource } from "../../src/kube/kube-source.js";
 import type { LiveObject } from "../../src/kube/live-object.js";
 import { withoutClasses } from "../../src/kube/machine-classes.js";
+import { SecretCache } from "../../src/kube/secret-cache.js";
 import { ObjectCache } from "../../src/kube/object-cache.js";
 import { saidBy, within } from "../../src/kube/requests.js";
+import { systemClock } from "../../src/provider/clock.js";
 import { readDesired } from "../../src/manifest/desired.js";
 import { diagnosticText } from "../../src/manifest/diagnostic.js";
 import { emptyState } from "../../src/records/prior-state.js";
@@ -61,7 +63,15 @@ describe("every field that users write", function () {
     const { config } = server;
     const cache = new ObjectCache({ config, api, random: () => 0, onChange: () => {} });
     for (const object of objects) cache.accept(object);
-    const options = { api, cache, providers: [provider], owner: "kube" };
+    const secrets = new SecretCache({ config, api, random: () => 0, onChange: () => {} });
+    const options = {
+      api,
+      cache,
+      secrets,
+      clock: systemClock,
+      providers: [provider],
+      owner: "kube",
+    };
     return { cache, source: new KubeSource({ ...options, redact: (text) => text }) };
   };
 

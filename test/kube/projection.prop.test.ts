@@ -18,8 +18,10 @@ class World {
   readonly server = new FakeApiServer();
   readonly engine = new FakeEngine();
   readonly source = new KubeSource({
-    api: this.server,
+    api: this.server.api,
     cache: this.server.cache,
+    secrets: this.server.secrets.cache,
+    clock: this.engine.clock,
     providers: [provider],
     owner: "kube-system",
     redact: (text) => text,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { emptyState } from "../../src/records/prior-state.js";
+import { noCertificates } from "../../src/source/certificate-report.js";
 import type { ClusterView } from "../../src/source/cluster-view.js";
 import { isForeign, type LiveCluster, type LiveObject } from "../../src/kube/live-object.js";
 import { type ApiWrite, clusterFinalizer, machineFinalizer } from "../../src/kube/api-write.js";
@@ -21,7 +22,13 @@ const unseen: ClusterView = {
 };
 
 function writesFor(given: LiveCluster, view: ClusterView): ApiWrite[] {
-  return projectionOf(given, { view, provider, generationOf: () => 1, redact: (text) => text });
+  return projectionOf(given, {
+    view,
+    provider,
+    certificates: noCertificates,
+    generationOf: () => 1,
+    redact: (text) => text,
+  });
 }
 
 function said(writes: readonly ApiWrite[]): string[] {

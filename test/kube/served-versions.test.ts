@@ -26,8 +26,10 @@ class World {
 
   private sourceOf(provider: InfrastructureProvider): KubeSource {
     return new KubeSource({
-      api: this.server,
+      api: this.server.api,
       cache: this.server.cache,
+      secrets: this.server.secrets.cache,
+      clock: this.engine.clock,
       providers: [provider],
       owner: "kube-system",
       redact: (text) => text,

@@ -10,6 +10,7 @@ import {
 } from "../../src/kube/statuses.js";
 import { machineStatusOf } from "../../src/kube/machine-status.js";
 import { timeText } from "../../src/kube/status-parts.js";
+import { noCertificates } from "../../src/source/certificate-report.js";
 import type { ClusterView, Progress } from "../../src/source/cluster-view.js";
 import { viewOf } from "../support/cluster-views.js";
 import { live } from "../support/live-objects.js";
@@ -39,7 +40,14 @@ const progress: Progress = {
 
 function input(view: ClusterView) {
   const machines = machinesOf(view);
-  return { view, provider, machines, generationOf: () => 4, machineObjectOf: () => undefined };
+  return {
+    view,
+    provider,
+    machines,
+    certificates: noCertificates,
+    generationOf: () => 4,
+    machineObjectOf: () => undefined,
+  };
 }
 
 /** For what does not depend on a cluster. */
@@ -47,6 +55,7 @@ const nothing = {
   view: { nowMs: 0 } as ClusterView,
   provider,
   machines: [],
+  certificates: noCertificates,
   generationOf: () => 2,
   machineObjectOf: () => undefined,
 };

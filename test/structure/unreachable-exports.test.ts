@@ -29,10 +29,6 @@ const awaited: readonly { readonly by: string; readonly names: readonly NameId[]
       "src/sets/template.ts#findOldSets",
     ],
   },
-  {
-    by: "bootstrap: providers take their user data from there (docs/bootstrap.md)",
-    names: ["src/bootstrap/certificates/secrets.ts#kubeconfigSecret"],
-  },
 ];
 
 /** What package.json and the Pulumi project name, and every script, since whoever likes runs it. */

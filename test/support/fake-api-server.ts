@@ -1,10 +1,12 @@
 import { KubeConfig } from "@kubernetes/client-node";
 import { CapstanError } from "../../src/api/error.js";
-import { isJsonObject, type JsonObject, sameJson } from "../../src/api/json.js";
+import { type JsonObject, sameJson } from "../../src/api/json.js";
 import type { NamedLive, WriteResult } from "../../src/kube/api.js";
 import { isDeleting, isForeign, type LiveObject, liveName } from "../../src/kube/live-object.js";
 import { ObjectCache } from "../../src/kube/object-cache.js";
 import type { ApiWrite } from "../../src/kube/api-write.js";
+import { FakeSecrets } from "./fake-secrets.js";
+import { merge } from "./merge.js";
 import type { Manifest } from "./manifests.js";
 
 type Body = Record<string, unknown>;
@@ -15,6 +17,7 @@ type Body = Record<string, unknown>;
  */
 export class FakeApiServer {
   readonly cache: ObjectCache;
+  readonly secrets: FakeSecrets;
   /** Every write that had an effect, oldest first. */
   readonly effects: ApiWrite[] = [];
   /** Called before each write that somebody of ours asks for. */
@@ -27,6 +30,7 @@ export class FakeApiServer {
   private made = 0;
 
   constructor(onChange: (key: string) => void = () => {}) {
+    this.secrets = new FakeSecrets(onChange);
     this.cache = new ObjectCache({
       config: new KubeConfig(),
       random: () => 0,
@@ -80,6 +84,17 @@ export class FakeApiServer {
     const { untold } = this;
     this.untold = [];
     for (const tell of untold) tell();
+  }
+
+  /** What a source reads and writes. */
+  get api() {
+    const { readSecret, writeSecret } = this.secrets;
+    return {
+      read: (named: NamedLive) => this.read(named),
+      write: (write: ApiWrite) => this.write(write),
+      readSecret,
+      writeSecret,
+    };
   }
 
   async read({ kind, metadata }: NamedLive): Promise<LiveObject | undefined> {
@@ -206,18 +221,6 @@ function stored(metadata: object): object {
       value !== undefined && (typeof value !== "object" || Object.keys(value as object).length > 0),
   );
   return Object.fromEntries(entries);
-}
-
-/** Source: RFC 7396. */
-function merge(target: Body, patch: Body): Body {
-  const merged = { ...target };
-  for (const [key, value] of Object.entries(patch)) {
-    const before = merged[key];
-    if (value === null) delete merged[key];
-    else if (!isJsonObject(value)) merged[key] = value;
-    else merged[key] = merge(isJsonObject(before) ? { ...before } : {}, { ...value });
-  }
-  return merged;
 }
 
 function away(): CapstanError {

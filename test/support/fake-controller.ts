@@ -36,10 +36,12 @@ export class FakeController {
 
   constructor(world = new FakeEngine()) {
     this.world = world;
-    const { cache } = this.server;
+    const { cache, api } = this.server;
+    const { cache: secrets } = this.server.secrets;
+    const { clock } = world;
     const redact = scrubber({ CLOUD_PASSWORD: cloudPassword });
     const providers = [world.provider];
-    this.source = new KubeSource({ api: this.server, cache, providers, owner: "kube", redact });
+    this.source = new KubeSource({ api, cache, secrets, clock, providers, owner: "kube", redact });
     this.reconciler = this.begin();
   }
 

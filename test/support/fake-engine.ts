@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { type ClusterKeys, newClusterKeys } from "../../src/bootstrap/certificates/cluster-keys.js";
 import { CapstanError, isCapstanError } from "../../src/api/error.js";
 import { type Removal, removals } from "../../src/api/protection.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
@@ -40,6 +39,7 @@ import type { Payloads } from "../../src/transaction/pass.js";
 import { revisionPayload, transactionPayload } from "../../src/transaction/payloads.js";
 import type { OwnerMove } from "../../src/sets/moves.js";
 import { FakeClock } from "./fake-clock.js";
+import { fakeKeys } from "./fake-keys.js";
 import { localProvider, testCluster } from "./manifests.js";
 import { CommandProcess, type CommandFault } from "./faults.js";
 import { FakeCloud, plainWorld, type WorldTraits } from "./fake-cloud.js";
@@ -435,20 +435,6 @@ export class FakeEngine {
       },
     };
   }
-}
-
-const sampleCertificate = (await newClusterKeys(Date.now(), "ECDSA-P256")).ca.certificatePem;
-
-/** Keys that nothing is signed with, told apart by their number. */
-function fakeKeys(number: number): ClusterKeys {
-  const pair = (name: string) => ({
-    // Numbered before a real one: what hosts get is made from it.
-    certificatePem: `${name} ${number}\n${sampleCertificate}`,
-    privateKeyPem: `key of ${name} ${number}`,
-  });
-  const { certificatePem: publicKeyPem, privateKeyPem } = pair("sa");
-  const serviceAccount = { publicKeyPem, privateKeyPem };
-  return { ca: pair("ca"), etcd: pair("etcd"), frontProxy: pair("front proxy"), serviceAccount };
 }
 
 /** What a run of the engine is given beside a plan. */

@@ -57,7 +57,7 @@ const mixed = () =>
       change(engine, "cp", { size: "large" });
       change(engine, "c", { kubelet: "1.33.0" });
       const { who, spec } = hostOf(engine, "b");
-      engine.cloud.plant({ ...who, name: "old-0123abcd-1", token: "t" }, spec);
+      engine.cloud.plant({ ...who, name: "old-0123abcd-0", token: "t" }, spec);
       engine.cloud.plant(hostOf(engine, "set-3").who, spec);
       for (const { id, who: whose } of engine.alive()) {
         if (whose.kind === "LocalNetwork") engine.cloud.drift(id, { bootMs: 7 });

@@ -5,37 +5,56 @@ import type { ClusterKeys, PlainKeyPair } from "./cluster-keys.js";
 import { canSign } from "./key-pair.js";
 
 /** Somebody's own keys, or everything that keeps them from being a cluster's. */
-type GivenKeys =
+export type GivenKeys =
   | { readonly kind: "keys"; readonly keys: Partial<ClusterKeys> }
   | { readonly kind: "unusable"; readonly problems: readonly string[] };
 
-/** The files of a pair below the folder of keys, as kubeadm names them: "etcd/ca" is etcd/ca.crt and etcd/ca.key. */
-export const authorityFiles = { ca: "ca", etcd: "etcd/ca", frontProxy: "front-proxy-ca" } as const;
+/** What messages call the two texts of each pair: the certificate or public key, and the private key. */
+export type KeyPlaces = Readonly<
+  Record<keyof ClusterKeys, readonly [open: string, secret: string]>
+>;
+
+/** The files of each pair below the folder of keys, as kubeadm names them. */
+export const keyFilePlaces: KeyPlaces = {
+  ca: ["ca.crt", "ca.key"],
+  etcd: ["etcd/ca.crt", "etcd/ca.key"],
+  frontProxy: ["front-proxy-ca.crt", "front-proxy-ca.key"],
+  serviceAccount: ["sa.pub", "sa.key"],
+};
 
 /**
- * Keys from files as kubeadm lays them out, by path below their folder. A pair that is missing as a whole is left out.
- * Pure; what is wrong is told without any content of the files.
+ * Keys from texts by their places. A pair that is missing as a whole is left out. Pure; what is wrong is told without
+ * any content of the texts.
  */
-export function givenKeys(files: ReadonlyMap<string, string>, nowMs: number): GivenKeys {
+export function givenKeys(
+  texts: ReadonlyMap<string, string>,
+  places: KeyPlaces,
+  nowMs: number,
+): GivenKeys {
   const problems: string[] = [];
   const tell = (problem: string) => void problems.push(problem);
-  const authority = (name: keyof typeof authorityFiles) => {
-    const pair = pairIn(files, `${authorityFiles[name]}.crt`, `${authorityFiles[name]}.key`, tell);
+  const authority = (name: "ca" | "etcd" | "frontProxy") => {
+    const pair = pairIn(texts, places[name], tell);
     return pair && authorityIn(pair, nowMs, tell);
   };
-  const pair = pairIn(files, "sa.pub", "sa.key", tell);
+  const pair = pairIn(texts, places.serviceAccount, tell);
   const keys = omitUndefined({
     ca: authority("ca"),
     etcd: authority("etcd"),
     frontProxy: authority("frontProxy"),
     serviceAccount: pair && serviceAccountIn(pair, tell),
   });
-  if (Object.keys(keys).length === 0)
-    tell("there is no ca.crt, etcd/ca.crt, front-proxy-ca.crt or sa.pub");
+  if (Object.keys(keys).length === 0) tell(`there is no ${openNamesIn(places)}`);
   return problems.length > 0 ? { kind: "unusable", problems } : { kind: "keys", keys };
 }
 
-interface FilePair {
+/** "ca.crt, etcd/ca.crt, front-proxy-ca.crt or sa.pub". */
+function openNamesIn(places: KeyPlaces): string {
+  const names = Object.values(places).map(([open]) => open);
+  return `${names.slice(0, -1).join(", ")} or ${names.at(-1) ?? ""}`;
+}
+
+interface TextPair {
   readonly names: readonly [string, string];
   readonly open: string;
   readonly secret: string;
@@ -44,22 +63,20 @@ interface FilePair {
 type Tell = (problem: string) => void;
 
 function pairIn(
-  files: ReadonlyMap<string, string>,
-  openName: string,
-  secretName: string,
+  texts: ReadonlyMap<string, string>,
+  names: readonly [string, string],
   tell: Tell,
-): FilePair | undefined {
-  const [open, secret] = [files.get(openName), files.get(secretName)];
-  if (open !== undefined && secret !== undefined) {
-    return { names: [openName, secretName], open, secret };
-  }
+): TextPair | undefined {
+  const [openName, secretName] = names;
+  const [open, secret] = [texts.get(openName), texts.get(secretName)];
+  if (open !== undefined && secret !== undefined) return { names, open, secret };
   if (open !== undefined) tell(`${openName} is there, and ${secretName} is not`);
   if (secret !== undefined) tell(`${secretName} is there, and ${openName} is not`);
   return undefined;
 }
 
 function authorityIn(
-  { names, open, secret }: FilePair,
+  { names, open, secret }: TextPair,
   nowMs: number,
   tell: Tell,
 ): KeyedCertificate {
@@ -79,7 +96,7 @@ function authorityIn(
   return { certificatePem: open, privateKeyPem: secret };
 }
 
-function serviceAccountIn({ names, open, secret }: FilePair, tell: Tell): PlainKeyPair {
+function serviceAccountIn({ names, open, secret }: TextPair, tell: Tell): PlainKeyPair {
   const [openName, secretName] = names;
   const publicKey = parsed(openName, "public key", tell, () => createPublicKey(open));
   const key = parsed(secretName, "private key", tell, () => createPrivateKey(secret));

@@ -1,10 +1,8 @@
 import { CapstanError } from "../../api/error.js";
-import type { JsonObject } from "../../api/json.js";
 import type { ClusterKeys } from "../../bootstrap/certificates/cluster-keys.js";
-import { endpointText } from "../../bootstrap/kubeadm/settings.js";
 import type { StackState } from "../../engine/backend/state.js";
-import type { InfrastructureProvider, Observed } from "../../provider/port.js";
-import { cloudResources, recordedIdentity, recordedSpec } from "../../records/prior-state.js";
+import type { InfrastructureProvider } from "../../provider/port.js";
+import { recordedServer } from "../../records/recorded-server.js";
 import { nothingRecorded, recordedProvider, stacksOf } from "./stacks.js";
 import { type CommandContext, type GlobalOptions, openRecords } from "../context.js";
 
@@ -60,9 +58,9 @@ function noKeys(
  * Where the API servers answer, as it was recorded: also while the cloud cannot be asked. Throws NOT_FOUND where
  * nobody knows yet.
  */
-export function recordedServer({ cluster, state, provider }: ClusterAccess): string {
-  const [endpoint] = provider?.apiEndpoints?.(recordedResources(state)) ?? [];
-  if (endpoint !== undefined) return `https://${endpointText(endpoint)}`;
+export function serverOf({ cluster, state, provider }: ClusterAccess): string {
+  const server = recordedServer(state, provider);
+  if (server !== undefined) return server;
   throw new CapstanError({
     code: "NOT_FOUND",
     source: "user",
@@ -70,14 +68,4 @@ export function recordedServer({ cluster, state, provider }: ClusterAccess): str
     message: `cannot make a kubeconfig for ${cluster}: nobody knows yet where its API server answers`,
     hint: "its load balancer is not made; give an address with --server https://HOST:PORT",
   });
-}
-
-function recordedResources(state: StackState): Observed[] {
-  return cloudResources(state).map((record) => ({
-    id: record.id ?? "",
-    who: recordedIdentity(record),
-    phase: "ready",
-    spec: recordedSpec(record),
-    status: (record.outputs["status"] ?? {}) as JsonObject,
-  }));
 }

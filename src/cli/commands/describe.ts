@@ -50,20 +50,23 @@ async function reportOf(
   const state = await engine.readState(stack);
   const provider = recordedProvider(stack, state, context);
   const { transaction } = state;
+  const nowMs = context.clock.now();
   if (provider === undefined || transaction === undefined) {
-    return describeCluster(stack, state, {});
+    return describeCluster(stack, state, { nowMs });
   }
   const call = callContext(context.clock, context.interruption.stop);
   const scope = { cluster: transaction.target.cluster, clusterUid: transaction.clusterUid };
   try {
     return describeCluster(stack, state, {
+      nowMs,
       provider,
       observation: await observe(provider, call, scope, state),
     });
   } catch (error) {
     // On-call needs what is recorded most when the cloud is silent.
     if (!isCapstanError(error) || error.source !== "cloud") throw error;
-    return describeCluster(stack, state, { provider, observation: { failed: error.message } });
+    const observation = { failed: error.message };
+    return describeCluster(stack, state, { nowMs, provider, observation });
   }
 }
 

@@ -15,7 +15,7 @@ import {
   mergedKubeconfig,
 } from "../../bootstrap/kubeconfig/kubeconfig.js";
 import { writeClosedFile } from "../closed-file.js";
-import { accessTo, type ClusterAccess, recordedServer } from "./cluster-access.js";
+import { accessTo, type ClusterAccess, serverOf } from "./cluster-access.js";
 import type { CommandContext, GlobalOptions } from "../context.js";
 import { exitCodes } from "../exit.js";
 
@@ -54,7 +54,7 @@ export async function kubeconfigCommand(
   const config = kubeconfigOf({
     name: access.stack,
     user: userOf(options, context),
-    server: options.server ?? recordedServer(access),
+    server: options.server ?? serverOf(access),
     authorityPem: access.keys.ca.certificatePem,
     credential: await credentialOf(access, options, context),
   });

@@ -18,6 +18,7 @@ import type { InfrastructureProvider, NodeReport } from "../../provider/port.js"
 import { openTransactionText } from "../open-transaction.js";
 import { type CommandContext, type GlobalOptions, openRecords } from "../context.js";
 import type { ManifestOptions } from "../manifest-options.js";
+import { expiryWarnings } from "../../source/certificate-report.js";
 import { exitCodes } from "../exit.js";
 import { wrap } from "../fit.js";
 import { table } from "../table.js";
@@ -61,7 +62,9 @@ export async function statusCommand(
     else {
       const open = context.suggest(openText(stack, state, wayBackOf(provider, state, observation)));
       const { columns } = context.terminal;
-      context.terminal.write(statusText(stack, state, machines, { columns, openText: open }));
+      const warnings = expiryWarnings(state.transaction?.keys, context.clock.now());
+      const text = { columns, openText: open, warnings };
+      context.terminal.write(statusText(stack, state, machines, text));
     }
   }
   return exitCodes.done;
@@ -150,9 +153,13 @@ function statusText(
   stack: string,
   state: PriorState,
   machines: readonly MachineStatus[],
-  text: { readonly columns: number; readonly openText: string },
+  text: {
+    readonly columns: number;
+    readonly openText: string;
+    readonly warnings: readonly string[];
+  },
 ): string {
-  const { columns, openText } = text;
+  const { columns, openText, warnings } = text;
   const { revision, openTransaction, interruptedOperations } = transactionOf(state);
   if (state.resources.length === 0) return `Cluster ${stack}: nothing is recorded\n`;
   const head = `Cluster ${state.transaction?.target.cluster ?? stack}   revision ${revision}`;
@@ -164,7 +171,8 @@ function statusText(
     one.address,
     kubeletText(one),
   ]);
-  const notes = interruptedOperations.map((operation) => `interrupted: ${operation}\n`).join("");
+  const interrupted = interruptedOperations.map((operation) => `interrupted: ${operation}`);
+  const notes = [...interrupted, ...warnings].map((note) => `${note}\n`).join("");
   const names = ["MACHINE", "PHASE", "HOST", "ADDRESS", "KUBELET"];
   const ways = openText === "" ? [] : ["", ...wrap(openText, columns), ""];
   return `${head}${open}\n\n${table(names, rows, columns)}${notes}${ways.join("\n")}`;

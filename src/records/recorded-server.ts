@@ -1,0 +1,26 @@
+import type { JsonObject } from "../api/json.js";
+import { endpointText } from "../bootstrap/kubeadm/settings.js";
+import type { InfrastructureProvider, Observed } from "../provider/port.js";
+import { cloudResources, type PriorState, recordedIdentity, recordedSpec } from "./prior-state.js";
+
+/**
+ * Where the API servers of a cluster answer, as it was recorded: also while the cloud cannot be asked. "https://HOST:PORT";
+ * undefined where nobody knows yet. Pure.
+ */
+export function recordedServer(
+  state: PriorState,
+  provider: Pick<InfrastructureProvider, "apiEndpoints"> | undefined,
+): string | undefined {
+  const [endpoint] = provider?.apiEndpoints?.(recordedResources(state)) ?? [];
+  return endpoint && `https://${endpointText(endpoint)}`;
+}
+
+function recordedResources(state: PriorState): Observed[] {
+  return cloudResources(state).map((record) => ({
+    id: record.id ?? "",
+    who: recordedIdentity(record),
+    phase: "ready",
+    spec: recordedSpec(record),
+    status: (record.outputs["status"] ?? {}) as JsonObject,
+  }));
+}
