@@ -114,6 +114,8 @@ const saidElsewhere: Readonly<Record<string, string>> = {
   "clusterConfiguration.clusterName": "metadata.name of the Cluster says it",
   "clusterConfiguration.networking": "spec.clusterNetwork of the Cluster says it",
   "clusterConfiguration.controlPlaneEndpoint": "the provider tells it",
+  "clusterConfiguration.encryptionAlgorithm":
+    "annotation capstan.dev/key-algorithm of the Cluster says it",
   "clusterConfiguration.certificatesDir": "the cluster's keys are put where kubeadm looks for them",
   "clusterConfiguration.etcd.external": "the members of a control plane run etcd themselves",
   "nodeRegistration.name": "the provider's hosts tell it",

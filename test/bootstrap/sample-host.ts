@@ -12,6 +12,7 @@ export const sampleCluster: ClusterSettings = {
   serviceCidrs: ["10.96.0.0/16", "fd00:10:96::/112"],
   podCidrs: ["192.168.0.0/16", "fd00:10:244::/56"],
   serviceDomain: "cluster.local",
+  keyAlgorithm: "ECDSA-P256",
   extraSans: ["kubernetes.example.org", "198.51.100.7"],
   hasCloudController: true,
 };

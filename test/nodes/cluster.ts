@@ -159,6 +159,7 @@ export class NodeCluster {
         serviceCidrs: ["10.96.0.0/12"],
         podCidrs: ["192.168.0.0/16"],
         serviceDomain: "cluster.local",
+        keyAlgorithm: "ECDSA-P256",
       },
       node: {
         ...about,
