@@ -1,4 +1,12 @@
-import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import type { HostFile } from "../../src/bootstrap/host/host-file.js";
 import { endOf, type ProgramEnd } from "../support/kubeadm-host.js";
@@ -7,12 +15,14 @@ import { endOf, type ProgramEnd } from "../support/kubeadm-host.js";
 const programs = ["apt-get", "apt-mark", "curl", "dpkg", "modprobe", "sysctl", "swapoff"];
 const nodePrograms = ["systemctl", "kubeadm", "kubelet", "kubectl", "containerd", "crio"];
 
-/** Fails where the variable FAILING names the call. */
-const recorder = (calls: string) =>
+/** Says what it was told to, and fails where the variable FAILING names the call. */
+const recorder = (folder: string) =>
   [
     "#!/bin/sh",
     'call="$(basename "$0") $*"',
-    `echo "$call" >> '${calls}'`,
+    `call=$(echo "$call" | sed 's|${folder}||g')`,
+    `echo "$call" >> '${folder}/calls'`,
+    `[ ! -e "${folder}/answers/$call" ] || cat "${folder}/answers/$call"`,
     '[ "$call" != "$(printenv FAILING)" ]',
     "",
   ].join("\n");
@@ -23,13 +33,22 @@ export class HostSandbox {
     readonly folder: string,
     osRelease: string,
   ) {
-    for (const path of ["etc/apt/sources.list.d", "var/log", "var/lib", "run", "dev", "bin"]) {
+    for (const path of [
+      "etc/apt/sources.list.d",
+      "etc/containerd",
+      "answers",
+      "var/log",
+      "var/lib",
+      "run",
+      "dev",
+      "bin",
+    ]) {
       mkdirSync(join(folder, path), { recursive: true });
     }
     writeFileSync(join(folder, "etc/os-release"), osRelease);
-    writeFileSync(this.callFile, "");
+    this.forgetCalls();
     const recording = join(folder, "recorder");
-    writeFileSync(recording, recorder(this.callFile), { mode: 0o755 });
+    writeFileSync(recording, recorder(folder), { mode: 0o755 });
     for (const name of [...programs, ...nodePrograms]) {
       symlinkSync(recording, join(folder, "bin", name));
     }
@@ -44,6 +63,15 @@ export class HostSandbox {
     return readFileSync(this.callFile, "utf8").trimEnd().split("\n");
   }
 
+  forgetCalls(): void {
+    writeFileSync(this.callFile, "");
+  }
+
+  /** What a program prints when it is called so. */
+  says(call: string, text: string): void {
+    writeFileSync(join(this.folder, "answers", call), `${text}\n`);
+  }
+
   write({ path, mode, content }: HostFile): void {
     const target = join(this.folder, path);
     mkdirSync(dirname(target), { recursive: true });
@@ -53,6 +81,15 @@ export class HostSandbox {
 
   read(path: string): string {
     return readFileSync(join(this.folder, path), "utf8");
+  }
+
+  /** As chmod has it. */
+  mode(path: string): number {
+    return statSync(join(this.folder, path)).mode & 0o777;
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true });
   }
 
   /** Runs a script that stands on the host. */

@@ -9,6 +9,8 @@ import {
   type HostSettings,
 } from "../../src/bootstrap/host/host-bootstrap.js";
 import { userDataOf } from "../../src/bootstrap/host/user-data.js";
+import { upgradeBundle, upgradeCommand } from "../../src/bootstrap/upgrade/upgrade-bundle.js";
+import { type HostSetup, upgradeOf } from "../../src/bootstrap/upgrade/upgrade-steps.js";
 import { endOf } from "../support/kubeadm-host.js";
 import { scratchFolder } from "../support/scratch.js";
 import { sampleHost, sampleToken } from "./sample-host.js";
@@ -53,6 +55,27 @@ describe("user data, judged by who reads it", function () {
     ];
   }
 
+  /** Scripts that change hosts in place, and what brings them there: every step, and few of them. */
+  function upgrades(): string[] {
+    const [from] = hosts();
+    assert.ok(from !== undefined);
+    const { kubeletConfiguration: _, ...node } = from.node;
+    const wanted: HostSetup[] = [
+      {
+        ...from,
+        node: { ...node, kubernetesVersion: "1.36.0", ignorePreflightErrors: ["NumCPU", "Mem"] },
+        runtime: { name: "containerd", version: "2.2.0" },
+      },
+      { ...from, node },
+    ];
+    return wanted.flatMap((to) => {
+      const upgrade = upgradeOf(from, to, "firstMember");
+      assert.ok(upgrade.kind === "steps");
+      const bundle = upgradeBundle(upgrade.steps, to);
+      return [scriptOf(bundle), upgradeCommand(bundle)];
+    });
+  }
+
   /** What a judge says of a text: nothing, or why it refuses it. */
   async function verdict(program: string, args: readonly string[], text: string): Promise<string> {
     const file = join(scratch.path, "judged");
@@ -69,7 +92,7 @@ describe("user data, judged by who reads it", function () {
     assert.ok(program !== undefined, "no ignition-validate: run npm test, which sets it up");
     return verdict(program, [], text);
   };
-  const scriptOf = ({ files, script }: HostBootstrap): string =>
+  const scriptOf = ({ files, script }: Pick<HostBootstrap, "files" | "script">): string =>
     files.find(({ path }) => path === script)?.content ?? "";
 
   it("cloud-init's schema takes every cloud-config, and refuses a mutant of one", async () => {
@@ -129,6 +152,7 @@ describe("user data, judged by who reads it", function () {
 
   it("shellcheck has nothing to say of any script, and something of a mutant", async () => {
     for (const bootstrap of bootstraps) assert.equal(await shellcheck(scriptOf(bootstrap)), "");
+    for (const text of upgrades()) assert.equal(await shellcheck(text), "");
     const script = scriptOf(bootstraps[2] ?? assert.fail());
     const mutant = script.replace('[ -n "$value" ]', "[ -n $value ]");
     assert.match(await shellcheck(mutant), /SC2070/);

@@ -253,6 +253,33 @@ describe("verbs that need no engine", function () {
       assert.ok((files as unknown[]).length > 10);
     });
 
+    it("prints what changes a host in place that runs another version", () => {
+      const upgrade = (code: number, ...args: string[]) =>
+        capstan(code, ["render", ...args, ...quickstart]);
+      const { stdout, stderr } = upgrade(0, "cp-0", "--upgrade-from", "v1.33.6");
+      assert.match(stdout, /^#!\/bin\/sh\n[^]*^ {2}kubeadm upgrade apply v1\.34\.2 --yes$/m);
+      assert.equal(stderr, "");
+      assert.match(
+        upgrade(0, "workers", "--upgrade-from", "1.33.6").stdout,
+        /kubeadm upgrade node$/m,
+      );
+      const same = upgrade(0, "cp-0", "--upgrade-from", "1.34.2");
+      assert.equal(same.stdout, "");
+      assert.match(same.stderr, /the host of Machine cp-0 runs what its manifest says/);
+      const refused = upgrade(65, "cp-0", "--upgrade-from", "1.32.0").stderr;
+      assert.match(
+        refused,
+        /cannot change the host of Machine cp-0 in place from 1\.32\.0: .*one at a time/,
+      );
+      const about = json(0, ["render", "cp-0", ...quickstart, "--upgrade-from", "1.33.6"]);
+      assert.equal((about["steps"] as { kind: string }[])[0]?.kind, "kubeadm");
+      assert.match(
+        upgrade(64, "cp-0", "--upgrade-from", "new").stderr,
+        /expected a version such as/,
+      );
+      upgrade(64, "cp-0", "--upgrade-from", "1.33.6", "--format", "script");
+    });
+
     it("prints that of a set which wants none at present", () => {
       const none = ["--set", "MachineDeployment/workers:spec.replicas=0"];
       capstan(0, ["render", "workers", ...quickstart, ...none]);

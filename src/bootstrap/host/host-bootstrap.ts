@@ -6,8 +6,8 @@ import {
   initObjects,
   joinControlPlaneObjects,
   joinWorkerObjects,
-  kubeadmPatchFolder,
   type KubeadmObject,
+  kubeletPatchPath,
   placeholderText,
 } from "../kubeadm/configuration.js";
 import type { ClusterSettings, HostText, JoinSettings, NodeSettings } from "../kubeadm/settings.js";
@@ -46,20 +46,16 @@ export const configurationPath = "/etc/kubernetes/kubeadm.yaml";
 
 /** Pure: the same settings give the same bytes. Holds secrets: keys and tokens. */
 export function hostBootstrap(settings: HostSettings): HostBootstrap {
-  const { cluster, node, role, runtime, source } = settings;
+  const { cluster, node, role, source } = settings;
   const verb = role.kind === "init" ? "init" : "join";
-  const { kubernetesVersion: kubeadm, kubeletVersion: kubelet = kubeadm, annotations = {} } = node;
-  const software = { kubeadm, kubelet, containerRuntime: runtime };
-  const minor = minorOf(kubelet) ?? 0;
   const replaced = replacedIn(node);
-  const marks = { name: node.name, annotations };
-  const script = { software, source, verb, replaced, marks } as const;
-  const isConfigured = source === "apt" && runtime.name === "containerd";
+  const marks = { name: node.name, annotations: node.annotations ?? {} };
+  const script = { software: softwareOf(settings), source, verb, replaced, marks } as const;
   return {
     script: scriptPath,
     files: [
       ...kernelFiles,
-      ...(isConfigured ? [containerdFile(runtime.version, sandboxImageOf(minor))] : []),
+      ...(source === "apt" ? runtimeFiles(settings) : []),
       ...(role.kind === "joinWorker" ? [] : controlPlaneKeyFiles(role.keys)),
       ...patchFiles(node),
       {
@@ -76,11 +72,25 @@ export function hostBootstrap(settings: HostSettings): HostBootstrap {
   };
 }
 
-/** kubeadm puts it over the configuration that hosts of the cluster share. */
-function patchFiles({ kubeletConfiguration }: NodeSettings): HostFile[] {
+/** What runs on a host of such settings. Pure. */
+export function softwareOf({
+  node: { kubernetesVersion: kubeadm, kubeletVersion: kubelet = kubeadm },
+  runtime,
+}: Pick<HostSettings, "node" | "runtime">): HostSoftware {
+  return { kubeadm, kubelet, containerRuntime: runtime };
+}
+
+/** The configuration of a runtime that came as a package: cri-o's own is right. Pure. */
+export function runtimeFiles(settings: Pick<HostSettings, "node" | "runtime">): HostFile[] {
+  const { kubelet, containerRuntime } = softwareOf(settings);
+  if (containerRuntime.name !== "containerd") return [];
+  return [containerdFile(containerRuntime.version, sandboxImageOf(minorOf(kubelet) ?? 0))];
+}
+
+/** kubeadm puts it over the configuration that hosts of the cluster share. Pure. */
+export function patchFiles({ kubeletConfiguration }: NodeSettings): HostFile[] {
   if (kubeletConfiguration === undefined) return [];
-  const path = `${kubeadmPatchFolder}/kubeletconfiguration+merge.yaml`;
-  return [{ path, mode: "0644", content: yamlText(kubeletConfiguration) }];
+  return [{ path: kubeletPatchPath, mode: "0644", content: yamlText(kubeletConfiguration) }];
 }
 
 function replacedIn({ name, address, providerId }: NodeSettings) {

@@ -68,6 +68,8 @@ export function initObjects(
 
 /** Where kubeadm looks for the user's patches of what it writes. */
 export const kubeadmPatchFolder = "/etc/kubernetes/patches";
+/** The patch of its kubelet's configuration. */
+export const kubeletPatchPath = `${kubeadmPatchFolder}/kubeletconfiguration+merge.yaml`;
 
 function patchesOf({ kubeletConfiguration }: NodeSettings) {
   return kubeletConfiguration === undefined ? undefined : { directory: kubeadmPatchFolder };
