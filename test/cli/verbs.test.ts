@@ -172,6 +172,35 @@ describe("verbs that need no engine", function () {
     });
   });
 
+  it("validate tells of hosts whose user data their cloud would not take", () => {
+    const provider = [
+      'import { folderProvider } from "./provider.js";',
+      "const userData = {",
+      '  format: "cloud-config",',
+      '  limit: { bytes: 100, counts: "plain" },',
+      '  software: () => "image",',
+      '  containerRuntime: { name: "containerd", version: "2.1.5" },',
+      '  commands: { name: "hostname", address: "hostname -i" },',
+      "};",
+      "export default () => ({ ...folderProvider(), userData });",
+    ];
+    writeFileSync(join(folder, "examples/provider-minimal/limited.mjs"), provider.join("\n"));
+    const providers = ["./examples/provider-minimal/limited.mjs"];
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ capstan: { providers } }));
+    const files = ["-f", "examples/provider-minimal/cluster.yaml"];
+    const { stderr } = capstan(65, ["validate", ...files]);
+    const place = /^examples\/provider-minimal\/cluster\.yaml:\d+:\d+: error: /m;
+    assert.match(stderr, place);
+    assert.match(
+      stderr,
+      /no host can be made: its user data would take \d+ bytes, and .* takes 100/,
+    );
+    const { valid, diagnostics } = json(65, ["validate", ...files]);
+    assert.equal(valid, false);
+    const codes = (diagnostics as { code: string }[]).map(({ code }) => code);
+    assert.deepEqual([...new Set(codes)], ["USER_DATA"]);
+  });
+
   describe("explain", () => {
     it("tells of fields, kinds and slips", () => {
       const { stdout } = capstan(0, ["explain", "machine.spec.versions"]);

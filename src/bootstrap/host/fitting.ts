@@ -1,4 +1,5 @@
 import type { MemberPath } from "../../api/diagnostic-codes.js";
+import { canonicalJson } from "../../api/json.js";
 import type { ClusterObject } from "../../api/types.js";
 import type { MachineToCompile, UserDataTerms } from "../../provider/port.js";
 import { deliveryOf } from "./delivery.js";
@@ -53,6 +54,19 @@ export function misfitOf(
   return {
     reason: `its user data would take ${bytes} bytes${limit.counts === "packed" ? " when packed" : ""}, and this cloud takes ${limit.bytes}`,
     member: largestPart(machine),
+  };
+}
+
+/** The same for many machines of a cluster: those of a set are alike, and there may be thousands. */
+export function misfitLookup(
+  cluster: ClusterObject,
+  terms: UserDataTerms,
+): (machine: MachineToCompile) => Misfit | undefined {
+  const known = new Map<string, Misfit | undefined>();
+  return (machine) => {
+    const spec = canonicalJson(machine.spec);
+    if (!known.has(spec)) known.set(spec, misfitOf(cluster, machine, terms));
+    return known.get(spec);
   };
 }
 

@@ -28,7 +28,7 @@ export type UpgradeStep =
   | { readonly kind: "restartKubelet" };
 
 /** How a host gets from what it runs to what it is to run. */
-export type HostUpgrade =
+type HostUpgrade =
   | { readonly kind: "none" }
   | { readonly kind: "steps"; readonly steps: readonly UpgradeStep[] }
   /** What keeps it from changing in place, all of it. */

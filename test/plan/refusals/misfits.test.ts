@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { LocalProvider } from "../../../providers/local/provider.js";
+import { unfitMachines } from "../../../src/cli/unfit-machines.js";
 import { digestOf } from "../../../src/api/digest.js";
 import { expectDefined } from "../../../src/api/error.js";
 import { withPlaces } from "../../../src/engine/operations/placed-refusal.js";
 import { readDesired } from "../../../src/manifest/desired.js";
+import { diagnosticText } from "../../../src/manifest/diagnostic.js";
 import type { UserDataTerms } from "../../../src/provider/port.js";
 import { FakeEngine } from "../../support/fake-engine.js";
 import { firstPlan } from "../../support/first-plan.js";
@@ -50,6 +52,29 @@ describe("a host whose user data its cloud would not take", () => {
       message:
         /^f\.yaml:5:\d+: cannot make a host of Machine large: its user data would take \d+ bytes when packed, and this cloud takes 4096$/,
     });
+  });
+
+  it("is told by capstan validate, each with its place, and once of a template's", () => {
+    const provider = new LimitedProvider(4_096);
+    const deployment = machineDeployment("web", 3);
+    const { template, ...spec } = deployment["spec"] as { template: { spec: object } };
+    const noisy = { ...template.spec, metadata: { annotations: { noise: noise.join() } } };
+    const set = { ...deployment, spec: { ...spec, template: { ...template, spec: noisy } } };
+    const text = textOf([cluster(), machine("small"), large, set]);
+    const manifests = readDesired([{ file: "f.yaml", text }], [provider]);
+    assert.deepEqual(manifests.diagnostics, []);
+    const told = unfitMachines(manifests, [provider]).map(diagnosticText);
+    const reason = /its user data would take \d+ bytes when packed, and this cloud takes 4096/;
+    for (const [at, place] of [
+      /^f\.yaml:5:\d+: error: Machine default\/large: spec\.metadata: no host can be made: /,
+      /^f\.yaml:7:\d+: error: MachineDeployment default\/web: spec\.template\.spec\.metadata: /,
+    ].entries()) {
+      assert.match(told[at] ?? "", place);
+      assert.match(told[at] ?? "", reason);
+    }
+    assert.equal(told.length, 2, told.join("\n"));
+    assert.deepEqual(unfitMachines(manifests, [new LimitedProvider(32_768)]), []);
+    assert.deepEqual(unfitMachines(manifests, [localProvider()]), []);
   });
 
   it("is told once of the machines of one template", () => {
