@@ -1,4 +1,4 @@
-import { type Static, type TSchema, Type } from "typebox";
+import { type Static, Type } from "typebox";
 import type { MemberPath, Violation } from "./diagnostic-codes.js";
 import { isJsonObject, type JsonObject } from "./json.js";
 import { closed, stringEnum, stringMap } from "./schema-parts.js";
@@ -101,12 +101,6 @@ export const kubeadmField = Type.Object(
       "What kubeadm is told beyond what the Cluster and the Machine say. Changing it needs a new host.",
   },
 );
-
-/** The field among a schema's, if it has it. */
-export function hasKubeadmField(schema: TSchema): boolean {
-  const { properties = {} }: { readonly properties?: Readonly<Record<string, unknown>> } = schema;
-  return Object.hasOwn(properties, kubeadmFieldName);
-}
 
 /** What says it instead, of members of kubeadm's and the kubelet's objects that make a cluster or a node this one. */
 const saidElsewhere: Readonly<Record<string, string>> = {

@@ -13,7 +13,7 @@ import { upgradeBundle, upgradeCommand } from "../../src/bootstrap/upgrade/upgra
 import { type HostSetup, upgradeOf } from "../../src/bootstrap/upgrade/upgrade-steps.js";
 import { endOf } from "../support/kubeadm-host.js";
 import { scratchFolder } from "../support/scratch.js";
-import { sampleHost, sampleToken } from "./sample-host.js";
+import { sampleAdditions, sampleHost, sampleTemplates, sampleToken } from "./sample-host.js";
 import { cloudConfigFaults, unfilledPlaces } from "./user-data-check.js";
 
 /** Of cloud-init's own schema: the keys that its modules read. Its program is one of Debian's Python. */
@@ -52,6 +52,7 @@ describe("user data, judged by who reads it", function () {
       worker,
       { ...worker, runtime: crio },
       { ...worker, runtime: crio, source: "image" },
+      { ...worker, additions: sampleAdditions },
     ];
   }
 
@@ -133,6 +134,21 @@ describe("user data, judged by who reads it", function () {
     assert.deepEqual(unfilledPlaces({ ...asking, files }), [
       "/etc/kubernetes/kubeadm.yaml: @capstan:name@",
     ]);
+  });
+
+  it("takes our script in a template of the user's own, in each of its formats", async () => {
+    const [host] = hosts();
+    assert.ok(host !== undefined);
+    const cloudConfig = userDataOf(
+      hostBootstrap({ ...host, additions: { template: sampleTemplates.cloudConfig } }),
+      "cloud-config",
+    );
+    assert.equal(await cloudInit(cloudConfig), "");
+    const ignitionText = userDataOf(
+      hostBootstrap({ ...host, additions: { template: sampleTemplates.ignition } }),
+      "ignition",
+    );
+    assert.equal(await ignition(ignitionText), "");
   });
 
   it("ignition-validate takes every Ignition configuration, and refuses a mutant of one", async () => {

@@ -1,3 +1,4 @@
+import { omitUndefined } from "../../api/omit-undefined.js";
 import type { UserData, UserDataTerms } from "../../provider/port.js";
 import type { HostBootstrap } from "./host-bootstrap.js";
 import { shellArchive } from "./shell-archive.js";
@@ -27,8 +28,9 @@ export function deliveryOf(
   if (secrets === undefined) return { userData: inFormat(bootstrap, format) };
   const name = secretNameOf(token);
   const archive = shellArchive(bootstrap.files, [`exec '${bootstrap.script}'`]);
+  const fetch = fetching(secrets.fetchCommand(name));
   return {
-    userData: inFormat(fetching(secrets.fetchCommand(name)), format),
+    userData: inFormat(omitUndefined({ ...fetch, template: bootstrap.template }), format),
     secret: { name, content: packedUserData(archive) },
   };
 }

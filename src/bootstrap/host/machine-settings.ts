@@ -1,3 +1,4 @@
+import { hostAdditionsOf } from "../../api/host-additions.js";
 import { isJsonObject } from "../../api/json.js";
 import { keyAlgorithmOf } from "../../api/key-algorithm.js";
 import { type KubeadmPatch, kubeadmFieldName } from "../../api/kubeadm-patch.js";
@@ -38,6 +39,7 @@ export function hostSettings({
     role,
     runtime,
     source: terms.software(machine),
+    additions: hostAdditionsOf(machine.providerSpec),
   };
 }
 

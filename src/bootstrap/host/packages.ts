@@ -14,7 +14,7 @@ const distributions = ["debian", "ubuntu"];
 const companions = "ca-certificates curl conntrack socat";
 
 /** apt waits for whoever else installs something: at a first boot that is the distribution itself. */
-const install = "apt-get install -y -o DPkg::Lock::Timeout=600";
+export const aptInstall = "apt-get install -y -o DPkg::Lock::Timeout=600";
 
 /** Lines of a script that bring a host's software, all of it. Pure. */
 export function installedLines(software: HostSoftware): string[] {
@@ -40,7 +40,7 @@ export function repositoryLines(repositories: readonly AptRepository[]): string[
     ...step("add package repositories", [
       "export DEBIAN_FRONTEND=noninteractive",
       "apt-get update",
-      `${install} ${companions}`,
+      `${aptInstall} ${companions}`,
       "mkdir -p /etc/apt/keyrings",
       ...repositories.flatMap(({ name, url, suite, keyUrl }) => [
         `curl -fsSL --retry 5 -o ${keyOf(name)} "${keyUrl}"`,
@@ -57,7 +57,7 @@ export function packageLines(packages: readonly AptPackage[]): string[] {
   const pinned = packages.map(({ name, version }) => `'${name}=${version}'`).join(" ");
   return [
     `apt-mark unhold ${names} || true`,
-    `${install} --allow-downgrades -o Dpkg::Options::=--force-confold ${pinned}`,
+    `${aptInstall} --allow-downgrades -o Dpkg::Options::=--force-confold ${pinned}`,
     `apt-mark hold ${names}`,
   ];
 }

@@ -1,7 +1,8 @@
+import type { HostAdditions } from "../../api/host-additions.js";
 import type { SoftwareSource } from "../../provider/port.js";
 import type { HostText } from "../kubeadm/settings.js";
 import { hostScript, quoted, step } from "./host-script.js";
-import { installedLines } from "./packages.js";
+import { aptInstall, installedLines } from "./packages.js";
 import { type HostSoftware, runtimeService } from "./software.js";
 
 /** What the script that makes a node of a host is made from. */
@@ -11,6 +12,8 @@ interface ScriptSettings {
   /** Path of kubeadm's configuration on the host. */
   readonly configuration: string;
   readonly verb: "init" | "join";
+  /** What the user adds. */
+  readonly additions: HostAdditions;
   /** Commands whose output takes the place of a text in the configuration. */
   readonly replaced: readonly { readonly text: string; readonly command: string }[];
   /** What the Node is marked with, beyond what kubeadm does: by its own name. */
@@ -28,7 +31,7 @@ const sentinelFile = "/run/cluster-api/bootstrap-success.complete";
  * made; a host on which it failed is replaced. Pure.
  */
 export function bootstrapScript(settings: ScriptSettings): string {
-  const { software, source, verb, configuration } = settings;
+  const { software, source, verb, configuration, additions } = settings;
   const runtime = runtimeService(software.containerRuntime.name);
   return hostScript({
     name: "bootstrap",
@@ -46,16 +49,33 @@ export function bootstrapScript(settings: ScriptSettings): string {
         `systemctl restart ${runtime}`,
         "systemctl enable kubelet",
       ]),
+      ...packageSteps(additions),
       ...replacingLines(settings),
+      ...commandLines("preKubeadmCommands", additions),
       ...step(`kubeadm ${verb}`, [
         `kubeadm ${verb} --config ${configuration}${withoutToken(settings)}`,
         `rm -f ${configuration}`,
       ]),
       ...annotatingLines(settings),
+      ...commandLines("postKubeadmCommands", additions),
       `mkdir -p ${sentinelFile.replace(/\/[^/]*$/, "")}`,
       `echo success > ${sentinelFile}`,
     ],
   });
+}
+
+/** Nobody says when they are to be replaced, so they are not held. */
+function packageSteps({ packages = [] }: HostAdditions): string[] {
+  if (packages.length === 0) return [];
+  return step("install the user's packages", [`${aptInstall} ${packages.map(quoted).join(" ")}`]);
+}
+
+/** A shell for each, so that none ends ours or changes how it goes on. */
+function commandLines(
+  field: "preKubeadmCommands" | "postKubeadmCommands",
+  { [field]: commands = [] }: HostAdditions,
+): string[] {
+  return commands.flatMap((command, at) => step(`${field}[${at}]`, [`sh -c ${quoted(command)}`]));
 }
 
 /** kubeadm init makes a token of its own and would write it to the log. */

@@ -38,6 +38,12 @@ const large = {
   },
 };
 
+function withBootstrap(bootstrap: object) {
+  const written = machine("a") as { spec: { providerSpec: { value: object } } };
+  const providerSpec = { value: { ...written.spec.providerSpec.value, bootstrap } };
+  return { ...written, spec: { ...written.spec, providerSpec } };
+}
+
 function planned(provider: LocalProvider, objects = [cluster(), machine("small"), large]) {
   const text = textOf(objects);
   const { clusters, positionOf } = readDesired([{ file: "f.yaml", text }], [provider]);
@@ -95,6 +101,38 @@ describe("a host whose user data its cloud would not take", () => {
     assert.throws(() => planned(new LimitedProvider(16_384, { containerRuntime })), {
       message: /no host is made with the container runtime docker, but with containerd or cri-o/,
     });
+  });
+
+  it("is refused with a template that nobody on the host reads", () => {
+    const said =
+      /^f\.yaml:\d+:\d+: cannot make a host of Machine a: cloud-init reads what begins with #/;
+    const template = "write_files: [{ content: '{{ bootstrapScript }}' }]\n";
+    const objects = [cluster(), withBootstrap({ template })];
+    assert.throws(() => planned(localProvider(), objects), { message: said });
+    const own = [cluster(), withBootstrap({ template: `#cloud-config\n${template}` })];
+    assert.equal(planned(localProvider(), own).steps.length > 0, true);
+    assert.throws(() => planned(new LimitedProvider(32_768, { format: "ignition" }), own), {
+      message: /Ignition reads JSON, and its template is none/,
+    });
+  });
+
+  it("is refused with packages for an image that holds its software", () => {
+    const objects = [cluster(), withBootstrap({ packages: ["jq"] })];
+    const provider = new LimitedProvider(32_768, { software: () => "image" });
+    assert.throws(() => planned(provider, objects), {
+      message: /^f\.yaml:\d+:\d+: cannot make a host of Machine a: its image holds its software/,
+    });
+    assert.equal(planned(localProvider(), objects).steps.length > 0, true);
+  });
+
+  it("is refused where what the user adds is too much, with that place", () => {
+    const files = [{ path: "/etc/noise", content: noise.join() }];
+    const objects = [cluster(), withBootstrap({ files })];
+    const text = textOf(objects);
+    const provider = new LimitedProvider(4_096);
+    const manifests = readDesired([{ file: "f.yaml", text }], [provider]);
+    const [told] = unfitMachines(manifests, [provider]);
+    assert.equal(told?.path, "spec.providerSpec.value.bootstrap");
   });
 
   it("is left alone where it stands, whatever a newer release would make for it", async () => {
