@@ -1,18 +1,15 @@
 import { nearest } from "./validate.js";
 
-/** What a template of user data can be filled with, and what each stands for. */
-export const templateVariables = {
-  bootstrapScript:
-    "what makes a node of the host: a script for sh, by gzip and base64, in one line",
-  clusterName: "metadata.name of the Cluster",
-  role: "controlPlane or worker",
-  kubernetesVersion: "of kubeadm and the control plane, without v",
-  kubeletVersion: "of the kubelet, without v",
-} as const;
+/** What a template of user data can be filled with. Source: docs/bootstrap.md#what-else-a-host-gets. */
+const names = [
+  "bootstrapScript",
+  "clusterName",
+  "role",
+  "kubernetesVersion",
+  "kubeletVersion",
+] as const;
 
-export type TemplateVariable = keyof typeof templateVariables;
-
-const names = Object.keys(templateVariables) as TemplateVariable[];
+type TemplateVariable = (typeof names)[number];
 
 interface TemplateFault {
   readonly summary: string;
