@@ -35,6 +35,7 @@ const pureFolders = ["api", "graph", "sets", "workload", "compile", "records", "
 ]);
 const pureFiles = [
   "src/bootstrap/kubeadm/**/*.ts",
+  "src/bootstrap/upgrade/**/*.ts",
   ...pureFolders.map((folder) => `src/${folder}/**/*.ts`),
   ...existing("manifest", ["parse", "desired", "diagnostic"]),
   ...existing("kube", ["api-write", "claim", "live-intent", "live-object", "machine-views"]),

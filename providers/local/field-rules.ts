@@ -1,5 +1,5 @@
 import type { FieldRule, FieldRules } from "../../src/provider/fields.js";
-import { kubeadmRule } from "../../src/provider/host-spec.js";
+import { userDataRules } from "../../src/provider/host-spec.js";
 import type { LocalKind } from "./cloud.js";
 import { runtimeName } from "./node.js";
 
@@ -54,6 +54,6 @@ export const rules: Readonly<Record<string, FieldRules>> = {
     bootMs: inPlace,
     joinMs: inPlace,
     faults: inPlace,
-    kubeadm: kubeadmRule,
+    ...userDataRules,
   },
 } satisfies Record<LocalKind, FieldRules>;

@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { kubeadmField } from "../../src/api/kubeadm-patch.js";
+import { userDataFields } from "../../src/api/user-data-fields.js";
 import type { MachineOffers } from "../../src/api/provider-specs.js";
 import { knownKubernetes } from "../../src/api/versions.js";
 import { faultModes } from "./faults.js";
@@ -147,7 +147,8 @@ export const localMachineSpec = Type.Object(
       }),
     ),
     faults: faults("Faults of this machine's hosts, to see how it fares. Change in place."),
-    kubeadm: Type.Optional(kubeadmField),
+    kubeadm: Type.Optional(userDataFields.kubeadm),
+    bootstrap: Type.Optional(userDataFields.bootstrap),
   },
   { additionalProperties: false, description: "The simulated cloud's part of a Machine." },
 );

@@ -30,6 +30,7 @@ export const diagnosticCodes = {
   STACK_NAME: "A stack's name would be too long and is shortened.",
   UNKNOWN_OBJECT: "An apiVersion or kind that this release does not read.",
   UNSUPPORTED_CONFIGURATION: "A version or a container runtime that the provider does not have.",
+  USER_DATA: "No user data can be made for the host of a machine, or none that its cloud takes.",
   VARIABLE: "A variable in a manifest is not allowed, has no value, or is not written as one.",
   VERSION_SKEW: "A kubelet is newer than the control plane, or too old for it.",
   WRONG_TYPE: "A value is of another type than its field.",

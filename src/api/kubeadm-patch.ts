@@ -1,4 +1,4 @@
-import { type Static, type TSchema, Type } from "typebox";
+import { type Static, Type } from "typebox";
 import type { MemberPath, Violation } from "./diagnostic-codes.js";
 import { isJsonObject, type JsonObject } from "./json.js";
 import { closed, stringEnum, stringMap } from "./schema-parts.js";
@@ -102,18 +102,14 @@ export const kubeadmField = Type.Object(
   },
 );
 
-/** The field among a schema's, if it has it. */
-export function hasKubeadmField(schema: TSchema): boolean {
-  const { properties = {} }: { readonly properties?: Readonly<Record<string, unknown>> } = schema;
-  return Object.hasOwn(properties, kubeadmFieldName);
-}
-
 /** What says it instead, of members of kubeadm's and the kubelet's objects that make a cluster or a node this one. */
 const saidElsewhere: Readonly<Record<string, string>> = {
   "clusterConfiguration.kubernetesVersion": "versions.controlPlane of the Machine says it",
   "clusterConfiguration.clusterName": "metadata.name of the Cluster says it",
   "clusterConfiguration.networking": "spec.clusterNetwork of the Cluster says it",
   "clusterConfiguration.controlPlaneEndpoint": "the provider tells it",
+  "clusterConfiguration.encryptionAlgorithm":
+    "annotation capstan.dev/key-algorithm of the Cluster says it",
   "clusterConfiguration.certificatesDir": "the cluster's keys are put where kubeadm looks for them",
   "clusterConfiguration.etcd.external": "the members of a control plane run etcd themselves",
   "nodeRegistration.name": "the provider's hosts tell it",

@@ -99,6 +99,12 @@ export function minorOf(version: string): number | undefined {
   return parsed === null ? undefined : parsed.major * minorsPerMajor + parsed.minor;
 }
 
+/** How many minor versions lead from one version to another; 0 where one of them is none. Pure. */
+export function minorsBetween(from: string | undefined, to: string | undefined): number {
+  const [left, right] = [minorOf(from ?? ""), minorOf(to ?? "")];
+  return left === undefined || right === undefined ? 0 : right - left;
+}
+
 const minorsPerMajor = 1_000;
 
 /** What is wrong between a kubelet and a control plane that it talks to. */

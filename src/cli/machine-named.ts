@@ -1,18 +1,10 @@
 import { CapstanError } from "../api/error.js";
-import { providerOf } from "../api/served-versions.js";
-import {
-  clusterNameOf,
-  type Desired,
-  isControlPlane,
-  type MachineDeploymentObject,
-  type MachineSetObject,
-} from "../api/types.js";
+import { clusterNameOf, type Desired, isControlPlane } from "../api/types.js";
 import { nearest } from "../api/validate.js";
 import { bootstrapKindOf, type BootstrapKind } from "../bootstrap/host/member-role.js";
-import { compiled } from "../plan/goal/compiled-goal.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import type { ExpandedMachine } from "../sets/expanded.js";
-import { inNameOrder } from "../sets/name-order.js";
+import { machinesOf } from "./machines-of.js";
 
 /** A machine of some manifests, and what its host does first in a cluster that does not exist yet. */
 export interface FoundMachine {
@@ -44,25 +36,6 @@ export function machineNamed(
     );
   if (others.length > 0) throw severalThere(name, found);
   return only;
-}
-
-/** As if nothing existed yet; a set that wants none has one, so that its template can be seen. */
-function machinesOf(
-  desired: Desired,
-  providers: readonly InfrastructureProvider[],
-): readonly ExpandedMachine[] {
-  const atLeastOne = <O extends MachineSetObject | MachineDeploymentObject>(set: O): O => ({
-    ...set,
-    spec: { ...set.spec, replicas: Math.max(set.spec.replicas, 1) },
-  });
-  const shown: Desired = {
-    ...desired,
-    machineSets: desired.machineSets.map(atLeastOne),
-    machineDeployments: desired.machineDeployments.map(atLeastOne),
-  };
-  const provider = providerOf(desired.cluster, providers);
-  const { machines } = compiled(shown, provider, { recorded: [], nowMs: 0 });
-  return machines.toSorted((left, right) => inNameOrder(left.name, right.name));
 }
 
 function isNamed(name: string, machine: ExpandedMachine): boolean {

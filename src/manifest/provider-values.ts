@@ -1,7 +1,5 @@
-import type { TSchema } from "typebox";
 import type { MemberPath, Violation } from "../api/diagnostic-codes.js";
-import { isJsonObject, type JsonObject } from "../api/json.js";
-import { checkKubeadmPatch, hasKubeadmField, kubeadmFieldName } from "../api/kubeadm-patch.js";
+import { isJsonObject } from "../api/json.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import {
   findServed,
@@ -10,6 +8,7 @@ import {
   toStorageVersion,
 } from "../api/served-versions.js";
 import type { AnyObject } from "../api/types.js";
+import { checkUserDataFields } from "../api/user-data-fields.js";
 import { validate } from "../api/validate.js";
 import { providerValuePaths, valueAt, withReplaced } from "./object-parts.js";
 
@@ -41,19 +40,9 @@ export function checkProviderValue(
   const isForCluster =
     of.kind === "MachineClass" ? value["kind"] === clusterSpec.kind : of.kind === "Cluster";
   const { schema } = isForCluster ? clusterSpec : machineSpec;
-  return [...validate(schema, value), ...checkKubeadm(schema, value)].map((violation) => ({
+  return [...validate(schema, value), ...checkUserDataFields(schema, value)].map((violation) => ({
     ...violation,
     path: [...path, ...violation.path],
-  }));
-}
-
-/** The user's part of kubeadm's configuration, of providers whose hosts take user data. */
-function checkKubeadm(schema: TSchema, value: JsonObject): Violation[] {
-  const patch = value[kubeadmFieldName];
-  if (!hasKubeadmField(schema) || !isJsonObject(patch)) return [];
-  return checkKubeadmPatch(patch).map((violation) => ({
-    ...violation,
-    path: [kubeadmFieldName, ...violation.path],
   }));
 }
 

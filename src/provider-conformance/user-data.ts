@@ -1,5 +1,8 @@
-import { hasKubeadmField, kubeadmFieldName } from "../api/kubeadm-patch.js";
+import { bootstrapFieldName } from "../api/host-additions.js";
+import type { JsonObject } from "../api/json.js";
+import { kubeadmFieldName } from "../api/kubeadm-patch.js";
 import { providerValue } from "../api/types.js";
+import { missingUserDataFields, userDataFieldNames } from "../api/user-data-fields.js";
 import { misfitOf } from "../bootstrap/host/fitting.js";
 import { machineToCompile, templateJudge } from "../compile/compile.js";
 import type { MachineToCompile, SecretStore, UserDataTerms } from "../provider/port.js";
@@ -11,10 +14,12 @@ import { must } from "./subject.js";
 export async function userDataTerms(rig: Rig): Promise<void> {
   const { userData, machineSpec } = rig.provider;
   if (userData === undefined) return;
+  const missing = missingUserDataFields(machineSpec.schema);
+  const fields = userDataFieldNames.join(" and ");
   must(
-    hasKubeadmField(machineSpec.schema),
-    `have the field ${kubeadmFieldName} in its machineSpec (kubeadmField)`,
-    "it has not",
+    missing.length === 0,
+    `have the fields ${fields} in its machineSpec (userDataFields)`,
+    `it has no ${missing.join(" and no ")}`,
   );
   settingsNeedNewHost(rig);
   commandsAreLines(userData);
@@ -26,17 +31,19 @@ export async function userDataTerms(rig: Rig): Promise<void> {
 function settingsNeedNewHost(rig: Rig): void {
   const { provider } = rig;
   const { cluster } = rig.desired({});
-  const settings = { nodeRegistration: { kubeletExtraArgs: { v: "4" } } };
+  const settings: Readonly<Record<string, JsonObject>> = {
+    [kubeadmFieldName]: { nodeRegistration: { kubeletExtraArgs: { v: "4" } } },
+    [bootstrapFieldName]: { preKubeadmCommands: ["true"] },
+  };
   const hostOf = (machine: MachineToCompile) =>
     provider.compile(cluster, providerValue(cluster.spec), [machine]).hosts.get(machine.name) ?? {};
   const machine = sampleMachine(rig);
   const { providerSpec } = machine;
-  const [from, to] = [
-    hostOf(machine),
-    hostOf({ ...machine, providerSpec: { ...providerSpec, [kubeadmFieldName]: settings } }),
-  ];
-  const { kind } = provider.verdict(provider.hostKind, from, to);
-  must(kind === "replace", `make a new host for a change of ${kubeadmFieldName}`, kind);
+  for (const [field, value] of Object.entries(settings)) {
+    const changed = { ...machine, providerSpec: { ...providerSpec, [field]: value } };
+    const { kind } = provider.verdict(provider.hostKind, hostOf(machine), hostOf(changed));
+    must(kind === "replace", `make a new host for a change of ${field}`, kind);
+  }
 }
 
 function commandsAreLines({ commands }: UserDataTerms): void {

@@ -1,7 +1,7 @@
 import { CapstanError } from "../api/error.js";
 import type { IgnorableField } from "../api/provider-specs.js";
-import { kubeadmField, kubeadmFieldName } from "../api/kubeadm-patch.js";
 import { omitUndefined } from "../api/omit-undefined.js";
+import { userDataFields } from "../api/user-data-fields.js";
 import { withReplaced } from "../manifest/object-parts.js";
 import type { ProviderDefinition } from "./definition.js";
 import { definitionProblems } from "./definition-problems.js";
@@ -12,7 +12,7 @@ import {
   immutableFields,
   verdictByField,
 } from "./fields.js";
-import { hostSpecOf, kubeadmRule } from "./host-spec.js";
+import { hostSpecOf, userDataRules } from "./host-spec.js";
 import { olderVersionsOf } from "./older-versions.js";
 import type { InfrastructureProvider, InventoryScope, MachineToCompile, Observed } from "./port.js";
 import { specSchema } from "./spec-schema.js";
@@ -31,10 +31,10 @@ export function defineProvider(definition: ProviderDefinition): InfrastructurePr
   const stem = definition.machineSpec.kind.replace(suffix, "");
   const hostKind = definition.hostKind ?? `${stem}Host`;
   const clusterSpec = definition.clusterSpec ?? { kind: `${stem}ClusterProviderSpec`, schema: {} };
-  const ownFields = userData === undefined ? {} : { [kubeadmFieldName]: kubeadmField };
+  const ownFields = userData === undefined ? {} : userDataFields;
   const schema = specSchema(apiVersion, definition.machineSpec, ownFields);
   const rules = machine.update === undefined ? withoutInPlace(definition.rules) : definition.rules;
-  const ownRules = userData === undefined ? {} : { [kubeadmFieldName]: kubeadmRule };
+  const ownRules = userData === undefined ? {} : userDataRules;
   const hostRules = { ...ownRules, ...rules };
   const rulesOf = (kind: string): FieldRules => (kind === hostKind ? hostRules : {});
   const specOf = definition.hostSpec ?? ((one: MachineToCompile) => hostSpecOf(one, schema));

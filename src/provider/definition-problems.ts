@@ -1,7 +1,7 @@
 import semver from "semver";
 import { isJsonObject } from "../api/json.js";
 import { ignorableFields, isInRange } from "../api/provider-specs.js";
-import { kubeadmFieldName } from "../api/kubeadm-patch.js";
+import { userDataFieldNames } from "../api/user-data-fields.js";
 import { nearest } from "../api/validate.js";
 import type { MachineCalls, ProviderDefinition } from "./definition.js";
 import { hostFieldsOf, nodeFields } from "./host-spec.js";
@@ -163,7 +163,7 @@ function hostFieldProblems(definition: Written<ProviderDefinition>): string[] {
   const { schema } = membersOf(machineSpec);
   if (!isJsonObject(schema)) return ruleProblems(rules);
   const fields = fieldsOf(schema);
-  const ownFields = [...nodeFields, ...(userData === undefined ? [] : [kubeadmFieldName])];
+  const ownFields = [...nodeFields, ...(userData === undefined ? [] : userDataFieldNames)];
   const taken = hostSpec === undefined ? fields.filter((field) => isOneOf(field, ownFields)) : [];
   const older = listOf(olderVersions).flatMap((version) => {
     const spec = membersOf(membersOf(version)["machineSpec"]);

@@ -1,6 +1,8 @@
 import type { TSchema } from "typebox";
 import type { MemberPath } from "../api/diagnostic-codes.js";
+import { bootstrapFieldName } from "../api/host-additions.js";
 import type { Json, JsonObject } from "../api/json.js";
+import { kubeadmFieldName } from "../api/kubeadm-patch.js";
 import type { ProviderSpecs, ServedVersion } from "../api/provider-specs.js";
 import { type ProviderObject, toStorageVersion } from "../api/served-versions.js";
 import type { MachineSpec } from "../api/types.js";
@@ -16,11 +18,17 @@ export const nodeMetadataFields = [
   "taints",
 ] as const;
 
-/** What a change of the user's part of kubeadm's configuration takes: it is read once, at a host's first start. */
-export const kubeadmRule: FieldChange = {
-  kind: "replace",
-  reason: "a host keeps the configuration that kubeadm has read",
-};
+/** What a change of each of `userDataFields` takes: a host reads them once, at its first start. */
+export const userDataRules = {
+  [kubeadmFieldName]: {
+    kind: "replace",
+    reason: "a host keeps the configuration that kubeadm has read",
+  },
+  [bootstrapFieldName]: {
+    kind: "replace",
+    reason: "a host keeps what its first start has brought",
+  },
+} as const satisfies Readonly<Record<string, FieldChange>>;
 
 /** The fields of a host's spec that say what its node is to be. */
 export const nodeFields = [

@@ -12,7 +12,7 @@ export type {
 } from "../api/provider-specs.js";
 export type { ClusterNetwork, ClusterObject, MachineSpec } from "../api/types.js";
 export { holdsUnknown } from "../api/unknown.js";
-export { kubeadmField } from "../api/kubeadm-patch.js";
+export { userDataFields } from "../api/user-data-fields.js";
 export { type GraphNode, keyOf, type NodeKey, nodeKey, type Ref } from "../graph/graph.js";
 export { systemClock } from "./clock.js";
 export { defineProvider } from "./define.js";
@@ -24,7 +24,7 @@ export {
   immutableFields,
   verdictByField,
 } from "./fields.js";
-export { hostSpecOf, kubeadmRule } from "./host-spec.js";
+export { hostSpecOf, userDataRules } from "./host-spec.js";
 export { type OlderVersionDefinition } from "./older-versions.js";
 export type {
   CallContext,

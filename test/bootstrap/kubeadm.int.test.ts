@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { findKubernetesNode, kubeadmVersions, kubernetesVersion } from "#kubernetes";
+import { keyAlgorithms } from "../../src/api/key-algorithm.js";
 import { minorOf } from "../../src/api/versions.js";
 import { type ClusterKeys, newClusterKeys } from "../../src/bootstrap/certificates/cluster-keys.js";
 import { hostBootstrap, type HostSettings } from "../../src/bootstrap/host/host-bootstrap.js";
@@ -28,6 +30,7 @@ const clusters: fc.Arbitrary<Partial<ClusterSettings>> = fc
     serviceDomain: fc.constantFrom("cluster.local", "prod.example.org"),
     extraSans: fc.subarray(["a.example.org", "*.example.org", "10.0.0.9", "2001:db8::9"]),
     hasCloudController: fc.boolean(),
+    keyAlgorithm: fc.constantFrom(...keyAlgorithms),
     network: networks,
   })
   .map(({ host, port, network: { serviceCidrs, podCidrs }, ...rest }) => ({
@@ -137,6 +140,21 @@ describe("kubeadm of three minors", function () {
       const names = /apiserver serving cert is signed for (.*)/.exec(output)?.[1] ?? "";
       for (const name of ["api.example.org", "kubernetes.example.org", "198.51.100.7", "host-1"]) {
         assert.ok(names.includes(name), names);
+      }
+    });
+
+    it(`${kubernetesVersion} makes keys of the kind that the cluster has, where it can`, async () => {
+      for (const keyAlgorithm of keyAlgorithms) {
+        const host = hostOf(sampleHost(roles().init, { keyAlgorithm }, { kubernetesVersion }));
+        assertAccepted(
+          await host.kubeadm(kubernetesVersion, "init", "phase", "certs", "apiserver"),
+        );
+        const { publicKey } = new X509Certificate(host.read("/etc/kubernetes/pki/apiserver.crt"));
+        const { namedCurve, modulusLength } = publicKey.asymmetricKeyDetails ?? {};
+        const made = namedCurve === undefined ? `RSA-${modulusLength}` : "ECDSA-P256";
+        const isAsked = (minorOf(kubernetesVersion) ?? 0) >= 1031;
+        assert.equal(made, isAsked ? keyAlgorithm : "RSA-2048");
+        rmSync(host.folder, { recursive: true });
       }
     });
 

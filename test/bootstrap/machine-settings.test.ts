@@ -76,6 +76,7 @@ describe("what a Machine says of its host", () => {
       certSANs: ["api.example.org", "k8s.example.org"],
       extraArgs: [{ name: "v", value: "2" }],
     });
+    assert.equal(ofCluster["encryptionAlgorithm"], "ECDSA-P256");
   });
 
   it("brings a kubelet that is behind its control plane, from its own repository", () => {

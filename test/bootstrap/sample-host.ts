@@ -1,3 +1,4 @@
+import type { HostAdditions } from "../../src/api/host-additions.js";
 import type { HostSettings } from "../../src/bootstrap/host/host-bootstrap.js";
 import { criSocketOf } from "../../src/bootstrap/host/software.js";
 import type { ClusterSettings, NodeSettings } from "../../src/bootstrap/kubeadm/settings.js";
@@ -12,6 +13,7 @@ export const sampleCluster: ClusterSettings = {
   serviceCidrs: ["10.96.0.0/16", "fd00:10:96::/112"],
   podCidrs: ["192.168.0.0/16", "fd00:10:244::/56"],
   serviceDomain: "cluster.local",
+  keyAlgorithm: "ECDSA-P256",
   extraSans: ["kubernetes.example.org", "198.51.100.7"],
   hasCloudController: true,
 };
@@ -47,3 +49,58 @@ export function sampleHost(
     source: "apt",
   };
 }
+
+/** Everything that a user can add, with texts that a shell could misread. */
+export const sampleAdditions: HostAdditions = {
+  files: [
+    { path: "/etc/audit/rules.d/k8s.rules", content: "-w /etc/kubernetes\n" },
+    {
+      path: "/opt/it/run",
+      content: '#!/bin/sh\necho "it\'s $HOME"\n',
+      permissions: "0750",
+      owner: "daemon:adm",
+    },
+  ],
+  packages: ["nfs-common", "jq=1.7.*"],
+  preKubeadmCommands: ['echo "it\'s $HOME" > /run/before', "exit 0"],
+  postKubeadmCommands: ["for i in 1 2; do echo $i; done\ncat /run/before"],
+};
+
+/** User data of a user's own, around our script. */
+export const sampleTemplates = {
+  cloudConfig: [
+    "#cloud-config",
+    "# {{ clusterName }}: {{ role }} with {{ kubernetesVersion }} and {{kubeletVersion}}",
+    "ntp:",
+    "  servers: [ntp.example.org]",
+    "write_files:",
+    "  - path: /run/node.sh",
+    "    encoding: gz+b64",
+    "    content: {{ bootstrapScript }}",
+    "runcmd:",
+    "  - [sh, /run/node.sh]",
+    "",
+  ].join("\n"),
+  script: "#!/bin/sh\necho {{ bootstrapScript }} | base64 -d | gunzip | sh\n",
+  ignition: JSON.stringify({
+    ignition: { version: "3.4.0" },
+    storage: {
+      files: [
+        {
+          path: "/opt/node.sh",
+          contents: { compression: "gzip", source: "data:;base64,{{ bootstrapScript }}" },
+        },
+      ],
+    },
+    systemd: {
+      units: [
+        {
+          name: "node.service",
+          enabled: true,
+          contents:
+            "[Service]\nType=oneshot\nExecStart=sh /opt/node.sh\n[Install]\nWantedBy=multi-user.target\n",
+        },
+      ],
+    },
+  }),
+};

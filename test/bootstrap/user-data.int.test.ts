@@ -9,9 +9,11 @@ import {
   type HostSettings,
 } from "../../src/bootstrap/host/host-bootstrap.js";
 import { userDataOf } from "../../src/bootstrap/host/user-data.js";
+import { upgradeBundle, upgradeCommand } from "../../src/bootstrap/upgrade/upgrade-bundle.js";
+import { type HostSetup, upgradeOf } from "../../src/bootstrap/upgrade/upgrade-steps.js";
 import { endOf } from "../support/kubeadm-host.js";
 import { scratchFolder } from "../support/scratch.js";
-import { sampleHost, sampleToken } from "./sample-host.js";
+import { sampleAdditions, sampleHost, sampleTemplates, sampleToken } from "./sample-host.js";
 import { cloudConfigFaults, unfilledPlaces } from "./user-data-check.js";
 
 /** Of cloud-init's own schema: the keys that its modules read. Its program is one of Debian's Python. */
@@ -50,7 +52,29 @@ describe("user data, judged by who reads it", function () {
       worker,
       { ...worker, runtime: crio },
       { ...worker, runtime: crio, source: "image" },
+      { ...worker, additions: sampleAdditions },
     ];
+  }
+
+  /** Scripts that change hosts in place, and what brings them there: every step, and few of them. */
+  function upgrades(): string[] {
+    const [from] = hosts();
+    assert.ok(from !== undefined);
+    const { kubeletConfiguration: _, ...node } = from.node;
+    const wanted: HostSetup[] = [
+      {
+        ...from,
+        node: { ...node, kubernetesVersion: "1.36.0", ignorePreflightErrors: ["NumCPU", "Mem"] },
+        runtime: { name: "containerd", version: "2.2.0" },
+      },
+      { ...from, node },
+    ];
+    return wanted.flatMap((to) => {
+      const upgrade = upgradeOf(from, to, "firstMember");
+      assert.ok(upgrade.kind === "steps");
+      const bundle = upgradeBundle(upgrade.steps, to);
+      return [scriptOf(bundle), upgradeCommand(bundle)];
+    });
   }
 
   /** What a judge says of a text: nothing, or why it refuses it. */
@@ -69,7 +93,7 @@ describe("user data, judged by who reads it", function () {
     assert.ok(program !== undefined, "no ignition-validate: run npm test, which sets it up");
     return verdict(program, [], text);
   };
-  const scriptOf = ({ files, script }: HostBootstrap): string =>
+  const scriptOf = ({ files, script }: Pick<HostBootstrap, "files" | "script">): string =>
     files.find(({ path }) => path === script)?.content ?? "";
 
   it("cloud-init's schema takes every cloud-config, and refuses a mutant of one", async () => {
@@ -112,6 +136,21 @@ describe("user data, judged by who reads it", function () {
     ]);
   });
 
+  it("takes our script in a template of the user's own, in each of its formats", async () => {
+    const [host] = hosts();
+    assert.ok(host !== undefined);
+    const cloudConfig = userDataOf(
+      hostBootstrap({ ...host, additions: { template: sampleTemplates.cloudConfig } }),
+      "cloud-config",
+    );
+    assert.equal(await cloudInit(cloudConfig), "");
+    const ignitionText = userDataOf(
+      hostBootstrap({ ...host, additions: { template: sampleTemplates.ignition } }),
+      "ignition",
+    );
+    assert.equal(await ignition(ignitionText), "");
+  });
+
   it("ignition-validate takes every Ignition configuration, and refuses a mutant of one", async () => {
     for (const bootstrap of bootstraps) {
       assert.equal(await ignition(userDataOf(bootstrap, "ignition")), "");
@@ -129,6 +168,7 @@ describe("user data, judged by who reads it", function () {
 
   it("shellcheck has nothing to say of any script, and something of a mutant", async () => {
     for (const bootstrap of bootstraps) assert.equal(await shellcheck(scriptOf(bootstrap)), "");
+    for (const text of upgrades()) assert.equal(await shellcheck(text), "");
     const script = scriptOf(bootstraps[2] ?? assert.fail());
     const mutant = script.replace('[ -n "$value" ]', "[ -n $value ]");
     assert.match(await shellcheck(mutant), /SC2070/);

@@ -19,6 +19,7 @@ function settingsOf(role: HostSettings["role"], about: Partial<HostSettings> = {
       serviceCidrs: ["10.96.0.0/12"],
       podCidrs: ["192.168.0.0/16"],
       serviceDomain: "cluster.local",
+      keyAlgorithm: "ECDSA-P256",
     },
     node: {
       name: { command: "hostname" },

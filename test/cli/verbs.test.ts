@@ -172,6 +172,35 @@ describe("verbs that need no engine", function () {
     });
   });
 
+  it("validate tells of hosts whose user data their cloud would not take", () => {
+    const provider = [
+      'import { folderProvider } from "./provider.js";',
+      "const userData = {",
+      '  format: "cloud-config",',
+      '  limit: { bytes: 100, counts: "plain" },',
+      '  software: () => "image",',
+      '  containerRuntime: { name: "containerd", version: "2.1.5" },',
+      '  commands: { name: "hostname", address: "hostname -i" },',
+      "};",
+      "export default () => ({ ...folderProvider(), userData });",
+    ];
+    writeFileSync(join(folder, "examples/provider-minimal/limited.mjs"), provider.join("\n"));
+    const providers = ["./examples/provider-minimal/limited.mjs"];
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ capstan: { providers } }));
+    const files = ["-f", "examples/provider-minimal/cluster.yaml"];
+    const { stderr } = capstan(65, ["validate", ...files]);
+    const place = /^examples\/provider-minimal\/cluster\.yaml:\d+:\d+: error: /m;
+    assert.match(stderr, place);
+    assert.match(
+      stderr,
+      /no host can be made: its user data would take \d+ bytes, and .* takes 100/,
+    );
+    const { valid, diagnostics } = json(65, ["validate", ...files]);
+    assert.equal(valid, false);
+    const codes = (diagnostics as { code: string }[]).map(({ code }) => code);
+    assert.deepEqual([...new Set(codes)], ["USER_DATA"]);
+  });
+
   describe("explain", () => {
     it("tells of fields, kinds and slips", () => {
       const { stdout } = capstan(0, ["explain", "machine.spec.versions"]);
@@ -251,6 +280,33 @@ describe("verbs that need no engine", function () {
       assert.equal(bytes, Buffer.byteLength(text as string));
       assert.ok(packedBytes < bytes);
       assert.ok((files as unknown[]).length > 10);
+    });
+
+    it("prints what changes a host in place that runs another version", () => {
+      const upgrade = (code: number, ...args: string[]) =>
+        capstan(code, ["render", ...args, ...quickstart]);
+      const { stdout, stderr } = upgrade(0, "cp-0", "--upgrade-from", "v1.33.6");
+      assert.match(stdout, /^#!\/bin\/sh\n[^]*^ {2}kubeadm upgrade apply v1\.34\.2 --yes$/m);
+      assert.equal(stderr, "");
+      assert.match(
+        upgrade(0, "workers", "--upgrade-from", "1.33.6").stdout,
+        /kubeadm upgrade node$/m,
+      );
+      const same = upgrade(0, "cp-0", "--upgrade-from", "1.34.2");
+      assert.equal(same.stdout, "");
+      assert.match(same.stderr, /the host of Machine cp-0 runs what its manifest says/);
+      const refused = upgrade(65, "cp-0", "--upgrade-from", "1.32.0").stderr;
+      assert.match(
+        refused,
+        /cannot change the host of Machine cp-0 in place from 1\.32\.0: .*one at a time/,
+      );
+      const about = json(0, ["render", "cp-0", ...quickstart, "--upgrade-from", "1.33.6"]);
+      assert.equal((about["steps"] as { kind: string }[])[0]?.kind, "kubeadm");
+      assert.match(
+        upgrade(64, "cp-0", "--upgrade-from", "new").stderr,
+        /expected a version such as/,
+      );
+      upgrade(64, "cp-0", "--upgrade-from", "1.33.6", "--format", "script");
     });
 
     it("prints that of a set which wants none at present", () => {

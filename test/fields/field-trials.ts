@@ -59,6 +59,7 @@ const ofLocalMachines: readonly PartOfTrial[] = [
   values("joinMs", 5, 6),
   values("faults", [], [{ call: "terminate", mode: "throttle" }]),
   values("kubeadm", {}, { nodeRegistration: { kubeletExtraArgs: { v: "4" } } }),
+  values("bootstrap", {}, { preKubeadmCommands: ["true"] }),
 ].map((part) => ({
   ...part,
   field: `${machineValue}.${part.field}`,

@@ -1,5 +1,5 @@
+import assert from "node:assert/strict";
 import { createReadStream, mkdtempSync, writeFileSync } from "node:fs";
-import { kubeadmPatchFolder } from "../../src/bootstrap/kubeadm/configuration.js";
 import { sampleToken } from "../bootstrap/sample-host.js";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +9,12 @@ import { hostBootstrap, type HostSettings } from "../../src/bootstrap/host/host-
 import { criSocketOf } from "../../src/bootstrap/host/software.js";
 import { userDataOf } from "../../src/bootstrap/host/user-data.js";
 import type { NodeSettings } from "../../src/bootstrap/kubeadm/settings.js";
+import { upgradeBundle, upgradeCommand } from "../../src/bootstrap/upgrade/upgrade-bundle.js";
+import {
+  type HostSetup,
+  upgradeOf,
+  type UpgradeRole,
+} from "../../src/bootstrap/upgrade/upgrade-steps.js";
 import { administrator } from "./client.js";
 import { boot } from "./cloud-init.js";
 import { Host } from "./host.js";
@@ -31,9 +37,16 @@ const hostPrograms = ["kubeadm", "kubelet", "kubectl"];
 /** A machine may have cgroups of version 1. */
 const ignorePreflightErrors = ["SystemVerification"];
 
+const upgradeRoles: Readonly<Record<Role, UpgradeRole>> = {
+  init: "firstMember",
+  joinControlPlane: "member",
+  joinWorker: "worker",
+};
+
 interface Member {
   readonly host: Host;
-  readonly role: Role;
+  /** That its user data was made from. */
+  readonly settings: HostSettings;
 }
 
 /** Paths of archives of images, by the hosts that need them. */
@@ -76,11 +89,12 @@ export class NodeCluster {
   async addHost(name: string, role: Role, about: NodeAbout): Promise<void> {
     const { network } = this;
     const host = await Host.start({ name, network, folder: join(this.folder, name) });
-    this.members.set(name, { host, role });
+    const settings = await this.settingsOf(role, about);
+    this.members.set(name, { host, settings });
     for (const program of hostPrograms) await host.install(this.programs.path(program));
     await host.run("systemctl", "start", "containerd");
     await this.importImages(host, role);
-    await this.boot(host, role, about);
+    await this.boot(host, settings);
   }
 
   private async importImages(host: Host, role: Role): Promise<void> {
@@ -98,38 +112,43 @@ export class NodeCluster {
     }
   }
 
-  /** Brings all hosts to another version in place, one after the other, as kubeadm's guide has it. */
+  /** Brings all hosts to another version in place, one after the other, by what Capstan renders for that. */
   async upgrade(programs: Programs): Promise<void> {
     this.programs = programs;
-    for (const { host, role } of this.members.values()) {
-      await host.install(programs.path("kubeadm"));
-      await this.importImages(host, role);
-      await this.upgradeNode(host, role);
-      for (const program of hostPrograms) await host.install(programs.path(program));
-      await host.run("systemctl", "restart", "kubelet");
+    const { version } = programs;
+    for (const { host, settings } of this.members.values()) {
+      for (const program of hostPrograms) {
+        await host.install(programs.path(program), `/var/lib/packages/${version}`);
+      }
+      await this.importImages(host, settings.role.kind);
+      await this.upgradeHost(host, settings);
     }
   }
 
   /**
-   * The guide lets an upgrade begin only while the control plane answers, and lets it be repeated: a kubelet
-   * that was upgraded starts its API server again at a time of its own.
+   * An upgrade may begin only while the control plane answers, and may be repeated: a kubelet that was upgraded starts
+   * its API server again at a time of its own.
    */
-  private async upgradeNode(host: Host, role: Role): Promise<void> {
-    const what = role === "init" ? ["apply", `v${this.programs.version}`, "--yes"] : ["node"];
-    const ignoring = `--ignore-preflight-errors=${ignorePreflightErrors.join(",")}`;
-    // It is the same etcd under the names of both versions.
-    const patches = `--patches=${kubeadmPatchFolder}`;
-    const upgrading = ["upgrade", ...what, ignoring, patches, "--etcd-upgrade=false"];
-    const upgrade = async () => {
+  private async upgradeHost(host: Host, settings: HostSettings): Promise<void> {
+    // The image has said what it holds; from here on it is as if packages had brought it.
+    const from: HostSetup = { ...settings, source: "apt" };
+    const to = { ...from, node: { ...from.node, kubernetesVersion: this.programs.version } };
+    const upgrade = upgradeOf(from, to, upgradeRoles[settings.role.kind]);
+    assert.ok(upgrade.kind === "steps", JSON.stringify(upgrade));
+    const bundle = upgradeBundle(upgrade.steps, to);
+    const input = upgradeCommand(bundle);
+    await untilTrue(`${host.name} is upgraded`, async () => {
       for (const name of this.controlPlane) await this.serves(name);
-      await host.runWith({ timeoutMs: bootTimeoutMs }, "kubeadm", ...upgrading);
+      await host.runWith({ input, timeoutMs: bootTimeoutMs }, "sh");
       return true;
-    };
-    await untilTrue(`${host.name} is upgraded`, upgrade);
+    });
+    assert.equal(await host.run("cat", bundle.sentinel), `${bundle.id}\n`);
   }
 
   private get controlPlane(): string[] {
-    const members = [...this.members].filter(([, { role }]) => role !== "joinWorker");
+    const members = [...this.members].filter(
+      ([, { settings }]) => settings.role.kind !== "joinWorker",
+    );
     return members.map(([name]) => name);
   }
 
@@ -139,8 +158,7 @@ export class NodeCluster {
     await this.host(name).run("kubectl", "--kubeconfig", "/etc/kubernetes/admin.conf", ...asking);
   }
 
-  private async boot(host: Host, role: Role, about: NodeAbout): Promise<void> {
-    const settings = await this.settingsOf(role, about);
+  private async boot(host: Host, settings: HostSettings): Promise<void> {
     const userData = userDataOf(hostBootstrap(settings), "cloud-config");
     try {
       await boot(host, userData, bootTimeoutMs);
@@ -159,6 +177,7 @@ export class NodeCluster {
         serviceCidrs: ["10.96.0.0/12"],
         podCidrs: ["192.168.0.0/16"],
         serviceDomain: "cluster.local",
+        keyAlgorithm: "ECDSA-P256",
       },
       node: {
         ...about,

@@ -1,4 +1,4 @@
-import { copyFile, rm } from "node:fs/promises";
+import { copyFile, mkdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import {
   type NamespaceRoot,
@@ -46,11 +46,11 @@ export class Host {
     await this.write("/etc/cni/net.d/10-pods.conflist", "0644", podNetwork(podCidr));
   }
 
-  /** Puts a program of this machine in the place of what the host has under its name. */
-  async install(program: string): Promise<void> {
-    const target = join("/proc", String(this.root.pid), "root/usr/local/bin", basename(program));
-    await rm(target, { force: true }); // One that runs cannot be written to.
-    await copyFile(program, target);
+  /** Puts a program of this machine into a folder of the host: by default where it finds programs first. */
+  async install(program: string, folder = "/usr/local/bin"): Promise<void> {
+    const target = join("/proc", String(this.root.pid), "root", folder);
+    await mkdir(target, { recursive: true });
+    await copyFile(program, join(target, basename(program)));
   }
 
   /** Runs a program on the host, as root; its output. */

@@ -6,7 +6,7 @@ import {
   conformanceCases,
   ConformanceFailure,
 } from "../../src/provider-conformance/index.js";
-import { kubeadmField } from "../../src/api/kubeadm-patch.js";
+import { userDataFields } from "../../src/api/user-data-fields.js";
 import { hostSpecOf } from "../../src/provider/host-spec.js";
 import { immutableFields, verdictByField } from "../../src/provider/fields.js";
 import type {
@@ -144,7 +144,7 @@ function withUserData(
   const { properties } = good.machineSpec.schema as { properties?: object };
   const schema = {
     ...good.machineSpec.schema,
-    properties: { ...properties, kubeadm: kubeadmField },
+    properties: { ...properties, ...userDataFields },
   };
   return {
     ...good,

@@ -75,7 +75,7 @@ describe("defineProvider", () => {
     assert.equal(validate(clusterSpec.schema, { ...cluster, any: 1 })[0]?.code, "FIELD_UNKNOWN");
   });
 
-  it("has a field for kubeadm where hosts take user data, and there only", () => {
+  it("has fields for kubeadm and the bootstrap where hosts take user data, and there only", () => {
     const userData: UserDataTerms = {
       format: "cloud-config",
       software: () => "image",
@@ -83,10 +83,12 @@ describe("defineProvider", () => {
       commands: { name: "hostname", address: "hostname -i" },
     };
     const kubeadm = { kubeletConfiguration: { maxPods: 50 } };
-    const given = { ...machine, providerSpec: { ...machine.providerSpec, kubeadm } };
+    const bootstrap = { preKubeadmCommands: ["true"] };
+    const given = { ...machine, providerSpec: { ...machine.providerSpec, kubeadm, bootstrap } };
     const joining = defineProvider({ ...definition, userData });
     assert.deepEqual(validate(joining.machineSpec.schema, { ...given.providerSpec }), []);
     assert.deepEqual(hostOf(joining, given)["kubeadm"], kubeadm);
+    assert.deepEqual(hostOf(joining, given)["bootstrap"], bootstrap);
     const { kind } = joining.verdict("ToyHost", hostOf(joining), hostOf(joining, given));
     assert.equal(kind, "replace");
     const [refused] = validate(defineProvider(definition).machineSpec.schema, given.providerSpec);

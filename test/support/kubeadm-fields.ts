@@ -97,6 +97,7 @@ function typesOf(api: "v1beta3" | "v1beta4"): Readonly<Record<string, Fields>> {
       imageRepository: "text",
       featureGates: "booleans",
       clusterName: "text",
+      ...(isNew ? { encryptionAlgorithm: "text" as const } : {}),
     },
   };
 }

@@ -1,5 +1,7 @@
+import { omitUndefined } from "../../api/omit-undefined.js";
 import type { UserData, UserDataTerms } from "../../provider/port.js";
 import type { HostBootstrap } from "./host-bootstrap.js";
+import { shellArchive } from "./shell-archive.js";
 import { packedUserData, userDataOf } from "./user-data.js";
 
 /** How a bootstrap gets to its host. */
@@ -25,33 +27,17 @@ export function deliveryOf(
 ): Delivery {
   if (secrets === undefined) return { userData: inFormat(bootstrap, format) };
   const name = secretNameOf(token);
+  const archive = shellArchive(bootstrap.files, [`exec '${bootstrap.script}'`]);
+  const fetch = fetching(secrets.fetchCommand(name));
   return {
-    userData: inFormat(fetching(secrets.fetchCommand(name)), format),
-    secret: { name, content: packedUserData(archiveOf(bootstrap)) },
+    userData: inFormat(omitUndefined({ ...fetch, template: bootstrap.template }), format),
+    secret: { name, content: packedUserData(archive) },
   };
 }
 
 function inFormat(bootstrap: HostBootstrap, format: UserData["format"]): UserData {
   const text = userDataOf(bootstrap, format);
   return { format, text, packed: packedUserData(text) };
-}
-
-/** All files of a bootstrap, and its script, as one script for sh. */
-function archiveOf({ files, script }: HostBootstrap): string {
-  return [
-    "set -eu",
-    "umask 077",
-    'put() { (umask 022; mkdir -p "$(dirname "$1")"); base64 -d > "$1"; chmod "$2" "$1"; }',
-    ...files.flatMap(({ path, mode, content }) => [
-      `put '${path}' ${mode} <<'END'`,
-      ...(Buffer.from(content)
-        .toString("base64")
-        .match(/.{1,76}/g) ?? []),
-      "END",
-    ]),
-    `exec '${script}'`,
-    "",
-  ].join("\n");
 }
 
 /** What cannot be fetched is told by the console; half of it is never run. */

@@ -1,12 +1,16 @@
 import type { MemberPath } from "../../api/diagnostic-codes.js";
+import { bootstrapFieldName, hostAdditionsOf } from "../../api/host-additions.js";
+import { canonicalJson } from "../../api/json.js";
+import { kubeadmFieldName } from "../../api/kubeadm-patch.js";
 import type { ClusterObject } from "../../api/types.js";
-import type { MachineToCompile, UserDataTerms } from "../../provider/port.js";
+import type { MachineToCompile, UserData, UserDataTerms } from "../../provider/port.js";
 import { deliveryOf } from "./delivery.js";
 import { hostBootstrap } from "./host-bootstrap.js";
 import { roleWith, sizedSecrets } from "./host-secrets.js";
 import { hostSettings } from "./machine-settings.js";
 import type { BootstrapKind } from "./member-role.js";
 import { hostRuntimes } from "./software.js";
+import { formatFault } from "./user-data.js";
 
 /** Why no user data can be made for a machine's host, or none that its cloud takes. */
 interface Misfit {
@@ -35,24 +39,56 @@ export function misfitOf(
       member: ["versions", "containerRuntime", "name"],
     };
   }
-  const { limit } = terms;
-  if (limit === undefined) return undefined;
+  const { packages, template } = hostAdditionsOf(machine.providerSpec);
+  if (packages !== undefined && terms.software(machine) === "image") {
+    const reason = "its image holds its software, and no package is installed";
+    return { reason, member: [...additionsPath, "packages"] };
+  }
+  if (terms.limit === undefined && template === undefined) return undefined;
   const kinds: readonly BootstrapKind[] = machine.controlPlane
     ? ["init", "joinControlPlane"]
     : ["joinWorker"];
-  const bytes = Math.max(
-    ...kinds.map((kind) => {
-      const role = roleWith(kind, sizedSecrets());
-      const about = { cluster, machine, terms, endpoint: longestEndpoint, role };
-      const { userData } = deliveryOf(hostBootstrap(hostSettings(about)), terms, "0".repeat(32));
-      const { text, packed } = userData;
-      return limit.counts === "packed" ? packed.byteLength : Buffer.byteLength(text);
-    }),
+  const userData = kinds.map((kind) => {
+    const role = roleWith(kind, sizedSecrets());
+    const about = { cluster, machine, terms, endpoint: longestEndpoint, role };
+    return deliveryOf(hostBootstrap(hostSettings(about)), terms, "0".repeat(32)).userData;
+  });
+  const [faulty] = userData.flatMap(({ text }) => formatFault(text, terms.format) ?? []);
+  if (template !== undefined && faulty !== undefined) {
+    return { reason: faulty, member: [...additionsPath, "template"] };
+  }
+  return oversize(userData, machine, terms.limit);
+}
+
+const additionsPath: MemberPath = ["providerSpec", "value", bootstrapFieldName];
+
+function oversize(
+  userData: readonly UserData[],
+  machine: MachineToCompile,
+  limit: UserDataTerms["limit"],
+): Misfit | undefined {
+  if (limit === undefined) return undefined;
+  const sizes = userData.map(({ text, packed }) =>
+    limit.counts === "packed" ? packed.byteLength : Buffer.byteLength(text),
   );
+  const bytes = Math.max(...sizes);
   if (bytes <= limit.bytes) return undefined;
   return {
     reason: `its user data would take ${bytes} bytes${limit.counts === "packed" ? " when packed" : ""}, and this cloud takes ${limit.bytes}`,
     member: largestPart(machine),
+  };
+}
+
+/** The same for many machines of a cluster: those of a set are alike, and there may be thousands. */
+export function misfitLookup(
+  cluster: ClusterObject,
+  terms: UserDataTerms,
+): (machine: MachineToCompile) => Misfit | undefined {
+  const known = new Map<string, Misfit | undefined>();
+  return (machine) => {
+    const spec = canonicalJson(machine.spec);
+    if (!known.has(spec)) known.set(spec, misfitOf(cluster, machine, terms));
+    return known.get(spec);
   };
 }
 
@@ -61,7 +97,10 @@ function largestPart({ spec, providerSpec }: MachineToCompile): MemberPath {
   const parts: [MemberPath, unknown][] = [
     [["metadata"], spec.metadata],
     [["taints"], spec.taints],
-    [["providerSpec"], providerSpec],
+    ...[kubeadmFieldName, bootstrapFieldName].map((name): [MemberPath, unknown] => [
+      ["providerSpec", "value", name],
+      providerSpec[name],
+    ]),
   ];
   const sizes = parts.map(([path, value]) => ({ path, size: JSON.stringify(value ?? "").length }));
   return sizes.reduce((largest, one) => (one.size > largest.size ? one : largest)).path;

@@ -1,3 +1,6 @@
+import type { HostAdditions } from "../../api/host-additions.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
+import { filledTemplate } from "../../api/user-data-template.js";
 import { minorOf } from "../../api/versions.js";
 import type { SoftwareSource } from "../../provider/port.js";
 import type { ClusterKeys } from "../certificates/cluster-keys.js";
@@ -6,8 +9,8 @@ import {
   initObjects,
   joinControlPlaneObjects,
   joinWorkerObjects,
-  kubeadmPatchFolder,
   type KubeadmObject,
+  kubeletPatchPath,
   placeholderText,
 } from "../kubeadm/configuration.js";
 import type { ClusterSettings, HostText, JoinSettings, NodeSettings } from "../kubeadm/settings.js";
@@ -30,6 +33,8 @@ export interface HostSettings {
   readonly role: HostRole;
   readonly runtime: HostSoftware["containerRuntime"];
   readonly source: SoftwareSource;
+  /** What the user adds. */
+  readonly additions?: HostAdditions;
 }
 
 /** What makes a node of a host, whatever delivers it: files, and a script among them that root runs once. */
@@ -37,6 +42,8 @@ export interface HostBootstrap {
   readonly files: readonly HostFile[];
   /** Path of the script. */
   readonly script: string;
+  /** The user's own user data, where `bootstrapScript` is still to be filled in. */
+  readonly template?: string;
 }
 
 /** Where the script stands that makes a node of a host. */
@@ -46,20 +53,24 @@ export const configurationPath = "/etc/kubernetes/kubeadm.yaml";
 
 /** Pure: the same settings give the same bytes. Holds secrets: keys and tokens. */
 export function hostBootstrap(settings: HostSettings): HostBootstrap {
-  const { cluster, node, role, runtime, source } = settings;
+  const { cluster, node, role, source, additions = {} } = settings;
   const verb = role.kind === "init" ? "init" : "join";
-  const { kubernetesVersion: kubeadm, kubeletVersion: kubelet = kubeadm, annotations = {} } = node;
-  const software = { kubeadm, kubelet, containerRuntime: runtime };
-  const minor = minorOf(kubelet) ?? 0;
   const replaced = replacedIn(node);
-  const marks = { name: node.name, annotations };
-  const script = { software, source, verb, replaced, marks } as const;
-  const isConfigured = source === "apt" && runtime.name === "containerd";
-  return {
+  const marks = { name: node.name, annotations: node.annotations ?? {} };
+  const script = {
+    software: softwareOf(settings),
+    source,
+    verb,
+    replaced,
+    marks,
+    additions,
+  } as const;
+  return omitUndefined({
     script: scriptPath,
+    template: templateOf(settings),
     files: [
       ...kernelFiles,
-      ...(isConfigured ? [containerdFile(runtime.version, sandboxImageOf(minor))] : []),
+      ...(source === "apt" ? runtimeFiles(settings) : []),
       ...(role.kind === "joinWorker" ? [] : controlPlaneKeyFiles(role.keys)),
       ...patchFiles(node),
       {
@@ -72,15 +83,49 @@ export function hostBootstrap(settings: HostSettings): HostBootstrap {
         mode: "0700",
         content: bootstrapScript({ ...script, configuration: configurationPath }),
       },
+      ...additionalFiles(additions),
     ],
-  };
+  });
 }
 
-/** kubeadm puts it over the configuration that hosts of the cluster share. */
-function patchFiles({ kubeletConfiguration }: NodeSettings): HostFile[] {
+function additionalFiles({ files = [] }: HostAdditions): HostFile[] {
+  return files.map(({ path, permissions = "0644", owner, content }) =>
+    omitUndefined({ path, mode: permissions.padStart(4, "0"), owner, content }),
+  );
+}
+
+function templateOf({ cluster, node, role, additions }: HostSettings): string | undefined {
+  const { kubernetesVersion, kubeletVersion = kubernetesVersion } = node;
+  return (
+    additions?.template &&
+    filledTemplate(additions.template, {
+      clusterName: cluster.name,
+      role: role.kind === "joinWorker" ? "worker" : "controlPlane",
+      kubernetesVersion,
+      kubeletVersion,
+    })
+  );
+}
+
+/** What runs on a host of such settings. Pure. */
+export function softwareOf({
+  node: { kubernetesVersion: kubeadm, kubeletVersion: kubelet = kubeadm },
+  runtime,
+}: Pick<HostSettings, "node" | "runtime">): HostSoftware {
+  return { kubeadm, kubelet, containerRuntime: runtime };
+}
+
+/** The configuration of a runtime that came as a package: cri-o's own is right. Pure. */
+export function runtimeFiles(settings: Pick<HostSettings, "node" | "runtime">): HostFile[] {
+  const { kubelet, containerRuntime } = softwareOf(settings);
+  if (containerRuntime.name !== "containerd") return [];
+  return [containerdFile(containerRuntime.version, sandboxImageOf(minorOf(kubelet) ?? 0))];
+}
+
+/** kubeadm puts it over the configuration that hosts of the cluster share. Pure. */
+export function patchFiles({ kubeletConfiguration }: NodeSettings): HostFile[] {
   if (kubeletConfiguration === undefined) return [];
-  const path = `${kubeadmPatchFolder}/kubeletconfiguration+merge.yaml`;
-  return [{ path, mode: "0644", content: yamlText(kubeletConfiguration) }];
+  return [{ path: kubeletPatchPath, mode: "0644", content: yamlText(kubeletConfiguration) }];
 }
 
 function replacedIn({ name, address, providerId }: NodeSettings) {

@@ -1,4 +1,6 @@
+import { hostAdditionsOf } from "../../api/host-additions.js";
 import { isJsonObject } from "../../api/json.js";
+import { keyAlgorithmOf } from "../../api/key-algorithm.js";
 import { type KubeadmPatch, kubeadmFieldName } from "../../api/kubeadm-patch.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import type { ClusterObject } from "../../api/types.js";
@@ -37,21 +39,23 @@ export function hostSettings({
     role,
     runtime,
     source: terms.software(machine),
+    additions: hostAdditionsOf(machine.providerSpec),
   };
 }
 
 function clusterSettings(
-  { metadata: { name }, spec: { clusterNetwork } }: ClusterObject,
+  cluster: ClusterObject,
   patch: KubeadmPatch,
   { terms, endpoint }: Pick<HostToMake, "terms" | "endpoint">,
 ): ClusterSettings {
-  const { services, pods, serviceDomain } = clusterNetwork;
+  const { services, pods, serviceDomain } = cluster.spec.clusterNetwork;
   return omitUndefined({
-    name,
+    name: cluster.metadata.name,
     endpoint,
     serviceCidrs: services.cidrBlocks,
     podCidrs: pods.cidrBlocks,
     serviceDomain,
+    keyAlgorithm: keyAlgorithmOf(cluster),
     hasCloudController: terms.hasCloudController,
     patch: patch.clusterConfiguration,
   });

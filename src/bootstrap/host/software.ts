@@ -8,56 +8,63 @@ export interface HostSoftware {
   readonly containerRuntime: { readonly name: string; readonly version: string };
 }
 
-/** A repository of Debian packages: where it is, and where the key is that signs it. */
-interface AptRepository {
+/** A repository of Debian packages. Its texts stand between double quotes of a shell that knows distribution and release. */
+export interface AptRepository {
   readonly name: string;
   readonly url: string;
-  /** As a shell of the host reads it between double quotes. */
   readonly suite: string;
+  /** Where the key is that signs it. */
   readonly keyUrl: string;
 }
 
-interface AptPackage {
+export interface AptPackage {
   readonly name: string;
   /** As apt takes it; the packagers' own revision is left open. */
   readonly version: string;
 }
 
-/** Repositories and packages that bring a host's software. Pure. Source: docs/bootstrap.md#software. */
-export function aptSoftware({ kubelet, kubeadm, containerRuntime }: HostSoftware): {
-  readonly repositories: readonly AptRepository[];
-  readonly packages: readonly AptPackage[];
-} {
+/** Repositories that have a host's software. Pure. Source: docs/bootstrap.md#software. */
+export function aptRepositories({
+  kubelet,
+  kubeadm,
+  containerRuntime,
+}: HostSoftware): AptRepository[] {
   const minors = [...new Set([kubelet, kubeadm].map(minorText))];
-  const runtime = runtimeSoftware(containerRuntime);
+  return [
+    ...minors.map((minor) =>
+      packagesOfKubernetes(`kubernetes-${minor}`, `core:/stable:/v${minor}`),
+    ),
+    runtimeRepository(containerRuntime),
+  ];
+}
+
+/** Packages of a host's software, by what they bring. Pure. */
+export function aptPackages({
+  kubelet,
+  kubeadm,
+  containerRuntime: { name, version },
+}: HostSoftware): Readonly<
+  Record<"kubelet" | "kubeadm" | "kubectl" | "containerRuntime", AptPackage>
+> {
   return {
-    repositories: [
-      ...minors.map((minor) =>
-        packagesOfKubernetes(`kubernetes-${minor}`, `core:/stable:/v${minor}`),
-      ),
-      runtime.repository,
-    ],
-    packages: [
-      { name: "kubelet", version: `${kubelet}-*` },
-      { name: "kubeadm", version: `${kubeadm}-*` },
-      { name: "kubectl", version: `${kubeadm}-*` },
-      { name: runtime.package, version: `${containerRuntime.version}-*` },
-    ],
+    kubelet: { name: "kubelet", version: `${kubelet}-*` },
+    kubeadm: { name: "kubeadm", version: `${kubeadm}-*` },
+    kubectl: { name: "kubectl", version: `${kubeadm}-*` },
+    containerRuntime: {
+      name: name === "containerd" ? "containerd.io" : name,
+      version: `${version}-*`,
+    },
   };
 }
 
-function runtimeSoftware({ name, version }: HostSoftware["containerRuntime"]): {
-  readonly repository: AptRepository;
-  readonly package: string;
-} {
+function runtimeRepository({ name, version }: HostSoftware["containerRuntime"]): AptRepository {
   if (name === "cri-o") {
     const path = `addons:/cri-o:/stable:/v${minorText(version)}`;
-    return { repository: packagesOfKubernetes("cri-o", path), package: "cri-o" };
+    return packagesOfKubernetes("cri-o", path);
   }
-  const url = "https://download.docker.com/linux/debian";
-  const suite = '$(. /etc/os-release && echo "$VERSION_CODENAME") stable';
-  const repository = { name: "docker", url, suite, keyUrl: `${url}/gpg` };
-  return { repository, package: "containerd.io" };
+  // That of the distribution has one version of containerd at a time.
+  const url = "https://download.docker.com/linux/$distribution";
+  return { name: "docker", url, suite: "$release stable", keyUrl: `${url}/gpg` };
 }
 
 function packagesOfKubernetes(name: string, path: string): AptRepository {
@@ -83,6 +90,11 @@ export function criSocketOf(runtime: string): string {
   const socket = criSockets[runtime];
   if (socket === undefined) throw new Error(`no host is made with the runtime ${runtime}`);
   return socket;
+}
+
+/** The unit of systemd that a runtime is. Pure. */
+export function runtimeService(runtime: string): string {
+  return runtime === "cri-o" ? "crio" : runtime;
 }
 
 /** What the kernel of every host is to have. */

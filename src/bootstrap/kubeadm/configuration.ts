@@ -68,6 +68,8 @@ export function initObjects(
 
 /** Where kubeadm looks for the user's patches of what it writes. */
 export const kubeadmPatchFolder = "/etc/kubernetes/patches";
+/** The patch of its kubelet's configuration. */
+export const kubeletPatchPath = `${kubeadmPatchFolder}/kubeletconfiguration+merge.yaml`;
 
 function patchesOf({ kubeletConfiguration }: NodeSettings) {
   return kubeletConfiguration === undefined ? undefined : { directory: kubeadmPatchFolder };
@@ -117,6 +119,7 @@ function clusterObject(cluster: ClusterSettings, { kubernetesVersion }: NodeSett
     serviceCidrs,
     podCidrs,
     serviceDomain,
+    keyAlgorithm,
     extraSans = [],
     patch = {},
   } = cluster;
@@ -125,19 +128,21 @@ function clusterObject(cluster: ClusterSettings, { kubernetesVersion }: NodeSett
     apiServer: { certSANs: [...new Set([endpoint.host, ...extraSans])] },
     controllerManager: { extraArgs: cloudArgs(cluster) },
   };
-  return {
+  return omitUndefined<KubeadmObject>({
     apiVersion,
     kind: "ClusterConfiguration",
     ...withPatch(own, asJson(patch), (args) => argumentsIn(apiVersion, args)),
     clusterName: name,
     kubernetesVersion: `v${kubernetesVersion}`,
     controlPlaneEndpoint: endpointText(cluster.endpoint),
+    // Before v1beta4 kubeadm had a feature gate for this, and made keys of RSA without.
+    encryptionAlgorithm: apiVersion === "kubeadm.k8s.io/v1beta4" ? keyAlgorithm : undefined,
     networking: {
       serviceSubnet: serviceCidrs.join(","),
       podSubnet: podCidrs.join(","),
       dnsDomain: serviceDomain,
     },
-  };
+  });
 }
 
 /** What all hosts of the cluster share: kubeadm hands it to those that join. */

@@ -1,3 +1,4 @@
+import type { KeyAlgorithm } from "../../api/key-algorithm.js";
 import type { KubeadmPatch } from "../../api/kubeadm-patch.js";
 import type { WrittenMachineSpec } from "../../api/types.js";
 
@@ -21,6 +22,8 @@ export interface ClusterSettings {
   readonly serviceCidrs: readonly string[];
   readonly podCidrs: readonly string[];
   readonly serviceDomain: string;
+  /** Of the keys that kubeadm makes for its components, as of those of the cluster. */
+  readonly keyAlgorithm: KeyAlgorithm;
   /** Beside the endpoint: names and addresses that people use for the API server. */
   readonly extraSans?: readonly string[];
   /** A controller of the cloud tells the nodes' addresses and provider ids. */

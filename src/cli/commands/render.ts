@@ -6,6 +6,7 @@ import {
   configurationPath,
   hostBootstrap,
   type HostBootstrap,
+  type HostSettings,
   scriptPath,
 } from "../../bootstrap/host/host-bootstrap.js";
 import { type HostSecrets, maskedSecrets, roleWith } from "../../bootstrap/host/host-secrets.js";
@@ -18,6 +19,7 @@ import { confirm } from "../confirm.js";
 import { exitCodes } from "../exit.js";
 import { type FoundMachine, machineNamed } from "../machine-named.js";
 import type { ManifestOptions } from "../manifest-options.js";
+import { renderUpgrade } from "./render-upgrade.js";
 import { accessTo } from "./cluster-access.js";
 
 export interface RenderOptions extends GlobalOptions, ManifestOptions {
@@ -25,6 +27,8 @@ export interface RenderOptions extends GlobalOptions, ManifestOptions {
   readonly format?: UserDataFormat | "kubeadm" | "script";
   /** Show the recorded keys of the cluster too. */
   readonly reveal?: boolean;
+  /** The version of Kubernetes that a host runs: show what brings it to that of its manifest, in place. */
+  readonly upgradeFrom?: string;
   readonly yes?: boolean;
 }
 
@@ -45,7 +49,10 @@ export async function renderCommand(
   const terms = termsOf(found, context);
   const secrets =
     options.reveal === true ? await revealedSecrets(found, options, context) : maskedSecrets();
-  const { bootstrap, text, format } = rendered(found, terms, options, secrets);
+  const settings = settingsOf(found, terms, secrets);
+  const { upgradeFrom } = options;
+  if (upgradeFrom !== undefined) return renderUpgrade(found, settings, upgradeFrom, context);
+  const { bootstrap, text, format } = rendered(settings, options.format ?? terms.format);
   tellNotes(found, context);
   if (!context.json) {
     context.terminal.write(text);
@@ -93,19 +100,24 @@ async function revealedSecrets(
   return { ...maskedSecrets(keys), keys };
 }
 
-function rendered(
+function settingsOf(
   { desired, machine, kind }: FoundMachine,
   terms: UserDataTerms,
-  { format = terms.format }: RenderOptions,
   secrets: HostSecrets,
-): { readonly bootstrap: HostBootstrap; readonly text: string; readonly format: string } {
-  const settings = hostSettings({
+): HostSettings {
+  return hostSettings({
     cluster: desired.cluster,
     machine: machineToCompile(machine),
     terms,
     endpoint: unknownEndpoint,
     role: roleWith(kind, secrets),
   });
+}
+
+function rendered(
+  settings: HostSettings,
+  format: NonNullable<RenderOptions["format"]>,
+): { readonly bootstrap: HostBootstrap; readonly text: string; readonly format: string } {
   const bootstrap = hostBootstrap(settings);
   const contentOf = (path: string) =>
     bootstrap.files.find((file) => file.path === path)?.content ?? "";

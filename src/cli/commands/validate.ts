@@ -2,11 +2,12 @@ import { counted, wordFor } from "../../api/counted.js";
 import { CapstanError } from "../../api/error.js";
 import { BadInput } from "../../manifest/bad-input.js";
 import { readDesired } from "../../manifest/desired.js";
-import { diagnosticText } from "../../manifest/diagnostic.js";
+import { byPosition, type Diagnostic, diagnosticText } from "../../manifest/diagnostic.js";
 import { readSources } from "../../manifest/files.js";
 import { type CommandContext, type GlobalOptions } from "../context.js";
 import { overridesOf } from "../manifest-options.js";
 import { type NamedFiles, withNamedFiles } from "../named-files.js";
+import { unfitMachines } from "../unfit-machines.js";
 import { exitCodes } from "../exit.js";
 
 export interface ValidateOptions extends GlobalOptions, NamedFiles {}
@@ -17,13 +18,14 @@ export interface ValidateOptions extends GlobalOptions, NamedFiles {}
  */
 export function validateCommand(given: ValidateOptions, context: CommandContext): number {
   const options = withNamedFiles(given, "validate", context);
-  const { clusters, diagnostics, objects } = readDesired(
-    readSources(options.file),
-    context.providers.all,
-    overridesOf(options, context.env),
-  );
-  if (objects === 0 && diagnostics.length === 0) throw nothingIn(options.file);
-  const isValid = diagnostics.every(({ severity }) => severity !== "error");
+  const { all } = context.providers;
+  const overrides = overridesOf(options, context.env);
+  const manifests = readDesired(readSources(options.file), all, overrides);
+  const { clusters, objects } = manifests;
+  if (objects === 0 && manifests.diagnostics.length === 0) throw nothingIn(options.file);
+  const unfit = hasError(manifests.diagnostics) ? [] : unfitMachines(manifests, all);
+  const diagnostics = [...manifests.diagnostics, ...unfit].sort(byPosition);
+  const isValid = !hasError(diagnostics);
   if (context.json) {
     const counts = { objects, clusters: clusters.length };
     context.emit({ type: "validate", valid: isValid, ...counts, diagnostics });
@@ -36,6 +38,10 @@ export function validateCommand(given: ValidateOptions, context: CommandContext)
     `${counted(objects, "object")} in ${counted(clusters.length, "cluster")} ${verb} valid\n`,
   );
   return exitCodes.done;
+}
+
+function hasError(diagnostics: readonly Diagnostic[]): boolean {
+  return diagnostics.some(({ severity }) => severity === "error");
 }
 
 function nothingIn(paths: readonly string[]): CapstanError {

@@ -5,7 +5,14 @@ import type { InitOptions } from "../commands/init.js";
 import type { RenderOptions } from "../commands/render.js";
 import type { ValidateOptions } from "../commands/validate.js";
 import { does } from "../execute.js";
-import { wholeNumber, withExamples, withFiles, withRecursion, withYes } from "./options.js";
+import {
+  kubernetesVersion,
+  wholeNumber,
+  withExamples,
+  withFiles,
+  withRecursion,
+  withYes,
+} from "./options.js";
 
 /** The verbs for writing manifests: init, validate, explain, graph, render, crds. None needs a state. */
 export function addManifestVerbs(program: Command): void {
@@ -104,12 +111,24 @@ function addRender(program: Command): void {
       new Option("--format <format>", "how, or which part (default: as the host reads it)").choices(
         ["cloud-config", "ignition", "kubeadm", "script"],
       ),
+    )
+    .addOption(
+      new Option(
+        "--upgrade-from <version>",
+        "of a host that runs this version of Kubernetes: the script that changes it in place",
+      )
+        .argParser(kubernetesVersion)
+        .conflicts(["format", "reveal"]),
     );
   withExamples(render, [
     ["capstan render cp-0 -f clusters/prod", "user data of a member"],
     [
       "capstan render workers -f clusters/prod --format kubeadm",
       "what kubeadm reads on each of them",
+    ],
+    [
+      "capstan render cp-0 -f clusters/prod --upgrade-from 1.33.6",
+      "what brings a host that runs 1.33.6 to its manifest's version",
     ],
   ]);
   does<RenderOptions>(render, async ({ options, context }, name: string) => {

@@ -2,11 +2,21 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { parseRemovals, type Removal, removals } from "../../api/protection.js";
 import type { Variable } from "../manifest-options.js";
 import { parseSetting, type Setting, variableName } from "../../manifest/override-forms.js";
+import { canonicalVersion, minorOf } from "../../api/versions.js";
 import { defaultDeadlineMs, defaultTimeoutSeconds } from "../../plan/deadline.js";
 
 export function wholeNumber(text: string): number {
   if (!/^\d+$/.test(text)) throw new InvalidArgumentError("expected a whole number");
   return Number(text);
+}
+
+/** "1.34.2" for "v1.34.2" and "1.34.2". */
+export function kubernetesVersion(text: string): string {
+  const version = canonicalVersion(text);
+  if (minorOf(version) === undefined) {
+    throw new InvalidArgumentError("expected a version such as 1.34.2");
+  }
+  return version;
 }
 
 const secondsIn = { s: 1, m: 60, h: 3_600 } as const;

@@ -1,7 +1,7 @@
 import semver from "semver";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import type { MachineVersions } from "../../api/types.js";
-import { minorOf, newestVersion, oldestVersion, skewOf } from "../../api/versions.js";
+import { minorsBetween, newestVersion, oldestVersion, skewOf } from "../../api/versions.js";
 import type { ExpandedMachine, MachineOwner } from "../../sets/expanded.js";
 import { RefusedChange } from "../refused-change.js";
 
@@ -82,18 +82,18 @@ function controlPlaneRefusals(
       { kind, ...machineIn({ name, owner }), reason: `control plane ${own} ${why}` },
     ];
     // The cluster's newest API server has written what an older one cannot read, whichever it was.
-    const least = minorsFrom(goal, newest) > 0 ? newest : (recorded.get(name) ?? oldest);
-    if (least !== undefined && minorsFrom(own, least) > 0) {
+    const least = minorsBetween(goal, newest) > 0 ? newest : (recorded.get(name) ?? oldest);
+    if (least !== undefined && minorsBetween(own, least) > 0) {
       return refusal("controlPlaneDowngrade", `is of an older minor version than ${least}`);
     }
     if (newest !== undefined && semver.major(own) !== semver.major(newest)) {
       return refusal("controlPlaneSkips", `is of another major version than ${newest}`);
     }
-    if (!staysOne && newest !== undefined && minorsFrom(newest, own) > 1) {
+    if (!staysOne && newest !== undefined && minorsBetween(newest, own) > 1) {
       const why = `cannot join one of ${newest}: one minor version at a time`;
       return refusal("controlPlaneSkips", why);
     }
-    return minorsFrom(own, goal) > 1
+    return minorsBetween(own, goal) > 1
       ? refusal("controlPlanesApart", `is more than one minor version behind ${goal}`)
       : [];
   });
@@ -121,10 +121,4 @@ function kubeletRefusals(to: readonly VersionedMachine[]): VersionRefusal[] {
     const kind = skew.kind === "newer" ? "kubeletNewer" : "kubeletTooOld";
     return [{ kind, ...machineIn({ name, owner }), reason: skew.summary }];
   });
-}
-
-/** How many minor versions lead from one version to another; 0 where one of them is none. */
-function minorsFrom(from: string | undefined, to: string | undefined): number {
-  const [left, right] = [minorOf(from ?? ""), minorOf(to ?? "")];
-  return left === undefined || right === undefined ? 0 : right - left;
 }

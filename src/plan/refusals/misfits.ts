@@ -1,6 +1,5 @@
-import { canonicalJson } from "../../api/json.js";
 import type { ClusterObject } from "../../api/types.js";
-import { misfitOf } from "../../bootstrap/host/fitting.js";
+import { misfitLookup } from "../../bootstrap/host/fitting.js";
 import { machineToCompile } from "../../compile/compile.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import type { DecidedHost } from "../decisions/decided.js";
@@ -16,16 +15,11 @@ export function refuseMisfits(
   hosts: readonly DecidedHost[],
 ): void {
   if (userData === undefined) return;
-  // Machines of a set are alike, and there may be thousands.
-  const known = new Map<string, ReturnType<typeof misfitOf>>();
+  const misfitOf = misfitLookup(cluster, userData);
   const refusals = hosts
     .filter(({ decision: { kind } }) => kind === "create" || kind === "replace")
     .flatMap(({ machine }): Refusal[] => {
-      const spec = canonicalJson(machine.spec);
-      if (!known.has(spec)) {
-        known.set(spec, misfitOf(cluster, machineToCompile(machine), userData));
-      }
-      const misfit = known.get(spec);
+      const misfit = misfitOf(machineToCompile(machine));
       if (misfit === undefined) return [];
       return [{ subject: `Machine ${machine.name}`, verb: "make a host of", machine, ...misfit }];
     });

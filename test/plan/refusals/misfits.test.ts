@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { LocalProvider } from "../../../providers/local/provider.js";
+import { unfitMachines } from "../../../src/cli/unfit-machines.js";
 import { digestOf } from "../../../src/api/digest.js";
 import { expectDefined } from "../../../src/api/error.js";
 import { withPlaces } from "../../../src/engine/operations/placed-refusal.js";
 import { readDesired } from "../../../src/manifest/desired.js";
+import { diagnosticText } from "../../../src/manifest/diagnostic.js";
 import type { UserDataTerms } from "../../../src/provider/port.js";
 import { FakeEngine } from "../../support/fake-engine.js";
 import { firstPlan } from "../../support/first-plan.js";
@@ -36,6 +38,12 @@ const large = {
   },
 };
 
+function withBootstrap(bootstrap: object) {
+  const written = machine("a") as { spec: { providerSpec: { value: object } } };
+  const providerSpec = { value: { ...written.spec.providerSpec.value, bootstrap } };
+  return { ...written, spec: { ...written.spec, providerSpec } };
+}
+
 function planned(provider: LocalProvider, objects = [cluster(), machine("small"), large]) {
   const text = textOf(objects);
   const { clusters, positionOf } = readDesired([{ file: "f.yaml", text }], [provider]);
@@ -50,6 +58,29 @@ describe("a host whose user data its cloud would not take", () => {
       message:
         /^f\.yaml:5:\d+: cannot make a host of Machine large: its user data would take \d+ bytes when packed, and this cloud takes 4096$/,
     });
+  });
+
+  it("is told by capstan validate, each with its place, and once of a template's", () => {
+    const provider = new LimitedProvider(4_096);
+    const deployment = machineDeployment("web", 3);
+    const { template, ...spec } = deployment["spec"] as { template: { spec: object } };
+    const noisy = { ...template.spec, metadata: { annotations: { noise: noise.join() } } };
+    const set = { ...deployment, spec: { ...spec, template: { ...template, spec: noisy } } };
+    const text = textOf([cluster(), machine("small"), large, set]);
+    const manifests = readDesired([{ file: "f.yaml", text }], [provider]);
+    assert.deepEqual(manifests.diagnostics, []);
+    const told = unfitMachines(manifests, [provider]).map(diagnosticText);
+    const reason = /its user data would take \d+ bytes when packed, and this cloud takes 4096/;
+    for (const [at, place] of [
+      /^f\.yaml:5:\d+: error: Machine default\/large: spec\.metadata: no host can be made: /,
+      /^f\.yaml:7:\d+: error: MachineDeployment default\/web: spec\.template\.spec\.metadata: /,
+    ].entries()) {
+      assert.match(told[at] ?? "", place);
+      assert.match(told[at] ?? "", reason);
+    }
+    assert.equal(told.length, 2, told.join("\n"));
+    assert.deepEqual(unfitMachines(manifests, [new LimitedProvider(32_768)]), []);
+    assert.deepEqual(unfitMachines(manifests, [localProvider()]), []);
   });
 
   it("is told once of the machines of one template", () => {
@@ -70,6 +101,38 @@ describe("a host whose user data its cloud would not take", () => {
     assert.throws(() => planned(new LimitedProvider(16_384, { containerRuntime })), {
       message: /no host is made with the container runtime docker, but with containerd or cri-o/,
     });
+  });
+
+  it("is refused with a template that nobody on the host reads", () => {
+    const said =
+      /^f\.yaml:\d+:\d+: cannot make a host of Machine a: cloud-init reads what begins with #/;
+    const template = "write_files: [{ content: '{{ bootstrapScript }}' }]\n";
+    const objects = [cluster(), withBootstrap({ template })];
+    assert.throws(() => planned(localProvider(), objects), { message: said });
+    const own = [cluster(), withBootstrap({ template: `#cloud-config\n${template}` })];
+    assert.equal(planned(localProvider(), own).steps.length > 0, true);
+    assert.throws(() => planned(new LimitedProvider(32_768, { format: "ignition" }), own), {
+      message: /Ignition reads JSON, and its template is none/,
+    });
+  });
+
+  it("is refused with packages for an image that holds its software", () => {
+    const objects = [cluster(), withBootstrap({ packages: ["jq"] })];
+    const provider = new LimitedProvider(32_768, { software: () => "image" });
+    assert.throws(() => planned(provider, objects), {
+      message: /^f\.yaml:\d+:\d+: cannot make a host of Machine a: its image holds its software/,
+    });
+    assert.equal(planned(localProvider(), objects).steps.length > 0, true);
+  });
+
+  it("is refused where what the user adds is too much, with that place", () => {
+    const files = [{ path: "/etc/noise", content: noise.join() }];
+    const objects = [cluster(), withBootstrap({ files })];
+    const text = textOf(objects);
+    const provider = new LimitedProvider(4_096);
+    const manifests = readDesired([{ file: "f.yaml", text }], [provider]);
+    const [told] = unfitMachines(manifests, [provider]);
+    assert.equal(told?.path, "spec.providerSpec.value.bootstrap");
   });
 
   it("is left alone where it stands, whatever a newer release would make for it", async () => {

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { hostBootstrap, type HostSettings } from "../../src/bootstrap/host/host-bootstrap.js";
+import { criSocketOf } from "../../src/bootstrap/host/software.js";
+import { scratchFolder } from "../support/scratch.js";
+import { HostSandbox } from "./host-sandbox.js";
+import { sampleHost, sampleToken } from "./sample-host.js";
+
+const join1 = { token: sampleToken, caCertHashes: [`sha256:${"a".repeat(64)}`] };
+
+describe("the packages of a host", () => {
+  const scratch = scratchFolder();
+
+  /** What the script did on a host of such a distribution. */
+  const boot = async (osRelease: string, about: Partial<HostSettings> = {}) => {
+    const host = new HostSandbox(join(scratch.path, "host"), osRelease);
+    const worker = sampleHost({ kind: "joinWorker", join: join1 });
+    const { files, script } = hostBootstrap({ ...worker, ...about });
+    for (const file of files) host.write(file);
+    const { code } = await host.run(script);
+    return { host, code };
+  };
+
+  const distributions: { name: string; osRelease: string; want: string }[] = [
+    {
+      name: "Debian 12",
+      osRelease: 'NAME="Debian GNU/Linux"\nVERSION_CODENAME=bookworm\nID=debian\n',
+      want: "https://download.docker.com/linux/debian bookworm stable",
+    },
+    {
+      name: "Ubuntu 24.04",
+      osRelease: 'NAME="Ubuntu"\nVERSION_CODENAME=noble\nID=ubuntu\nID_LIKE=debian\n',
+      want: "https://download.docker.com/linux/ubuntu noble stable",
+    },
+    {
+      name: "one whose texts are quoted",
+      osRelease: `ID="ubuntu"\nVERSION_CODENAME='jammy'\n`,
+      want: "https://download.docker.com/linux/ubuntu jammy stable",
+    },
+  ];
+  for (const { name, osRelease, want } of distributions) {
+    it(`come from Docker's repository for ${name}, with its key`, async () => {
+      const { host, code } = await boot(osRelease);
+      assert.equal(code, 0, host.read("/var/log/capstan-bootstrap.log"));
+      const key = "/etc/apt/keyrings/capstan-docker.asc";
+      const source = host.read("/etc/apt/sources.list.d/capstan-docker.list");
+      assert.equal(source, `deb [signed-by=${join(host.folder, key)}] ${want}\n`);
+      const [url = ""] = want.split(" ");
+      assert.ok(host.calls.includes(`curl -fsSL --retry 5 -o ${key} ${url}/gpg`));
+    });
+  }
+
+  it("are the same for all of them where they do not depend on the distribution", async () => {
+    const node = { criSocket: criSocketOf("cri-o") };
+    const about = { ...sampleHost({ kind: "joinWorker", join: join1 }, {}, node) };
+    const runtime = { name: "cri-o", version: "1.35.1" };
+    const { host, code } = await boot("ID=ubuntu\nVERSION_CODENAME=noble\n", { ...about, runtime });
+    assert.equal(code, 0, host.read("/var/log/capstan-bootstrap.log"));
+    assert.match(
+      host.read("/etc/apt/sources.list.d/capstan-cri-o.list"),
+      /^deb \[signed-by=.*\] https:\/\/pkgs\.k8s\.io\/addons:\/cri-o:\/stable:\/v1\.35\/deb\/ \/$/m,
+    );
+  });
+
+  it("are installed nowhere else, and the console says so", async () => {
+    const { host, code } = await boot('ID="fedora"\n');
+    assert.equal(code, 1);
+    const said = host.read("/dev/console");
+    assert.match(said, /^capstan: bootstrap failed with 1 at: recognize the distribution$/m);
+    assert.match(said, /^there are packages for debian and ubuntu, and this is fedora$/m);
+    assert.ok(!host.calls.some((call) => /^(apt-get|kubeadm) /.test(call)), host.calls.join("\n"));
+  });
+
+  it("are not installed from the repository of no release", async () => {
+    const { host, code } = await boot("ID=debian\n");
+    assert.notEqual(code, 0);
+    assert.match(host.read("/dev/console"), /failed with \d+ at: recognize the distribution/);
+  });
+});
