@@ -5,6 +5,7 @@ import { asJson, sameJson } from "../api/json.js";
 import type { ClusterKeys } from "../bootstrap/certificates/cluster-keys.js";
 import { givenKeys, keyFilePlaces } from "../bootstrap/certificates/given-keys.js";
 import type { InfrastructureProvider } from "../provider/port.js";
+import type { Plan } from "../plan/plan.js";
 import type { PriorState } from "../records/prior-state.js";
 
 /** Somebody's own keys, and where they lie. */
@@ -58,12 +59,35 @@ export function refuseIdleCertificates({ name, userData }: InfrastructureProvide
   });
 }
 
+const keyNames = ["ca", "etcd", "frontProxy", "serviceAccount"] as const;
+
+/**
+ * Law 15: nobody makes up what the hosts of a cluster already trust. Throws INVALID_INPUT for less than all keys of a
+ * cluster that runs, and has none recorded.
+ */
+export function refusePartOfKeys(
+  { cluster, transaction: { goal } }: Plan,
+  { transaction }: PriorState,
+  given: GivenCertificates,
+): void {
+  const runs = goal.kind === "adopt" || transaction !== undefined;
+  if (!runs || transaction?.keys !== undefined) return;
+  const missing = keyNames.filter((name) => given.keys[name] === undefined);
+  if (missing.length === 0) return;
+  throw new CapstanError({
+    code: "INVALID_INPUT",
+    source: "user",
+    subject: cluster,
+    message: `cannot give ${cluster} the certificates in ${given.folder}: its hosts were made with keys that are not among them (${missing.join(", ")})`,
+    hint: "give a whole backup, as capstan certificates export writes it; nothing was touched",
+  });
+}
+
 /** Throws INVALID_INPUT for other keys than a cluster has: its hosts trust those that they were made with. */
 export function refuseOtherKeys({ transaction }: PriorState, given: GivenCertificates): void {
   const recorded = transaction?.keys;
   if (recorded === undefined) return;
-  const named = ["ca", "etcd", "frontProxy", "serviceAccount"] as const;
-  const others = named.filter((name) => {
+  const others = keyNames.filter((name) => {
     const one = given.keys[name];
     return one !== undefined && !sameJson(asJson(one), asJson(recorded[name]));
   });

@@ -63,8 +63,13 @@ export function leftBehind(
     );
 }
 
-export function stacksIn(gone: readonly GoneCluster[]): string[] {
-  return gone.map(({ stack }) => stack).sort();
+/** The clusters, and the state of each that somebody has seen, as a saved plan remembers them. */
+export function pruneBindings(gone: readonly GoneCluster[]): string[] {
+  const bindings = gone.map(({ stack, state: { transaction } }) => {
+    const { clusterUid = "", number = 0 } = transaction ?? {};
+    return `${stack} ${clusterUid} ${number}`;
+  });
+  return bindings.sort();
 }
 
 /**

@@ -65,7 +65,7 @@ export class SavedPlanCheck {
     this.refuse([
       ...clusters.flatMap((binding) => this.movedOf(binding)),
       ...missing.map(({ cluster }) => `Cluster ${cluster} is gone from the manifests`),
-      ...(this.saved.prune.join() === prune.join() ? [] : ["which clusters --prune destroys"]),
+      ...(this.saved.prune.join() === prune.join() ? [] : ["what --prune destroys"]),
     ]);
   }
 

@@ -45,10 +45,13 @@ export async function surveyCluster(
     allowRemoval = [],
     deadlineMs = defaultDeadlineMs,
     verb,
+    givesKeys,
   }: Pick<PlanOptions, "adopt" | "require" | "thaw" | "allowRemoval"> & {
     readonly deadlineMs?: number;
     /** A plan alone changes nothing. */
     readonly verb?: "plan";
+    /** Keys come with it, for a cluster that has none recorded. */
+    readonly givesKeys?: boolean;
   },
   context: CommandContext,
 ): Promise<Surveyed> {
@@ -71,6 +74,7 @@ export async function surveyCluster(
       newDigestKey: () => context.newClusterUid(),
       owner: fileOwner,
       verb,
+      givesKeys,
       by: context.by,
       deadlineMs,
       stagesBefore,

@@ -56,4 +56,6 @@ export interface PlanInput {
   readonly failure?: string;
   /** Who is to own the stack from this transaction on; absent: who owns it. */
   readonly handOverTo?: string;
+  /** Keys are given: a cluster that has none recorded gets a transaction for them, whatever else is to be done. */
+  readonly givesKeys?: boolean;
 }

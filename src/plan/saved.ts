@@ -36,7 +36,7 @@ export interface SavedPlan {
   /** As they were given, so relative to the folder where the plan was made. */
   readonly files: readonly string[];
   readonly clusters: readonly Binding[];
-  /** Stacks that --prune was to destroy. */
+  /** What --prune was to destroy: stack, UID and transaction of each cluster. */
   readonly prune: readonly string[];
   /** What clusters may lose with it; absent: nothing beyond what their annotations say. */
   readonly allowRemoval?: readonly Removal[];

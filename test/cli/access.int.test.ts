@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createPrivateKey } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { findKubernetes } from "#kubernetes";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
@@ -66,6 +66,30 @@ describe("the keys of a cluster", function () {
     await sandbox.up();
     const { stderr } = await capstan(1, "certificates", "show", demoStack);
     assert.match(stderr, /cannot show the keys of default\/demo: its state holds no keys/);
+  });
+
+  it("are given back as a whole or not at all, also where nothing else is to be done", async () => {
+    await capstan(0, "destroy", "--yes", demoStack);
+    await sandbox.up();
+    const before = await hashes();
+    const backup = await exported("whole");
+    const part = join(sandbox.folder, "part");
+    mkdirSync(part);
+    for (const name of ["ca.crt", "ca.key"]) copyFileSync(join(backup, name), join(part, name));
+    sandbox.loseState(demoStack);
+    const giving = (folder: string) =>
+      ["up", "--yes", "--adopt", "-f", sandbox.manifests, "--certificates", folder] as const;
+    const refused =
+      /its hosts were made with keys that are not among them \(etcd, frontProxy, serviceAccount\)/;
+    assert.match((await capstan(65, ...giving(part))).stderr, refused);
+    await capstan(0, "up", "--yes", "--adopt", "-f", sandbox.manifests);
+    assert.match((await capstan(65, ...giving(part))).stderr, refused);
+    const begin = sandbox.ledgerEnd();
+    await capstan(0, ...giving(backup));
+    assert.equal(await hashes(), before);
+    assert.deepEqual(sandbox.mutations(begin), []);
+    const { stdout } = await capstan(0, ...giving(backup));
+    assert.match(stdout, /No changes/);
   });
 
   it("can be one's own, and are not changed by giving others", async () => {

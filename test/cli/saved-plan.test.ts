@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readSavedPlan, savePlan } from "../../src/cli/saved-plan.js";
+import { pruneBindings } from "../../src/cli/gone-clusters.js";
+import { readSavedPlan, SavedPlanCheck, savePlan } from "../../src/cli/saved-plan.js";
+import type { StackState } from "../../src/engine/backend/state.js";
 import type { Binding } from "../../src/plan/saved.js";
+import type { TransactionRecord } from "../../src/records/transaction.js";
 import { failsWith } from "../support/errors.js";
 import { scratchFolder } from "../support/scratch.js";
 
@@ -25,6 +28,23 @@ describe("the file of a saved plan", () => {
     savePlan(file(), plan);
     const { clusters, files, prune } = readSavedPlan(file());
     assert.deepEqual({ clusters, files, prune }, plan);
+  });
+
+  it("binds what --prune destroys to what somebody has seen of it", () => {
+    const gone = (number: number, clusterUid = "uid-1") => {
+      const transaction = { clusterUid, number } as TransactionRecord;
+      const state: StackState = { resources: [], pending: [], foreign: [], transaction };
+      return [{ stack: "default.old", cluster: "default/old", state }];
+    };
+    savePlan(file(), { ...plan, prune: pruneBindings(gone(3)) });
+    const check = new SavedPlanCheck(file(), readSavedPlan(file()));
+    check.all([binding], pruneBindings(gone(3)));
+    for (const moved of [gone(4), gone(3, "uid-2"), []]) {
+      assert.throws(
+        () => check.all([binding], pruneBindings(moved)),
+        failsWith("PLAN_STALE", /what --prune destroys/),
+      );
+    }
   });
 
   const whole = { format: 1, release: "0.1.0", ...plan };

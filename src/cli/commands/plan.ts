@@ -14,7 +14,7 @@ import {
   type GoneCluster,
   leftBehind,
   refuseGoneClusters,
-  stacksIn,
+  pruneBindings,
 } from "../gone-clusters.js";
 import { savePlan } from "../saved-plan.js";
 import { manifestWords, overrideNames, overrideWords, sourcesOf } from "../manifest-options.js";
@@ -68,7 +68,13 @@ export async function planCommand(given: PlanOptions, context: CommandContext): 
     const overrides = names.length === 0 ? undefined : names;
     savePlan(
       options.out,
-      omitUndefined({ files, clusters: bindings, prune: stacksIn(gone), allowRemoval, overrides }),
+      omitUndefined({
+        files,
+        clusters: bindings,
+        prune: pruneBindings(gone),
+        allowRemoval,
+        overrides,
+      }),
     );
     tellSaved([options.out, ...overrideWords(options)].join(" "), show, context);
   }

@@ -31,12 +31,18 @@ import {
 import { manifestWords, overrideNames, sourcesOf } from "../manifest-options.js";
 import { withNamedFiles } from "../named-files.js";
 import { exitCodes } from "../exit.js";
-import { findGoneClusters, leftBehind, refuseGoneClusters, stacksIn } from "../gone-clusters.js";
+import {
+  findGoneClusters,
+  leftBehind,
+  refuseGoneClusters,
+  pruneBindings,
+} from "../gone-clusters.js";
 import {
   type GivenCertificates,
   readCertificates,
   refuseIdleCertificates,
   refuseOtherKeys,
+  refusePartOfKeys,
 } from "../given-certificates.js";
 import { failureOf, followRun, type FollowUp, secondsText, wayBackNow } from "../outcome.js";
 import { forgetManifests, rememberFirst, rememberManifests } from "../stack-settings.js";
@@ -74,7 +80,7 @@ export async function upCommand(given: UpOptions, context: CommandContext): Prom
     context.terminal.error(`warning: ${left}\n`);
   }
   if (check !== undefined) {
-    check.all(await bindingsOf(manifests, engine, options, context), stacksIn(gone));
+    check.all(await bindingsOf(manifests, engine, options, context), pruneBindings(gone));
   }
   const certificates = certificatesFor(manifests, options, context);
   for (const desired of manifests.clusters) {
@@ -197,12 +203,15 @@ async function upCluster(
   const { terminal, json } = context;
   const sources = sourcesOf(options, context.env);
   const deadlineMs = options.deadline * 1_000;
-  const found = await surveyCluster(cluster, engine, { ...options, deadlineMs }, context);
+  const givesKeys = certificates !== undefined;
+  const how = { ...options, deadlineMs, givesKeys };
+  const found = await surveyCluster(cluster, engine, how, context);
   const { plan, then, state, driftFilter } = found;
   check?.one(bindingOf(found));
   if (certificates !== undefined) {
     refuseIdleCertificates(providerOf(cluster.desired.cluster, context.providers.all));
     refuseOtherKeys(state, certificates);
+    refusePartOfKeys(plan, state, certificates);
   }
   const isAgreed = agreed !== undefined && isSamePlan(plan, agreed);
   if (json) for (const one of plansIn(found)) context.emit(planLine(one));
@@ -239,8 +248,8 @@ async function upCluster(
     }
   };
   const keys = keySource(provider, plan.target, context.clock, certificates?.keys);
-  const how = { engine, provider, driftFilter, options, next, onEnd, ...omitUndefined({ keys }) };
-  await carryOut(plan, state, how, context);
+  const apply = { engine, provider, driftFilter, options, next, onEnd, ...omitUndefined({ keys }) };
+  await carryOut(plan, state, apply, context);
   const left = comesFirst(plan) ? 1 : (plan.stage?.later.length ?? 0);
   return { left, isStage: plan.stage !== undefined, agreed: then };
 }

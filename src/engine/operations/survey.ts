@@ -63,6 +63,8 @@ interface SurveyInput {
   readonly instead?: Target;
   /** What may be lost that the Cluster does not allow to lose itself; nothing without. */
   readonly removal?: RemovalConsent;
+  /** Keys are given, to be recorded where none are. */
+  readonly givesKeys?: boolean;
   /** What drift the plan leaves as it is. */
   readonly driftRules: PlanDriftRules;
 }
@@ -106,6 +108,7 @@ export async function survey(input: SurveyInput): Promise<Survey> {
     newDigestKey: input.newDigestKey(),
     newClusterUid: known ?? lostUid ?? input.newClusterUid(),
     removal: input.removal ?? {},
+    givesKeys: input.givesKeys ?? false,
   };
   if (lostUid !== undefined || isAdopting(state)) {
     return {

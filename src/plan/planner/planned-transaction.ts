@@ -43,8 +43,9 @@ export function transactionOf(
   const open = isOpen(prior);
   const owner = input.handOverTo ?? last?.owner ?? input.owner;
   const isHandOver = last !== undefined && last.owner !== owner;
+  const recordsKeys = input.givesKeys === true && last?.keys === undefined;
   const cloud = input.cloud ?? last?.cloud;
-  if (last !== undefined && !isHandOver && targetDigest(last.target) === digest) {
+  if (last !== undefined && !isHandOver && !recordsKeys && targetDigest(last.target) === digest) {
     const goesOn = open
       ? last.direction === direction && nowMs <= last.deadlineAtMs
       : found.steps.every(({ kind }) => kind === "delete");
