@@ -7,9 +7,10 @@ import type {
   MachineDeploymentStatus,
   MachineSetStatus,
 } from "../api/status.js";
-import type { Desired } from "../api/types.js";
+import { type Desired, providerValue } from "../api/types.js";
 import type { NodeKey } from "../graph/graph.js";
 import { cloudResources } from "../records/prior-state.js";
+import { clusterIn } from "../records/target.js";
 import type { InfrastructureProvider, Observed } from "../provider/port.js";
 import { availabilityOf, deploymentStatusOf, type Readiness } from "../sets/status.js";
 import type { RolloutSet } from "../sets/rollout.js";
@@ -41,7 +42,9 @@ export function clusterStatusOf(cluster: LiveObject, input: StatusInput): Cluste
   const { view, provider, machines } = input;
   const { records, progress, drift } = view;
   const infrastructure = seenInfrastructure(view);
-  const endpoints = provider.apiEndpoints?.(infrastructure) ?? [];
+  const target = records.transaction?.target;
+  const clusterSpec = target === undefined ? {} : providerValue(clusterIn(target).spec);
+  const endpoints = provider.apiEndpoints?.(infrastructure, clusterSpec) ?? [];
   const wanted = machines.filter(({ isWanted }) => isWanted);
   const ready = wanted.filter(({ isReady }) => isReady).length;
   const asked = view.unmet?.asked;

@@ -27,7 +27,7 @@ const suffix = "MachineProviderSpec";
  */
 export function defineProvider(definition: ProviderDefinition): InfrastructureProvider {
   refuseWrong(definition);
-  const { name, apiVersion, machine, userData } = definition;
+  const { name, apiVersion, machine, userData, apiEndpoint } = definition;
   const stem = definition.machineSpec.kind.replace(suffix, "");
   const hostKind = definition.hostKind ?? `${stem}Host`;
   const clusterSpec = definition.clusterSpec ?? { kind: `${stem}ClusterProviderSpec`, schema: {} };
@@ -66,6 +66,7 @@ export function defineProvider(definition: ProviderDefinition): InfrastructurePr
       (await machine.list(ctx, scope)).filter((observed) => isInScope(observed, scope)),
     owned: (ctx) => machine.list(ctx),
     ...identityIn(definition),
+    apiEndpoints: apiEndpoint && ((_none, spec) => [apiEndpoint(spec) ?? []].flat()),
     close: definition.close === undefined ? undefined : () => definition.close?.(),
   });
 }

@@ -25,6 +25,7 @@ const definitionMembers = namesOf<ProviderDefinition>({
   keyInputs: true,
   rules: true,
   userData: true,
+  apiEndpoint: true,
   hostSpec: true,
   machine: true,
   timing: true,
@@ -66,7 +67,15 @@ export function definitionProblems(definition: Written<ProviderDefinition>): str
     ...ignoreProblems(spec["ignores"]),
     ...networkProblems(definition.clusterSpec),
     ...hostFieldProblems(definition),
+    ...endpointProblems(definition),
   ];
+}
+
+/** Hosts that begin a cluster and join it have to know where. */
+function endpointProblems({ userData, apiEndpoint }: Written<ProviderDefinition>): string[] {
+  const isAsked = userData !== undefined && membersOf(userData)["simulated"] !== true;
+  if (apiEndpoint === undefined ? !isAsked : typeof apiEndpoint === "function") return [];
+  return ["apiEndpoint must be a function where userData is given: hosts join there"];
 }
 
 function callProblems(machine: unknown): string[] {

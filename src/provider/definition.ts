@@ -3,6 +3,7 @@ import type { ClusterNetwork } from "../api/types.js";
 import type { FieldRules } from "./fields.js";
 import type { OlderVersionDefinition } from "./older-versions.js";
 import type {
+  ApiEndpoint,
   CallContext,
   CloudIdentity,
   CloudTiming,
@@ -54,6 +55,11 @@ export interface ProviderDefinition {
   readonly machine: MachineCalls;
   /** What its hosts take at their first start: machineSpec then has a field more, `kubeadm`. No user data without. */
   readonly userData?: UserDataTerms;
+  /**
+   * Pure. Where the API servers of a cluster answer, as the provider's object of its Cluster says: an address that is
+   * there before its hosts. Hosts that take user data join there.
+   */
+  readonly apiEndpoint?: (clusterSpec: JsonObject) => ApiEndpoint | undefined;
   /** How fast the cloud is at its slowest. `defaultTiming` without. */
   readonly timing?: CloudTiming;
   /** Which cloud the credentials lead to. Without it a wrong cloud cannot be told from an empty one. */

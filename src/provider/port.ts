@@ -243,6 +243,12 @@ export interface CompiledParts {
   readonly hosts: ReadonlyMap<string, JsonObject>;
 }
 
+/** Where an API server answers: a DNS name or an address. */
+export interface ApiEndpoint {
+  readonly host: string;
+  readonly port: number;
+}
+
 /** A cloud. See docs/adr/0004 for the division of labour. */
 export interface InfrastructureProvider extends ProviderSpecs {
   /** Kind of the resource that is a machine's host. */
@@ -281,10 +287,14 @@ export interface InfrastructureProvider extends ProviderSpecs {
    * it nobody can tell a wrong cloud from an empty one.
    */
   identity?(ctx: CallContext): Promise<CloudIdentity>;
-  /** Pure. Where the API servers of a cluster answer, told by its shared resources; none as long as nobody can tell. */
+  /**
+   * Pure. Where the API servers of a cluster answer, told by its shared resources and the provider's object of the
+   * Cluster; none as long as nobody can tell.
+   */
   apiEndpoints?(
     infrastructure: readonly Observed[],
-  ): readonly { readonly host: string; readonly port: number }[];
+    clusterSpec: JsonObject,
+  ): readonly ApiEndpoint[];
   /** Lets go of what it holds open. Called once, at the end of a command. */
   close?(): void;
 }

@@ -85,7 +85,8 @@ describe("defineProvider", () => {
     const kubeadm = { kubeletConfiguration: { maxPods: 50 } };
     const bootstrap = { preKubeadmCommands: ["true"] };
     const given = { ...machine, providerSpec: { ...machine.providerSpec, kubeadm, bootstrap } };
-    const joining = defineProvider({ ...definition, userData });
+    const apiEndpoint = () => ({ host: "api.example.org", port: 6443 });
+    const joining = defineProvider({ ...definition, userData, apiEndpoint });
     assert.deepEqual(validate(joining.machineSpec.schema, { ...given.providerSpec }), []);
     assert.deepEqual(hostOf(joining, given)["kubeadm"], kubeadm);
     assert.deepEqual(hostOf(joining, given)["bootstrap"], bootstrap);
@@ -97,6 +98,26 @@ describe("defineProvider", () => {
     assert.throws(() => defineProvider({ ...definition, machineSpec, userData }), {
       message: /machineSpec must call field kubeadm otherwise/,
     });
+  });
+
+  it("tells where hosts join from the cluster's object, which those that take user data need", () => {
+    const apiEndpoint = ({ address }: JsonObject) =>
+      typeof address === "string" ? { host: address, port: 6443 } : undefined;
+    const telling = defineProvider({ ...definition, apiEndpoint });
+    const endpoints = telling.apiEndpoints?.([], { address: "192.0.2.1" });
+    assert.deepEqual(endpoints, [{ host: "192.0.2.1", port: 6443 }]);
+    assert.deepEqual(telling.apiEndpoints?.([], {}), []);
+    assert.equal(defineProvider(definition).apiEndpoints, undefined);
+    const userData: UserDataTerms = {
+      format: "cloud-config",
+      software: () => "image",
+      containerRuntime: { name: "containerd", version: "2.1.5" },
+      commands: { name: "hostname", address: "hostname -i" },
+    };
+    assert.throws(() => defineProvider({ ...definition, userData }), {
+      message: /apiEndpoint must be a function where userData is given/,
+    });
+    defineProvider({ ...definition, userData: { ...userData, simulated: true } });
   });
 
   it("tells which fields of the cluster's object hold address ranges", () => {
@@ -168,7 +189,7 @@ describe("defineProvider", () => {
       message: [
         "cannot define provider toy: machine.diswon is unknown, did you mean disown?",
         "machine.makr is unknown, did you mean mark?",
-        "offers is unknown, known: name, apiVersion, olderVersions, machineSpec, clusterSpec, hostKind, keyInputs, rules, userData, hostSpec, machine, timing, identity, close",
+        "offers is unknown, known: name, apiVersion, olderVersions, machineSpec, clusterSpec, hostKind, keyInputs, rules, userData, apiEndpoint, hostSpec, machine, timing, identity, close",
         "keyInput is unknown, did you mean keyInputs?",
         "machineSpec.offer is unknown, did you mean offers?",
         "machineSpec.offers.kubernets is unknown, did you mean kubernetes?",

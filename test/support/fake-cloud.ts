@@ -133,8 +133,8 @@ export class FakeCloud {
       hostKind,
       ...(keyInputs !== undefined && { keyInputs }),
       ...(userData !== undefined && { userData: this.termsFor(process, userData) }),
-      apiEndpoints: (infrastructure: readonly Observed[]) =>
-        parts.apiEndpoints?.(infrastructure) ?? [],
+      apiEndpoints: (infrastructure: readonly Observed[], clusterSpec: JsonObject) =>
+        parts.apiEndpoints?.(infrastructure, clusterSpec) ?? [],
       timing,
       handlers: new Map(handlers),
       compile: (...args) => parts.compile(...args),

@@ -1,4 +1,5 @@
 import { CapstanError, isCapstanError } from "../../api/error.js";
+import { providerValue } from "../../api/types.js";
 import { publicKeyHash } from "../../bootstrap/certificates/certificate.js";
 import type { ClusterKeys } from "../../bootstrap/certificates/cluster-keys.js";
 import { deliveryOf, secretNameOf } from "../../bootstrap/host/delivery.js";
@@ -124,7 +125,8 @@ export class RunBootstrap {
         who.kind !== provider.hostKind &&
         wanted.has(nodeKey(who.kind, who.name)),
     );
-    const [endpoint] = provider.apiEndpoints?.(shared) ?? [];
+    const clusterSpec = providerValue(clusterIn(target).spec);
+    const [endpoint] = provider.apiEndpoints?.(shared, clusterSpec) ?? [];
     if (endpoint !== undefined) return endpoint;
     throw new CapstanError({
       code: "UNKNOWN_PRESENCE",
