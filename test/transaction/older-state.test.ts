@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { classifyDrift } from "../../src/drift/classify.js";
 import { cluster, desiredOf, machine, type Manifest } from "../support/manifests.js";
+import { plainWorld } from "../support/fake-cloud.js";
 import { FakeEngine, outcomeText } from "../support/fake-engine.js";
 import { assertAsyncLaw } from "../support/laws.js";
 import { desiredCluster, smallClusters } from "../support/wanted-cluster.js";
@@ -76,6 +77,23 @@ describe("a state that is older than the cloud", () => {
     assert.equal(outcomeText(await engine.up(goal(member(), machine("web")))), "done");
     assert.match(engine.hosts().at(-1)?.who.name ?? "", /^web-\w+-4$/);
     assert.deepEqual(engine.cloud.watch.violations, []);
+  });
+
+  it("of an earlier life is refused, and given up by a destroy that leaves the later one alone", async () => {
+    const traits = { ...plainWorld, name: "the cloud" };
+    const engine = await FakeEngine.running(goal(member()), { adopt: true, traits });
+    const old = engine.savedState();
+    assert.equal(outcomeText(await engine.destroy()), "done");
+    await engine.settle(goal(member()));
+    const later = aliveIn(engine);
+    engine.restoreState(old);
+    assert.match(
+      outcomeText(await engine.up(goal(member()))),
+      /AMBIGUOUS_OWNER cannot change default\/prod: all that its state records is gone, and the cloud holds 3 resources of another life/,
+    );
+    assert.equal(outcomeText(await engine.destroy()), "done");
+    assert.equal(outcomeText(await engine.up(goal(member()))), "done");
+    assert.deepEqual(aliveIn(engine), later);
   });
 
   it("never leads to a deletion of what it does not know", () =>

@@ -24,7 +24,7 @@ import type { CallContext, InfrastructureProvider, Observed } from "../../provid
 import { openImport } from "../../records/imports.js";
 import { isAdopting } from "./adopt.js";
 import { planOpenImport } from "./import.js";
-import { observe, type Observation } from "../run/observe.js";
+import { observe, type Observation, reading } from "../run/observe.js";
 import { withPlaces } from "./placed-refusal.js";
 import { refuseForeign, refuseNonOwner, type StackState } from "../backend/state.js";
 
@@ -94,6 +94,7 @@ export async function survey(input: SurveyInput): Promise<Survey> {
   const known = state.transaction?.clusterUid;
   const scope = known === undefined ? { cluster } : { cluster, clusterUid: known };
   const observation = await observe(provider, context, scope, state);
+  await refuseEarlierLife(observation, input);
   if (goesOnWithImport(input)) {
     const { clock, signal: stop } = context;
     return { ...planOpenImport(state, observation, { ...input, clock, stop }), observation };
@@ -131,6 +132,31 @@ export async function survey(input: SurveyInput): Promise<Survey> {
     ),
   );
   return { ...found, observation };
+}
+
+/**
+ * Law 12: that everything is gone may mean that the state is of an earlier life of the cluster, as one from a backup.
+ * What would be made then, another life has already. Throws AMBIGUOUS_OWNER, and what the listing fails with.
+ */
+async function refuseEarlierLife(
+  { observedResources }: Observation,
+  { desired, provider, state, context }: SurveyInput,
+): Promise<void> {
+  const seen = [...observedResources.values()];
+  if (seen.length === 0 || seen.some((one) => one !== "gone")) return;
+  const cluster = clusterNameOf(desired.cluster);
+  const listed = await reading(context, () => provider.inventory(context, { cluster }));
+  const others = listed.filter(
+    ({ phase, who }) => phase !== "gone" && who.clusterUid !== state.transaction?.clusterUid,
+  );
+  if (others.length === 0) return;
+  throw new CapstanError({
+    code: "AMBIGUOUS_OWNER",
+    source: "user",
+    subject: cluster,
+    message: `cannot change ${cluster}: all that its state records is gone, and the cloud holds ${counted(others.length, "resource")} of another life of it: the state is that of an earlier one`,
+    hint: "bring the newest state back; if there is none, capstan destroy gives this one up and leaves the other life alone, and capstan up --adopt takes that over; nothing was changed",
+  });
 }
 
 /** Whether a plan only gives records to what is there, so that what the objects want comes behind it. Pure. */
