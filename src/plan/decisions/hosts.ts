@@ -131,7 +131,7 @@ export function spendIncarnations(spent: Spent, hosts: readonly string[]): Spent
   const result: Record<string, number> = { ...spent };
   for (const host of hosts) {
     const { generation, incarnation } = splitHostName(host);
-    result[generation] = Math.max(result[generation] ?? 0, incarnation);
+    if (incarnation > (result[generation] ?? 0)) result[generation] = incarnation;
   }
   return result;
 }
