@@ -80,7 +80,8 @@ export function planThrough(
   observation: Observation,
 ): Plan {
   // Before the filter: what nobody corrects would not be there at all to the plan.
-  refuseOlderState({ ...request, ...observation });
+  const unfiltered = { ...request, ...observation };
+  refuseOlderState(unfiltered, () => planRemaining(unfiltered).target);
   const plan = makePlan({ ...request, ...filtered(driftFilter, observation, request.prior) });
   const ignoredDrift = ignoredDriftOf(driftFilter);
   return ignoredDrift.length === 0 ? plan : { ...plan, ignoredDrift };

@@ -42,6 +42,11 @@ export interface PriorState {
   readonly pending: readonly PendingOperation[];
   readonly transaction?: TransactionRecord;
   readonly revision?: RevisionRecord;
+  /**
+   * It was read from a copy, since the state was cut off, and may be older than the cloud: what it does not
+   * record may be in use all the same.
+   */
+  readonly fromCopy?: true;
 }
 
 export const emptyState: PriorState = { resources: [], pending: [] };

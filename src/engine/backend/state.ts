@@ -49,11 +49,6 @@ export interface StackState extends PriorState {
   readonly salt?: string;
   /** When Pulumi wrote it, as it says: another text after each write. */
   readonly writtenAt?: string;
-  /**
-   * It was read from a copy, since the state was cut off, and may be older than the cloud: what it does not
-   * record may be in use all the same.
-   */
-  readonly fromCopy?: true;
   /** By URN; nothing for records of Pulumi releases that kept no times. */
   readonly times?: ReadonlyMap<string, RecordTimes>;
 }

@@ -101,11 +101,17 @@ export function unrecordedCreations({
   return [...shown, ...interrupted];
 }
 
-/** With a lost state, or an older one, the cloud itself remembers which incarnations there were in this cluster's life. */
+/**
+ * With a lost state, or an older one, the cloud itself remembers which incarnations there were in this cluster's life.
+ * Beside records only the dead count: what is alive may be found again under its name.
+ */
 export function spentSoFar({ prior, provider, unrecorded, newClusterUid }: PlanInput): Spent {
   const { clusterUid, spent } = prior.transaction ?? { clusterUid: newClusterUid, spent: {} };
   const hosts = unrecorded.filter(
-    ({ who }) => who.kind === provider.hostKind && who.clusterUid === clusterUid,
+    ({ who, phase }) =>
+      who.kind === provider.hostKind &&
+      who.clusterUid === clusterUid &&
+      (prior.transaction === undefined || phase === "gone"),
   );
   return spendIncarnations(
     spent,

@@ -68,8 +68,8 @@ import { type Refusal, RefusedChange } from "../refused-change.js";
  * a state that is older than the cloud, and NOT_REVERSIBLE for a control plane older than what an open transaction has brought it to.
  */
 export function makePlan(input: PlanInput): Plan {
-  refuseOlderState(input);
   const plan = planRemaining(input);
+  refuseOlderState(input, () => plan.target);
   return { ...plan, waves: wavesOf(plan) };
 }
 

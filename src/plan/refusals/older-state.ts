@@ -1,4 +1,6 @@
 import { CapstanError } from "../../api/error.js";
+import { keyOf } from "../../graph/graph.js";
+import type { Target } from "../../records/target.js";
 import type { PlanInput } from "../plan-input.js";
 import { newerThanRecords } from "../decisions/unrecorded.js";
 
@@ -7,13 +9,17 @@ const shownResources = 5;
 
 /**
  * Law 9: a state that was brought back from a backup knows nothing of what was made since, so nothing follows from its
- * silence. Throws AMBIGUOUS_OWNER naming that; a destroy means all of it, and an adoption takes it over. Pure.
+ * silence. Throws AMBIGUOUS_OWNER naming that; a destroy means all of it, and an adoption takes it over. A copy that
+ * Capstan itself has gone back to lacks little: what its target finds again under its own name gets a record by that. Pure.
  */
-export function refuseOlderState(input: PlanInput): void {
+export function refuseOlderState(input: PlanInput, targetOf: () => Target): void {
   const { goal, prior, provider } = input;
   if (goal.kind === "destroy" || goal.kind === "adopt") return;
-  const newer = newerThanRecords(prior, input, provider.hostKind);
-  if (newer.length === 0 || prior.transaction === undefined) return;
+  const unknown = newerThanRecords(prior, input, provider.hostKind);
+  if (unknown.length === 0 || prior.transaction === undefined) return;
+  const wanted = new Set(prior.fromCopy === true ? targetOf().nodes.map(keyOf) : []);
+  const newer = unknown.filter(({ who }) => !wanted.has(keyOf(who)));
+  if (newer.length === 0) return;
   const { number, target } = prior.transaction;
   const shown = newer
     .slice(0, shownResources)
