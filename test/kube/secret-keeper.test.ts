@@ -10,6 +10,8 @@ import type { LiveObject } from "../../src/kube/live-object.js";
 import { type KeptCluster, SecretKeeper } from "../../src/kube/secret-keeper.js";
 import type { PriorState } from "../../src/records/prior-state.js";
 import { FakeClock } from "../support/fake-clock.js";
+import { firstPlan } from "../support/first-plan.js";
+import { cluster, desiredOf, localProvider } from "../support/manifests.js";
 import { FakeSecrets } from "../support/fake-secrets.js";
 
 const startMs = Date.UTC(2026, 0, 2, 3, 4, 5);
@@ -20,6 +22,8 @@ function clusterObject(uid = "uid-1", more: object = {}): LiveObject {
   const metadata = { name: "prod", namespace: "default", uid, resourceVersion: "1", ...more };
   return { apiVersion: "cluster.k8s.io/v1alpha1", kind: "Cluster", metadata };
 }
+
+const { target } = firstPlan(desiredOf([cluster()]), localProvider());
 
 describe("the Secrets of a cluster", () => {
   let keys: ClusterKeys;
@@ -40,7 +44,7 @@ describe("the Secrets of a cluster", () => {
       records: {
         resources: [],
         pending: [],
-        transaction: recorded === undefined ? undefined : { keys: recorded },
+        transaction: recorded === undefined ? undefined : { keys: recorded, target },
       } as unknown as PriorState,
       provider: { apiEndpoints: () => [{ host, port: 6443 }] },
     });
