@@ -250,10 +250,12 @@ describe("Secrets of clusters in an API server, with the rights of deploy/kubern
     await rig.server.apply(JSON.stringify(ca));
     await running("gone");
     await rig.kubectl("delete", "cluster", "gone");
-    const left = await until("ours are gone", async () => {
+    const fewer = async () => {
       const there = await secrets("gone");
       return there.length < 2 ? there : undefined;
-    });
+    };
+    // A garbage collector learns of new kinds every 30 seconds.
+    const left = await until("ours are gone", fewer, 100_000, 200);
     assert.deepEqual(
       left.map(({ metadata }) => metadata.name),
       ["gone-ca"],
