@@ -59,7 +59,7 @@ export function refuseIdleCertificates({ name, userData }: InfrastructureProvide
   });
 }
 
-const keyNames = ["ca", "etcd", "frontProxy", "serviceAccount"] as const;
+const keyNames = Object.keys(keyFilePlaces) as (keyof ClusterKeys)[];
 
 /**
  * Law 15: nobody makes up what the hosts of a cluster already trust. Throws INVALID_INPUT for less than all keys of a

@@ -4,7 +4,7 @@ import { isCapstanError, messageOf } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { linesOf, quoted } from "../api/quoted.js";
 import type { LogLevel } from "./log-levels.js";
-import { isSecretName, scrubber } from "./secrets.js";
+import { isSecretName, scrubber } from "../api/scrubber.js";
 
 export type { LogLevel };
 

@@ -1,6 +1,7 @@
 import { CoreV1Api, KubeConfig, PatchStrategy, V1Secret } from "@kubernetes/client-node";
 import { CapstanError } from "../api/error.js";
 import { issueUserCertificate } from "../bootstrap/certificates/user-certificate.js";
+import { kubeconfigOf } from "../bootstrap/kubeconfig/kubeconfig.js";
 import {
   bootstrapTokenSecret,
   expirationText,
@@ -90,19 +91,10 @@ export class BootstrapTokens implements TokenStore {
     const request = { user: "capstan", groups: ["system:masters"], ttlMs: accessTtlMs };
     const certificate = await issueUserCertificate(keys, request, clock.now());
     const config = new KubeConfig();
-    const base64 = (text: string) => Buffer.from(text).toString("base64");
-    config.loadFromOptions({
-      clusters: [{ name, server, caData: base64(keys.ca.certificatePem), skipTLSVerify: false }],
-      users: [
-        {
-          name,
-          certData: base64(certificate.certificatePem),
-          keyData: base64(certificate.privateKeyPem),
-        },
-      ],
-      contexts: [{ name, cluster: name, user: name }],
-      currentContext: name,
-    });
+    const authorityPem = keys.ca.certificatePem;
+    const credential = { kind: "certificate", certificate } as const;
+    const entry = { name, user: request.user, server, authorityPem, credential };
+    config.loadFromString(JSON.stringify(kubeconfigOf(entry)));
     return keepConnections(config).makeApiClient(CoreV1Api);
   }
 }

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { get } from "node:https";
 import { join } from "node:path";
-import { KubeConfig } from "@kubernetes/client-node";
+import { KubeConfig, type User } from "@kubernetes/client-node";
 import { kubeadmVersions } from "#kubernetes";
 import {
   issueCertificate,
@@ -89,19 +89,23 @@ describe("a control plane that kubeadm makes of rendered files", function () {
       ...about,
     });
 
-  /** What kubectl says to whoever has a certificate. */
-  const listNodes = ({ certificatePem, privateKeyPem }: KeyedCertificate): Promise<ProgramEnd> => {
-    const base64 = (text: string) => Buffer.from(text).toString("base64");
+  const base64 = (text: string) => Buffer.from(text).toString("base64");
+  /** What kubectl says to whoever shows this. */
+  const kubectlAs = (shown: Omit<User, "name">, ...args: string[]): Promise<ProgramEnd> => {
     const config = new KubeConfig();
     config.loadFromOptions({
       clusters: [{ name: "c", server: controlPlane.url, caData: base64(keys.ca.certificatePem) }],
-      users: [{ name: "u", certData: base64(certificatePem), keyData: base64(privateKeyPem) }],
+      users: [{ name: "u", ...shown }],
       contexts: [{ name: "c", cluster: "c", user: "u" }],
       currentContext: "c",
     });
     const file = join(scratch.path, "kubeconfig");
     writeFileSync(file, config.exportConfig(), { mode: 0o600 });
-    return controlPlane.kubectl(file, "get", "nodes", "--output=name");
+    return controlPlane.kubectl(file, ...args);
+  };
+  const listNodes = ({ certificatePem, privateKeyPem }: KeyedCertificate): Promise<ProgramEnd> => {
+    const shown = { certData: base64(certificatePem), keyData: base64(privateKeyPem) };
+    return kubectlAs(shown, "get", "nodes", "--output=name");
   };
   const refused = /You must be logged in|Unauthorized/;
   const isListed = ({ output }: ProgramEnd): boolean => output === "node/host-1\n";
@@ -188,20 +192,8 @@ describe("a control plane that kubeadm makes of rendered files", function () {
     const other = { ...joining, name: "host-3", token: "f".repeat(32) };
 
     /** Whom it takes the bearer of a token for. */
-    const whoIs = async (bearer: string): Promise<string> => {
-      const config = new KubeConfig();
-      const caData = Buffer.from(keys.ca.certificatePem).toString("base64");
-      config.loadFromOptions({
-        clusters: [{ name: "c", server: controlPlane.url, caData }],
-        users: [{ name: "u", token: bearer }],
-        contexts: [{ name: "c", cluster: "c", user: "u" }],
-        currentContext: "c",
-      });
-      const file = join(scratch.path, "bearer");
-      writeFileSync(file, config.exportConfig(), { mode: 0o600 });
-      const { output } = await controlPlane.kubectl(file, "auth", "whoami");
-      return output;
-    };
+    const whoIs = async (token: string): Promise<string> =>
+      (await kubectlAs({ token }, "auth", "whoami")).output;
     const becomesUnknown = (bearer: string) =>
       until("nobody is known by it", async () => refused.test(await whoIs(bearer)), 20_000);
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { CapstanError } from "../../src/api/error.js";
 import { createLog, errorFields, type Log, type LogOptions } from "../../src/controller/log.js";
-import { scrubber } from "../../src/controller/secrets.js";
+import { scrubber } from "../../src/api/scrubber.js";
 
 const env = {
   PULUMI_CONFIG_PASSPHRASE: 'correct "horse" battery',

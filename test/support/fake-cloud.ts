@@ -16,7 +16,7 @@ import type {
 } from "../../src/provider/port.js";
 import type { FakeClock } from "./fake-clock.js";
 import { type Activity, type WatchedCall, LawWatch } from "./law-watch.js";
-import type { CommandProcess } from "./faults.js";
+import type { CallFault, CommandProcess } from "./faults.js";
 import { FakeHosts } from "./fake-hosts.js";
 import { RolloutWatch } from "./rollout-watch.js";
 
@@ -73,7 +73,7 @@ interface Asked {
 /** A call of a dead command, before it takes effect. */
 interface LateCall {
   readonly dueMs: number;
-  readonly effect: () => void;
+  readonly effect: () => unknown;
   /** What was alive when it was asked for, and how many calls had taken effect. */
   readonly alive: readonly Observed[];
   readonly calls: number;
@@ -260,29 +260,24 @@ export class FakeCloud {
     });
   }
 
-  /** A call to what keeps secrets: not done, done late, or refused for now. */
+  /** A call to what keeps secrets: its process dies at it, or it is refused for a while. */
   private async keeping<T>(process: CommandProcess, what: string, effect: () => T): Promise<T> {
     await process.gate();
     this.catchUp();
-    switch (process.nextCall(what)) {
-      case "killBefore":
-        return process.die();
-      case "killAfter":
-        effect();
-        return process.die();
-      case "killLate":
-        this.late.push(this.lateCall(effect));
-        return process.die();
-      case "throttle":
-        throw throttled();
-      default:
-        return effect();
-    }
+    const fault = process.nextCall(what);
+    if (isKill(fault)) return this.dying(process, fault, effect);
+    if (fault === "throttle") throw throttled();
+    return effect();
   }
 
-  private lateCall(effect: () => void): LateCall {
-    const dueMs = this.clock.now() + lateMs;
-    return { dueMs, effect, alive: this.alive(), calls: this.calls.length };
+  /** The process dies at a call, which takes effect before that, afterwards, or never. */
+  private dying(process: CommandProcess, how: Kill, effect: () => unknown): Promise<never> {
+    if (how === "killAfter") effect();
+    if (how === "killLate") {
+      const dueMs = this.clock.now() + lateMs;
+      this.late.push({ dueMs, effect, alive: this.alive(), calls: this.calls.length });
+    }
+    return process.die();
   }
 
   private update(process: CommandProcess, { id, who }: Observed, spec: JsonObject) {
@@ -338,17 +333,11 @@ export class FakeCloud {
     if (refused !== undefined) throw refused;
     const effect = this.recorded(asked, change);
     const { kind, name } = asked.who;
-    switch (process.nextCall(`${kind} ${name}`)) {
+    const fault = process.nextCall(`${kind} ${name}`);
+    if (isKill(fault)) return this.dying(process, fault, effect);
+    switch (fault) {
       case undefined:
         return effect();
-      case "killBefore":
-        return process.die();
-      case "killAfter":
-        effect();
-        return process.die();
-      case "killLate":
-        this.late.push(this.lateCall(effect));
-        return process.die();
       case "loseAnswer":
         effect();
         throw lost(asked.call);
@@ -472,6 +461,12 @@ export class FakeCloud {
     }
     this.lateNow = undefined;
   }
+}
+
+type Kill = "killBefore" | "killAfter" | "killLate";
+
+function isKill(fault: CallFault | undefined): fault is Kill {
+  return fault === "killBefore" || fault === "killAfter" || fault === "killLate";
 }
 
 function cloudFailed(what: string): CapstanError {

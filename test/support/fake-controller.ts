@@ -4,7 +4,7 @@ import type { WorkOutcome } from "../../src/controller/queue.js";
 import { Reconciler } from "../../src/controller/reconciler.js";
 import type { ReconcilerOptions, WorkEngine } from "../../src/controller/reconciler-options.js";
 import type { ReconcileEvent } from "../../src/controller/reconcile-event.js";
-import { scrubber } from "../../src/controller/secrets.js";
+import { scrubber } from "../../src/api/scrubber.js";
 import { KubeSource } from "../../src/kube/kube-source.js";
 import { testCluster } from "./manifests.js";
 import { CommandProcess, type CommandFault } from "./faults.js";

@@ -1,16 +1,10 @@
 import type { KeyAlgorithm } from "../../api/key-algorithm.js";
 import type { KubeadmPatch } from "../../api/kubeadm-patch.js";
 import type { WrittenMachineSpec } from "../../api/types.js";
-
-/** Where the API servers of a cluster answer. */
-interface ControlPlaneEndpoint {
-  /** A DNS name or an address. */
-  readonly host: string;
-  readonly port: number;
-}
+import type { ApiEndpoint } from "../../provider/port.js";
 
 /** "api.example.org:6443", "[fd00::1]:6443": an address with colons stands in brackets before its port. Pure. */
-export function endpointText({ host, port }: ControlPlaneEndpoint): string {
+export function endpointText({ host, port }: ApiEndpoint): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
@@ -18,7 +12,7 @@ export function endpointText({ host, port }: ControlPlaneEndpoint): string {
 export interface ClusterSettings {
   /** metadata.name of the Cluster. */
   readonly name: string;
-  readonly endpoint: ControlPlaneEndpoint;
+  readonly endpoint: ApiEndpoint;
   readonly serviceCidrs: readonly string[];
   readonly podCidrs: readonly string[];
   readonly serviceDomain: string;

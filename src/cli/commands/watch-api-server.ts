@@ -1,7 +1,7 @@
 import { CapstanError } from "../../api/error.js";
 import { ControllerManager } from "../../controller/controller-manager.js";
 import { createLog } from "../../controller/log.js";
-import { scrubber } from "../../controller/secrets.js";
+import { scrubber } from "../../api/scrubber.js";
 import { connect } from "../../kube/connection.js";
 import { keepConnections } from "../../kube/kept-connections.js";
 import { type CommandContext, openWorkspace } from "../context.js";

@@ -1,4 +1,5 @@
 import { isCapstanError } from "../../api/error.js";
+import { scrubber } from "../../api/scrubber.js";
 import type { NodeKey } from "../../graph/graph.js";
 import type { CallContext, Observed, UserDataTerms } from "../../provider/port.js";
 
@@ -25,14 +26,11 @@ export async function consolesOf(
   return texts;
 }
 
-/** The last lines without control characters, and without what looks like a token or a private key. Pure. */
+const scrubbed = scrubber({});
+
+/** The last lines without control characters, and without what looks like a secret. Pure. */
 function shownLines(text: string): string {
-  const lines = text
-    .replace(
-      /-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?/g,
-      "(key)",
-    )
-    .replace(/\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, "(token)")
+  const lines = scrubbed(text)
     .split(/\r?\n|\r/)
     .map((line) => line.replace(/\p{Cc}\[?[0-9;]*[A-Za-z]?/gu, "").trimEnd())
     .filter((line) => line !== "");

@@ -11,8 +11,11 @@ import { endpointText } from "../../bootstrap/kubeadm/settings.js";
 import { newBootstrapToken } from "../../bootstrap/tokens/bootstrap-token.js";
 import { identityOf, machineToCompile } from "../../compile/compile.js";
 import type { HostBootstrapper } from "../../dynamic/cloud-resource.js";
+import { mapBounded } from "../../provider/bounded.js";
+import { joiningTerms } from "../../provider/joining-terms.js";
 import { keyOf, type NodeKey, nodeKey } from "../../graph/graph.js";
 import type {
+  ApiEndpoint,
   CallContext,
   Identity,
   InfrastructureProvider,
@@ -21,7 +24,7 @@ import type {
   UserDataTerms,
 } from "../../provider/port.js";
 import type { PriorState } from "../../records/prior-state.js";
-import { clusterIn, type Target } from "../../records/target.js";
+import { clusterIn, type Target, type TargetMachine } from "../../records/target.js";
 import { consolesOf } from "./host-consoles.js";
 import type { Observation } from "./observe.js";
 import { membersAmong } from "./member-hosts.js";
@@ -29,6 +32,8 @@ import type { OpenTokens, TokenStore } from "./token-store.js";
 
 /** How long a token is good for the one host that it was made for. */
 const tokenTtlMs = 15 * 60_000;
+/** As many as an API server and a store answer without asking to slow down. */
+const settlesAtATime = 8;
 
 /** What hosts are made from. */
 interface BootstrapRequest {
@@ -36,6 +41,17 @@ interface BootstrapRequest {
   readonly terms: UserDataTerms;
   readonly target: Target;
   readonly openTokens: OpenTokens;
+}
+
+/** What a host does first, and where its cluster answers. */
+interface HostPlace {
+  readonly kind: BootstrapKind;
+  readonly endpoint: ApiEndpoint;
+}
+
+interface HostToMake {
+  readonly machine: TargetMachine;
+  readonly keys: ClusterKeys;
 }
 
 /**
@@ -56,17 +72,51 @@ export class RunBootstrap {
     target: Target,
     { provider, openTokens }: Pick<BootstrapRequest, "provider" | "openTokens">,
   ): RunBootstrap | undefined {
-    const { userData: terms } = provider;
-    if (terms === undefined || terms.simulated === true) return undefined;
-    return new RunBootstrap({ provider, terms, target, openTokens });
+    const terms = joiningTerms(provider);
+    return terms && new RunBootstrap({ provider, terms, target, openTokens });
   }
 
-  /** As the bridge asks for it: by the records as they are when it asks. */
+  /** As the bridge asks for it in one pass, by the records as they are when it asks. */
   over(records: () => PriorState): HostBootstrapper {
+    // A worker has no more to ask than where to join: a thousand of them do not list the cluster a thousand times.
+    let endpoint: ApiEndpoint | undefined;
     return {
-      userDataFor: (ctx, who) => this.userDataFor(ctx, who, records()),
+      userDataFor: async (ctx, who) => {
+        const machine = this.machineOf(who);
+        const keys = keysIn(records(), who);
+        const place: HostPlace =
+          endpoint === undefined || machine.controlPlane
+            ? await this.placeOf(ctx, who, machine, records())
+            : { kind: "joinWorker", endpoint };
+        endpoint = place.endpoint;
+        return this.userDataFor(ctx, who, { machine, keys, ...place });
+      },
       deleteSecret: (ctx, who) => this.deleteSecret(ctx, who),
     };
+  }
+
+  private machineOf({ kind, name }: Identity): TargetMachine {
+    const { machines } = this.request.target;
+    const machine = machines.find(({ host }) => host === nodeKey(kind, name));
+    if (machine === undefined) throw new Error(`no machine of the target has host ${name}`);
+    return machine;
+  }
+
+  /** By the cloud as it is now. */
+  private async placeOf(
+    ctx: CallContext,
+    who: Identity,
+    { controlPlane }: TargetMachine,
+    records: PriorState,
+  ): Promise<HostPlace> {
+    const { provider, target } = this.request;
+    const { cluster, clusterUid } = who;
+    const observed = await provider.inventory(ctx, { cluster, clusterUid });
+    const endpoint = this.endpointIn(observed, who);
+    const known = { target, records, hostKind: provider.hostKind, observed };
+    const kind = bootstrapKindOf({ controlPlane, ...membersAmong(known, who.name) });
+    if (kind === "lost") throw controlPlaneLost(who);
+    return { kind, endpoint };
   }
 
   /**
@@ -77,21 +127,9 @@ export class RunBootstrap {
   private async userDataFor(
     ctx: CallContext,
     who: Identity,
-    records: PriorState,
+    { machine, keys, kind, endpoint }: HostPlace & HostToMake,
   ): Promise<UserData> {
-    const { provider, terms, target } = this.request;
-    const machine = target.machines.find(({ host }) => host === nodeKey(who.kind, who.name));
-    if (machine === undefined) throw new Error(`no machine of the target has host ${who.name}`);
-    const keys = keysIn(records, who);
-    const { cluster, clusterUid } = who;
-    const observed = await provider.inventory(ctx, { cluster, clusterUid });
-    const endpoint = this.endpointIn(observed, who);
-    const known = { target, records, hostKind: provider.hostKind, observed };
-    const kind = bootstrapKindOf({
-      controlPlane: machine.controlPlane,
-      ...membersAmong(known, who.name),
-    });
-    if (kind === "lost") throw controlPlaneLost(who);
+    const { terms, target } = this.request;
     const token = await this.tokenFor(kind, ctx, who, {
       server: `https://${endpointText(endpoint)}`,
       keys,
@@ -165,17 +203,17 @@ export class RunBootstrap {
     observation: Observation,
     keys: readonly NodeKey[],
   ): Promise<void> {
-    for (const { who, phase } of hostsAmong(observation, keys).values()) {
+    const hosts = [...hostsAmong(observation, keys).values()];
+    await mapBounded(hosts, settlesAtATime, async ({ who, phase }) => {
       try {
-        if (phase === "ready") await this.forget(ctx, who);
-        else await this.extend(ctx, who);
+        await (phase === "ready" ? this.forget(ctx, who) : this.extend(ctx, who));
       } catch (error) {
         if (!isCapstanError(error)) throw error;
       }
-    }
+    });
   }
 
-  /** For all hosts that the last revision does not have, before the next one does. */
+  /** For all hosts that the last revision does not have. */
   settleNew(ctx: CallContext, observation: Observation, { revision }: PriorState): Promise<void> {
     const before = new Set(revision?.target.machines.map(({ host }) => host));
     const hosts = this.request.target.machines.map(({ host }) => host);

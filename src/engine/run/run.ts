@@ -198,6 +198,7 @@ export class Run {
   private async situation(): Promise<Situation> {
     const { options, state } = this;
     const observation = await this.observe();
+    await this.bootstrap?.settleNew(callContext(options.clock, options.stop), observation, state);
     return omitUndefined({
       plan: this.planAgain(observation),
       prior: state,
@@ -328,9 +329,7 @@ export class Run {
     plan: RemainingPlan,
     { deletions, reason }: Extract<Action, { kind: "commit" }>,
   ): Promise<void> {
-    const { clock, stop } = this.options;
     if (deletions.length > 0) this.announce(deletions, reason);
-    await this.bootstrap?.settleNew(callContext(clock, stop), await this.observe(), this.state);
     await this.pass(plan, {
       kind: "commit",
       allowed: new Set(),

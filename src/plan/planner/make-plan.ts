@@ -59,6 +59,7 @@ import { undoOf } from "../undo/undo.js";
 import type { Judged } from "../decisions/verdicts.js";
 import type { Step } from "../step.js";
 import { wavesOf } from "../waves/list-waves.js";
+import { joiningTerms } from "../../provider/joining-terms.js";
 import { memberOfHostField } from "../../provider/host-spec.js";
 import { type Refusal, RefusedChange } from "../refused-change.js";
 
@@ -225,7 +226,7 @@ function assemble(
     ...shown,
     stack: stackNameOf(clusterIn(target)),
     provider: provider.name,
-    oneBegins: provider.userData !== undefined && provider.userData.simulated !== true,
+    oneBegins: joiningTerms(provider) !== undefined,
     fromRevision: prior.revision?.number ?? 0,
     transaction,
     targetDigest: digest,
