@@ -1,4 +1,6 @@
 import { join, resolve } from "node:path";
+import { pacedProvider } from "../src/provider/call-pace.js";
+import { replacingUnseen } from "../src/provider/unobservable.js";
 import type { Clock, InfrastructureProvider } from "../src/provider/port.js";
 import { LocalCloud } from "./local/cloud.js";
 import type { FileUse } from "./local/cloud-file.js";
@@ -59,10 +61,12 @@ function withOurs(
   clock: Clock,
   outside: OutsideProviders | undefined,
 ): InfrastructureProvider[] {
-  if (outside === undefined) return [local];
+  const asUsed = (provider: InfrastructureProvider) =>
+    pacedProvider(replacingUnseen(provider), clock);
+  if (outside === undefined) return [asUsed(local)];
   const context = { stateDir: resolve(stateDir), clock, env: outside.env };
   const ours: Origin = { provider: local, from: "capstan itself" };
   const origins = [ours, ...loadProviders(outside, context)];
   refuseClashes(origins);
-  return origins.map(({ provider }) => provider);
+  return origins.map(({ provider }) => asUsed(provider));
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
-import { CapstanError, isCapstanError } from "../../src/api/error.js";
+import { CapstanError, type ErrorDetails, isCapstanError } from "../../src/api/error.js";
 import { sameJson, type JsonObject } from "../../src/api/json.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
 import type { Clock, Identity } from "../../src/provider/port.js";
@@ -364,7 +364,7 @@ function faultsOf(database: DatabaseSync, request: Request, found: LocalResource
   return takeFaults(database, about, declared);
 }
 
-function faultError(call: string, { mode }: ArmedFault): CapstanError {
+function faultError(call: string, { mode, ms }: ArmedFault): CapstanError {
   if (mode === "quota") {
     return new CapstanError({
       code: "QUOTA",
@@ -381,12 +381,20 @@ function faultError(call: string, { mode }: ArmedFault): CapstanError {
       hint: "capstan local fault --clear forgets the faults that were set",
     });
   }
+  if (mode === "unusable") {
+    return new CapstanError({
+      code: "NOT_YET_USABLE",
+      source: "cloud",
+      message: "local cloud: what the host needs cannot be used yet (unusable, by fault)",
+    });
+  }
   const lost = mode === "lose" || mode === "hang" || mode === "hangAfter";
-  return new CapstanError({
+  const details: ErrorDetails = {
     code: mode === "throttle" ? "CLOUD_THROTTLED" : "CLOUD_FAILED",
     source: "cloud",
     message: `local cloud: ${call} ${lost ? "gave no answer" : `failed (${mode}, by fault)`}`,
     retryable: mode === "throttle",
     ambiguous: lost,
-  });
+  };
+  return new CapstanError(ms > 0 && !lost ? { ...details, retryAfterMs: ms } : details);
 }

@@ -2,6 +2,7 @@ import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { counted } from "../../src/api/counted.js";
 import { CapstanError } from "../../src/api/error.js";
 import type { JsonObject } from "../../src/api/json.js";
+import { quotaHint } from "./preflight.js";
 import { fromRow, type LocalKind, type LocalResource } from "./resource.js";
 
 /** The network that a resource is in; undefined for one that is in none that exists. */
@@ -24,20 +25,20 @@ export function refuseOverQuota(database: DatabaseSync, spec: JsonObject): void 
     code: "QUOTA",
     source: "cloud",
     message: `local cloud: quota of ${counted(quota, "machine")} is exhausted`,
-    hint: "raise machineQuota in the Cluster's providerSpec or delete machines",
+    hint: quotaHint,
   });
 }
 
-/** Throws CLOUD_FAILED, retryable, while a network holds something. */
+/** Throws IN_USE, naming what a network holds, while it holds something. */
 export function refuseWhileUsed(database: DatabaseSync, resource: LocalResource): void {
   if (resource.kind !== "LocalNetwork") return;
   const users = usersOf(database, resource.id);
   if (users.length === 0) return;
   throw new CapstanError({
-    code: "CLOUD_FAILED",
+    code: "IN_USE",
     source: "cloud",
-    message: `local cloud: network ${resource.id} is still used by ${namesOf(users)}`,
-    retryable: true,
+    message: `local cloud: network ${resource.id} is still used`,
+    blockedBy: users.map(({ id }) => id),
   });
 }
 
@@ -105,12 +106,4 @@ function usersOf(
        WHERE state <> 'terminated' AND spec ->> 'networkId' = ? ORDER BY rowid`,
     )
     .all(networkId) as unknown as { id: string; kind: LocalKind }[];
-}
-
-const namedUsers = 3;
-
-function namesOf(users: readonly { readonly id: string }[]): string {
-  const names = users.slice(0, namedUsers).map(({ id }) => id);
-  const others = users.length - names.length;
-  return others > 0 ? `${names.join(", ")} and ${others} more` : names.join(", ");
 }

@@ -27,16 +27,18 @@ interface ModeTraits {
 }
 
 /**
- * fail: refused, no effect. throttle: refused, try again later. quota: refused, as if a quota were
- * exhausted. deny: refused, as if the credentials might not do it. hang: no effect and, for `ms`, no answer. late: is carried out after `ms`, or as soon as
+ * fail: refused, no effect. throttle: refused, try again later, after `ms` at the earliest. quota: refused, as if a quota were
+ * exhausted. unusable: refused, as if what it needs had only just been made. deny: refused, as if the credentials might not do it. hang: no effect and, for `ms`, no answer. late: is carried out after `ms`, or as soon as
  * the faults are cleared. lose: takes effect, the answer is lost. hangAfter: takes effect, then hangs. lag: listings show the new resource only after `ms`.
- * slowBoot: the new host boots for `ms` longer. neverBoots: it stays pending. dies: it ends by itself
+ * slowBoot: the new host boots for `ms` longer. neverBoots: it stays pending. breaks: it fails
+ * instead of running, and says why. dies: it ends by itself
  * `ms` after it runs.
  */
 const modeTraits = {
   fail: { spoils: "call" },
   throttle: { spoils: "call" },
   quota: { spoils: "call", only: "create" },
+  unusable: { spoils: "call", only: "create" },
   deny: { spoils: "call" },
   hang: { spoils: "call", ms: 10 * 60_000 },
   late: { spoils: "call", ms: 10 * 60_000 },
@@ -45,6 +47,7 @@ const modeTraits = {
   lag: { spoils: "course", only: "create", ms: 1_000 },
   slowBoot: { spoils: "course", only: "create", hostsOnly: true, ms: 5_000 },
   neverBoots: { spoils: "course", only: "create", hostsOnly: true },
+  breaks: { spoils: "course", only: "create", hostsOnly: true },
   dies: { spoils: "course", only: "create", hostsOnly: true, ms: 1_000 },
 } as const satisfies Record<string, ModeTraits>;
 

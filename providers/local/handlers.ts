@@ -10,6 +10,7 @@ import type {
   Presence,
   ResourceHandler,
 } from "../../src/provider/port.js";
+import { hasFailed } from "./resource.js";
 import type { LocalCloud, LocalKind, LocalResource } from "./cloud.js";
 
 /** A resource of the local cloud in the port's terms. */
@@ -20,6 +21,7 @@ export function observe(resource: LocalResource): Observed {
     id,
     who,
     phase,
+    failure: phase === "failed" ? resource.failure : undefined,
     spec,
     status,
     createdAtMs: createdMs,
@@ -35,10 +37,11 @@ function nodeUidOf(host: string): string {
 }
 
 /** A host that runs is ready once its node has joined. */
-function phaseOf({ state, readySinceMs }: LocalResource): Phase {
+function phaseOf(resource: LocalResource): Phase {
+  const { state, readySinceMs } = resource;
   switch (state) {
     case "pending":
-      return "pending";
+      return hasFailed(resource) ? "failed" : "pending";
     case "running":
       return readySinceMs === undefined ? "pending" : "ready";
     case "terminated":

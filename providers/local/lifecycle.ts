@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { JsonObject } from "../../src/api/json.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
+import type { Failure } from "../../src/provider/port.js";
 import type { ArmedFault } from "./faults.js";
 import { logOf } from "./ledger.js";
 import { canServe, nodeOf, restartsNode } from "./node.js";
@@ -9,6 +10,7 @@ import {
   type LocalKind,
   type LocalResource,
   type LocalReadiness,
+  setFailed,
   setReadiness,
   setRunning,
   setTerminated,
@@ -16,6 +18,11 @@ import {
 import { networkOf } from "./constraints.js";
 
 const defaultBootMs = 200;
+
+const brokenHost: Failure = {
+  code: "CLOUD_FAILED",
+  reason: "local cloud: the hardware below the host broke (breaks, by fault)",
+};
 
 /** When a new resource shows, runs and ends, after what its faults make of it. */
 export function lifecycleOf(
@@ -38,6 +45,7 @@ export function lifecycleOf(
     diesMs: of("dies").length > 0 ? readyMs + msOf("dies") : Infinity,
     joinsMs: Infinity,
     readySinceMs: kind === "LocalHost" ? undefined : now,
+    failure: of("breaks").length > 0 ? brokenHost : undefined,
   });
 }
 
@@ -65,9 +73,9 @@ export function settle(database: DatabaseSync, now: number): void {
 }
 
 function eventsOf(database: DatabaseSync, resource: LocalResource): Event[] {
-  const { state, readyMs, diesMs, spec } = resource;
+  const { state, readyMs, diesMs, spec, failure } = resource;
   const boots = state === "pending";
-  const { joinsMs } = boots ? startOf(database, spec, readyMs) : resource;
+  const { joinsMs } = boots && failure === undefined ? startOf(database, spec, readyMs) : resource;
   const events: Event[] = [
     ...(boots ? [{ kind: "boot" as const, resource, atMs: readyMs }] : []),
     { kind: "join", resource, atMs: joinsMs },
@@ -80,6 +88,10 @@ function happen(database: DatabaseSync, { kind, resource, atMs }: Event): void {
   const log = logOf(database, { call: kind, atMs });
   switch (kind) {
     case "boot": {
+      if (resource.failure !== undefined) {
+        setFailed(database, id);
+        return log("failed", resource, { ...resource.failure });
+      }
       const readiness = startOf(database, spec, atMs);
       setRunning(database, id);
       setReadiness(database, id, readiness);

@@ -12,6 +12,8 @@ import type {
   InventoryScope,
   MachineToCompile,
   Observed,
+  PlannedStep,
+  PreflightFinding,
   ResourceHandler,
   UserDataTerms,
 } from "../../src/provider/port.js";
@@ -26,6 +28,7 @@ import {
 } from "./specs.js";
 import { rules } from "./field-rules.js";
 import { runtimeOfImages } from "./node.js";
+import { quotaFindings } from "./preflight.js";
 
 /** The provider on the simulated cloud: no account, no daemon, the embedded default. */
 export class LocalProvider implements InfrastructureProvider {
@@ -114,8 +117,19 @@ export class LocalProvider implements InfrastructureProvider {
     });
   }
 
-  /** The id of the cloud's file. No call to the cloud: it meets no fault, and the ledger does not tell of it. */
-  /** Nothing of a cloud that is not made yet. */
+  /** What the machine quota leaves. No call to the cloud: it meets no fault, and the ledger does not tell of it. */
+  async preflight(
+    _ctx: CallContext,
+    steps: readonly PlannedStep[],
+  ): Promise<readonly PreflightFinding[]> {
+    if (!steps.some(({ kind, does }) => kind === "LocalHost" && does === "create")) return [];
+    return quotaFindings(steps, await this.cloud.everything());
+  }
+
+  /**
+   * The id of the cloud's file; nothing of a cloud that is not made yet. No call to the cloud: it meets no fault, and the
+   * ledger does not tell of it.
+   */
   async identity(): Promise<CloudIdentity> {
     const id = await this.cloud.id();
     return id === undefined ? {} : { cloud: id };

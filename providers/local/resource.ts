@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { JsonObject } from "../../src/api/json.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
-import type { Identity, NodeReport } from "../../src/provider/port.js";
+import type { Failure, Identity, NodeReport } from "../../src/provider/port.js";
 
 export type LocalKind = "LocalNetwork" | "LocalLoadBalancer" | "LocalHost";
 type LocalState = "pending" | "running" | "terminated";
@@ -27,6 +27,13 @@ export interface LocalResource {
   readonly readySinceMs?: number;
   /** What its node last said about itself; absent before the first time. */
   readonly node?: NodeReport;
+  /** Why it fails when it would run; absent: it runs. */
+  readonly failure?: Failure;
+}
+
+/** Whether the host was to run and does not. */
+export function hasFailed({ state, readyMs, failure }: LocalResource): boolean {
+  return state === "pending" && failure !== undefined && readyMs === Infinity;
 }
 
 /** What becomes of a host's readiness when it boots, joins or restarts. */
@@ -82,8 +89,8 @@ export function insertResource(database: DatabaseSync, resource: LocalResource):
     .prepare(
       `INSERT INTO resources
          (id, kind, state, cluster, cluster_uid, name, token, spec, status,
-          created_ms, listed_ms, ready_ms, dies_ms, ready_since_ms)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+          created_ms, listed_ms, ready_ms, dies_ms, ready_since_ms, failure)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     .run(
       id,
@@ -100,12 +107,18 @@ export function insertResource(database: DatabaseSync, resource: LocalResource):
       orNever(readyMs),
       orNever(diesMs),
       resource.readySinceMs ?? null,
+      resource.failure === undefined ? null : JSON.stringify(resource.failure),
     );
 }
 
 /** A host that boots begins to run. */
 export function setRunning(database: DatabaseSync, id: string): void {
   database.prepare("UPDATE resources SET state = 'running' WHERE id = ?").run(id);
+}
+
+/** A host that was to boot and never will: what it failed with stands already. */
+export function setFailed(database: DatabaseSync, id: string): void {
+  database.prepare("UPDATE resources SET ready_ms = NULL WHERE id = ?").run(id);
 }
 
 /** What has ended joins nothing any more; since when it was ready stays on record. */
@@ -151,6 +164,7 @@ export function fromRow(row: Record<string, unknown>): LocalResource {
     joinsMs: Number(row["joins_ms"] ?? Infinity),
     readySinceMs: row["ready_since_ms"] === null ? undefined : Number(row["ready_since_ms"]),
     node: row["node"] === null ? undefined : (JSON.parse(text("node")) as NodeReport),
+    failure: row["failure"] === null ? undefined : (JSON.parse(text("failure")) as Failure),
   });
 }
 

@@ -1,5 +1,5 @@
 /** Version of the file's layout; a file with a higher one is refused. */
-export const cloudSchemaVersion = 4;
+export const cloudSchemaVersion = 5;
 
 const hostsView = `
 CREATE VIEW hosts AS
@@ -23,7 +23,8 @@ INSERT INTO meta VALUES ('id', lower(hex(randomblob(8))));
  * asked about and taken. `meta` holds the id of the cloud. The views show the resources as a user of a cloud would name them.
  *
  * Of a resource, ready_ms is when it runs, joins_ms when its node will have joined (NULL: none is about to),
- * ready_since_ms since when it is ready (NULL: it is not), node what the node last said about itself.
+ * ready_since_ms since when it is ready (NULL: it is not), node what the node last said about itself,
+ * failure why it never will run: a host that has not booted yet says so once it would run.
  */
 export const cloudSchema = `
 CREATE TABLE resources (
@@ -43,7 +44,8 @@ CREATE TABLE resources (
   gone_ms     INTEGER,
   joins_ms    INTEGER,
   ready_since_ms INTEGER,
-  node        TEXT
+  node        TEXT,
+  failure     TEXT
 ) STRICT;
 CREATE INDEX resources_by_cluster ON resources (cluster, cluster_uid);
 CREATE INDEX resources_by_name ON resources (cluster_uid, name);
@@ -115,4 +117,5 @@ DROP VIEW hosts;
 ${hostsView}
 `,
   3: metaTable,
+  4: "ALTER TABLE resources ADD COLUMN failure TEXT;",
 };

@@ -18,12 +18,14 @@ export const errorCodes = {
   ENGINE_FAILED: "The Pulumi engine ended with an error.",
   FROZEN: "What the cloud shows, or what would be deleted, is implausible, so nothing was changed.",
   GRAPH_CYCLE: "Resources depend on each other in a circle.",
+  IN_USE: "Something in the cloud cannot be deleted while others use it.",
   INVALID_INPUT: "Manifests are wrong; nothing was touched.",
   KUBECONFIG: "No API server can be reached with the kubeconfig as it is.",
   LOCKED: "Somebody else is working on this stack.",
   NOT_CONFIRMED: "The change was not confirmed.",
   NOT_FOUND: "What was named does not exist.",
   NOT_OWNER: "The stack is owned by somebody else: files, or another API server.",
+  NOT_YET_USABLE: "Something that a call needs was just made and cannot be used yet.",
   NOT_LEADER: "Another controller leads, or may lead by now.",
   NOT_OURS: "A resource carries no mark of this cluster, so it is left alone.",
   NO_SPACE: "The disk has not enough room left for the state.",
@@ -57,10 +59,14 @@ export interface ErrorDetails {
   readonly subject?: string;
   /** The next action. */
   readonly hint?: string;
-  /** The same call may succeed later without any change. */
+  /** The same call may succeed later without any change. Without it, true of NOT_YET_USABLE and IN_USE. */
   readonly retryable?: boolean;
+  /** The least that the cloud asks to be left alone for before the call is made again, milliseconds. */
+  readonly retryAfterMs?: number;
   /** The call may have taken effect although it failed: the answer was lost. */
   readonly ambiguous?: boolean;
+  /** What stands in the way, as a person finds it in the cloud; the message ends with it. */
+  readonly blockedBy?: readonly string[];
   readonly cause?: unknown;
 }
 
@@ -74,19 +80,43 @@ export class CapstanError extends Error {
   readonly subject: string | undefined;
   readonly hint: string | undefined;
   readonly retryable: boolean;
+  readonly retryAfterMs: number | undefined;
   readonly ambiguous: boolean;
   readonly [brand] = true;
 
   constructor(details: ErrorDetails) {
-    super(details.message, details.cause === undefined ? undefined : { cause: details.cause });
+    super(messageIn(details), details.cause === undefined ? undefined : { cause: details.cause });
     this.name = "CapstanError";
     this.code = details.code;
     this.source = details.source;
     this.subject = details.subject;
     this.hint = details.hint;
-    this.retryable = details.retryable ?? false;
+    this.retryable = details.retryable ?? passing.has(details.code);
+    this.retryAfterMs = askedWaitMs(details.retryAfterMs);
     this.ambiguous = details.ambiguous ?? false;
   }
+}
+
+/** The longest that a cloud may ask to wait: whoever asks for more is asked again. */
+const longestWaitMs = 10 * 60_000;
+
+/** A header that is missing, or a date, is no number: it asks for nothing. */
+function askedWaitMs(asked: unknown): number | undefined {
+  if (typeof asked !== "number" || !Number.isFinite(asked) || asked < 0) return undefined;
+  return Math.min(asked, longestWaitMs);
+}
+
+/** What says by itself that the same call may succeed later. */
+const passing: ReadonlySet<ErrorCode> = new Set(["NOT_YET_USABLE", "IN_USE"]);
+
+/** So many of what stands in the way are named. */
+const namedBlockers = 3;
+
+function messageIn({ message, blockedBy = [] }: ErrorDetails): string {
+  if (blockedBy.length === 0) return message;
+  const named = blockedBy.slice(0, namedBlockers).join(", ");
+  const others = blockedBy.length - namedBlockers;
+  return `${message} (in its way: ${named}${others > 0 ? ` and ${others} more` : ""})`;
 }
 
 /** Whether a caught value is an error of ours, from whichever copy of the package. */

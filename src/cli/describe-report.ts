@@ -1,3 +1,4 @@
+import { recordedKeys } from "../records/recorded-keys.js";
 import type { JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { MachineVersions } from "../api/types.js";
@@ -11,7 +12,8 @@ import { machineKey, type TargetMachine } from "../records/target.js";
 import { isOpen, cloudResources, type RecordedResource } from "../records/prior-state.js";
 import { authorityExpiries, type CertificateExpiry } from "../source/certificate-report.js";
 import type { ObservedResource } from "../plan/observation.js";
-import type { InfrastructureProvider, NodeReport, Observed } from "../provider/port.js";
+import { whyFailed } from "../provider/failure.js";
+import type { Failure, InfrastructureProvider, NodeReport, Observed } from "../provider/port.js";
 import type { Direction, TransactionGoal } from "../records/transaction.js";
 
 /** What a resource is doing. planned: not made yet; unknown: the cloud did not answer. */
@@ -31,6 +33,8 @@ export interface ResourceReport {
   readonly readySinceMs?: number;
   /** What its node last said about itself: the versions that run. */
   readonly node?: NodeReport;
+  /** Of what failed, where the cloud says why. */
+  readonly failure?: Failure;
   readonly drift: readonly DriftedField[];
   /** Why it is as it is and what follows, in one sentence; empty when all is well. */
   readonly reason: string;
@@ -118,7 +122,7 @@ export function describeCluster(
     interruptedOperations: pending.map(({ type, key }) => `${type} ${key}`),
     infrastructure: reporter.infrastructure(),
     machines: reporter.machines(),
-    certificates: authorityExpiries(transaction?.keys, nowMs),
+    certificates: authorityExpiries(recordedKeys(state), nowMs),
     strangers: seen === undefined ? [] : unrecordedOf(seen, planned),
     cloudError: look !== undefined && "failed" in look ? look.failed : undefined,
   });
@@ -227,7 +231,7 @@ class Reporter {
     const drift = driftedFields(record, observed);
     const address = addressOf(record, observed);
     const times = this.state.times?.get(record.urn);
-    const { readySinceMs, node } = nodeOf(observed);
+    const { readySinceMs, node, failure } = nodeOf(observed);
     return omitUndefined({
       ...head,
       phase,
@@ -237,6 +241,7 @@ class Reporter {
       changedMs: times?.modifiedMs,
       readySinceMs,
       node,
+      failure,
       drift,
       reason:
         this.interruption(key) ??
@@ -265,7 +270,9 @@ function phaseOf(observed: ObservedResource | undefined): ShownPhase {
   return observed === "gone" ? "gone" : observed.phase;
 }
 
-function nodeOf(observed: ObservedResource | undefined): Pick<Observed, "readySinceMs" | "node"> {
+function nodeOf(
+  observed: ObservedResource | undefined,
+): Pick<Observed, "readySinceMs" | "node" | "failure"> {
   return observed === undefined || observed === "gone" ? {} : observed;
 }
 
@@ -290,7 +297,8 @@ function reasonOf(
   if (phase === "gone") return `is gone from the cloud; ${next("makes another")}`;
   if (record.unfinished) return "its last change did not finish; capstan up goes on with it";
   if (drift.length > 0) return `drifted: ${driftText(drift)}; ${next("corrects it")}`;
-  if (phase === "failed") return `failed in the cloud; ${next("replaces it")}`;
+  if (phase === "failed")
+    return `failed in the cloud${whyFailed(nodeOf(observed))}; ${next("replaces it")}`;
   if (phase !== "pending") return "";
   return nodeOf(observed).node === undefined ? "boots" : "its node is not ready";
 }

@@ -4,7 +4,7 @@ import type { JudgedItem } from "../drift/judge.js";
 import {
   countsOfDrift,
   decisionText,
-  fieldsText,
+  findingText,
   outcomesOfDrift,
   subjectText,
 } from "../drift/drift-text.js";
@@ -52,10 +52,10 @@ function itemLines(one: JudgedItem, columns: number, colors: Colors): string[] {
   const resource = item.machine === undefined ? "" : ` (${item.kind} ${item.name})`;
   const id = item.id === undefined ? "" : ` ${item.id}`;
   const head = `  ${driftSigns[item.class]} ${item.class.padEnd(7)} ${subjectText(item)}${resource}${id}`;
-  const fields = fieldsText(item);
+  const finding = findingText(item);
   const branch = "    ";
   return [
-    ...rowLines({ branch, head, detail: fields }, columns).map((line) => colour(line)),
+    ...rowLines({ branch, head, detail: finding }, columns).map((line) => colour(line)),
     ...indented([`      ${decisionText(one)}`], columns),
   ];
 }

@@ -1,3 +1,4 @@
+import { recordedKeys } from "../records/recorded-keys.js";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { CapstanError, messageOf } from "../api/error.js";
@@ -84,15 +85,15 @@ export function refusePartOfKeys(
 }
 
 /** Throws INVALID_INPUT for other keys than a cluster has: its hosts trust those that they were made with. */
-export function refuseOtherKeys({ transaction }: PriorState, given: GivenCertificates): void {
-  const recorded = transaction?.keys;
+export function refuseOtherKeys(state: PriorState, given: GivenCertificates): void {
+  const recorded = recordedKeys(state);
   if (recorded === undefined) return;
   const others = keyNames.filter((name) => {
     const one = given.keys[name];
     return one !== undefined && !sameJson(asJson(one), asJson(recorded[name]));
   });
   if (others.length === 0) return;
-  const cluster = transaction?.target.cluster ?? "";
+  const cluster = state.transaction?.target.cluster ?? "";
   throw new CapstanError({
     code: "INVALID_INPUT",
     source: "user",

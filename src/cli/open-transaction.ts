@@ -53,6 +53,8 @@ function wordsOf(goal: TransactionGoal, stack: string): string {
       return `capstan state forget ${stack} Machine/${goal.machine}`;
     case "import":
       return `capstan import ${stack} Machine/${goal.machine} ${goal.id}`;
+    case "rotateKeys":
+      return `capstan certificates rotate ${stack}`;
     case "takeBack":
       return `capstan rollback ${stack}`;
   }
@@ -76,6 +78,7 @@ function wordsBack(goal: TransactionGoal, stack: string, revision: number): stri
     case "up":
     case "move":
     case "forget":
+    case "rotateKeys":
       return `${rollback} takes it back`;
   }
 }

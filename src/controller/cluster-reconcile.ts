@@ -10,7 +10,8 @@ import { observe, type Observation } from "../engine/run/observe.js";
 import { callContext } from "../engine/run/handler-session.js";
 import type { StackState } from "../engine/backend/state.js";
 import { comesFirst, type Survey, survey } from "../engine/operations/survey.js";
-import type { KeySource, RunEvent } from "../engine/run/run.js";
+import type { KeySource } from "../engine/run/run-keys.js";
+import type { RunEvent } from "../engine/run/run.js";
 import type { ClusterView, Progress, Unmet } from "../source/cluster-view.js";
 import { isOpen } from "../records/prior-state.js";
 import type { Plan } from "../plan/plan.js";
@@ -25,7 +26,7 @@ import type { WorkOutcome } from "./queue.js";
 import type { ReconcilerOptions, Want, WorkEngine } from "./reconciler-options.js";
 import { observedDigestOf } from "./shared-listing.js";
 import { terminalErrorOf } from "./terminal-error.js";
-import { openTokens } from "../kube/open-tokens.js";
+import { openWorkload } from "../kube/open-workload.js";
 
 /** What one work on a cluster is done with. */
 interface ReconcileRequest {
@@ -150,7 +151,7 @@ export class ClusterReconcile {
       view,
       omitUndefined({
         digest: intent.digest,
-        observedDigest: observedDigestOf(everything(observation)),
+        observedDigest: observedDigestOf(everything(observation), this.request.provider),
         untilMs,
       }),
     );
@@ -201,7 +202,7 @@ export class ClusterReconcile {
         keys,
         stop: signal,
         onFailure: "rollBack",
-        openTokens,
+        openWorkload,
         report: (event) => {
           if (this.progress !== undefined) this.progress = progressAfter(event, this.progress);
           sink(key, { kind: "run", event, plan });

@@ -4,7 +4,7 @@ import { driftCounts } from "../drift/classify.js";
 import { hasDrift, type JudgedDrift, type JudgedItem } from "../drift/judge.js";
 import {
   decisionText,
-  fieldsText,
+  findingText,
   freezeText,
   subjectText,
   thawText,
@@ -29,7 +29,7 @@ export function driftStatusOf(judged: JudgedDrift | undefined): DriftStatus | un
 
 function itemText(judged: JudgedItem): string {
   const { item } = judged;
-  const fields = fieldsText(item);
-  const what = `${subjectText(item)} ${item.class}${fields === "" ? "" : `: ${fields}`}`;
+  const finding = findingText(item);
+  const what = `${subjectText(item)} ${item.class}${finding === "" ? "" : `: ${finding}`}`;
   return `${what}; ${decisionText(judged)}`;
 }

@@ -1,5 +1,5 @@
 import type { InfrastructureProvider } from "../provider/port.js";
-import { aroundCalls } from "./provider-calls.js";
+import { aroundCalls } from "../provider/provider-calls.js";
 
 const changes = ["create", "update", "remove", "disown", "mark", "put", "delete"];
 

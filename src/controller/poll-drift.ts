@@ -55,6 +55,6 @@ async function inspect({ listing, remembered, onChange }: PollOptions): Promise<
     const clusterUid = cluster.view?.clusterUid;
     const scope: InventoryScope = omitUndefined({ cluster: key, clusterUid });
     const own = listedOf(listed, scope);
-    if (observedDigestOf(own) !== baseline.observedDigest) onChange(key);
+    if (observedDigestOf(own, listing.provider) !== baseline.observedDigest) onChange(key);
   }
 }

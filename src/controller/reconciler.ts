@@ -24,7 +24,7 @@ import { objectFailuresOf, WrongObjects } from "./object-failures.js";
 import type { ReconcilerOptions, Want, WorkEngine } from "./reconciler-options.js";
 import { observedDigestOf } from "./shared-listing.js";
 import { terminalErrorOf } from "./terminal-error.js";
-import { openTokens } from "../kube/open-tokens.js";
+import { openWorkload } from "../kube/open-workload.js";
 
 /** How often what only a person can mend is looked at again: somebody may have mended it elsewhere. */
 const recheckMs = 5 * 60_000;
@@ -201,7 +201,8 @@ export class Reconciler {
     const { clusterUid } = view;
     const scope: InventoryScope = omitUndefined({ cluster: key, clusterUid });
     const { cloud } = view.records.transaction ?? {};
-    return observedDigestOf(await listProven(provider, callContext(clock, stop), scope, cloud));
+    const listed = await listProven(provider, callContext(clock, stop), scope, cloud);
+    return observedDigestOf(listed, provider);
   }
 
   /** Shows a cluster on which no work is done, as it was seen last. */
@@ -272,7 +273,7 @@ export class Reconciler {
         engine,
         timeoutMs,
         onFailure: "keep",
-        openTokens,
+        openWorkload,
         report: () => {},
       });
       if (result.kind !== "done") throw leftOver(key, result.failure);

@@ -5,6 +5,7 @@ import type {
   InventoryScope,
   Observed,
 } from "../provider/port.js";
+import { asKnown, unobservableOf } from "../provider/unobservable.js";
 
 /** One listing of everything that is ours in one account and region, by "<namespace>/<name>" of the Cluster. */
 type OwnedListing = ReadonlyMap<string, readonly Observed[]>;
@@ -80,8 +81,16 @@ export class SharedListing {
 }
 
 /** Tells whether a cluster looks in two listings the same: order does not count, nor what is gone. Pure. */
-export function observedDigestOf(observed: readonly Observed[]): string {
-  const alive = observed.filter(({ phase }) => phase !== "gone");
+export function observedDigestOf(
+  observed: readonly Observed[],
+  provider: Pick<InfrastructureProvider, "handlers">,
+): string {
+  // What a cloud cannot show may stand in one of two looks alone, and why something failed may be told in new words.
+  const alive = observed
+    .filter(({ phase }) => phase !== "gone")
+    .map(({ failure: _failure, ...one }) =>
+      asKnown(one, unobservableOf(provider, one.who.kind), {}),
+    );
   const sorted = [...alive].sort((left, right) => (left.id < right.id ? -1 : 1));
   return digestOf(sorted, 16);
 }

@@ -1,9 +1,9 @@
 import { digestOf } from "../api/digest.js";
 import { fingerprintDigits } from "../api/drift-policy.js";
-import type { Json, JsonObject } from "../api/json.js";
+import type { JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
-import { holdsUnknown, unknownValue } from "../api/unknown.js";
-import { keyOf, nodeKey, type NodeKey, type Ref, resolveRefs } from "../graph/graph.js";
+import { holdsUnknown } from "../api/unknown.js";
+import { keyOf, nodeKey, type NodeKey, resolveRefs } from "../graph/graph.js";
 import { inNameOrder } from "../sets/name-order.js";
 import { isHostOf } from "../plan/decisions/hosts.js";
 import { machineKey, type TargetMachine } from "../records/target.js";
@@ -15,9 +15,11 @@ import {
   type RecordedResource,
   recordedSpec,
 } from "../records/prior-state.js";
+import { recordedOutputs } from "../records/recorded-outputs.js";
 import type { Observation, ObservedResource } from "../plan/observation.js";
 import { newerThanRecords } from "../plan/decisions/unrecorded.js";
-import type { InfrastructureProvider, Observed, Verdict } from "../provider/port.js";
+import type { Failure, InfrastructureProvider, Observed, Verdict } from "../provider/port.js";
+import { unobservableOf } from "../provider/unobservable.js";
 import { type DriftedField, driftedFields } from "./fields.js";
 
 /** How a resource is not what is recorded. */
@@ -41,7 +43,12 @@ export type DriftItem = Subject &
   (
     | { readonly class: "missing" }
     /** A host that the cloud says never will run. */
-    | { readonly class: "failed"; readonly fields: readonly DriftedField[] }
+    | {
+        readonly class: "failed";
+        readonly fields: readonly DriftedField[];
+        /** Why, where the cloud says so. */
+        readonly failure?: Failure;
+      }
     | {
         readonly class: "changed";
         readonly fields: readonly DriftedField[];
@@ -69,6 +76,11 @@ export type ExtraOrigin =
   | "otherClusterUid";
 
 /** What a look at the cloud says against the records of one cluster. JSON data. */
+interface UncheckedFields {
+  readonly kind: string;
+  readonly fields: readonly string[];
+}
+
 export interface DriftReport {
   /** "<namespace>/<name>"; empty when nothing is recorded. */
   readonly cluster: string;
@@ -83,6 +95,8 @@ export interface DriftReport {
   readonly items: readonly DriftItem[];
   /** Why the cloud could not be read. */
   readonly unreadable?: string;
+  /** Fields that the cloud cannot show, by kind; absent: it shows all of them. */
+  readonly notChecked?: readonly UncheckedFields[];
   /** The same for the same findings, whenever and wherever they are made. */
   readonly fingerprint: string;
 }
@@ -98,7 +112,7 @@ export type ObservationResult = Observation | { readonly failed: string };
 export function classifyDrift(
   state: PriorState,
   sight: ObservationResult,
-  provider: Pick<InfrastructureProvider, "hostKind" | "verdict">,
+  provider: Pick<InfrastructureProvider, "hostKind" | "verdict" | "handlers">,
 ): DriftReport {
   const settled = settledResources(state);
   const subjectOf = subjects(state, provider);
@@ -129,6 +143,7 @@ export function classifyDrift(
     listed,
     items,
     ...unreadable,
+    ...uncheckedAmong(settled, provider),
     fingerprint: digestOf([items.map(traitsOf), listed === 0], fingerprintDigits),
   };
 }
@@ -143,6 +158,18 @@ export function driftCounts({ items }: DriftReport): Record<DriftClass, number> 
     extra: count("extra"),
     unknown: count("unknown"),
   };
+}
+
+/** Of the kinds that there are, in the order of the records. */
+function uncheckedAmong(
+  recorded: readonly RecordedResource[],
+  provider: Pick<InfrastructureProvider, "handlers">,
+): Pick<DriftReport, "notChecked"> {
+  const kinds = [...new Set(recorded.map(({ kind }) => kind))];
+  const notChecked = kinds
+    .map((kind): UncheckedFields => ({ kind, fields: unobservableOf(provider, kind) }))
+    .filter(({ fields }) => fields.length > 0);
+  return notChecked.length === 0 ? {} : { notChecked };
 }
 
 /** What is recorded, done, and wanted by the last transaction. */
@@ -194,7 +221,10 @@ function itemOf(
   if (observed === undefined) return [];
   if (observed === "gone") return [{ ...subject, class: "missing" }];
   const drifted = driftedFields(record, observed);
-  if (observed.phase === "failed") return [{ ...subject, class: "failed", fields: drifted }];
+  if (observed.phase === "failed") {
+    const { failure } = observed;
+    return [omitUndefined({ ...subject, class: "failed" as const, fields: drifted, failure })];
+  }
   const back = provider.verdict(record.kind, observed.spec, about.wanted);
   if (back.kind === "same") return [];
   // A record that was read again before anything was corrected shows the drift itself.
@@ -210,12 +240,7 @@ function itemOf(
 function wantedSpecs(state: PriorState): (record: RecordedResource) => JsonObject {
   if (state.transaction === undefined || isOpen(state)) return recordedSpec;
   const nodes = new Map(state.transaction.target.nodes.map((node) => [keyOf(node), node]));
-  const records = new Map(cloudResources(state).map((record) => [record.key, record]));
-  const outputOf = ({ $ref, output }: Ref): Json => {
-    const record = records.get($ref);
-    const status = (record?.outputs["status"] ?? {}) as JsonObject;
-    return (output === "id" ? record?.id : status[output]) ?? unknownValue;
-  };
+  const outputOf = recordedOutputs(state);
   return (record) => {
     const node = nodes.get(record.key);
     const wanted = node === undefined ? {} : resolveRefs(node.spec, outputOf);

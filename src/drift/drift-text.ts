@@ -1,6 +1,7 @@
 import { counted, wordFor } from "../api/counted.js";
 import { driftAnnotations } from "../api/drift-policy.js";
 import { assertNever } from "../api/error.js";
+import { failureReason } from "../provider/failure.js";
 import type { DriftItem, ExtraOrigin } from "./classify.js";
 import { driftText } from "./fields.js";
 import type { FreezeCause } from "./freeze.js";
@@ -13,9 +14,11 @@ export function subjectText({ machine, kind, name }: DriftItem): string {
   return machine === undefined ? `${kind} ${name}` : `Machine ${machine.name}`;
 }
 
-/** The fields that differ, recorded first; empty where there are none to tell. */
-export function fieldsText(item: DriftItem): string {
-  return "fields" in item ? driftText(item.fields) : "";
+/** Why it failed, and the fields that differ, recorded first; empty where there is nothing to tell. */
+export function findingText(item: DriftItem): string {
+  const fields = "fields" in item ? driftText(item.fields) : "";
+  const reason = "failure" in item ? failureReason(item.failure) : "";
+  return [reason, fields].filter((text) => text !== "").join("; ");
 }
 
 /** What the watch loop would do about it, and why. */
@@ -46,7 +49,7 @@ function correctionText(
     case "create":
       return item.machine === undefined ? "it is made again" : "a new host takes its place";
     case "update":
-      return "it is changed back in place";
+      return `it is changed back in place${disruptionText(item)}`;
     case "replace": {
       const one = item.machine === undefined ? "a new one" : "a new host";
       const reason = "back" in item && item.back.kind === "replace" ? ` (${item.back.reason})` : "";
@@ -55,6 +58,13 @@ function correctionText(
     case "remove":
       return "it is removed: an apply that broke off has left it";
   }
+}
+
+/** " (disruptive: the host is stopped and started)"; empty where nothing is disturbed. */
+function disruptionText(item: DriftItem): string {
+  if (!("back" in item) || item.back.kind !== "inPlace") return "";
+  const told = [...new Set(Object.values(item.back.disruptions ?? {}))];
+  return told.length === 0 ? "" : ` (disruptive: ${told.join(", ")})`;
 }
 
 const origins: Record<Exclude<ExtraOrigin, "orphaned">, string> = {

@@ -16,7 +16,7 @@ import { freezeText } from "./drift-text.js";
 
 /** What says whether an implausible answer of the cloud is to be believed. */
 interface HoldRules {
-  readonly provider: Pick<InfrastructureProvider, "hostKind" | "verdict">;
+  readonly provider: Pick<InfrastructureProvider, "hostKind" | "verdict" | "handlers">;
   /** The objects whose annotations count. */
   readonly objects: readonly AnyObject[];
   /** The fingerprint that a person has given with the command. */

@@ -50,7 +50,7 @@ export function rulesOfRequest(objects: readonly AnyObject[]): PlanDriftRules {
 export function judgedDrift(
   state: PriorState,
   sight: ObservationResult,
-  provider: Pick<InfrastructureProvider, "hostKind" | "verdict">,
+  provider: Pick<InfrastructureProvider, "hostKind" | "verdict" | "handlers">,
   rules: DriftRules,
 ): JudgedDrift {
   return judgeDrift(classifyDrift(state, sight, provider), rules);

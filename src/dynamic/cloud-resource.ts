@@ -2,7 +2,8 @@ import { type ErrorCode, isCapstanError, messageOf } from "../api/error.js";
 import { isJsonObject, sameJson, type JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { type NodeKey, nodeKey } from "../graph/graph.js";
-import { type Backoff, backoffMs } from "../provider/backoff.js";
+import { backoffMs } from "../provider/backoff.js";
+import { whyFailed } from "../provider/failure.js";
 import type {
   CallContext,
   CloudIdentity,
@@ -16,6 +17,9 @@ import type {
   UserData,
 } from "../provider/port.js";
 import type { Identifying } from "../provider/same-cloud.js";
+import { looksAt, timingOf, usableWithinMsOf } from "../provider/timing.js";
+import { Attempts } from "./attempts.js";
+import { failureOf, isRetryable, kindOfFailure, mayHaveHappened } from "./call-failures.js";
 import {
   cloudProperty,
   type DynamicResource,
@@ -32,12 +36,15 @@ import {
   notOurs,
   replacedByItself,
   resourceGone,
-  severalFound,
   tokenSpent,
   unknownPresence,
   unsupportedChange,
 } from "./resource-refusals.js";
+import type { HostBootstrapper } from "./host-bootstrapper.js";
+import { isGone, oneOf } from "./presence.js";
+import { type Asked, recordedWho, specOf, statusOf, whoOf } from "./recorded.js";
 import { SessionCloud } from "./session-cloud.js";
+import { asKnown } from "../provider/unobservable.js";
 import { holdsUnknown } from "../api/unknown.js";
 
 /** How the handlers of one engine run behave. */
@@ -67,13 +74,6 @@ export interface BridgeRuntime {
   report?(event: ResourceEvent): void;
 }
 
-/** Makes what a host is given at its first start, with its secrets. */
-export interface HostBootstrapper {
-  userDataFor(ctx: CallContext, who: Identity): Promise<UserData>;
-  /** What is kept for the host elsewhere goes before it. Success also when there is nothing. */
-  deleteSecret(ctx: CallContext, who: Identity): Promise<void>;
-}
-
 export interface ResourceEvent {
   readonly operation: "create" | "adopt" | "import" | "update" | "delete" | "forget" | "read";
   /** waiting: the cloud refuses it for now, and it is tried again. */
@@ -91,10 +91,7 @@ export interface ResourceEvent {
 }
 
 /** How long after a lost answer a listing may still lag behind before "none" is believed. */
-const settleMs = 2_000;
-const pollMs = 50;
-/** Of a call that the cloud refuses for now. */
-const callBackoff: Backoff = { firstMs: 50, factor: 2, maxMs: 2_000 };
+const leastSettleMs = 2_000;
 
 /**
  * Serves one kind of cloud resource to Pulumi. Adds to the provider's plain calls what must hold
@@ -105,15 +102,17 @@ export class CloudResource implements DynamicResource {
   private readonly session: SessionCloud;
   /** The one cloud of this engine run, once it was compared. */
   private cloud: CloudIdentity | undefined;
+  private readonly settleMs: number;
   private readonly toldWaiting = new Set<string>();
 
   constructor(
-    private readonly provider: Identifying & Pick<InfrastructureProvider, "verdict">,
+    private readonly provider: Identifying & Pick<InfrastructureProvider, "verdict" | "timing">,
     private readonly kind: string,
     private readonly handler: ResourceHandler,
     private readonly runtime: BridgeRuntime,
   ) {
     this.session = runtime.cloud ?? new SessionCloud();
+    this.settleMs = Math.max(leastSettleMs, timingOf(provider).listingLagMs);
   }
 
   /** Pure. Identity and spec must be there; everything else was validated before compilation. */
@@ -138,25 +137,23 @@ export class CloudResource implements DynamicResource {
 
   async create(inputs: Properties) {
     const who = whoOf(inputs);
-    if (this.runtime.mode === "records") return this.adopt(who);
+    if (this.runtime.mode === "records") return this.adopt(who, specOf(inputs));
     const id = this.runtime.imports?.get(nodeKey(this.kind, who.name));
-    if (id !== undefined) return this.import(id, who);
+    if (id !== undefined) return this.import(id, who, specOf(inputs));
     return this.reported("create", who.name, async () => {
       await this.mustBeSameCloud(who.name);
-      const resource = await this.findOrCreate(who, specOf(inputs));
+      const asked = specOf(inputs);
+      const resource = this.known(await this.findOrCreate(who, asked), asked);
       this.runtime.served?.add(resource.id);
-      const finished = await this.finish(resource, specOf(inputs));
+      const finished = await this.finish(resource, asked);
       return { id: finished.id, outs: this.outputsOf(finished) };
     });
   }
 
   /** As the cloud shows it. Throws RESOURCE_GONE for what is not there: an adoption makes nothing. */
-  private async adopt(who: Identity, id?: string) {
+  private async adopt(who: Identity, asked: JsonObject, id?: string) {
     return this.reported("adopt", who.name, async () => {
-      const presence = await this.locate(who, id);
-      if (presence.found === "none" || isGone(presence)) throw resourceGone(this.kind, who, id);
-      const found = oneOf(presence, `${this.kind} ${who.name}`);
-      this.mustBeOurs(found, who, "adopt");
+      const found = await this.present(omitUndefined({ who, id, spec: asked }), "adopt");
       return { id: found.id, outs: this.outputsOf(found) };
     });
   }
@@ -165,17 +162,17 @@ export class CloudResource implements DynamicResource {
    * What was there before becomes ours, as it is. Every attempt looks first whose it is: an earlier one may have put
    * our marks on, and somebody else theirs. Throws RESOURCE_GONE and NOT_OURS.
    */
-  private async import(id: string, who: Identity) {
+  private async import(id: string, who: Identity, asked: JsonObject) {
     return this.reported("import", who.name, async () => {
       await this.mustBeSameCloud(who.name);
       const deadline = this.runtime.context.clock.now() + this.runtime.readyTimeoutMs;
       const waits = (error: unknown) => this.waits("import", who.name, error);
-      for (;;) {
+      for (let looks = 1; ; looks += 1) {
         const found = await this.changing(deadline, () => this.marked(id, who), waits);
         if (found.who !== undefined) {
-          return { id, outs: this.outputsOf({ ...found, who }) };
+          return { id, outs: this.outputsOf(this.known({ ...found, who }, asked)) };
         }
-        await this.pause(deadline, `the marks of ${this.kind} ${who.name} to show`);
+        await this.pause(looks, deadline, `the marks of ${this.kind} ${who.name} to show`);
       }
     });
   }
@@ -196,7 +193,8 @@ export class CloudResource implements DynamicResource {
     await this.mustBeSameCloud(recorded.name, props);
     const presence = await this.locate(recorded, id);
     if (presence.found === "none" || isGone(presence)) return {};
-    const resource = oneOf(presence, `${this.kind} ${id}`);
+    const seen = oneOf(presence, `${this.kind} ${id}`);
+    const resource = isJsonObject(props["spec"]) ? this.known(seen, specOf(props)) : seen;
     const { who, spec } = resource;
     const { [cloudProperty]: cloud, ...outputs } = this.outputsOf(resource);
     // A record of an older release gets it with its next change: reading alone is to show no difference.
@@ -210,13 +208,10 @@ export class CloudResource implements DynamicResource {
 
   async update(id: string, olds: Properties, news: Properties) {
     const who = whoOf(news);
-    if (this.runtime.mode === "records") return this.adopt(who, id);
+    if (this.runtime.mode === "records") return this.adopt(who, specOf(olds), id);
     return this.reported("update", who.name, async () => {
       await this.mustBeSameCloud(who.name, olds);
-      const presence = await this.locate(who, id);
-      if (presence.found === "none" || isGone(presence)) throw resourceGone(this.kind, who, id);
-      const current = oneOf(presence, `${this.kind} ${who.name}`);
-      this.mustBeOurs(current, whoOf(olds), "update");
+      const current = await this.present({ who, id, spec: specOf(olds) }, "update", whoOf(olds));
       const finished = await this.finish(current, specOf(news));
       return { outs: this.outputsOf(finished) };
     });
@@ -232,20 +227,23 @@ export class CloudResource implements DynamicResource {
       // Find-or-create gives a resource to its own successor: what serves now must not be deleted.
       if (this.runtime.served?.has(id) === true) throw replacedByItself(this.kind, who, id);
       await this.mustBeSameCloud(who.name, props);
-      const deadline = this.runtime.context.clock.now() + this.runtime.readyTimeoutMs;
-      for (;;) {
+      const { bootstrap, context } = this.runtime;
+      const deadline = context.clock.now() + this.runtime.readyTimeoutMs;
+      for (let looks = 1; ; looks += 1) {
         const presence = await this.locate(who, id);
-        if (presence.found === "none" || isGone(presence)) return { id };
+        if (presence.found === "none" || isGone(presence)) {
+          await bootstrap?.forget(context, { who, status: statusOf(props) });
+          return { id };
+        }
         const current = oneOf(presence, `${this.kind} ${who.name}`);
         this.mustBeOurs(current, who, "delete");
         const waits = (error: unknown) => this.waits("delete", who.name, error);
-        const { bootstrap, context } = this.runtime;
         const remove = async () => {
-          await bootstrap?.deleteSecret(context, who);
+          await bootstrap?.release(context, current);
           await this.handler.remove(context, current);
         };
         await this.changing(deadline, remove, waits);
-        await this.pause(deadline, `${this.kind} ${who.name} to go away`);
+        await this.pause(looks, deadline, `${this.kind} ${who.name} to go away`);
       }
     });
   }
@@ -269,10 +267,10 @@ export class CloudResource implements DynamicResource {
       await this.mustBeSameCloud(who.name, props);
       const deadline = runtime.context.clock.now() + runtime.readyTimeoutMs;
       const waits = (error: unknown) => this.waits("forget", who.name, error);
-      for (;;) {
+      for (let looks = 1; ; looks += 1) {
         await this.changing(deadline, disown, waits);
         if ((await marked()) === undefined) return { id };
-        await this.pause(deadline, `the marks of ${this.kind} ${who.name} to go away`);
+        await this.pause(looks, deadline, `the marks of ${this.kind} ${who.name} to go away`);
       }
     });
   }
@@ -282,7 +280,9 @@ export class CloudResource implements DynamicResource {
    * is repeated, with the same token, so that a lost answer makes neither an orphan nor a duplicate.
    */
   private async findOrCreate(who: Identity, spec: JsonObject): Promise<Observed> {
-    const deadline = this.runtime.context.clock.now() + this.runtime.readyTimeoutMs;
+    const attempts = this.attemptsUntil(
+      this.runtime.context.clock.now() + this.runtime.readyTimeoutMs,
+    );
     const context = this.createContext(who);
     let presence = await this.locate(who);
     for (;;) {
@@ -295,7 +295,7 @@ export class CloudResource implements DynamicResource {
       try {
         return await this.handler.create(context, who, spec);
       } catch (error) {
-        presence = await this.afterFailedCreate(who, error, deadline);
+        presence = await this.afterFailedCreate({ who, spec }, error, attempts);
       }
     }
   }
@@ -322,41 +322,43 @@ export class CloudResource implements DynamicResource {
    * it, with the id of what reached the cloud all the same.
    */
   private async afterFailedCreate(
-    who: Identity,
+    asked: Asked,
     error: unknown,
-    deadline: number,
+    attempts: Attempts,
   ): Promise<Presence> {
+    const { who } = asked;
     const { clock, signal } = this.runtime.context;
     const open = mayHaveHappened(error);
     try {
-      if (signal.aborted || clock.now() > deadline) throw error;
-      if (!open && !isRetryable(error)) throw error;
+      if (signal.aborted || (!open && !isRetryable(error))) throw error;
+      const waitMs = attempts.waitMsAfter(error, clock.now());
       this.waits("create", who.name, error);
-      await clock.sleep(pollMs, signal);
+      await clock.sleep(waitMs, signal);
       return open ? await this.locateSettled(who) : { found: "none" };
     } catch (end) {
-      throw open || signal.aborted ? await this.lastLook(who, end) : end;
+      throw open || signal.aborted ? await this.lastLook(asked, end) : end;
     }
   }
 
   /** An unanswered create may have reached the cloud: one last look, so that its id is recorded. */
-  private async lastLook(who: Identity, error: unknown): Promise<unknown> {
-    const context = { ...this.runtime.context, signal: AbortSignal.timeout(settleMs) };
+  private async lastLook({ who, spec }: Asked, error: unknown): Promise<unknown> {
+    const context = { ...this.runtime.context, signal: AbortSignal.timeout(this.settleMs) };
     const presence = await this.handler
       .locate(context, who)
       .catch((): Presence => ({ found: "none" }));
     if (presence.found !== "one" || !sameJson(presence.resource.who, who)) return error;
-    return new UnfinishedResource(presence.resource.id, this.outputsOf(presence.resource), error);
+    const resource = this.known(presence.resource, spec);
+    return new UnfinishedResource(resource.id, this.outputsOf(resource), error);
   }
 
   /** After a lost answer: looks until something is found or listings had time to catch up. */
   private async locateSettled(who: Identity): Promise<Presence> {
     const { clock, signal } = this.runtime.context;
-    const settled = clock.now() + settleMs;
-    for (;;) {
+    const settled = clock.now() + this.settleMs;
+    for (let looks = 1; ; looks += 1) {
       const presence = await this.locate(who);
       if (presence.found !== "none" || clock.now() >= settled) return presence;
-      await clock.sleep(pollMs * 4, signal);
+      await clock.sleep(backoffMs(looksAt(this.handler), looks), signal);
     }
   }
 
@@ -381,26 +383,43 @@ export class CloudResource implements DynamicResource {
     const { handler, runtime } = this;
     const deadline = runtime.context.clock.now() + runtime.readyTimeoutMs;
     const waits = (error: unknown) => this.waits("update", current.who.name, error);
-    const update = () => {
+    let latest: Observed | undefined = current;
+    const update = async () => {
       if (handler.update === undefined) throw unsupportedChange(this.kind, current, "no update");
-      return handler.update(runtime.context, current, spec);
+      // What an attempt that failed has done shows in the cloud alone.
+      const from = latest ?? (await this.present(current, "update"));
+      latest = undefined;
+      return handler.update(runtime.context, from, spec);
     };
-    return this.changing(deadline, update, waits);
+    return this.known(await this.changing(deadline, update, waits), spec);
+  }
+
+  /** As the cloud shows it now, if it is there and has these marks. Throws RESOURCE_GONE and NOT_OURS. */
+  private async present(
+    { who, id, spec }: Asked & { readonly id?: string },
+    verb: string,
+    marks = who,
+  ): Promise<Observed> {
+    const presence = await this.locate(who, id);
+    if (presence.found === "none" || isGone(presence)) throw resourceGone(this.kind, who, id);
+    const found = this.known(oneOf(presence, `${this.kind} ${who.name}`), spec);
+    this.mustBeOurs(found, marks, verb);
+    return found;
   }
 
   private async waitUntilReady(resource: Observed): Promise<Observed> {
     const deadline = this.runtime.context.clock.now() + this.runtime.readyTimeoutMs;
     let current = resource;
-    while (current.phase === "pending") {
-      await this.pause(deadline, `${this.kind} ${current.who.name} to become ready`);
+    for (let looks = 1; current.phase === "pending"; looks += 1) {
+      await this.pause(looks, deadline, `${this.kind} ${current.who.name} to become ready`);
       const presence = await this.locate(current.who, current.id);
       if (presence.found === "none") throw resourceGone(this.kind, current.who, current.id);
       current = oneOf(presence, `${this.kind} ${current.who.name}`);
     }
     if (current.phase === "gone") throw resourceGone(this.kind, current.who, current.id);
     if (current.phase === "failed")
-      throw unsupportedChange(this.kind, current, "it failed to start");
-    return current;
+      throw unsupportedChange(this.kind, current, `it failed to start${whyFailed(current)}`);
+    return this.known(current, resource.spec);
   }
 
   private async locate(who: Identity, id?: string): Promise<Presence> {
@@ -448,22 +467,28 @@ export class CloudResource implements DynamicResource {
     waits: (error: unknown) => void = () => {},
   ): Promise<T> {
     const { clock, signal } = this.runtime.context;
-    for (let failures = 1; ; failures += 1) {
-      const waitMs = backoffMs(callBackoff, failures);
+    const attempts = this.attemptsUntil(deadline);
+    for (;;) {
       try {
         return await call();
       } catch (error) {
-        if (!again(error) || clock.now() + waitMs > deadline) throw error;
+        if (!again(error)) throw error;
+        const waitMs = attempts.waitMsAfter(error, clock.now());
         waits(error);
         await clock.sleep(waitMs, signal);
       }
     }
   }
 
-  private async pause(deadline: number, what: string): Promise<void> {
+  private attemptsUntil(deadlineAtMs: number): Attempts {
+    return new Attempts({ deadlineAtMs, usableWithinMs: usableWithinMsOf(this.provider) });
+  }
+
+  /** Between two looks at the same resource. */
+  private async pause(looks: number, deadline: number, what: string): Promise<void> {
     const { clock, signal } = this.runtime.context;
     if (clock.now() > deadline) throw gaveUpWaiting(what, this.runtime.readyTimeoutMs);
-    await clock.sleep(pollMs, signal);
+    await clock.sleep(backoffMs(looksAt(this.handler), looks), signal);
   }
 
   /** Law 12: nothing is looked for, made or concluded in another cloud than the recorded one. */
@@ -478,6 +503,11 @@ export class CloudResource implements DynamicResource {
   /** Law 5: what does not carry this cluster's mark is never changed or deleted. */
   private mustBeOurs(found: Pick<Observed, "id" | "who">, who: Identity, verb: string): void {
     if (!sameJson(found.who, who)) throw notOurs(this.kind, who, found, verb);
+  }
+
+  /** What the cloud cannot show is as it was asked for, or as it is recorded. */
+  private known(resource: Observed, spec: JsonObject): Observed {
+    return asKnown(resource, this.handler.unobservable ?? [], spec);
   }
 
   private outputsOf(resource: Observed): Properties {
@@ -503,49 +533,8 @@ export class CloudResource implements DynamicResource {
       this.runtime.report?.(omitUndefined({ ...about, state: "done", id }));
       return result;
     } catch (error) {
-      const cause = error instanceof UnfinishedResource ? error.reason : error;
-      const hint = isCapstanError(cause) ? cause.hint : undefined;
-      const failure = omitUndefined({ message: messageOf(error), ...kindOfFailure(cause), hint });
-      this.runtime.report?.({ ...about, state: "failed", ...failure });
+      this.runtime.report?.({ ...about, state: "failed", ...failureOf(error) });
       throw error;
     }
   }
-}
-
-function specOf(properties: Properties): JsonObject {
-  const spec = properties["spec"];
-  return isJsonObject(spec) ? spec : {};
-}
-
-function whoOf(properties: Properties): Identity {
-  return properties["who"] as Identity;
-}
-
-/** On import Pulumi knows an id only; the cloud's own marks then say who it is. */
-function recordedWho(properties: Properties): Identity {
-  const nobody: Identity = { cluster: "", clusterUid: "", kind: "", name: "", token: "" };
-  return isJsonObject(properties["who"]) ? whoOf(properties) : nobody;
-}
-
-function isGone(presence: Presence): boolean {
-  return presence.found === "one" && presence.resource.phase === "gone";
-}
-
-function oneOf(presence: Presence, what: string): Observed {
-  if (presence.found === "one") return presence.resource;
-  throw severalFound(what, presence.found === "many" ? presence.ids : []);
-}
-
-/** Of an error that is not ours nobody knows what the call has done. */
-function kindOfFailure(error: unknown): { readonly code: ErrorCode; readonly retryable: boolean } {
-  if (!isCapstanError(error)) return { code: "CLOUD_FAILED", retryable: true };
-  return { code: error.code, retryable: error.retryable || error.ambiguous };
-}
-
-function mayHaveHappened(error: unknown): boolean {
-  return !isCapstanError(error) || error.ambiguous;
-}
-
-function isRetryable(error: unknown): boolean {
-  return isCapstanError(error) && error.retryable;
 }

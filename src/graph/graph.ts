@@ -15,6 +15,11 @@ export interface Ref extends JsonObject {
   readonly output: string;
 }
 
+/** The output of another node: its id, or a key of its status. */
+export function refTo(kind: string, name: string, output = "id"): Ref {
+  return { $ref: nodeKey(kind, name), output };
+}
+
 export function isRef(value: unknown): value is Ref {
   return isJsonObject(value) && typeof value["$ref"] === "string";
 }

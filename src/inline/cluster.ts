@@ -8,8 +8,11 @@ import { omitUndefined } from "../api/omit-undefined.js";
 import { providerOf } from "../api/served-versions.js";
 import { type Desired, objectsOf, stackNameOf } from "../api/types.js";
 import { holdOf, refuseHeld } from "../drift/hold.js";
+import { withPreflight } from "../engine/operations/preflight.js";
+import { foreseenFailure } from "../plan/foreseen.js";
 import { planWithDrift, rulesOfRequest } from "../drift/plan-with-drift.js";
 import { keySource } from "../engine/operations/key-source.js";
+import { ringOf } from "../engine/run/run-keys.js";
 import { withPlaces } from "../engine/operations/placed-refusal.js";
 import { encodePayload } from "../engine/backend/record-payload.js";
 import { observe } from "../engine/run/observe.js";
@@ -77,8 +80,7 @@ async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs>
     const place = { root, stack: getStack(), files };
     const plan = await planInline({ desired, positionOf }, { provider, state, place });
     for (const note of inlineNotes(plan)) await log.info(note);
-    const isNew = state.transaction === undefined;
-    const made = isNew ? await keySource(provider, plan.target, systemClock)?.make() : undefined;
+    const keys = await ringOf(plan, state, keySource(provider, plan.target, systemClock));
     const program = programOf(
       plan,
       state,
@@ -90,7 +92,7 @@ async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs>
         ),
       },
       {
-        transaction: encodePayload(transactionPayload(plan, made ?? state.transaction?.keys)),
+        transaction: encodePayload(transactionPayload(plan, keys)),
         revision: encodePayload(revisionPayload(plan, state, systemClock.now())),
       },
     );
@@ -147,6 +149,8 @@ async function planInline(
     ),
   );
   if (!plan.empty) refuseHeld(plan.cluster, holdOf(state, observation, { provider, objects }));
+  const foreseen = foreseenFailure(await withPreflight(plan, { provider, prior: state, context }));
+  if (foreseen !== undefined) throw foreseen;
   refuseInline({ plan, state, observedResources, place });
   return inOnePass(plan, state);
 }

@@ -53,7 +53,7 @@ function nodeConditionsOf(
     type: "Ready",
     status: isReady ? "True" : phase === "Unknown" ? "Unknown" : "False",
     reason: isReady ? "NodeReady" : (failure?.reason ?? `Machine${phase}`),
-    message: isReady ? "" : (failure?.message ?? ""),
+    message: isReady ? "" : (failure?.message ?? seen?.failure?.reason ?? ""),
   };
   const sinceMs = isReady ? (seen?.readySinceMs ?? nowMs) : nowMs;
   // It is the Node's, which knows nothing of the Machine's generations.

@@ -1,3 +1,4 @@
+import { recordedKeys } from "../records/recorded-keys.js";
 import { type KeyedCertificate, validityOf } from "../bootstrap/certificates/certificate.js";
 import {
   type ClusterSecret,
@@ -95,7 +96,7 @@ export class SecretKeeper {
     const others = isOthers && !isOwned(live, cluster) ? [live] : [];
     return {
       expiries: [
-        ...authorityExpiries(records.transaction?.keys, nowMs),
+        ...authorityExpiries(recordedKeys(records), nowMs),
         ...(certificate === undefined ? [] : [kubeconfigExpiry(certificate, nowMs)]),
       ],
       conflicts: [...new Set([...conflicting, ...others].map(secretNameOf))],
@@ -112,7 +113,7 @@ export class SecretKeeper {
 
   private wantedOf(kept: KeptCluster): ClusterSecret[] {
     const { cluster, records } = kept;
-    const { keys } = records.transaction ?? {};
+    const keys = recordedKeys(records);
     if (keys === undefined) return [];
     const { namespace, name } = cluster.metadata;
     const owner = { namespace, name };
@@ -162,7 +163,7 @@ export class SecretKeeper {
 
 /** Undefined while nobody knows where the API server answers, and of a cluster without keys. */
 function accessOf({ cluster, records, provider }: KeptCluster): AdminAccess | undefined {
-  const { keys } = records.transaction ?? {};
+  const keys = recordedKeys(records);
   const server = recordedServer(records, provider);
   if (keys === undefined || server === undefined) return undefined;
   return { name: cluster.metadata.name, server, keys };

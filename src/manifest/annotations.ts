@@ -8,6 +8,7 @@ import {
   parseFreezeTime,
 } from "../api/drift-policy.js";
 import { keyAlgorithmAnnotation, keyAlgorithms } from "../api/key-algorithm.js";
+import { isKeyStage, keysAnnotation } from "../api/key-stage.js";
 import { pausedAnnotation } from "../api/pause.js";
 import {
   allowRemovalAnnotation,
@@ -75,6 +76,11 @@ export const annotationRules: Readonly<Record<string, AnnotationRule>> = {
     (value) => parseRemovals(value) !== undefined,
   ),
   [keyAlgorithmAnnotation]: oneOf("algorithm of keys", keyAlgorithms, cluster),
+  [keysAnnotation]: onCluster(
+    "stage of keys",
+    'the number of a set of keys such as "1", or of two that follow one another such as "1+2"',
+    isKeyStage,
+  ),
   [pausedAnnotation]: {
     ...onCluster("reason to rest", "any text", () => true),
     holder: "apiServer",

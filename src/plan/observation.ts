@@ -31,3 +31,16 @@ export interface Observation {
 export function hasDrifted(observed: ObservedResource | undefined, recorded: JsonObject): boolean {
   return observed === "gone" || (observed !== undefined && !sameJson(observed.spec, recorded));
 }
+
+/** Those of the resources that the cloud shows, by key, in the order of the keys. Pure. */
+export function presentAmong(
+  keys: readonly NodeKey[],
+  { observedResources }: Observation,
+): ReadonlyMap<NodeKey, Observed> {
+  return new Map(
+    keys.flatMap((key) => {
+      const observed = observedResources.get(key);
+      return observed === undefined || observed === "gone" ? [] : [[key, observed] as const];
+    }),
+  );
+}

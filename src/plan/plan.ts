@@ -1,6 +1,6 @@
 import type { Json } from "../api/json.js";
 import type { NodeKey } from "../graph/graph.js";
-import type { Identity } from "../provider/port.js";
+import type { Identity, PreflightFinding } from "../provider/port.js";
 import type { Target } from "../records/target.js";
 import type { Step, ChangedField } from "./step.js";
 import type { PassedPoint, TransactionRecord } from "../records/transaction.js";
@@ -102,6 +102,8 @@ export interface RemainingPlan {
   readonly ignoredDrift?: readonly IgnoredDrift[];
   /** What it was made from is implausible; unless it is believed nobody carries it out. Never on an empty plan. */
   readonly held?: Hold;
+  /** What its provider found to stand against it before anything is changed; absent: nothing, or nobody asked. */
+  readonly foreseen?: readonly PreflightFinding[];
   /** This is one stage of several: a control plane goes one minor version at a time. */
   readonly stage?: StageNote;
 }
@@ -159,6 +161,8 @@ export interface LeavingHost {
   readonly createdAtMs?: number;
   /** The cloud says that it never will run. */
   readonly failed: boolean;
+  /** A control-plane member that signs with other keys than those that hosts are to have. */
+  readonly signsOtherwise?: true;
   /** It serves the last committed revision; others are leftovers that were to go anyway. */
   readonly serves: boolean;
 }

@@ -10,6 +10,8 @@ export interface ChangedField {
   readonly to?: Json;
   /** Why this field makes a new resource necessary; absent of those that do not. */
   readonly reason?: string;
+  /** What its change in place disturbs; absent: nothing. */
+  readonly disruptive?: string;
 }
 
 /**
@@ -45,7 +47,14 @@ export function isLettingGo(step: Step): boolean {
 export function changesOf(verdict: Verdict, from: JsonObject, to: JsonObject): ChangedField[] {
   if (verdict.kind === "same") return [];
   const reasons = "reasons" in verdict ? verdict.reasons : undefined;
+  const disruptions = "disruptions" in verdict ? verdict.disruptions : undefined;
   return verdict.paths.map((path) =>
-    omitUndefined({ path, reason: reasons?.[path], from: from[path], to: to[path] }),
+    omitUndefined({
+      path,
+      reason: reasons?.[path],
+      disruptive: disruptions?.[path],
+      from: from[path],
+      to: to[path],
+    }),
   );
 }

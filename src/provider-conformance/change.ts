@@ -1,6 +1,7 @@
 import { type JsonObject, sameJson } from "../api/json.js";
-import { errorOf, type Rig, sampleKubelet, seenOf } from "./rig.js";
-import { must } from "./subject.js";
+import { errorOf, seenOf } from "./seen.js";
+import { type Rig, sampleKubelet } from "./rig.js";
+import { checkable, must, offered } from "./subject.js";
 
 /** "changes in place, on the same host" */
 export async function inPlaceChange(rig: Rig, fields: JsonObject | undefined): Promise<void> {
@@ -19,17 +20,40 @@ export async function inPlaceChange(rig: Rig, fields: JsonObject | undefined): P
     `${String(before.id)} became ${observed?.id ?? "nothing"}`,
   );
   must(
-    sameJson(observed.spec, after.inputs["spec"]),
+    rig.isShownAs(observed, after.inputs["spec"] as JsonObject),
     "show after an update what was asked for",
     JSON.stringify(observed.spec),
   );
   must((await rig.plan({ web: fields })).empty, "leave nothing to do after an update", "it does");
 }
 
+/** "makes a change in place, all of it, and shows it" */
+export async function updates(rig: Rig): Promise<void> {
+  const { handler, context, kind, provider } = rig;
+  offered(handler.update !== undefined, `${kind} has no update: every change replaces it`);
+  const { who, spec } = await rig.prepare();
+  const wanted = await rig.changedInPlace();
+  checkable(wanted !== undefined, `the subject does not say what changes in place of a ${kind}`);
+  const verdict = provider.verdict(kind, spec, wanted);
+  must(
+    verdict.kind === "inPlace",
+    "say in place of what the subject says so (verdict)",
+    verdict.kind,
+  );
+  const { id } = await rig.make({ who, spec });
+  await rig.resource().update(id, { who, spec }, { who, spec: wanted });
+  const presence = await handler.locate(context, who, id);
+  must(
+    presence.found === "one" && rig.isShownAs(presence.resource, wanted),
+    "make every change that was called in place, on the same resource (update)",
+    `asked for ${JSON.stringify(wanted)}, it shows ${JSON.stringify(presence)}`,
+  );
+}
+
 /** Where nothing changes in place, verdicts must not say that something does. */
 async function mustNotUpdate(rig: Rig): Promise<void> {
-  const { provider, hostHandler } = rig;
-  if (hostHandler.update !== undefined) return;
+  const { provider, handler } = rig;
+  if (handler.update !== undefined) return;
   const spec = rig.hostOf("web").inputs["spec"] as JsonObject;
   for (const field of Object.keys(spec)) {
     const verdict = provider.verdict(provider.hostKind, spec, {
@@ -81,16 +105,16 @@ export async function replacement(rig: Rig, fields: JsonObject): Promise<void> {
 
 /** "deletes twice without an error" */
 export async function deleteTwice(rig: Rig): Promise<void> {
-  const inputs = await rig.prepareHost();
-  const { hostHandler, context } = rig;
+  const inputs = await rig.prepare();
+  const { handler, context } = rig;
   const resource = rig.resource();
   const { id } = await resource.create(inputs);
-  const presence = await hostHandler.locate(context, inputs.who, id);
+  const presence = await handler.locate(context, inputs.who, id);
   must(presence.found === "one", "find a resource by its id (locate)", presence.found);
   await resource.delete(id, inputs);
   const again = await errorOf(resource.delete(id, inputs));
   must(again === undefined, "find what is deleted gone, or not at all (locate)", seenOf(again));
-  const removed = await errorOf(hostHandler.remove(context, presence.resource));
+  const removed = await errorOf(handler.remove(context, presence.resource));
   must(removed === undefined, "succeed in removing what is gone already (remove)", seenOf(removed));
   const read = await resource.read(id, inputs);
   must(
@@ -102,16 +126,16 @@ export async function deleteTwice(rig: Rig): Promise<void> {
 
 /** "lets go of what it made, or cannot" */
 export async function lettingGo(rig: Rig): Promise<void> {
-  const { hostHandler, provider, context, world } = rig;
-  if (hostHandler.disown === undefined) return;
-  await rig.up({ web: {} });
-  const record = rig.hostOf("web");
-  const observed = await rig.observe(record);
-  must(observed !== undefined, "find a resource by its id (locate)", "none");
-  await hostHandler.disown(context, observed);
+  const { handler, provider, context, world } = rig;
+  offered(
+    handler.disown !== undefined,
+    `${rig.kind} has no disown: capstan state forget refuses it`,
+  );
+  const observed = await rig.make(await rig.prepare());
+  await handler.disown(context, observed);
   const { who } = observed;
-  for (const id of [record.id, undefined]) {
-    const presence = await hostHandler.locate(context, who, id);
+  for (const id of [observed.id, undefined]) {
+    const presence = await handler.locate(context, who, id);
     const how = id === undefined ? "its marks or token" : "its id";
     must(
       presence.found === "none",
@@ -125,19 +149,19 @@ export async function lettingGo(rig: Rig): Promise<void> {
     ...((await provider.owned?.(context)) ?? []),
   ];
   must(
-    !listed.some(({ id }) => id === record.id),
+    !listed.some(({ id }) => id === observed.id),
     "list nothing that it has let go (disown, inventory, owned)",
-    `${record.id ?? ""} is listed`,
+    `${observed.id} is listed`,
   );
   must((await world.countAlive(who)) === 0, "leave no mark on what it lets go", "it is marked");
-  const again = await errorOf(hostHandler.disown(context, observed));
+  const again = await errorOf(handler.disown(context, observed));
   must(again === undefined, "succeed in letting go twice (disown)", seenOf(again));
 }
 
 /** "lists all that carries its marks, and nothing else" */
 export async function inventory(rig: Rig): Promise<void> {
   const { provider, context, world } = rig;
-  const inputs = await rig.prepareHost("other");
+  const inputs = await rig.prepare("other");
   await rig.up({ web: {}, db: {} });
   const { clusterUid } = world;
   const { cluster } = inputs.who;
@@ -161,7 +185,9 @@ export async function inventory(rig: Rig): Promise<void> {
   for (const { id, kind, inputs: recorded } of rig.recorded()) {
     const listed = oneLife.find((one) => one.id === id);
     must(
-      sameJson(listed?.who, recorded["who"]) && sameJson(listed?.spec, recorded["spec"]),
+      listed !== undefined &&
+        sameJson(listed.who, recorded["who"]) &&
+        rig.isShownAs(listed, recorded["spec"] as JsonObject),
       "list resources as locate shows them, with identity and spec",
       `${kind} ${id ?? ""} is listed as ${JSON.stringify(listed)}`,
     );
@@ -171,7 +197,7 @@ export async function inventory(rig: Rig): Promise<void> {
 /** "tells which cloud it is, the same each time, or nothing at all" */
 export async function identity(rig: Rig): Promise<void> {
   const { provider, context } = rig;
-  if (provider.identity === undefined) return;
+  offered(provider.identity !== undefined, "the provider has no identity");
   const first = await provider.identity(context);
   const fields = Object.entries(first);
   must(
@@ -193,9 +219,9 @@ const clockToleranceMs = 60_000;
 /** "lists what every cluster owns, with its age where it tells one" */
 export async function ownedByAll(rig: Rig): Promise<void> {
   const { provider, context, world } = rig;
-  if (provider.owned === undefined) return;
+  offered(provider.owned !== undefined, "the provider has no owned: it cannot be swept");
   const beginMs = world.clock.now();
-  const { who, spec } = await rig.prepareHost("other");
+  const { who, spec } = await rig.prepare("other");
   await rig.up({ web: {} });
   const strangers = [
     rig.stranger(who, { uid: `${world.clusterUid}-before` }),

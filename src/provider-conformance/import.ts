@@ -1,21 +1,25 @@
 import { sameJson } from "../api/json.js";
 import type { Found, Identity, Observed, ResourceHandler } from "../provider/port.js";
 import { timingOf } from "../provider/timing.js";
-import { errorOf, type Rig, seenOf } from "./rig.js";
-import { must } from "./subject.js";
+import { errorOf, seenOf } from "./seen.js";
+import type { Rig } from "./rig.js";
+import { offered, must } from "./subject.js";
 
 /** What an import takes: the way back takes marks off. */
 type Importing = ResourceHandler & Required<Pick<ResourceHandler, "find" | "mark" | "disown">>;
 
-/** The calls of a provider that offers them; undefined of one that cannot import. */
-function importing({ hostHandler }: Rig): Importing | undefined {
-  if (hostHandler.find === undefined && hostHandler.mark === undefined) return undefined;
+/** The calls of a provider that offers them. */
+function importing({ handler, kind }: Rig): Importing {
+  offered(
+    handler.find !== undefined || handler.mark !== undefined,
+    `${kind} has neither find nor mark: capstan import refuses it`,
+  );
   must(
-    isImporting(hostHandler),
+    isImporting(handler),
     "offer find, mark and disown together, or neither find nor mark",
     "one of them is missing",
   );
-  return hostHandler;
+  return handler;
 }
 
 function isImporting(handler: ResourceHandler): handler is Importing {
@@ -25,7 +29,6 @@ function isImporting(handler: ResourceHandler): handler is Importing {
 /** "finds a host by its id alone, whosever it is, or cannot" */
 export async function findById(rig: Rig): Promise<void> {
   const calls = importing(rig);
-  if (calls === undefined) return;
   const { context, world } = rig;
   const { found, observed } = await ofOurs(rig, calls);
   mustShow(found, observed, observed.who);
@@ -55,7 +58,6 @@ export async function findById(rig: Rig): Promise<void> {
 /** "puts marks on what bears none, and nothing else, or cannot" */
 export async function marking(rig: Rig): Promise<void> {
   const calls = importing(rig);
-  if (calls === undefined) return;
   const { context, world, provider } = rig;
   const { observed } = await ofOurs(rig, calls);
   await calls.disown(context, observed);
@@ -98,9 +100,7 @@ async function ofOurs(
   rig: Rig,
   calls: Importing,
 ): Promise<{ readonly observed: Observed; readonly found: Found | undefined }> {
-  await rig.up({ web: {} });
-  const observed = await rig.observe(rig.hostOf("web"));
-  must(observed !== undefined, "find a resource by its id (locate)", "none");
+  const observed = await rig.make(await rig.prepare());
   return { observed, found: await calls.find(rig.context, observed.id) };
 }
 

@@ -1,13 +1,23 @@
-import { type CapstanError, expectDefined, isCapstanError, messageOf } from "../api/error.js";
-import type { Json, JsonObject } from "../api/json.js";
+import { asKnown, unobservableOf } from "../provider/unobservable.js";
+import { expectDefined } from "../api/error.js";
+import { type Json, type JsonObject, sameJson } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { apiVersion, clusterNameLabel } from "../api/schema.js";
-import type { ClusterObject, Desired } from "../api/types.js";
-import { type GraphNode, keyOf, type NodeKey, resolveRefs } from "../graph/graph.js";
+import { type ClusterObject, type Desired, providerValue } from "../api/types.js";
+import {
+  dependenciesOf,
+  type GraphNode,
+  inDependencyOrder,
+  keyOf,
+  type NodeKey,
+  resolveRefs,
+} from "../graph/graph.js";
 import type {
+  Clock,
   CreateContext,
   Identity,
   InfrastructureProvider,
+  MachineToCompile,
   Observed,
   ResourceHandler,
   UserData,
@@ -15,20 +25,29 @@ import type {
 import { packedUserData, userDataOf } from "../bootstrap/host/user-data.js";
 import { CloudResource } from "../dynamic/cloud-resource.js";
 import { diagnosticText } from "../manifest/diagnostic.js";
-import { identityOf } from "../compile/compile.js";
+import { identityOf, machineToCompile, templateJudge } from "../compile/compile.js";
+import { expandMachines } from "../sets/expand.js";
 import { observe as look } from "../engine/run/observe.js";
 import { machineKey } from "../records/target.js";
 import { makePlan } from "../plan/planner/make-plan.js";
 import type { Plan } from "../plan/plan.js";
 import type { PriorState, RecordedResource } from "../records/prior-state.js";
 import { readDesired } from "../manifest/desired.js";
-import { type ConformanceSubject, must, type Sample, type World } from "./subject.js";
+import { within } from "./limit.js";
+import {
+  checkable,
+  type ConformanceSubject,
+  must,
+  type Sample,
+  type World,
+  type WorldPowers,
+} from "./subject.js";
 
 /** Machines of the case's cluster by name, with what differs from the subject's machineSpec. */
 export type MachineSpecs = Readonly<Record<string, JsonObject>>;
 
 /** What a resource is registered with. */
-interface Inputs extends JsonObject {
+export interface Inputs extends JsonObject {
   readonly who: Identity;
   readonly spec: JsonObject;
 }
@@ -45,48 +64,81 @@ function emptyUserData({ userData }: InfrastructureProvider): UserData {
   return { format, text, packed: packedUserData(text) };
 }
 
+/** On what work is done, and how long it may take. */
+interface RigOptions {
+  /** The kind that a case is about; the provider's hosts without. */
+  readonly kind?: string;
+  readonly timeoutMs: number;
+}
+
 /** An engine in memory around a provider: the product's plan and its resource protocol, and records. */
 export class Rig {
   readonly context: CreateContext;
+  /** The kind that the case is about. */
+  readonly kind: string;
+  /** Parts of what the case is about that could not be checked, and why. */
+  readonly exceptions: string[] = [];
   private readonly records = new Map<NodeKey, RecordedResource>();
   private committed: Plan | undefined;
 
   private constructor(
-    private readonly subject: ConformanceSubject,
+    readonly subject: ConformanceSubject,
     readonly world: World,
+    { kind = world.provider.hostKind, signal }: { kind?: string; signal: AbortSignal },
   ) {
-    const signal = new AbortController().signal;
+    this.kind = kind;
     const userData = async () => emptyUserData(world.provider);
-    this.context = { clock: world.clock, signal, assertEngineAlive: () => {}, userData };
+    const clock = stoppable(world.clock, signal);
+    this.context = { clock, signal, assertEngineAlive: () => {}, userData };
   }
 
-  /** Runs work on a world of its own. */
-  static async use(subject: ConformanceSubject, work: (rig: Rig) => Promise<void>): Promise<void> {
+  /** Runs work on a world of its own, for so long. */
+  static async use<T>(
+    subject: ConformanceSubject,
+    { kind, timeoutMs }: RigOptions,
+    work: (rig: Rig) => Promise<T>,
+  ): Promise<T> {
     const world = await subject.open();
     try {
-      await work(new Rig(subject, world));
+      return await within(timeoutMs, (signal) =>
+        work(new Rig(subject, world, omitUndefined({ kind, signal }))),
+      );
     } finally {
       await world.close?.();
     }
+  }
+
+  /** The kinds that the sample needs, in dependency order, hosts last. */
+  kinds(): string[] {
+    const { cluster } = this.desired({});
+    const { infrastructure } = this.provider.compile(cluster, providerValue(cluster.spec), []);
+    const kinds = inDependencyOrder(infrastructure).map(({ kind }) => kind);
+    return [...new Set([...kinds, this.provider.hostKind])];
+  }
+
+  get isHost(): boolean {
+    return this.kind === this.provider.hostKind;
   }
 
   get provider(): InfrastructureProvider {
     return this.world.provider;
   }
 
-  get hostHandler(): ResourceHandler {
-    return this.handlerOf(this.provider.hostKind);
+  /** The calls on the kind that the case is about. */
+  get handler(): ResourceHandler {
+    return this.handlerOf(this.kind);
   }
 
-  /** The resource protocol around the calls on hosts, as Pulumi would drive it. */
-  resource(handler = this.hostHandler, kind = this.provider.hostKind): CloudResource {
+  /** The resource protocol around the calls on a kind, as Pulumi would drive it. */
+  resource(handler = this.handler, kind = this.kind): CloudResource {
     return new CloudResource(this.provider, kind, handler, {
       context: this.context,
       mode: "inline",
       readyTimeoutMs: timeoutMs,
       bootstrap: {
         userDataFor: () => this.context.userData(),
-        deleteSecret: () => Promise.resolve(),
+        release: () => Promise.resolve(),
+        forget: () => Promise.resolve(),
       },
     });
   }
@@ -99,6 +151,15 @@ export class Rig {
     const [only] = clusters;
     must(only !== undefined && problems === "", "accept the specs of its own sample", problems);
     return only;
+  }
+
+  /** The sample's machine as the provider is given it. */
+  sampleMachine(): MachineToCompile {
+    const desired = this.desired({ web: {} });
+    const judge = templateJudge(this.provider, desired.cluster);
+    const [machine] = expandMachines(desired, [], judge);
+    must(machine !== undefined, "accept its own sample", "it has no machine");
+    return machineToCompile(machine);
   }
 
   /** The sample as a user would write it. */
@@ -170,15 +231,54 @@ export class Rig {
     await this.apply(await this.plan(specs));
   }
 
-  /** Makes everything that a machine's host needs, and answers what the host is to be made with. */
-  async prepareHost(machine = "web"): Promise<Inputs> {
-    const plan = await this.plan({ [machine]: {} });
-    const host = this.hostNode(plan, machine);
-    for (const { key, kind } of plan.steps) {
-      const node = plan.target.nodes.find((one) => keyOf(one) === key);
-      if (kind !== "delete" && node !== undefined && node !== host) await this.register(node);
+  /**
+   * Makes everything that a resource of the case's kind needs, and answers what it is to be made with. `machine` names
+   * a host.
+   */
+  async prepare(machine = "web", fields: JsonObject = {}): Promise<Inputs> {
+    const { target } = await this.plan({ [machine]: fields });
+    const nodes = new Map(target.nodes.map((node) => [keyOf(node), node]));
+    const wanted = this.isHost
+      ? nodes.get(expectDefined(hostKeyIn(target.machines, machine), `host of ${machine}`))
+      : target.nodes.find(({ kind }) => kind === this.kind);
+    const node = expectDefined(wanted, `${this.kind} in the sample`);
+    const needed = new Set<NodeKey>();
+    const need = (key: NodeKey): void => {
+      if (needed.has(key)) return;
+      needed.add(key);
+      dependenciesOf(expectDefined(nodes.get(key), key)).forEach(need);
+    };
+    dependenciesOf(node).forEach(need);
+    for (const one of inDependencyOrder(target.nodes)) {
+      const isMissing = needed.has(keyOf(one)) && !this.records.has(keyOf(one));
+      if (isMissing && this.provider.handlers.has(one.kind)) await this.register(one);
     }
-    return this.inputsOf(host);
+    return this.inputsOf(node);
+  }
+
+  /** The inputs of the case's kind with what the subject says that changes in place; undefined where it says nothing. */
+  async changedInPlace(): Promise<JsonObject | undefined> {
+    const { inPlace, inPlaceOf } = this.subject;
+    const fields = this.isHost ? inPlace : inPlaceOf?.[this.kind];
+    if (fields === undefined) return undefined;
+    if (this.isHost) return (await this.prepare("web", fields)).spec;
+    return { ...(await this.prepare()).spec, ...fields };
+  }
+
+  /** Makes one of the case's kind, with everything that it needs. */
+  async make(inputs: Inputs): Promise<Observed> {
+    const { id } = await this.resource().create(inputs);
+    const presence = await this.handler.locate(this.context, inputs.who, id);
+    must(presence.found === "one", "find a resource by its id (locate)", presence.found);
+    return presence.resource;
+  }
+
+  /** The world, if it can do this. */
+  able<K extends keyof WorldPowers>(...powers: K[]): World & Required<Pick<WorldPowers, K>> {
+    const { world } = this;
+    const missing = powers.filter((power) => world[power] === undefined);
+    checkable(isAble(world, powers), `the world has no ${missing.join(" and no ")}`);
+    return world;
   }
 
   /** The record of a machine's one host. */
@@ -198,6 +298,12 @@ export class Rig {
     const who = inputs["who"] as Identity;
     const presence = await this.handlerOf(kind).locate(this.context, who, id);
     return presence.found === "one" ? presence.resource : undefined;
+  }
+
+  /** Whether it is shown with the inputs that it was asked to have. */
+  isShownAs(observed: Observed, asked: JsonObject): boolean {
+    const unseen = unobservableOf(this.provider, observed.who.kind);
+    return sameJson(asKnown(observed, unseen, asked).spec, asked);
   }
 
   recorded(): RecordedResource[] {
@@ -229,12 +335,6 @@ export class Rig {
       transaction: { ...transaction, target },
       revision: { number: transaction.number, target, history: [] },
     };
-  }
-
-  private hostNode(plan: Plan, machine: string): GraphNode {
-    const key = plan.target.machines.find(({ name }) => name === machine)?.host;
-    const node = plan.target.nodes.find((one) => keyOf(one) === key);
-    return expectDefined(node, `host of ${machine}`);
   }
 
   private inputsOf(node: GraphNode): Inputs {
@@ -297,25 +397,24 @@ export class Rig {
   }
 }
 
-/** The error of a promise that must not succeed; undefined when it does. */
-export async function errorOf(work: Promise<unknown>): Promise<Error | undefined> {
-  try {
-    await work;
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
-  }
+function isAble<K extends keyof WorldPowers>(
+  world: World,
+  powers: readonly K[],
+): world is World & Required<Pick<WorldPowers, K>> {
+  return powers.every((power) => world[power] !== undefined);
 }
 
-/** The code of an error of ours, also inside one that tells of an unfinished resource. */
-export function codeOf(error: unknown): CapstanError["code"] | undefined {
-  if (isCapstanError(error)) return error.code;
-  return error instanceof Error && error.cause !== undefined ? codeOf(error.cause) : undefined;
+function hostKeyIn(machines: Plan["target"]["machines"], machine: string): NodeKey | undefined {
+  return machines.find(({ name }) => name === machine)?.host;
 }
 
-/** What happened instead, for a failure's message. */
-export function seenOf(error: unknown): string {
-  return error === undefined
-    ? "it succeeded"
-    : `${codeOf(error) ?? "an error"} (${messageOf(error)})`;
+/** The clock, for as long as the case may run: whoever polls without a signal stops too. */
+function stoppable(clock: Clock, over: AbortSignal): Clock {
+  return {
+    now: () => clock.now(),
+    sleep: async (ms, signal) => {
+      await clock.sleep(ms, signal ?? over);
+      over.throwIfAborted();
+    },
+  };
 }

@@ -1,28 +1,58 @@
 import type { JsonObject } from "../api/json.js";
 import type { Clock, Identity, InfrastructureProvider } from "../provider/port.js";
 
-/** A provider on an empty cloud that can be made to misbehave. Each case opens one of its own. */
-export interface World {
+/**
+ * A provider on an empty cloud that can be made to misbehave. Each case opens one of its own. `kind` of an identity
+ * says what is planted or counted.
+ */
+export interface World extends WorldPowers {
   readonly provider: InfrastructureProvider;
   /** The clock that the cloud goes by: a real one, or `steppingClock` where waiting is not wanted. */
   readonly clock: Clock;
   /** UID of the cluster that the case makes: one that no case before it had on this cloud. */
   readonly clusterUid: string;
-  /** The next creation of a host takes effect, and its answer does not arrive. */
+  /** The next creation takes effect, and its answer does not arrive. */
   loseNextCreate(): void | Promise<void>;
   /**
-   * For `ms` from its creation, a listing does not show a host that is made from now on. On a cloud whose
+   * For `ms` from its creation, a listing does not show a resource that is made from now on. On a cloud whose
    * listings never lag: nothing to do.
    */
   lagListings(ms: number): void | Promise<void>;
   /** While true, the cloud answers no question (get, list); only creations would still succeed. */
   blind(on: boolean): void | Promise<void>;
-  /** Makes a host that is not the case's, behind the provider's back. Returns its id. */
+  /** Makes a resource that is not the case's, behind the provider's back. Returns its id. */
   plant(who: Identity, spec: JsonObject): string | Promise<string>;
-  /** How many hosts with this identity are alive, as the cloud itself knows. */
+  /** How many resources with this identity are alive, as the cloud itself knows. */
   countAlive(who: Identity): number | Promise<number>;
   /** The case is over. */
   close?(): void | Promise<void>;
+}
+
+/**
+ * What a world does where its cloud can. A case that needs what is not there is reported as not checked, and why.
+ */
+export interface WorldPowers {
+  /**
+   * From now on calls `hook` before each call of the provider that changes something in the cloud. Where it throws,
+   * the call does not reach the cloud, and the provider sees the error. Without a hook: no more.
+   */
+  beforeChange?(hook?: () => void): void;
+  /** Ids of all that is alive in the cloud, whatever marks it bears. */
+  alive?(): readonly string[] | Promise<readonly string[]>;
+  /** While true, the cloud takes every call and gives no answer, until the signal that came with the call aborts. */
+  hang?(on: boolean): void | Promise<void>;
+  /** While true, hosts that are made stay pending; after that, they become ready. */
+  holdBoot?(on: boolean): void | Promise<void>;
+  /** Somebody gives a resource other settings, in the cloud itself. False where the cloud cannot change them. */
+  mutate?(id: string, fields: JsonObject): boolean | Promise<boolean>;
+  /** Somebody stops a host: it is still there, and does not run. */
+  stop?(id: string): void | Promise<void>;
+  /** Somebody deletes a resource. */
+  kill?(id: string): void | Promise<void>;
+  /** As `plant`, many at once, as cheaply as the cloud can. */
+  plantMany?(whos: readonly Identity[], spec: JsonObject): void | Promise<void>;
+  /** Makes another resource with exactly these marks, which one has already. Returns its id. */
+  plantTwin?(who: Identity, spec: JsonObject): string | Promise<string>;
 }
 
 /** A provider's own objects, as users write them. */
@@ -48,13 +78,8 @@ export interface ConformanceSubject extends Sample {
   readonly replacing: JsonObject;
   /** Fields of machineSpec with other values that change in place; absent where nothing does. */
   readonly inPlace?: JsonObject;
-}
-
-/** One thing that every provider must do. */
-export interface ConformanceCase {
-  readonly name: string;
-  /** Rejects with a ConformanceFailure that says what the provider must do and what it did. */
-  run(): Promise<void>;
+  /** Inputs of other kinds than hosts, by kind, with other values that change in place. */
+  readonly inPlaceOf?: Readonly<Record<string, JsonObject>>;
 }
 
 /** A provider, or a harness, does not do what it must. */
@@ -72,14 +97,50 @@ export function harnessMust(condition: boolean, requirement: string): asserts co
   if (!condition) throw new ConformanceFailure(`the harness must ${requirement}`);
 }
 
-/** A clock on which nothing waits: whoever sleeps moves it on. */
-export function steppingClock(startMs = 1_000_000): Clock {
+/**
+ * Why there is no verdict: `notChecked`, the world cannot show it. `notOffered`, the provider has nothing of the kind,
+ * which it may.
+ */
+export type WithoutVerdict = "notChecked" | "notOffered";
+
+/** A case ends without a verdict. No failure. */
+export class NoVerdict extends Error {
+  override readonly name = "NoVerdict";
+
+  constructor(
+    readonly outcome: WithoutVerdict,
+    reason: string,
+  ) {
+    super(reason);
+  }
+}
+
+/** Ends a case unless the world can show what it is about. */
+export function checkable(condition: boolean, reason: string): asserts condition {
+  if (!condition) throw new NoVerdict("notChecked", reason);
+}
+
+/** Ends a case unless the provider has what it is about. */
+export function offered(condition: boolean, reason: string): asserts condition {
+  if (!condition) throw new NoVerdict("notOffered", reason);
+}
+
+/** A clock that can be moved on. */
+export interface SteppingClock extends Clock {
+  advance(ms: number): void;
+}
+
+/** A clock on which nothing waits: whoever sleeps moves it on. Timers still come to their turn. */
+export function steppingClock(startMs = 1_000_000): SteppingClock {
   let nowMs = startMs;
   return {
     now: () => nowMs,
+    advance: (ms) => void (nowMs += ms),
     sleep: async (ms, signal) => {
       signal?.throwIfAborted();
       nowMs += ms;
+      await new Promise((resolve) => setImmediate(resolve));
+      signal?.throwIfAborted();
     },
   };
 }

@@ -4,16 +4,14 @@ import { kubeadmFieldName } from "../api/kubeadm-patch.js";
 import { providerValue } from "../api/types.js";
 import { missingUserDataFields, userDataFieldNames } from "../api/user-data-fields.js";
 import { misfitOf } from "../bootstrap/host/fitting.js";
-import { machineToCompile, templateJudge } from "../compile/compile.js";
 import type { MachineToCompile, SecretStore, UserDataTerms } from "../provider/port.js";
-import { expandMachines } from "../sets/expand.js";
 import type { Rig } from "./rig.js";
-import { must } from "./subject.js";
+import { offered, must } from "./subject.js";
 
 /** "says what its hosts take at their first start, or nothing" */
 export async function userDataTerms(rig: Rig): Promise<void> {
   const { userData, machineSpec } = rig.provider;
-  if (userData === undefined) return;
+  offered(userData !== undefined, "its hosts take no user data");
   const missing = missingUserDataFields(machineSpec.schema);
   const fields = userDataFieldNames.join(" and ");
   must(
@@ -37,7 +35,7 @@ function settingsNeedNewHost(rig: Rig): void {
   };
   const hostOf = (machine: MachineToCompile) =>
     provider.compile(cluster, providerValue(cluster.spec), [machine]).hosts.get(machine.name) ?? {};
-  const machine = sampleMachine(rig);
+  const machine = rig.sampleMachine();
   const { providerSpec } = machine;
   for (const [field, value] of Object.entries(settings)) {
     const changed = { ...machine, providerSpec: { ...providerSpec, [field]: value } };
@@ -55,7 +53,7 @@ function commandsAreLines({ commands }: UserDataTerms): void {
 
 function sampleFits(rig: Rig, terms: UserDataTerms): void {
   const { cluster } = rig.desired({});
-  const worker = sampleMachine(rig);
+  const worker = rig.sampleMachine();
   const { versions } = worker.spec;
   const member: MachineToCompile = {
     ...worker,
@@ -82,7 +80,7 @@ async function secretsAreKept({ context }: Rig, store: SecretStore): Promise<voi
 
 /** What a host is given is a secret, and everything observed is recorded. */
 async function secretsStayOut(rig: Rig): Promise<void> {
-  const inputs = await rig.prepareHost();
+  const inputs = await rig.prepare();
   const made = await rig.resource().create(inputs);
   const { text, packed } = await rig.context.userData();
   const recorded = JSON.stringify(made.outs);
@@ -91,12 +89,4 @@ async function secretsStayOut(rig: Rig): Promise<void> {
     recorded.includes(one),
   );
   must(found === undefined, "leave user data out of spec and status", "it is there");
-}
-
-function sampleMachine(rig: Rig): MachineToCompile {
-  const desired = rig.desired({ web: {} });
-  const judge = templateJudge(rig.provider, desired.cluster);
-  const [machine] = expandMachines(desired, [], judge);
-  must(machine !== undefined, "accept its own sample", "it has no machine");
-  return machineToCompile(machine);
 }

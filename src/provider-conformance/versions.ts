@@ -6,7 +6,7 @@ import { validate } from "../api/validate.js";
 import type { CompiledParts, InfrastructureProvider } from "../provider/port.js";
 import { compiled, frozen } from "./pure.js";
 import type { Rig } from "./rig.js";
-import { type ConformanceSubject, harnessMust, must, type OlderSpecs } from "./subject.js";
+import { offered, type ConformanceSubject, harnessMust, must, type OlderSpecs } from "./subject.js";
 
 const machine = "web";
 
@@ -19,6 +19,7 @@ export async function conversions(rig: Rig, subject: ConformanceSubject): Promis
     must(sameJson(stored, spec), "leave the storage version as it is", JSON.stringify(stored));
   }
   const parts = compiled(rig, { [machine]: {} });
+  offered(provider.olderVersions !== undefined, "the provider serves one version");
   for (const version of provider.olderVersions ?? []) {
     const older = olderSpecs.find((one) => one.machineSpec["apiVersion"] === version.apiVersion);
     harnessMust(older !== undefined, `have olderSpecs of ${version.apiVersion}`);

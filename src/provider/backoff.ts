@@ -1,3 +1,5 @@
+import { isCapstanError } from "../api/error.js";
+
 /** Waits between tries, each longer than the one before. Times in milliseconds. */
 export interface Backoff {
   /** After the first failure. */
@@ -18,4 +20,10 @@ export function backoffMs(backoff: Backoff, failures: number, draw = 0): number 
   const { firstMs, factor, maxMs, jitter = 0 } = backoff;
   const fullMs = Math.min(firstMs * factor ** (failures - 1), maxMs);
   return Math.ceil(fullMs * (1 - jitter * draw));
+}
+
+/** The same after this error: no less than the cloud asked for, if it did. Pure. */
+export function backoffMsAfter(error: unknown, backoff: Backoff, failures: number): number {
+  const askedMs = isCapstanError(error) ? (error.retryAfterMs ?? 0) : 0;
+  return Math.max(backoffMs(backoff, failures), askedMs);
 }

@@ -1,9 +1,10 @@
+import type { TSchema } from "typebox";
 import { CapstanError } from "../api/error.js";
 import type { IgnorableField } from "../api/provider-specs.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { userDataFields } from "../api/user-data-fields.js";
 import { withReplaced } from "../manifest/object-parts.js";
-import type { ProviderDefinition } from "./definition.js";
+import type { KindDefinition, MachineCalls, ProviderDefinition } from "./definition.js";
 import { definitionProblems } from "./definition-problems.js";
 import {
   type FieldChange,
@@ -14,60 +15,119 @@ import {
 } from "./fields.js";
 import { hostSpecOf, userDataRules } from "./host-spec.js";
 import { olderVersionsOf } from "./older-versions.js";
-import type { InfrastructureProvider, InventoryScope, MachineToCompile, Observed } from "./port.js";
+import type {
+  CallContext,
+  InfrastructureProvider,
+  InventoryScope,
+  MachineToCompile,
+  Observed,
+} from "./port.js";
 import { specSchema } from "./spec-schema.js";
 
 const suffix = "MachineProviderSpec";
 
 /**
- * A provider from the calls of its cloud. Everything else has a working default: no shared
- * infrastructure, a host spec with the fields of the providerSpec and what the node is to be, a
+ * A provider from the calls of its cloud. Everything else has a working default: nothing that machines
+ * share, a host spec with the fields of the providerSpec and what the node is to be, a
  * replacement for each difference that no rule covers, inventory and what is owned from `machine.list`.
  * Throws INVALID_INPUT, all problems at once.
  */
 export function defineProvider(definition: ProviderDefinition): InfrastructureProvider {
   refuseWrong(definition);
-  const { name, apiVersion, machine, userData, apiEndpoint } = definition;
-  const stem = definition.machineSpec.kind.replace(suffix, "");
+  const { name, apiVersion, userData, apiEndpoint } = definition;
+  const stem = stemOf(definition);
   const hostKind = definition.hostKind ?? `${stem}Host`;
   const clusterSpec = definition.clusterSpec ?? { kind: `${stem}ClusterProviderSpec`, schema: {} };
   const ownFields = userData === undefined ? {} : userDataFields;
   const schema = specSchema(apiVersion, definition.machineSpec, ownFields);
-  const rules = machine.update === undefined ? withoutInPlace(definition.rules) : definition.rules;
-  const ownRules = userData === undefined ? {} : userDataRules;
-  const hostRules = { ...ownRules, ...rules };
-  const rulesOf = (kind: string): FieldRules => (kind === hostKind ? hostRules : {});
-  const specOf = definition.hostSpec ?? ((one: MachineToCompile) => hostSpecOf(one, schema));
+  const kinds = kindsOf(definition, hostKind);
+  const rulesOf = (kind: string): FieldRules => kinds.get(kind)?.rules ?? {};
+  const all = [...kinds.values()].map(({ calls }) => calls);
+  const owned = async (ctx: CallContext) =>
+    (await Promise.all(all.map((calls) => wholeOf(calls.list(ctx))))).flat();
+  const inScope = async (ctx: CallContext, scope: InventoryScope) =>
+    (await Promise.all(all.map((calls) => wholeOf(calls.list(ctx, scope))))).flat();
   return omitUndefined({
     name,
     apiVersion,
     hostKind,
     timing: definition.timing,
+    calls: definition.calls,
     userData,
-    keyInputs: definition.keyInputs && { [hostKind]: definition.keyInputs },
+    keyInputs: keyInputsOf(kinds),
     clusterSpec: { ...clusterSpec, schema: specSchema(apiVersion, clusterSpec) },
     machineSpec: { ...definition.machineSpec, schema },
     olderVersions:
       definition.olderVersions &&
       olderVersionsOf({ ...definition, clusterSpec }, definition.olderVersions),
-    handlers: new Map([[hostKind, machine]]),
-    compile: ({ spec: { clusterNetwork } }, clusterValue, machines) => ({
-      infrastructure: [],
-      hosts: new Map(
-        machines.map((one) => {
-          const heeded = withoutIgnored(one, definition.machineSpec.ignores);
-          return [one.name, specOf(heeded, clusterValue, clusterNetwork)];
-        }),
-      ),
-    }),
+    handlers: new Map([...kinds].map(([kind, { calls }]) => [kind, calls])),
+    compile: compilerOf(definition, schema),
     verdict: (kind, recorded, wanted) => verdictByField(rulesOf(kind), recorded, wanted),
     generationInputs: (kind, spec) => immutableFields(rulesOf(kind), spec),
     inventory: async (ctx, scope) =>
-      (await machine.list(ctx, scope)).filter((observed) => isInScope(observed, scope)),
-    owned: (ctx) => machine.list(ctx),
-    ...identityIn(definition),
-    apiEndpoints: apiEndpoint && ((_none, spec) => [apiEndpoint(spec) ?? []].flat()),
+      (await inScope(ctx, scope)).filter((observed) => isInScope(observed, scope)),
+    owned,
+    ...questionsIn(definition),
+    apiEndpoints: apiEndpoint && ((shared, spec) => [apiEndpoint(spec, shared) ?? []].flat()),
     close: definition.close === undefined ? undefined : () => definition.close?.(),
+  });
+}
+
+/** Part of a listing is no listing (law 12), so its pages are waited for. */
+async function wholeOf(listing: ReturnType<MachineCalls["list"]>): Promise<readonly Observed[]> {
+  if (!(Symbol.asyncIterator in listing)) return listing;
+  const listed: Observed[] = [];
+  for await (const page of listing) listed.push(...page);
+  return listed;
+}
+
+function stemOf({ machineSpec }: ProviderDefinition): string {
+  return machineSpec.kind.replace(suffix, "");
+}
+
+/** Every kind that there is, that of hosts too, with the rules that count. */
+function kindsOf(
+  { machine, rules, keyInputs, userData, kinds = {} }: ProviderDefinition,
+  hostKind: string,
+): ReadonlyMap<string, KindDefinition> {
+  const host: KindDefinition = omitUndefined({ calls: machine, rules, keyInputs });
+  const ownRules = userData === undefined ? {} : userDataRules;
+  return new Map(
+    [...Object.entries(kinds), [hostKind, host] as const].map(([kind, one]) => {
+      const own = kind === hostKind ? ownRules : {};
+      const given = one.calls.update === undefined ? withoutInPlace(one.rules) : one.rules;
+      return [kind, { ...one, rules: { ...own, ...given } }];
+    }),
+  );
+}
+
+function keyInputsOf(
+  kinds: ReadonlyMap<string, KindDefinition>,
+): Readonly<Record<string, readonly string[]>> | undefined {
+  const named = [...kinds].flatMap(([kind, { keyInputs }]) =>
+    keyInputs === undefined ? [] : [[kind, keyInputs] as const],
+  );
+  return named.length === 0 ? undefined : Object.fromEntries(named);
+}
+
+function compilerOf(
+  definition: ProviderDefinition,
+  schema: TSchema,
+): InfrastructureProvider["compile"] {
+  const specOf = definition.hostSpec ?? ((one: MachineToCompile) => hostSpecOf(one, schema));
+  return ({ spec: { clusterNetwork } }, clusterValue, machines) => ({
+    infrastructure: (definition.infrastructure?.(clusterValue, clusterNetwork) ?? []).map(
+      ({ kind, name, spec, dependsOn = [] }) => {
+        if (definition.kinds?.[kind] === undefined) throw noSuchKind(definition.name, kind, name);
+        return { kind, name, type: "resource", spec, dependsOn };
+      },
+    ),
+    hosts: new Map(
+      machines.map((one) => {
+        const heeded = withoutIgnored(one, definition.machineSpec.ignores);
+        return [one.name, specOf(heeded, clusterValue, clusterNetwork)];
+      }),
+    ),
   });
 }
 
@@ -84,9 +144,14 @@ function withoutIgnored(
 }
 
 /** The definition stays what its methods see as `this`. */
-function identityIn(definition: ProviderDefinition): Pick<InfrastructureProvider, "identity"> {
-  if (definition.identity === undefined) return {};
-  return { identity: async (ctx) => (await definition.identity?.(ctx)) ?? {} };
+function questionsIn(
+  definition: ProviderDefinition,
+): Pick<InfrastructureProvider, "identity" | "preflight"> {
+  const { identity, preflight } = {
+    identity: definition.identity?.bind(definition),
+    preflight: definition.preflight?.bind(definition),
+  };
+  return omitUndefined({ identity, preflight });
 }
 
 function isInScope({ who }: Observed, { cluster, clusterUid }: InventoryScope): boolean {
@@ -106,6 +171,16 @@ function withoutInPlace(rules: FieldRules = {}): FieldRules {
   return Object.fromEntries(entries);
 }
 
+/** A mistake of the provider's author, met while planning and not in the middle of a change. */
+function noSuchKind(provider: string, kind: string, name: string): CapstanError {
+  return new CapstanError({
+    code: "INVALID_INPUT",
+    source: "user",
+    message: `cannot plan with provider ${provider}: its infrastructure names ${kind} ${name}, and its kinds have no ${kind}`,
+    hint: "report it to the provider's author; nothing was changed",
+  });
+}
+
 /** A provider may be plain JavaScript, so that no compiler has seen what is wrong with it. */
 function refuseWrong(definition: Partial<ProviderDefinition>): void {
   const problems = definitionProblems(definition);
@@ -114,6 +189,6 @@ function refuseWrong(definition: Partial<ProviderDefinition>): void {
     code: "INVALID_INPUT",
     source: "user",
     message: `cannot define provider ${definition.name ?? "without a name"}: ${problems.join("; ")}`,
-    hint: "docs/providers.md lists what defineProvider takes",
+    hint: "docs/provider-options.md lists what defineProvider takes",
   });
 }

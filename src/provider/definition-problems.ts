@@ -23,17 +23,24 @@ const definitionMembers = namesOf<ProviderDefinition>({
   clusterSpec: true,
   hostKind: true,
   keyInputs: true,
+  kinds: true,
+  infrastructure: true,
   rules: true,
   userData: true,
   apiEndpoint: true,
   hostSpec: true,
   machine: true,
   timing: true,
+  calls: true,
   identity: true,
+  preflight: true,
   close: true,
 });
 const callNames = namesOf<MachineCalls>({
+  timing: true,
+  unobservable: true,
   locate: true,
+  locateMany: true,
   create: true,
   update: true,
   remove: true,
@@ -60,7 +67,8 @@ export function definitionProblems(definition: Written<ProviderDefinition>): str
       ? []
       : ["apiVersion must be <group>/<version>"]),
     ...(isSpecDefinition(machineSpec) ? [] : ["machineSpec must have a kind and a schema"]),
-    ...callProblems(definition.machine),
+    ...callProblems("machine", definition.machine),
+    ...kindProblems(definition),
     ...olderVersionProblems(apiVersion, definition.olderVersions),
     ...unknownMembers(definition),
     ...offerProblems(spec["offers"]),
@@ -68,7 +76,16 @@ export function definitionProblems(definition: Written<ProviderDefinition>): str
     ...networkProblems(definition.clusterSpec),
     ...hostFieldProblems(definition),
     ...endpointProblems(definition),
+    ...rateProblems(definition.calls),
   ];
+}
+
+function rateProblems(calls: unknown): string[] {
+  if (calls === undefined) return [];
+  const { perSecond, burst } = membersOf(calls);
+  const isRate = typeof perSecond === "number" && perSecond > 0;
+  const isBurst = typeof burst === "number" && burst >= 1;
+  return isRate && isBurst ? [] : ["calls must have perSecond, above 0, and burst, 1 or more"];
 }
 
 /** Hosts that begin a cluster and join it have to know where. */
@@ -78,17 +95,38 @@ function endpointProblems({ userData, apiEndpoint }: Written<ProviderDefinition>
   return ["apiEndpoint must be a function where userData is given: hosts join there"];
 }
 
-function callProblems(machine: unknown): string[] {
-  const calls = membersOf(machine);
+function callProblems(at: string, written: unknown): string[] {
+  const calls = membersOf(written);
   const missing = (["locate", "create", "remove", "list"] as const)
     .filter((call) => typeof calls[call] !== "function")
-    .map((call) => `machine.${call} must be a function`);
+    .map((call) => `${at}.${call} must be a function`);
   // It may hold whatever its calls need, so only what looks like a call is one that is misspelt.
   const slips = Object.entries(calls)
     .filter(([member, value]) => typeof value === "function" && !isOneOf(member, callNames))
     .filter(([member]) => nearest(member, absent(calls)) !== undefined)
-    .map(([member]) => unknownMember(`machine.${member}`, member, absent(calls)));
+    .map(([member]) => unknownMember(`${at}.${member}`, member, absent(calls)));
   return [...missing, ...slips];
+}
+
+/** Each kind that machines share has calls of its own, and rules like those of hosts. */
+function kindProblems({
+  kinds,
+  infrastructure,
+  hostKind,
+  machineSpec,
+}: Written<ProviderDefinition>): string[] {
+  const own = Object.entries(membersOf(kinds)).flatMap(([kind, written]) => {
+    const { calls, rules } = membersOf(written);
+    return [
+      ...callProblems(`kinds.${kind}.calls`, calls),
+      ...ruleProblems(`kinds.${kind}.rules`, rules),
+    ];
+  });
+  const stem = String(membersOf(machineSpec)["kind"]).replace(/MachineProviderSpec$/, "");
+  const host = typeof hostKind === "string" ? hostKind : `${stem}Host`;
+  const twice = membersOf(kinds)[host] === undefined ? [] : [`kinds.${host} is the kind of hosts`];
+  const isFunction = infrastructure === undefined || typeof infrastructure === "function";
+  return [...own, ...twice, ...(isFunction ? [] : ["infrastructure must be a function"])];
 }
 
 function absent(calls: Members): string[] {
@@ -114,7 +152,12 @@ function unknownMembers(definition: Written<ProviderDefinition>): string[] {
         ] as const,
     ),
     ["clusterSpec.", clusterSpec, clusterSpecMembers],
-    ["timing.", definition.timing, ["listingLagMs", "longestCallMs"]],
+    ["timing.", definition.timing, ["listingLagMs", "longestCallMs", "usableWithinMs"]],
+    ["calls.", definition.calls, ["perSecond", "burst"]],
+    ...Object.entries(membersOf(definition.kinds)).map(
+      ([kind, one]) => [`kinds.${kind}.`, one, ["calls", "rules", "keyInputs"]] as const,
+    ),
+    ["machine.timing.", membersOf(definition.machine)["timing"], ["pollMs"]],
     ...older.flatMap((version, index) => {
       const { machineSpec: machine, clusterSpec: cluster } = membersOf(version);
       const at = `olderVersions[${index}].`;
@@ -168,9 +211,9 @@ function networkProblems(clusterSpec: unknown): string[] {
 
 /** What is said about inputs of a host that no host has. Nobody can tell those of an own hostSpec. */
 function hostFieldProblems(definition: Written<ProviderDefinition>): string[] {
-  const { machineSpec, hostSpec, rules, userData, keyInputs, olderVersions } = definition;
+  const { machine, machineSpec, hostSpec, rules, userData, keyInputs, olderVersions } = definition;
   const { schema } = membersOf(machineSpec);
-  if (!isJsonObject(schema)) return ruleProblems(rules);
+  if (!isJsonObject(schema)) return ruleProblems("rules", rules);
   const fields = fieldsOf(schema);
   const ownFields = [...nodeFields, ...(userData === undefined ? [] : userDataFieldNames)];
   const taken = hostSpec === undefined ? fields.filter((field) => isOneOf(field, ownFields)) : [];
@@ -184,11 +227,12 @@ function hostFieldProblems(definition: Written<ProviderDefinition>): string[] {
     ? [
         ...unknownWords("rules", Object.keys(membersOf(rules)), known),
         ...unknownWords("keyInputs", keyInputs, known),
+        ...unknownWords("machine.unobservable", membersOf(machine)["unobservable"], known),
       ]
     : [];
   return [
     ...taken.map((field) => `machineSpec must call field ${field} otherwise`),
-    ...ruleProblems(rules),
+    ...ruleProblems("rules", rules),
     ...(keyInputs === undefined || Array.isArray(keyInputs)
       ? []
       : ["keyInputs must be a list of inputs of a host"]),
@@ -196,15 +240,17 @@ function hostFieldProblems(definition: Written<ProviderDefinition>): string[] {
   ];
 }
 
-function ruleProblems(rules: unknown): string[] {
+function ruleProblems(at: string, rules: unknown): string[] {
   return Object.entries(membersOf(rules)).flatMap(([field, rule]): string[] => {
     if (typeof rule === "function") return [];
-    const { kind, reason } = membersOf(rule);
+    const { kind, reason, disruptive } = membersOf(rule);
     if (!isOneOf(kind, changeKinds)) {
-      return [`rules.${field} must be a function, or have a kind: ${changeKinds.join(", ")}`];
+      return [`${at}.${field} must be a function, or have a kind: ${changeKinds.join(", ")}`];
     }
+    const isTold = disruptive === undefined || typeof disruptive === "string";
+    if (!isTold) return [`${at}.${field} must say in words what is disruptive`];
     const hasReason = kind === "inPlace" || typeof reason === "string";
-    return hasReason ? [] : [`rules.${field} must have a reason`];
+    return hasReason ? [] : [`${at}.${field} must have a reason`];
   });
 }
 

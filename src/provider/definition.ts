@@ -1,31 +1,59 @@
 import type { JsonObject } from "../api/json.js";
 import type { ClusterNetwork } from "../api/types.js";
+import type { NodeKey } from "../graph/graph.js";
 import type { FieldRules } from "./fields.js";
 import type { OlderVersionDefinition } from "./older-versions.js";
 import type {
   ApiEndpoint,
   CallContext,
+  CallRate,
   CloudIdentity,
   CloudTiming,
   InventoryScope,
   MachineToCompile,
   Observed,
+  PlannedStep,
+  PreflightFinding,
   ResourceHandler,
   UserDataTerms,
 } from "./port.js";
 import type { ClusterSpecDefinition, MachineSpecDefinition } from "./spec-schema.js";
 
-/** The calls of a cloud on its machines: those of a handler, and a listing. */
+/** The calls of a cloud on its machines, or on another kind of resource: those of a handler, and a listing. */
 export interface MachineCalls extends ResourceHandler {
   /**
-   * The machines in the scope, without one those of every cluster (`capstan sweep` asks for them);
+   * The resources in the scope, without one those of every cluster (`capstan sweep` asks for them);
    * gone ones included while the cloud shows them. It may answer more: what does not carry the
    * scope's marks is left out. A property, so that the compiler refuses a list that needs a scope.
    */
-  readonly list: (ctx: CallContext, scope?: InventoryScope) => Promise<readonly Observed[]>;
+  readonly list: (ctx: CallContext, scope?: InventoryScope) => Listing;
 }
 
-/** A provider whose clusters need machines and nothing else. */
+/** All at once, or page by page, as an async generator yields them. A page that cannot be had fails the whole. */
+type Listing = Promise<readonly Observed[]> | AsyncIterable<readonly Observed[]>;
+
+/** A kind of resource that the machines of a cluster share: a network, a group, a load balancer. */
+export interface KindDefinition {
+  readonly calls: MachineCalls;
+  /** What changes in place, by field of the spec. Without it every change needs a new one. */
+  readonly rules?: FieldRules;
+  /** Inputs that plans show of each new one. None without. */
+  readonly keyInputs?: readonly string[];
+}
+
+/** A resource that the machines of a cluster share. */
+export interface SharedResource {
+  /** One of `kinds`. */
+  readonly kind: string;
+  /** Unique among those of its kind in the cluster, and the same for ever. */
+  readonly name: string;
+  /** May hold Refs to others (`refTo`) at any depth: these are made before it, and go after it. */
+  readonly spec: JsonObject;
+  /** What else has to be there before it. */
+  readonly dependsOn?: readonly NodeKey[];
+}
+
+/** A provider from plain calls; without `kinds` its clusters need machines and nothing else. */
 export interface ProviderDefinition {
   /** Unique among providers, e.g. "folder". */
   readonly name: string;
@@ -41,11 +69,18 @@ export interface ProviderDefinition {
   readonly hostKind?: string;
   /** Inputs of a host that plans show of each new one: what it costs and where it is. None without. */
   readonly keyInputs?: readonly string[];
+  /** Kinds of what machines share, by name of the kind. None without. */
+  readonly kinds?: Readonly<Record<string, KindDefinition>>;
+  /** What the machines of a cluster share, from the provider's object of the Cluster and its networks. Pure. */
+  readonly infrastructure?: (
+    clusterSpec: JsonObject,
+    clusterNetwork: ClusterNetwork,
+  ) => readonly SharedResource[];
   /** What changes in place, by field of the host's spec. Without it every change needs a new host. */
   readonly rules?: FieldRules;
   /**
    * Inputs of a machine's host, from the machine, the provider's object of its Cluster, and the Cluster's
-   * networks. `hostSpecOf` without it. Pure; must not depend on other machines.
+   * networks; may hold Refs to what machines share. `hostSpecOf` without it. Pure; must not depend on other machines.
    */
   readonly hostSpec?: (
     machine: MachineToCompile,
@@ -56,13 +91,20 @@ export interface ProviderDefinition {
   /** What its hosts take at their first start: machineSpec then has a field more, `kubeadm`. No user data without. */
   readonly userData?: UserDataTerms;
   /**
-   * Pure. Where the API servers of a cluster answer, as the provider's object of its Cluster says: an address that is
-   * there before its hosts. Hosts that take user data join there.
+   * Pure. Where the API servers of a cluster answer, as the provider's object of its Cluster says, or what machines
+   * share as the cloud shows it: an address that is there before its hosts. Hosts that take user data join there.
    */
-  readonly apiEndpoint?: (clusterSpec: JsonObject) => ApiEndpoint | undefined;
+  readonly apiEndpoint?: (
+    clusterSpec: JsonObject,
+    shared: readonly Observed[],
+  ) => ApiEndpoint | undefined;
   /** How fast the cloud is at its slowest. `defaultTiming` without. */
   readonly timing?: CloudTiming;
+  /** How many calls the account takes. As many as there are without. */
+  readonly calls?: CallRate;
   /** Which cloud the credentials lead to. Without it a wrong cloud cannot be told from an empty one. */
   identity?(ctx: CallContext): Promise<CloudIdentity>;
+  /** What stands against a plan before anything is changed. Without it, the first call that fails says so. */
+  preflight?(ctx: CallContext, steps: readonly PlannedStep[]): Promise<readonly PreflightFinding[]>;
   close?(): void;
 }

@@ -4,7 +4,8 @@ import type { Verdict } from "./port.js";
 
 /** What a change of one top-level field takes. A function decides by the two values. */
 export type FieldChange =
-  | { readonly kind: "inPlace" }
+  /** `disruptive`: what runs is disturbed by it, and how. */
+  | { readonly kind: "inPlace"; readonly disruptive?: string }
   | { readonly kind: "replace"; readonly reason: string }
   | { readonly kind: "unsupported"; readonly reason: string };
 
@@ -40,7 +41,13 @@ export function verdictByField(
       return { kind, paths, reason: first[1], reasons: Object.fromEntries(decisive) };
     }
   }
-  return { kind: "inPlace", paths };
+  const disruptions = changes.flatMap(({ field, change }) =>
+    change.kind === "inPlace" && change.disruptive !== undefined
+      ? [[field, change.disruptive] as const]
+      : [],
+  );
+  if (disruptions.length === 0) return { kind: "inPlace", paths };
+  return { kind: "inPlace", paths, disruptions: Object.fromEntries(disruptions) };
 }
 
 /** The paths that keep a resource from following: none of one that can follow. Pure. */

@@ -13,10 +13,15 @@ export type {
 export type { ClusterNetwork, ClusterObject, MachineSpec } from "../api/types.js";
 export { holdsUnknown } from "../api/unknown.js";
 export { userDataFields } from "../api/user-data-fields.js";
-export { type GraphNode, keyOf, type NodeKey, nodeKey, type Ref } from "../graph/graph.js";
+export { type GraphNode, keyOf, type NodeKey, nodeKey, type Ref, refTo } from "../graph/graph.js";
 export { systemClock } from "./clock.js";
 export { defineProvider } from "./define.js";
-export { type MachineCalls, type ProviderDefinition } from "./definition.js";
+export {
+  type KindDefinition,
+  type MachineCalls,
+  type ProviderDefinition,
+  type SharedResource,
+} from "./definition.js";
 export {
   type FieldChange,
   type FieldRule,
@@ -28,19 +33,24 @@ export { hostSpecOf, userDataRules } from "./host-spec.js";
 export { type OlderVersionDefinition } from "./older-versions.js";
 export type {
   CallContext,
+  CallRate,
   Clock,
   CloudIdentity,
   CloudTiming,
   CompiledParts,
   CreateContext,
+  Failure,
   HostCommands,
   Identity,
   InfrastructureProvider,
   InventoryScope,
+  KindTiming,
   MachineToCompile,
   NodeReport,
   Observed,
   Phase,
+  PlannedStep,
+  PreflightFinding,
   Presence,
   ProviderContext,
   ProviderModule,
@@ -51,6 +61,7 @@ export type {
   UserDataFormat,
   UserDataTerms,
   Verdict,
+  Wanted,
 } from "./port.js";
 export {
   type ClusterSpecDefinition,

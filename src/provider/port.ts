@@ -1,3 +1,4 @@
+import type { ErrorCode } from "../api/error.js";
 import type { JsonObject } from "../api/json.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import type { ClusterObject, MachineSpec } from "../api/types.js";
@@ -23,11 +24,21 @@ export interface Identity extends JsonObject {
 /** What a cloud resource is doing. `gone` is positive knowledge, never a guess. */
 export type Phase = "pending" | "ready" | "failed" | "gone";
 
+/** Why a resource failed. Told wherever the failure is: in errors, plans, status and drift. */
+export interface Failure {
+  /** The cloud's own words, one sentence. They may change: nothing is compared with them. */
+  readonly reason: string;
+  /** What Capstan makes of it: QUOTA, PERMISSION and others reach the Machine's errorReason. CLOUD_FAILED without. */
+  readonly code?: ErrorCode;
+}
+
 /** A resource as the cloud describes it. */
 export interface Observed {
   readonly id: string;
   readonly who: Identity;
   readonly phase: Phase;
+  /** Of phase "failed": why, where the cloud says so. */
+  readonly failure?: Failure;
   /** The settable fields as they are now, in the shape of the inputs. */
   readonly spec: JsonObject;
   /** Stable computed facts (addresses, provider id). Nothing that changes by itself. */
@@ -81,7 +92,12 @@ export type Presence =
 /** What it takes to get from recorded inputs to wanted inputs. */
 export type Verdict =
   | { readonly kind: "same" }
-  | { readonly kind: "inPlace"; readonly paths: readonly string[] }
+  | {
+      readonly kind: "inPlace";
+      readonly paths: readonly string[];
+      /** What the change of each of these paths disturbs: "the host is stopped and started"; absent: nothing. */
+      readonly disruptions?: Readonly<Record<string, string>>;
+    }
   | {
       readonly kind: "replace" | "unsupported";
       readonly paths: readonly string[];
@@ -177,19 +193,40 @@ export interface CreateContext extends CallContext {
   readonly userData: () => Promise<UserData>;
 }
 
+/** A resource that is looked for, with its id as far as that is known. */
+export interface Wanted {
+  readonly who: Identity;
+  readonly id?: string;
+}
+
 /**
  * One kind of cloud resource. A provider writes these calls; find-or-create, adoption, waiting,
  * ownership checks and error protocol around them are done once, by src/dynamic.
  */
 export interface ResourceHandler {
+  /** How fast resources of the kind are, where that is not as the cloud is in general. */
+  readonly timing?: KindTiming;
+  /**
+   * Inputs that the cloud cannot show. What is recorded of them counts, whatever `spec` of an observed resource has:
+   * they never drift, and `capstan drift` says that they were not checked.
+   */
+  readonly unobservable?: readonly string[];
   /**
    * By `id` when it is known, otherwise by identity tags, then by token. Throws retryable errors
    * only; what it cannot find out is `unknown`.
    */
   locate(ctx: CallContext, who: Identity, id?: string): Promise<Presence>;
+  /**
+   * The same for many, in their order: asked for what a listing did not show. Without it `locate` is asked for each of
+   * them, several at a time.
+   */
+  locateMany?(ctx: CallContext, wanted: readonly Wanted[]): Promise<readonly Presence[]>;
   /** Makes one resource and returns as soon as its id exists; never waits for readiness. */
   create(ctx: CreateContext, who: Identity, spec: JsonObject): Promise<Observed>;
-  /** Changes what `verdict` called in place. Without it every change is a replacement. */
+  /**
+   * Changes what `verdict` called in place. Without it every change is a replacement. Called again after a failure, with
+   * what the cloud shows by then: it goes on from where it was.
+   */
   update?(ctx: CallContext, current: Observed, spec: JsonObject): Promise<Observed>;
   /** Removes it. Success also when it is gone already. Ownership was checked by the caller. */
   remove(ctx: CallContext, current: Observed): Promise<void>;
@@ -249,12 +286,40 @@ export interface ApiEndpoint {
   readonly port: number;
 }
 
+/** What a plan is about to do to one resource, for who looks before the first change. */
+export interface PlannedStep {
+  readonly does: "create" | "update" | "delete";
+  readonly kind: string;
+  readonly name: string;
+  /** What is to be deleted or changed, as it is recorded. */
+  readonly current?: { readonly id: string; readonly spec: JsonObject };
+  /** The inputs that it is to have; unknown values (src/api/unknown) for what other resources will tell. */
+  readonly wanted?: JsonObject;
+}
+
+/** What stands against a plan. */
+export interface PreflightFinding {
+  /** QUOTA, PERMISSION or another one: what the first call that fails would throw. */
+  readonly code: ErrorCode;
+  /** One sentence: "64 vCPUs are needed, 32 are left in eu-north-1". */
+  readonly message: string;
+  /** The next action. */
+  readonly hint?: string;
+  /** "warning": it may go well. Without, the plan is not carried out. */
+  readonly severity?: "warning";
+}
+
 /** A cloud. See docs/adr/0004 for the division of labour. */
 export interface InfrastructureProvider extends ProviderSpecs {
   /** Kind of the resource that is a machine's host. */
   readonly hostKind: string;
   /** How fast the cloud is at its slowest; `defaultTiming` without. */
   readonly timing?: CloudTiming;
+  /**
+   * How many calls the account takes: those of all kinds, listings and looks together wait for their turn. A call
+   * counts once, however often it asks its cloud. As many as there are without.
+   */
+  readonly calls?: CallRate;
   /** What its hosts take at their first start; without it they take no user data. */
   readonly userData?: UserDataTerms;
   /** Every kind that the provider puts into graphs. */
@@ -288,6 +353,11 @@ export interface InfrastructureProvider extends ProviderSpecs {
    */
   identity?(ctx: CallContext): Promise<CloudIdentity>;
   /**
+   * What stands against a plan before anything is changed: quotas and rights that the credentials can look up. Only
+   * looks. Asked with the steps of each plan that changes something, in their order; an error counts as a warning.
+   */
+  preflight?(ctx: CallContext, steps: readonly PlannedStep[]): Promise<readonly PreflightFinding[]>;
+  /**
    * Pure. Where the API servers of a cluster answer, told by its shared resources and the provider's object of the
    * Cluster; none as long as nobody can tell.
    */
@@ -318,4 +388,22 @@ export interface CloudTiming {
   readonly listingLagMs: number;
   /** How long after its caller died a call may still take effect, milliseconds. */
   readonly longestCallMs: number;
+  /** How long something that was just made may take until other calls can use it, milliseconds. 2 minutes without. */
+  readonly usableWithinMs?: number;
+}
+
+/** How fast resources of one kind are. */
+export interface KindTiming {
+  /**
+   * The most between two looks at a resource that is waited for, milliseconds; the first ones follow each other
+   * faster. 1 second without.
+   */
+  readonly pollMs?: number;
+}
+
+/** How many calls an account takes. */
+export interface CallRate {
+  readonly perSecond: number;
+  /** How many at once after a while without any; 1 or more. */
+  readonly burst: number;
 }

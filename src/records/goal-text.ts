@@ -17,6 +17,8 @@ export function goalText(goal: TransactionGoal): string {
       return `forgetting Machine ${goal.machine}`;
     case "import":
       return `import of Machine ${goal.machine}`;
+    case "rotateKeys":
+      return `rotation of keys to ${goal.to}`;
     case "takeBack":
       return "rollback";
   }

@@ -9,6 +9,7 @@ import type {
   RevisionRecord,
   TransactionRecord,
 } from "./transaction.js";
+import { stageOf } from "./recorded-keys.js";
 import { machineOfKey, type Target } from "./target.js";
 
 /** Entries that a revision keeps, and the JSON characters that their targets may take together. */
@@ -106,7 +107,7 @@ export function targetOfRevision(
 /**
  * The last committed revision that wanted something else than the present one: other objects, or other owners or
  * fewer machines for the same, as a move or a machine that was let go leaves them, or other inputs of what the
- * machines share, as another release compiles them. Undefined without one that is kept. A revision that took a failed change back wants the same as the one before it, though perhaps on other
+ * machines share, as another release compiles them, or other keys. Undefined without one that is kept. A revision that took a failed change back wants the same as the one before it, though perhaps on other
  * hosts. Pure.
  */
 export function previousRevision(revision: RevisionRecord | undefined): number | undefined {
@@ -119,6 +120,7 @@ export function previousRevision(revision: RevisionRecord | undefined): number |
 function wantsOther(one: Target, other: Target): boolean {
   if (!sameJson(one.objects, other.objects)) return true;
   if (one.machines.length !== other.machines.length) return true;
+  if (stageOf(one) !== stageOf(other)) return true;
   if (!sameJson(sharedInputs(one), sharedInputs(other))) return true;
   const owners = new Map(other.machines.map(({ name, owner }) => [name, owner]));
   return one.machines.some(

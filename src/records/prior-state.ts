@@ -1,5 +1,5 @@
 import type { JsonObject } from "../api/json.js";
-import type { NodeKey } from "../graph/graph.js";
+import { keyOf, type NodeKey } from "../graph/graph.js";
 import type { TransactionRecord, RevisionRecord } from "./transaction.js";
 import type { Identity } from "../provider/port.js";
 import { machineKey, type TargetMachine } from "./target.js";
@@ -75,6 +75,18 @@ function inCloud({ resources }: PriorState): RecordedResource[] {
 
 export function recordedSpec(resource: RecordedResource): JsonObject {
   return (resource.outputs["spec"] ?? resource.inputs["spec"] ?? {}) as JsonObject;
+}
+
+/**
+ * What each resource was last asked to be, as the records tell: what is recorded of it, else what an interrupted
+ * creation was given, else the target. Inputs that come from other resources are none of them there.
+ */
+export function knownSpecs(state: PriorState): ReadonlyMap<NodeKey, JsonObject> {
+  return new Map([
+    ...(state.transaction?.target.nodes ?? []).map((node) => [keyOf(node), node.spec] as const),
+    ...state.pending.map(({ key, inputs }) => [key, (inputs["spec"] ?? {}) as JsonObject] as const),
+    ...cloudResources(state).map((one) => [one.key, recordedSpec(one)] as const),
+  ]);
 }
 
 export function recordedIdentity(resource: RecordedResource): Identity {

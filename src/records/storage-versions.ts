@@ -16,7 +16,7 @@ export interface KnownProviders {
 /**
  * A state whose objects and machines hold their provider's objects in the storage versions of this release: a provider
  * that has moved on changes nothing by that. What a provider does not serve, or cannot convert, stays as it is
- * recorded. The inputs of hosts are of no version: a provider goes on to read them (docs/providers.md). Pure.
+ * recorded. The inputs of hosts are of no version: a provider goes on to read them (docs/provider-options.md). Pure.
  */
 export function inStorageVersions<S extends PriorState>(state: S, providers: KnownProviders): S {
   const { transaction, revision } = state;

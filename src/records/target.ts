@@ -1,5 +1,6 @@
 import { digestOf } from "../api/digest.js";
 import type { AnyObject, ClusterObject, Desired } from "../api/types.js";
+import type { KeyStage } from "../api/key-stage.js";
 import { type NodeKey, type ResourceGraph, nodeKey } from "../graph/graph.js";
 import type { ExpandedMachine } from "../sets/expanded.js";
 
@@ -14,6 +15,8 @@ export interface Target {
   readonly objects: readonly AnyObject[];
   readonly machines: readonly TargetMachine[];
   readonly nodes: ResourceGraph;
+  /** Which of the cluster's keys its hosts are made with; absent: the first ones. */
+  readonly keyStage?: KeyStage;
 }
 
 export interface TargetMachine extends ExpandedMachine {

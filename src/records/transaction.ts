@@ -1,12 +1,13 @@
-import type { ClusterKeys } from "../bootstrap/certificates/cluster-keys.js";
+import type { KeyRing } from "../bootstrap/certificates/key-ring.js";
 import type { Target, TargetMachine } from "./target.js";
 import type { NodeKey } from "../graph/graph.js";
 import type { CloudIdentity } from "../provider/port.js";
 import type { JsonObject } from "../api/json.js";
+import type { KeyStage } from "../api/key-stage.js";
 import type { OwnerMove } from "../sets/moves.js";
 
 /** Version of what Transaction and Revision hold. A newer one is refused, an older one migrated. */
-export const stateSchemaVersion = 4;
+export const stateSchemaVersion = 5;
 
 /** Highest incarnation ever planned, by "<machine>-<hash>". */
 export type Spent = Readonly<Record<string, number>>;
@@ -33,6 +34,8 @@ export type TransactionGoal =
   | { readonly kind: "forget"; readonly machine: string }
   /** A host that was there before gets our marks and a record, and nothing else: it serves a Machine from then on. */
   | { readonly kind: "import"; readonly machine: string; readonly id: string }
+  /** Every host is replaced by one that is made with the next keys. */
+  | { readonly kind: "rotateKeys"; readonly to: KeyStage }
   /** What another transaction has begun is taken back. */
   | { readonly kind: "takeBack" };
 
@@ -115,10 +118,12 @@ export interface TransactionPayload {
   /** Where the resources are: a look at any other cloud says nothing about them. Absent: nobody could tell. */
   readonly cloud?: CloudIdentity;
   /**
-   * What the cluster's members trust: made before its first host, kept for as long as the cluster lives. Absent
-   * where hosts take no user data, and in records of early releases.
+   * What the cluster's members trust: made before the first host that is made with it, kept for as long as a target
+   * names it. Absent where hosts take no user data, and in records of early releases.
    */
-  readonly keys?: ClusterKeys;
+  readonly keys?: KeyRing;
+  /** Which of the keys hosts were made with that are wanted or recorded; not in it: the first ones. */
+  readonly hostKeys?: Readonly<Record<NodeKey, KeyStage>>;
 }
 
 /** One thing of a transaction that cannot be taken back once the cloud shows it done. */

@@ -25,6 +25,7 @@ export function clusterDriftDocument(drifted: DriftedCluster): ClusterDriftDocum
     recorded,
     listed,
     counts: driftCounts(report),
+    notChecked: report.notChecked?.map(({ kind, fields }) => ({ kind, fields: [...fields] })),
     freeze:
       freeze &&
       omitUndefined({
@@ -68,6 +69,7 @@ function itemDocument(one: JudgedItem): ClusterDriftDocument["items"][number] {
     controlPlane: machine?.controlPlane,
     id,
     fields: "fields" in item ? item.fields.map((field) => ({ ...field })) : [],
+    failure: "failure" in item ? item.failure : undefined,
     back: "back" in item && item.back.kind !== "same" ? item.back.kind : undefined,
     origin: "origin" in item ? originsInDocuments[item.origin] : undefined,
     policy,

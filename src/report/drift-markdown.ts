@@ -2,7 +2,7 @@ import { wordFor } from "../api/counted.js";
 import {
   countsOfDrift,
   decisionText,
-  fieldsText,
+  findingText,
   freezeText,
   outcomesOfDrift,
   subjectText,
@@ -58,7 +58,7 @@ function notesPart(drifted: DriftedCluster): Part {
   };
 }
 
-/** Freeze and unfinished work, a sentence each. Pure. */
+/** Freeze, unfinished work, and what nobody can see, a sentence each. Pure. */
 export function clusterNotes({ judged, openTransaction }: DriftedCluster): string[] {
   const { freeze, thawed } = judged;
   return [
@@ -68,6 +68,10 @@ export function clusterNotes({ judged, openTransaction }: DriftedCluster): strin
     ...(freeze === undefined ? [] : [`Frozen: ${freezeText(freeze.cause)}; nothing is corrected.`]),
     ...thawText(judged, timeText).map((text) => `${text[0]?.toUpperCase() ?? ""}${text.slice(1)}`),
     ...(thawed === undefined ? [] : [`Thawed by ${thawed}: all of it is corrected at one go.`]),
+    ...(judged.report.notChecked ?? []).map(
+      ({ kind, fields }) =>
+        `Not checked: ${fields.join(", ")} of ${kind}, which its cloud does not show.`,
+    ),
   ];
 }
 
@@ -89,7 +93,7 @@ function itemsPart(drifted: DriftedCluster): Part[] {
 
 function lineOf(one: JudgedItem): string {
   const { item } = one;
-  const fields = fieldsText(item);
+  const finding = findingText(item);
   const what = `${driftSigns[item.class]} ${item.class} ${subjectText(item)}`;
-  return `${what}${fields === "" ? "" : `: ${fields}`} => ${decisionText(one)}`;
+  return `${what}${finding === "" ? "" : `: ${finding}`} => ${decisionText(one)}`;
 }

@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from "typebox";
+import { type ErrorCode, errorCodes } from "../api/error.js";
 import { driftPolicies } from "../api/drift-policy.js";
 import { closed, stringEnum } from "../api/schema-parts.js";
 import { driftClasses } from "../drift/classify.js";
@@ -39,6 +40,19 @@ const item = closed(
     controlPlane: Type.Optional(Type.Boolean({ description: "Whether that is a member of it." })),
     id: Type.Optional(text("The cloud's name for it.")),
     fields: list(field, "What differs; empty where it cannot be told by fields."),
+    failure: Type.Optional(
+      closed(
+        {
+          code: Type.Optional(
+            stringEnum(Object.keys(errorCodes) as ErrorCode[], {
+              description: "What Capstan makes of it; absent: CLOUD_FAILED.",
+            }),
+          ),
+          reason: text("In the cloud's own words."),
+        },
+        "Of what failed: why, where the cloud says so.",
+      ),
+    ),
     back: Type.Optional(
       stringEnum(["inPlace", "replace", "unsupported"], {
         description: "Of what has changed: what it takes to get back, as the provider judges.",
@@ -100,6 +114,18 @@ const cluster = closed(
     recorded: count("Resources that were looked for."),
     listed: count("How many resources of the records the listing showed."),
     counts,
+    notChecked: Type.Optional(
+      list(
+        closed(
+          {
+            kind: text("Kind of resources."),
+            fields: list(Type.String(), "Inputs of such a resource."),
+          },
+          "Fields of one kind that its cloud does not show.",
+        ),
+        "What nobody can tell drift of; absent: nothing.",
+      ),
+    ),
     freeze: Type.Optional(freeze),
     thawed: Type.Optional(
       stringEnum(["person", "time"], {

@@ -1,3 +1,4 @@
+import { type ErrorCode, errorCodes } from "../api/error.js";
 import { type Static, type TSchema, Type } from "typebox";
 import { closed, stringEnum } from "../api/schema-parts.js";
 import type { NodeKey } from "../graph/graph.js";
@@ -19,6 +20,7 @@ const fieldChange = closed(
     from: Type.Optional(Type.Unknown({ description: "The value until now; absent: none." })),
     to: Type.Optional(Type.Unknown({ description: "The value from now on; absent: none." })),
     reason: Type.Optional(text("Why this field makes a new resource necessary.")),
+    disruptive: Type.Optional(text("What its change in place disturbs; absent: nothing.")),
   },
   "One field that changes.",
 );
@@ -200,7 +202,7 @@ const stage = closed(
 );
 
 const goal = stringEnum(
-  ["up", "adopt", "rollback", "destroy", "move", "forget", "import", "takeBack"],
+  ["up", "adopt", "rollback", "destroy", "move", "forget", "import", "rotateKeys", "takeBack"],
   { description: "What was asked for." },
 );
 
@@ -287,6 +289,26 @@ const clusterPlan = closed(
           ),
         },
         "What the plan was made from is implausible.",
+      ),
+    ),
+    foreseen: Type.Optional(
+      list(
+        closed(
+          {
+            code: stringEnum(Object.keys(errorCodes) as ErrorCode[], {
+              description: "What the first call that fails would fail with.",
+            }),
+            message: text("What stands against the plan."),
+            hint: Type.Optional(text("What to do next.")),
+            severity: Type.Optional(
+              stringEnum(["warning"], {
+                description: "It may go well; absent: the plan is not carried out.",
+              }),
+            ),
+          },
+          "Something that the provider has looked up before anything is changed.",
+        ),
+        "What stands against the plan; absent: nothing that is known.",
       ),
     ),
     targetDigest: text("The same for two plans that lead to the same."),

@@ -1,3 +1,4 @@
+import { recordedKeys } from "../records/recorded-keys.js";
 import { digestOf } from "../api/digest.js";
 import { isCapstanError } from "../api/error.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
@@ -123,7 +124,7 @@ export class FileSource implements ClusterSource {
     _provider: InfrastructureProvider,
     nowMs: number,
   ): CertificateReport {
-    return { expiries: authorityExpiries(records.transaction?.keys, nowMs), conflicts: [] };
+    return { expiries: authorityExpiries(recordedKeys(records), nowMs), conflicts: [] };
   }
 
   forget(): Promise<void> {

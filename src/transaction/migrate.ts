@@ -32,6 +32,8 @@ const migrations: Readonly<Record<number, Migration>> = {
     }),
   // Version 3 let nothing go, moved no machine and imported none: what it does not say means that.
   3: (record) => record,
+  // Version 4 knew one set of keys: they are the first.
+  4: ({ keys, ...record }) => (keys === undefined ? record : { ...record, keys: { 1: keys } }),
 };
 
 /** What can be done about a record of some version. */

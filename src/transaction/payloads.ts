@@ -1,5 +1,5 @@
 import { omitUndefined } from "../api/omit-undefined.js";
-import type { ClusterKeys } from "../bootstrap/certificates/cluster-keys.js";
+import type { KeyRing } from "../bootstrap/certificates/key-ring.js";
 import { entryOf, historyWith } from "../records/history.js";
 import { withObjects } from "../records/taken-back.js";
 import type { RemainingPlan } from "../plan/plan.js";
@@ -9,11 +9,20 @@ import type { RevisionPayload, TransactionPayload } from "../records/transaction
 /** What Transaction carries of a plan, and the cluster's keys, which no plan has. Pure. */
 export function transactionPayload(
   { target, transaction }: RemainingPlan,
-  keys: ClusterKeys | undefined,
+  keys: KeyRing | undefined,
 ): TransactionPayload {
   const { spent, direction, by, digestKey, deadlineAtMs, summary, attempts } = transaction;
-  const { goal, pointsOfNoReturn, compensable, compensableFields, former, letGo, crossed, cloud } =
-    transaction;
+  const {
+    goal,
+    pointsOfNoReturn,
+    compensable,
+    compensableFields,
+    former,
+    letGo,
+    crossed,
+    cloud,
+    hostKeys,
+  } = transaction;
   return omitUndefined({
     target,
     spent,
@@ -33,6 +42,7 @@ export function transactionPayload(
     inline: transaction.inline === true ? true : undefined,
     cloud,
     keys,
+    hostKeys,
   });
 }
 

@@ -11,7 +11,7 @@ import {
   validityOf,
 } from "../../src/bootstrap/certificates/certificate.js";
 import { newClusterKeys } from "../../src/bootstrap/certificates/cluster-keys.js";
-import { controlPlaneKeyFiles } from "../../src/bootstrap/host/key-files.js";
+import { controlPlaneKeyFiles, signingArgs } from "../../src/bootstrap/host/key-files.js";
 import { scratchFolder } from "../support/scratch.js";
 
 const hourMs = 3_600_000;
@@ -138,6 +138,43 @@ describe("certificates, judged by openssl", function () {
     for (const { mode, content } of files) {
       assert.equal(content.includes("PRIVATE KEY"), mode === "0600");
     }
+  });
+
+  it("while they are rotated, a member signs with its own keys and takes what the others have signed", async () => {
+    const [own, other] = await Promise.all([
+      newClusterKeys(nowMs, "ECDSA-P256"),
+      newClusterKeys(nowMs, "ECDSA-P256"),
+    ]);
+    const keys = { ...own, alsoTrusted: [other] };
+    const contentOf = (path: string) =>
+      controlPlaneKeyFiles(keys).find((one) => one.path === `/etc/kubernetes/pki/${path}`)
+        ?.content ?? "";
+    const bundle = file("bundle.crt", contentOf("ca.crt"));
+    for (const { ca } of [own, other]) {
+      const { certificatePem } = await issueCertificate(ca, {
+        commonName: "ann",
+        algorithm: "ECDSA-P256",
+        usages: ["client"],
+        validity,
+      });
+      openssl("verify", "-x509_strict", "-CAfile", bundle, file("ann.crt", certificatePem));
+    }
+    // kubeadm and the controller manager sign with the first, the latter from a file that holds no other.
+    assert.ok(contentOf("ca.crt").startsWith(own.ca.certificatePem.trimEnd()));
+    assert.equal(contentOf("ca.key"), own.ca.privateKeyPem);
+    assert.equal(contentOf("signing-ca.crt"), own.ca.certificatePem);
+    assert.deepEqual(signingArgs(keys), {
+      "cluster-signing-cert-file": "/etc/kubernetes/pki/signing-ca.crt",
+    });
+    assert.equal(signingArgs(own), undefined);
+    // A backup of such keys holds both authorities in one file.
+    const restored = { ...own, ca: { ...own.ca, certificatePem: contentOf("ca.crt") } };
+    assert.deepEqual(signingArgs(restored), signingArgs(keys));
+    const signing = controlPlaneKeyFiles(restored).find(({ path }) =>
+      path.endsWith("signing-ca.crt"),
+    );
+    assert.equal(signing?.content.trim(), own.ca.certificatePem.trim());
+    assert.equal(contentOf("sa.pub").split("BEGIN PUBLIC KEY").length, 3);
     const years = (validityOf(keys.ca.certificatePem).untilMs - nowMs) / (365.25 * 24 * hourMs);
     assert.ok(Math.abs(years - 10) < 0.01, `${years} years`);
   });

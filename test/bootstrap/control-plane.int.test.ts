@@ -14,7 +14,7 @@ import {
 } from "../../src/bootstrap/certificates/certificate.js";
 import { type ClusterKeys, newClusterKeys } from "../../src/bootstrap/certificates/cluster-keys.js";
 import { hostBootstrap, type HostSettings } from "../../src/bootstrap/host/host-bootstrap.js";
-import { BootstrapTokens } from "../../src/kube/bootstrap-tokens.js";
+import { WorkloadApi } from "../../src/kube/workload-api.js";
 import { systemClock } from "../../src/provider/clock.js";
 import type { Identity } from "../../src/provider/port.js";
 import { until } from "../scenario/until.js";
@@ -61,7 +61,7 @@ describe("a control plane that kubeadm makes of rendered files", function () {
   let keys: ClusterKeys;
   let controlPlane: KubeadmControlPlane;
   let cluster: Partial<HostSettings["cluster"]>;
-  let tokens: BootstrapTokens;
+  let tokens: WorkloadApi;
   let token: string;
   before(async () => {
     keys = await newClusterKeys(nowMs, algorithm);
@@ -74,7 +74,7 @@ describe("a control plane that kubeadm makes of rendered files", function () {
     });
     await controlPlane.apply(objects);
     const { url: server } = controlPlane;
-    tokens = new BootstrapTokens({ cluster: "default/prod", server, keys, clock: systemClock });
+    tokens = new WorkloadApi({ cluster: "default/prod", server, keys, clock: systemClock });
     token = await tokens.issue(joining, nowMs + hourMs);
   });
   after(() => controlPlane.stop());
@@ -224,7 +224,7 @@ describe("a control plane that kubeadm makes of rendered files", function () {
     it("from nobody but its own cluster's administrator, and says what was refused", async () => {
       const strange = await newClusterKeys(nowMs, algorithm);
       const access = { cluster: "default/prod", server: controlPlane.url, clock: systemClock };
-      const stranger = new BootstrapTokens({
+      const stranger = new WorkloadApi({
         ...access,
         keys: { ...strange, ca: { ...strange.ca, certificatePem: keys.ca.certificatePem } },
       });
@@ -235,7 +235,7 @@ describe("a control plane that kubeadm makes of rendered files", function () {
           /cannot create a token for host-3: API server https:\S+ of default\/prod: /,
         ),
       );
-      const silent = new BootstrapTokens({ ...access, keys, server: "https://127.0.0.1:1" });
+      const silent = new WorkloadApi({ ...access, keys, server: "https://127.0.0.1:1" });
       await assert.rejects(silent.issue(other, Date.now() + hourMs), { retryable: true });
     });
   });

@@ -289,7 +289,9 @@ describe("the script that changes a host in place", () => {
       content: "",
     });
     assert.equal((await host.run(bundle.script)).code, 0);
-    assert.deepEqual(acts(host).slice(0, 1), ["kubeadm upgrade node phase kubelet-config"]);
+    assert.deepEqual(acts(host).slice(0, 1), [
+      "kubeadm upgrade node phase kubelet-config --patches=/etc/kubernetes/patches",
+    ]);
     const patch = join(host.folder, "etc/kubernetes/patches/kubeletconfiguration+merge.yaml");
     assert.equal(existsSync(patch), false);
     assert.ok(!host.calls.some((call) => call.startsWith("apt-get")));

@@ -53,6 +53,7 @@ describe("user data, judged by who reads it", function () {
       { ...worker, runtime: crio },
       { ...worker, runtime: crio, source: "image" },
       { ...worker, additions: sampleAdditions },
+      sampleHost({ kind: "joinControlPlane", keys: { ...keys, alsoTrusted: [keys] }, join: token }),
     ];
   }
 

@@ -106,6 +106,33 @@ describe("what makes a node of a host", () => {
     assert.match(script, /^kubeadm init .* --skip-token-print$/m);
   });
 
+  it("lets a member join others that show certificates of another authority", () => {
+    const rotating = { ...keys, alsoTrusted: [keys] };
+    const settings = settingsOf({ kind: "joinControlPlane", keys: rotating, join });
+    const script = fileIn(settings, "/usr/local/sbin/capstan-bootstrap").split("\n");
+    const at = script.indexOf(
+      "kubeadm join phase control-plane-prepare all --config /etc/kubernetes/kubeadm.yaml",
+    );
+    assert.deepEqual(script.slice(at + 1, at + 4), [
+      "authorities=$(base64 < /etc/kubernetes/pki/ca.crt | tr -d '\\n')",
+      'sed -i "s|certificate-authority-data: .*|certificate-authority-data: $authorities|" /etc/kubernetes/admin.conf',
+      "kubeadm join --config /etc/kubernetes/kubeadm.yaml --skip-phases=preflight,control-plane-prepare",
+    ]);
+    const worker = settingsOf({ kind: "joinWorker", join });
+    assert.match(
+      fileIn(worker, "/usr/local/sbin/capstan-bootstrap"),
+      /^kubeadm join --config \S+$/m,
+    );
+  });
+
+  it("leaves no token behind that somebody could join with", () => {
+    const settings = settingsOf({ kind: "init", keys, token: join.token });
+    const text = fileIn(settings, "/etc/kubernetes/kubeadm.yaml");
+    const [object] = parseAllDocuments(text).map((one) => one.toJS() as Record<string, unknown>);
+    // Without any, kubeadm would make one that is good for a day, and a ttl of 0 has no end.
+    assert.deepEqual(object?.["bootstrapTokens"], [{ token: join.token, ttl: "1s" }]);
+  });
+
   it("lets those of kubeadm's checks fail that its settings name", () => {
     const { node } = settingsOf({ kind: "init", keys, token: join.token });
     const ignored = { ...node, ignorePreflightErrors: ["SystemVerification"] };

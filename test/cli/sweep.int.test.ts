@@ -168,7 +168,9 @@ describe("capstan sweep", function () {
 
     const { stdout } = await sandbox.capstan(3, "sweep", "--yes", "--max-share", "34");
     assert.match(stdout, /Swept: 3 resources deleted, 1 left/);
-    const blocker = new RegExp(`left: LocalNetwork network \\(${network}\\): .*used by ${young}`);
+    const blocker = new RegExp(
+      `left: LocalNetwork network \\(${network}\\): .*in its way: ${young}`,
+    );
     assert.match(stdout, blocker);
     assert.deepEqual(terminatedAfter(before), [...web, stray].sort());
 

@@ -165,6 +165,14 @@ describe("verbs that need no engine", function () {
       });
     }
 
+    it("refuses to write nowhere, and what does not go together", () => {
+      assert.match(capstan(64, ["init"]).stderr, /no folder is named.*hint: capstan init DIR/s);
+      const both = ["init", "--provider-package", "acme", "--workers", "3"];
+      assert.match(capstan(64, both).stderr, /'--workers <n>'/);
+      const bad = ["init", "--provider-package", "My Cloud"];
+      assert.match(capstan(64, bad).stderr, /My Cloud cannot be the name .*hint: .*@acme/s);
+    });
+
     it("into an empty folder is fine", () => {
       mkdirSync(join(folder, "empty"));
       capstan(0, ["init", "empty"]);
@@ -286,11 +294,11 @@ describe("verbs that need no engine", function () {
       const upgrade = (code: number, ...args: string[]) =>
         capstan(code, ["render", ...args, ...quickstart]);
       const { stdout, stderr } = upgrade(0, "cp-0", "--upgrade-from", "v1.33.6");
-      assert.match(stdout, /^#!\/bin\/sh\n[^]*^ {2}kubeadm upgrade apply v1\.34\.2 --yes$/m);
+      assert.match(stdout, /^#!\/bin\/sh\n[^]*^ {2}kubeadm upgrade apply v1\.34\.2 --yes /m);
       assert.equal(stderr, "");
       assert.match(
         upgrade(0, "workers", "--upgrade-from", "1.33.6").stdout,
-        /kubeadm upgrade node$/m,
+        /kubeadm upgrade node /m,
       );
       const same = upgrade(0, "cp-0", "--upgrade-from", "1.34.2");
       assert.equal(same.stdout, "");

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { keysAnnotation } from "../../src/api/key-stage.js";
 import type { ClusterKeys } from "../../src/bootstrap/certificates/cluster-keys.js";
 import { newClusterKeys } from "../../src/bootstrap/certificates/cluster-keys.js";
 import { secretText } from "../../src/bootstrap/certificates/secrets.js";
 import { eventTextOf } from "../../src/controller/event-messages.js";
-import { cluster, machine } from "../support/manifests.js";
+import { recordedKeys } from "../../src/records/recorded-keys.js";
+import { annotated, cluster, machine } from "../support/manifests.js";
 import { FakeController } from "../support/fake-controller.js";
 
 const member = machine("cp-0", { controlPlane: "1.34.2" });
@@ -23,7 +25,7 @@ describe("a cluster's Secrets in an API server", () => {
     (
       statusOf(controller)["conditions"] as { type: string; status: string; message: string }[]
     ).find((one) => one.type === type);
-  const recorded = ({ world }: FakeController) => world.prior.transaction?.keys;
+  const recorded = ({ world }: FakeController) => recordedKeys(world.prior);
   const give = (controller: FakeController, certificate: string, key: string) =>
     secretsOf(controller).apply("prod-ca", { "tls.crt": certificate, "tls.key": key });
   const saidIn = ({ happenings, server }: FakeController) =>
@@ -57,6 +59,30 @@ describe("a cluster's Secrets in an API server", () => {
     assert.deepEqual(secrets.names(), names);
     assert.equal(controller.locked, locked, "no engine is needed for that");
     assert.ok(!saidIn(controller).includes(keys.ca.privateKeyPem.split("\n")[1] ?? ""));
+  });
+
+  it("follow its keys from one step of a rotation to the next, as its annotation says", async () => {
+    const controller = new FakeController();
+    controller.server.apply(cluster(), member);
+    await controller.settle();
+    const before = recorded(controller);
+    const hashesIn = (secret: string, member: string) =>
+      secretText(secretsOf(controller).find(secret) ?? {}, member)?.split("BEGIN CERTIFICATE")
+        .length;
+    assert.equal(hashesIn("prod-ca", "tls.crt"), 2);
+    controller.server.apply(annotated({ [keysAnnotation]: "1+2" }, cluster()));
+    assert.deepEqual(await controller.settle(), { kind: "done" });
+    assert.equal(hashesIn("prod-ca", "tls.crt"), 3);
+    controller.server.apply(annotated({ [keysAnnotation]: "2+1" }, cluster()));
+    assert.deepEqual(await controller.settle(), { kind: "done" });
+    const after = recorded(controller);
+    assert.notEqual(after?.ca.privateKeyPem, before?.ca.privateKeyPem);
+    const shown = secretText(secretsOf(controller).find("prod-ca") ?? {}, "tls.key");
+    assert.equal(shown, after?.ca.privateKeyPem);
+    assert.deepEqual(conditionOf(controller, "CertificatesAvailable")?.status, "True");
+    controller.server.apply(annotated({ [keysAnnotation]: "3" }, cluster()));
+    await controller.settle();
+    assert.deepEqual(recorded(controller), after, "no step leads there");
   });
 
   it("are its keys where a user has put them there before", async () => {

@@ -21,7 +21,7 @@ function resourcesOf(cluster: string, spec = {}): Observed[] {
 function settled(cluster: string): ClusterState {
   const records = { transaction: { target: { provider: "cloud" } }, resources: [], pending: [] };
   const view = { records, clusterUid: `uid ${cluster}` } as unknown as ClusterView;
-  const observedDigest = observedDigestOf(resourcesOf(cluster));
+  const observedDigest = observedDigestOf(resourcesOf(cluster), { handlers: new Map() });
   const state = new ClusterState();
   state.settled(view, { digest: "asked", observedDigest });
   return state;
@@ -39,6 +39,7 @@ describe("a patrol over a thousand clusters", () => {
     const failures: unknown[] = [];
     let listings = 0;
     const provider = {
+      handlers: new Map(),
       name: "cloud",
       owned: () => {
         listings += 1;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { classifyDrift, type DriftItem, driftCounts } from "../../src/drift/classify.js";
+import { findingText } from "../../src/drift/drift-text.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import { localProvider } from "../support/manifests.js";
 import type { FakeEngine } from "../support/fake-engine.js";
@@ -112,13 +113,15 @@ describe("drift of a cluster", () => {
     assert.ok("observedResources" in sight);
     const { who, id } = hostOf(engine, "a");
     const key = nodeKey(who.kind, who.name);
-    const failed = { ...hostOf(engine, "a"), phase: "failed" as const };
+    const failure = { code: "QUOTA", reason: "no large\nhost is left" } as const;
+    const failed = { ...hostOf(engine, "a"), phase: "failed" as const, failure };
     const observedResources = new Map([...sight.observedResources, [key, failed]]);
     const report = classifyDrift(engine.prior, { ...sight, observedResources }, engine.provider);
     assert.deepEqual(
       report.items.map((item) => [line(item), item.id]),
       [["failed a", id]],
     );
+    assert.deepEqual(report.items.map(findingText), ["no large host is left"]);
   });
 
   it("nothing at all is known of a cloud that does not answer", async () => {

@@ -70,7 +70,8 @@ function bridge(
 function bootstrapping(userDataFor: (who: Identity) => Promise<UserData>): Partial<BridgeRuntime> {
   const bootstrap = {
     userDataFor: (_ctx: unknown, one: Identity) => userDataFor(one),
-    deleteSecret: () => Promise.resolve(),
+    release: () => Promise.resolve(),
+    forget: () => Promise.resolve(),
   };
   return { bootstrap };
 }
@@ -223,6 +224,58 @@ describe("create", () => {
       return observed();
     };
     await assert.rejects(resource.create(inputs), failsWith("INVALID_INPUT"));
+  });
+
+  it("waits for as long as the cloud asks for, and longer after each refusal", async () => {
+    const { resource, handler, clock } = bridge();
+    const patient = cloudError({ code: "CLOUD_THROTTLED", retryable: true, retryAfterMs: 700 });
+    for (const error of [throttled, throttled, patient]) handler.fail({ call: "create", error });
+    await resource.create(inputs);
+    assert.deepEqual(clock.slept, [50, 100, 700]);
+  });
+
+  it("waits for what is not usable yet, and not for ever", async () => {
+    const unusable = cloudError({ code: "NOT_YET_USABLE", message: "the profile is not there" });
+    const short = bridge({ readyTimeoutMs: 600_000 });
+    for (let time = 0; time < 5; time += 1) short.handler.fail({ call: "create", error: unusable });
+    await short.resource.create(inputs);
+    assert.equal(short.events.filter(({ state }) => state === "waiting").length, 1);
+    const long = bridge({ readyTimeoutMs: 600_000 });
+    for (let time = 0; time < 500; time += 1)
+      long.handler.fail({ call: "create", error: unusable });
+    const begun = long.clock.now();
+    await assert.rejects(
+      long.resource.create(inputs),
+      failsWith("NOT_YET_USABLE", /^the profile is not there, for 12\d s$/),
+    );
+    assert.ok(long.clock.now() - begun < 125_000);
+    assert.equal(long.events.at(-1)?.retryable, false);
+  });
+
+  it("waits for what stands in the way of a deletion, and names it", async () => {
+    const { resource, handler, events } = bridge();
+    handler.add(observed());
+    const inUse = cloudError({
+      code: "IN_USE",
+      message: "the group is in use",
+      blockedBy: ["eni-1 of web", "eni-2", "eni-3", "eni-4"],
+    });
+    for (let time = 0; time < 3; time += 1) handler.fail({ call: "remove", error: inUse });
+    await resource.delete("r-1", { who, spec });
+    assert.deepEqual(
+      events.filter(({ state }) => state === "waiting").map(({ code, message }) => [code, message]),
+      [["IN_USE", "the group is in use (in its way: eni-1 of web, eni-2, eni-3 and 1 more)"]],
+    );
+    assert.equal(handler.resources.get("r-1")?.phase, "gone");
+  });
+
+  it("looks less and less often at what it waits for, as often as its kind says", async () => {
+    const { resource, handler, clock } = bridge({ mode: "inline", readyTimeoutMs: 60_000 });
+    Object.assign(handler, { timing: { pollMs: 3_000 } });
+    handler.bootsAfter = 20;
+    await resource.create(inputs);
+    assert.deepEqual([clock.slept[0], clock.slept.at(-1)], [25, 3_000]);
+    assert.ok(clock.slept.every((ms, index) => ms >= (clock.slept[index - 1] ?? 0)));
   });
 
   it("passes a plain refusal on at once", async () => {
@@ -415,6 +468,23 @@ describe("read", () => {
 });
 
 describe("update", () => {
+  it("that failed half-way is called again with what the cloud shows by then", async () => {
+    const { resource, handler } = bridge();
+    handler.add(observed());
+    const phases: string[] = [];
+    handler.update = async (_ctx, current) => {
+      phases.push(current.phase);
+      if (current.phase === "ready") {
+        handler.add({ ...current, phase: "failed" });
+        throw throttled;
+      }
+      return { ...current, spec: wanted.spec, phase: "pending" };
+    };
+    const { outs } = await resource.update("r-1", inputs, wanted);
+    assert.deepEqual(phases, ["ready", "failed"]);
+    assert.deepEqual(outs["spec"], wanted.spec);
+  });
+
   const wanted = { who, spec: { ...spec, diskGib: 40 } };
 
   it("changes in place, and asks for nothing when nothing differs", async () => {

@@ -146,7 +146,16 @@ describe("from schemaVersion 3 to 4", () => {
   it("changes nothing: what version 4 may say is absent, and that is none of it", () => {
     const record = { goal: { kind: "up" }, compensable: [], spent: {} };
     assert.deepEqual(migrate(3, record, 4), { kind: "current", record });
-    assert.equal(stateSchemaVersion, 4);
+  });
+});
+
+describe("from schemaVersion 4 to 5", () => {
+  it("makes the keys of a cluster the first ones, and none of none", () => {
+    const keys = { ca: "a", etcd: "b", frontProxy: "c", serviceAccount: "d" };
+    const migrated = migrate(4, { spent: {}, keys }, 5);
+    assert.deepEqual(migrated, { kind: "current", record: { spent: {}, keys: { 1: keys } } });
+    assert.deepEqual(migrate(4, { spent: {} }, 5), { kind: "current", record: { spent: {} } });
+    assert.equal(stateSchemaVersion, 5);
   });
 });
 

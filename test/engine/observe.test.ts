@@ -69,6 +69,24 @@ describe("a look at the cloud", () => {
   const lookAt = (provider: InfrastructureProvider) =>
     observe(provider, callContext(clock, stop), scope, prior);
 
+  it("asks once for all of a kind that can tell of many", async () => {
+    const provider = providerOf([], () => ({ found: "none" }));
+    const asks: number[] = [];
+    const locateMany = async (_ctx: unknown, wanted: readonly unknown[]): Promise<Presence[]> => {
+      asks.push(wanted.length);
+      return wanted.map(() => ({ found: "none" }));
+    };
+    const handlers = new Map([[kind, { ...provider.handlers.get(kind), locateMany }]]);
+    const many = { ...provider, handlers } as unknown as InfrastructureProvider;
+    const { observedResources } = await lookAt(many);
+    assert.deepEqual([asks, asked, observedResources.size], [[40], [], 40]);
+    const short = { ...provider, handlers: new Map([[kind, { locateMany: async () => [] }]]) };
+    await assert.rejects(
+      lookAt(short as unknown as InfrastructureProvider),
+      failsWith("UNKNOWN_PRESENCE"),
+    );
+  });
+
   it("asks for several that no listing shows at a time, and for no more than a few", async () => {
     const { observedResources } = await lookAt(providerOf([], () => ({ found: "none" })));
     assert.deepEqual(asked.toSorted(), names.toSorted());
@@ -106,7 +124,8 @@ describe("a look at the cloud", () => {
 
   describe("at a cloud that tells which one it is", () => {
     const cloud = { account: "1", region: "north" };
-    const known = { ...prior, transaction: { cloud } as unknown as TransactionRecord };
+    const transaction = { cloud, target: { nodes: [] } } as unknown as TransactionRecord;
+    const known = { ...prior, transaction };
     let listed: number;
     /** One that gives these answers, the last one for ever. */
     const telling = (...answers: CloudIdentity[]): InfrastructureProvider => ({

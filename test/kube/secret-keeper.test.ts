@@ -44,7 +44,7 @@ describe("the Secrets of a cluster", () => {
       records: {
         resources: [],
         pending: [],
-        transaction: recorded === undefined ? undefined : { keys: recorded, target },
+        transaction: recorded === undefined ? undefined : { keys: { 1: recorded }, target },
       } as unknown as PriorState,
       provider: { apiEndpoints: () => [{ host, port: 6443 }] },
     });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { localApiVersion } from "../../providers/local/specs.js";
 import { keyAlgorithmOf } from "../../src/api/key-algorithm.js";
+import { askedStage } from "../../src/api/key-stage.js";
 import { allowedRemovals, isProtecting, protectedName } from "../../src/api/protection.js";
 import { profileOf } from "../../src/api/set-profile.js";
 import { apiVersion } from "../../src/api/schema.js";
@@ -53,6 +54,7 @@ const table: readonly {
   { name: "capstan.dev/profile", value: "modern", readOn: sets },
   { name: "capstan.dev/protect", value: "true", readOn: objects },
   { name: "capstan.dev/key-algorithm", value: "RSA-2048", readOn: ["Cluster"] },
+  { name: "capstan.dev/keys", value: "1+2", readOn: ["Cluster"] },
   { name: "capstan.dev/allow-removal", value: "workers", readOn: ["Cluster"] },
   { name: "capstan.dev/drift-max-unhealthy", value: "7", readOn: ["Cluster"] },
   { name: "capstan.dev/drift-max-in-flight", value: "7", readOn: ["Cluster"] },
@@ -107,7 +109,7 @@ function decisionsIn(desired: Desired | undefined): unknown {
     protected: all.filter(({ metadata }) => isProtecting(metadata.annotations)).map(protectedName),
     removals: allowedRemovals(desired.cluster),
     budgets: budgetsOf(all),
-    keys: keyAlgorithmOf(desired.cluster),
+    keys: [keyAlgorithmOf(desired.cluster), askedStage(desired.cluster)],
   };
 }
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createReadStream, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { sampleToken } from "../bootstrap/sample-host.js";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,11 +16,10 @@ import {
   type UpgradeRole,
 } from "../../src/bootstrap/upgrade/upgrade-steps.js";
 import { administrator } from "./client.js";
+import { containerdVersion } from "./containerd-version.js";
 import { boot } from "./cloud-init.js";
 import { Host } from "./host.js";
-import { type ProgramImage, writeImageArchive } from "./images.js";
-import { kubernetesImages } from "./kubernetes-images.js";
-import { output } from "./namespaces.js";
+import { HostImage } from "./host-image.js";
 import { Network } from "./network.js";
 import { untilTrue } from "./until-true.js";
 import type { Programs } from "./programs.js";
@@ -32,7 +31,6 @@ export type NodeAbout = Pick<NodeSettings, "labels" | "taints" | "providerId">;
 
 /** A control plane of several members on a busy machine. */
 const bootTimeoutMs = 8 * 60_000;
-const hostPrograms = ["kubeadm", "kubelet", "kubectl"];
 
 /** A machine may have cgroups of version 1. */
 const ignorePreflightErrors = ["SystemVerification"];
@@ -49,21 +47,13 @@ interface Member {
   readonly settings: HostSettings;
 }
 
-/** Paths of archives of images, by the hosts that need them. */
-interface Archives {
-  readonly controlPlane: string;
-  readonly others: string;
-}
-
 /** A cluster of hosts of this machine, each made by the user data that Capstan renders for it. */
 export class NodeCluster {
   /** By name, in the order in which they came. */
   private readonly members = new Map<string, Member>();
-  /** By version. */
-  private readonly archives = new Map<string, Archives>();
 
   private constructor(
-    private programs: Programs,
+    private image: HostImage,
     readonly folder: string,
     private readonly network: Network,
     readonly keys: ClusterKeys,
@@ -71,15 +61,16 @@ export class NodeCluster {
 
   /** Of Kubernetes, on all hosts. */
   get version(): string {
-    return this.programs.version;
+    return this.image.programs.version;
   }
 
   /** Has no host yet; those that come first are its control plane. */
-  static async start(programs: Programs, controlPlaneMembers: number): Promise<NodeCluster> {
+  static async start(programs: Programs): Promise<NodeCluster> {
     const folder = mkdtempSync(join(tmpdir(), "capstan-nodes-"));
     const keys = await newClusterKeys(Date.now(), "ECDSA-P256");
-    const network = await Network.start(folder, controlPlaneMembers);
-    const cluster = new NodeCluster(programs, folder, network, keys);
+    const network = await Network.start(folder);
+    const image = await HostImage.make(folder, programs);
+    const cluster = new NodeCluster(image, folder, network, keys);
     const config = await administrator({ trusted: keys.ca, signer: keys.ca });
     writeFileSync(cluster.kubeconfig, config, { mode: 0o600 });
     return cluster;
@@ -87,40 +78,22 @@ export class NodeCluster {
 
   /** Boots a new host with the user data of its role. Its image holds everything that the role needs. */
   async addHost(name: string, role: Role, about: NodeAbout): Promise<void> {
-    const { network } = this;
+    const { network, image } = this;
     const host = await Host.start({ name, network, folder: join(this.folder, name) });
     const settings = await this.settingsOf(role, about);
     this.members.set(name, { host, settings });
-    for (const program of hostPrograms) await host.install(this.programs.path(program));
-    await host.run("systemctl", "start", "containerd");
-    await this.importImages(host, role);
+    network.leadTo(this.controlPlane.map((member) => this.host(member).address));
+    await image.putOnto(host, isMember(settings));
     await this.boot(host, settings);
-  }
-
-  private async importImages(host: Host, role: Role): Promise<void> {
-    const { folder, programs } = this;
-    let archives = this.archives.get(programs.version);
-    if (archives === undefined) {
-      archives = await writeArchives(folder, programs);
-      this.archives.set(programs.version, archives);
-    }
-    const { controlPlane, others } = archives;
-    for (const archive of role === "joinWorker" ? [others] : [others, controlPlane]) {
-      const input = createReadStream(archive);
-      const importing = ["ctr", "-n", "k8s.io", "images", "import", "-"] as const;
-      await host.runWith({ input, timeoutMs: bootTimeoutMs }, ...importing);
-    }
   }
 
   /** Brings all hosts to another version in place, one after the other, by what Capstan renders for that. */
   async upgrade(programs: Programs): Promise<void> {
-    this.programs = programs;
-    const { version } = programs;
+    const image = await HostImage.make(this.folder, programs);
+    this.image = image;
     for (const { host, settings } of this.members.values()) {
-      for (const program of hostPrograms) {
-        await host.install(programs.path(program), `/var/lib/packages/${version}`);
-      }
-      await this.importImages(host, settings.role.kind);
+      await image.installPrograms(host, `/var/lib/packages/${programs.version}`);
+      await image.importImages(host, isMember(settings));
       await this.upgradeHost(host, settings);
     }
   }
@@ -132,7 +105,7 @@ export class NodeCluster {
   private async upgradeHost(host: Host, settings: HostSettings): Promise<void> {
     // The image has said what it holds; from here on it is as if packages had brought it.
     const from: HostSetup = { ...settings, source: "apt" };
-    const to = { ...from, node: { ...from.node, kubernetesVersion: this.programs.version } };
+    const to = { ...from, node: { ...from.node, kubernetesVersion: this.version } };
     const upgrade = upgradeOf(from, to, upgradeRoles[settings.role.kind]);
     assert.ok(upgrade.kind === "steps", JSON.stringify(upgrade));
     const bundle = upgradeBundle(upgrade.steps, to);
@@ -146,9 +119,7 @@ export class NodeCluster {
   }
 
   private get controlPlane(): string[] {
-    const members = [...this.members].filter(
-      ([, { settings }]) => settings.role.kind !== "joinWorker",
-    );
+    const members = [...this.members].filter(([, { settings }]) => isMember(settings));
     return members.map(([name]) => name);
   }
 
@@ -183,11 +154,11 @@ export class NodeCluster {
         ...about,
         name: { command: "hostname" },
         address: { command: "hostname -I | cut -d' ' -f1" },
-        kubernetesVersion: this.programs.version,
+        kubernetesVersion: this.version,
         criSocket: criSocketOf("containerd"),
         isSchedulable: false,
-        // The hosts have no systemd, and the machine may have cgroups of version 1.
-        kubeletConfiguration: { cgroupDriver: "cgroupfs", failCgroupV1: false, failSwapOn: false },
+        // The machine may have cgroups of version 1, and swap.
+        kubeletConfiguration: { failCgroupV1: false, failSwapOn: false },
         ignorePreflightErrors,
       },
       role: await this.roleOf(kind),
@@ -208,7 +179,7 @@ export class NodeCluster {
 
   private async newToken(): Promise<string> {
     const creating = ["token", "create", "--ttl", "15m", "--kubeconfig", this.kubeconfig];
-    return (await this.network.run(this.programs.path("kubeadm"), ...creating)).trim();
+    return (await this.network.run(this.image.programs.path("kubeadm"), ...creating)).trim();
   }
 
   /** As an administrator whose certificate our authority has signed. */
@@ -218,7 +189,12 @@ export class NodeCluster {
 
   /** As whom a file with a kubeconfig names. */
   kubectlAs(kubeconfig: string, ...args: readonly string[]): Promise<string> {
-    return this.network.run(this.programs.path("kubectl"), "--kubeconfig", kubeconfig, ...args);
+    return this.network.run(
+      this.image.programs.path("kubectl"),
+      "--kubeconfig",
+      kubeconfig,
+      ...args,
+    );
   }
 
   private get kubeconfig(): string {
@@ -244,19 +220,6 @@ export class NodeCluster {
   }
 }
 
-async function writeArchives(folder: string, programs: Programs): Promise<Archives> {
-  const { controlPlane, others } = await kubernetesImages(programs);
-  const write = (name: string, images: readonly ProgramImage[]) =>
-    writeImageArchive(join(folder, `${name}-${programs.version}`), images);
-  return {
-    controlPlane: await write("control-plane", controlPlane),
-    others: await write("others", others),
-  };
-}
-
-async function containerdVersion(): Promise<string> {
-  const text = await output("containerd", ["--version"]);
-  const [version] = /\d+\.\d+\.\d+/.exec(text) ?? [];
-  if (version === undefined) throw new Error(`containerd says no version: ${text}`);
-  return version;
+function isMember({ role }: HostSettings): boolean {
+  return role.kind !== "joinWorker";
 }

@@ -1,15 +1,18 @@
+import { existsSync, readFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 
 /**
  * What a cloud's load balancer does for a control plane: each connection goes to the first member that takes it.
- * A program: `endpoint.js ADDRESS PORT MEMBER...`. It ends when its standard input does.
+ * A program: `endpoint.js ADDRESS PORT FILE`, where the file has the address of a member on each line and may change.
+ * It ends when its standard input does.
  */
-const [address = "", port = "", ...members] = process.argv.slice(2);
+const [address = "", port = "", file = ""] = process.argv.slice(2);
 const connectTimeoutMs = 1_000;
 
 createServer((client) => {
   client.on("error", () => client.destroy());
-  forward(client, members);
+  const members = existsSync(file) ? readFileSync(file, "utf8") : "";
+  forward(client, members.split("\n").filter(Boolean));
 }).listen(Number(port), address);
 process.stdin.on("end", () => process.exit()).resume();
 

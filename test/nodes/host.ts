@@ -16,6 +16,9 @@ interface HostRequest {
   readonly folder: string;
 }
 
+/** What the cgroups are called of hosts that this process makes. */
+export const hostGroupPrefix = `capstan-${process.pid}-`;
+
 /**
  * A host made of namespaces and cgroups: its own processes, files, name and network, on the machine's kernel and
  * with the machine's programs. Like a cloud's image it has a container runtime that is not started yet.
@@ -23,24 +26,31 @@ interface HostRequest {
 export class Host {
   private constructor(
     readonly name: string,
+    /** Where other hosts reach it. */
+    readonly address: string,
     private readonly group: string,
     private readonly root: NamespaceRoot,
   ) {}
 
   static async start({ name, network, folder }: HostRequest): Promise<Host> {
-    const group = `capstan-${process.pid}-${name}`;
+    const group = `${hostGroupPrefix}${name}`;
     const root = await startNamespaces(scriptPath("run-host.sh"), [group, folder, name]);
-    const host = new Host(name, group, root);
-    await host.plugInto(network);
+    const plug = await network.plugIn(root.pid);
+    const end = async () => {
+      await root.end();
+      await network.unplug(plug);
+    };
+    const host = new Host(name, plug.address, group, { pid: root.pid, end });
+    await host.setUpNetwork(plug.podCidr);
     return host;
   }
 
-  private async plugInto(network: Network): Promise<void> {
-    const { address, podCidr } = await network.plugIn(this.root.pid);
+  private async setUpNetwork(podCidr: string): Promise<void> {
+    const { address, name } = this;
     await this.run("ip", "addr", "add", `${address}/24`, "dev", "eth0");
     await this.run("ip", "link", "set", "eth0", "up");
     await this.run("ip", "route", "add", "default", "via", Network.endpoint.host);
-    await this.write("/etc/hosts", "0644", `127.0.0.1 localhost\n${address} ${this.name}\n`);
+    await this.write("/etc/hosts", "0644", `127.0.0.1 localhost\n${address} ${name}\n`);
     // Nobody answers there, and says so at once.
     await this.write("/etc/resolv.conf", "0644", `nameserver ${Network.endpoint.host}\n`);
     await this.write("/etc/cni/net.d/10-pods.conflist", "0644", podNetwork(podCidr));

@@ -84,7 +84,7 @@ describe("hosts that our user data makes nodes of", function () {
   };
 
   before(async () => {
-    cluster = await NodeCluster.start(previousPrograms(), members.length);
+    cluster = await NodeCluster.start(previousPrograms());
     for (const { name, role, about } of wanted) await cluster.addHost(name, role, about);
   });
   after(async () => cluster.end());

@@ -19,6 +19,7 @@ import type {
 } from "../../src/provider/port.js";
 import { CapstanError } from "../../src/api/error.js";
 import { olderVersionsOf } from "../../src/provider/older-versions.js";
+import { folderDefects, localDefects, nobody } from "./defects.js";
 import { type FaultyFolder, folderSubject, localSubject } from "./worlds.js";
 
 const noteInPlace = { note: { kind: "inPlace" } } as const;
@@ -34,8 +35,6 @@ function withUpdate(good: InfrastructureProvider, cloud: FaultyFolder): Infrastr
     { update: async (_ctx, current, spec) => cloud.put({ ...current, spec }) },
   );
 }
-
-const nobody: Identity = { cluster: "", clusterUid: "", kind: "", name: "", token: "" };
 
 /** The example with hosts that bear no marks, so that some can be let go and imported. */
 function withImport(good: InfrastructureProvider, cloud: FaultyFolder): InfrastructureProvider {
@@ -159,8 +158,61 @@ function withUserData(
 
 const noteSubject = { provider: withUpdate, inPlace: { note: "changed" } };
 
+/** What cannot be shown of a folder, and what the example does not have. */
+const notOfFolder = {
+  "answers many where several bear the same marks": "notChecked",
+  "gives up at once when it is interrupted while the cloud does not answer": "notChecked",
+  "tells which cloud it is, the same each time, or nothing at all": "notOffered",
+} as const;
+const noImport = {
+  "lets go of what it made, or cannot": "notOffered",
+  "finds a host by its id alone, whosever it is, or cannot": "notOffered",
+  "puts marks on what bears none, and nothing else, or cannot": "notOffered",
+} as const;
+const oneVersion = { "converts what is written in its older versions": "notOffered" } as const;
+const noUpdate = { "makes a change in place, all of it, and shows it": "notOffered" } as const;
+const noUserData = {
+  "says what its hosts take at their first start, or nothing": "notOffered",
+} as const;
+
+/** The cases that have no verdict of a subject: the others have to pass. */
+const withoutVerdict: Readonly<Record<keyof typeof subjects, Readonly<Record<string, string>>>> = {
+  local: { ...oneVersion, "never shows a stopped host as ready": "notChecked" },
+  "examples/provider-minimal": {
+    ...notOfFolder,
+    ...noUpdate,
+    ...noImport,
+    ...oneVersion,
+    ...noUserData,
+  },
+  "examples/provider-minimal with an update": {
+    ...notOfFolder,
+    ...noImport,
+    ...oneVersion,
+    ...noUserData,
+  },
+  "examples/provider-minimal with an import": {
+    ...notOfFolder,
+    ...noUpdate,
+    ...oneVersion,
+    ...noUserData,
+  },
+  "examples/provider-minimal with user data": {
+    ...notOfFolder,
+    ...noUpdate,
+    ...noImport,
+    ...oneVersion,
+  },
+  "examples/provider-minimal with an older version": {
+    ...notOfFolder,
+    ...noUpdate,
+    ...noImport,
+    ...noUserData,
+  },
+};
+
 const subjects = {
-  local: localSubject,
+  local: localSubject(),
   "examples/provider-minimal": folderSubject(),
   "examples/provider-minimal with an update": folderSubject(noteSubject),
   "examples/provider-minimal with an import": folderSubject({ provider: withImport }),
@@ -175,7 +227,13 @@ const subjects = {
 
 for (const [name, subject] of Object.entries(subjects)) {
   describe(`conformance of ${name}`, () => {
-    for (const { name: requirement, run } of conformanceCases(subject)) it(requirement, run);
+    const open = withoutVerdict[name as keyof typeof subjects];
+    for (const { name: requirement, run } of conformanceCases(subject)) {
+      it(requirement, async () => {
+        const checked = await run();
+        assert.equal(checked.outcome, open[requirement] ?? "passed", JSON.stringify(checked));
+      });
+    }
   });
 }
 
@@ -609,7 +667,8 @@ describe("conformance finds defects", () => {
         olderSpecs,
         provider: (good, cloud) => breakIt(withUpdate(good, cloud), cloud),
       });
-      const failures = await failuresOf(conformanceCases(subject));
+      const named = conformanceCases(subject).filter((one) => fails.includes(one.name));
+      const failures = await failuresOf(named);
       assert.deepEqual([...failures.keys()].sort(), [...fails].sort(), textOf(failures));
       for (const failure of failures.values()) {
         assert.ok(failure instanceof ConformanceFailure, String(failure));
@@ -619,8 +678,11 @@ describe("conformance finds defects", () => {
   }
 
   it("has a defect for each case", () => {
-    const found = new Set(mutations.flatMap(({ fails }) => fails));
-    const missed = conformanceCases(localSubject).filter(({ name }) => !found.has(name));
+    const found = new Set([
+      ...mutations.flatMap(({ fails }) => fails),
+      ...Object.values({ ...folderDefects, ...localDefects }).map(([fails]) => fails),
+    ]);
+    const missed = conformanceCases(localSubject()).filter(({ name }) => !found.has(name));
     assert.deepEqual(
       missed.map(({ name }) => name),
       [],

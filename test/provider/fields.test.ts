@@ -7,6 +7,7 @@ import { localProvider } from "../support/manifests.js";
 
 const rules: FieldRules = {
   tags: { kind: "inPlace" },
+  memory: { kind: "inPlace", disruptive: "it restarts" },
   size: { kind: "replace", reason: "no resizing" },
   region: { kind: "unsupported", reason: "a cluster stays in its region" },
   disk: (from, to) =>
@@ -26,6 +27,11 @@ describe("the verdict by field", () => {
       name: "in place",
       given: { ...before, tags: {} },
       want: { kind: "inPlace", paths: ["tags"] },
+    },
+    {
+      name: "in place, and not without disturbance",
+      given: { ...before, memory: 8, tags: {} },
+      want: { kind: "inPlace", paths: ["tags", "memory"], disruptions: { memory: "it restarts" } },
     },
     {
       name: "in place by its values",

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { LocalCloud } from "../../providers/local/cloud.js";
+import { LocalCloud, type LocalKind } from "../../providers/local/cloud.js";
 import { LocalProvider } from "../../providers/local/provider.js";
 import { localApiVersion } from "../../providers/local/specs.js";
 import { loadProviders } from "../../providers/outside.js";
@@ -20,41 +20,134 @@ const exampleFolder = fileURLToPath(
   new URL("../../../examples/provider-minimal/", import.meta.url),
 );
 
+/** `local`'s cloud, made to misbehave between its door and what is behind it. */
+export class WatchedCloud extends LocalCloud {
+  hook: (() => void) | undefined;
+  hangs = false;
+
+  override async create(...args: Parameters<LocalCloud["create"]>) {
+    await this.changes(args[3]);
+    return super.create(...args);
+  }
+
+  override async update(...args: Parameters<LocalCloud["update"]>) {
+    await this.changes(args[2]);
+    return super.update(...args);
+  }
+
+  override async terminate(...args: Parameters<LocalCloud["terminate"]>) {
+    await this.changes(args[1]);
+    return super.terminate(...args);
+  }
+
+  override async disown(...args: Parameters<LocalCloud["disown"]>) {
+    await this.changes(args[1]);
+    return super.disown(...args);
+  }
+
+  override async mark(...args: Parameters<LocalCloud["mark"]>) {
+    await this.changes(args[2]);
+    return super.mark(...args);
+  }
+
+  override async get(...args: Parameters<LocalCloud["get"]>) {
+    await this.answers(args[1]);
+    return super.get(...args);
+  }
+
+  override async getByToken(...args: Parameters<LocalCloud["getByToken"]>) {
+    await this.answers(args[2]);
+    return super.getByToken(...args);
+  }
+
+  override async list(...args: Parameters<LocalCloud["list"]>) {
+    await this.answers(args[1]);
+    return super.list(...args);
+  }
+
+  private async changes(signal?: AbortSignal): Promise<void> {
+    await this.answers(signal);
+    this.hook?.();
+  }
+
+  private async answers(signal?: AbortSignal): Promise<void> {
+    if (!this.hangs) return;
+    await new Promise((_, reject) => {
+      signal?.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+    });
+  }
+}
+
 /** The provider `local` on a cloud file of its own, with the faults that it has anyway. */
-export const localSubject: ConformanceSubject = {
-  clusterSpec: { apiVersion: localApiVersion, kind: "LocalClusterProviderSpec" },
-  machineSpec: { apiVersion: localApiVersion, kind: "LocalMachineProviderSpec", diskGib: 20 },
-  inPlace: { tags: { team: "a" } },
-  replacing: { size: "large" },
-  open: () => {
-    const folder = mkdtempSync(join(tmpdir(), "capstan-local-"));
-    const clock = steppingClock();
-    const cloud = new LocalCloud(join(folder, "local-cloud.db"), clock);
-    const always = 1_000_000;
-    return {
-      provider: new LocalProvider(cloud),
-      clock,
-      clusterUid: "uid-1",
-      loseNextCreate: () => cloud.addFault({ call: "create", mode: "lose" }),
-      lagListings: (ms) => cloud.addFault({ call: "create", mode: "lag", ms, times: always }),
-      blind: async (on) => {
-        await cloud.clearFaults();
-        if (!on) return;
-        await cloud.addFault({ call: "get", mode: "fail", times: always });
-        await cloud.addFault({ call: "list", mode: "fail", times: always });
-      },
-      plant: async (who, spec) => (await cloud.create("LocalHost", who, spec)).id,
-      countAlive: async (who) =>
-        (await cloud.everything()).filter(
-          (one) => sameJson(one.who, who) && one.state !== "terminated",
-        ).length,
-      close: () => {
-        cloud.close();
-        rmSync(folder, { recursive: true });
-      },
-    };
-  },
-};
+export function localSubject(
+  provider: (good: LocalProvider, cloud: WatchedCloud) => InfrastructureProvider = (good) => good,
+): ConformanceSubject {
+  return {
+    clusterSpec: { apiVersion: localApiVersion, kind: "LocalClusterProviderSpec" },
+    machineSpec: { apiVersion: localApiVersion, kind: "LocalMachineProviderSpec", diskGib: 20 },
+    inPlace: { tags: { team: "a" }, diskGib: 40 },
+    inPlaceOf: { LocalNetwork: { bootMs: 100 }, LocalLoadBalancer: { port: 6_444 } },
+    replacing: { size: "large" },
+    open: () => openLocal(provider),
+  };
+}
+
+function openLocal(
+  provider: (good: LocalProvider, cloud: WatchedCloud) => InfrastructureProvider,
+): World {
+  const folder = mkdtempSync(join(tmpdir(), "capstan-local-"));
+  const clock = steppingClock();
+  const path = join(folder, "local-cloud.db");
+  const cloud = new WatchedCloud(path, clock);
+  // What happens behind the provider's back takes another door.
+  const behind = new LocalCloud(path, clock);
+  const always = 1_000_000;
+  const aliveOnes = async () =>
+    (await behind.everything()).filter(({ state }) => state !== "terminated");
+  return {
+    provider: provider(new LocalProvider(cloud), cloud),
+    clock,
+    clusterUid: "uid-1",
+    loseNextCreate: () => cloud.addFault({ call: "create", mode: "lose" }),
+    lagListings: (ms) => cloud.addFault({ call: "create", mode: "lag", ms, times: always }),
+    blind: async (on) => {
+      await cloud.clearFaults();
+      if (!on) return;
+      await cloud.addFault({ call: "get", mode: "fail", times: always });
+      await cloud.addFault({ call: "list", mode: "fail", times: always });
+    },
+    plant: async (who, spec) => (await behind.create(who.kind as LocalKind, who, spec)).id,
+    countAlive: async (who) => (await aliveOnes()).filter((one) => sameJson(one.who, who)).length,
+    beforeChange: (hook) => void (cloud.hook = hook),
+    alive: async () => (await aliveOnes()).map(({ id }) => id),
+    hang: (on) => void (cloud.hangs = on),
+    holdBoot: async (on) => {
+      await behind.clearFaults();
+      if (on) await behind.addFault({ call: "create", mode: "neverBoots", times: always });
+    },
+    mutate: async (id, fields) => {
+      const current = await behind.get(id);
+      await behind.update(id, { ...current?.spec, ...fields }, undefined, "set");
+      return true;
+    },
+    kill: (id) => behind.terminate(id, undefined, "kill"),
+    plantMany: async (whos, spec) => {
+      for (const who of whos) await behind.create(who.kind as LocalKind, who, spec);
+    },
+    plantTwin: async (who, spec) => {
+      const token = `${who.token.slice(1)}0`;
+      const { id } = await behind.create(who.kind as LocalKind, { ...who, token }, spec);
+      await behind.disown(id);
+      await behind.mark(id, who);
+      return id;
+    },
+    close: () => {
+      cloud.close();
+      behind.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
 
 /** The example's cloud, as its module exports it. */
 export interface FolderCloud {
@@ -103,6 +196,13 @@ export function folderSubject({
         blind: (on) => void (cloud.isBlind = on),
         plant: (who, spec) => cloud.plant(who, spec),
         countAlive: (who) => cloud.alive(who).length,
+        beforeChange: (hook) => void (cloud.hook = hook),
+        alive: () => cloud.all().map(({ id }) => id),
+        holdBoot: (on) => cloud.hold(on),
+        mutate: (id, fields) => cloud.change(id, ({ spec }) => ({ spec: { ...spec, ...fields } })),
+        stop: (id) => void cloud.change(id, () => ({ phase: "failed" })),
+        kill: (id) => void cloud.change(id, () => ({ phase: "gone" })),
+        plantMany: (whos, spec) => whos.forEach((who) => cloud.plant(who, spec)),
         close: () => rmSync(folder, { recursive: true, force: true }),
       };
     },
@@ -111,9 +211,12 @@ export function folderSubject({
 
 /** The example's folder, made to misbehave. Reading one file never lags; listing does. */
 export class FaultyFolder implements FolderCloud {
+  hook: (() => void) | undefined;
   losesNext = false;
   lagMs = 0;
   isBlind = false;
+  private holdsBoot = false;
+  private planted = 0;
   private readonly shownFrom = new Map<string, number>();
 
   constructor(
@@ -126,7 +229,9 @@ export class FaultyFolder implements FolderCloud {
     return this.folder.get(id);
   }
 
-  put(machine: Observed): Observed {
+  put(made: Observed): Observed {
+    this.hook?.();
+    const machine: Observed = this.holdsBoot ? { ...made, phase: "pending" } : made;
     if (this.folder.get(machine.id) === undefined) {
       this.shownFrom.set(machine.id, this.now() + this.lagMs);
     }
@@ -142,12 +247,30 @@ export class FaultyFolder implements FolderCloud {
   }
 
   plant(who: Identity, spec: JsonObject): string {
-    const id = `planted-${this.folder.list().length}`;
+    const id = `planted-${(this.planted += 1)}`;
     return this.folder.put({ id, who, phase: "ready", spec, status: {} }).id;
   }
 
   alive(who: Identity): Observed[] {
-    return this.folder.list().filter((one) => sameJson(one.who, who) && one.phase !== "gone");
+    return this.all().filter((one) => sameJson(one.who, who));
+  }
+
+  all(): Observed[] {
+    return this.folder.list().filter(({ phase }) => phase !== "gone");
+  }
+
+  /** While it holds, what is made stays pending. */
+  hold(on: boolean): void {
+    this.holdsBoot = on;
+    const waiting = on ? [] : this.all().filter(({ phase }) => phase === "pending");
+    for (const one of waiting) this.folder.put({ ...one, phase: "ready" });
+  }
+
+  /** What somebody does in the folder. */
+  change(id: string, change: (current: Observed) => Partial<Observed>): boolean {
+    const current = this.folder.get(id);
+    if (current !== undefined) this.folder.put({ ...current, ...change(current) });
+    return current !== undefined;
   }
 
   private look(): void {

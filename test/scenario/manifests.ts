@@ -50,8 +50,12 @@ export function writeManifests(folder: string, shape: ScenarioCluster): void {
   const deployments = Object.entries(shape.deployments ?? {}).map(([deployment, one]) =>
     deploymentObject(deployment, name, one),
   );
-  const documents = [clusterObject(name, shape), ...machines, ...deployments];
-  writeFileSync(join(folder, "cluster.yaml"), documents.map((one) => stringify(one)).join("---\n"));
+  writeObjects(folder, [clusterObject(name, shape), ...machines, ...deployments]);
+}
+
+/** Objects as a user would write them, as one file in the folder. Replaces what was there. */
+export function writeObjects(folder: string, objects: readonly object[]): void {
+  writeFileSync(join(folder, "cluster.yaml"), objects.map((one) => stringify(one)).join("---\n"));
 }
 
 function clusterObject(name: string, { annotations, machineQuota, networkCidr }: ScenarioCluster) {

@@ -25,7 +25,7 @@ import {
   readCloud,
   readLedger,
 } from "./ledger-judge.js";
-import { type ScenarioCluster, writeManifests } from "./manifests.js";
+import { type ScenarioCluster, writeManifests, writeObjects } from "./manifests.js";
 import { until } from "./until.js";
 
 export const repository = fileURLToPath(new URL("../../../", import.meta.url));
@@ -47,13 +47,18 @@ export interface SandboxOptions {
   readonly json?: boolean;
   /** More of the environment of commands. */
   readonly env?: Readonly<Record<string, string>>;
+  /** What the command line is run by: a program and its first arguments; nothing unless given. */
+  readonly runner?: readonly string[];
   /** Where its folder is made; the system's folder for temporary files unless given. */
   readonly parent?: string;
 }
 
-/** A cluster to be written, an example by name, or a folder of manifests. */
+/** A cluster to be written, an example by name, a folder of manifests, or objects to be written. */
 export type SandboxSource =
-  ScenarioCluster | { readonly example: string } | { readonly folder: string };
+  | ScenarioCluster
+  | { readonly example: string }
+  | { readonly folder: string }
+  | { readonly objects: readonly object[] };
 
 /** A folder of its own with manifests and a state, and the commands that work on them. */
 export class Sandbox {
@@ -83,6 +88,9 @@ export class Sandbox {
       cpSync(join(repository, "examples", source.example), sandbox.manifests, { recursive: true });
     } else if ("folder" in source) {
       cpSync(source.folder, sandbox.manifests, { recursive: true });
+    } else if ("objects" in source) {
+      mkdirSync(sandbox.manifests);
+      sandbox.writeObjects(source.objects);
     } else {
       mkdirSync(sandbox.manifests);
       sandbox.write(source);
@@ -110,13 +118,18 @@ export class Sandbox {
     writeManifests(this.manifests, shape);
   }
 
+  writeObjects(objects: readonly object[]): void {
+    writeObjects(this.manifests, objects);
+  }
+
   /** Starts the command line and does not wait. */
   start(...args: string[]): Command {
-    const { installation = repository, backend, json, env } = this.options;
+    const { installation = repository, backend, json, env, runner = [] } = this.options;
     const cli = join(installation, "dist", "src", "main.js");
     const where = ["--state", this.state, ...(backend ? ["--backend", backend.url] : [])];
     const how = json === true ? ["--json"] : [];
-    return this.launch(process.execPath, [cli, ...where, ...how, ...args], {
+    const [program, ...words] = [...runner, process.execPath, cli, ...where, ...how, ...args];
+    return this.launch(program ?? process.execPath, words, {
       cwd: this.folder,
       env: { ...cleanEnv(), ...this.backendEnv(), ...this.cloudEnv(), ...env },
     });

@@ -1,3 +1,4 @@
+import { replacingUnseen } from "../../src/provider/unobservable.js";
 import { CapstanError } from "../../src/api/error.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
 import { sameJson, type JsonObject } from "../../src/api/json.js";
@@ -5,6 +6,7 @@ import { nodeKey } from "../../src/graph/graph.js";
 import type {
   CallContext,
   CreateContext,
+  Failure,
   Found,
   Identity,
   InfrastructureProvider,
@@ -36,6 +38,8 @@ export interface WorldTraits {
   readonly tellsTimes?: boolean;
   /** Its hosts run: one begins a cluster, and the others join it by what the cloud keeps for them. */
   readonly joins?: boolean;
+  /** Inputs of hosts that it does not show. */
+  readonly hides?: readonly string[];
   /** Its name, which it tells whoever asks which cloud it is; absent: it cannot tell. */
   readonly name?: string;
 }
@@ -89,6 +93,8 @@ export class FakeCloud {
   passes = 0;
   /** What it calls itself: with another name the credentials lead elsewhere. */
   name: string | undefined;
+  /** Why hosts that fail do; absent: they do not say. */
+  failure: Failure | undefined;
   /** Answers what a call is refused with, if it is. */
   refusal: (asked: Pick<Asked, "call" | "who" | "spec">) => CapstanError | undefined = () =>
     undefined;
@@ -122,9 +128,10 @@ export class FakeCloud {
         disown: (_ctx, current) => this.disown(process, current),
         find: (_ctx, id) => this.find(process, id),
         mark: (_ctx, current, who) => this.mark(process, current, who),
+        unobservable: kind === hostKind ? (this.traits.hides ?? []) : [],
       },
     ]);
-    return {
+    return replacingUnseen({
       name,
       apiVersion,
       clusterSpec,
@@ -144,7 +151,7 @@ export class FakeCloud {
       ...(this.name !== undefined && {
         identity: () => Promise.resolve({ account: this.name ?? "" }),
       }),
-    };
+    });
   }
 
   /** Everything that is alive, oldest first, whoever it belongs to. */
@@ -240,7 +247,7 @@ export class FakeCloud {
   ): Promise<Observed> {
     const { kind, token } = who;
     const runs = this.traits.joins === true && kind === this.parts.hostKind;
-    const does = runs ? this.hosts.kindIn(await ctx.userData()) : undefined;
+    const does = runs ? this.hosts.firstStartOf(await ctx.userData()) : undefined;
     return this.changing(process, { call: "create", who, id: "new", spec }, () => {
       const users = [spec["networkId"], spec["loadBalancerId"]].filter((id) => id !== undefined);
       const missing = users.filter((id) => !this.alive().some((one) => one.id === id));
@@ -297,6 +304,7 @@ export class FakeCloud {
       if (users.length > 0) {
         throw cloudFailed(`delete ${id}: ${users.map(({ who: { name } }) => name).join()} use it`);
       }
+      this.hosts.goes(this.get(id)!, this.alive());
       this.put(id, { phase: "gone" });
     });
   }
@@ -442,9 +450,23 @@ export class FakeCloud {
   private now({ observed, boot, madeAtMs }: Stored): Observed {
     const booted = observed.phase === "pending" && this.clock.now() >= boot.atMs;
     const phase = booted ? boot.phase : observed.phase;
-    if (this.traits.tellsTimes !== true) return { ...observed, phase };
+    const failure = phase === "failed" ? this.failure : undefined;
+    const spec = this.shownOf(observed);
+    const shown: Observed = omitUndefined({ ...observed, phase, failure, spec });
+    if (this.traits.tellsTimes !== true) return shown;
     const readySinceMs = phase === "ready" ? boot.atMs : undefined;
-    return omitUndefined({ ...observed, phase, createdAtMs: madeAtMs, readySinceMs });
+    return omitUndefined({ ...shown, createdAtMs: madeAtMs, readySinceMs });
+  }
+
+  /** All inputs of a resource, those too that the cloud does not show. */
+  truth(id: string): JsonObject | undefined {
+    return this.stored.get(id)?.observed.spec;
+  }
+
+  private shownOf({ spec, who }: Observed): JsonObject {
+    const { hides = [] } = this.traits;
+    if (who.kind !== this.parts.hostKind || hides.length === 0) return spec;
+    return Object.fromEntries(Object.entries(spec).filter(([field]) => !hides.includes(field)));
   }
 
   /** Lets what dead commands last asked for take effect. One that the cloud refuses by then has none. */

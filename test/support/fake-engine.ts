@@ -1,3 +1,5 @@
+import type { KeyStage } from "../../src/api/key-stage.js";
+import { planRotation, rotationOf } from "../../src/engine/operations/rotate-keys.js";
 import assert from "node:assert/strict";
 import { CapstanError, isCapstanError } from "../../src/api/error.js";
 import { type Removal, removals } from "../../src/api/protection.js";
@@ -242,6 +244,20 @@ export class FakeEngine {
     });
   }
 
+  /** `capstan certificates rotate`. */
+  rotate(faults: readonly CommandFault[] = [], to?: KeyStage): Promise<CommandOutcome> {
+    return this.command(faults, async (process, means) => {
+      await this.settleLastCalls(process, means);
+      const state = await means.engine.readState(theStack);
+      const options = this.runOptions(process, means);
+      const rotation = rotationOf(state, to);
+      if (rotation.kind === "reached") return { kind: "done", passes: 0 };
+      const { plan, driftFilter } = await planRotation(rotation, state, options);
+      this.driftFilters.set(plan, driftFilter);
+      return this.applied(plan, options);
+    });
+  }
+
   /** `capstan import`. */
   import(
     machine: string,
@@ -348,6 +364,8 @@ export class FakeEngine {
 
   /** Whoever asked has seen this plan: what is done from now on is held against it. */
   show(plan: Plan): void {
+    const goesOn = plan.target.machines.some(({ controlPlane }) => controlPlane);
+    this.cloud.hosts.goesOn = () => goesOn;
     this.cloud.watch.show(plan);
     this.cloud.rollouts.begin(plan, this.alive());
   }
@@ -423,8 +441,8 @@ export class FakeEngine {
       ...request,
       clock: process.clock(this.clock),
       onFailure: "rollBack",
-      openTokens: this.cloud.hosts.openTokens(() => this.cloud.alive()),
-      keys: { areGiven: false, make: () => Promise.resolve(fakeKeys((this.keysMade += 1))) },
+      openWorkload: this.cloud.hosts.openWorkload(() => this.cloud.alive()),
+      keys: { areGiven: false, make: async () => fakeKeys((this.keysMade += 1)) },
       stop: process.stop.signal,
       report: (event: RunEvent) => {
         this.setup.tell?.(event);

@@ -1,18 +1,48 @@
 import { gunzipSync } from "node:zlib";
 import { CapstanError } from "../../src/api/error.js";
 import type { BootstrapKind } from "../../src/bootstrap/host/member-role.js";
+import { publicKeyHash } from "../../src/bootstrap/certificates/certificate.js";
 import { configurationPath } from "../../src/bootstrap/host/host-bootstrap.js";
-import type { OpenTokens } from "../../src/engine/run/token-store.js";
+import { keyFolder } from "../../src/bootstrap/host/key-files.js";
+import type { OpenWorkload } from "../../src/engine/run/workload-cluster.js";
 import type { Observed, SecretStore, UserData, UserDataTerms } from "../../src/provider/port.js";
 import type { LawWatch } from "./law-watch.js";
 
+/** What a host does first, whose certificates it takes, and by which keys it signs, told by digests of these. */
+interface FirstStart {
+  readonly kind: BootstrapKind;
+  readonly trusts: readonly string[];
+  /** Of members. */
+  readonly signs: string | undefined;
+}
+
+interface HostTrust {
+  readonly trusts: readonly string[];
+  /** Who may have signed its own certificate. */
+  readonly signedBy: readonly string[];
+}
+
 /** What a cloud's hosts do with what they are given at their first start: begin a cluster, or join it. */
 export class FakeHosts {
+  /** By whose keys members sign, by id. */
+  private readonly signs = new Map<string, string>();
   /** What is kept for hosts, by name. */
   readonly kept = new Map<string, Uint8Array>();
   /** Tokens that are good, by the identity token of the host that they are for. */
   readonly tokens = new Map<string, string>();
+  /** Whose tokens were extended, the same way. */
+  readonly extended = new Set<string>();
   private readonly did = new Map<string, BootstrapKind>();
+  /** Whom hosts trust, and who signs for them, by id. */
+  private readonly trust = new Map<string, HostTrust>();
+  /** Names of hosts that have left etcd. */
+  readonly leftMembers = new Set<string>();
+  /** Names of hosts whose Node was deleted. */
+  readonly deletedNodes = new Set<string>();
+  /** Whether etcd takes nobody out. */
+  refusesToLeave = false;
+  /** Whether the cluster is to have a control plane once what is under way is done. */
+  goesOn: () => boolean = () => false;
   /** Whether a revision with a control plane is recorded. */
   isCommitted: () => boolean = () => false;
 
@@ -32,7 +62,7 @@ export class FakeHosts {
   }
 
   /** Of a cluster of which some member serves. */
-  openTokens(members: () => readonly Observed[]): OpenTokens {
+  openWorkload(members: () => readonly Observed[]): OpenWorkload {
     const answering = <T>(effect: () => T): Promise<T> => {
       const serves = members().some(
         ({ id, phase }) => phase === "ready" && isMember(this.did.get(id)),
@@ -40,19 +70,35 @@ export class FakeHosts {
       return serves ? Promise.resolve(effect()) : Promise.reject(noAnswer());
     };
     return async () => ({
+      announce: () => answering(() => undefined),
       issue: ({ token }) =>
         answering(() => {
           this.tokens.set(token, "abcdef.0123456789abcdef");
           return "abcdef.0123456789abcdef";
         }),
-      extend: () => answering(() => undefined),
+      extend: ({ token }) =>
+        answering(() => {
+          if (this.tokens.has(token)) this.extended.add(token);
+        }),
+      removeMember: ({ name }) =>
+        this.refusesToLeave
+          ? Promise.reject(noAnswer("etcd has no majority without it"))
+          : answering(() => void this.leftMembers.add(name)),
+      deleteNode: ({ name }) => answering(() => void this.deletedNodes.add(name)),
       revoke: ({ token }) => answering(() => void this.tokens.delete(token)),
     });
   }
 
   /** A host has been made that does this first. `others`: everything that is alive. */
-  made(host: Observed, kind: BootstrapKind, others: readonly Observed[]): void {
+  made(host: Observed, { kind, trusts, signs }: FirstStart, others: readonly Observed[]): void {
+    const signers = others.flatMap(({ id, who }) =>
+      who.clusterUid === host.who.clusterUid ? (this.signs.get(id) ?? []) : [],
+    );
     this.did.set(host.id, kind);
+    this.mustTrust(host, { kind, trusts, signs }, others);
+    if (signs !== undefined) this.signs.set(host.id, signs);
+    // Whichever member leads signs for a worker.
+    this.trust.set(host.id, { trusts, signedBy: signs === undefined ? signers : [signs] });
     if (kind !== "init") return;
     const { name, clusterUid } = host.who;
     const hosts = others.filter(
@@ -70,17 +116,67 @@ export class FakeHosts {
     }
   }
 
+  /** A host goes: a member that runs has left the others before, unless there are none, or they go, too. */
+  goes(host: Observed, others: readonly Observed[]): void {
+    const runs = ({ id, phase }: Observed) => phase === "ready" && isMember(this.did.get(id));
+    const { who } = host;
+    const isOneOfMany =
+      runs(host) &&
+      others.some(
+        (one) => one.id !== host.id && one.who.clusterUid === who.clusterUid && runs(one),
+      );
+    if (!isOneOfMany || !this.goesOn() || this.leftMembers.has(who.name)) return;
+    this.watch.blame("law 16: one cluster", `${who.name} goes, and has not left its control plane`);
+  }
+
+  /** Law 17: a host that comes and those that are there take each other's certificates. */
+  private mustTrust(
+    { id, who }: Observed,
+    { trusts, signs }: FirstStart,
+    others: readonly Observed[],
+  ): void {
+    const blame = (what: string) => {
+      this.watch.blame("law 17: trust", what);
+    };
+    for (const other of others.filter((one) => one.who.clusterUid === who.clusterUid)) {
+      const known = this.trust.get(other.id);
+      if (other.id === id || known === undefined) continue;
+      const signer = this.signs.get(other.id);
+      if (signer !== undefined && !trusts.includes(signer)) {
+        blame(`${who.name} does not trust ${other.who.name}`);
+      }
+      if (signs === undefined) continue;
+      if (!known.trusts.includes(signs)) blame(`${other.who.name} does not trust ${who.name}`);
+      const isKnown = known.signedBy.every((one) => trusts.includes(one));
+      if (!isKnown) blame(`${who.name} may not know the certificate of ${other.who.name}`);
+    }
+  }
+
   /** What a host does with what it is given. Throws an Error for user data that leads to nothing. */
-  kindIn({ text }: UserData): BootstrapKind {
+  firstStartOf({ text }: UserData): FirstStart {
     const [, name = ""] = /fetch (capstan-[0-9a-f]+)/.exec(text) ?? [];
     const content = this.kept.get(name);
     if (content === undefined) throw new Error(`nothing is kept as ${name}`);
     const script = gunzipSync(content).toString();
-    const [, encoded = ""] = script.split(`put '${configurationPath}' 0600 <<'END'\n`);
-    const [lines = ""] = encoded.split("\nEND\n", 1);
-    const configuration = Buffer.from(lines, "base64").toString();
-    if (configuration.includes("kind: InitConfiguration")) return "init";
-    return configuration.includes("controlPlane:") ? "joinControlPlane" : "joinWorker";
+    const fileAt = (path: string) => {
+      const [, encoded] = script.split(`put '${path}' `);
+      const [lines = ""] = encoded?.slice("0600 <<'END'\n".length).split("\nEND\n", 1) ?? [];
+      return Buffer.from(lines, "base64").toString();
+    };
+    const configuration = fileAt(configurationPath);
+    const authorities = fileAt(`${keyFolder}/ca.crt`);
+    const ownHashes = authorities
+      .split(/(?<=-----END CERTIFICATE-----\n)/)
+      .filter((one) => one.includes("BEGIN"))
+      .map(publicKeyHash);
+    const [signs] = ownHashes;
+    const told = configuration.match(/sha256:[0-9a-f]{64}/g) ?? [];
+    if (configuration.includes("kind: InitConfiguration")) {
+      return { kind: "init", trusts: ownHashes, signs };
+    }
+    return configuration.includes("controlPlane:")
+      ? { kind: "joinControlPlane", trusts: ownHashes, signs }
+      : { kind: "joinWorker", trusts: told, signs: undefined };
   }
 
   /** What is still kept, or still good, for hosts that are nodes or that nobody has. */
@@ -97,11 +193,11 @@ function isMember(kind: BootstrapKind | undefined): boolean {
   return kind === "init" || kind === "joinControlPlane";
 }
 
-function noAnswer(): CapstanError {
+function noAnswer(message = "no API server answers"): CapstanError {
   return new CapstanError({
     code: "API_SERVER",
     source: "cloud",
-    message: "no API server answers",
+    message,
     retryable: true,
   });
 }

@@ -16,7 +16,7 @@ export type Accident =
 
 /** One command and everything that goes wrong in it. */
 export interface HistoryCommand {
-  readonly verb: "up" | "rollback" | "destroy";
+  readonly verb: "up" | "rollback" | "destroy" | "rotate";
   /** Of an `up`: what is wanted. */
   readonly wanted: WantedCluster;
   readonly accidents: readonly Accident[];

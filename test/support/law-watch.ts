@@ -13,6 +13,7 @@ export type Law =
   | "law 7: shown"
   | "law 8: admitted"
   | "law 16: one cluster"
+  | "law 17: trust"
   | "order"
   | "fake";
 

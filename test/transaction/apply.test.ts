@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { StackEngine } from "../../src/engine/pulumi/engine.js";
+import { HostsDead } from "../../src/engine/run/failures.js";
 import type { RunEvent } from "../../src/engine/run/run.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import { CapstanError } from "../../src/api/error.js";
@@ -61,6 +62,18 @@ describe("a change that fails", () => {
     );
     await engine.settle(after);
     assert.deepEqual(hosts(engine), ["cp.1", "web.2"], "no token is used twice");
+  });
+
+  it("says why the cloud's host failed, with its code", async () => {
+    const engine = await running();
+    engine.cloud.failure = { code: "QUOTA", reason: "no large\nhost is left" };
+    const outcome = await engine.up(after, [{ at: "boot", number: 0, what: "fails" }]);
+    assert.ok(outcome.kind === "rolledBack" && outcome.failure instanceof HostsDead);
+    assert.match(outcome.failure.message, /LocalHost\/web-\w+-1 \(no large host is left\)$/);
+    assert.deepEqual(
+      outcome.failure.resources.map(({ code, message }) => [code, message]),
+      [["QUOTA", "its host failed to start: no large host is left"]],
+    );
   });
 
   it("of a first creation leaves nothing, and the next one is another life", async () => {

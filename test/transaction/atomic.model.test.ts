@@ -4,7 +4,9 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import {
   breachesOf,
+  faults,
   type History,
+  type HistoryCommand,
   histories,
   type Neighbour,
   waysOut,
@@ -12,7 +14,7 @@ import {
 import { assertHistoryLaw } from "../support/laws.js";
 import { bootFaults, callFaults, type CommandFault } from "../support/faults.js";
 import { plainWorld } from "../support/fake-cloud.js";
-import { desiredCluster, type WantedCluster } from "../support/wanted-cluster.js";
+import { desiredCluster, smallClusters, type WantedCluster } from "../support/wanted-cluster.js";
 import { FakeEngine } from "../support/fake-engine.js";
 
 const file = "test/transaction/atomic.model.test.ts";
@@ -64,6 +66,8 @@ function joining(history: History): History {
     traits: { ...history.traits, joins: true },
     commands: history.commands.map((one) => ({
       ...one,
+      // Half of the commands that would destroy it give it other keys instead.
+      verb: one.verb === "destroy" && one.renames === true ? "rotate" : one.verb,
       wanted: withTwin(one.wanted),
       // Some leave as it is what has failed: the next command finds members that never ran.
       keeps: one.faults.length > 1,
@@ -72,8 +76,44 @@ function joining(history: History): History {
   };
 }
 
+/** Keys are changed again and again, with little going wrong and something else between. */
+const rotations: fc.Arbitrary<History> = fc
+  .record({
+    history: histories,
+    before: smallClusters.filter(({ machines }) => "cp-0" in machines),
+    steps: fc.array(
+      fc.record({
+        verb: fc.constantFrom<HistoryCommand["verb"][]>(
+          "rotate",
+          "rotate",
+          "rotate",
+          "up",
+          "rollback",
+        ),
+        wanted: smallClusters.filter(({ machines }) => "cp-0" in machines),
+        faults: fc.oneof(
+          { weight: 3, arbitrary: fc.constant([]) },
+          { weight: 2, arbitrary: fc.array(faults, { minLength: 1, maxLength: 2 }) },
+        ),
+      }),
+      { minLength: 2, maxLength: 7 },
+    ),
+  })
+  .map(({ history, before, steps }) =>
+    joining({ ...history, before, commands: steps.map((one) => ({ ...one, accidents: [] })) }),
+  );
+
 describe("success or nothing", () => {
-  it("law 16: one host begins the cluster, all others join it, and nothing kept for them is left", () =>
+  it("law 17: hosts that are there together trust each other, whatever keys they come with", () =>
+    assertHistoryLaw({
+      law: "rotations",
+      file,
+      histories: rotations,
+      numRuns: 150,
+      check: lawful,
+    })).timeout(300_000);
+
+  it("laws 16, 17: one host begins the cluster, all others join it and trust it, and nothing kept for them is left", () =>
     assertHistoryLaw({
       law: "joins",
       file,

@@ -9,6 +9,7 @@ import type { PassProgram, Registration } from "../../src/transaction/registrati
 import type { WantedCluster } from "../support/wanted-cluster.js";
 import { breachesOf, type HistoryCommand, type History } from "../support/histories.js";
 import type { CommandFault } from "../support/faults.js";
+import { fakeKeys } from "../support/fake-keys.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import type { CommandTools } from "../support/fake-engine.js";
 
@@ -31,6 +32,10 @@ const up = (wanted: WantedCluster, ...faults: CommandFault[]): HistoryCommand =>
   accidents: [],
   faults,
 });
+
+const rotate: HistoryCommand = { ...up(one), verb: "rotate" };
+/** In a cloud whose hosts run. */
+const joining = { before: one, traits: { ...plainWorld, joins: true } };
 
 function history(changed: Partial<History>): History {
   return { traits: plainWorld, commands: [], wayOut: "same", third: one, ...changed };
@@ -318,6 +323,29 @@ const defects: readonly Defect[] = [
     law: /^law 15: ca 1 became no keys/,
     history: history({ before: one, commands: [up(two)] }),
     sabotage: (means) => recalling(means, ({ keys: _keys, ...transaction }) => transaction),
+  },
+  {
+    name: "law 15: other keys under a number that hosts were made with",
+    law: /^law 15: ca 1 became ca 2/,
+    history: history({ ...joining, commands: [rotate, rotate] }),
+    sabotage: (means) =>
+      recalling(means, ({ keys = {}, ...transaction }) => {
+        const { 1: first, 2: second } = keys;
+        const isSwapped = first !== undefined && second !== undefined;
+        return { ...transaction, keys: isSwapped ? { 1: second, 2: first } : keys };
+      }),
+  },
+  {
+    name: "law 17: signing with other keys than those that hosts have come to trust",
+    law: /^law 17: trust: cp-0-\w+-2 does not trust cp-0-\w+-3/,
+    history: history({ ...joining, commands: [rotate, rotate] }),
+    sabotage: (means) =>
+      recalling(means, (transaction) => {
+        const { keys = {}, target } = transaction;
+        return target.keyStage === "2+1"
+          ? { ...transaction, keys: { ...keys, 2: fakeKeys(6) } }
+          : transaction;
+      }),
   },
 ];
 

@@ -44,6 +44,45 @@ describe("a cluster whose hosts join each other", () => {
     assert.deepEqual(engine.cloud.watch.violations, []);
   });
 
+  it("takes a member out of etcd before its host goes, and no worker", async () => {
+    const engine = await FakeEngine.running(goal(member("cp-0"), machine("web")), joins);
+    const { hosts: nodes } = engine.cloud;
+    await engine.settle(goal(member("cp-0", "large"), machine("web", { size: "large" })));
+    assert.deepEqual(
+      [...nodes.leftMembers].map((name) => name.replace(/-[0-9a-f]{8}-/, ".")),
+      ["cp-0.1"],
+    );
+    assert.deepEqual(
+      [...nodes.deletedNodes].map((name) => name.replace(/-[0-9a-f]{8}-/, ".")).sort(),
+      ["cp-0.1", "web.1"],
+    );
+    assert.equal((await engine.destroy()).kind, "done");
+    assert.equal(nodes.leftMembers.size, 1);
+  });
+
+  it("takes a member whose host is gone out of etcd before another joins", async () => {
+    const three = goal(member("cp-0"), member("cp-1"), member("cp-2"));
+    const engine = await FakeEngine.running(three, joins);
+    const lost = engine.hosts().find(({ who }) => who.name.startsWith("cp-1-"))!;
+    engine.cloud.kill(lost.id);
+    await engine.settle(three);
+    assert.deepEqual([...engine.cloud.hosts.leftMembers], [lost.who.name]);
+    assert.deepEqual(hosts(engine).sort(), ["cp-0.1", "cp-1.2", "cp-2.1"]);
+    assert.deepEqual(engine.cloud.watch.violations, []);
+  });
+
+  it("keeps the host of a member that serves and cannot leave etcd", async () => {
+    const engine = await FakeEngine.running(goal(member("cp-0")), joins);
+    engine.cloud.hosts.refusesToLeave = true;
+    const outcome = await engine.up(goal(member("cp-0", "large")));
+    assert.match(outcomeText(outcome), /etcd has no majority without it/);
+    assert.deepEqual(hosts(engine).sort(), ["cp-0.1", "cp-0.1"]);
+    engine.cloud.hosts.refusesToLeave = false;
+    await engine.settle(goal(member("cp-0", "large")));
+    assert.equal(hosts(engine).length, 1);
+    assert.deepEqual(engine.cloud.watch.violations, []);
+  });
+
   for (const fault of [never, fails]) {
     it(`begins anew once a first member that ${fault.what} is gone, and not before`, async () => {
       const engine = new FakeEngine(joins);
@@ -58,6 +97,41 @@ describe("a cluster whose hosts join each other", () => {
       assert.deepEqual(engine.cloud.watch.violations, []);
     });
   }
+
+  it("takes back the token of a host that is taken back", async () => {
+    const engine = await FakeEngine.running(goal(member("cp-0")), joins);
+    const outcome = await engine.up(goal(member("cp-0"), machine("web")), [fails]);
+    assert.match(outcomeText(outcome), /^rolledBack/);
+    assert.deepEqual(hosts(engine), ["cp-0.1"]);
+    assert.deepEqual([...engine.cloud.hosts.tokens.keys()], []);
+  });
+
+  describe("whose command is killed while a host joins", () => {
+    const wanted = goal(member("cp-0"), machine("web"));
+    // Its first call keeps the host's secret, and its second makes the host.
+    const kill: CommandFault = { at: "call", number: 1, what: "killAfter" };
+    let engine: FakeEngine;
+
+    const tokensAfter = async (...faults: CommandFault[]): Promise<string[]> => {
+      engine = await FakeEngine.running(goal(member("cp-0")), joins);
+      assert.equal(outcomeText(await engine.up(wanted, faults)), "killed");
+      const tokens = [...engine.cloud.hosts.tokens.keys()];
+      assert.equal(tokens.length, 1);
+      return tokens;
+    };
+
+    it("takes the host's token back with the next one", async () => {
+      await tokensAfter(kill);
+      assert.equal(outcomeText(await engine.up(wanted)), "done");
+      assert.deepEqual([...engine.cloud.hosts.tokens.keys()], []);
+    });
+
+    it("keeps the host's token good as long as it has not joined", async () => {
+      const tokens = await tokensAfter(kill, never);
+      await engine.up(wanted, [], "keep");
+      assert.deepEqual([...engine.cloud.hosts.extended], tokens);
+    });
+  });
 
   it("does not begin a second time where its control plane has run and is lost", async () => {
     const engine = await FakeEngine.running(goal(member("cp-0"), machine("web")), joins);

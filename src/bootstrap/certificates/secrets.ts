@@ -1,5 +1,5 @@
-import type { KeyedCertificate } from "./certificate.js";
 import type { ClusterKeys } from "./cluster-keys.js";
+import { type HostKeys, trustedAccountsPem, trustedPem } from "./key-ring.js";
 import { type GivenKeys, givenKeys, type KeyPlaces } from "./given-keys.js";
 
 /** Whose keys a Secret holds. */
@@ -44,13 +44,19 @@ const nameOfSecret = new RegExp(
  * A cluster's keys as Secrets in the layout of Cluster API, so that its tools find them. Secrets as a whole. Pure.
  * Source: https://cluster-api.sigs.k8s.io/tasks/certs/using-custom-certificates
  */
-export function keySecrets(keys: ClusterKeys, owner: KeyOwner): ClusterSecret[] {
-  const { publicKeyPem, privateKeyPem } = keys.serviceAccount;
+export function keySecrets(keys: HostKeys, owner: KeyOwner): ClusterSecret[] {
+  const pairData = (name: "ca" | "etcd" | "frontProxy") => ({
+    "tls.crt": trustedPem(keys, name),
+    "tls.key": keys[name].privateKeyPem,
+  });
   return [
-    secret(owner, purposes.ca, pairData(keys.ca)),
-    secret(owner, purposes.etcd, pairData(keys.etcd)),
-    secret(owner, purposes.frontProxy, pairData(keys.frontProxy)),
-    secret(owner, purposes.serviceAccount, { "tls.crt": publicKeyPem, "tls.key": privateKeyPem }),
+    secret(owner, purposes.ca, pairData("ca")),
+    secret(owner, purposes.etcd, pairData("etcd")),
+    secret(owner, purposes.frontProxy, pairData("frontProxy")),
+    secret(owner, purposes.serviceAccount, {
+      "tls.crt": trustedAccountsPem(keys),
+      "tls.key": keys.serviceAccount.privateKeyPem,
+    }),
   ];
 }
 
@@ -134,8 +140,4 @@ function secret(
     type: "cluster.x-k8s.io/secret",
     data: Object.fromEntries(encoded),
   };
-}
-
-function pairData({ certificatePem, privateKeyPem }: KeyedCertificate): Record<string, string> {
-  return { "tls.crt": certificatePem, "tls.key": privateKeyPem };
 }

@@ -1,6 +1,7 @@
 import type { MemberPath } from "../../api/diagnostic-codes.js";
 import { bootstrapFieldName, hostAdditionsOf } from "../../api/host-additions.js";
 import { canonicalJson } from "../../api/json.js";
+import { firstStage, type KeyStage } from "../../api/key-stage.js";
 import { kubeadmFieldName } from "../../api/kubeadm-patch.js";
 import type { ClusterObject } from "../../api/types.js";
 import type { MachineToCompile, UserData, UserDataTerms } from "../../provider/port.js";
@@ -30,6 +31,7 @@ export function misfitOf(
   cluster: ClusterObject,
   machine: MachineToCompile,
   terms: UserDataTerms,
+  stage: KeyStage = firstStage,
 ): Misfit | undefined {
   const { containerRuntime = terms.containerRuntime } = machine.spec.versions;
   if (!hostRuntimes.includes(containerRuntime.name)) {
@@ -49,7 +51,7 @@ export function misfitOf(
     ? ["init", "joinControlPlane"]
     : ["joinWorker"];
   const userData = kinds.map((kind) => {
-    const role = roleWith(kind, sizedSecrets());
+    const role = roleWith(kind, sizedSecrets(stage));
     const about = { cluster, machine, terms, endpoint: longestEndpoint, role };
     return deliveryOf(hostBootstrap(hostSettings(about)), terms, "0".repeat(32)).userData;
   });
@@ -83,11 +85,12 @@ function oversize(
 export function misfitLookup(
   cluster: ClusterObject,
   terms: UserDataTerms,
+  stage?: KeyStage,
 ): (machine: MachineToCompile) => Misfit | undefined {
   const known = new Map<string, Misfit | undefined>();
   return (machine) => {
     const spec = canonicalJson(machine.spec);
-    if (!known.has(spec)) known.set(spec, misfitOf(cluster, machine, terms));
+    if (!known.has(spec)) known.set(spec, misfitOf(cluster, machine, terms, stage));
     return known.get(spec);
   };
 }

@@ -3,8 +3,9 @@ import { omitUndefined } from "../../api/omit-undefined.js";
 import { filledTemplate } from "../../api/user-data-template.js";
 import { minorOf } from "../../api/versions.js";
 import type { SoftwareSource } from "../../provider/port.js";
-import type { ClusterKeys } from "../certificates/cluster-keys.js";
+import type { HostKeys } from "../certificates/key-ring.js";
 import {
+  controllerManagerPatchPath,
   type HostPlaceholder,
   initObjects,
   joinControlPlaneObjects,
@@ -15,16 +16,16 @@ import {
 } from "../kubeadm/configuration.js";
 import type { ClusterSettings, HostText, JoinSettings, NodeSettings } from "../kubeadm/settings.js";
 import type { HostFile } from "./host-file.js";
-import { controlPlaneKeyFiles } from "./key-files.js";
+import { controlPlaneKeyFiles, hasSeveralAuthorities } from "./key-files.js";
 import { bootstrapScript } from "./script.js";
 import { containerdFile, type HostSoftware, kernelFiles, sandboxImageOf } from "./software.js";
 import { yamlText } from "./yaml-text.js";
 
 /** What a host is to become, and what it needs for that. */
 export type HostRole =
-  /** The token is for those that join before others are made. A secret. */
-  | { readonly kind: "init"; readonly keys: ClusterKeys; readonly token: string }
-  | { readonly kind: "joinControlPlane"; readonly keys: ClusterKeys; readonly join: JoinSettings }
+  /** kubeadm wants a token, with which nobody joins. A secret. */
+  | { readonly kind: "init"; readonly keys: HostKeys; readonly token: string }
+  | { readonly kind: "joinControlPlane"; readonly keys: HostKeys; readonly join: JoinSettings }
   | { readonly kind: "joinWorker"; readonly join: JoinSettings };
 
 export interface HostSettings {
@@ -61,6 +62,7 @@ export function hostBootstrap(settings: HostSettings): HostBootstrap {
     software: softwareOf(settings),
     source,
     verb,
+    hasSeveralAuthorities: role.kind === "joinControlPlane" && hasSeveralAuthorities(role.keys),
     replaced,
     marks,
     additions,
@@ -122,10 +124,22 @@ export function runtimeFiles(settings: Pick<HostSettings, "node" | "runtime">): 
   return [containerdFile(containerRuntime.version, sandboxImageOf(minorOf(kubelet) ?? 0))];
 }
 
-/** kubeadm puts it over the configuration that hosts of the cluster share. Pure. */
-export function patchFiles({ kubeletConfiguration }: NodeSettings): HostFile[] {
-  if (kubeletConfiguration === undefined) return [];
-  return [{ path: kubeletPatchPath, mode: "0644", content: yamlText(kubeletConfiguration) }];
+/** kubeadm puts them over what it writes itself. Pure. */
+export function patchFiles({
+  kubeletConfiguration,
+  controllerManagerArgs,
+}: NodeSettings): HostFile[] {
+  const patch = (path: string, content: unknown): HostFile[] =>
+    content === undefined ? [] : [{ path, mode: "0644", content: yamlText(content) }];
+  const added = Object.entries(controllerManagerArgs ?? {}).map(([name, value]) => ({
+    op: "add",
+    path: "/spec/containers/0/command/-",
+    value: `--${name}=${value}`,
+  }));
+  return [
+    ...patch(kubeletPatchPath, kubeletConfiguration),
+    ...patch(controllerManagerPatchPath, added.length === 0 ? undefined : added),
+  ];
 }
 
 function replacedIn({ name, address, providerId }: NodeSettings) {

@@ -8,6 +8,7 @@ import type { MachineToCompile, UserDataTerms } from "../../provider/port.js";
 import { isKubeletLabel } from "../kubeadm/node-labels.js";
 import type { ClusterSettings, NodeSettings } from "../kubeadm/settings.js";
 import type { HostRole, HostSettings } from "./host-bootstrap.js";
+import { signingArgs } from "./key-files.js";
 import { criSocketOf } from "./software.js";
 
 /** A host that is to be, and what is known of its cluster when it is made. */
@@ -35,7 +36,10 @@ export function hostSettings({
   const runtime = machine.spec.versions.containerRuntime ?? terms.containerRuntime;
   return {
     cluster: clusterSettings(cluster, patch, { terms, endpoint }),
-    node: nodeSettings(machine, patch, terms, criSocketOf(runtime.name)),
+    node: omitUndefined({
+      ...nodeSettings(machine, patch, terms, criSocketOf(runtime.name)),
+      controllerManagerArgs: role.kind === "joinWorker" ? undefined : signingArgs(role.keys),
+    }),
     role,
     runtime,
     source: terms.software(machine),

@@ -2,6 +2,7 @@ import type { HostAdditions } from "../../api/host-additions.js";
 import type { SoftwareSource } from "../../provider/port.js";
 import type { HostText } from "../kubeadm/settings.js";
 import { hostScript, quoted, step } from "./host-script.js";
+import { keyFolder } from "./key-files.js";
 import { aptInstall, installedLines } from "./packages.js";
 import { type HostSoftware, runtimeService } from "./software.js";
 
@@ -12,6 +13,8 @@ interface ScriptSettings {
   /** Path of kubeadm's configuration on the host. */
   readonly configuration: string;
   readonly verb: "init" | "join";
+  /** A member that joins while keys are rotated: others show certificates of another authority than its own. */
+  readonly hasSeveralAuthorities: boolean;
   /** What the user adds. */
   readonly additions: HostAdditions;
   /** Commands whose output takes the place of a text in the configuration. */
@@ -52,10 +55,7 @@ export function bootstrapScript(settings: ScriptSettings): string {
       ...packageSteps(additions),
       ...replacingLines(settings),
       ...commandLines("preKubeadmCommands", additions),
-      ...step(`kubeadm ${verb}`, [
-        `kubeadm ${verb} --config ${configuration}${withoutToken(settings)}`,
-        `rm -f ${configuration}`,
-      ]),
+      ...step(`kubeadm ${verb}`, [...kubeadmLines(settings), `rm -f ${configuration}`]),
       ...annotatingLines(settings),
       ...commandLines("postKubeadmCommands", additions),
       `mkdir -p ${sentinelFile.replace(/\/[^/]*$/, "")}`,
@@ -78,9 +78,22 @@ function commandLines(
   return commands.flatMap((command, at) => step(`${field}[${at}]`, [`sh -c ${quoted(command)}`]));
 }
 
-/** kubeadm init makes a token of its own and would write it to the log. */
-function withoutToken({ verb }: ScriptSettings): string {
-  return verb === "init" ? " --skip-token-print" : "";
+/**
+ * kubeadm init makes a token of its own and would write it to the log. Of several authorities kubeadm writes the first
+ * one alone into the kubeconfig by which it asks the other members, so that one gets all of them half-way.
+ */
+function kubeadmLines({ verb, configuration, hasSeveralAuthorities }: ScriptSettings): string[] {
+  const config = `--config ${configuration}`;
+  if (verb === "init") return [`kubeadm init ${config} --skip-token-print`];
+  if (!hasSeveralAuthorities) return [`kubeadm join ${config}`];
+  const data = "certificate-authority-data:";
+  return [
+    `kubeadm join phase preflight ${config}`,
+    `kubeadm join phase control-plane-prepare all ${config}`,
+    `authorities=$(base64 < ${keyFolder}/ca.crt | tr -d '\\n')`,
+    `sed -i "s|${data} .*|${data} $authorities|" /etc/kubernetes/admin.conf`,
+    `kubeadm join ${config} --skip-phases=preflight,control-plane-prepare`,
+  ];
 }
 
 function replacingLines({ replaced, configuration }: ScriptSettings): string[] {

@@ -41,8 +41,8 @@ function textIn(what: HostPlaceholder, value: HostText): string {
   return typeof value === "string" ? value : placeholderText(what);
 }
 
-/** How long the token of an initialized member is good for others to join with. */
-const firstTokenTtl = "30m0s";
+/** Nobody joins with the token of an initialized member: it is good for as short as kubeadm can say. */
+const firstTokenTtl = "1s";
 
 /** What the first member of a control plane is initialized with. Pure. */
 export function initObjects(
@@ -55,7 +55,7 @@ export function initObjects(
     omitUndefined<KubeadmObject>({
       apiVersion,
       kind: "InitConfiguration",
-      // Without any, kubeadm would make one that is good for a day, and that nobody knows.
+      // Without any, kubeadm would make one that is good for a day.
       bootstrapTokens: [{ token, ttl: firstTokenTtl }],
       localAPIEndpoint: apiEndpointOf(cluster, node),
       nodeRegistration: registrationOf(cluster, node, "controlPlane"),
@@ -70,9 +70,12 @@ export function initObjects(
 export const kubeadmPatchFolder = "/etc/kubernetes/patches";
 /** The patch of its kubelet's configuration. */
 export const kubeletPatchPath = `${kubeadmPatchFolder}/kubeletconfiguration+merge.yaml`;
+/** The patch of its controller manager's pod. */
+export const controllerManagerPatchPath = `${kubeadmPatchFolder}/kube-controller-manager+json.yaml`;
 
-function patchesOf({ kubeletConfiguration }: NodeSettings) {
-  return kubeletConfiguration === undefined ? undefined : { directory: kubeadmPatchFolder };
+function patchesOf({ kubeletConfiguration, controllerManagerArgs }: NodeSettings) {
+  const isPatched = kubeletConfiguration !== undefined || controllerManagerArgs !== undefined;
+  return isPatched ? { directory: kubeadmPatchFolder } : undefined;
 }
 
 /** What a further member of a control plane joins with. Pure. */

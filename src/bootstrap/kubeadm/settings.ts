@@ -54,6 +54,8 @@ export interface NodeSettings {
   readonly kubeletArgs?: Readonly<Record<string, string>>;
   /** Members of a KubeletConfiguration for this host alone, over those that the cluster's hosts share. */
   readonly kubeletConfiguration?: Readonly<Record<string, unknown>>;
+  /** Arguments of the controller manager on this host alone, over those of the cluster. */
+  readonly controllerManagerArgs?: Readonly<Record<string, string>>;
   /** Names of kubeadm's checks that may fail on this host: "SystemVerification". */
   readonly ignorePreflightErrors?: readonly string[];
   readonly imagePullPolicy?: string;

@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { parse, stringify } from "yaml";
 import { isJsonObject, type Json } from "../../api/json.js";
 import { type KeyedCertificate, validityOf } from "../certificates/certificate.js";
-import type { ClusterKeys } from "../certificates/cluster-keys.js";
+import { type HostKeys, trustedPem } from "../certificates/key-ring.js";
 import { issueUserCertificate } from "../certificates/user-certificate.js";
 import { adminGroup } from "./admin-group.js";
 import { kubeconfigOf } from "./kubeconfig.js";
@@ -13,7 +13,7 @@ export interface AdminAccess {
   readonly name: string;
   /** "https://10.0.0.10:6443". */
   readonly server: string;
-  readonly keys: Pick<ClusterKeys, "ca">;
+  readonly keys: HostKeys;
 }
 
 /** As Cluster API does: a year, and a new one after half of it. */
@@ -41,7 +41,7 @@ export function adminKubeconfig(
     name,
     user: "admin",
     server,
-    authorityPem: keys.ca.certificatePem,
+    authorityPem: trustedPem(keys, "ca"),
     credential: { kind: "certificate", certificate },
   });
   return stringify(config, { lineWidth: 0 });

@@ -1,4 +1,5 @@
-import { isJsonObject, type Json, type JsonObject } from "../../api/json.js";
+import { parse, stringify } from "yaml";
+import { isJsonObject, type Json, type JsonObject, sameJson } from "../../api/json.js";
 import type { KeyedCertificate } from "../certificates/certificate.js";
 
 /** How whoever uses a kubeconfig shows who they are. */
@@ -90,6 +91,25 @@ export function mergedKubeconfig(existing: Json, added: JsonObject): JsonObject 
   if (lists.some((list) => list === undefined)) return undefined;
   const merged = Object.fromEntries(lists.flatMap((list) => (list === undefined ? [] : [list])));
   return { ...added, ...existing, ...merged, "current-context": added["current-context"] ?? "" };
+}
+
+/**
+ * A kubeconfig, as text, whose clusters are known by these authorities; undefined for one that says so already, or that is none.
+ * Pure.
+ */
+export function withAuthority(text: string, authoritiesPem: string): string | undefined {
+  const config = parse(text) as Json;
+  const clusters = isJsonObject(config) ? config["clusters"] : undefined;
+  if (!isJsonObject(config) || !Array.isArray(clusters)) return undefined;
+  const told = (clusters as readonly Json[]).map((entry): Json => {
+    const cluster = isJsonObject(entry) ? entry["cluster"] : undefined;
+    if (!isJsonObject(entry) || !isJsonObject(cluster)) return entry;
+    const known = { ...cluster, "certificate-authority-data": base64(authoritiesPem) };
+    return { ...entry, cluster: known };
+  });
+  return sameJson(told, clusters as Json)
+    ? undefined
+    : stringify({ ...config, clusters: told }, { lineWidth: 0 });
 }
 
 function withNamed(old: readonly Json[], own: readonly Json[]): Json[] {

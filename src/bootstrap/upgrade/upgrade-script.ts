@@ -88,8 +88,11 @@ function partOf(one: UpgradeStep, to: HostSetup): ScriptPart {
     case "kubeadmUpgrade":
       return kubeadmPart(one, to);
     case "kubeletConfiguration": {
-      const upgrade = `kubeadm upgrade node phase kubelet-config${patchesFlag(to)}`;
-      return { name: "configuration of the kubelet", lines: [...patchLines(to), upgrade] };
+      const upgrade = `kubeadm upgrade node phase kubelet-config${patchesFlag}`;
+      return {
+        name: "configuration of the kubelet",
+        lines: [...patchLines(to), patchesThere, upgrade],
+      };
     }
     case "containerRuntime":
       return runtimePart(to);
@@ -113,8 +116,8 @@ function kubeadmPart(
   const ignoring =
     ignored.length === 0 ? "" : ` --ignore-preflight-errors=${quoted(ignored.join(","))}`;
   const what = how === "apply" ? `apply v${version} --yes` : "node";
-  const upgrade = `kubeadm upgrade ${what}${ignoring}${patchesFlag(to)}`;
-  return { name: `kubeadm upgrade ${how}`, lines: [...patchLines(to), upgrade] };
+  const upgrade = `kubeadm upgrade ${what}${ignoring}${patchesFlag}`;
+  return { name: `kubeadm upgrade ${how}`, lines: [...patchLines(to), patchesThere, upgrade] };
 }
 
 /** Containers run on while their runtime starts anew. */
@@ -131,11 +134,11 @@ function runtimePart(to: HostSetup): ScriptPart {
   return { name: `${name} ${version}`, lines };
 }
 
+/** Also those that a member has which was made while keys were rotated: it alone knows them. */
+const patchesThere = `patches=$(ls -d ${kubeadmPatchFolder} 2> /dev/null || true)`;
+const patchesFlag = ` \${patches:+"--patches=$patches"}`;
+
 /** Of a user who has taken all of it back, nothing is left. */
 function patchLines({ node }: HostSetup): string[] {
   return node.kubeletConfiguration === undefined ? [`rm -f ${kubeletPatchPath}`] : [];
-}
-
-function patchesFlag({ node }: HostSetup): string {
-  return node.kubeletConfiguration === undefined ? "" : ` --patches=${kubeadmPatchFolder}`;
 }

@@ -6,6 +6,9 @@ import { authorityFacts, serviceAccountHash } from "../../bootstrap/certificates
 import { keySecrets } from "../../bootstrap/certificates/secrets.js";
 import type { HostFile } from "../../bootstrap/host/host-file.js";
 import { controlPlaneKeyFiles, keyFolder } from "../../bootstrap/host/key-files.js";
+import { numbersIn } from "../../api/key-stage.js";
+import { trustedKeys } from "../../bootstrap/certificates/key-ring.js";
+import { stageOf } from "../../records/recorded-keys.js";
 import { clusterIn } from "../../records/target.js";
 import { accessTo, type ClusterAccess } from "./cluster-access.js";
 import type { CommandContext, GlobalOptions } from "../context.js";
@@ -19,26 +22,56 @@ export async function certificatesShowCommand(
   options: GlobalOptions,
   context: CommandContext,
 ): Promise<number> {
-  const { stack, cluster, keys } = await accessTo(named, "show the keys of", options, context);
-  const authorities = authorityFacts(keys);
-  const serviceAccount = serviceAccountHash(keys);
+  const { stack, cluster, keys, state } = await accessTo(
+    named,
+    "show the keys of",
+    options,
+    context,
+  );
+  const stage = stageOf(state.transaction?.target);
+  const numbers = numbersIn(stage);
+  const sets = trustedKeys(keys).map((one, index) => ({
+    keys: numbers[index] ?? 1,
+    authorities: authorityFacts(one),
+    serviceAccount: serviceAccountHash(one),
+  }));
   const { json, emit, terminal, clock } = context;
+  const [signing, ...trusted] = sets;
   if (json) {
-    emit({ type: "certificates", stack, cluster, authorities, serviceAccount });
+    emit({ type: "certificates", stack, cluster, stage, ...signing, alsoTrusted: trusted });
     return exitCodes.done;
   }
+  const [first = "", ...others] = sets.map((one) => setText(one, clock.now(), terminal.columns));
+  const also = others.map(
+    (text, index) => `\nAlso trusted: keys ${trusted[index]?.keys ?? 0}\n\n${text}`,
+  );
+  terminal.write(`Cluster ${cluster}, keys ${stage}\n\n${[first, ...also].join("")}`);
+  return exitCodes.done;
+}
+
+/** Keys of one number as people read them. */
+function setText(
+  {
+    authorities,
+    serviceAccount,
+  }: {
+    readonly authorities: ReturnType<typeof authorityFacts>;
+    readonly serviceAccount: string;
+  },
+  nowMs: number,
+  columns: number | undefined,
+): string {
   const rows = authorities.map(({ name, signs, algorithm, expiresAtMs, hash }) => [
     name,
     algorithm,
     new Date(expiresAtMs).toISOString().slice(0, 10),
-    leftText(expiresAtMs - clock.now()),
+    leftText(expiresAtMs - nowMs),
     signs,
     hash,
   ]);
   const tokens = ["serviceAccount", "", "never", "", "tokens of service accounts", serviceAccount];
   const head = ["NAME", "KEY", "EXPIRES", "LEFT", "SIGNS", "PUBLIC KEY"];
-  terminal.write(`Cluster ${cluster}\n\n${table(head, [...rows, tokens], terminal.columns)}`);
-  return exitCodes.done;
+  return table(head, [...rows, tokens], columns);
 }
 
 function leftText(ms: number): string {

@@ -1,5 +1,6 @@
+import { recordedKeys } from "../../records/recorded-keys.js";
 import { CapstanError } from "../../api/error.js";
-import type { ClusterKeys } from "../../bootstrap/certificates/cluster-keys.js";
+import type { HostKeys } from "../../bootstrap/certificates/key-ring.js";
 import type { StackState } from "../../engine/backend/state.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { recordedServer } from "../../records/recorded-server.js";
@@ -11,7 +12,7 @@ export interface ClusterAccess {
   readonly stack: string;
   /** "default/prod". */
   readonly cluster: string;
-  readonly keys: ClusterKeys;
+  readonly keys: HostKeys;
   readonly state: StackState;
   readonly provider: InfrastructureProvider | undefined;
 }
@@ -31,7 +32,8 @@ export async function accessTo(
   const state = await engine.readState(stack);
   const { transaction } = state;
   if (transaction === undefined) throw await nothingRecorded(verb, stack, engine);
-  const { keys, target } = transaction;
+  const { target } = transaction;
+  const keys = recordedKeys(state);
   const provider = recordedProvider(stack, state, context);
   if (keys === undefined) throw noKeys(verb, target.cluster, provider);
   return { stack, cluster: target.cluster, keys, state, provider };

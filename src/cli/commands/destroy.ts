@@ -39,7 +39,7 @@ import {
 import { waveLines } from "../wave-text.js";
 import { planLine } from "../survey-cluster.js";
 import { recordedProvider, refuseMisspelt, refuseNothingNamed, stacksOf } from "./stacks.js";
-import { openTokens } from "../../kube/open-tokens.js";
+import { openWorkload } from "../../kube/open-workload.js";
 
 export interface DestroyOptions extends GlobalOptions, ManifestOptions {
   readonly yes?: boolean;
@@ -127,7 +127,7 @@ class Destroy {
         ...planning,
         engine,
         onFailure: "keep",
-        openTokens,
+        openWorkload,
         timeoutMs,
         report: (event) => progress.on(event),
         onObservation: (_, observation) => progress.observed(observation),

@@ -59,7 +59,8 @@ function findProvider(name: string, providers: readonly ProviderSpecs[]): Provid
   });
 }
 
-function refuseOccupied(folder: string): void {
+/** Throws BAD_USAGE for a folder that holds something, and for what is no folder. */
+export function refuseOccupied(folder: string): void {
   if (!existsSync(folder)) return;
   const inside = readOrNothing(folder);
   if (inside?.length === 0) return;

@@ -1,3 +1,4 @@
+import { trustedPem } from "../../bootstrap/certificates/key-ring.js";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
@@ -55,7 +56,7 @@ export async function kubeconfigCommand(
     name: access.stack,
     user: userOf(options, context),
     server: options.server ?? serverOf(access),
-    authorityPem: access.keys.ca.certificatePem,
+    authorityPem: trustedPem(access.keys, "ca"),
     credential: await credentialOf(access, options, context),
   });
   return deliver(config, access, options, context);

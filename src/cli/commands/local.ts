@@ -8,6 +8,7 @@ import {
   isModeOf,
   type RandomFaults,
 } from "../../../providers/local/faults.js";
+import { hasFailed } from "../../../providers/local/resource.js";
 import type { LocalCloud, LocalResource } from "../../../providers/local/cloud.js";
 import { CapstanError } from "../../api/error.js";
 import type { Json, JsonObject } from "../../api/json.js";
@@ -30,16 +31,22 @@ export async function localMachines(
     for (const host of hosts) context.emit({ type: "host", ...host });
     return exitCodes.done;
   }
-  const rows = hosts.map(({ id, who, state, spec, status, readySinceMs }) => [
-    who.cluster,
-    who.name,
-    id,
-    state === "running" && readySinceMs === undefined ? "joining" : state,
-    String(spec["size"]),
-    String(status["address"]),
+  const rows = hosts.map((host) => [
+    host.who.cluster,
+    host.who.name,
+    host.id,
+    stateText(host),
+    String(host.spec["size"]),
+    String(host.status["address"]),
   ]);
   context.terminal.write(table(["CLUSTER", "HOST", "ID", "STATE", "SIZE", "ADDRESS"], rows));
   return exitCodes.done;
+}
+
+function stateText(host: LocalResource): string {
+  const { state, readySinceMs } = host;
+  if (hasFailed(host)) return "failed";
+  return state === "running" && readySinceMs === undefined ? "joining" : state;
 }
 
 /** capstan local kill: terminates a resource behind the provider's back. */

@@ -39,7 +39,7 @@ import { planText } from "../terminal.js";
 import { planLine } from "../survey-cluster.js";
 import { recordedProvider, refuseNothingNamed, stacksOf } from "./stacks.js";
 import { carryOut } from "./up.js";
-import { openTokens } from "../../kube/open-tokens.js";
+import { openWorkload } from "../../kube/open-workload.js";
 
 export interface RollbackOptions extends GlobalOptions, ManifestOptions {
   readonly yes?: boolean;
@@ -193,7 +193,7 @@ class RollbackCommand {
           driftFilter: planned?.driftFilter,
           engine,
           onFailure: "keep",
-          openTokens,
+          openWorkload,
           timeoutMs,
           report: (event) => progress?.on(event),
           onObservation: (_, observation) => progress?.observed(observation),

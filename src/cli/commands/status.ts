@@ -1,3 +1,4 @@
+import { recordedKeys } from "../../records/recorded-keys.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import type { MachineVersions } from "../../api/types.js";
 import { callContext } from "../../engine/run/handler-session.js";
@@ -62,7 +63,7 @@ export async function statusCommand(
     else {
       const open = context.suggest(openText(stack, state, wayBackOf(provider, state, observation)));
       const { columns } = context.terminal;
-      const warnings = expiryWarnings(state.transaction?.keys, context.clock.now());
+      const warnings = expiryWarnings(recordedKeys(state), context.clock.now());
       const text = { columns, openText: open, warnings };
       context.terminal.write(statusText(stack, state, machines, text));
     }

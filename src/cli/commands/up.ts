@@ -5,12 +5,13 @@ import { omitUndefined } from "../../api/omit-undefined.js";
 import { providerOf } from "../../api/served-versions.js";
 import { stackNameOf } from "../../api/types.js";
 import { refuseHeld } from "../../drift/hold.js";
+import { foreseenFailure } from "../../plan/foreseen.js";
 import type { DriftFilter } from "../../drift/drift-filter.js";
 import type { ApplyResult } from "../../engine/operations/apply-result.js";
 import { applyPlan } from "../../engine/operations/apply.js";
 import { keySource } from "../../engine/operations/key-source.js";
 import { comesFirst } from "../../engine/operations/survey.js";
-import type { KeySource } from "../../engine/run/run.js";
+import type { KeySource } from "../../engine/run/run-keys.js";
 import { noteCluster } from "../../engine/sweep/cluster-registry.js";
 import type { Engine } from "../../engine/pulumi/engine.js";
 import type { StackState } from "../../engine/backend/state.js";
@@ -50,7 +51,7 @@ import { readSavedPlan, refuseOtherOverrides, SavedPlanCheck } from "../saved-pl
 import { destroyStack } from "./destroy.js";
 import { type ClusterOf, planLine, plansIn, plansText, surveyCluster } from "../survey-cluster.js";
 import type { PlanOptions } from "../plan-options.js";
-import { openTokens } from "../../kube/open-tokens.js";
+import { openWorkload } from "../../kube/open-workload.js";
 
 export interface UpOptions extends PlanOptions {
   readonly yes?: boolean;
@@ -227,6 +228,8 @@ async function upCluster(
     return { left: 0, isStage: false, agreed: undefined };
   }
   refuseHeld(plan.cluster, plan.held);
+  const foreseen = foreseenFailure(plan);
+  if (foreseen !== undefined) throw foreseen;
   await confirm(`Apply this to ${plan.cluster}?`, options.yes === true || isAgreed, context);
   await engine.ensureStack(plan.stack, state);
   rememberFirst(workspace, plan.stack, sources);
@@ -301,7 +304,7 @@ export async function carryOut(
       deadlineMs: options.deadline * 1_000,
       keys,
       onFailure: options.rollback ? "rollBack" : "keep",
-      openTokens,
+      openWorkload,
       stop: context.interruption.stop,
       report: (event) => {
         const { number } = plan.transaction;

@@ -1,10 +1,11 @@
 import type { Command } from "commander";
 import { adminGroup } from "../../bootstrap/kubeconfig/admin-group.js";
 import type { ExportOptions } from "../commands/certificates.js";
+import type { RotateOptions } from "../commands/certificates-rotate.js";
 import type { KubeconfigOptions } from "../commands/kubeconfig.js";
 import type { GlobalOptions } from "../context.js";
-import { looks } from "../execute.js";
-import { seconds, withExamples } from "./options.js";
+import { does, looks } from "../execute.js";
+import { seconds, withDeadline, withExamples, withThaw, withTimeout, withYes } from "./options.js";
 
 /** The first one given takes the place of the default. */
 function group(text: string, earlier: readonly string[] | undefined): readonly string[] {
@@ -18,13 +19,15 @@ export function addAccessVerbs(program: Command): void {
   addKubeconfig(program);
   const certificates = program
     .command("certificates")
-    .description("the keys of a cluster: show until when they count, export them for a backup");
+    .description("the keys of a cluster: until when they count, a backup, and others for them");
   withExamples(certificates, [
     ["capstan certificates show default/prod", "until when they count"],
     ["capstan certificates export default/prod --out keys", "a backup"],
+    ["capstan certificates rotate default/prod", "the next of three steps to other keys"],
   ]);
   addShow(certificates);
   addExport(certificates);
+  addRotate(certificates);
 }
 
 function addKubeconfig(program: Command): void {
@@ -78,4 +81,22 @@ function addExport(certificates: Command): void {
   looks<ExportOptions>(exported, async ({ options, context }, stack: string) =>
     (await certificateCommands()).certificatesExportCommand(stack, options, context),
   );
+}
+
+function addRotate(certificates: Command): void {
+  const rotate = withDeadline(withTimeout(withThaw(withYes(certificates.command("rotate")))))
+    .argument("<stack>", "which cluster")
+    .option("--to <keys>", 'the keys that hosts are to have: "1+2", then "2+1", then "2"')
+    .option("--certificates <dir>", "keys of your own to rotate to, as kubeadm lays them out")
+    .description(
+      "replace every host by one with the next keys: trusted first, then signing, then alone",
+    );
+  withExamples(rotate, [
+    ["capstan certificates rotate default/prod", "the next step; shows the plan and asks"],
+    ["capstan certificates rotate default/prod --to 1+2 --yes", "for scripts"],
+  ]);
+  does<RotateOptions>(rotate, async ({ options, context }, stack: string) => {
+    const { certificatesRotateCommand } = await import("../commands/certificates-rotate.js");
+    return certificatesRotateCommand(stack, options, context);
+  });
 }

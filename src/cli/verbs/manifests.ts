@@ -1,7 +1,9 @@
 import { type Command, Option } from "commander";
+import { CapstanError } from "../../api/error.js";
 import type { ExplainOptions } from "../commands/explain.js";
 import type { GraphOptions } from "../commands/graph.js";
 import type { InitOptions } from "../commands/init.js";
+import type { InitProviderOptions } from "../commands/init-provider.js";
 import type { RenderOptions } from "../commands/render.js";
 import type { ValidateOptions } from "../commands/validate.js";
 import { does } from "../execute.js";
@@ -61,8 +63,10 @@ export function addManifestVerbs(program: Command): void {
 
 function addInit(program: Command): void {
   const init = program
-    .command("init <dir>")
-    .description("write the manifests of a new cluster into a new folder")
+    .command("init [dir]")
+    .description(
+      "write the manifests of a new cluster, or a new provider's package, into a new folder",
+    )
     .option("--provider <name>", "who runs the hosts", "local")
     .option("--name <name>", "name of the cluster (default: the folder's)")
     .addOption(
@@ -70,19 +74,40 @@ function addInit(program: Command): void {
         .choices(["1", "3"])
         .default("1"),
     )
-    .option("--workers <n>", "number of workers", wholeNumber, 2);
+    .option("--workers <n>", "number of workers", wholeNumber, 2)
+    .addOption(
+      new Option(
+        "--provider-package <name>",
+        "write the package of a provider of your own instead (default dir: its name)",
+      ).conflicts(["provider", "name", "controlPlanes", "workers"]),
+    );
   withExamples(init, [
     ["capstan init demo", "one control plane, two workers, on the simulated cloud"],
     ["capstan init --control-planes 3 --workers 5 clusters/prod", "a larger one"],
+    ["capstan init --provider-package capstan-provider-acme", "a provider for a cloud of yours"],
   ]);
-  does<Omit<InitOptions, "controlPlanes"> & { controlPlanes: string }>(
-    init,
-    async ({ options, context }, folder: string) => {
-      const { initCommand } = await import("../commands/init.js");
-      const controlPlanes = Number(options.controlPlanes);
-      return initCommand(folder, { ...options, controlPlanes }, context);
-    },
-  );
+  does<
+    Omit<InitOptions, "controlPlanes"> & { controlPlanes: string } & Partial<InitProviderOptions>
+  >(init, async ({ options, context }, folder: string | undefined) => {
+    const { providerPackage } = options;
+    if (providerPackage !== undefined) {
+      const { initProviderCommand } = await import("../commands/init-provider.js");
+      return initProviderCommand(folder, { ...options, providerPackage }, context);
+    }
+    if (folder === undefined) throw noFolderNamed();
+    const { initCommand } = await import("../commands/init.js");
+    const controlPlanes = Number(options.controlPlanes);
+    return initCommand(folder, { ...options, controlPlanes }, context);
+  });
+}
+
+function noFolderNamed(): CapstanError {
+  return new CapstanError({
+    code: "BAD_USAGE",
+    source: "user",
+    message: "cannot write manifests: no folder is named",
+    hint: "capstan init DIR",
+  });
 }
 
 function addGraph(program: Command): void {

@@ -7,6 +7,7 @@ import {
   planThrough,
   planWithDrift,
 } from "../../drift/plan-with-drift.js";
+import { foreseenFailure } from "../../plan/foreseen.js";
 import type { Plan } from "../../plan/plan.js";
 import { passedPoints, passedText, onwardText } from "../../plan/undo/point-of-no-return.js";
 import type { RemovalDecision } from "../../plan/refusals/protection.js";
@@ -42,6 +43,8 @@ export async function applyPlan(
   state: StackState,
   options: RunOptions & RequestInfo,
 ): Promise<ApplyResult> {
+  const foreseen = foreseenFailure(plan);
+  if (foreseen !== undefined) return { kind: "stopped", result: "untouched", failure: foreseen };
   const result = await new Run(plan, state, options).toTheEnd();
   if (result.kind === "done") return result;
   const failure = failureOf(plan, result);

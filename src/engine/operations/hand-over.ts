@@ -78,7 +78,7 @@ export async function handOver(
   const result = await applyPlan(plan, state, {
     ...request,
     onFailure: "keep",
-    openTokens: () => Promise.reject(new Error("a hand-over makes no host")),
+    openWorkload: () => Promise.reject(new Error("a hand-over makes no host")),
     timeoutMs: defaultDeadlineMs,
     report: () => {},
   });

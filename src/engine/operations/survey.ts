@@ -12,7 +12,7 @@ import {
 } from "../../drift/plan-with-drift.js";
 import { BadInput } from "../../manifest/bad-input.js";
 import type { Manifests } from "../../manifest/desired.js";
-import { afterAdoption, foundTarget } from "../../plan/decisions/adoption.js";
+import { afterAdoption, asManifestsTell, foundTarget } from "../../plan/decisions/adoption.js";
 import { checkImmutable } from "../../plan/refusals/immutable.js";
 import { makePlan } from "../../plan/planner/make-plan.js";
 import type { Plan } from "../../plan/plan.js";
@@ -24,6 +24,7 @@ import type { CallContext, InfrastructureProvider, Observed } from "../../provid
 import { openImport } from "../../records/imports.js";
 import { isAdopting } from "./adopt.js";
 import { planOpenImport } from "./import.js";
+import { withPreflight } from "./preflight.js";
 import { observe, type Observation, reading } from "../run/observe.js";
 import { withPlaces } from "./placed-refusal.js";
 import { refuseForeign, refuseNonOwner, type StackState } from "../backend/state.js";
@@ -131,7 +132,8 @@ export async function survey(input: SurveyInput): Promise<Survey> {
       input.driftRules,
     ),
   );
-  return { ...found, observation };
+  const plan = await withPreflight(found.plan, { provider, prior: state, context });
+  return { ...found, plan, observation };
 }
 
 /**
@@ -213,10 +215,11 @@ export function planAdoption(
   const { state, observation, request } = about;
   const { provider, nowMs, newClusterUid } = request;
   const recorded = [...observation.observedResources.values()].filter((one) => one !== "gone");
-  const found = [...recorded, ...observation.unrecorded].filter(
+  const alive = [...recorded, ...observation.unrecorded].filter(
     ({ phase, who }) => phase !== "gone" && who.clusterUid === newClusterUid,
   );
-  refuseSeveral(found);
+  refuseSeveral(alive);
+  const found = asManifestsTell({ desired, provider, found: alive, nowMs });
   const target = foundTarget({ desired, provider, found, nowMs });
   const plan = makePlan({
     planGoal: { kind: "recorded", target },

@@ -7,6 +7,8 @@ import {
   messageOf,
 } from "../../api/error.js";
 import { quoted } from "../../api/quoted.js";
+import { failureReason, whyFailed } from "../../provider/failure.js";
+import type { Observed } from "../../provider/port.js";
 import type { ResourceEvent } from "../../dynamic/cloud-resource.js";
 import { type NodeKey, nodeKey } from "../../graph/graph.js";
 
@@ -65,10 +67,26 @@ function failedCall({
   return { key: nodeKey(kind, name), operation, code, message: told, retryable };
 }
 
-export function failedToStart(hosts: readonly NodeKey[]): CapstanError {
-  const message = `failed to start: ${hosts.join(", ")}`;
-  const details = { code: "CLOUD_FAILED", source: "cloud", message } as const;
-  return new HostsDead(details, failuresOf(hosts, "its host failed to start", details));
+/** CLOUD_FAILED: hosts that the cloud says never will run, each with the cloud's reason and code, as far as it says. */
+export function failedToStart(hosts: readonly Pick<Observed, "who" | "failure">[]): CapstanError {
+  const keyOfHost = ({ who }: Pick<Observed, "who">) => nodeKey(who.kind, who.name);
+  const names = hosts.map((host) => {
+    const { failure } = host;
+    return failure === undefined
+      ? keyOfHost(host)
+      : `${keyOfHost(host)} (${failureReason(failure)})`;
+  });
+  const message = `failed to start: ${names.join(", ")}`;
+  return new HostsDead(
+    { code: "CLOUD_FAILED", source: "cloud", message },
+    hosts.map((host) => ({
+      key: keyOfHost(host),
+      operation: "create",
+      code: host.failure?.code ?? "CLOUD_FAILED",
+      message: `its host failed to start${whyFailed(host)}`,
+      retryable: false,
+    })),
+  );
 }
 
 /** Hosts that were made and do not serve. `why`: what is said of each. */

@@ -3,9 +3,9 @@ import { omitUndefined } from "../../api/omit-undefined.js";
 import {
   type BridgeRuntime,
   CloudResource,
-  type HostBootstrapper,
   type ResourceEvent,
 } from "../../dynamic/cloud-resource.js";
+import type { HostBootstrapper } from "../../dynamic/host-bootstrapper.js";
 import type { DynamicResource } from "../../dynamic/protocol.js";
 import { SessionCloud } from "../../dynamic/session-cloud.js";
 import { type RecordKind, recordKinds, RecordResource } from "../../dynamic/record-resource.js";

@@ -23,29 +23,37 @@ interface MemberHosts {
  * does less harm than a second cluster. Pure. Source: docs/adr/0020.
  */
 export function membersAmong(known: KnownHosts, self: string): MemberHosts {
-  const { target, records, hostKind, observed } = known;
-  const machines = [...knownMachines(records).values(), ...target.machines];
+  const { records, hostKind, observed } = known;
   const gone = new Set(observed.filter(({ phase }) => phase === "gone").map(({ who }) => who.name));
   const shown = observed.filter(({ who }) => who.kind === hostKind).map(({ who }) => who.name);
   const recorded = records.resources.filter(({ kind }) => kind === hostKind);
-  const machineOf = new Map(
-    recorded.map(({ name, parent }) => [name, parent && machineOfKey(parent)]),
-  );
-  const hosts = [...new Set([...shown, ...machineOf.keys()])].filter(
-    (name) => name !== self && !gone.has(name),
-  );
-  const isMember = (host: string) => {
-    const owner = machineOf.get(host);
-    const named = machines.filter(({ name }) =>
-      owner === undefined ? isHostOf(name, host) : name === owner,
-    );
-    return named.length === 0 || named.some(({ controlPlane }) => controlPlane);
-  };
-  const members = hosts.filter(isMember);
+  const names = [...shown, ...recorded.map(({ name }) => name)];
+  const hosts = [...new Set(names)].filter((name) => name !== self && !gone.has(name));
+  const members = hosts.filter(memberJudge(known));
   return {
     hasOtherMember: members.length > 0,
     hasRun:
       members.length < hosts.length ||
       records.revision?.target.machines.some(({ controlPlane }) => controlPlane) === true,
+  };
+}
+
+/** Tells of hosts, by their names, whether they are members: one whose machine nobody knows counts as one. Pure. */
+export function memberJudge({
+  target,
+  records,
+  hostKind,
+}: Omit<KnownHosts, "observed">): (host: string) => boolean {
+  const machines = [...knownMachines(records).values(), ...target.machines];
+  const recorded = records.resources.filter(({ kind }) => kind === hostKind);
+  const machineOf = new Map(
+    recorded.map(({ name, parent }) => [name, parent && machineOfKey(parent)]),
+  );
+  return (host) => {
+    const owner = machineOf.get(host);
+    const named = machines.filter(({ name }) =>
+      owner === undefined ? isHostOf(name, host) : name === owner,
+    );
+    return named.length === 0 || named.some(({ controlPlane }) => controlPlane);
   };
 }

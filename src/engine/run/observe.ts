@@ -1,24 +1,30 @@
-import { isCapstanError } from "../../api/error.js";
+import { expectDefined, isCapstanError } from "../../api/error.js";
+import { sameJson } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { mapBounded } from "../../provider/bounded.js";
-import type { NodeKey } from "../../graph/graph.js";
+import { keyOf, type NodeKey } from "../../graph/graph.js";
 import { unknownPresence } from "../../dynamic/resource-refusals.js";
 import type { Observation, ObservedResource } from "../../plan/observation.js";
 import {
   cloudResources,
+  knownSpecs,
   type PriorState,
   recordedIdentity,
   type RecordedResource,
 } from "../../records/prior-state.js";
-import { type Backoff, backoffMs } from "../../provider/backoff.js";
+import { type Backoff, backoffMsAfter } from "../../provider/backoff.js";
 import type {
   CallContext,
   CloudIdentity,
   InfrastructureProvider,
   InventoryScope,
   Observed,
+  Presence,
+  ResourceHandler,
+  Wanted,
 } from "../../provider/port.js";
 import { cloudOf, refuseWrongCloud } from "../../provider/same-cloud.js";
+import { asKnown, unobservableOf } from "../../provider/unobservable.js";
 
 export type { Observation };
 
@@ -43,16 +49,23 @@ export async function observe(
   const byId = new Map(listing.map((observed) => [observed.id, observed]));
   const recorded = cloudResources(prior);
   const listed = recorded.filter(({ id = "" }) => byId.has(id)).length;
-  const seen = await mapBounded(recorded, looksAtATime, async (resource) => {
-    const listedOne = byId.get(resource.id ?? "");
-    return listedOne ?? locateUnlisted(provider, ctx, resource);
-  });
+  // Of several records with one id the listing shows the first.
+  const shown = new Set(new Map(recorded.toReversed().map((one) => [one.id, one])).values());
+  const isListed = (one: RecordedResource) => shown.has(one) && byId.has(one.id ?? "");
+  const unlisted = await locateUnlisted(
+    provider,
+    ctx,
+    recorded.filter((one) => !isListed(one)),
+  );
   const observedResources = new Map<NodeKey, ObservedResource>();
-  for (const [index, { key, id = "" }] of recorded.entries()) {
-    const observed = seen[index] as ObservedResource;
+  const known = knownSpecs(prior);
+  const asIs = (resource: Observed) =>
+    asKnown(resource, unobservableOf(provider, resource.who.kind), known.get(keyOf(resource.who)));
+  for (const { key, id = "" } of recorded) {
+    const observed = unlisted.get(key) ?? expectDefined(byId.get(id), `sight of ${key}`);
     observedResources.set(
       key,
-      observed === "gone" || observed.phase === "gone" ? "gone" : observed,
+      observed === "gone" || observed.phase === "gone" ? "gone" : asIs(observed),
     );
     byId.delete(id);
   }
@@ -62,7 +75,7 @@ export async function observe(
   }
   return omitUndefined({
     observedResources,
-    unrecorded: [...byId.values()],
+    unrecorded: [...byId.values()].map(asIs),
     listed,
     cloud: answered,
   });
@@ -96,14 +109,64 @@ export async function provenCloud(
   return answered;
 }
 
+/** What the listing does not show, asked for by kind. Throws UNKNOWN_PRESENCE at the first that nobody can tell. */
 async function locateUnlisted(
   provider: InfrastructureProvider,
   ctx: CallContext,
+  unlisted: readonly RecordedResource[],
+): Promise<ReadonlyMap<NodeKey, ObservedResource>> {
+  const found = new Map<NodeKey, ObservedResource>();
+  for (const kind of new Set(unlisted.map((resource) => resource.kind))) {
+    const resources = unlisted.filter((resource) => resource.kind === kind);
+    const sights = await locateAll(provider, ctx, resources, provider.handlers.get(kind));
+    for (const [key, observed] of sights) found.set(key, observed);
+  }
+  return found;
+}
+
+/** Of one kind, in the order of the resources. */
+async function locateAll(
+  { name }: Pick<InfrastructureProvider, "name">,
+  ctx: CallContext,
+  resources: readonly RecordedResource[],
+  handler: ResourceHandler | undefined,
+): Promise<readonly (readonly [NodeKey, ObservedResource])[]> {
+  if (handler?.locateMany === undefined) {
+    return mapBounded(resources, looksAtATime, async (resource) => {
+      const { who, id } = wantedOf(resource);
+      const presence = await reading(ctx, async () => handler?.locate(ctx, who, id));
+      return [resource.key, observedIn(presence, resource, name)] as const;
+    });
+  }
+  const wanted = resources.map(wantedOf);
+  const presences = await reading(ctx, async () => handler.locateMany?.(ctx, wanted));
+  return resources.map((resource, index) => {
+    const presence = presences?.length === resources.length ? presences[index] : undefined;
+    return [resource.key, observedIn(asAsked(presence, resource), resource, name)] as const;
+  });
+}
+
+/** Law 6: an answer about another resource than the one that was asked for, in an order of its own, tells nothing. */
+function asAsked(presence: Presence | undefined, resource: RecordedResource): Presence | undefined {
+  const isOther =
+    presence?.found === "one" &&
+    (resource.id === undefined
+      ? !sameJson(presence.resource.who, recordedIdentity(resource))
+      : presence.resource.id !== resource.id);
+  return isOther
+    ? { found: "unknown", reason: "its provider answers about another one" }
+    : presence;
+}
+
+function wantedOf(resource: RecordedResource): Wanted {
+  return omitUndefined({ who: recordedIdentity(resource), id: resource.id });
+}
+
+function observedIn(
+  presence: Presence | undefined,
   resource: RecordedResource,
-): Promise<ObservedResource> {
-  const handler = provider.handlers.get(resource.kind);
-  const who = recordedIdentity(resource);
-  const presence = await reading(ctx, async () => handler?.locate(ctx, who, resource.id));
+  providerName: string,
+): ObservedResource {
   if (presence?.found === "one") return presence.resource;
   if (presence?.found === "none") return "gone";
   const reason =
@@ -111,7 +174,7 @@ async function locateUnlisted(
       ? presence.reason
       : presence?.found === "many"
         ? `several carry its identity (${presence.ids.join(", ")})`
-        : `provider ${provider.name} does not serve ${resource.kind}`;
+        : `provider ${providerName} does not tell of ${resource.kind}`;
   throw unknownPresence(resource.kind, resource, reason);
 }
 
@@ -129,7 +192,7 @@ export async function reading<T>(
     } catch (error) {
       const passing = isCapstanError(error) && (error.retryable || error.code === "CLOUD_FAILED");
       if (!passing || failures > mostReadRetries || signal.aborted) throw error;
-      await clock.sleep(backoffMs(readBackoff, failures), signal);
+      await clock.sleep(backoffMsAfter(error, readBackoff, failures), signal);
     }
   }
 }

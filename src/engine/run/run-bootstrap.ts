@@ -1,16 +1,15 @@
 import { CapstanError, isCapstanError } from "../../api/error.js";
 import { providerValue } from "../../api/types.js";
-import { publicKeyHash } from "../../bootstrap/certificates/certificate.js";
-import type { ClusterKeys } from "../../bootstrap/certificates/cluster-keys.js";
+import { type HostKeys, keysAt, trustedPem } from "../../bootstrap/certificates/key-ring.js";
 import { deliveryOf, secretNameOf } from "../../bootstrap/host/delivery.js";
 import { hostBootstrap } from "../../bootstrap/host/host-bootstrap.js";
-import { roleWith } from "../../bootstrap/host/host-secrets.js";
+import { caCertHashesOf, roleWith } from "../../bootstrap/host/host-secrets.js";
 import { hostSettings } from "../../bootstrap/host/machine-settings.js";
 import { type BootstrapKind, bootstrapKindOf } from "../../bootstrap/host/member-role.js";
 import { endpointText } from "../../bootstrap/kubeadm/settings.js";
 import { newBootstrapToken } from "../../bootstrap/tokens/bootstrap-token.js";
 import { identityOf, machineToCompile } from "../../compile/compile.js";
-import type { HostBootstrapper } from "../../dynamic/cloud-resource.js";
+import type { HostBootstrapper } from "../../dynamic/host-bootstrapper.js";
 import { mapBounded } from "../../provider/bounded.js";
 import { joiningTerms } from "../../provider/joining-terms.js";
 import { keyOf, type NodeKey, nodeKey } from "../../graph/graph.js";
@@ -23,15 +22,22 @@ import type {
   UserData,
   UserDataTerms,
 } from "../../provider/port.js";
-import type { PriorState } from "../../records/prior-state.js";
+import { statusOf } from "../../dynamic/recorded.js";
+import { cloudResources, type PriorState, recordedIdentity } from "../../records/prior-state.js";
+import { recordedKeys, stageOfHost } from "../../records/recorded-keys.js";
 import { clusterIn, type Target, type TargetMachine } from "../../records/target.js";
 import { consolesOf } from "./host-consoles.js";
 import type { Observation } from "./observe.js";
-import { membersAmong } from "./member-hosts.js";
-import type { OpenTokens, TokenStore } from "./token-store.js";
+import { presentAmong } from "../../plan/observation.js";
+import { memberJudge, membersAmong } from "./member-hosts.js";
+import type { NodeHost, OpenWorkload, WorkloadCluster } from "./workload-cluster.js";
 
 /** How long a token is good for the one host that it was made for. */
 const tokenTtlMs = 15 * 60_000;
+/** An API server that does not answer holds up a look at its hosts, so it is not asked at every one. */
+const silenceMs = 30_000;
+/** How long a member that does not serve is asked to leave before its host goes all the same. */
+const leavePatienceMs = 60_000;
 /** As many as an API server and a store answer without asking to slow down. */
 const settlesAtATime = 8;
 
@@ -40,7 +46,7 @@ interface BootstrapRequest {
   readonly provider: InfrastructureProvider;
   readonly terms: UserDataTerms;
   readonly target: Target;
-  readonly openTokens: OpenTokens;
+  readonly openWorkload: OpenWorkload;
 }
 
 /** What a host does first, and where its cluster answers. */
@@ -51,8 +57,10 @@ interface HostPlace {
 
 interface HostToMake {
   readonly machine: TargetMachine;
-  readonly keys: ClusterKeys;
+  readonly keys: HostKeys;
 }
+
+type TokensOf = (host: Identity) => Promise<WorkloadCluster>;
 
 /**
  * What one run gives to the hosts that it makes, and takes back from them once they are nodes: user data, tokens
@@ -60,20 +68,32 @@ interface HostToMake {
  * secrets by their name. Source: docs/adr/0020.
  */
 export class RunBootstrap {
-  private tokens: { readonly server: string; readonly store: TokenStore } | undefined;
-  /** When the token of each host has to be extended, milliseconds since the epoch. */
+  private workload:
+    { readonly server: string; readonly store: Promise<WorkloadCluster> } | undefined;
+  /** When the token of each host has to be extended, milliseconds since the epoch; at once where it was made before. */
   private readonly extendAtMs = new Map<string, number>();
+  /** Hosts that this run has let begin a cluster. */
+  private readonly tokenless = new Set<string>();
   private readonly settled = new Set<string>();
+  private announced: Promise<void> | undefined;
+  /** Members that have left their control plane. */
+  private readonly left = new Set<string>();
+  /** Since when a member is to leave, by its token, milliseconds since the epoch. */
+  private readonly leavingSinceMs = new Map<string, number>();
+  /** Members that are recorded and whose hosts are gone, or failed and not wanted. */
+  private dead: readonly Pick<Observed, "who" | "status">[] = [];
+  /** Until when an API server that did not answer is not asked for what nobody needs, milliseconds since the epoch. */
+  private silentUntilMs = 0;
 
   private constructor(private readonly request: BootstrapRequest) {}
 
   /** Of a provider whose hosts take user data. */
   static of(
     target: Target,
-    { provider, openTokens }: Pick<BootstrapRequest, "provider" | "openTokens">,
+    { provider, openWorkload }: Pick<BootstrapRequest, "provider" | "openWorkload">,
   ): RunBootstrap | undefined {
     const terms = joiningTerms(provider);
-    return terms && new RunBootstrap({ provider, terms, target, openTokens });
+    return terms && new RunBootstrap({ provider, terms, target, openWorkload });
   }
 
   /** As the bridge asks for it in one pass, by the records as they are when it asks. */
@@ -91,7 +111,8 @@ export class RunBootstrap {
         endpoint = place.endpoint;
         return this.userDataFor(ctx, who, { machine, keys, ...place });
       },
-      deleteSecret: (ctx, who) => this.deleteSecret(ctx, who),
+      release: (ctx, resource) => this.release(ctx, resource, records()),
+      forget: (ctx, resource) => this.forgetNode(ctx, resource, records()),
     };
   }
 
@@ -110,9 +131,9 @@ export class RunBootstrap {
     records: PriorState,
   ): Promise<HostPlace> {
     const { provider, target } = this.request;
-    const { cluster, clusterUid } = who;
-    const observed = await provider.inventory(ctx, { cluster, clusterUid });
-    const endpoint = this.endpointIn(observed, who);
+    const observed = await this.observed(ctx, who);
+    const endpoint = this.endpointAmong(observed);
+    if (endpoint === undefined) throw noEndpoint(who);
     const known = { target, records, hostKind: provider.hostKind, observed };
     const kind = bootstrapKindOf({ controlPlane, ...membersAmong(known, who.name) });
     if (kind === "lost") throw controlPlaneLost(who);
@@ -130,10 +151,7 @@ export class RunBootstrap {
     { machine, keys, kind, endpoint }: HostPlace & HostToMake,
   ): Promise<UserData> {
     const { terms, target } = this.request;
-    const token = await this.tokenFor(kind, ctx, who, {
-      server: `https://${endpointText(endpoint)}`,
-      keys,
-    });
+    const token = await this.tokenFor(kind, ctx, who, { endpoint, keys });
     const settings = hostSettings({
       cluster: clusterIn(target),
       machine: machineToCompile(machine),
@@ -142,7 +160,7 @@ export class RunBootstrap {
       role: roleWith(kind, {
         keys,
         token,
-        caCertHashes: [publicKeyHash(keys.ca.certificatePem)],
+        caCertHashes: caCertHashesOf(keys),
       }),
     });
     const { userData, secret } = deliveryOf(hostBootstrap(settings), terms, who.token);
@@ -154,59 +172,101 @@ export class RunBootstrap {
   }
 
   /** Of the resources of the target alone: another generation may stand beside them. */
-  private endpointIn(observed: readonly Observed[], { cluster, name }: Identity) {
+  private endpointAmong(observed: readonly Observed[]): ApiEndpoint | undefined {
+    const wanted = new Set(this.request.target.nodes.map(keyOf));
+    return this.endpointOf(observed.filter(({ who }) => wanted.has(nodeKey(who.kind, who.name))));
+  }
+
+  private endpointOf(observed: readonly Observed[]): ApiEndpoint | undefined {
     const { provider, target } = this.request;
-    const wanted = new Set(target.nodes.map(keyOf));
     const shared = observed.filter(
-      ({ who, phase }) =>
-        phase !== "gone" &&
-        who.kind !== provider.hostKind &&
-        wanted.has(nodeKey(who.kind, who.name)),
+      ({ who, phase }) => phase !== "gone" && who.kind !== provider.hostKind,
     );
     const clusterSpec = providerValue(clusterIn(target).spec);
-    const [endpoint] = provider.apiEndpoints?.(shared, clusterSpec) ?? [];
-    if (endpoint !== undefined) return endpoint;
-    throw new CapstanError({
-      code: "UNKNOWN_PRESENCE",
-      source: "cloud",
-      subject: name,
-      message: `cannot tell host ${name} where the API server of ${cluster} answers: the cloud does not show it yet`,
-      retryable: true,
-    });
+    return provider.apiEndpoints?.(shared, clusterSpec)[0];
   }
 
   private async tokenFor(
     kind: BootstrapKind,
     { clock }: CallContext,
     who: Identity,
-    { server, keys }: { readonly server: string; readonly keys: ClusterKeys },
+    at: Pick<HostPlace, "endpoint"> & Pick<HostToMake, "keys">,
   ): Promise<string> {
-    if (kind === "init") return newBootstrapToken();
-    const { openTokens } = this.request;
-    if (this.tokens?.server !== server) {
-      const access = { cluster: who.cluster, server, keys, clock };
-      this.tokens = { server, store: await openTokens(access) };
+    if (kind === "init") {
+      this.tokenless.add(who.token);
+      return newBootstrapToken();
     }
+    const store = await this.workloadOf(who, at, clock);
+    await this.announce(store, at.keys);
+    if (kind === "joinControlPlane") await this.removeDead(store);
     const nowMs = clock.now();
-    const token = await this.tokens.store.issue(who, nowMs + tokenTtlMs);
+    const token = await store.issue(who, nowMs + tokenTtlMs);
     this.extendAtMs.set(who.token, nowMs + tokenTtlMs / 2);
     return token;
   }
 
+  /** Hosts find there whom to trust: once in a run, whose hosts are all made with the same keys. */
+  private announce(store: WorkloadCluster, keys: HostKeys): Promise<void> {
+    this.announced ??= store.announce(trustedPem(keys, "ca")).catch((error: unknown) => {
+      this.announced = undefined;
+      throw error;
+    });
+    return this.announced;
+  }
+
+  /** kubeadm lets nobody join an etcd that counts on members which do not answer. Each is asked for once in a run. */
+  private async removeDead(store: WorkloadCluster): Promise<void> {
+    for (const host of this.dead.filter(({ who }) => !this.left.has(who.token))) {
+      await store.removeMember(nodeHostOf(host));
+      this.left.add(host.who.token);
+    }
+  }
+
+  private deadMembers(observation: Observation, records: PriorState): typeof this.dead {
+    const wanted = new Set(this.request.target.machines.map(({ host }) => host));
+    return cloudResources(records).flatMap((resource) => {
+      const who = recordedIdentity(resource);
+      const observed = observation.observedResources.get(resource.key);
+      const isLost =
+        observed !== "gone" && observed?.phase === "failed" && !wanted.has(resource.key);
+      if (!(observed === "gone" || isLost) || !this.isMember(who, records)) return [];
+      return [{ who, status: statusOf(resource.outputs) }];
+    });
+  }
+
+  /** Asks nothing yet. */
+  private workloadOf(
+    { cluster }: Identity,
+    { endpoint, keys }: Pick<HostPlace, "endpoint"> & Pick<HostToMake, "keys">,
+    clock: CallContext["clock"],
+  ): Promise<WorkloadCluster> {
+    const server = `https://${endpointText(endpoint)}`;
+    if (this.workload?.server !== server) {
+      const store = this.request.openWorkload({ cluster, server, keys, clock });
+      this.workload = { server, store };
+    }
+    return this.workload.store;
+  }
+
   /**
-   * For some hosts: what was made for those that are nodes is deleted, and tokens of those that are not yet
-   * stay good. What fails is tried again with the next look, and nothing depends on it: tokens expire, and a secret
+   * For some hosts: what was made for those that are nodes, or are not wanted any more, is deleted, and tokens of the
+   * others stay good. What fails is tried again with the next look, and nothing depends on it: tokens expire, and a secret
    * goes at the latest with its host.
    */
   async settle(
     ctx: CallContext,
     observation: Observation,
     keys: readonly NodeKey[],
+    records: PriorState,
   ): Promise<void> {
-    const hosts = [...hostsAmong(observation, keys).values()];
-    await mapBounded(hosts, settlesAtATime, async ({ who, phase }) => {
+    const observed = [...observation.observedResources.values()].filter((one) => one !== "gone");
+    const tokensOf = (who: Identity) => this.workloadAmong(observed, who, records, ctx);
+    const wanted = new Set(this.request.target.machines.map(({ host }) => host));
+    const hosts = [...presentAmong(keys, observation)];
+    await mapBounded(hosts, settlesAtATime, async ([key, { who, phase }]) => {
+      const isAwaited = phase !== "ready" && wanted.has(key);
       try {
-        await (phase === "ready" ? this.forget(ctx, who) : this.extend(ctx, who));
+        await (isAwaited ? this.extend(ctx, who, tokensOf) : this.forget(ctx, who, tokensOf));
       } catch (error) {
         if (!isCapstanError(error)) throw error;
       }
@@ -214,14 +274,14 @@ export class RunBootstrap {
   }
 
   /** For all hosts that the last revision does not have. */
-  settleNew(ctx: CallContext, observation: Observation, { revision }: PriorState): Promise<void> {
-    const before = new Set(revision?.target.machines.map(({ host }) => host));
-    const hosts = this.request.target.machines.map(({ host }) => host);
-    return this.settle(
-      ctx,
-      observation,
-      hosts.filter((host) => !before.has(host)),
+  settleNew(ctx: CallContext, observation: Observation, records: PriorState): Promise<void> {
+    this.dead = this.deadMembers(observation, records);
+    const before = new Set(records.revision?.target.machines.map(({ host }) => host));
+    const { hostKind } = this.request.provider;
+    const added = [...observation.observedResources].flatMap(([key, observed]) =>
+      observed !== "gone" && observed.who.kind === hostKind && !before.has(key) ? [key] : [],
     );
+    return this.settle(ctx, observation, added, records);
   }
 
   /** What hosts that do not become nodes have printed last, by host. */
@@ -230,21 +290,31 @@ export class RunBootstrap {
     observation: Observation,
     keys: readonly NodeKey[],
   ): Promise<ReadonlyMap<NodeKey, string>> {
-    return consolesOf(hostsAmong(observation, keys), this.request.terms, ctx);
+    return consolesOf(presentAmong(keys, observation), this.request.terms, ctx);
   }
 
-  private async forget(ctx: CallContext, who: Identity): Promise<void> {
+  private async forget(ctx: CallContext, who: Identity, tokensOf: TokensOf): Promise<void> {
     if (this.settled.has(who.token)) return;
-    await this.tokens?.store.revoke(who);
     await this.deleteSecret(ctx, who);
+    // Where no control plane is to be left, its API server is not asked for anything.
+    if (this.goesOn() && !this.tokenless.has(who.token)) {
+      if (ctx.clock.now() < this.silentUntilMs) return;
+      try {
+        await (await tokensOf(who)).revoke(who);
+      } catch (error) {
+        this.silentUntilMs = ctx.clock.now() + silenceMs;
+        throw error;
+      }
+    }
     this.extendAtMs.delete(who.token);
     this.settled.add(who.token);
   }
 
-  private async extend({ clock }: CallContext, who: Identity): Promise<void> {
+  private async extend({ clock }: CallContext, who: Identity, tokensOf: TokensOf): Promise<void> {
     const nowMs = clock.now();
-    if (nowMs < (this.extendAtMs.get(who.token) ?? Infinity)) return;
-    await this.tokens?.store.extend(who, nowMs + tokenTtlMs);
+    if (this.tokenless.has(who.token) || nowMs < (this.extendAtMs.get(who.token) ?? 0)) return;
+    this.extendAtMs.set(who.token, nowMs + silenceMs);
+    await (await tokensOf(who)).extend(who, nowMs + tokenTtlMs);
     this.extendAtMs.set(who.token, nowMs + tokenTtlMs / 2);
   }
 
@@ -265,6 +335,85 @@ export class RunBootstrap {
     }
   }
 
+  /**
+   * Before a host goes: what a store keeps for it, and its member of etcd, without which the others count on it for
+   * their majority. One that does not run, or that nobody is left beside, holds no other up. Throws what the store refuses,
+   * API_SERVER for a member that cannot leave, and NOT_FOUND for one whose cluster's keys nobody knows.
+   */
+  private async release(ctx: CallContext, host: Observed, records: PriorState): Promise<void> {
+    const { who } = host;
+    await this.deleteSecret(ctx, who);
+    if (this.left.has(who.token) || !this.isMember(who, records)) return;
+    try {
+      const observed = await this.observed(ctx, who);
+      const known = { ...this.request, records, hostKind: who.kind, observed };
+      if (membersAmong(known, who.name).hasOtherMember) {
+        const cluster = await this.workloadAmong(observed, who, records, ctx);
+        ctx.assertEngineAlive();
+        await cluster.removeMember(nodeHostOf(host));
+      }
+    } catch (error) {
+      if (!isCapstanError(error) || this.mustLeave(host, error, ctx.clock.now())) throw error;
+    }
+    this.left.add(who.token);
+  }
+
+  /** One that serves, always; one that does not may be what keeps its control plane from answering. */
+  private mustLeave({ who, phase }: Observed, error: CapstanError, nowMs: number): boolean {
+    const sinceMs = this.leavingSinceMs.get(who.token) ?? nowMs;
+    this.leavingSinceMs.set(who.token, sinceMs);
+    return phase === "ready" || (error.retryable && nowMs < sinceMs + leavePatienceMs);
+  }
+
+  /** A Node that stays is an eyesore, and no more than that. */
+  private async forgetNode(
+    ctx: CallContext,
+    host: Pick<Observed, "who" | "status">,
+    records: PriorState,
+  ): Promise<void> {
+    const nowMs = ctx.clock.now();
+    if (host.who.kind !== this.request.provider.hostKind || !this.goesOn()) return;
+    if (nowMs < this.silentUntilMs) return;
+    try {
+      const known = this.workload?.store;
+      const cluster = await (known ??
+        this.workloadAmong(await this.observed(ctx, host.who), host.who, records, ctx));
+      await cluster.deleteNode(nodeHostOf(host));
+    } catch (error) {
+      if (!isCapstanError(error)) throw error;
+      this.silentUntilMs = nowMs + silenceMs;
+    }
+  }
+
+  /** Whether there is to be a control plane: one that goes as a whole is left by nobody. */
+  private goesOn(): boolean {
+    return this.request.target.machines.some(({ controlPlane }) => controlPlane);
+  }
+
+  private isMember({ kind, name }: Identity, records: PriorState): boolean {
+    const { provider, target } = this.request;
+    if (kind !== provider.hostKind || !this.goesOn()) return false;
+    return memberJudge({ target, records, hostKind: kind })(name);
+  }
+
+  private observed(ctx: CallContext, { cluster, clusterUid }: Identity) {
+    return this.request.provider.inventory(ctx, { cluster, clusterUid });
+  }
+
+  /** Through the shared resources of the target, or of another generation while there are none. */
+  private workloadAmong(
+    observed: readonly Observed[],
+    who: Identity,
+    records: PriorState,
+    { clock }: CallContext,
+  ): Promise<WorkloadCluster> {
+    const endpoint = this.endpointAmong(observed) ?? this.endpointOf(observed);
+    if (endpoint === undefined) throw noEndpoint(who);
+    const keys = recordedKeys(records);
+    if (keys === undefined) throw noKeys(who);
+    return this.workloadOf(who, { endpoint, keys }, clock);
+  }
+
   /** What a store keeps for a host, before the host is deleted or once it is a node. Throws what the store refuses. */
   private async deleteSecret(ctx: CallContext, who: Identity): Promise<void> {
     const {
@@ -277,18 +426,34 @@ export class RunBootstrap {
   }
 }
 
-function hostsAmong({ observedResources }: Observation, keys: readonly NodeKey[]) {
-  return new Map(
-    keys.flatMap((key) => {
-      const observed = observedResources.get(key);
-      return observed === undefined || observed === "gone" ? [] : [[key, observed] as const];
-    }),
-  );
+function noEndpoint({ cluster, name }: Identity): CapstanError {
+  return new CapstanError({
+    code: "UNKNOWN_PRESENCE",
+    source: "cloud",
+    subject: name,
+    message: `cannot tell host ${name} where the API server of ${cluster} answers: the cloud does not show it yet`,
+    retryable: true,
+  });
 }
 
-function keysIn({ transaction }: PriorState, { cluster, name }: Identity): ClusterKeys {
-  if (transaction?.keys !== undefined) return transaction.keys;
-  throw new CapstanError({
+function nodeHostOf({ who, status }: Pick<Observed, "who" | "status">): NodeHost {
+  const { providerId } = status;
+  const texts = Object.values(status)
+    .flat()
+    .filter((value) => typeof value === "string");
+  const host = { name: who.name, addresses: texts };
+  return typeof providerId === "string" ? { ...host, providerId } : host;
+}
+
+function keysIn(records: PriorState, who: Identity): HostKeys {
+  const { kind, name } = who;
+  const keys = keysAt(records.transaction?.keys, stageOfHost(records, nodeKey(kind, name)));
+  if (keys === undefined) throw noKeys(who);
+  return keys;
+}
+
+function noKeys({ cluster, name }: Identity): CapstanError {
+  return new CapstanError({
     code: "NOT_FOUND",
     source: "user",
     subject: name,

@@ -1,6 +1,5 @@
 import { type CapstanError, isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
-import type { ClusterKeys } from "../../bootstrap/certificates/cluster-keys.js";
 import { type DriftFilter, filtered, noFilter } from "../../drift/drift-filter.js";
 import type { ResourceEvent } from "../../dynamic/cloud-resource.js";
 import type { NodeKey } from "../../graph/graph.js";
@@ -9,9 +8,9 @@ import { planRemaining } from "../../plan/planner/make-plan.js";
 import type { Plan, PlannedTransaction, RemainingPlan } from "../../plan/plan.js";
 import { importIn } from "../../records/imports.js";
 import { cloudResources } from "../../records/prior-state.js";
-import { type Backoff, backoffMs } from "../../provider/backoff.js";
+import { backoffMs } from "../../provider/backoff.js";
 import type { Clock, InfrastructureProvider } from "../../provider/port.js";
-import { timingOf } from "../../provider/timing.js";
+import { looksAt, timingOf } from "../../provider/timing.js";
 import { type Action, type Situation, step, type StopResult } from "../../transaction/lifecycle.js";
 import {
   type AllowedChanges,
@@ -31,8 +30,10 @@ import {
   withConsoles,
 } from "./failures.js";
 import { RunBootstrap } from "./run-bootstrap.js";
+import { type KeySource, ringOf } from "./run-keys.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
 import { AvailabilityTracker } from "./availability.js";
+import { presentAmong } from "../../plan/observation.js";
 import { observe, type Observation } from "./observe.js";
 import { ReadinessDeadline } from "./readiness-deadline.js";
 import type { PulumiResult } from "../pulumi/pulumi.js";
@@ -40,7 +41,7 @@ import { recover, type RecoveryTools } from "./recover.js";
 import { type Recovery, RecoveryProgress } from "./recovery-progress.js";
 import type { RoomDemand } from "../pulumi/disk-room.js";
 import { callContext, type StepwiseOptions, stepwiseSession } from "./handler-session.js";
-import type { OpenTokens } from "./token-store.js";
+import type { OpenWorkload } from "./workload-cluster.js";
 import { refuseForeign, type StackState } from "../backend/state.js";
 
 /** Told how a run goes, for people and for logs. */
@@ -73,12 +74,6 @@ export type RunEvent =
       readonly failure: CapstanError;
     };
 
-/** Makes a cluster's keys, or completes those that somebody has given. */
-export interface KeySource {
-  readonly areGiven: boolean;
-  make(): Promise<ClusterKeys>;
-}
-
 export interface RunOptions {
   readonly engine: StackEngine;
   readonly provider: InfrastructureProvider;
@@ -90,7 +85,7 @@ export interface RunOptions {
   readonly driftFilter?: DriftFilter;
   readonly stop: AbortSignal;
   /** How to ask a cluster's own API server for tokens, where hosts join it. */
-  readonly openTokens: OpenTokens;
+  readonly openWorkload: OpenWorkload;
   /** Where the keys of a cluster come from that has none recorded; absent: it gets none. */
   readonly keys?: KeySource | undefined;
   readonly report: (event: RunEvent) => void;
@@ -109,9 +104,6 @@ export type RunResult =
       readonly failure?: CapstanError;
       readonly state: StackState;
     };
-
-/** Between two looks at what is to become available. */
-const availabilityBackoff: Backoff = { firstMs: 25, factor: 1.5, maxMs: 1_000 };
 
 /**
  * Drives a plan to its end: looks, lets `step` decide, does it, looks again. All that decides is in
@@ -373,7 +365,7 @@ export class Run {
   private async payloads({ kind }: AllowedChanges): Promise<Payloads> {
     const { goal, state, options } = this;
     if (!this.isBegun()) {
-      const keys = await this.keys();
+      const keys = await ringOf(goal, state, options.keys);
       return { transaction: encodePayload(transactionPayload(goal, keys)), revision: "" };
     }
     if (kind !== "commit") return { transaction: "", revision: "" };
@@ -381,35 +373,25 @@ export class Run {
     return { transaction: "", revision };
   }
 
-  /** Law 15: a cluster that was there before its records has keys that nobody here knows. */
-  private async keys(): Promise<ClusterKeys | undefined> {
-    const { goal, state, options } = this;
-    const recorded = state.transaction?.keys;
-    if (recorded !== undefined || options.keys === undefined) return recorded;
-    const isNew = state.transaction === undefined && goal.transaction.goal.kind !== "adopt";
-    return isNew || options.keys.areGiven ? options.keys.make() : undefined;
-  }
-
   /** Until they serve, or one of them never will: what to do then is decided from a new look. */
   private async waitUntilAvailable(keys: readonly NodeKey[]): Promise<void> {
-    const { clock, stop, timeoutMs, report } = this.options;
+    const { clock, stop, timeoutMs, report, provider } = this.options;
     const context = callContext(clock, stop);
     const readinessDeadline = new ReadinessDeadline(this.goal.target, {
       timeoutMs,
       sinceMs: clock.now(),
       deadlineAtMs: this.goal.transaction.deadlineAtMs,
     });
+    const pollBackoff = looksAt(provider.handlers.get(provider.hostKind));
     const told = new Set<NodeKey>();
     const proving = new Set<NodeKey>();
     for (let looks = 1; ; looks += 1) {
-      await clock.sleep(backoffMs(availabilityBackoff, looks), stop);
+      await clock.sleep(backoffMs(pollBackoff, looks), stop);
       const observation = await this.observe();
-      await this.bootstrap?.settle(context, observation, keys);
+      await this.bootstrap?.settle(context, observation, keys, this.state);
       const available = this.availability.among(observation, clock.now());
-      const phaseOf = (key: NodeKey) => {
-        const observed = observation.observedResources.get(key);
-        return observed === undefined || observed === "gone" ? "gone" : observed.phase;
-      };
+      const present = presentAmong(keys, observation);
+      const phaseOf = (key: NodeKey) => present.get(key)?.phase ?? "gone";
       for (const proof of this.availability.proving(observation, clock.now())) {
         if (!keys.includes(proof.key) || proving.has(proof.key)) continue;
         proving.add(proof.key);
@@ -420,7 +402,7 @@ export class Run {
         readinessDeadline.progressed(key, clock.now());
         report({ kind: "ready", key });
       }
-      const failed = keys.filter((key) => phaseOf(key) === "failed");
+      const failed = [...present.values()].filter(({ phase }) => phase === "failed");
       const missing = keys.filter((key) => !available.has(key));
       try {
         if (failed.length > 0) throw failedToStart(failed);

@@ -1,9 +1,11 @@
+import { signerOf } from "../../api/key-stage.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import type { NodeKey } from "../../graph/graph.js";
 import { inNameOrder } from "../../sets/name-order.js";
 import { machineOfKey, type Target } from "../../records/target.js";
 import type { ObservedResources } from "../observation.js";
 import { cloudResources, type PriorState, knownMachines } from "../../records/prior-state.js";
+import { stageOf, stageOfHost } from "../../records/recorded-keys.js";
 import type { LeavingHost } from "../plan.js";
 
 /**
@@ -21,6 +23,7 @@ export function leavingHosts(
 ): LeavingHost[] {
   const wanted = target.machines.map((machine) => [machine.name, machine] as const);
   const machines = new Map([...knownMachines(prior), ...wanted]);
+  const signer = signerOf(stageOf(target));
   const serving = new Set(prior.revision?.target.machines.map(({ host }) => host));
   const hosts = cloudResources(prior).flatMap(({ key, parent }): LeavingHost[] => {
     const observed = observedResources.get(key);
@@ -35,6 +38,8 @@ export function leavingHosts(
         controlPlane,
         serves: serving.has(key),
         failed: observed?.phase === "failed",
+        signsOtherwise:
+          controlPlane && signerOf(stageOfHost(prior, key)) !== signer ? true : undefined,
         owner,
         createdAtMs,
       }),

@@ -10,13 +10,16 @@ import type { MachineOwner } from "../../sets/expanded.js";
 import { quorumOf } from "../../sets/quorum.js";
 import { followsVersions } from "../../sets/versions.js";
 import { goalText } from "../../records/goal-text.js";
+import type { PreflightFinding } from "../../provider/port.js";
 import { goneReason } from "../decisions/hosts.js";
+import { isRefusal } from "../foreseen.js";
 import type { Plan, IgnoredDrift } from "../plan.js";
 
 /** What else people should know before they agree, a sentence each: unfinished work, leftovers, unrecorded resources. Pure. */
 export function planNotes(plan: Plan): string[] {
   return [
     ...heldText(plan),
+    ...(plan.foreseen ?? []).map(foreseenText),
     ...(plan.open === undefined ? [] : [openText(plan)]),
     ...forgottenNote(plan),
     ...stillUsedNote(plan),
@@ -98,6 +101,13 @@ function heldText({ held }: Plan): string[] {
         ? []
         : [`Frozen, not to be applied: ${held.reason}. If it is true: --thaw ${held.fingerprint}`];
   }
+}
+
+/** What would fail, or may. */
+function foreseenText(finding: PreflightFinding): string {
+  const hint = finding.hint === undefined ? "" : `; ${finding.hint}`;
+  const about = isRefusal(finding) ? "Would fail, not to be applied" : "May fail";
+  return `${about} (${finding.code}): ${finding.message}${hint}`;
 }
 
 const ignoredReasons: Record<IgnoredDrift["because"], string> = {

@@ -140,8 +140,8 @@ export function summaryOf(plan: Shown & Pick<Plan, "steps">): ChangeSummary {
 /** "size small -> large (this provider cannot resize), diskGib 20 -> 40". Pure. */
 export function describeChanges(changes: readonly ChangedField[], reason: string): string {
   const fields = changes.map((change) => {
-    const why = change.reason === undefined ? "" : ` (${change.reason})`;
-    return `${fieldText(change)}${why}`;
+    const why = change.reason ?? (change.disruptive && `disruptive: ${change.disruptive}`);
+    return why === undefined ? fieldText(change) : `${fieldText(change)} (${why})`;
   });
   if (fields.length === 0) return reason;
   if (changes.some((change) => change.reason !== undefined)) return fields.join(", ");

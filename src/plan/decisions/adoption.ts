@@ -1,3 +1,4 @@
+import { askedStage, firstStage } from "../../api/key-stage.js";
 import { isJsonObject, type Json, type JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { type AnyObject, type Desired, isControlPlane, type MachineSpec } from "../../api/types.js";
@@ -12,6 +13,7 @@ import {
 } from "../../graph/graph.js";
 import { machineSpecOf } from "../../provider/host-spec.js";
 import type { InfrastructureProvider, Observed } from "../../provider/port.js";
+import { asKnown, unobservableOf } from "../../provider/unobservable.js";
 import type { ExpandedMachine, MachineOwner } from "../../sets/expanded.js";
 import type { DecidedHost, Decided } from "./decided.js";
 import { inNameOrder } from "../../sets/name-order.js";
@@ -42,6 +44,15 @@ interface FoundCluster {
   readonly nowMs: number;
 }
 
+/** What was found, with what its cloud cannot show as the manifests have it. Pure. */
+export function asManifestsTell({ desired, provider, found, nowMs }: FoundCluster): Observed[] {
+  const compiledGoal = compiled(desired, provider, { recorded: [], nowMs });
+  return found.map((one) => {
+    const model = modelOf(one, compiledGoal, provider)?.spec;
+    return asKnown(one, unobservableOf(provider, one.who.kind), model);
+  });
+}
+
 /**
  * The graph that the cloud shows: each resource under its own name with the inputs that it has, each host
  * with a machine. A second host of one machine counts as a machine of its own, so that it is kept until a
@@ -68,7 +79,10 @@ export function foundTarget(cluster: FoundCluster): Target {
       dependsOn: machine?.controlPlane === true ? [] : foundAs(after, found),
     });
   };
-  return {
+  const stage = askedStage(desired.cluster) ?? firstStage;
+  return omitUndefined<Target>({
+    // Nobody but the manifests knows it.
+    keyStage: stage === firstStage ? undefined : stage,
     cluster: `${desired.cluster.metadata.namespace}/${desired.cluster.metadata.name}`,
     provider: provider.name,
     objects: foundObjects(
@@ -88,7 +102,7 @@ export function foundTarget(cluster: FoundCluster): Target {
         ];
       }),
     ],
-  };
+  });
 }
 
 /** What is recorded already is as it is; everything else of the target is to get a record. Pure. */

@@ -1,8 +1,9 @@
 import type { JsonObject } from "../../api/json.js";
+import type { KeyStage } from "../../api/key-stage.js";
 import type { UpdatePolicy } from "../../api/update-policy.js";
 import { generationHash } from "../../compile/compile.js";
-import { underPolicy } from "../../compile/update-policy.js";
-import type { NodeKey } from "../../graph/graph.js";
+import { applyPolicy, underPolicy } from "../../compile/update-policy.js";
+import { type NodeKey, nodeKey } from "../../graph/graph.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { canServe, judge, type Judged, keep, serve, supersede } from "./verdicts.js";
 import type { ChangedField } from "../step.js";
@@ -58,6 +59,10 @@ export interface HostQuestion {
   readonly policy: UpdatePolicy;
   /** Whether a host that failed is replaced. A rollback leaves what was so before. */
   readonly replacesFailed: boolean;
+  /** With which keys the host has to be made. */
+  readonly keyStage: KeyStage;
+  /** With which keys a recorded host was made. */
+  readonly stageOfHost: (host: NodeKey) => KeyStage;
   /** Whether a recorded host that is alive may be replaced at all: one that may not stays as it is. */
   readonly mayReplace: (judged: Judged) => boolean;
 }
@@ -71,7 +76,9 @@ export interface HostQuestion {
  */
 export function decideHost(provider: InfrastructureProvider, question: HostQuestion): HostDecision {
   const { recorded, wanted, observedResources, replacesFailed, preferred, policy } = question;
-  const judged = judge(underPolicy(provider, policy), recorded, wanted, observedResources);
+  const judged = judge(underPolicy(provider, policy), recorded, wanted, observedResources).map(
+    (one) => heldAgainstKeys(one, question),
+  );
   const alive = judged.filter(({ gone }) => !gone);
   const kept = alive.find((one) => !question.mayReplace(one));
   if (kept !== undefined) return { policy, name: kept.resource.name, ...keep(kept) };
@@ -92,6 +99,41 @@ export function decideHost(provider: InfrastructureProvider, question: HostQuest
     : { ...fresh, kind: "create", reason: "" };
 }
 
+/** Why a host goes that was made with other keys than hosts are to have. */
+const otherKeysReason = "a host trusts the keys that it was made with";
+
+/** Whatever else is asked for, a host has the keys that it was made with for as long as it lives. */
+function heldAgainstKeys(
+  judged: Judged,
+  { keyStage, stageOfHost, policy }: Pick<HostQuestion, "keyStage" | "stageOfHost" | "policy">,
+): Judged {
+  const madeWith = stageOfHost(judged.resource.key);
+  if (madeWith === keyStage || judged.verdict.kind === "unsupported") return judged;
+  const { changes, verdict } = judged;
+  const paths = [...changes.map(({ path }) => path), keysPath];
+  const reasons =
+    verdict.kind === "replace"
+      ? (verdict.reasons ?? Object.fromEntries(verdict.paths.map((path) => [path, verdict.reason])))
+      : {};
+  const reason = verdict.kind === "replace" ? verdict.reason : otherKeysReason;
+  return {
+    ...judged,
+    verdict: applyPolicy(policy, {
+      kind: "replace",
+      paths,
+      reason,
+      reasons: { ...reasons, [keysPath]: otherKeysReason },
+    }),
+    changes: [
+      ...changes,
+      { path: keysPath, from: madeWith, to: keyStage, reason: otherKeysReason },
+    ],
+  };
+}
+
+/** What plans call the keys of a host among its inputs. */
+const keysPath = "keys";
+
 /**
  * The name of the machine's next host: resumed from an unfinished transaction, or a fresh one. The
  * incarnation tells it from one with the same hash, which a policy or a rule that looks at values
@@ -106,10 +148,13 @@ function nextName(provider: InfrastructureProvider, question: HostQuestion): str
   if (planned !== undefined && !recorded.some(({ name }) => name === planned.name)) {
     const { spec, seen } = planned;
     // Somebody may have changed it since it was asked for.
+    const isOfStage =
+      question.stageOfHost(nodeKey(provider.hostKind, planned.name)) === question.keyStage;
     const serves =
-      spec === undefined
+      isOfStage &&
+      (spec === undefined
         ? splitHostName(planned.name).generation === generation
-        : canBecome(spec, referenced) && (seen === undefined || canBecome(seen, wanted));
+        : canBecome(spec, referenced) && (seen === undefined || canBecome(seen, wanted)));
     if (serves) return planned.name;
   }
   return `${generation}-${(spent[generation] ?? 0) + 1}`;

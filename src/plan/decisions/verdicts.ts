@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../api/json.js";
 import type { VerdictGiver } from "../../compile/update-policy.js";
+import { whyFailed } from "../../provider/failure.js";
 import type { Verdict } from "../../provider/port.js";
 import { changesOf, type ChangedField } from "../step.js";
 import { hasDrifted, type ObservedResource, type ObservedResources } from "../observation.js";
@@ -47,7 +48,9 @@ export function judge(
 
 function unfitness(observed: ObservedResource | undefined): Pick<Judged, "unfit"> {
   if (observed === undefined || observed === "gone") return {};
-  if (observed.phase === "failed") return { unfit: "its host failed in the cloud" };
+  if (observed.phase === "failed") {
+    return { unfit: `its host failed in the cloud${whyFailed(observed)}` };
+  }
   return observed.unfit === undefined ? {} : { unfit: observed.unfit };
 }
 

@@ -4,6 +4,7 @@ import { compileParts, generationHash, templateJudge } from "../../compile/compi
 import { policiesOf, underPolicy } from "../../compile/update-policy.js";
 import { type GraphNode, nodeKey } from "../../graph/graph.js";
 import { machineSpecOf, memberOfHostField } from "../../provider/host-spec.js";
+import { asKnown, unobservableOf } from "../../provider/unobservable.js";
 import type { Found, InfrastructureProvider, Verdict } from "../../provider/port.js";
 import { cloudResources, type PriorState } from "../../records/prior-state.js";
 import { clusterIn, desiredIn, machineKey, type Target } from "../../records/target.js";
@@ -42,9 +43,10 @@ interface ImportedTarget {
  * field with both values, for a host that cannot become in place what the manifests want.
  */
 export function targetWithImported(question: ImportQuestion): ImportedTarget {
-  const { object, found, target, provider, prior } = question;
+  const { object, target, provider, prior } = question;
   const asWanted = wantedMachine(question);
   const { referenced, resolved } = wantedInputs(asWanted, question);
+  const found = asKnown(question.found, unobservableOf(provider, provider.hostKind), resolved);
   const policy = policiesOf([...target.objects, object])(asWanted);
   const verdict = underPolicy(provider, policy).verdict(provider.hostKind, found.spec, resolved);
   const later = changesOf(verdict, found.spec, resolved);

@@ -60,6 +60,9 @@ import type { Judged } from "../decisions/verdicts.js";
 import type { Step } from "../step.js";
 import { wavesOf } from "../waves/list-waves.js";
 import { joiningTerms } from "../../provider/joining-terms.js";
+import { firstStage } from "../../api/key-stage.js";
+import { hostKeysOf, stageOfHost } from "../../records/recorded-keys.js";
+import { refuseDistrust, wantedStage } from "../refusals/distrust.js";
 import { memberOfHostField } from "../../provider/host-spec.js";
 import { type Refusal, RefusedChange } from "../refused-change.js";
 
@@ -94,6 +97,8 @@ export function planRemaining(given: PlanInput): RemainingPlan {
   });
   const spent = spentSoFar(input);
   const policyOf = policiesOf(compiledGoal.objects);
+  const keyStage = wantedStage(input);
+  refuseDistrust(input, keyStage);
   const decided = compiledGoal.machines.map((machine) => {
     const referenced = infrastructure.rename(compiledGoal.hosts.get(machine.name) ?? {});
     const resolved = infrastructure.resolve(referenced);
@@ -107,6 +112,10 @@ export function planRemaining(given: PlanInput): RemainingPlan {
       spent,
       policy: policyGoing(directionOf(input.goal), policyOf(machine)),
       replacesFailed: input.goal.kind !== "takeBack",
+      keyStage,
+      // Of a cluster without records nobody knows it.
+      stageOfHost: (host) =>
+        prior.transaction === undefined ? keyStage : stageOfHost(prior, host),
       mayReplace,
       ...plannedHost(input, machine.name),
     });
@@ -119,8 +128,13 @@ export function planRemaining(given: PlanInput): RemainingPlan {
     };
   });
   refuseUnsupported(infrastructure.decisions, decided);
-  if (planGoal.kind === "objects") refuseMisfits(compiledGoal.cluster, provider, decided);
-  const target = targetOf(compiledGoal, provider, infrastructure.decisions, decided);
+  if (planGoal.kind === "objects" || input.goal.kind === "rotateKeys") {
+    refuseMisfits(compiledGoal.cluster, provider, decided, keyStage);
+  }
+  const target = omitUndefined<Target>({
+    ...targetOf(compiledGoal, provider, infrastructure.decisions, decided),
+    keyStage: keyStage === firstStage ? undefined : keyStage,
+  });
   const plan = assemble(input, given.prior, target, {
     infrastructure: infrastructure.decisions,
     hosts: decided,
@@ -198,7 +212,6 @@ function assemble(
     target,
     cluster: target.cluster,
   };
-  const names = hosts.map(({ decision }) => decision.name);
   const { orphaned, unrecorded } = unknownResources(input, target, letGo);
   const passed = passedPoints(input);
   const leaving = leavingHosts(input, new Set(toDelete.map(({ key }) => key)), target);
@@ -214,7 +227,8 @@ function assemble(
   const transaction = transactionOf({ ...input, prior: written }, digest, {
     steps,
     undo,
-    spent: spendIncarnations(spentSoFar(input), names),
+    spent: spendIncarnations(spentSoFar(input), hosts.map(nameOfHost)),
+    hostKeys: hostKeysOf(target, prior),
     passed,
     former: formerMachines(prior, leaving, target),
     letGo: [...letGo],
@@ -241,6 +255,10 @@ function assemble(
     unrecorded,
     empty: idle && steps.length === 0 && orphaned.length === 0 && !isCleanupPending(prior),
   };
+}
+
+function nameOfHost({ decision }: DecidedHost): string {
+  return decision.name;
 }
 
 /** Nothing leads back over a point of no return, but for who asks for just that. */

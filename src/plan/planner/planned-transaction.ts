@@ -31,6 +31,7 @@ export function transactionOf(
     readonly steps: readonly Step[];
     readonly undo: Undo;
     readonly spent: Spent;
+    readonly hostKeys: TransactionRecord["hostKeys"];
     readonly passed: readonly PassedPoint[];
     readonly former: readonly TargetMachine[];
     readonly letGo: readonly NodeKey[];
@@ -67,6 +68,7 @@ export function transactionOf(
     pointsOfNoReturn: found.undo.pointsOfNoReturn,
     ...bothCompensable(open && last !== undefined ? last : { compensable: [] }, found.undo),
     spent: found.spent,
+    hostKeys: found.hostKeys,
     summary: isHandOver ? handOverSummary(owner) : found.summary(),
     attempts: open && last !== undefined ? [...last.attempts, endedAttempt(input, last)] : [],
     crossed: found.passed.length > 0 ? found.passed : undefined,

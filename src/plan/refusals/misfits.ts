@@ -1,3 +1,4 @@
+import type { KeyStage } from "../../api/key-stage.js";
 import type { ClusterObject } from "../../api/types.js";
 import { misfitLookup } from "../../bootstrap/host/fitting.js";
 import { machineToCompile } from "../../compile/compile.js";
@@ -13,9 +14,10 @@ export function refuseMisfits(
   cluster: ClusterObject,
   { userData }: InfrastructureProvider,
   hosts: readonly DecidedHost[],
+  stage: KeyStage,
 ): void {
   if (userData === undefined) return;
-  const misfitOf = misfitLookup(cluster, userData);
+  const misfitOf = misfitLookup(cluster, userData, stage);
   const refusals = hosts
     .filter(({ decision: { kind } }) => kind === "create" || kind === "replace")
     .flatMap(({ machine }): Refusal[] => {

@@ -12,7 +12,8 @@ import { quorumOf } from "../../sets/quorum.js";
 /**
  * What may happen to the control plane next. All of it at once while nothing was ever committed and no host joins
  * another; else one member at a time, so that etcd keeps its quorum: a new one joins and serves before the one that it
- * follows leaves. The last deletion is left to the commit. Pure. Source: docs/cluster-api.md#control-planes.
+ * follows leaves. The last deletion is left to the commit, unless that one would sign for workers what those to come do not
+ * trust. Pure. Source: docs/cluster-api.md#control-planes.
  */
 export function membersRound({ hosts, leaving, isFirst, oneBegins }: HostSet): Round {
   const members = hosts.filter(({ controlPlane }) => controlPlane);
@@ -59,7 +60,7 @@ function makeRoom(
   const serving = present.filter(({ available }) => available).length;
   const isCrowded =
     next === undefined
-      ? old.length > 1
+      ? old.length > 1 || old.some(({ signsOtherwise }) => signsOtherwise === true)
       : next.open === "create"
         ? present.length > members.length
         : serving - Number(next.available) < quorumOf(present.length);

@@ -37,6 +37,7 @@ export function clusterDocument(plan: Plan): ClusterPlanDocument {
     strangers: [...plan.unrecorded],
     tolerated: plan.ignoredDrift === undefined ? undefined : [...plan.ignoredDrift],
     held: plan.held,
+    foreseen: plan.foreseen === undefined ? undefined : [...plan.foreseen],
     targetDigest: plan.targetDigest,
     resources: target.nodes
       .filter(({ type }) => type === "resource")

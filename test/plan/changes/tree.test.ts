@@ -45,6 +45,15 @@ describe("changed fields as people read them", () => {
       want: `size small -> large (${cannot}), diskGib 20 -> 40`,
     },
     {
+      name: "what a change in place disturbs",
+      given: [
+        { path: "size", from: "small", to: "large", disruptive: "the host is restarted" },
+        { path: "diskGib", from: 20, to: 40 },
+      ],
+      why: "",
+      want: "size small -> large (disruptive: the host is restarted), diskGib 20 -> 40",
+    },
+    {
       name: "a reason for all of them at the end",
       given: [{ path: "size", from: "small", to: "large" }],
       why: "policy replaceOnly asks for it",

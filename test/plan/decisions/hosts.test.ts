@@ -41,6 +41,8 @@ function decide(wanted: JsonObject, more: Partial<HostQuestion> = {}, other: obj
     spent: {},
     replacesFailed: true,
     policy: "preferInPlace",
+    keyStage: "1",
+    stageOfHost: () => "1",
     mayReplace: () => true,
     ...more,
     ...other,

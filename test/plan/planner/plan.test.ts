@@ -300,6 +300,10 @@ describe("a host that failed", () => {
     const heal = await plan(engine, ...grown);
     assert.deepEqual(stepsOf(heal), ["create LocalHost/web-#-2", "delete LocalHost/web-#-1"]);
     assert.equal(heal.machines.at(-1)?.reason, "its host failed in the cloud");
+    engine.cloud.failure = { reason: "its disk is full" };
+    const told = await plan(engine, ...grown);
+    assert.equal(told.machines.at(-1)?.reason, "its host failed in the cloud: its disk is full");
+    engine.cloud.failure = undefined;
     await engine.settle(desiredOf([cluster(), ...grown]));
     assert.equal((await plan(engine, ...grown)).empty, true);
   });

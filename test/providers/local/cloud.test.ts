@@ -118,7 +118,8 @@ describe("the local cloud", () => {
   describe("limits", () => {
     it("a network in use cannot be deleted, and can once it is empty", async () => {
       const { id } = await host("h");
-      const inUse = (by: string) => failsWith("CLOUD_FAILED", new RegExp(`still used by ${by}$`));
+      const inUse = (by: string) =>
+        failsWith("IN_USE", new RegExp(`still used \\(in its way: ${by}\\)$`));
       await assert.rejects(cloud.terminate(networkId), inUse(id));
       const others = [await host("i"), await host("j"), await host("k")];
       await assert.rejects(cloud.terminate(networkId), inUse(`${id}, .+, .+ and 1 more`));
@@ -261,14 +262,15 @@ describe("the local cloud", () => {
 
 describe("a file of an older layout", () => {
   const scratch = scratchFolder();
-  const layout3 = "DROP TABLE meta;";
+  const layout4 = "ALTER TABLE resources DROP COLUMN failure;";
+  const layout3 = `${layout4} DROP TABLE meta;`;
   const layout2 = `${layout3} DROP VIEW hosts; CREATE VIEW hosts AS SELECT id FROM resources;
     DROP INDEX resources_joining; ALTER TABLE resources DROP COLUMN joins_ms;
     ALTER TABLE resources DROP COLUMN ready_since_ms; ALTER TABLE resources DROP COLUMN node;`;
   const layout1 = `${layout2} ALTER TABLE faults DROP COLUMN exact; ALTER TABLE faults DROP COLUMN skip;`;
   const network = who("LocalNetwork", "network");
 
-  for (const [layout, sql] of [layout1, layout2, layout3].map(
+  for (const [layout, sql] of [layout1, layout2, layout3, layout4].map(
     (text, index) => [index + 1, text] as const,
   )) {
     it(`${layout} is brought to the present one and keeps what it holds`, async () => {
@@ -336,7 +338,7 @@ describe("the id of a local cloud", () => {
     await written.list({});
     written.close();
     const old = new DatabaseSync(path);
-    old.exec("DROP TABLE meta; PRAGMA user_version = 3");
+    old.exec("ALTER TABLE resources DROP COLUMN failure; DROP TABLE meta; PRAGMA user_version = 3");
     old.close();
     const ids: string[] = [];
     for (let opened = 0; opened < 2; opened += 1) {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LocalCloud, type LocalResource } from "../../../providers/local/cloud.js";
 import type { FaultMode } from "../../../providers/local/faults.js";
+import { observe } from "../../../providers/local/handlers.js";
 import { LocalProvider } from "../../../providers/local/provider.js";
 import { localClusterSpec, localMachineSpec } from "../../../providers/local/specs.js";
 import { isCapstanError } from "../../../src/api/error.js";
@@ -144,6 +145,23 @@ describe("faults of the local cloud", () => {
     assert.equal(await stateOf(id), "terminated");
   });
 
+  it("breaks: fails when it would run, says why, and stays until it is removed", async () => {
+    await cloud.addFault({ call: "create", mode: "breaks" });
+    const { id } = await makeHost("web");
+    const seen = async () => {
+      const [host] = (await cloud.list({ name: "web" })).map(observe);
+      return [host?.phase, host?.failure?.reason];
+    };
+    assert.deepEqual(await seen(), ["pending", undefined]);
+    clock.advance(bootMs);
+    const reason = "local cloud: the hardware below the host broke (breaks, by fault)";
+    assert.deepEqual(await seen(), ["failed", reason]);
+    clock.advance(60_000);
+    assert.deepEqual(await seen(), ["failed", reason]);
+    await cloud.terminate(id);
+    assert.deepEqual(await seen(), ["gone", undefined]);
+  });
+
   it("dies: boots and ends, in that order, at those times", async () => {
     await cloud.addFault({ call: "create", mode: "dies", ms: 1_000 });
     const start = clock.now();
@@ -251,7 +269,7 @@ describe("faults of the local cloud", () => {
         assert.deepEqual(slip?.path, ["faults", 0, "mode"]);
         assert.match(
           slip?.summary ?? "",
-          /"explode" is not one of fail, throttle, quota, deny, hang/,
+          /"explode" is not one of fail, throttle, quota, unusable, deny, hang/,
         );
       }
     });

@@ -79,10 +79,11 @@ function detail({ changes, reason }: ChangeLine, older: string): Markup {
   >`;
 }
 
-function field({ path, from, to, reason }: ChangedField): Markup {
+function field({ path, from, to, reason, disruptive }: ChangedField): Markup {
+  const told = reason ?? (disruptive && `disruptive: ${disruptive}`);
   const before = from === undefined ? nothing : html`<del>${shownValue(from, path)}</del>`;
   const after = to === undefined ? html`<ins>none</ins>` : html`<ins>${shownValue(to, path)}</ins>`;
   const arrow = from === undefined ? nothing : html`<span aria-label="becomes"> → </span>`;
-  const why = reason === undefined ? nothing : html` <span class="why">${reason}</span>`;
+  const why = told === undefined ? nothing : html` <span class="why">${told}</span>`;
   return html`<span class="field"><code>${path}</code> ${before}${arrow}${after}${why}</span>`;
 }

@@ -3,11 +3,11 @@ import type {
   InfrastructureProvider,
   ResourceHandler,
   UserDataTerms,
-} from "../provider/port.js";
+} from "./port.js";
 
 /** A call to a cloud that is about to be made. */
 interface ProviderCall {
-  /** locate, create, update, remove, disown, find, mark, inventory, owned, identity, put, delete or console. */
+  /** locate, locateMany, create, update, remove, disown, find, mark, inventory, owned, identity, preflight, put, delete or console. */
   readonly name: string;
   readonly context: CallContext;
 }
@@ -15,8 +15,17 @@ interface ProviderCall {
 /** Makes the call, or does not, and answers what it answers. */
 type Around = <Answer>(call: ProviderCall, make: () => Promise<Answer>) => Promise<Answer>;
 
-const handlerCalls = ["locate", "create", "update", "remove", "disown", "find", "mark"];
-const listings = ["inventory", "owned", "identity"];
+const handlerCalls = [
+  "locate",
+  "locateMany",
+  "create",
+  "update",
+  "remove",
+  "disown",
+  "find",
+  "mark",
+];
+const listings = ["inventory", "owned", "identity", "preflight"];
 /** Of a secret store. */
 const storeCalls = ["put", "delete"];
 
@@ -49,7 +58,7 @@ function termsAround(terms: UserDataTerms, around: Around): UserDataTerms {
 }
 
 /** The same with other members; one that the original lacks it lacks too. */
-function withMembers<Target extends object>(
+export function withMembers<Target extends object>(
   origin: Target,
   members: { readonly [Key in keyof Target]?: Target[Key] | undefined },
 ): Target {

@@ -1,0 +1,29 @@
+import { type ErrorCode, isCapstanError, messageOf } from "../api/error.js";
+import { omitUndefined } from "../api/omit-undefined.js";
+import { UnfinishedResource } from "./protocol.js";
+
+// What an error of a call says about the call.
+
+/** Of an error that is not ours nobody knows what the call has done. */
+export function kindOfFailure(error: unknown): {
+  readonly code: ErrorCode;
+  readonly retryable: boolean;
+} {
+  if (!isCapstanError(error)) return { code: "CLOUD_FAILED", retryable: true };
+  return { code: error.code, retryable: error.retryable || error.ambiguous };
+}
+
+export function mayHaveHappened(error: unknown): boolean {
+  return !isCapstanError(error) || error.ambiguous;
+}
+
+export function isRetryable(error: unknown): boolean {
+  return isCapstanError(error) && error.retryable;
+}
+
+/** What is told of an operation that failed. */
+export function failureOf(error: unknown) {
+  const cause = error instanceof UnfinishedResource ? error.reason : error;
+  const hint = isCapstanError(cause) ? cause.hint : undefined;
+  return omitUndefined({ message: messageOf(error), ...kindOfFailure(cause), hint });
+}

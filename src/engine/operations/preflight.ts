@@ -1,0 +1,40 @@
+import { isCapstanError, messageOf } from "../../api/error.js";
+import { plannedSteps } from "../../plan/foreseen.js";
+import type { Plan } from "../../plan/plan.js";
+import type { CallContext, InfrastructureProvider, PreflightFinding } from "../../provider/port.js";
+import { isOpen, type PriorState } from "../../records/prior-state.js";
+import { reading } from "../run/observe.js";
+
+interface Preflight {
+  readonly provider: InfrastructureProvider;
+  readonly prior: PriorState;
+  readonly context: CallContext;
+}
+
+/**
+ * The plan with what its provider finds to stand against it. Nothing is asked about a plan that changes nothing, and
+ * while something is begun or owed: that has to come to an end, whatever it takes. Throws what an interruption
+ * throws, and nothing else.
+ */
+export async function withPreflight(plan: Plan, preflight: Preflight): Promise<Plan> {
+  const steps = plannedSteps(plan, preflight.prior);
+  const { number } = plan.transaction;
+  const goesOn = isOpen(preflight.prior) || number === preflight.prior.transaction?.number;
+  if (steps.length === 0 || goesOn || preflight.provider.preflight === undefined) return plan;
+  const foreseen = await findingsOn(steps, preflight);
+  return foreseen.length === 0 ? plan : { ...plan, foreseen };
+}
+
+async function findingsOn(
+  steps: ReturnType<typeof plannedSteps>,
+  { provider, context }: Preflight,
+): Promise<readonly PreflightFinding[]> {
+  try {
+    return await reading(context, async () => (await provider.preflight?.(context, steps)) ?? []);
+  } catch (error) {
+    context.signal.throwIfAborted();
+    const code = isCapstanError(error) ? error.code : "CLOUD_FAILED";
+    const message = `the cloud could not be asked beforehand: ${messageOf(error)}`;
+    return [{ code, message, severity: "warning" }];
+  }
+}

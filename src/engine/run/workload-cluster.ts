@@ -1,0 +1,43 @@
+import type { HostKeys } from "../../bootstrap/certificates/key-ring.js";
+import type { Clock, Identity } from "../../provider/port.js";
+
+/** A host as its own cluster knows it. */
+export interface NodeHost {
+  /** Of the host: its Node is called so, unless a provider id tells otherwise. */
+  readonly name: string;
+  /** providerID of its Node, where the provider tells. */
+  readonly providerId?: string;
+  /** What its resource says of it that may be an address. */
+  readonly addresses: readonly string[];
+}
+
+/**
+ * How hosts join a cluster and leave it, as its own API server lets them. Every call throws API_SERVER, retryable where
+ * the same may go well later.
+ */
+export interface WorkloadCluster {
+  /** Whoever joins from now on is told to trust these authorities, as PEM. */
+  announce(authoritiesPem: string): Promise<void>;
+  /** A new token for one host. A secret. */
+  issue(host: Identity, expiresAtMs: number): Promise<string>;
+  /** Tokens of the host that are there are good for longer. */
+  extend(host: Identity, expiresAtMs: number): Promise<void>;
+  /** No token of the host is good any more. Success also when there is none. */
+  revoke(host: Identity): Promise<void>;
+  /** A control-plane member leaves etcd, so that the others keep a majority without it. Success also when it is none. */
+  removeMember(host: NodeHost): Promise<void>;
+  /** The Node of a host that is gone goes, too. Success also when there is none. */
+  deleteNode(host: NodeHost): Promise<void>;
+}
+
+/** A cluster's own API server, and what it trusts. */
+export interface WorkloadAccess {
+  /** "default/prod". */
+  readonly cluster: string;
+  /** "https://10.0.0.1:6443". */
+  readonly server: string;
+  readonly keys: HostKeys;
+  readonly clock: Clock;
+}
+
+export type OpenWorkload = (access: WorkloadAccess) => Promise<WorkloadCluster>;

@@ -1,0 +1,152 @@
+import { request as httpRequest } from "node:http";
+import { Duplex, PassThrough } from "node:stream";
+import { connect, type TLSSocket } from "node:tls";
+import { type CoreV1Api, type KubeConfig, PortForward, type V1Pod } from "@kubernetes/client-node";
+import { issueCertificate } from "../bootstrap/certificates/certificate.js";
+import { clockSkewMs } from "../bootstrap/certificates/cluster-keys.js";
+import { type HostKeys, trustedPem } from "../bootstrap/certificates/key-ring.js";
+import { within } from "./requests.js";
+
+const namespace = "kube-system";
+const clientPort = 2379;
+const accessTtlMs = 10 * 60_000;
+/** Of one call through an API server and a kubelet. */
+const answerTimeoutMs = 15_000;
+
+/** A member as etcd lists it. */
+interface EtcdMember {
+  /** A number of 64 bits, as text. */
+  readonly ID: string;
+  /** kubeadm calls it by its Node; absent of one that was added and has never run. */
+  readonly name?: string;
+  /** "https://10.0.0.11:2380". */
+  readonly peerURLs?: readonly string[];
+}
+
+/** The Node of a host, by which its member is known. */
+interface MemberNode {
+  readonly name: string;
+  readonly addresses: readonly string[];
+}
+
+/** Who asks, and by what etcd knows it. */
+interface EtcdAccess {
+  readonly config: KubeConfig;
+  readonly api: CoreV1Api;
+  readonly keys: HostKeys;
+  readonly nowMs: number;
+}
+
+/**
+ * Takes a member out of the etcd that runs in a cluster's own pods, so that the others have a majority without it. Asks
+ * a pod on another node, through the API server; etcd itself refuses what would leave it without a majority.
+ * Success also when there is none. Throws an Error with what kept it from that.
+ * Source: https://etcd.io/docs/v3.6/op-guide/runtime-configuration/
+ */
+export async function removeEtcdMember(node: MemberNode, access: EtcdAccess): Promise<void> {
+  const pod = await podBeside(node, access.api);
+  const { members = [] } = await asked<{ members?: readonly EtcdMember[] }>(
+    pod,
+    "/v3/cluster/member/list",
+    {},
+    access,
+  );
+  const member = members.find((one) => isOf(one, node));
+  if (member === undefined) return;
+  await asked(pod, "/v3/cluster/member/remove", { ID: member.ID }, access);
+}
+
+function isOf({ name, peerURLs = [] }: EtcdMember, node: MemberNode): boolean {
+  const hosts = peerURLs.map((url) => new URL(url).hostname.replace(/^\[|\]$/g, ""));
+  return name === node.name || hosts.some((host) => node.addresses.includes(host));
+}
+
+async function podBeside({ name }: MemberNode, api: CoreV1Api): Promise<V1Pod> {
+  const labelSelector = "component=etcd,tier=control-plane";
+  const { items } = await api.listNamespacedPod({ namespace, labelSelector }, within());
+  const isReady = ({ status }: V1Pod) =>
+    status?.conditions?.some((one) => one.type === "Ready" && one.status === "True") === true;
+  const pod = items.find((one) => one.spec?.nodeName !== name && isReady(one));
+  if (pod === undefined) throw new Error(`no member of etcd beside ${name} is ready`);
+  return pod;
+}
+
+/** One call of etcd's JSON gateway. */
+async function asked<T>(pod: V1Pod, path: string, body: object, access: EtcdAccess): Promise<T> {
+  const [output, input] = [new PassThrough(), new PassThrough()];
+  const forward = new PortForward(access.config);
+  const name = pod.metadata?.name ?? "";
+  const opening = forward.portForward(namespace, name, [clientPort], output, null, input);
+  const channel = await inTime(opening);
+  try {
+    const socket = connect({
+      socket: Duplex.from({ readable: output, writable: input }),
+      servername: "localhost",
+      ca: trustedPem(access.keys, "etcd"),
+      ...(await credentials(access)),
+    });
+    return (await answerOf(socket, path, body)) as T;
+  } finally {
+    if (isClosable(channel)) channel.close();
+  }
+}
+
+/** The client has no deadline for a connection that nobody takes; one that comes late is closed. */
+async function inTime(opening: Promise<unknown>): Promise<unknown> {
+  const late = new Error(`no connection within ${answerTimeoutMs / 1_000} s`);
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      reject(late);
+      void opening.then(
+        (channel) => {
+          if (isClosable(channel)) channel.close();
+        },
+        () => undefined,
+      );
+    }, answerTimeoutMs);
+  });
+  try {
+    return await Promise.race([opening, timeout]);
+  } catch (error) {
+    // What the client throws for a refused connection is no Error.
+    throw error instanceof Error ? error : new Error("its connection is refused", { cause: error });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The client's type of it is that of a package that it does not bring along. */
+function isClosable(channel: unknown): channel is { close(): void } {
+  return typeof channel === "object" && channel !== null && "close" in channel;
+}
+
+async function credentials({ keys, nowMs }: EtcdAccess) {
+  const { certificatePem, privateKeyPem } = await issueCertificate(keys.etcd, {
+    commonName: "capstan",
+    organizations: ["system:masters"],
+    algorithm: "ECDSA-P256",
+    usages: ["client"],
+    validity: { fromMs: nowMs - clockSkewMs, untilMs: nowMs + accessTtlMs },
+  });
+  return { cert: certificatePem, key: privateKeyPem };
+}
+
+function answerOf(socket: TLSSocket, path: string, body: object): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(answerTimeoutMs);
+    const options = { method: "POST", path, host: "localhost", signal };
+    const request = httpRequest({ ...options, createConnection: () => socket }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("end", () => {
+        const text = Buffer.concat(chunks).toString();
+        if (response.statusCode === 200) resolve(JSON.parse(text));
+        else reject(new Error(`etcd answered ${response.statusCode ?? 0}: ${text.slice(0, 500)}`));
+      });
+      response.on("error", reject);
+    });
+    request.on("error", reject);
+    request.end(JSON.stringify(body));
+  });
+}

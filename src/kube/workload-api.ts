@@ -1,0 +1,176 @@
+import { trustedPem } from "../bootstrap/certificates/key-ring.js";
+import {
+  CoreV1Api,
+  KubeConfig,
+  PatchStrategy,
+  type V1ConfigMap,
+  type V1Node,
+  V1Secret,
+} from "@kubernetes/client-node";
+import { CapstanError } from "../api/error.js";
+import { issueUserCertificate } from "../bootstrap/certificates/user-certificate.js";
+import { kubeconfigOf, withAuthority } from "../bootstrap/kubeconfig/kubeconfig.js";
+import {
+  bootstrapTokenSecret,
+  expirationText,
+  newBootstrapToken,
+  tokenHostLabel,
+  tokenNamespace,
+} from "../bootstrap/tokens/bootstrap-token.js";
+import type { NodeHost, WorkloadCluster, WorkloadAccess } from "../engine/run/workload-cluster.js";
+import type { Identity } from "../provider/port.js";
+import { removeEtcdMember } from "./etcd-members.js";
+import { keepConnections } from "./kept-connections.js";
+import { mayPass, saidBy, statusOf, within } from "./requests.js";
+
+/** How long the certificate is good that these calls are made with. */
+const accessTtlMs = 60 * 60_000;
+/** What kubeadm shows to hosts that join. */
+const clusterInfo = { name: "cluster-info", namespace: "kube-public" };
+/** Tokens are random: one id that is taken is a rare chance, several in a row are not. */
+const attempts = 5;
+
+/** A cluster by its own API server, which nothing is asked before something is wanted of it. Tokens are Secrets there. */
+export class WorkloadApi implements WorkloadCluster {
+  private opened: { readonly config: Promise<KubeConfig>; readonly renewAtMs: number } | undefined;
+
+  constructor(private readonly access: WorkloadAccess) {}
+
+  async announce(authoritiesPem: string): Promise<void> {
+    await this.call("tell hosts what to trust", async (api) => {
+      const { data } = await clusterInfoIn(api);
+      const kubeconfig = withAuthority(data?.["kubeconfig"] ?? "", authoritiesPem);
+      if (kubeconfig === undefined) return;
+      const body = { data: { kubeconfig } };
+      await api.patchNamespacedConfigMap(
+        { ...clusterInfo, body },
+        within(PatchStrategy.MergePatch),
+      );
+    });
+  }
+
+  async issue(host: Identity, expiresAtMs: number): Promise<string> {
+    for (let attempt = 1; ; attempt += 1) {
+      const token = newBootstrapToken();
+      const secret = bootstrapTokenSecret(token, host, expiresAtMs);
+      const body = Object.assign(new V1Secret(), secret);
+      const isMade = await this.call(`create a token for ${host.name}`, async (api) => {
+        try {
+          await api.createNamespacedSecret({ namespace: tokenNamespace, body }, within());
+          return true;
+        } catch (error) {
+          if (statusOf(error) !== 409 || attempt >= attempts) throw error;
+          return false;
+        }
+      });
+      if (isMade) return token;
+    }
+  }
+
+  async extend(host: Identity, expiresAtMs: number): Promise<void> {
+    const expiration = Buffer.from(expirationText(expiresAtMs)).toString("base64");
+    await this.call(`extend the token for ${host.name}`, async (api) => {
+      const { items } = await api.listNamespacedSecret(secretsOf(host), within());
+      for (const { metadata } of items) {
+        const named = { name: metadata?.name ?? "", namespace: tokenNamespace };
+        const body = { data: { expiration } };
+        await api.patchNamespacedSecret({ ...named, body }, within(PatchStrategy.MergePatch));
+      }
+    });
+  }
+
+  async revoke(host: Identity): Promise<void> {
+    await this.call(`delete the token for ${host.name}`, (api) =>
+      api.deleteCollectionNamespacedSecret(secretsOf(host), within()),
+    );
+  }
+
+  async removeMember(host: NodeHost): Promise<void> {
+    const { keys, clock } = this.access;
+    await this.call(`take ${host.name} out of etcd`, async (api, config) => {
+      const node = await nodeOf(host, api);
+      const told = node?.status?.addresses?.map(({ address }) => address) ?? [];
+      const addresses = [...told, ...host.addresses];
+      const member = { name: node?.metadata?.name ?? host.name, addresses };
+      await removeEtcdMember(member, { config, api, keys, nowMs: clock.now() });
+    });
+  }
+
+  async deleteNode(host: NodeHost): Promise<void> {
+    await this.call(`delete the Node of ${host.name}`, async (api) => {
+      const node = await nodeOf(host, api);
+      if (node?.metadata?.name !== undefined) await deleted(node.metadata.name, api);
+    });
+  }
+
+  private async call<T>(
+    what: string,
+    work: (api: CoreV1Api, config: KubeConfig) => Promise<T>,
+  ): Promise<T> {
+    const { server, cluster } = this.access;
+    try {
+      const config = await this.config();
+      return await work(config.makeApiClient(CoreV1Api), config);
+    } catch (error) {
+      throw new CapstanError({
+        code: "API_SERVER",
+        source: "cloud",
+        subject: cluster,
+        message: `cannot ${what}: API server ${server} of ${cluster}: ${saidBy(error)}`,
+        hint: "its control plane has to run, and to be reached from here",
+        retryable: mayPass(error),
+      });
+    }
+  }
+
+  private config(): Promise<KubeConfig> {
+    const { clock } = this.access;
+    if (this.opened === undefined || clock.now() >= this.opened.renewAtMs) {
+      this.opened = { config: this.connected(), renewAtMs: clock.now() + accessTtlMs / 2 };
+    }
+    return this.opened.config;
+  }
+
+  /** As an administrator, whom the cluster's authority signs for. */
+  private async connected(): Promise<KubeConfig> {
+    const { server, cluster: name, keys, clock } = this.access;
+    const request = { user: "capstan", groups: ["system:masters"], ttlMs: accessTtlMs };
+    const certificate = await issueUserCertificate(keys, request, clock.now());
+    const config = new KubeConfig();
+    const authorityPem = trustedPem(keys, "ca");
+    const credential = { kind: "certificate", certificate } as const;
+    const entry = { name, user: request.user, server, authorityPem, credential };
+    config.loadFromString(JSON.stringify(kubeconfigOf(entry)));
+    return keepConnections(config);
+  }
+}
+
+function secretsOf({ token }: Identity) {
+  return { namespace: tokenNamespace, labelSelector: `${tokenHostLabel}=${token}` };
+}
+
+/** By its provider id, which tells for certain; by its name where Nodes have none. */
+async function nodeOf({ name, providerId }: NodeHost, api: CoreV1Api): Promise<V1Node | undefined> {
+  const { items } = await api.listNode({}, within());
+  return (
+    items.find(({ spec }) => providerId !== undefined && spec?.providerID === providerId) ??
+    items.find(({ metadata, spec }) => metadata?.name === name && spec?.providerID === undefined)
+  );
+}
+
+async function deleted(name: string, api: CoreV1Api): Promise<void> {
+  try {
+    await api.deleteNode({ name }, within());
+  } catch (error) {
+    if (statusOf(error) !== 404) throw error;
+  }
+}
+
+/** An API server answers before kubeadm has told it what hosts are to know: then it is to come. */
+async function clusterInfoIn(api: CoreV1Api): Promise<V1ConfigMap> {
+  try {
+    return await api.readNamespacedConfigMap(clusterInfo, within());
+  } catch (error) {
+    throw statusOf(error) === 404 ? new Error("it has no ConfigMap cluster-info yet") : error;
+  }
+}

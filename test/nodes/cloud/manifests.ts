@@ -1,0 +1,75 @@
+import { apiVersion as api, clusterNameLabel } from "../../../src/api/schema.js";
+import { apiVersion } from "./provider.js";
+
+/** What a test says of a machine and its Node; the rest is the same for all. */
+export interface NodesMachine {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly taints?: readonly object[];
+  /** Another one needs a new host. */
+  readonly generation?: string;
+  /** What runs on the host before kubeadm does. */
+  readonly preKubeadmCommands?: readonly string[];
+}
+
+/** One cluster: members of its control plane by name, and a set of workers. */
+export interface NodesCluster {
+  readonly members: Readonly<Record<string, NodesMachine>>;
+  readonly workers: { readonly replicas: number; readonly template: NodesMachine };
+}
+
+const name = "prod";
+export const stack = `default/${name}`;
+const metadata = { labels: { [clusterNameLabel]: name } };
+
+/** Its objects as a user writes them. */
+export function clusterObjects(version: string, { members, workers }: NodesCluster): object[] {
+  const selected = { set: "workers" };
+  return [
+    {
+      apiVersion: api,
+      kind: "Cluster",
+      metadata: { name },
+      spec: {
+        clusterNetwork: {
+          services: { cidrBlocks: ["10.96.0.0/12"] },
+          pods: { cidrBlocks: ["192.168.0.0/16"] },
+          serviceDomain: "cluster.local",
+        },
+        providerSpec: { value: { apiVersion, kind: "NodesClusterProviderSpec" } },
+      },
+    },
+    ...Object.entries(members).map(([member, machine]) => ({
+      apiVersion: api,
+      kind: "Machine",
+      metadata: { ...metadata, name: member },
+      spec: machineSpec({ kubelet: version, controlPlane: version }, machine),
+    })),
+    {
+      apiVersion: api,
+      kind: "MachineDeployment",
+      metadata: { ...metadata, name: "workers" },
+      spec: {
+        replicas: workers.replicas,
+        selector: { matchLabels: selected },
+        template: {
+          metadata: { labels: selected },
+          spec: machineSpec({ kubelet: version }, workers.template),
+        },
+      },
+    },
+  ];
+}
+
+function machineSpec(versions: object, machine: NodesMachine) {
+  const { labels = {}, annotations = {}, taints = [], generation = "" } = machine;
+  const bootstrap = { preKubeadmCommands: machine.preKubeadmCommands ?? [] };
+  const value = { apiVersion, kind: "NodesMachineProviderSpec", generation, kubeadm, bootstrap };
+  return { metadata: { labels, annotations }, taints, versions, providerSpec: { value } };
+}
+
+/** The machine may have cgroups of version 1, and swap. */
+const kubeadm = {
+  nodeRegistration: { ignorePreflightErrors: ["SystemVerification"] },
+  kubeletConfiguration: { failCgroupV1: false, failSwapOn: false },
+};

@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import type { Observed } from "../../src/provider/port.js";
+import { until } from "../scenario/until.js";
+import { type NodesCluster, type NodesMachine, stack } from "./cloud/manifests.js";
+import { NodesScenario } from "./cloud/scenario.js";
+import { currentPrograms } from "./programs.js";
+import { untilTrue } from "./until-true.js";
+
+/** The part of a Node that manifests say something of. */
+interface Node {
+  readonly metadata: {
+    readonly name: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly annotations: Readonly<Record<string, string>>;
+  };
+  readonly spec: { readonly providerID?: string; readonly taints?: readonly { key: string }[] };
+  readonly status: {
+    readonly conditions: readonly { readonly type: string; readonly status: string }[];
+    readonly nodeInfo: { readonly kubeletVersion: string };
+  };
+}
+
+const minuteMs = 60_000;
+const controlPlaneTaint = { key: "node-role.kubernetes.io/control-plane", effect: "NoSchedule" };
+const spot = { key: "spot", value: "yes", effect: "PreferNoSchedule" };
+
+const member: NodesMachine = {
+  labels: { pool: "masters" },
+  annotations: { "example.org/rack": "a" },
+};
+const worker: NodesMachine = {
+  labels: { pool: "workers", "example.org/zone": "c" },
+  taints: [spot],
+};
+const clusterOf = (replicas: number): NodesCluster => ({
+  members: { "cp-0": member },
+  workers: { template: worker, replicas },
+});
+
+describe("a cluster that capstan up makes of real nodes", function () {
+  this.timeout(15 * minuteMs);
+  let scenario: NodesScenario;
+  let replicas = 1;
+
+  /** One worker more in the manifests. */
+  const grow = () => {
+    replicas += 1;
+    scenario.write(clusterOf(replicas));
+  };
+
+  /** The Node of each host. */
+  const nodes = async (): Promise<Map<Observed, Node>> => {
+    const hosts = await scenario.hosts();
+    const text = await scenario.kubectl("get", "nodes", "-o", "json");
+    const { items } = JSON.parse(text) as { items: Node[] };
+    const names = items.map(({ metadata }) => metadata.name);
+    assert.deepEqual(names.sort(), hosts.map(({ who }) => who.name).sort());
+    const nodeOf = (host: Observed) =>
+      items.find(({ metadata }) => metadata.name === host.who.name)!;
+    return new Map(hosts.map((host) => [host, nodeOf(host)]));
+  };
+
+  const assertReady = async (workers: number) => {
+    const ready = [...(await nodes()).values()].filter(({ status }) =>
+      status.conditions.some(({ type, status: is }) => type === "Ready" && is === "True"),
+    );
+    assert.equal(ready.length, 1 + workers);
+  };
+
+  /** Names of the Secrets of tokens that hosts join with. */
+  const tokens = () => {
+    const selector = "--field-selector=type=bootstrap.kubernetes.io/token";
+    return scenario.kubectl("get", "secrets", "-n", "kube-system", "-o", "name", selector);
+  };
+
+  before(async () => {
+    scenario = await NodesScenario.start(currentPrograms(), clusterOf(replicas));
+  });
+  beforeEach(async () => {
+    await scenario.sandbox.up();
+  });
+  afterEach(async function () {
+    if (this.currentTest?.state === "failed") console.log(await scenario.cloud.story());
+  });
+  after(async () => scenario.end());
+
+  it("has the labels, annotations, taints, versions and provider ids of its manifests", async () => {
+    await assertReady(replicas);
+    for (const [host, { metadata, spec, status }] of await nodes()) {
+      const isMember = host.spec["role"] === "controlPlane";
+      const { labels, annotations } = isMember ? member : worker;
+      assert.deepEqual({ ...metadata.labels, ...labels }, metadata.labels);
+      assert.deepEqual({ ...metadata.annotations, ...annotations }, metadata.annotations);
+      // Those of Kubernetes' own controllers come and go.
+      const lasting = spec.taints?.filter(({ key }) => !key.startsWith("node.kubernetes.io/"));
+      assert.deepEqual(lasting, [isMember ? controlPlaneTaint : spot]);
+      assert.equal(status.nodeInfo.kubeletVersion, `v${scenario.cloud.version}`);
+      assert.equal(spec.providerID, `nodes://${host.who.name}`);
+    }
+  });
+
+  it("leaves nothing to do, and no token to join with", async () => {
+    await scenario.sandbox.plan(0);
+    await untilTrue("the first member's token has expired", async () => (await tokens()) === "");
+  });
+
+  it("is made anew with other keys, in three steps, and lets those in who know the new ones", async () => {
+    const rotate = (to: string) =>
+      scenario.sandbox.capstan(0, "certificates", "rotate", stack, "--to", to, "--yes");
+    const trusted = async () => {
+      const text = await scenario.kubectl(
+        "get",
+        "cm",
+        "-n",
+        "kube-system",
+        "kube-root-ca.crt",
+        "-o",
+        "jsonpath={.data}",
+      );
+      return text.split("BEGIN CERTIFICATE").length - 1;
+    };
+    const first = await scenario.kubeconfig("first");
+    for (const [to, authorities] of [
+      ["1+2", 2],
+      ["2+1", 2],
+      ["2", 1],
+    ] as const) {
+      const before = new Set((await scenario.hosts()).map(({ id }) => id));
+      await rotate(to);
+      assert.ok((await scenario.hosts()).every(({ id }) => !before.has(id)));
+      await assertReady(replicas);
+      await untilTrue("pods are told whom to trust", async () => (await trusted()) === authorities);
+      const asking = scenario.kubectlAs(first, "get", "nodes");
+      if (to === "1+2") await asking;
+      else await assert.rejects(asking, /unknown authority/);
+    }
+  });
+
+  it("gets a node more", async () => {
+    grow();
+    await scenario.sandbox.up();
+    await assertReady(replicas);
+  });
+
+  it("gets one host more when capstan up is killed while it joins, and is run again", async () => {
+    const before = new Set((await scenario.hosts()).map(({ id }) => id));
+    const added = async () => (await scenario.hosts()).filter(({ id }) => !before.has(id));
+    grow();
+    const command = scenario.sandbox.startUp();
+    await until("it waits", () => command.said.includes("waiting for 1 host"), minuteMs);
+    await command.killTree();
+    assert.deepEqual(
+      (await added()).map(({ phase }) => phase),
+      ["pending"],
+    );
+    await scenario.sandbox.up();
+    assert.equal((await added()).length, 1);
+    await assertReady(replicas);
+    assert.equal(await tokens(), "");
+  });
+
+  it("is as it was when a new host fails, which tells why", async () => {
+    const before = await scenario.hosts();
+    const template = { ...worker, preKubeadmCommands: ["echo there is no disk >&2; exit 1"] };
+    scenario.write({ ...clusterOf(replicas), workers: { replicas, template } });
+    const { stderr } = await scenario.sandbox.up(1);
+    scenario.write(clusterOf(replicas));
+    assert.match(stderr, /printed last:\n[^]*preKubeadmCommands\[0\]\n[^\n]*there is no disk\n/);
+    assert.deepEqual(await scenario.hosts(), before);
+    await assertReady(replicas);
+    assert.equal(await tokens(), "");
+  });
+
+  it("leaves no trace when it is destroyed", async () => {
+    assert.notDeepEqual(await scenario.cloud.traces(), []);
+    await scenario.sandbox.capstan(0, "destroy", stack, "--yes");
+    assert.deepEqual(await scenario.hosts(), []);
+    assert.deepEqual(await scenario.cloud.traces(), []);
+  });
+});
