@@ -102,8 +102,13 @@ describe("two machines on one PostgreSQL", function () {
     const second = there.startUp();
     const outcomes = await Promise.all([first.finished, second.finished]);
     const text = outcomes.map(({ stdout, stderr }) => `${stdout}\n${stderr}`).join("\n");
-    assert.deepEqual(outcomes.map(({ code }) => code).sort(), [0, 5], text);
-    assert.match(text, /it is locked by|somebody else has changed it/);
+    // Whoever begins a pass just between two of the other's finds that one's work done: then both end well.
+    const [ended, other] = outcomes.map(({ code }) => code ?? -1).sort((a, b) => a - b);
+    assert.equal(ended, 0, text);
+    if (other !== 0) {
+      assert.equal(other, 5, text);
+      assert.match(text, /it is locked by|somebody else has changed it/);
+    }
     await here.assertSound(demoStack);
     await here.plan(0);
     await there.plan(0);
