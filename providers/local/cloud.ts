@@ -3,7 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { CapstanError, type ErrorDetails, isCapstanError } from "../../src/api/error.js";
 import { sameJson, type JsonObject } from "../../src/api/json.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
-import type { Clock, Identity } from "../../src/provider/port.js";
+import type { Clock, Identity, OperationState } from "../../src/provider/port.js";
 import { CloudFile, type FileUse } from "./cloud-file.js";
 import { changeNode, lifecycleOf, settle } from "./lifecycle.js";
 import {
@@ -26,6 +26,7 @@ import { type LedgerEntry, type LedgerLog, logOf, readLedger } from "./ledger.js
 import {
   clearMarks,
   insertResource,
+  isHidden,
   type LocalKind,
   type LocalResource,
   type LocalScope,
@@ -50,6 +51,8 @@ const idPrefix: Record<LocalKind, string> = {
   LocalNetwork: "net",
   LocalLoadBalancer: "lb",
   LocalHost: "host",
+  LocalTarget: "target",
+  LocalVolume: "vol",
 };
 
 /** How often a late call looks whether it is let go. */
@@ -157,6 +160,16 @@ export class LocalCloud {
     });
   }
 
+  /** What became of what a create has accepted: its operation is named by the resource that it makes. */
+  async operation(id: string, signal?: AbortSignal): Promise<OperationState> {
+    return this.call({ call: "poll", id }, signal, ({ database, now, log }) => {
+      const made = resourceById(database, id);
+      const state = operationStateOf(made, now);
+      log(state.state, made ?? { id });
+      return state;
+    });
+  }
+
   /** What carries a cluster's marks, oldest first, gone resources included. May lag behind creates. */
   list(scope: LocalScope, signal?: AbortSignal): Promise<LocalResource[]> {
     const request: Request = omitUndefined({ call: "list", name: scope.name });
@@ -194,7 +207,8 @@ export class LocalCloud {
         log("already gone", found);
         return;
       }
-      refuseWhileUsed(database, found);
+      // Nobody asks a host whether it is still used before its power goes.
+      if (call === "terminate" || found.kind !== "LocalHost") refuseWhileUsed(database, found);
       setTerminated(database, id, now);
       log("terminated", found);
     });
@@ -312,7 +326,7 @@ export class LocalCloud {
   private carryOut<T>(database: DatabaseSync, request: Request, effect: Effect<T>): Outcome<T> {
     const now = this.clock.now();
     settle(database, now);
-    const found = subjectOf(database, request);
+    const found = subjectOf(database, request, now);
     const { call } = request;
     const faults = faultsOf(database, request, found);
     const text = faultsText(faults);
@@ -333,11 +347,27 @@ export class LocalCloud {
   }
 }
 
-function subjectOf(database: DatabaseSync, request: Request): LocalResource | undefined {
-  const { id, kind, who } = request;
-  if (id !== undefined) return resourceById(database, id);
-  if (kind === undefined || who === undefined) return undefined;
-  return resourceByToken(database, kind, who.token);
+/** What is accepted and does not show is there for the create alone that is made again. */
+function subjectOf(
+  database: DatabaseSync,
+  { call, id, kind, who }: Request,
+  now: number,
+): LocalResource | undefined {
+  const found =
+    id !== undefined
+      ? resourceById(database, id)
+      : kind === undefined || who === undefined
+        ? undefined
+        : resourceByToken(database, kind, who.token);
+  const isUnseen = found !== undefined && call !== "create" && isHidden(found, now);
+  return isUnseen ? undefined : found;
+}
+
+function operationStateOf(made: LocalResource | undefined, now: number): OperationState {
+  if (made === undefined) return { state: "done" };
+  if (now < (made.acceptedUntilMs ?? 0)) return { state: "running" };
+  const { rejection } = made;
+  return rejection === undefined ? { state: "done" } : { state: "failed", failure: rejection };
 }
 
 /** What goes wrong with a request: added faults, then those of its own spec and of its network's. */

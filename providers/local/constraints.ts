@@ -29,16 +29,16 @@ export function refuseOverQuota(database: DatabaseSync, spec: JsonObject): void 
   });
 }
 
-/** Throws IN_USE, naming what a network holds, while it holds something. */
-export function refuseWhileUsed(database: DatabaseSync, resource: LocalResource): void {
-  if (resource.kind !== "LocalNetwork") return;
-  const users = usersOf(database, resource.id);
+/** Throws IN_USE, naming what a network holds or what belongs to a host, while there is something. */
+export function refuseWhileUsed(database: DatabaseSync, { kind, id }: LocalResource): void {
+  if (kind !== "LocalNetwork" && kind !== "LocalHost") return;
+  const users = kind === "LocalNetwork" ? usersOf(database, id) : belongingsOf(database, id);
   if (users.length === 0) return;
   throw new CapstanError({
     code: "IN_USE",
     source: "cloud",
-    message: `local cloud: network ${resource.id} is still used`,
-    blockedBy: users.map(({ id }) => id),
+    message: `local cloud: ${kind === "LocalNetwork" ? "network" : "host"} ${id} is still used`,
+    blockedBy: users.map((user) => user.id),
   });
 }
 
@@ -73,6 +73,10 @@ export function allocateStatus(
   { kind, id, spec }: { readonly kind: LocalKind; readonly id: string; readonly spec: JsonObject },
 ): JsonObject {
   if (kind === "LocalNetwork") return {};
+  if (kind === "LocalTarget" || kind === "LocalVolume") {
+    mustHaveHost(database, spec);
+    return {};
+  }
   const [base = "10.0.0.0"] = String(mustHaveNetwork(database, spec).spec["cidr"]).split("/");
   const used = database
     .prepare("SELECT count(*) AS n FROM resources WHERE spec ->> 'networkId' = ?")
@@ -83,6 +87,20 @@ export function allocateStatus(
   const address = [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join(".");
   if (kind === "LocalLoadBalancer") return { address, port: spec["port"] ?? 6443 };
   return { address, providerId: `local:///${String(spec["zone"])}/${id}` };
+}
+
+/** What belongs to a host is made on one that is there. */
+function mustHaveHost(database: DatabaseSync, spec: JsonObject): void {
+  const id = String(spec["hostId"]);
+  const row = database
+    .prepare("SELECT 1 FROM resources WHERE id = ? AND state <> 'terminated'")
+    .get(id);
+  if (row !== undefined) return;
+  throw new CapstanError({
+    code: "CLOUD_FAILED",
+    source: "cloud",
+    message: `local cloud: host ${id} does not exist`,
+  });
 }
 
 function mustHaveNetwork(database: DatabaseSync, spec: JsonObject): LocalResource {
@@ -106,4 +124,15 @@ function usersOf(
        WHERE state <> 'terminated' AND spec ->> 'networkId' = ? ORDER BY rowid`,
     )
     .all(networkId) as unknown as { id: string; kind: LocalKind }[];
+}
+
+/** What belongs to a host and bears marks, oldest first: what was let go stays when the host goes. */
+function belongingsOf(database: DatabaseSync, hostId: string): { readonly id: string }[] {
+  return database
+    .prepare(
+      `SELECT id FROM resources
+       WHERE state <> 'terminated' AND token <> '' AND spec ->> 'hostId' = ? ORDER BY rowid`,
+    )
+    .all(hostId)
+    .map((row) => ({ id: String(row["id"]) }));
 }

@@ -12,6 +12,7 @@ export const faultCalls = [
   "terminate",
   "disown",
   "mark",
+  "poll",
 ] as const;
 export type FaultCall = (typeof faultCalls)[number];
 
@@ -30,6 +31,8 @@ interface ModeTraits {
  * fail: refused, no effect. throttle: refused, try again later, after `ms` at the earliest. quota: refused, as if a quota were
  * exhausted. unusable: refused, as if what it needs had only just been made. deny: refused, as if the credentials might not do it. hang: no effect and, for `ms`, no answer. late: is carried out after `ms`, or as soon as
  * the faults are cleared. lose: takes effect, the answer is lost. hangAfter: takes effect, then hangs. lag: listings show the new resource only after `ms`.
+ * accepts: the create is answered with an operation, and the new resource shows only after `ms`. rejects: the same, but
+ * what was accepted fails after `ms` for want of a quota, and nothing ever shows.
  * slowBoot: the new host boots for `ms` longer. neverBoots: it stays pending. breaks: it fails
  * instead of running, and says why. dies: it ends by itself
  * `ms` after it runs.
@@ -45,6 +48,8 @@ const modeTraits = {
   lose: { spoils: "answer" },
   hangAfter: { spoils: "answer", ms: 10 * 60_000 },
   lag: { spoils: "course", only: "create", ms: 1_000 },
+  accepts: { spoils: "course", only: "create", ms: 1_000 },
+  rejects: { spoils: "course", only: "create", ms: 500 },
   slowBoot: { spoils: "course", only: "create", hostsOnly: true, ms: 5_000 },
   neverBoots: { spoils: "course", only: "create", hostsOnly: true },
   breaks: { spoils: "course", only: "create", hostsOnly: true },

@@ -54,6 +54,17 @@ export const rules: Readonly<Record<string, FieldRules>> = {
     bootMs: inPlace,
     joinMs: inPlace,
     faults: inPlace,
+    // The volume itself says what becomes of it.
+    dataVolume: inPlace,
     ...userDataRules,
+  },
+  LocalTarget: {
+    loadBalancerId: replace("a target stays with its load balancer"),
+    hostId: replace("a target stands for one host"),
+    port: inPlace,
+  },
+  LocalVolume: {
+    hostId: replace("a volume stays with its host"),
+    gib: (from, to) => (Number(to) > Number(from) ? inPlace : replace("a volume only grows")),
   },
 } satisfies Record<LocalKind, FieldRules>;

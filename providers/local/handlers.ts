@@ -6,6 +6,7 @@ import type {
   Found,
   Identity,
   Observed,
+  OperationState,
   Phase,
   Presence,
   ResourceHandler,
@@ -72,7 +73,13 @@ export class LocalHandler implements ResourceHandler {
   }
 
   async create(ctx: CallContext, who: Identity, spec: JsonObject): Promise<Observed> {
-    return observe(await this.cloud.create(this.kind, who, spec, ctx.signal));
+    const made = await this.cloud.create(this.kind, who, spec, ctx.signal);
+    if (made.acceptedUntilMs === undefined || made.state === "terminated") return observe(made);
+    return { ...observe(made), phase: "pending", operation: made.id };
+  }
+
+  async poll(ctx: CallContext, operation: string): Promise<OperationState> {
+    return this.cloud.operation(operation, ctx.signal);
   }
 
   async update(ctx: CallContext, current: Observed, spec: JsonObject): Promise<Observed> {

@@ -19,6 +19,11 @@ import { networkOf } from "./constraints.js";
 
 const defaultBootMs = 200;
 
+const rejected: Failure = {
+  code: "QUOTA",
+  reason: "local cloud: accepted, and then a quota was exhausted (rejects, by fault)",
+};
+
 const brokenHost: Failure = {
   code: "CLOUD_FAILED",
   reason: "local cloud: the hardware below the host broke (breaks, by fault)",
@@ -37,21 +42,26 @@ export function lifecycleOf(
   const of = (mode: ArmedFault["mode"]) => lifecycle.filter((fault) => fault.mode === mode);
   const msOf = (mode: ArmedFault["mode"]) => of(mode).reduce((sum, { ms }) => sum + ms, 0);
   const bootMs = kind === "LocalHost" ? bootMsOf(database, spec) + msOf("slowBoot") : 0;
-  const readyMs = of("neverBoots").length > 0 ? Infinity : now + bootMs;
+  const isRejected = of("rejects").length > 0;
+  const operationMs = msOf("accepts") + msOf("rejects");
+  const shownMs = now + operationMs;
+  const readyMs = of("neverBoots").length > 0 || isRejected ? Infinity : shownMs + bootMs;
   return omitUndefined({
     createdMs: now,
-    listedMs: now + msOf("lag"),
+    listedMs: shownMs + msOf("lag"),
     readyMs,
     diesMs: of("dies").length > 0 ? readyMs + msOf("dies") : Infinity,
     joinsMs: Infinity,
-    readySinceMs: kind === "LocalHost" ? undefined : now,
+    readySinceMs: kind === "LocalHost" ? undefined : shownMs,
     failure: of("breaks").length > 0 ? brokenHost : undefined,
+    acceptedUntilMs: operationMs > 0 ? shownMs : undefined,
+    rejection: isRejected ? rejected : undefined,
   });
 }
 
 /** Something that happens to a host by itself. */
 interface Event {
-  readonly kind: "boot" | "join" | "die";
+  readonly kind: "boot" | "join" | "die" | "reject";
   readonly resource: LocalResource;
   readonly atMs: number;
 }
@@ -62,7 +72,8 @@ export function settle(database: DatabaseSync, now: number): void {
     .prepare(
       `SELECT * FROM resources
        WHERE (state = 'pending' AND ready_ms <= ?1) OR (state = 'running' AND joins_ms <= ?1)
-          OR (state <> 'terminated' AND dies_ms <= ?1)`,
+          OR (state <> 'terminated' AND dies_ms <= ?1)
+          OR (state <> 'terminated' AND rejection IS NOT NULL AND accepted_until_ms <= ?1)`,
     )
     .all(now)
     .map(fromRow)
@@ -73,7 +84,8 @@ export function settle(database: DatabaseSync, now: number): void {
 }
 
 function eventsOf(database: DatabaseSync, resource: LocalResource): Event[] {
-  const { state, readyMs, diesMs, spec, failure } = resource;
+  const { state, readyMs, diesMs, spec, failure, rejection, acceptedUntilMs = 0 } = resource;
+  if (rejection !== undefined) return [{ kind: "reject", resource, atMs: acceptedUntilMs }];
   const boots = state === "pending";
   const { joinsMs } = boots && failure === undefined ? startOf(database, spec, readyMs) : resource;
   const events: Event[] = [
@@ -103,6 +115,9 @@ function happen(database: DatabaseSync, { kind, resource, atMs }: Event): void {
     case "die":
       setTerminated(database, id, atMs);
       return log("terminated", resource);
+    case "reject":
+      setTerminated(database, id, atMs);
+      return log("rejected", resource, { ...resource.rejection });
   }
 }
 

@@ -1,7 +1,7 @@
 import { omitUndefined } from "../../src/api/omit-undefined.js";
-import type { Json, JsonObject } from "../../src/api/json.js";
+import { isJsonObject, type Json, type JsonObject } from "../../src/api/json.js";
 import type { ClusterObject } from "../../src/api/types.js";
-import { type GraphNode, keyOf, type Ref } from "../../src/graph/graph.js";
+import { type GraphNode, keyOf, type Ref, refTo } from "../../src/graph/graph.js";
 import { immutableFields, verdictByField } from "../../src/provider/fields.js";
 import { hostSpecOf, present } from "../../src/provider/host-spec.js";
 import type {
@@ -15,6 +15,7 @@ import type {
   PlannedStep,
   PreflightFinding,
   ResourceHandler,
+  Satellite,
   UserDataTerms,
 } from "../../src/provider/port.js";
 import type { LocalCloud, LocalKind } from "./cloud.js";
@@ -94,11 +95,18 @@ export class LocalProvider implements InfrastructureProvider {
     const network = resource("LocalNetwork", "network", settings);
     const networkId = idOf(network);
     const api = resource("LocalLoadBalancer", "api", { networkId, port: 6443 });
+    const register = providerSpec["registersHosts"] === true ? api : undefined;
     const hosts = machines.map((machine) => [
       machine.name,
       hostSpec(machine, networkId, idOf(api)),
     ]) satisfies [string, JsonObject][];
-    return { infrastructure: [network, api], hosts: new Map(hosts) };
+    return {
+      infrastructure: [network, api],
+      hosts: new Map(hosts),
+      satellites: new Map(
+        machines.map((machine) => [machine.name, satellitesOf(machine, this.hostKind, register)]),
+      ),
+    };
   }
 
   verdict(kind: string, recorded: JsonObject, wanted: JsonObject) {
@@ -143,6 +151,27 @@ export class LocalProvider implements InfrastructureProvider {
     const listed = await this.cloud.list({}, ctx.signal);
     return listed.filter(isMarked).map(observe);
   }
+}
+
+/** Its place behind the load balancer, and its volume, as far as they are asked for. */
+function satellitesOf(
+  { name, controlPlane, providerSpec: { dataVolume } }: MachineToCompile,
+  hostKind: string,
+  loadBalancer: GraphNode | undefined,
+): Satellite[] {
+  const hostId = refTo(hostKind, name);
+  const satellites: Satellite[] = [];
+  if (controlPlane && loadBalancer !== undefined) {
+    const spec = { hostId, loadBalancerId: idOf(loadBalancer), port: 6443 };
+    satellites.push({ kind: "LocalTarget", name: "api", spec });
+  }
+  if (isJsonObject(dataVolume)) {
+    const { gib = 1, whenHostGoes } = dataVolume;
+    const policy = whenHostGoes === "keep" ? "keep" : "delete";
+    const volume = { kind: "LocalVolume", name: "data", spec: { hostId, gib } };
+    satellites.push({ ...volume, whenHostGoes: policy });
+  }
+  return satellites;
 }
 
 function hostSpec(machine: MachineToCompile, networkId: Ref, loadBalancerId: Ref): JsonObject {

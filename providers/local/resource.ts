@@ -3,7 +3,8 @@ import type { JsonObject } from "../../src/api/json.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
 import type { Failure, Identity, NodeReport } from "../../src/provider/port.js";
 
-export type LocalKind = "LocalNetwork" | "LocalLoadBalancer" | "LocalHost";
+export type LocalKind =
+  "LocalNetwork" | "LocalLoadBalancer" | "LocalHost" | "LocalTarget" | "LocalVolume";
 type LocalState = "pending" | "running" | "terminated";
 
 /** A resource as the local cloud has it. Times are milliseconds since the epoch. */
@@ -29,6 +30,15 @@ export interface LocalResource {
   readonly node?: NodeReport;
   /** Why it fails when it would run; absent: it runs. */
   readonly failure?: Failure;
+  /** Until when nothing shows it but the operation that made it; absent: it was there at once. */
+  readonly acceptedUntilMs?: number;
+  /** Why that operation fails in the end; absent: it goes well. */
+  readonly rejection?: Failure;
+}
+
+/** Whether the cloud has accepted it, and shows nothing of it. */
+export function isHidden({ acceptedUntilMs, rejection }: LocalResource, nowMs: number): boolean {
+  return rejection !== undefined || (acceptedUntilMs !== undefined && acceptedUntilMs > nowMs);
 }
 
 /** Whether the host was to run and does not. */
@@ -57,6 +67,7 @@ export function resourcesIn(
       `SELECT * FROM resources
        WHERE (?1 IS NULL OR cluster = ?1) AND (?2 IS NULL OR cluster_uid = ?2)
          AND (?3 IS NULL OR name = ?3) AND listed_ms <= ?4
+         AND rejection IS NULL AND coalesce(accepted_until_ms, 0) <= ?4
        ORDER BY created_ms, rowid`,
     )
     .all(scope.cluster ?? null, scope.clusterUid ?? null, scope.name ?? null, listedBy)
@@ -89,8 +100,9 @@ export function insertResource(database: DatabaseSync, resource: LocalResource):
     .prepare(
       `INSERT INTO resources
          (id, kind, state, cluster, cluster_uid, name, token, spec, status,
-          created_ms, listed_ms, ready_ms, dies_ms, ready_since_ms, failure)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+          created_ms, listed_ms, ready_ms, dies_ms, ready_since_ms, failure, accepted_until_ms,
+          rejection)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     .run(
       id,
@@ -107,8 +119,14 @@ export function insertResource(database: DatabaseSync, resource: LocalResource):
       orNever(readyMs),
       orNever(diesMs),
       resource.readySinceMs ?? null,
-      resource.failure === undefined ? null : JSON.stringify(resource.failure),
+      textOf(resource.failure),
+      resource.acceptedUntilMs ?? null,
+      textOf(resource.rejection),
     );
+}
+
+function textOf(failure: Failure | undefined): string | null {
+  return failure === undefined ? null : JSON.stringify(failure);
 }
 
 /** A host that boots begins to run. */
@@ -165,6 +183,9 @@ export function fromRow(row: Record<string, unknown>): LocalResource {
     readySinceMs: row["ready_since_ms"] === null ? undefined : Number(row["ready_since_ms"]),
     node: row["node"] === null ? undefined : (JSON.parse(text("node")) as NodeReport),
     failure: row["failure"] === null ? undefined : (JSON.parse(text("failure")) as Failure),
+    acceptedUntilMs:
+      row["accepted_until_ms"] === null ? undefined : Number(row["accepted_until_ms"]),
+    rejection: row["rejection"] === null ? undefined : (JSON.parse(text("rejection")) as Failure),
   });
 }
 

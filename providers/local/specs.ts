@@ -98,6 +98,12 @@ export const localClusterSpec = Type.Object(
           "Milliseconds that nodes take to join, after boot and after another version; without it nobody waits for a join.",
       }),
     ),
+    registersHosts: Type.Optional(
+      Type.Boolean({
+        description:
+          "Whether members of the control plane are registered with the load balancer by resources of their own.",
+      }),
+    ),
     faults: faults("Faults of everything in the cluster, to see how it fares. Change in place."),
   },
   { additionalProperties: false, description: "The simulated cloud's part of a Cluster." },
@@ -145,6 +151,22 @@ export const localMachineSpec = Type.Object(
         description:
           "Milliseconds from then until its node is ready; without it, the cluster's joinMs.",
       }),
+    ),
+    dataVolume: Type.Optional(
+      Type.Object(
+        {
+          gib: Type.Integer({
+            minimum: 1,
+            description: "Size in GiB. Grows in place; a smaller one needs a new volume.",
+          }),
+          whenHostGoes: Type.Optional(
+            Type.Union([Type.Literal("delete"), Type.Literal("keep")], {
+              description: "What becomes of it when its host goes; delete without.",
+            }),
+          ),
+        },
+        { additionalProperties: false, description: "A volume of its own beside the host's disk." },
+      ),
     ),
     faults: faults("Faults of this machine's hosts, to see how it fares. Change in place."),
     kubeadm: Type.Optional(userDataFields.kubeadm),

@@ -239,7 +239,7 @@ export function runEventLine(event: RunEvent): string | undefined {
       return `wave ${event.number}: ${event.reason}`;
     case "waiting":
       if (event.keys.length === 0) return `waiting: ${event.reason}`;
-      return `waiting for ${counted(event.keys.length, "host")}: ${event.reason}`;
+      return `waiting for ${counted(event.keys.length, event.of === undefined ? "host" : "resource")}: ${event.reason}`;
     case "proving":
       return `${event.key} is ready, ${provingText(event)}`;
     case "ready":

@@ -3,6 +3,12 @@ import { isJsonObject, sameJson, type JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { type NodeKey, nodeKey } from "../graph/graph.js";
 import { backoffMs } from "../provider/backoff.js";
+import {
+  type Acceptance,
+  acceptanceOf,
+  type Accepted,
+  presenceOf,
+} from "../provider/operations.js";
 import { whyFailed } from "../provider/failure.js";
 import type {
   CallContext,
@@ -34,6 +40,7 @@ import {
   gaveUpWaiting,
   noUserData,
   notOurs,
+  refusedLater,
   replacedByItself,
   resourceGone,
   tokenSpent,
@@ -42,7 +49,7 @@ import {
 } from "./resource-refusals.js";
 import type { HostBootstrapper } from "./host-bootstrapper.js";
 import { isGone, oneOf } from "./presence.js";
-import { type Asked, recordedWho, specOf, statusOf, whoOf } from "./recorded.js";
+import { acceptedIn, type Asked, operationOf, recordedWho, specOf, statusOf, whoOf } from "./recorded.js";
 import { SessionCloud } from "./session-cloud.js";
 import { asKnown } from "../provider/unobservable.js";
 import { holdsUnknown } from "../api/unknown.js";
@@ -191,10 +198,13 @@ export class CloudResource implements DynamicResource {
   async read(id: string, props: Properties) {
     const recorded = recordedWho(props);
     await this.mustBeSameCloud(recorded.name, props);
-    const presence = await this.locate(recorded, id);
+    const presence = await this.locate(recorded, id, props);
     if (presence.found === "none" || isGone(presence)) return {};
     const seen = oneOf(presence, `${this.kind} ${id}`);
-    const resource = isJsonObject(props["spec"]) ? this.known(seen, specOf(props)) : seen;
+    const known = isJsonObject(props["spec"]) ? this.known(seen, specOf(props)) : seen;
+    const operation = operationOf(props);
+    // What it was answered with once is no difference.
+    const resource: Observed = operation === undefined ? known : { ...known, operation };
     const { who, spec } = resource;
     const { [cloudProperty]: cloud, ...outputs } = this.outputsOf(resource);
     // A record of an older release gets it with its next change: reading alone is to show no difference.
@@ -211,7 +221,8 @@ export class CloudResource implements DynamicResource {
     if (this.runtime.mode === "records") return this.adopt(who, specOf(olds), id);
     return this.reported("update", who.name, async () => {
       await this.mustBeSameCloud(who.name, olds);
-      const current = await this.present({ who, id, spec: specOf(olds) }, "update", whoOf(olds));
+      const asked = { who, id, spec: specOf(olds) };
+      const current = await this.present(asked, "update", whoOf(olds), olds);
       const finished = await this.finish(current, specOf(news));
       return { outs: this.outputsOf(finished) };
     });
@@ -231,18 +242,19 @@ export class CloudResource implements DynamicResource {
       const deadline = context.clock.now() + this.runtime.readyTimeoutMs;
       for (let looks = 1; ; looks += 1) {
         const presence = await this.locate(who, id);
-        if (presence.found === "none" || isGone(presence)) {
+        if (presence.found !== "none" && !isGone(presence)) {
+          const current = oneOf(presence, `${this.kind} ${who.name}`);
+          this.mustBeOurs(current, who, "delete");
+          const waits = (error: unknown) => this.waits("delete", who.name, error);
+          const remove = async () => {
+            await bootstrap?.release(context, current);
+            await this.handler.remove(context, current);
+          };
+          await this.changing(deadline, remove, waits);
+        } else if (await this.isNothingLeft(id, who, props)) {
           await bootstrap?.forget(context, { who, status: statusOf(props) });
           return { id };
         }
-        const current = oneOf(presence, `${this.kind} ${who.name}`);
-        this.mustBeOurs(current, who, "delete");
-        const waits = (error: unknown) => this.waits("delete", who.name, error);
-        const remove = async () => {
-          await bootstrap?.release(context, current);
-          await this.handler.remove(context, current);
-        };
-        await this.changing(deadline, remove, waits);
         await this.pause(looks, deadline, `${this.kind} ${who.name} to go away`);
       }
     });
@@ -391,7 +403,23 @@ export class CloudResource implements DynamicResource {
       latest = undefined;
       return handler.update(runtime.context, from, spec);
     };
-    return this.known(await this.changing(deadline, update, waits), spec);
+    const changed = await this.changing(deadline, update, waits);
+    return this.known(await this.carriedOut(changed, deadline), spec);
+  }
+
+  /** As it is once the cloud has done what it has accepted. Throws what that failed with. */
+  private async carriedOut(accepted: Observed, deadline: number): Promise<Observed> {
+    const { handler, kind, runtime } = this;
+    const { id, who, operation } = accepted;
+    if (handler.poll === undefined || operation === undefined) return accepted;
+    for (let looks = 1; ; looks += 1) {
+      const outcome = await this.retrying(deadline, async () =>
+        handler.poll?.(runtime.context, operation),
+      );
+      if (outcome?.state === "failed") throw refusedLater(kind, who, outcome.failure);
+      if (outcome?.state !== "running") return this.present({ who, id, spec: {} }, "update");
+      await this.pause(looks, deadline, `the change of ${kind} ${who.name}`);
+    }
   }
 
   /** As the cloud shows it now, if it is there and has these marks. Throws RESOURCE_GONE and NOT_OURS. */
@@ -399,8 +427,9 @@ export class CloudResource implements DynamicResource {
     { who, id, spec }: Asked & { readonly id?: string },
     verb: string,
     marks = who,
+    recorded: Properties = {},
   ): Promise<Observed> {
-    const presence = await this.locate(who, id);
+    const presence = await this.locate(who, id, recorded);
     if (presence.found === "none" || isGone(presence)) throw resourceGone(this.kind, who, id);
     const found = this.known(oneOf(presence, `${this.kind} ${who.name}`), spec);
     this.mustBeOurs(found, marks, verb);
@@ -409,10 +438,11 @@ export class CloudResource implements DynamicResource {
 
   private async waitUntilReady(resource: Observed): Promise<Observed> {
     const deadline = this.runtime.context.clock.now() + this.runtime.readyTimeoutMs;
+    const recorded = this.outputsOf(resource);
     let current = resource;
     for (let looks = 1; current.phase === "pending"; looks += 1) {
       await this.pause(looks, deadline, `${this.kind} ${current.who.name} to become ready`);
-      const presence = await this.locate(current.who, current.id);
+      const presence = await this.locate(current.who, current.id, recorded);
       if (presence.found === "none") throw resourceGone(this.kind, current.who, current.id);
       current = oneOf(presence, `${this.kind} ${current.who.name}`);
     }
@@ -422,13 +452,32 @@ export class CloudResource implements DynamicResource {
     return this.known(current, resource.spec);
   }
 
-  private async locate(who: Identity, id?: string): Promise<Presence> {
-    const deadline = this.runtime.context.clock.now() + 30_000;
-    const presence = await this.retrying(deadline, () =>
-      this.handler.locate(this.runtime.context, who, id),
-    );
-    if (presence.found !== "unknown") return presence;
-    throw unknownPresence(this.kind, who, presence.reason);
+  /** `recorded`: what is recorded of it, so that what the cloud has accepted and does not show is no less there. */
+  private async locate(who: Identity, id?: string, recorded: Properties = {}): Promise<Presence> {
+    const { context } = this.runtime;
+    const deadline = context.clock.now() + 30_000;
+    const presence = await this.retrying(deadline, () => this.handler.locate(context, who, id));
+    if (presence.found === "unknown") throw unknownPresence(this.kind, who, presence.reason);
+    const accepted = id === undefined ? undefined : acceptedIn(id, who, recorded);
+    if (presence.found !== "none" || accepted === undefined) return presence;
+    const later = presenceOf(accepted, await this.acceptance(accepted));
+    if (later.found === "unknown") throw unknownPresence(this.kind, who, later.reason);
+    return later;
+  }
+
+  /** Of what does not show: whether the cloud is no longer making it, and has not made it meanwhile. */
+  private async isNothingLeft(id: string, who: Identity, recorded: Properties): Promise<boolean> {
+    const accepted = acceptedIn(id, who, recorded);
+    if (accepted === undefined) return true;
+    const acceptance = await this.acceptance(accepted);
+    if (acceptance.kind !== "done") return acceptance.kind === "refused";
+    return acceptance.presence.found === "none" || isGone(acceptance.presence);
+  }
+
+  private acceptance(accepted: Accepted): Promise<Acceptance> {
+    const { context } = this.runtime;
+    const ask = () => acceptanceOf(context, this.handler, accepted);
+    return this.retrying(context.clock.now() + 30_000, ask);
   }
 
   /** An update or a removal: done twice it has the effect of once, so a lost answer is asked again. */
@@ -515,6 +564,7 @@ export class CloudResource implements DynamicResource {
       who: resource.who,
       spec: resource.spec,
       status: resource.status,
+      operation: resource.operation,
       [cloudProperty]: this.cloud,
       [providerProperty]: providerText(this.kind),
     });

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../api/json.js";
+import type { Accepted } from "../provider/operations.js";
 import type { Identity } from "../provider/port.js";
 import type { Properties } from "./protocol.js";
 
@@ -22,6 +23,18 @@ export function statusOf(properties: Properties): JsonObject {
 
 export function whoOf(properties: Properties): Identity {
   return properties["who"] as Identity;
+}
+
+/** The handle of what the cloud has accepted; undefined of a resource that was there at once. */
+export function operationOf({ operation }: Properties): string | undefined {
+  return typeof operation === "string" ? operation : undefined;
+}
+
+/** What the cloud has accepted, as the record of it tells; undefined of a resource that was there at once. */
+export function acceptedIn(id: string, who: Identity, recorded: Properties): Accepted | undefined {
+  const operation = operationOf(recorded);
+  if (operation === undefined) return undefined;
+  return { id, who, spec: specOf(recorded), status: statusOf(recorded), operation };
 }
 
 /** On import Pulumi knows an id only; the cloud's own marks then say who it is. */

@@ -1,5 +1,6 @@
 import { CapstanError } from "../api/error.js";
-import type { Identity, Observed } from "../provider/port.js";
+import { failureReason } from "../provider/failure.js";
+import type { Failure, Identity, Observed } from "../provider/port.js";
 
 // Why Pulumi is refused what it asks of a cloud resource, in words.
 
@@ -42,6 +43,20 @@ export function notOurs(
     subject: who.name,
     message: `cannot ${verb} ${kind} ${who.name}: ${found.id} is marked as ${found.who.cluster} ${found.who.name}`,
     hint: "it was left as it is; remove the mark or the resource by hand if it is yours",
+  });
+}
+
+/** The code of the failure, CLOUD_FAILED without: a change that the cloud has accepted and not carried out. */
+export function refusedLater(
+  kind: string,
+  { name }: Pick<Identity, "name">,
+  failure: Failure,
+): CapstanError {
+  return new CapstanError({
+    code: failure.code ?? "CLOUD_FAILED",
+    source: "cloud",
+    subject: name,
+    message: `the change of ${kind} ${name} was accepted and then failed: ${failureReason(failure)}`,
   });
 }
 

@@ -35,6 +35,10 @@ export interface GraphNode {
   readonly spec: JsonObject;
   /** Beyond what Refs imply. */
   readonly dependsOn: readonly NodeKey[];
+  /** The host that it lives with: made after it, gone before it. Absent of what machines share, and of hosts. */
+  readonly host?: NodeKey;
+  /** When its host goes it stays in the cloud, without our marks. Of satellites alone. */
+  readonly keep?: true;
 }
 
 /** Nodes in the order they were compiled. Keys are unique. */

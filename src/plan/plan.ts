@@ -136,9 +136,11 @@ export interface MachineChange {
   readonly host?: NodeKey;
 }
 
-/** What becomes of one resource of the shared infrastructure, for people. */
+/** What becomes of one resource that is no host, for people. */
 export interface InfrastructureChange {
   readonly key: NodeKey;
+  /** Of what lives with one host: its machine. Absent of what machines share. */
+  readonly machine?: string;
   readonly kind: ChangeKind;
   readonly changes: readonly ChangedField[];
   readonly inputs?: readonly ResourceInput[];

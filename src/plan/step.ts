@@ -18,7 +18,12 @@ export interface ChangedField {
  * What a transaction does to one resource. `delete` steps are carried out with the commit, all
  * others before it.
  */
-export type Step =
+export type Step = Deed & {
+  /** Of what lives with one host: that host. */
+  readonly host?: NodeKey;
+};
+
+type Deed =
   | { readonly kind: "create"; readonly key: NodeKey; readonly reason: string }
   /** Gives a resource that the cloud holds a record; nothing is made or changed. */
   | { readonly kind: "adopt"; readonly key: NodeKey; readonly reason: string }

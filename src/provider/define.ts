@@ -1,5 +1,6 @@
 import type { TSchema } from "typebox";
 import { CapstanError } from "../api/error.js";
+import type { JsonObject } from "../api/json.js";
 import type { IgnorableField } from "../api/provider-specs.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { userDataFields } from "../api/user-data-fields.js";
@@ -15,8 +16,10 @@ import {
 } from "./fields.js";
 import { hostSpecOf, userDataRules } from "./host-spec.js";
 import { olderVersionsOf } from "./older-versions.js";
+import { refTo } from "../graph/graph.js";
 import type {
   CallContext,
+  CompiledParts,
   InfrastructureProvider,
   InventoryScope,
   MachineToCompile,
@@ -61,7 +64,7 @@ export function defineProvider(definition: ProviderDefinition): InfrastructurePr
       definition.olderVersions &&
       olderVersionsOf({ ...definition, clusterSpec }, definition.olderVersions),
     handlers: new Map([...kinds].map(([kind, { calls }]) => [kind, calls])),
-    compile: compilerOf(definition, schema),
+    compile: compilerOf(definition, hostKind, schema),
     verdict: (kind, recorded, wanted) => verdictByField(rulesOf(kind), recorded, wanted),
     generationInputs: (kind, spec) => immutableFields(rulesOf(kind), spec),
     inventory: async (ctx, scope) =>
@@ -112,6 +115,7 @@ function keyInputsOf(
 
 function compilerOf(
   definition: ProviderDefinition,
+  hostKind: string,
   schema: TSchema,
 ): InfrastructureProvider["compile"] {
   const specOf = definition.hostSpec ?? ((one: MachineToCompile) => hostSpecOf(one, schema));
@@ -128,7 +132,25 @@ function compilerOf(
         return [one.name, specOf(heeded, clusterValue, clusterNetwork)];
       }),
     ),
+    ...satellitesIn(definition, hostKind, clusterValue, machines),
   });
+}
+
+function satellitesIn(
+  { name: provider, kinds = {}, satellites }: ProviderDefinition,
+  hostKind: string,
+  clusterValue: JsonObject,
+  machines: readonly MachineToCompile[],
+): Pick<CompiledParts, "satellites"> {
+  if (satellites === undefined) return {};
+  const of = (machine: MachineToCompile) => {
+    const host = (output?: string) => refTo(hostKind, machine.name, output);
+    const all = satellites(machine, host, clusterValue);
+    const unknown = all.find(({ kind }) => kinds[kind] === undefined);
+    if (unknown !== undefined) throw noSuchKind(provider, unknown.kind, unknown.name);
+    return all;
+  };
+  return { satellites: new Map(machines.map((machine) => [machine.name, of(machine)])) };
 }
 
 /** What has no effect on a provider must not make a host another one. */
@@ -176,7 +198,7 @@ function noSuchKind(provider: string, kind: string, name: string): CapstanError 
   return new CapstanError({
     code: "INVALID_INPUT",
     source: "user",
-    message: `cannot plan with provider ${provider}: its infrastructure names ${kind} ${name}, and its kinds have no ${kind}`,
+    message: `cannot plan with provider ${provider}: it names ${kind} ${name}, and its kinds have no ${kind}`,
     hint: "report it to the provider's author; nothing was changed",
   });
 }

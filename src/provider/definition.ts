@@ -1,6 +1,6 @@
 import type { JsonObject } from "../api/json.js";
 import type { ClusterNetwork } from "../api/types.js";
-import type { NodeKey } from "../graph/graph.js";
+import type { NodeKey, Ref } from "../graph/graph.js";
 import type { FieldRules } from "./fields.js";
 import type { OlderVersionDefinition } from "./older-versions.js";
 import type {
@@ -15,6 +15,7 @@ import type {
   PlannedStep,
   PreflightFinding,
   ResourceHandler,
+  Satellite,
   UserDataTerms,
 } from "./port.js";
 import type { ClusterSpecDefinition, MachineSpecDefinition } from "./spec-schema.js";
@@ -87,6 +88,15 @@ export interface ProviderDefinition {
     clusterSpec: JsonObject,
     clusterNetwork: ClusterNetwork,
   ) => JsonObject;
+  /**
+   * What belongs to one machine alone: made after its host, ready before that counts, gone before it. `host` stands for
+   * the host's id, or for a key of its status. None without. Pure; must not depend on other machines.
+   */
+  readonly satellites?: (
+    machine: MachineToCompile,
+    host: (output?: string) => Ref,
+    clusterSpec: JsonObject,
+  ) => readonly Satellite[];
   readonly machine: MachineCalls;
   /** What its hosts take at their first start: machineSpec then has a field more, `kubeadm`. No user data without. */
   readonly userData?: UserDataTerms;

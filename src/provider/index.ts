@@ -55,6 +55,7 @@ export type {
   ProviderContext,
   ProviderModule,
   ResourceHandler,
+  Satellite,
   SecretStore,
   SoftwareSource,
   UserData,

@@ -49,7 +49,18 @@ export interface Observed {
   readonly readySinceMs?: number;
   /** What the host's node last said about itself; absent before it did, and where nobody can tell. */
   readonly node?: NodeReport;
+  /**
+   * Of an answer to `create` or `update`: the cloud has accepted it and goes on by itself. The handle is recorded, so
+   * that `poll` can be asked what became of it whoever comes next.
+   */
+  readonly operation?: string;
 }
+
+/** What became of something that a cloud has accepted. */
+export type OperationState =
+  | { readonly state: "running" }
+  | { readonly state: "done" }
+  | { readonly state: "failed"; readonly failure: Failure };
 
 /** A resource as the cloud describes it to whoever knows no more than its id. */
 export interface Found extends Omit<Observed, "who"> {
@@ -224,6 +235,11 @@ export interface ResourceHandler {
   /** Makes one resource and returns as soon as its id exists; never waits for readiness. */
   create(ctx: CreateContext, who: Identity, spec: JsonObject): Promise<Observed>;
   /**
+   * What became of an operation that a create or an update was answered with. Only looks; throws what it cannot find
+   * out. Asked while the cloud shows nothing of a recorded resource: it is gone only once that operation is done.
+   */
+  poll?(ctx: CallContext, operation: string): Promise<OperationState>;
+  /**
    * Changes what `verdict` called in place. Without it every change is a replacement. Called again after a failure, with
    * what the cloud shows by then: it goes on from where it was.
    */
@@ -272,12 +288,28 @@ export interface MachineToCompile {
   readonly providerSpec: JsonObject;
 }
 
+/** A resource of one machine alone: a volume, an address, its place behind a load balancer. */
+export interface Satellite {
+  readonly kind: string;
+  /** Unique among those of its kind and machine, and the same for ever. */
+  readonly name: string;
+  /**
+   * May hold Refs at any depth: to the infrastructure, and to the host, which goes by the machine's name here. It is
+   * made after what it refers to, and goes before.
+   */
+  readonly spec: JsonObject;
+  /** What becomes of it when its host goes: deleted, or kept in the cloud without our marks. "delete" without. */
+  readonly whenHostGoes?: "delete" | "keep";
+}
+
 /** The provider's part of the graph: what the cluster needs, and one host for each machine. */
 export interface CompiledParts {
   /** Shared infrastructure; edges by Ref and dependsOn. */
   readonly infrastructure: readonly GraphNode[];
   /** Inputs of each machine's host, keyed by machine name; may hold Refs to the infrastructure. */
   readonly hosts: ReadonlyMap<string, JsonObject>;
+  /** What lives with each machine's host, keyed by machine name. A host serves once all of it is ready. */
+  readonly satellites?: ReadonlyMap<string, readonly Satellite[]>;
 }
 
 /** Where an API server answers: a DNS name or an address. */

@@ -7,7 +7,7 @@ import type {
 
 /** A call to a cloud that is about to be made. */
 interface ProviderCall {
-  /** locate, locateMany, create, update, remove, disown, find, mark, inventory, owned, identity, preflight, put, delete or console. */
+  /** locate, locateMany, create, poll, update, remove, disown, find, mark, inventory, owned, identity, preflight, put, delete or console. */
   readonly name: string;
   readonly context: CallContext;
 }
@@ -19,6 +19,7 @@ const handlerCalls = [
   "locate",
   "locateMany",
   "create",
+  "poll",
   "update",
   "remove",
   "disown",

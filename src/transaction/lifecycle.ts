@@ -197,7 +197,7 @@ function onward(situation: Situation): Action {
 /** A rollback waits for what it made or changed itself: what did not run before need not run now. */
 function availableFor({ plan, done, available }: Situation): ReadonlySet<NodeKey> {
   if (plan.transaction.direction === "forward") return available;
-  const untouched = plan.target.machines.map(({ host }) => host).filter((key) => !done.has(key));
+  const untouched = plan.target.nodes.map(keyOf).filter((key) => !done.has(key));
   return new Set([...available, ...untouched]);
 }
 

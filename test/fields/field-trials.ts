@@ -57,6 +57,7 @@ const ofLocalMachines: readonly PartOfTrial[] = [
   values("tags", {}, { team: "a" }),
   values("bootMs", 5, 6),
   values("joinMs", 5, 6),
+  values("dataVolume", { gib: 5 }, { gib: 6 }),
   values("faults", [], [{ call: "terminate", mode: "throttle" }]),
   values("kubeadm", {}, { nodeRegistration: { kubeletExtraArgs: { v: "4" } } }),
   values("bootstrap", {}, { preKubeadmCommands: ["true"] }),
@@ -283,6 +284,7 @@ const byKind: Readonly<Record<Kind, readonly PartOfTrial[]>> = {
       values("machineQuota", 5, 6),
       values("bootMs", 5, 6),
       values("joinMs", 5, 6),
+      values("registersHosts", false, true),
       values("faults", [], [{ call: "terminate", mode: "throttle" }]),
     ].map(({ field, one, other }) => ({
       field: `${clusterValue}.${field}`,

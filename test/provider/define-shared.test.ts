@@ -224,7 +224,7 @@ describe("a defined provider whose machines share something", () => {
       new FakeEngine({ provider: missing }).plan(desired()),
       failsWith(
         "INVALID_INPUT",
-        /its infrastructure names AcmeNetwork network, and its kinds have no/,
+        /it names AcmeNetwork network, and its kinds have no/,
       ),
     );
   });

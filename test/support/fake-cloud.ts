@@ -12,6 +12,7 @@ import type {
   InfrastructureProvider,
   InventoryScope,
   Observed,
+  OperationState,
   Presence,
   ResourceHandler,
   UserDataTerms,
@@ -38,6 +39,8 @@ export interface WorldTraits {
   readonly tellsTimes?: boolean;
   /** Its hosts run: one begins a cluster, and the others join it by what the cloud keeps for them. */
   readonly joins?: boolean;
+  /** It answers a create with an operation; what that makes shows only once it is done. */
+  readonly acceptsFirst?: boolean;
   /** Inputs of hosts that it does not show. */
   readonly hides?: readonly string[];
   /** Its name, which it tells whoever asks which cloud it is; absent: it cannot tell. */
@@ -53,6 +56,8 @@ export const plainWorld: WorldTraits = {
 
 export const timing = { listingLagMs: 1_000, longestCallMs: 3_000 };
 const bootMs = 60;
+/** How long an operation takes: less than a call may, whoever asked for it. */
+const operationMs = 900;
 /** After its caller died: sooner than the longest call. */
 const lateMs = 2_000;
 
@@ -64,6 +69,10 @@ interface Stored {
   readonly madeAtMs: number;
   /** When it leaves the pending phase, and for which. */
   readonly boot: { readonly atMs: number; readonly phase: Observed["phase"] };
+  /** What it was answered with goes on until then; nothing shows it before. */
+  readonly acceptedUntilMs?: number;
+  /** That fails, and nothing ever shows. */
+  readonly rejected?: boolean;
 }
 
 /** A change that somebody asks for. */
@@ -123,6 +132,7 @@ export class FakeCloud {
       {
         locate: (_ctx, who, id) => this.locate(process, who, id),
         create: (ctx, who, spec) => this.create(process, ctx, who, spec),
+        poll: (_ctx, operation) => this.poll(process, operation),
         update: (_ctx, current, spec) => this.update(process, current, spec),
         remove: (_ctx, current) => this.remove(process, current),
         disown: (_ctx, current) => this.disown(process, current),
@@ -189,10 +199,11 @@ export class FakeCloud {
 
   private async locate(process: CommandProcess, who: Identity, id?: string): Promise<Presence> {
     const presence = await this.looking(process, `${who.kind} ${who.name}`, (): Presence => {
-      const one = id === undefined ? undefined : this.get(id);
+      const stored = id === undefined ? undefined : this.stored.get(id);
+      const one = stored === undefined || this.isHidden(stored) ? undefined : this.now(stored);
       if (one?.who.clusterUid === "") return { found: "none" };
       if (one !== undefined) return { found: "one", resource: one };
-      const searched = this.traits.searchesLag ? this.listable() : this.all();
+      const searched = this.traits.searchesLag ? this.listable() : this.shown();
       const [first, ...others] = searched.filter(
         ({ phase, who: found }) =>
           phase !== "gone" && (sameJson(found, who) || found.token === who.token),
@@ -249,7 +260,9 @@ export class FakeCloud {
     const runs = this.traits.joins === true && kind === this.parts.hostKind;
     const does = runs ? this.hosts.firstStartOf(await ctx.userData()) : undefined;
     return this.changing(process, { call: "create", who, id: "new", spec }, () => {
-      const users = [spec["networkId"], spec["loadBalancerId"]].filter((id) => id !== undefined);
+      const users = [spec["networkId"], spec["loadBalancerId"], spec["hostId"]].filter(
+        (id) => id !== undefined,
+      );
       const missing = users.filter((id) => !this.alive().some((one) => one.id === id));
       if (missing.length > 0) throw cloudFailed(`create ${who.name}: no ${missing.join()}`);
       const isHost = kind === this.parts.hostKind;
@@ -257,14 +270,36 @@ export class FakeCloud {
         (one) => one.who.token === token && (one.phase !== "gone" || isHost),
       );
       if (twin !== undefined) {
-        if (this.traits.remembersTokens) return twin;
+        if (this.traits.remembersTokens) return this.asAnswered(twin);
         this.watch.blame("law 3: one host", `the token of ${who.name} is used twice`);
       }
       const boot = isHost ? this.bootOf(process) : { atMs: 0, phase: "ready" as const };
       const made = this.store(who, spec, boot);
       if (does !== undefined) this.hosts.made(made, does, this.alive());
-      return made;
+      return this.asAnswered(made);
     });
+  }
+
+  private asAnswered(made: Observed): Observed {
+    const stored = this.stored.get(made.id);
+    if (stored === undefined || !this.isHidden(stored) || made.phase === "gone") return made;
+    return { ...made, phase: "pending", operation: made.id };
+  }
+
+  private async poll(process: CommandProcess, operation: string): Promise<OperationState> {
+    const answer = await this.looking(process, operation, (): OperationState => {
+      const { acceptedUntilMs = 0, rejected } = this.stored.get(operation) ?? {};
+      if (this.clock.now() < acceptedUntilMs) return { state: "running" };
+      return rejected === true
+        ? { state: "failed", failure: { code: "QUOTA", reason: "no quota is left" } }
+        : { state: "done" };
+    });
+    if (answer === undefined) throw cloudFailed(`look for ${operation}`);
+    return answer;
+  }
+
+  private isHidden({ acceptedUntilMs = 0, rejected }: Stored): boolean {
+    return rejected === true || this.clock.now() < acceptedUntilMs;
   }
 
   /** A call to what keeps secrets: its process dies at it, or it is refused for a while. */
@@ -300,7 +335,9 @@ export class FakeCloud {
 
   private remove(process: CommandProcess, { id, who }: Observed): Promise<void> {
     return this.changing(process, { call: "delete", who, id }, () => {
-      const users = this.alive().filter(({ spec }) => spec["networkId"] === id);
+      const isUser = ({ spec, who: { token } }: Observed) =>
+        spec["networkId"] === id || (spec["hostId"] === id && token !== "");
+      const users = this.alive().filter(isUser);
       if (users.length > 0) {
         throw cloudFailed(`delete ${id}: ${users.map(({ who: { name } }) => name).join()} use it`);
       }
@@ -423,9 +460,20 @@ export class FakeCloud {
     const id = `${who.kind}-${number}`;
     const status = { address: `10.0.0.${number}` };
     const observed: Observed = { id, who, phase: "pending", spec, status };
-    const stored = { observed, madeAtMs: this.clock.now() - this.lateSinceMs, boot };
+    const madeAtMs = this.clock.now() - this.lateSinceMs;
+    const stored = { observed, madeAtMs, boot, ...this.acceptance(madeAtMs, boot) };
     this.stored.set(id, stored);
     return this.now(stored);
+  }
+
+  /** A host that would fail does so before it ever shows. */
+  private acceptance(madeAtMs: number, boot: Stored["boot"]): Partial<Stored> {
+    if (this.traits.acceptsFirst !== true) return {};
+    const acceptedUntilMs = madeAtMs + operationMs;
+    const atMs = boot.atMs + operationMs;
+    return boot.phase === "failed"
+      ? { acceptedUntilMs, rejected: true, boot: { atMs: acceptedUntilMs, phase: "gone" } }
+      : { acceptedUntilMs, boot: { ...boot, atMs } };
   }
 
   private put(id: string, change: Partial<Observed>): Observed {
@@ -440,6 +488,11 @@ export class FakeCloud {
   private listable(): Observed[] {
     const shownMs = this.clock.now() - this.traits.listingLagMs;
     const shown = [...this.stored.values()].filter(({ madeAtMs }) => madeAtMs <= shownMs);
+    return shown.filter((stored) => !this.isHidden(stored)).map((stored) => this.now(stored));
+  }
+
+  private shown(): Observed[] {
+    const shown = [...this.stored.values()].filter((stored) => !this.isHidden(stored));
     return shown.map((stored) => this.now(stored));
   }
 

@@ -88,6 +88,7 @@ export const traits: fc.Arbitrary<WorldTraits> = fc
     searchesLag: fc.boolean(),
     remembersTokens: fc.boolean(),
     parallel: fc.boolean(),
+    acceptsFirst: fc.constantFrom(false, false, true),
   })
   // A cloud that neither shows what it made nor remembers its token cannot be used by anybody.
   .map((some) => ({ ...some, searchesLag: some.searchesLag && some.remembersTokens }));

@@ -83,9 +83,11 @@ export class LawWatch {
     return this.isShown("delete", key) || this.isShown("forget", key);
   }
 
-  /** Members make room for one another, and so do the machines of a deployment; nothing else does. */
+  /** Members make room for one another, and so do the machines of a deployment, each with what lives with it; nothing else does. */
   mayGoEarly(key: NodeKey): boolean {
-    return this.early.has(key);
+    const name = key.slice(key.indexOf("/") + 1);
+    const hosts = [...this.early].map((host) => host.slice(host.indexOf("/") + 1));
+    return this.early.has(key) || hosts.some((host) => name.startsWith(`${host}-`));
   }
 
   answered(who: Identity, presence: Presence): void {

@@ -18,6 +18,7 @@ export interface ClusterShape {
   readonly machineQuota?: number;
   readonly bootMs?: number;
   readonly joinMs?: number;
+  readonly registersHosts?: boolean;
 }
 
 /** What the tests vary about a Machine. */
@@ -29,6 +30,7 @@ export interface MachineShape {
   readonly tags?: Readonly<Record<string, string>>;
   readonly bootMs?: number;
   readonly joinMs?: number;
+  readonly dataVolume?: { readonly gib: number; readonly whenHostGoes?: "delete" | "keep" };
   readonly kubelet?: string;
   /** A version makes it a control-plane member. */
   readonly controlPlane?: string;
@@ -43,7 +45,7 @@ export interface RollingShape {
 export const testCluster = "prod";
 
 export function cluster(shape: ClusterShape = {}): Manifest {
-  const { name = testCluster, cidr, machineQuota, bootMs, joinMs } = shape;
+  const { name = testCluster, cidr, ...otherwise } = shape;
   return {
     apiVersion,
     kind: "Cluster",
@@ -58,10 +60,8 @@ export function cluster(shape: ClusterShape = {}): Manifest {
         value: present({
           apiVersion: localApiVersion,
           kind: "LocalClusterProviderSpec",
+          ...otherwise,
           networkCidr: cidr,
-          machineQuota,
-          bootMs,
-          joinMs,
         }),
       },
     },

@@ -45,6 +45,7 @@ export class RolloutWatch {
   /** From now on this plan is carried out. */
   begin(plan: Plan, alive: readonly Observed[]): void {
     const { target, transaction, fromRevision, steps, leaving } = plan;
+    const hosts = hostsAmong(alive);
     for (const { host, owner } of [...target.machines, ...leaving]) {
       this.owners.set(host, owner?.machineDeployment ?? "");
     }
@@ -61,14 +62,19 @@ export class RolloutWatch {
         const { replicas, strategy, template } = object.spec;
         // Members follow etcd's arithmetic, whoever wants them.
         if (template.spec.versions?.controlPlane !== undefined) return [];
-        const before = this.ofDeployment(alive, object.metadata.name).length;
+        const before = this.ofDeployment(hosts, object.metadata.name).length;
         return [[object.metadata.name, boundsOf(replicas, strategy?.rollingUpdate ?? {}, before)]];
       }),
     );
   }
 
   /** On what recovery takes away, or a creation finds and changes, nobody relied: it was in no record. */
-  happened(change: CloudChange): void {
+  happened(given: CloudChange): void {
+    const change = {
+      ...given,
+      before: hostsAmong(given.before),
+      after: hostsAmong(given.after),
+    };
     const { call, key, during } = change.call;
     const isFound = call === "update" && this.created.has(key);
     if (!key.startsWith(`${hostKind}/`) || during === "recovery" || isFound) return;
@@ -164,4 +170,8 @@ function machineOf(host: string): string {
 
 function told({ call, key, pass }: WatchedCall): string {
   return `${call} ${key.slice(hostKind.length + 1)} in pass ${pass}`;
+}
+
+function hostsAmong(alive: readonly Observed[]): Observed[] {
+  return alive.filter(({ who }) => who.kind === hostKind);
 }

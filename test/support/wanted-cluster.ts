@@ -86,6 +86,14 @@ function some<T>(
   });
 }
 
+/** Grown, shrunk, kept or not. */
+const volumes = fc.constantFrom(
+  { gib: 1 },
+  { gib: 2 },
+  { gib: 1, whenHostGoes: "keep" as const },
+  { gib: 2, whenHostGoes: "keep" as const },
+);
+
 /** Few and small, with everything a transaction can meet: new, changed, replaced, gone, upgraded. */
 export const smallClusters: fc.Arbitrary<WantedCluster> = fc.record({
   cluster: fc.record({
@@ -93,6 +101,7 @@ export const smallClusters: fc.Arbitrary<WantedCluster> = fc.record({
       { weight: 4, arbitrary: fc.constant("10.0.0.0/16") },
       { weight: 1, arbitrary: fc.constant("10.1.0.0/16") },
     ),
+    registersHosts: fc.constantFrom(false, false, true),
   }),
   machines: fc
     .tuple(
@@ -102,7 +111,13 @@ export const smallClusters: fc.Arbitrary<WantedCluster> = fc.record({
         controlPlane: fc.constantFrom("1.34.2", "1.34.2", "1.35.0"),
         diskGib: fc.constantFrom(20, 20, 30),
       }),
-      some(["db-0"], fc.record({ diskGib: fc.constantFrom(20, 30), tags: fc.constant({}) })),
+      some(
+        ["db-0"],
+        fc.record(
+          { diskGib: fc.constantFrom(20, 30), tags: fc.constant({}), dataVolume: volumes },
+          { requiredKeys: ["diskGib", "tags"] },
+        ),
+      ),
     )
     .map(([member, workers]) => ({ "cp-0": member, ...workers })),
   sets: fc.constant({}),
@@ -110,7 +125,10 @@ export const smallClusters: fc.Arbitrary<WantedCluster> = fc.record({
     ["web"],
     fc.record({
       replicas: fc.nat({ max: 2 }),
-      template: fc.record({ size: fc.constantFrom("small", "medium") }),
+      template: fc.record(
+        { size: fc.constantFrom("small", "medium"), dataVolume: volumes },
+        { requiredKeys: ["size"] },
+      ),
     }),
   ),
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { planBack } from "../../src/engine/operations/apply.js";
-import { type NodeKey, nodeKey } from "../../src/graph/graph.js";
+import { keyOf, type NodeKey, nodeKey } from "../../src/graph/graph.js";
 import type { Plan } from "../../src/plan/plan.js";
 import type { PendingOperation, PriorState } from "../../src/records/prior-state.js";
 import {
@@ -23,13 +23,12 @@ const desiredWith = (...objects: Manifest[]) => desiredOf([cluster(), ...objects
 
 /** A situation that a run could be in, with what the cloud shows then. */
 function situationOf(plan: Plan, prior: PriorState, changed: Partial<Situation> = {}): Situation {
-  const hosts = plan.target.machines.map(({ host }) => host);
   return {
     plan,
     prior,
     shown: new Set(plan.steps.map(({ kind, key }) => `${kind} ${key}`)),
     done: new Set(),
-    available: new Set(hosts),
+    available: new Set(plan.target.nodes.map(keyOf)),
     nowMs: plan.transaction.startedAtMs,
     unsettled: false,
     openAtLastFailure: Number.POSITIVE_INFINITY,

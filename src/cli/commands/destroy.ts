@@ -14,9 +14,12 @@ import { settleLastCalls } from "../../engine/run/recover.js";
 import { callContext } from "../../engine/run/handler-session.js";
 import { refuseNonOwner } from "../../engine/backend/state.js";
 import { fileOwner } from "../../records/hand-over.js";
+import type { NodeKey } from "../../graph/graph.js";
+import { letGoReason } from "../../plan/changes/changes.js";
 import type { Plan } from "../../plan/plan.js";
 import { refuseDestruction } from "../../plan/refusals/protection.js";
 import { cloudResources } from "../../records/prior-state.js";
+import { isLettingGo } from "../../plan/step.js";
 import { undoText } from "../../plan/undo/undo-text.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { confirm } from "../confirm.js";
@@ -138,7 +141,7 @@ class Destroy {
     } finally {
       progress.end();
     }
-    if (result.kind === "done") return this.tell(result);
+    if (result.kind === "done") return this.tell(result, keptBy(plan).size);
     if (context.json) {
       const left = statementsOf(result.failure.message);
       context.emit({ type: "result", stack, deleted: result.deleted, left });
@@ -166,25 +169,35 @@ class Destroy {
       for (const one of first === undefined ? [plan] : [first, plan]) emit(planLine(one));
       return;
     }
-    const recorded = cloudResources(records).map(
-      ({ kind, name, id }) => `${kind} ${name} (${id ?? "no id"})`,
-    );
+    const kept = keptBy(plan);
+    const recorded = cloudResources(records).map(({ key, kind, name, id }) => {
+      const stays = kept.has(key) ? `: ${letGoReason}` : "";
+      return `${kind} ${name} (${id ?? "no id"})${stays}`;
+    });
     const others = plan.orphaned.map(({ id, who }) => `${who.kind} ${who.name} (${id})`);
     const lines = [...recorded, ...others].map((what) => `  - ${what}\n`);
+    const forgotten = kept.size === 0 ? "" : `, ${kept.size} to forget`;
     terminal.write(`Cluster ${this.stack}\n\n${terminal.colors.red(lines.join(""))}\n`);
     if (first !== undefined) terminal.write("An adoption is open: it is finished first\n");
-    terminal.write(`Plan: ${lines.length} to delete\n`);
+    terminal.write(`Plan: ${lines.length - kept.size} to delete${forgotten}\n`);
     for (const line of waveLines(plan)) terminal.write(`${terminal.colors.dim(`  ${line}`)}\n`);
     terminal.write(`${terminal.colors.yellow(undoText(plan))}\n`);
   }
 
-  private tell({ deleted, inventory }: Extract<Destroyed, { kind: "done" }>): void {
+  /** `kept`: how many resources stay in the cloud, as their policy has it. */
+  private tell({ deleted, inventory }: Extract<Destroyed, { kind: "done" }>, kept: number): void {
     const { json, emit, terminal } = this.context;
     const { stack } = this;
     if (json) return emit({ type: "result", stack, deleted, left: [] });
     const seen = inventory === undefined ? "" : `; ${inventoryText(inventory)}`;
+    const staying = kept === 0 ? "" : `, ${kept} kept in the cloud and nobody's`;
     terminal.write(
-      `\nDestroyed ${stack}: ${counted(deleted, "resource")} deleted, 0 left${seen}\n`,
+      `\nDestroyed ${stack}: ${counted(deleted, "resource")} deleted${staying}, 0 left${seen}\n`,
     );
   }
+}
+
+/** What loses our marks and stays. */
+function keptBy({ steps }: Plan): ReadonlySet<NodeKey> {
+  return new Set(steps.filter(isLettingGo).map(({ key }) => key));
 }

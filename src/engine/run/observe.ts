@@ -3,6 +3,7 @@ import { sameJson } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { mapBounded } from "../../provider/bounded.js";
 import { keyOf, type NodeKey } from "../../graph/graph.js";
+import { acceptedIn } from "../../dynamic/recorded.js";
 import { unknownPresence } from "../../dynamic/resource-refusals.js";
 import type { Observation, ObservedResource } from "../../plan/observation.js";
 import {
@@ -12,6 +13,7 @@ import {
   recordedIdentity,
   type RecordedResource,
 } from "../../records/prior-state.js";
+import { acceptanceOf, presenceOf } from "../../provider/operations.js";
 import { type Backoff, backoffMsAfter } from "../../provider/backoff.js";
 import type {
   CallContext,
@@ -135,15 +137,31 @@ async function locateAll(
     return mapBounded(resources, looksAtATime, async (resource) => {
       const { who, id } = wantedOf(resource);
       const presence = await reading(ctx, async () => handler?.locate(ctx, who, id));
-      return [resource.key, observedIn(presence, resource, name)] as const;
+      const known = await unlessAccepted(ctx, handler, presence, resource);
+      return [resource.key, observedIn(known, resource, name)] as const;
     });
   }
   const wanted = resources.map(wantedOf);
   const presences = await reading(ctx, async () => handler.locateMany?.(ctx, wanted));
-  return resources.map((resource, index) => {
+  return mapBounded(resources, looksAtATime, async (resource) => {
+    const index = resources.indexOf(resource);
     const presence = presences?.length === resources.length ? presences[index] : undefined;
-    return [resource.key, observedIn(asAsked(presence, resource), resource, name)] as const;
+    const known = await unlessAccepted(ctx, handler, asAsked(presence, resource), resource);
+    return [resource.key, observedIn(known, resource, name)] as const;
   });
+}
+
+/** What does not show is gone only if the cloud is not still making it, or has refused to. */
+async function unlessAccepted(
+  ctx: CallContext,
+  handler: ResourceHandler | undefined,
+  presence: Presence | undefined,
+  resource: RecordedResource,
+): Promise<Presence | undefined> {
+  const { id, outputs } = resource;
+  const accepted = id && acceptedIn(id, recordedIdentity(resource), outputs);
+  if (presence?.found !== "none" || handler === undefined || !accepted) return presence;
+  return presenceOf(accepted, await reading(ctx, () => acceptanceOf(ctx, handler, accepted)));
 }
 
 /** Law 6: an answer about another resource than the one that was asked for, in an order of its own, tells nothing. */

@@ -2,7 +2,7 @@ import { type CapstanError, isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { type DriftFilter, filtered, noFilter } from "../../drift/drift-filter.js";
 import type { ResourceEvent } from "../../dynamic/cloud-resource.js";
-import type { NodeKey } from "../../graph/graph.js";
+import { keyOf, type NodeKey } from "../../graph/graph.js";
 import { leadsToNothing } from "../../plan/waves/next-action.js";
 import { planRemaining } from "../../plan/planner/make-plan.js";
 import type { Plan, PlannedTransaction, RemainingPlan } from "../../plan/plan.js";
@@ -53,7 +53,13 @@ export type RunEvent =
       readonly reason: string;
     }
   /** For hosts, or for somebody else to end: no keys. */
-  | { readonly kind: "waiting"; readonly keys: readonly NodeKey[]; readonly reason: string }
+  | {
+      readonly kind: "waiting";
+      readonly keys: readonly NodeKey[];
+      readonly reason: string;
+      /** What machines share; hosts without. */
+      readonly of?: "infrastructure";
+    }
   /** It runs, and counts once it has done so for longer than its set's minReadySeconds. */
   | {
       readonly kind: "proving";
@@ -374,7 +380,8 @@ export class Run {
   }
 
   /** Until they serve, or one of them never will: what to do then is decided from a new look. */
-  private async waitUntilAvailable(keys: readonly NodeKey[]): Promise<void> {
+  private async waitUntilAvailable(waiting: readonly NodeKey[]): Promise<void> {
+    const keys = [...waiting, ...this.livingWith(waiting)];
     const { clock, stop, timeoutMs, report, provider } = this.options;
     const context = callContext(clock, stop);
     const readinessDeadline = new ReadinessDeadline(this.goal.target, {
@@ -400,7 +407,7 @@ export class Run {
       for (const key of keys.filter((one) => available.has(one) && !told.has(one))) {
         told.add(key);
         readinessDeadline.progressed(key, clock.now());
-        report({ kind: "ready", key });
+        if (waiting.includes(key)) report({ kind: "ready", key });
       }
       const failed = [...present.values()].filter(({ phase }) => phase === "failed");
       const missing = keys.filter((key) => !available.has(key));
@@ -413,6 +420,13 @@ export class Run {
         throw withConsoles(error, await this.bootstrap?.printedBy(context, observation, missing));
       }
     }
+  }
+
+  /** A host serves once all that lives with it is ready. */
+  private livingWith(hosts: readonly NodeKey[]): NodeKey[] {
+    const { nodes } = this.goal.target;
+    const waiting = new Set(hosts);
+    return nodes.filter(({ host }) => host !== undefined && waiting.has(host)).map(keyOf);
   }
 
   private tools(): RecoveryTools {

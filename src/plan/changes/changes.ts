@@ -1,13 +1,14 @@
 import type { JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { underPolicy } from "../../compile/update-policy.js";
-import { keyOf, type NodeKey } from "../../graph/graph.js";
+import { keyOf, nodeKey, type NodeKey } from "../../graph/graph.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import type { GoReason } from "../../sets/deletion-order.js";
 import type { ExpandedMachine, MachineOwner } from "../../sets/expanded.js";
 import { ownerText } from "../../sets/owning-objects.js";
 import type { HostDecision } from "../decisions/hosts.js";
-import { machineKey, type TargetMachine } from "../../records/target.js";
+import { machineKey, machineOfKey, type TargetMachine } from "../../records/target.js";
+import { recordedHostOf } from "../decisions/satellites.js";
 import type { InfrastructureDecision } from "../decisions/infrastructure.js";
 import {
   knownMachines,
@@ -147,29 +148,67 @@ function goText(reason: GoReason): string {
   }
 }
 
-/** The shared infrastructure's resources, wanted ones first. Pure. */
-export function infrastructureChanges(
-  decisions: readonly InfrastructureDecision[],
-  toDelete: readonly RecordedResource[],
-  provider: InfrastructureProvider,
-): InfrastructureChange[] {
-  const replacing = decisions.some(({ kind }) => kind === "replace");
-  const removed = toDelete
-    .filter(({ kind }) => kind !== provider.hostKind)
-    .map(({ key }): InfrastructureChange => ({
-      key,
-      kind: "delete",
-      changes: [],
-      reason: replacing ? "its successor serves instead" : "nothing asks for it any more",
-    }));
+/** What becomes of all that is no host: what machines share, and what lives with one host. */
+interface ResourcesInput {
+  readonly decisions: readonly InfrastructureDecision[];
+  readonly hosts: readonly DecidedHost[];
+  readonly prior: PriorState;
+  readonly toDelete: readonly RecordedResource[];
+  /** What stays in the cloud without our marks. */
+  readonly letGo: ReadonlySet<NodeKey>;
+  readonly provider: InfrastructureProvider;
+}
+
+/** Resources that are no hosts, wanted ones first. Pure. */
+export function infrastructureChanges(input: ResourcesInput): InfrastructureChange[] {
+  const { decisions, provider } = input;
+  const machineOf = machinesByHost(input);
   return [
     ...decisions.map((one) => ({
       ...shown(one),
       ...inputsShown(provider, one.node.kind, one.kind, one.node.spec),
       key: keyOf(one.node),
+      ...belongingTo(one.node.host, machineOf),
     })),
-    ...removed,
+    ...removedResources(input, machineOf),
   ];
+}
+
+function removedResources(
+  { decisions, toDelete, letGo, provider }: ResourcesInput,
+  machineOf: ReadonlyMap<NodeKey, string>,
+): InfrastructureChange[] {
+  const replacing = decisions.some(({ kind, node }) => kind === "replace" && node.host === undefined);
+  const removed = toDelete.filter(({ kind }) => kind !== provider.hostKind);
+  const leaving = new Set(toDelete.map(({ key }) => key));
+  return removed.map((resource): InfrastructureChange => {
+    const host = recordedHostOf(resource, provider);
+    const about = { key: resource.key, changes: [], ...belongingTo(host, machineOf) };
+    if (letGo.has(resource.key)) return { ...about, kind: "forget", reason: letGoReason };
+    const isSuperseded = host === undefined && replacing;
+    const reason = isSuperseded ? "its successor serves instead" : "nothing asks for it any more";
+    const goes = host !== undefined && leaving.has(host);
+    return { ...about, kind: "delete", reason: goes ? "it goes with its host" : reason };
+  });
+}
+
+function belongingTo(
+  host: NodeKey | undefined,
+  machineOf: ReadonlyMap<NodeKey, string>,
+): Pick<InfrastructureChange, "machine"> {
+  const machine = host && machineOf.get(host);
+  return machine === undefined ? {} : { machine };
+}
+
+function machinesByHost({ hosts, prior, provider }: ResourcesInput): ReadonlyMap<NodeKey, string> {
+  const recorded = cloudResources(prior).flatMap(({ key, parent }) => {
+    const machine = parent === undefined ? undefined : machineOfKey(parent);
+    return machine === undefined ? [] : [[key, machine] as const];
+  });
+  const decided = hosts.map(
+    ({ machine, decision }) => [nodeKey(provider.hostKind, decision.name), machine.name] as const,
+  );
+  return new Map([...recorded, ...decided]);
 }
 
 /** Machines that have a host on record and are no longer wanted. */

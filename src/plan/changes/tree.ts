@@ -5,7 +5,7 @@ import { unknownValue } from "../../api/unknown.js";
 import type { NodeKey } from "../../graph/graph.js";
 import { ownerText } from "../../sets/owning-objects.js";
 import { wavesText } from "../waves/list-waves.js";
-import type { ChangeKind, MachineChange, Plan, ResourceInput, StageNote } from "../plan.js";
+import type { ChangeKind, InfrastructureChange, MachineChange, Plan, ResourceInput, StageNote } from "../plan.js";
 import { boundedLines } from "../../records/history.js";
 import { type ChangedField, isLettingGo, type Step } from "../step.js";
 import type { ChangeSummary } from "../../records/transaction.js";
@@ -162,22 +162,56 @@ function groupLine(label: string, detail = ""): ChangeLine {
   return { label, kind: "group", detail, described: detail, changes: [], reason: "" };
 }
 
+/** What machines share, and what lives with none of those that the tree shows. */
 function infrastructureBranches(plan: Shown): ChangeNode[] {
-  return plan.infrastructure.map(({ key, kind, inputs = [], reason, ...change }) => {
-    const changes = [...asChanges(inputs), ...change.changes];
-    const described = describeChanges(changes, reason);
-    const label = key.split("/")[1] ?? key;
-    const line = { label, kind, detail: described, described, changes, reason, key };
-    return { line, children: [] };
-  });
+  const shown = new Set(plan.machines.flatMap(namesOf));
+  return plan.infrastructure
+    .filter(({ machine }) => machine === undefined || !shown.has(machine))
+    .map((change) => resourceBranch(change, change.key.split("/")[1] ?? change.key));
+}
+
+function resourceBranch(
+  { key, kind, inputs = [], reason, ...change }: InfrastructureChange,
+  label: string,
+): ChangeNode {
+  const changes = [...asChanges(inputs), ...change.changes];
+  const described = describeChanges(changes, reason);
+  const line = { label, kind, detail: described, described, changes, reason, key };
+  return { line, children: [] };
+}
+
+/** Under a machine's own name, and that of another whose place it takes. */
+function namesOf({ machine, supersedes }: MachineChange): string[] {
+  return supersedes === undefined ? [machine] : [machine, supersedes];
+}
+
+/** What lives with a machine's hosts, behind its line: "LocalVolume data of cp-0". What does not change is left out. */
+function satelliteBranches(
+  change: MachineChange,
+  changes: readonly InfrastructureChange[],
+): ChangeNode[] {
+  const names = namesOf(change);
+  return changes
+    .filter(({ machine, kind }) => kind !== "same" && machine !== undefined && names.includes(machine))
+    .map((one) => {
+      const { key, machine = "" } = one;
+      const [kind = "", name = ""] = key.split("/");
+      // Behind the name of its host: "cp-0-07be390c-1-data".
+      const own = /^-[0-9a-f]{8}-\d+-(.+)$/.exec(name.slice(machine.length))?.[1] ?? name;
+      return resourceBranch(one, `${kind} ${own} of ${machine}`);
+    });
 }
 
 function machineBranches(plan: Shown): ChangeNode[] {
+  const satellites = plan.infrastructure.filter(({ machine }) => machine !== undefined);
   const versions = new Map(
     plan.target.machines.map(({ name, spec }) => [name, versionsText(spec.versions)]),
   );
-  const branch = (change: MachineChange) => machineBranch(change, versions.get(change.machine));
-  const single = plan.machines.filter(({ owner }) => owner === undefined).map(branch);
+  const branch = (change: MachineChange) => [
+    machineBranch(change, versions.get(change.machine)),
+    ...(satellites.length === 0 ? [] : satelliteBranches(change, satellites)),
+  ];
+  const single = plan.machines.filter(({ owner }) => owner === undefined).flatMap(branch);
   const groups = new Map<string, MachineChange[]>();
   for (const change of plan.machines) {
     const { owner } = change;
@@ -187,7 +221,7 @@ function machineBranches(plan: Shown): ChangeNode[] {
   }
   const sets = [...groups].map(([label, changes]) => ({
     line: groupLine(label, scaling(changes)),
-    children: changes.map(branch),
+    children: changes.flatMap(branch),
   }));
   return [...single, ...sets];
 }

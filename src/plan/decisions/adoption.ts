@@ -22,6 +22,7 @@ import { machineKey, type Target, type TargetMachine } from "../../records/targe
 import { splitHostName } from "./hosts.js";
 import { isGenerationOf } from "./infrastructure.js";
 import type { Plan } from "../plan.js";
+import { satelliteModel, satelliteOfFound } from "./satellites.js";
 import type { PlanInput } from "../plan-input.js";
 import { hasDrifted, type ObservedResources } from "../observation.js";
 import {
@@ -67,7 +68,9 @@ export function foundTarget(cluster: FoundCluster): Target {
   const control = machines.filter((machine) => machine.controlPlane).map(({ host }) => host);
   const nodeOf = (resource: Observed): GraphNode => {
     const { kind, name } = resource.who;
-    const model = modelOf(resource, compiledGoal, provider);
+    const model =
+      modelOf(resource, compiledGoal, provider) ??
+      satelliteOfFound(resource, found, provider.hostKind);
     const machine = machines.find(({ host }) => host === nodeKey(kind, name));
     const after = machine === undefined ? (model?.dependsOn ?? []) : control;
     return omitUndefined({
@@ -77,6 +80,8 @@ export function foundTarget(cluster: FoundCluster): Target {
       parent: machine && machineKey(machine.name),
       spec: withRefs(resource.spec, model?.spec ?? {}, found) as JsonObject,
       dependsOn: machine?.controlPlane === true ? [] : foundAs(after, found),
+      host: model?.host,
+      keep: model?.keep,
     });
   };
   const stage = askedStage(desired.cluster) ?? firstStage;
@@ -301,10 +306,13 @@ function objectBehind({ name, owner, duplicateOf }: TargetMachine): string {
 /** What the manifests compile to in the place of a found resource: it says where values come from. */
 function modelOf(
   { who }: Observed,
-  { infrastructure, hosts }: CompiledGoal,
+  { infrastructure, hosts, satellites = new Map() }: CompiledGoal,
   { hostKind }: InfrastructureProvider,
-): Pick<GraphNode, "spec" | "dependsOn"> | undefined {
-  if (who.kind !== hostKind) return infrastructure.find((node) => isGenerationOf(node, who));
+): Omit<GraphNode, "kind" | "name" | "type"> | undefined {
+  if (who.kind !== hostKind) {
+    const shared = infrastructure.find((node) => isGenerationOf(node, who));
+    return shared ?? satelliteModel(who, satellites, hostKind);
+  }
   const [any] = hosts.values();
   const spec = hosts.get(machineNameOf(who.name)) ?? any;
   return spec === undefined ? undefined : { spec, dependsOn: [] };

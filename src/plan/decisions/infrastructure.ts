@@ -32,7 +32,7 @@ export interface InfrastructureDecision {
   readonly isLeft?: true;
 }
 
-interface InfrastructurePlan {
+export interface InfrastructurePlan {
   readonly decisions: readonly InfrastructureDecision[];
   /** Puts final names into a spec's Refs. */
   rename<T extends Json>(spec: T): T;
@@ -41,12 +41,16 @@ interface InfrastructurePlan {
 }
 
 /** What is known of the infrastructure there is. */
-interface KnownInfrastructure {
+export interface KnownInfrastructure {
   readonly recorded: readonly RecordedResource[];
   readonly unrecorded: readonly UnrecordedCreation[];
   readonly observedResources: ObservedResources;
   /** Whether a recorded resource that is alive may be replaced at all: one that may not stays as it is. */
   readonly mayReplace: (judged: Judged) => boolean;
+  /** Whether what failed in the cloud is replaced. A rollback leaves what was so before. */
+  readonly replacesFailed: boolean;
+  /** What Refs to resources that are not planned here stand for; unknown values without. */
+  readonly outside?: (ref: Ref) => Json;
 }
 
 /** What an engine was killed in, or forgot: the cloud shows it, or may have carried it out. */
@@ -65,14 +69,18 @@ export interface UnrecordedCreation {
 export function planInfrastructure(
   provider: InfrastructureProvider,
   { infrastructure: nodes, isFrozen }: Pick<CompiledGoal, "infrastructure" | "isFrozen">,
-  { recorded, unrecorded, observedResources, mayReplace }: KnownInfrastructure,
+  { recorded, unrecorded, observedResources, outside, ...rules }: KnownInfrastructure,
 ): InfrastructurePlan {
   const finalKeys = new Map<NodeKey, NodeKey>();
   const known = new Map<NodeKey, Existing>();
   const rename = <T extends Json>(spec: T): T =>
     resolveRefs(spec, (ref) => ({ ...ref, $ref: finalKeys.get(ref.$ref) ?? ref.$ref }));
+  const own = new Set(nodes.map(keyOf));
   const resolve = <T extends Json>(spec: T): T =>
-    resolveRefs(spec, (ref) => outputOf(known.get(ref.$ref), ref));
+    resolveRefs(spec, (ref) => {
+      const isOutside = outside !== undefined && !own.has(ref.$ref) && !known.has(ref.$ref);
+      return isOutside ? outside(ref) : outputOf(known.get(ref.$ref), ref);
+    });
   const named = new Set(isFrozen ? nodes.map(keyOf) : []);
   // A recorded graph may hold two generations, as they were found: each is its own and no other's.
   const mayServe = (node: GraphNode, one: Pick<RecordedResource, "kind" | "name">) =>
@@ -94,7 +102,7 @@ export function planInfrastructure(
           wanted: resolved,
         }),
         isFrozen,
-        mayReplace,
+        ...rules,
       },
     );
     finalKeys.set(keyOf(node), keyOf(decision.node));
@@ -112,13 +120,13 @@ export function planInfrastructure(
 }
 
 /** What Refs to a resource stand for. */
-interface Existing {
+export interface Existing {
   readonly id?: string;
   readonly status: JsonObject;
 }
 
 /** What there is or may be of one node. */
-interface Generations extends Pick<KnownInfrastructure, "mayReplace"> {
+interface Generations extends Pick<KnownInfrastructure, "mayReplace" | "replacesFailed"> {
   readonly judged: readonly Judged[];
   readonly interrupted: readonly InterruptedCreation[];
   readonly isFrozen: boolean;
@@ -151,7 +159,8 @@ function decide(
   const { judged } = generations;
   const kept = judged.find((one) => !one.gone && !generations.mayReplace(one));
   if (kept !== undefined) return { node: { ...node, name: kept.resource.name }, ...keep(kept) };
-  const serving = judged.find(({ verdict, gone }) => !gone && canServe(verdict));
+  const isFit = ({ unfit }: Judged) => unfit === undefined || !generations.replacesFailed;
+  const serving = judged.find((one) => !one.gone && isFit(one) && canServe(one.verdict));
   if (serving !== undefined) {
     return { node: { ...node, name: serving.resource.name }, ...serve(serving) };
   }
@@ -166,7 +175,9 @@ function decide(
     const again = { ...node, name: lost.resource.name };
     return { node: again, kind: "create", changes: [], reason, stale: true };
   }
-  const superseded = supersede(first);
+  const superseded = canServe(first.verdict)
+    ? { ...supersede(first), reason: first.unfit ?? "" }
+    : supersede(first);
   const name =
     superseded.kind === "unsupported" ? first.resource.name : nextName(provider, node, generations);
   return { node: { ...node, name }, ...superseded };
@@ -215,7 +226,8 @@ export function isGenerationOf(
   return resource.name.startsWith(node.name) && /^(-[0-9a-f]{8})?$/.test(rest);
 }
 
-function outputOf(existing: Existing | undefined, ref: Ref): Json {
+/** What a Ref to it stands for; the unknown value as long as nobody can tell. Pure. */
+export function outputOf(existing: Existing | undefined, ref: Ref): Json {
   if (existing === undefined) return unknownValue;
   if (ref.output === "id") return existing.id ?? unknownValue;
   return existing.status[ref.output] ?? unknownValue;

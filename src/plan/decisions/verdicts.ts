@@ -32,13 +32,14 @@ export function judge(
 ): Judged[] {
   return recorded.map((resource) => {
     const observed = observedResources.get(resource.key);
+    const subject = resource.parent === undefined ? "it" : "its host";
     const record = recordedSpec(resource);
     const current = observed === undefined || observed === "gone" ? record : observed.spec;
     const verdict = provider.verdict(resource.kind, current, wanted);
     return {
       resource,
       gone: observed === "gone",
-      ...unfitness(observed),
+      ...unfitness(observed, subject),
       verdict,
       changes: changesOf(verdict, current, wanted),
       stale: hasDrifted(observed, record),
@@ -46,10 +47,13 @@ export function judge(
   });
 }
 
-function unfitness(observed: ObservedResource | undefined): Pick<Judged, "unfit"> {
+function unfitness(
+  observed: ObservedResource | undefined,
+  subject: string,
+): Pick<Judged, "unfit"> {
   if (observed === undefined || observed === "gone") return {};
   if (observed.phase === "failed") {
-    return { unfit: `its host failed in the cloud${whyFailed(observed)}` };
+    return { unfit: `${subject} failed in the cloud${whyFailed(observed)}` };
   }
   return observed.unfit === undefined ? {} : { unfit: observed.unfit };
 }

@@ -3,7 +3,8 @@ import type { JsonObject } from "../../api/json.js";
 import { type AnyObject, type ClusterObject, type Desired, objectsOf } from "../../api/types.js";
 import { compileParts, templateJudge } from "../../compile/compile.js";
 import { keyOf, type ResourceGraph } from "../../graph/graph.js";
-import type { InfrastructureProvider } from "../../provider/port.js";
+import type { InfrastructureProvider, Satellite } from "../../provider/port.js";
+import { recordedSatellites } from "../../compile/satellites.js";
 import type { GoReason } from "../../sets/deletion-order.js";
 import type { ExpandedMachine, RecordedMachine } from "../../sets/expanded.js";
 import { expandObjects } from "../../sets/expand.js";
@@ -24,6 +25,8 @@ export interface CompiledGoal {
   readonly going: ReadonlyMap<string, GoReason>;
   /** Inputs of each machine's host, by machine; may hold Refs to the infrastructure. */
   readonly hosts: ReadonlyMap<string, JsonObject>;
+  /** What lives with each machine's host, by machine; absent: nothing does. */
+  readonly satellites?: ReadonlyMap<string, readonly Satellite[]>;
 }
 
 /** What sets remember of their machines. */
@@ -68,8 +71,10 @@ export function frozen(target: Target, provider: InfrastructureProvider): Compil
     going: new Map(),
     isFrozen: true,
     infrastructure: target.nodes.filter(
-      ({ type, kind }) => type === "resource" && kind !== provider.hostKind,
+      ({ type, kind, host }) =>
+        type === "resource" && kind !== provider.hostKind && host === undefined,
     ),
+    satellites: recordedSatellites(target.nodes, target.machines, provider.hostKind),
     hosts: new Map(
       target.machines.map(({ name, host }) => [name, expectDefined(nodes.get(host), host).spec]),
     ),

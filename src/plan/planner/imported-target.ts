@@ -119,6 +119,7 @@ function wantedInputs(
       unrecorded: [],
       observedResources,
       mayReplace: () => false,
+      replacesFailed: false,
     },
   );
   const referenced = infrastructure.rename(parts.hosts.get(machine.name) ?? {});

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { isControlPlane, clusterNameOf, stackNameOf } from "../../api/types.js";
 import { policiesOf, policyGoing } from "../../compile/update-policy.js";
@@ -23,6 +24,7 @@ import { withMovedMachines } from "../goal/moved-machines.js";
 import { stagedGoal } from "../goal/staged-goal.js";
 import { asFound } from "../decisions/adoption.js";
 import { letGoIn } from "../decisions/letting-go.js";
+import { keptSatellites, planSatellites, recordedHostOf } from "../decisions/satellites.js";
 import type { PlanInput } from "../plan-input.js";
 import type { Plan, RemainingPlan } from "../plan.js";
 import {
@@ -31,6 +33,7 @@ import {
   inDependencyOrder,
   keyOf,
   type NodeKey,
+  refsIn,
 } from "../../graph/graph.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import type { DecidedHost, Decided } from "../decisions/decided.js";
@@ -89,12 +92,14 @@ export function planRemaining(given: PlanInput): RemainingPlan {
   refuseRemovals(input, whole);
   const recorded = cloudResources(prior);
   const mayReplace = replaceableIn(input);
-  const infrastructure = planInfrastructure(provider, compiledGoal, {
+  const known = {
     recorded: recorded.filter(({ kind }) => kind !== provider.hostKind),
     unrecorded: unrecordedCreations(input),
     observedResources,
     mayReplace,
-  });
+    replacesFailed: input.goal.kind !== "takeBack",
+  };
+  const infrastructure = planInfrastructure(provider, compiledGoal, known);
   const spent = spentSoFar(input);
   const policyOf = policiesOf(compiledGoal.objects);
   const keyStage = wantedStage(input);
@@ -127,16 +132,18 @@ export function planRemaining(given: PlanInput): RemainingPlan {
       wanted: resolved,
     };
   });
-  refuseUnsupported(infrastructure.decisions, decided);
+  const satellites = planSatellites(input, compiledGoal, decided, { ...known, ...infrastructure });
+  const shared = [...infrastructure.decisions, ...satellites];
+  refuseUnsupported(shared, decided);
   if (planGoal.kind === "objects" || input.goal.kind === "rotateKeys") {
     refuseMisfits(compiledGoal.cluster, provider, decided, keyStage);
   }
   const target = omitUndefined<Target>({
-    ...targetOf(compiledGoal, provider, infrastructure.decisions, decided),
+    ...targetOf(compiledGoal, provider, shared, decided),
     keyStage: keyStage === firstStage ? undefined : keyStage,
   });
   const plan = assemble(input, given.prior, target, {
-    infrastructure: infrastructure.decisions,
+    infrastructure: shared,
     hosts: decided,
     going: compiledGoal.going,
   });
@@ -164,6 +171,7 @@ function targetOf(
     host: nodeKey(provider.hostKind, decision.name),
   }));
   const controlPlane = machines.filter((machine) => machine.controlPlane).map(({ host }) => host);
+  const shared = infrastructure.map(({ node }) => node);
   const hostNodes = ordered.flatMap((host): GraphNode[] => [
     { kind: "Machine", name: host.machine.name, type: "component", spec: {}, dependsOn: [] },
     {
@@ -181,7 +189,11 @@ function targetOf(
     provider: provider.name,
     objects,
     machines,
-    nodes: [...infrastructure.map(({ node }) => node), ...hostNodes],
+    nodes: [
+      ...shared.filter(({ host }) => host === undefined),
+      ...hostNodes,
+      ...shared.filter(({ host }) => host !== undefined),
+    ],
   };
 }
 
@@ -197,17 +209,24 @@ function assemble(
   const targetKeys = new Set(target.nodes.map(keyOf));
   const recorded = cloudResources(prior);
   const toDelete = recorded.filter(({ key }) => !targetKeys.has(key));
-  const letGo = letGoIn(input);
+  const letGo = new Set([...letGoIn(input), ...keptSatellites(prior, target.nodes)]);
   const decisions = decisionsByKey(infrastructure, hosts, provider);
   const steps = [
     ...inDependencyOrder(target.nodes).flatMap((node) =>
-      stepOf(keyOf(node), decisions.get(keyOf(node))),
+      stepOf(node, decisions.get(keyOf(node))),
     ),
     ...toDelete.map((resource) => deletionOf(resource, target, input, letGo)),
   ];
   const shown = {
     steps,
-    infrastructure: infrastructureChanges(infrastructure, toDelete, provider),
+    infrastructure: infrastructureChanges({
+      decisions: infrastructure,
+      hosts,
+      prior,
+      toDelete,
+      letGo,
+      provider,
+    }),
     machines: machineChanges({ hosts, prior, written, provider, going, letGo }),
     target,
     cluster: target.cluster,
@@ -248,7 +267,7 @@ function assemble(
     leaving,
     pointsOfNoReturn: (transaction.pointsOfNoReturn ?? []).flatMap(hostsOfPoint),
     passed,
-    stale: staleKeys(prior, infrastructure, hosts, provider),
+    stale: [...new Set([...staleKeys(prior, infrastructure, hosts, provider), ...untold(input, target)])],
     left: [...decisions].filter(([, { isLeft }]) => isLeft === true).map(([key]) => key),
     ...openTransaction(prior),
     orphaned,
@@ -306,17 +325,22 @@ function replaceableIn({ goal, prior }: PlanInput): (judged: Judged) => boolean 
 }
 
 /** A node that nothing was decided about is a component: it comes and goes with its hosts. */
-function stepOf(key: NodeKey, decision: Decision | undefined): Step[] {
+function stepOf(node: GraphNode, decision: Decision | undefined): Step[] {
   if (decision === undefined || decision.kind === "same") return [];
   const { kind, changes, reason } = decision;
-  if (kind === "update") return [{ kind, key, changes, reason }];
-  return [{ kind: kind === "adopt" || kind === "import" ? kind : "create", key, reason }];
+  const about = { key: keyOf(node), reason, ...livingWith(node.host) };
+  if (kind === "update") return [{ kind, changes, ...about }];
+  return [{ kind: kind === "adopt" || kind === "import" ? kind : "create", ...about }];
+}
+
+function livingWith(host: NodeKey | undefined): Pick<Step, "host"> {
+  return host === undefined ? {} : { host };
 }
 
 function deletionOf(
   resource: RecordedResource,
   target: Target,
-  { observedResources }: PlanInput,
+  { observedResources, provider }: PlanInput,
   letGo: ReadonlySet<NodeKey>,
 ): Step {
   const machine = resource.parent?.replace(/^Machine\//, "");
@@ -327,10 +351,10 @@ function deletionOf(
     : successor !== undefined
       ? `${successor.host} serves instead`
       : "nothing asks for it any more";
-  const { key } = resource;
-  return letGo.has(key)
-    ? { kind: "delete", key, reason: letGoReason, letGo: true }
-    : { kind: "delete", key, reason };
+  const about = { key: resource.key, ...livingWith(recordedHostOf(resource, provider)) };
+  return letGo.has(resource.key)
+    ? { kind: "delete", ...about, reason: letGoReason, letGo: true }
+    : { kind: "delete", ...about, reason };
 }
 
 /**
@@ -352,6 +376,20 @@ function staleKeys(
       .map(({ decision }) => nodeKey(provider.hostKind, decision.name)),
   ];
   return [...new Set(keys)];
+}
+
+/** Records that lack what others refer to and the cloud tells by now: an address that it gave some time later. */
+function untold({ prior, observedResources }: PlanInput, { nodes }: Target): NodeKey[] {
+  const records = new Map(cloudResources(prior).map((record) => [record.key, record]));
+  const late = nodes.flatMap(({ spec }) => refsIn(spec)).filter(({ output }) => output !== "id");
+  return late.flatMap(({ $ref, output }) => {
+    const observed = observedResources.get($ref);
+    const record = records.get($ref);
+    if (record === undefined || observed === undefined || observed === "gone") return [];
+    const { status } = record.outputs;
+    const isTold = isJsonObject(status) && status[output] !== undefined;
+    return isTold || observed.status[output] === undefined ? [] : [$ref];
+  });
 }
 
 function hostsOf(

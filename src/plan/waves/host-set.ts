@@ -1,4 +1,4 @@
-import type { NodeKey } from "../../graph/graph.js";
+import { keyOf, type NodeKey } from "../../graph/graph.js";
 import type { MachineOwner } from "../../sets/expanded.js";
 import type { LeavingHost, Plan, RemainingPlan } from "../plan.js";
 import type { Step } from "../step.js";
@@ -20,8 +20,13 @@ export type Round =
       readonly deletions: readonly NodeKey[];
       readonly reason: string;
     }
-  /** No pass before these hosts are available. */
-  | { readonly kind: "wait"; readonly keys: readonly NodeKey[]; readonly reason: string }
+  /** No pass before these are available: hosts, unless it says otherwise. */
+  | {
+      readonly kind: "wait";
+      readonly keys: readonly NodeKey[];
+      readonly reason: string;
+      readonly of?: "infrastructure";
+    }
   | { readonly kind: "settled" };
 
 export const settled: Round = { kind: "settled" };
@@ -68,6 +73,8 @@ export function hostSetOf(
   kinds: StepKinds,
 ): HostSet {
   const kindOf = (key: NodeKey) => (applied.has(key) ? undefined : kinds.get(key));
+  const isOpen = (key: NodeKey) => kindOf(key) !== undefined;
+  const waitsForOwn = hostsWaiting(plan, (key) => isOpen(key) || available.has(key));
   return {
     open: plan.steps.filter(({ key }) => !applied.has(key)),
     hosts: plan.target.machines.map(({ name, host, controlPlane, owner }) => {
@@ -80,7 +87,7 @@ export function hostSetOf(
         controlPlane,
         owner,
         open,
-        available: open !== "create" && available.has(host),
+        available: open !== "create" && available.has(host) && !waitsForOwn.has(host),
       };
     }),
     leaving: plan.leaving
@@ -89,6 +96,18 @@ export function hostSetOf(
     isFirst: plan.fromRevision === 0,
     oneBegins: plan.oneBegins,
   };
+}
+
+/** Hosts of which something that lives with them was made and is not ready. What is still open they have done without. */
+function hostsWaiting(
+  { target }: RemainingPlan,
+  isSettled: (key: NodeKey) => boolean,
+): ReadonlySet<NodeKey> {
+  return new Set(
+    target.nodes.flatMap((node) =>
+      node.host === undefined || isSettled(keyOf(node)) ? [] : [node.host],
+    ),
+  );
 }
 
 /** Hosts of the target that exist, are as they shall be, and are not available yet. Pure. */

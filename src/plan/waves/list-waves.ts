@@ -1,5 +1,5 @@
 import { counted } from "../../api/counted.js";
-import type { NodeKey } from "../../graph/graph.js";
+import { keyOf, type NodeKey } from "../../graph/graph.js";
 import type { Plan, RemainingPlan, Wave } from "../plan.js";
 import { stepKindsOf } from "./host-set.js";
 import { nextAction } from "./next-action.js";
@@ -23,7 +23,7 @@ export function wavesOf(plan: RemainingPlan): Wave[] {
   const kinds = stepKindsOf(plan);
   const applied = new Set<NodeKey>();
   const available = new Set([
-    ...plan.target.machines.map(({ host }) => host),
+    ...plan.target.nodes.map(keyOf),
     ...plan.leaving.filter(({ failed }) => !failed).map(({ host }) => host),
   ]);
   for (;;) {

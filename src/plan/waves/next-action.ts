@@ -1,5 +1,6 @@
 import type { NodeKey } from "../../graph/graph.js";
 import type { RemainingPlan } from "../plan.js";
+import type { Step } from "../step.js";
 import {
   type HostSet,
   hostSetOf,
@@ -9,6 +10,7 @@ import {
   type Round,
 } from "./host-set.js";
 import { membersRound } from "./members.js";
+import { sharedRound } from "./shared.js";
 import { workersRound } from "./workers.js";
 
 /** The next thing to do. Pure data; the reason is for people. */
@@ -31,31 +33,53 @@ export function nextAction(
   kinds = stepKindsOf(plan),
 ): NextAction {
   const hostSet = hostSetOf(plan, progress, kinds);
+  return withSatellites(actionOf(plan, progress, hostSet), hostSet);
+}
+
+function actionOf(plan: RemainingPlan, progress: WaveProgress, hostSet: HostSet): NextAction {
   if (leadsToNothing(plan)) return removal(hostSet);
   const { goal } = plan.transaction;
   if (goal.kind === "adopt") return recording(hostSet, adopting);
   if (goal.kind === "import") return recording(hostSet, importing);
   if (goal.kind === "forget") return lettingGo(hostSet);
-  const hosts = new Set(hostSet.hosts.map(({ host }) => host));
-  const shared = hostSet.open
-    .filter(({ kind, key }) => kind !== "delete" && !hosts.has(key))
-    .map(({ key }) => key);
+  const { shared, waiting, held } = sharedRound(plan, progress, hostSet);
+  const first = { deletions: [], reason: "infrastructure comes first" };
+  if (held && shared.length > 0) return { kind: "change", keys: shared, ...first };
+  const ready = { kind: "wait", keys: waiting, of: "infrastructure" } as const;
+  if (held) return { ...ready, reason: "others need what they tell" };
   const members = membersRound(hostSet);
   if (members.kind === "change") return { ...members, keys: [...shared, ...members.keys] };
-  if (shared.length > 0) {
-    return { kind: "change", keys: shared, deletions: [], reason: "infrastructure comes first" };
-  }
+  if (shared.length > 0) return { kind: "change", keys: shared, ...first };
   if (members.kind === "wait") return members;
   const workers = workersRound(plan, hostSet);
   if (workers.kind !== "settled") return workers;
-  const deletions = hostSet.open.filter(({ kind }) => kind === "delete").map(({ key }) => key);
+  if (waiting.length > 0) return { ...ready, reason: "what machines share has to be ready" };
+  const deletions = hostSet.open.filter(({ kind }) => kind === "delete").map(keyIn);
   const reason = deletions.length > 0 ? "what is superseded goes last" : "everything runs";
   return { kind: "commit", deletions, reason };
+}
+
+/** What lives with a host comes in the pass that makes it, and goes in the one that deletes it. */
+function withSatellites(action: NextAction, { open }: HostSet): NextAction {
+  if (action.kind !== "change") return action;
+  const [made, going] = [new Set(action.keys), new Set(action.deletions)];
+  const own = open.filter(({ key }) => !made.has(key) && !going.has(key));
+  const come = own.filter(({ kind, host }) => kind !== "delete" && host && made.has(host));
+  const go = own.filter(({ kind, host }) => kind === "delete" && host && going.has(host));
+  return {
+    ...action,
+    keys: [...action.keys, ...come.map(keyIn)],
+    deletions: [...action.deletions, ...go.map(keyIn)],
+  };
 }
 
 /** Whether a plan ends with no records at all: a destroy, or what takes a first creation back. Pure. */
 export function leadsToNothing({ transaction: { goal }, fromRevision }: RemainingPlan): boolean {
   return goal.kind === "destroy" || (goal.kind === "takeBack" && fromRevision === 0);
+}
+
+function keyIn({ key }: Step): NodeKey {
+  return key;
 }
 
 /** Workers go before what they depend on; where nothing was ever committed nobody depends on anything. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { NodeKey } from "../../../src/graph/graph.js";
+import { keyOf, type NodeKey } from "../../../src/graph/graph.js";
 import type { Plan } from "../../../src/plan/plan.js";
 import { nextAction } from "../../../src/plan/waves/next-action.js";
 import { wavesOf } from "../../../src/plan/waves/list-waves.js";
@@ -25,8 +25,15 @@ function next(plan: Plan, applied: readonly string[], ready: readonly string[]):
   const keys = plan.steps.map(({ key }) => key);
   const hosts = plan.target.machines.map(({ host }) => host);
   const pick = (from: readonly NodeKey[], names: readonly string[]) =>
-    new Set(from.filter((key) => names.includes(shown([key]))));
-  const progress = { applied: pick(keys, applied), available: pick(hosts, ready) };
+    from.filter((key) => names.includes(shown([key])));
+  // What machines share is ready as soon as it is made, unless it is named with a "!".
+  const shared = plan.target.nodes
+    .map(keyOf)
+    .filter((key) => !hosts.includes(key) && !ready.includes(`!${shown([key])}`));
+  const progress = {
+    applied: new Set(pick(keys, applied)),
+    available: new Set([...pick(hosts, ready), ...shared]),
+  };
   const action = nextAction(plan, progress);
   const what =
     action.kind === "commit" ? action.deletions : action.kind === "clear" ? [] : action.keys;
@@ -51,6 +58,18 @@ describe("what may happen next", () => {
       applied: ["network"],
       ready: [],
       want: "change api cp.1",
+    },
+    {
+      name: "nothing else waits for what others need no more than the id of",
+      applied: first,
+      ready: ["cp.1", "!api"],
+      want: "change web.1",
+    },
+    {
+      name: "before the commit what machines share has to be ready",
+      applied: [...first, "web.1"],
+      ready: ["cp.1", "web.1", "!api"],
+      want: "wait api",
     },
     { name: "then wait for the control plane", applied: first, ready: [], want: "wait cp.1" },
     { name: "then workers", applied: first, ready: ["cp.1"], want: "change web.1" },
@@ -80,10 +99,11 @@ describe("what may happen next", () => {
     const hosts = replace.target.machines.map(({ host }) => host);
     const waiting = nextAction(replace, {
       applied: new Set(applied),
-      available: new Set([hosts[0]!]),
+      available: new Set(replace.target.nodes.map(keyOf).filter((key) => key !== hosts[1])),
     });
     assert.equal(waiting.kind, "wait");
-    const done = nextAction(replace, { applied: new Set(applied), available: new Set(hosts) });
+    const available = new Set(replace.target.nodes.map(keyOf));
+    const done = nextAction(replace, { applied: new Set(applied), available });
     assert.ok(done.kind === "commit" && done.deletions.length === 1);
   });
 

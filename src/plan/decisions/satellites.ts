@@ -1,0 +1,135 @@
+import { isJsonObject, type Json, type JsonObject } from "../../api/json.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
+import {
+  type GraphNode,
+  keyOf,
+  nodeKey,
+  type NodeKey,
+  type Ref,
+  refTo,
+  type ResourceGraph,
+} from "../../graph/graph.js";
+import { satelliteNode, withHost } from "../../compile/satellites.js";
+import type { InfrastructureProvider, Observed, Satellite } from "../../provider/port.js";
+import {
+  cloudResources,
+  type PriorState,
+  type RecordedResource,
+} from "../../records/prior-state.js";
+import type { CompiledGoal } from "../goal/compiled-goal.js";
+import type { PlanInput } from "../plan-input.js";
+import type { DecidedHost } from "./decided.js";
+import {
+  type Existing,
+  type InfrastructureDecision,
+  type InfrastructurePlan,
+  isGenerationOf,
+  type KnownInfrastructure,
+  outputOf,
+  planInfrastructure,
+} from "./infrastructure.js";
+
+/** Decides for each satellite of each decided host as for what machines share. Pure. */
+export function planSatellites(
+  input: PlanInput,
+  { satellites = new Map(), isFrozen }: Pick<CompiledGoal, "satellites" | "isFrozen">,
+  hosts: readonly Pick<DecidedHost, "machine" | "decision">[],
+  shared: KnownInfrastructure & Pick<InfrastructurePlan, "rename" | "resolve">,
+): readonly InfrastructureDecision[] {
+  if (satellites.size === 0) return [];
+  const { provider } = input;
+  const nodes = hosts.flatMap(({ machine, decision }) =>
+    (satellites.get(machine.name) ?? []).map((satellite) => {
+      const host = nodeKey(provider.hostKind, decision.name);
+      const spec = withHost(satellite.spec, nodeKey(provider.hostKind, machine.name), host);
+      return satelliteNode({ ...satellite, spec: shared.rename(spec) }, host);
+    }),
+  );
+  const hostOf = existingHosts(input);
+  const outside = (ref: Ref): Json =>
+    isHost(ref.$ref, provider) ? outputOf(hostOf(ref.$ref), ref) : shared.resolve<Json>(ref);
+  const known = { ...shared, outside };
+  return planInfrastructure(provider, { infrastructure: nodes, isFrozen }, known).decisions;
+}
+
+/** What the manifests compile to in the place of a satellite that was found: its name tells whose it is. Pure. */
+export function satelliteModel(
+  { kind, name }: Pick<GraphNode, "kind" | "name">,
+  satellites: ReadonlyMap<string, readonly Satellite[]>,
+  hostKind: string,
+): GraphNode | undefined {
+  const nodes = [...satellites].flatMap(([machine, own]) => {
+    const [, generation] = /^(-[0-9a-f]{8}-\d+)-/.exec(name.slice(machine.length)) ?? [];
+    if (generation === undefined || !name.startsWith(machine)) return [];
+    const host = nodeKey(hostKind, `${machine}${generation}`);
+    return own.map((one) => {
+      const spec = withHost(one.spec, nodeKey(hostKind, machine), host);
+      return satelliteNode({ ...one, spec }, host);
+    });
+  });
+  return nodes.find((node) => isGenerationOf(node, { kind, name }));
+}
+
+/**
+ * The same where the manifests do not know its machine: it goes before its host all the same, and an id of something
+ * else that was found is a Ref to that, so that a way back to it can be gone. Pure.
+ */
+export function satelliteOfFound(
+  { who: { name }, spec }: Observed,
+  found: readonly Observed[],
+  hostKind: string,
+): Pick<GraphNode, "spec" | "dependsOn" | "host" | "keep"> | undefined {
+  const host = found.find(({ who }) => who.kind === hostKind && name.startsWith(`${who.name}-`));
+  if (host === undefined) return undefined;
+  const key = nodeKey(host.who.kind, host.who.name);
+  const ids = new Map(found.map(({ id, who }) => [id, refTo(who.kind, who.name)]));
+  return { spec: withRefsTo(ids, spec), dependsOn: [key], host: key };
+}
+
+function withRefsTo(ids: ReadonlyMap<string, Ref>, spec: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(spec).map(([field, value]) => {
+      if (isJsonObject(value)) return [field, withRefsTo(ids, value)];
+      return [field, (typeof value === "string" ? ids.get(value) : undefined) ?? value];
+    }),
+  );
+}
+
+/** The host that a recorded resource lives with; undefined of all others. Pure. */
+export function recordedHostOf(
+  { kind, dependsOn }: Pick<RecordedResource, "kind" | "dependsOn">,
+  { hostKind }: Pick<InfrastructureProvider, "hostKind">,
+): NodeKey | undefined {
+  if (kind === hostKind) return undefined;
+  return dependsOn.find((key) => isHost(key, { hostKind }));
+}
+
+/** Recorded satellites that are to outlive their hosts, as far as they are in no target any more. Pure. */
+export function keptSatellites({ revision }: PriorState, target: ResourceGraph): NodeKey[] {
+  const wanted = new Set(target.map(keyOf));
+  const nodes = revision?.target.nodes ?? [];
+  return nodes.filter((node) => node.keep === true).map(keyOf).filter((key) => !wanted.has(key));
+}
+
+/** A host as the records or the cloud have it; undefined of one that is not there. */
+function existingHosts({
+  prior,
+  provider,
+  observedResources,
+  unrecorded,
+}: PlanInput): (key: NodeKey) => Existing | undefined {
+  const records = new Map(cloudResources(prior).map((one) => [one.key, one]));
+  const shown = new Map(unrecorded.map(({ who, ...one }) => [nodeKey(who.kind, who.name), one]));
+  return (key) => {
+    if (!isHost(key, provider)) return undefined;
+    const record = records.get(key);
+    if (record === undefined) return shown.get(key);
+    if (observedResources.get(key) === "gone") return undefined;
+    const { status } = record.outputs;
+    return omitUndefined({ id: record.id, status: isJsonObject(status) ? status : {} });
+  };
+}
+
+function isHost(key: NodeKey, { hostKind }: Pick<InfrastructureProvider, "hostKind">): boolean {
+  return key.startsWith(nodeKey(hostKind, ""));
+}

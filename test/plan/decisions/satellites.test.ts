@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { foundTarget } from "../../../src/plan/decisions/adoption.js";
+import { planTree, verbOf } from "../../../src/plan/changes/tree.js";
+import type { Plan } from "../../../src/plan/plan.js";
+import { FakeEngine, outcomeText } from "../../support/fake-engine.js";
+import {
+  cluster,
+  desiredOf,
+  localProvider,
+  machine,
+  machineDeployment,
+  type MachineShape,
+  type Manifest,
+} from "../../support/manifests.js";
+
+const registering = cluster({ registersHosts: true });
+const member = machine("cp", { controlPlane: "1.34.2" });
+const withVolume = (gib: number, more: MachineShape = {}, whenHostGoes?: "keep") =>
+  machine("db", { ...more, dataVolume: { gib, ...(whenHostGoes && { whenHostGoes }) } });
+
+function objectsOf(...objects: readonly Manifest[]) {
+  return desiredOf([registering, ...objects]);
+}
+
+/** Steps without hashes, a wave each. */
+function wavesOf({ waves, steps }: Plan): string[][] {
+  const kinds = new Map(steps.map(({ key, kind }) => [key, kind]));
+  return waves.map(({ keys }) =>
+    keys.map((key) => `${kinds.get(key) ?? ""} ${key.replace(/-[0-9a-f]{8}(?=-|$)/g, "-#")}`),
+  );
+}
+
+const volumes = (engine: FakeEngine) =>
+  engine.cloud.alive().filter(({ who, id }) => who.kind === "LocalVolume" || /Volume/.test(id));
+
+describe("what lives with one host", () => {
+  it("comes with its host, behind it", async () => {
+    const plan = await new FakeEngine().plan(objectsOf(member, withVolume(5)));
+    assert.deepEqual(wavesOf(plan), [
+      [
+        "create LocalNetwork/network",
+        "create LocalLoadBalancer/api",
+        "create LocalHost/cp-#-1",
+        "create LocalTarget/cp-#-1-api",
+      ],
+      ["create LocalHost/db-#-1", "create LocalVolume/db-#-1-data"],
+    ]);
+  });
+
+  it("is told behind its machine, by its own name", async () => {
+    const plan = await new FakeEngine().plan(objectsOf(member, withVolume(5)));
+    assert.deepEqual(
+      planTree(plan).map(({ label, kind }) => `${label} ${verbOf(kind)}`.trim()),
+      [
+        "Cluster prod",
+        "network + create",
+        "api + create",
+        "Machine cp + create",
+        "LocalTarget api of cp + create",
+        "Machine db + create",
+        "LocalVolume data of db + create",
+      ],
+    );
+  });
+
+  it("is another one's for another host, and goes with the old one", async () => {
+    const engine = await FakeEngine.running(objectsOf(member, withVolume(5)));
+    const plan = await engine.plan(objectsOf(member, withVolume(5, { size: "large" })));
+    assert.deepEqual(wavesOf(plan), [
+      ["create LocalHost/db-#-1", "create LocalVolume/db-#-1-data"],
+      ["delete LocalHost/db-#-1", "delete LocalVolume/db-#-1-data"],
+    ]);
+    assert.equal((await engine.apply(plan)).kind, "done");
+    assert.equal(volumes(engine).length, 1);
+    assert.ok((await engine.plan(objectsOf(member, withVolume(5, { size: "large" })))).empty);
+  });
+
+  it("changes in place, or is replaced beside its host", async () => {
+    const engine = await FakeEngine.running(objectsOf(member, withVolume(5)));
+    const grown = await engine.plan(objectsOf(member, withVolume(6)));
+    assert.deepEqual(wavesOf(grown), [
+      ["update LocalHost/db-#-1", "update LocalVolume/db-#-1-data"],
+    ]);
+    const shrunk = await engine.plan(objectsOf(member, withVolume(4)));
+    assert.deepEqual(
+      shrunk.steps.map(({ kind, key }) => `${kind} ${key.replace(/[0-9a-f]{8}/g, "#")}`),
+      [
+        "update LocalHost/db-#-1",
+        "create LocalVolume/db-#-1-data-#",
+        "delete LocalVolume/db-#-1-data",
+      ],
+    );
+    assert.equal((await engine.apply(shrunk)).kind, "done");
+    assert.ok((await engine.plan(objectsOf(member, withVolume(4)))).empty);
+  });
+
+  it("comes anew with a host whose last one is gone", async () => {
+    const engine = await FakeEngine.running(objectsOf(member, withVolume(5)));
+    const host = engine.hosts().find(({ who }) => who.name.startsWith("db-"));
+    engine.cloud.kill(host?.id ?? "");
+    await engine.settle(objectsOf(member, withVolume(5)));
+    const [volume, ...others] = volumes(engine);
+    assert.equal(others.length, 0);
+    assert.match(volume?.who.name ?? "", /^db-[0-9a-f]{8}-2-data$/);
+  });
+
+  it("is made anew alone when it is gone, while its host goes on", async () => {
+    const engine = await FakeEngine.running(objectsOf(member, withVolume(5)));
+    engine.cloud.kill(volumes(engine)[0]?.id ?? "");
+    const plan = await engine.plan(objectsOf(member, withVolume(5)));
+    assert.deepEqual(wavesOf(plan), [["create LocalVolume/db-#-1-data"]]);
+    await engine.settle(objectsOf(member, withVolume(5)));
+    assert.equal(volumes(engine).length, 1);
+  });
+
+  it("stays without our marks where that is its policy, and only once it was committed", async () => {
+    const kept = objectsOf(member, withVolume(5, {}, "keep"));
+    const engine = await FakeEngine.running(kept);
+    const without = await engine.plan(objectsOf(member));
+    const step = without.steps.find(({ key }) => key.startsWith("LocalVolume/"));
+    assert.equal(step?.kind === "delete" && step.letGo, true);
+    assert.equal((await engine.apply(without)).kind, "done");
+    assert.deepEqual(
+      volumes(engine).map(({ who }) => who.clusterUid),
+      [""],
+    );
+    const failing = new FakeEngine();
+    const fails = [{ at: "boot", number: 1, what: "fails" }] as const;
+    const outcome = await failing.up(kept, fails);
+    assert.match(outcomeText(outcome), /rolledBack/);
+    assert.deepEqual(failing.cloud.alive(), [], "what never served is no data of anybody's");
+  });
+
+  it("is found again in a lost state, with its host and its policy", async () => {
+    const desired = objectsOf(member, withVolume(5, {}, "keep"), machineDeployment("web", 1));
+    const engine = await FakeEngine.running(desired);
+    const found = engine.alive();
+    const { nodes } = foundTarget({ desired, provider: localProvider(), found, nowMs: 0 });
+    const made = engine.prior.revision?.target.nodes ?? [];
+    const those = (all: typeof nodes) =>
+      all
+        .filter(({ host }) => host !== undefined)
+        .map(({ name, host, keep, spec, dependsOn }) => ({ name, host, keep, spec, dependsOn }))
+        .sort((left, right) => (left.name < right.name ? -1 : 1));
+    assert.equal(those(nodes).length, 2);
+    assert.deepEqual(those(nodes), those(made));
+    const stranger = desiredOf([registering, member]);
+    const target = foundTarget({ desired: stranger, provider: localProvider(), found, nowMs: 0 });
+    const volume = target.nodes.find(({ kind }) => kind === "LocalVolume");
+    assert.match(volume?.host ?? "", /^LocalHost\/db-/, "of whatever machine");
+  });
+});
