@@ -24,22 +24,22 @@ export async function rehearsals(rig: Rig): Promise<Rehearsal[]> {
   const { handler } = rig;
   const { who: ours, spec } = await rig.prepare();
   const inPlace = await rig.changedInPlace();
-  const wanted = inPlace ?? spec;
   let lives = 0;
   const fresh = (): Inputs => {
     lives += 1;
-    return { who: rig.stranger(ours, { uid: `${rig.world.clusterUid}-life-${lives}` }), spec };
+    const who = rig.stranger(ours, { uid: `${rig.world.clusterUid}-life-${lives}` });
+    return { who, spec: rig.beside(spec, lives) };
   };
   const create: Rehearsal = {
     call: "create",
     set: async () => {
-      const { who } = fresh();
-      return { call: "create", who, wanted: spec, run: (ctx) => handler.create(ctx, who, spec) };
+      const { who, spec: wanted } = fresh();
+      return { call: "create", who, wanted, run: (ctx) => handler.create(ctx, who, wanted) };
     },
   };
   const on = (
     call: Exclude<ChangingCall["call"], "create">,
-    change: (ctx: CreateContext, current: Observed) => Promise<unknown>,
+    change: (ctx: CreateContext, current: Observed, wanted: JsonObject) => Promise<unknown>,
     before: (current: Observed) => Promise<void> = async () => {},
   ): Rehearsal => ({
     call,
@@ -47,14 +47,15 @@ export async function rehearsals(rig: Rig): Promise<Rehearsal[]> {
       const inputs = fresh();
       const current = await rig.make(inputs);
       await before(current);
-      return { call, who: inputs.who, current, wanted, run: (ctx) => change(ctx, current) };
+      const wanted = inPlace ?? inputs.spec;
+      return { call, who: inputs.who, current, wanted, run: (ctx) => change(ctx, current, wanted) };
     },
   });
   const bare = ({ who: _who, ...found }: Observed) => found;
   const all = [
     create,
     on("remove", (ctx, current) => handler.remove(ctx, current)),
-    on("update", async (ctx, current) => handler.update?.(ctx, current, wanted)),
+    on("update", async (ctx, current, wanted) => handler.update?.(ctx, current, wanted)),
     on("disown", async (ctx, current) => handler.disown?.(ctx, current)),
     on(
       "mark",

@@ -1,6 +1,7 @@
 import { isCapstanError } from "../api/error.js";
 import { isJsonObject, type JsonObject, sameJson } from "../api/json.js";
 import type { Identity, Observed, ResourceHandler } from "../provider/port.js";
+import { withMembers } from "../provider/provider-calls.js";
 import { codeOf, errorOf, seenOf } from "./seen.js";
 import type { Rig } from "./rig.js";
 import { harnessMust, must } from "./subject.js";
@@ -206,20 +207,17 @@ async function mustBeOne(rig: Rig, who: Identity, requirement: string): Promise<
   must(alive === 1, requirement, `${alive} of ${who.name} are alive`);
 }
 
-/** The handler's calls without update; the errors of its creates are kept. */
+/** The same calls; the errors of creates are kept. */
 function watched(handler: ResourceHandler, errors: unknown[]): ResourceHandler {
-  return {
-    locate: (...args) => handler.locate(...args),
-    create: async (...args): Promise<Observed> => {
-      try {
-        return await handler.create(...args);
-      } catch (error) {
-        errors.push(error);
-        throw error;
-      }
-    },
-    remove: (...args) => handler.remove(...args),
+  const create: ResourceHandler["create"] = async (...args) => {
+    try {
+      return await handler.create(...args);
+    } catch (error) {
+      errors.push(error);
+      throw error;
+    }
   };
+  return withMembers(handler, { create });
 }
 
 function textOf(value: object | undefined): string {

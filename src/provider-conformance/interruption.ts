@@ -225,7 +225,7 @@ async function mustEnd(rig: Rig, { call, who, current, wanted }: ChangingCall): 
     const alive = await rig.world.countAlive(who);
     must(error === undefined && alive === 0, about, `${seenOf(error)}, and ${alive} are alive`);
   } else if (current !== undefined && call === "update") {
-    const { spec } = current;
+    const { spec } = rig.recordedAs(current, wanted);
     const error = await errorOf(resource.update(current.id, { who, spec }, inputs));
     const presence = await rig.handler.locate(rig.context, who, current.id);
     const isDone = presence.found === "one" && rig.isShownAs(presence.resource, wanted);

@@ -17,7 +17,7 @@ export async function listsAllPages(rig: Rig): Promise<void> {
   // A listing may begin with the oldest or with the newest.
   const first = await rig.make({ who: identityNamed("first"), spec });
   await world.plantMany(whos, spec);
-  const last = await rig.make({ who: identityNamed("last"), spec });
+  const last = await rig.make({ who: identityNamed("last"), spec: rig.beside(spec, 1) });
   await context.clock.sleep(timingOf(provider).listingLagMs);
   const { cluster } = who;
   const listings = [

@@ -265,6 +265,11 @@ export class Rig {
     return { ...(await this.prepare()).spec, ...fields };
   }
 
+  /** The same inputs for one more of the case's kind beside the sample's: others where the cloud takes equal ones once. */
+  beside(spec: JsonObject, index: number): JsonObject {
+    return this.subject.beside?.(this.kind, spec, index) ?? spec;
+  }
+
   /** Makes one of the case's kind, with everything that it needs. */
   async make(inputs: Inputs): Promise<Observed> {
     const { id } = await this.resource().create(inputs);
@@ -302,8 +307,12 @@ export class Rig {
 
   /** Whether it is shown with the inputs that it was asked to have. */
   isShownAs(observed: Observed, asked: JsonObject): boolean {
-    const unseen = unobservableOf(this.provider, observed.who.kind);
-    return sameJson(asKnown(observed, unseen, asked).spec, asked);
+    return sameJson(this.recordedAs(observed, asked).spec, asked);
+  }
+
+  /** As a record has it that knows what was asked for: what the cloud cannot show is from there. */
+  recordedAs(observed: Observed, asked: JsonObject): Observed {
+    return asKnown(observed, unobservableOf(this.provider, observed.who.kind), asked);
   }
 
   recorded(): RecordedResource[] {

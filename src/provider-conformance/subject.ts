@@ -80,6 +80,11 @@ export interface ConformanceSubject extends Sample {
   readonly inPlace?: JsonObject;
   /** Inputs of other kinds than hosts, by kind, with other values that change in place. */
   readonly inPlaceOf?: Readonly<Record<string, JsonObject>>;
+  /**
+   * Inputs for the `index`th resource beside the one of the sample, 1 or more, where the cloud does not take equal
+   * ones twice: another range. The same inputs without.
+   */
+  beside?(kind: string, spec: JsonObject, index: number): JsonObject;
 }
 
 /** A provider, or a harness, does not do what it must. */

@@ -29,7 +29,8 @@ export {
   immutableFields,
   verdictByField,
 } from "./fields.js";
-export { hostSpecOf, userDataRules } from "./host-spec.js";
+export { hostSpecOf, nodeFields, userDataRules } from "./host-spec.js";
+export { markedCalls, type MarkedKind, type MarkedPage, type MarkQuery } from "./marked-calls.js";
 export { type OlderVersionDefinition } from "./older-versions.js";
 export type {
   CallContext,
@@ -40,6 +41,7 @@ export type {
   CompiledParts,
   CreateContext,
   Failure,
+  Found,
   HostCommands,
   Identity,
   InfrastructureProvider,

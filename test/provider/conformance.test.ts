@@ -70,6 +70,35 @@ function withImport(good: InfrastructureProvider, cloud: FaultyFolder): Infrastr
   );
 }
 
+const unseen = ["role", "kubelet"];
+
+/** The example with an update, whose cloud does not show what a node is to be. */
+function withUnseen(good: InfrastructureProvider, cloud: FaultyFolder): InfrastructureProvider {
+  const able = withUpdate(good, cloud);
+  const calls = handlerOf(able);
+  const shown = ({ spec, ...one }: Observed): Observed => {
+    const seen = Object.entries(spec).filter(([field]) => !unseen.includes(field));
+    return { ...one, spec: Object.fromEntries(seen) };
+  };
+  return withCalls(
+    {
+      ...able,
+      inventory: async (ctx, scope) => (await able.inventory(ctx, scope)).map(shown),
+      owned: async (ctx) => (await allOwned(able, ctx)).map(shown),
+    },
+    {
+      unobservable: unseen,
+      locate: async (ctx, who, id) => {
+        const presence = await calls.locate(ctx, who, id);
+        return presence.found === "one"
+          ? { found: "one", resource: shown(presence.resource) }
+          : presence;
+      },
+      create: async (ctx, who, spec) => shown(await calls.create(ctx, who, spec)),
+    },
+  );
+}
+
 function withCalls(
   provider: InfrastructureProvider,
   calls: Partial<ResourceHandler>,
@@ -191,6 +220,12 @@ const withoutVerdict: Readonly<Record<keyof typeof subjects, Readonly<Record<str
     ...oneVersion,
     ...noUserData,
   },
+  "examples/provider-minimal with fields that its cloud cannot show": {
+    ...notOfFolder,
+    ...noImport,
+    ...oneVersion,
+    ...noUserData,
+  },
   "examples/provider-minimal with an import": {
     ...notOfFolder,
     ...noUpdate,
@@ -215,6 +250,10 @@ const subjects = {
   local: localSubject(),
   "examples/provider-minimal": folderSubject(),
   "examples/provider-minimal with an update": folderSubject(noteSubject),
+  "examples/provider-minimal with fields that its cloud cannot show": folderSubject({
+    provider: withUnseen,
+    inPlace: { note: "changed" },
+  }),
   "examples/provider-minimal with an import": folderSubject({ provider: withImport }),
   "examples/provider-minimal with user data": folderSubject({
     provider: (good) => withUserData(good),

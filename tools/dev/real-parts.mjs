@@ -5,6 +5,7 @@ import { ensureChromium } from "./chromium.mjs";
 import { findProgram, installDebianPackages } from "./debian-packages.mjs";
 import { ensureIgnitionValidate } from "./ignition-validate.mjs";
 import { ensureKubeadms, ensureKubernetes } from "./kubernetes-toolchain.mjs";
+import { ensureMoto } from "./moto.mjs";
 import { ensureNodeParts } from "./node-parts.mjs";
 import { ensurePostgres } from "./postgres.mjs";
 
@@ -33,6 +34,7 @@ export async function installRealParts(env) {
     ensureKubernetes,
     ensureKubeadms,
     ensureIgnitionValidate,
+    ensureMoto,
     ensureNodeParts,
   ];
   for (const ensure of ensured) {
