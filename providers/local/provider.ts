@@ -23,6 +23,7 @@ import { isMarked, LocalHandler, observe } from "./handlers.js";
 import {
   localApiVersion,
   localClusterSpec,
+  localFailureDomains,
   localMachineSpec,
   localOffers,
   localZones,
@@ -46,6 +47,7 @@ export class LocalProvider implements InfrastructureProvider {
     spread: { zone: localZones },
     offers: localOffers,
   };
+  readonly failureDomains = localFailureDomains;
   readonly hostKind = "LocalHost";
   readonly keyInputs = {
     LocalNetwork: ["cidr"],

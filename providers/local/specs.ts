@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import type { FailureDomains } from "../../src/api/failure-domains.js";
 import { userDataFields } from "../../src/api/user-data-fields.js";
 import type { MachineOffers } from "../../src/api/provider-specs.js";
 import { knownKubernetes } from "../../src/api/versions.js";
@@ -59,6 +60,14 @@ function faults(description: string) {
 
 export const localZones = ["local-a", "local-b", "local-c"] as const;
 
+/** Where hosts of the simulated cloud are whose Machines do not say so. */
+export const localFailureDomains: FailureDomains = {
+  field: "zone",
+  of: ({ failureDomains = [] }) =>
+    Array.isArray(failureDomains) ? failureDomains.map(String) : [],
+  otherwise: "local-a",
+};
+
 /** What the simulated cloud has for the fields that all Machines share. */
 export const localOffers: MachineOffers = {
   kubernetes: knownKubernetes,
@@ -83,6 +92,13 @@ export const localClusterSpec = Type.Object(
       description:
         "Address range of the cluster's network, apart from those of Services and Pods. Changing it needs a new network.",
     }),
+    failureDomains: Type.Optional(
+      Type.Array(Type.Union(localZones.map((zone) => Type.Literal(zone))), {
+        uniqueItems: true,
+        description:
+          "Zones over which Capstan spreads the Machines that name none. Without any, those are all in local-a.",
+      }),
+    ),
     machineQuota: Type.Optional(
       Type.Integer({ minimum: 0, description: "How many hosts may be alive at once." }),
     ),
@@ -123,12 +139,14 @@ export const localMachineSpec = Type.Object(
       minLength: 1,
       description: "Image that the host boots from. Changing it needs a new host.",
     }),
-    zone: Type.Union(
-      localZones.map((zone) => Type.Literal(zone)),
-      {
-        default: "local-a",
-        description: "Zone that the host runs in. Changing it needs a new host.",
-      },
+    zone: Type.Optional(
+      Type.Union(
+        localZones.map((zone) => Type.Literal(zone)),
+        {
+          description:
+            "Zone that the host runs in. Without it, one of the cluster's failureDomains that Capstan chooses, or local-a where there are none. Changing it needs a new host.",
+        },
+      ),
     ),
     diskGib: Type.Integer({
       default: 20,

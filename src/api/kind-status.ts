@@ -93,6 +93,7 @@ export const kindStatus: Readonly<Record<Kind, KindStatus>> = {
         textColumn("Control plane", ".spec.versions.controlPlane", "Its control plane, if any."),
       ),
       wide(textColumn("Address", ".status.addresses[0].address", "First address of the host.")),
+      wide(textColumn("Domain", ".status.failureDomain", "The failure domain of the host.")),
       wide(textColumn("Operation", ".status.lastOperation.description", "What was done last.")),
       wide(errorOf),
     ],

@@ -1,5 +1,6 @@
 import semver from "semver";
 import type { TSchema } from "typebox";
+import type { FailureDomains } from "./failure-domains.js";
 import type { JsonObject } from "./json.js";
 
 /** A container runtime that a provider's hosts can have. */
@@ -60,6 +61,8 @@ export interface ProviderSpecs {
      */
     readonly ignores?: readonly IgnorableField[];
   };
+  /** Where its hosts can be, for Machines that do not say. Nothing is placed without. */
+  readonly failureDomains?: FailureDomains;
   /** The other served versions, newest first. None without. */
   readonly olderVersions?: readonly ServedVersion[];
 }

@@ -256,6 +256,7 @@ const machineStatus = closed(
     lastUpdated: time("When this status last changed."),
     versions: Type.Optional(versionsSeen),
     ...terminal(machineErrors),
+    failureDomain: text("The failure domain of its host, where its cluster offers any."),
     addresses: Type.Optional(Type.Array(address, { description: "Addresses of the host." })),
     conditions: Type.Optional(
       Type.Array(nodeCondition, {

@@ -8,7 +8,7 @@ import type { Observation } from "../engine/run/observe.js";
 import type { StackState } from "../engine/backend/state.js";
 import { keyOf, type NodeKey } from "../graph/graph.js";
 import { type WayBack, wayBackOf } from "../plan/undo/point-of-no-return.js";
-import { machineKey, type TargetMachine } from "../records/target.js";
+import { failureDomainOf, machineKey, type TargetMachine } from "../records/target.js";
 import { isOpen, cloudResources, type RecordedResource } from "../records/prior-state.js";
 import { authorityExpiries, type CertificateExpiry } from "../source/certificate-report.js";
 import type { ObservedResource } from "../plan/observation.js";
@@ -45,6 +45,8 @@ export interface MachineReport {
   readonly controlPlane: boolean;
   readonly machineSet?: string;
   readonly machineDeployment?: string;
+  /** Where it is, chosen by Capstan or by its user; absent where its cluster offers no failure domains. */
+  readonly failureDomain?: string;
   /** What is wanted; what runs is said by the hosts' nodes. */
   readonly versions: MachineVersions;
   /** Of the host that serves it, or will. */
@@ -101,7 +103,7 @@ export function describeCluster(
 ): ClusterReport {
   const { transaction, revision, pending } = state;
   const seen = look !== undefined && "observedResources" in look ? look : undefined;
-  const reporter = new Reporter(state, seen, ignoredDrift(state, seen, provider));
+  const reporter = new Reporter(state, seen, ignoredDrift(state, seen, provider), provider);
   const planned = new Set(transaction?.target.nodes.map(keyOf));
   return omitUndefined({
     stack,
@@ -155,6 +157,7 @@ class Reporter {
     private readonly state: StackState,
     private readonly observation: Observation | undefined,
     private readonly ignored: ReadonlySet<NodeKey>,
+    private readonly provider: InfrastructureProvider | undefined,
   ) {
     this.recorded = cloudResources(state);
   }
@@ -189,6 +192,7 @@ class Reporter {
 
   private machine(machine: TargetMachine, serving: readonly ResourceReport[]): MachineReport {
     const { name, controlPlane, owner, spec } = machine;
+    const target = this.state.transaction?.target;
     const others = this.hostsOf(name)
       .filter(({ key }) => !serving.some((one) => one.key === key))
       .map((record) => this.leaving(record));
@@ -198,6 +202,7 @@ class Reporter {
       controlPlane,
       machineSet: owner?.machineSet,
       machineDeployment: owner?.machineDeployment,
+      failureDomain: target && failureDomainOf(machine, target, this.provider),
       versions: spec.versions,
       phase: hosts[0]?.phase ?? "unknown",
       reason: serving.length > 0 ? (serving[0]?.reason ?? "") : "nothing asks for it any more",

@@ -75,6 +75,7 @@ export function machineText(
       ["Cluster", cluster],
       ["Role", controlPlane ? "control plane" : "worker"],
       ["Made by", owners.length === 0 ? "a manifest of its own" : owners.join(", ")],
+      ["Failure domain", machine.failureDomain ?? ""],
       ["Phase", machine.phase],
       ["Reason", machine.reason],
     ]),

@@ -27,13 +27,14 @@ function unfitIn(
   providers: readonly InfrastructureProvider[],
 ): Diagnostic[] {
   const { cluster, machines, machineSets, machineDeployments } = desired;
-  const { userData } = providerOf(cluster, providers);
+  const provider = providerOf(cluster, providers);
+  const { userData } = provider;
   if (userData === undefined) return [];
   const misfitOf = misfitLookup(cluster, userData);
   const ownerOf = owningObjects([...machines, ...machineSets, ...machineDeployments]);
   const unfit = new Map<string, Diagnostic>();
   for (const machine of machinesOf(desired, providers)) {
-    const misfit = misfitOf(machineToCompile(machine));
+    const misfit = misfitOf(machineToCompile(provider, machine));
     const object = ownerOf(machine);
     if (misfit === undefined || object === undefined) continue;
     const [place] = machineSpecsIn(object);

@@ -1,5 +1,12 @@
 import { digestOf } from "../api/digest.js";
+import {
+  type DomainOffer,
+  domainOffer,
+  isDomainNamed,
+  withoutDomain,
+} from "../api/failure-domains.js";
 import type { JsonObject } from "../api/json.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { type ClusterObject, clusterNameOf, isControlPlane, providerValue } from "../api/types.js";
 import { machineAnnotations, nearestPolicy } from "../api/update-policy.js";
 import { resolveRefs } from "../graph/graph.js";
@@ -21,16 +28,25 @@ export function compileParts(
   cluster: ClusterObject,
   machines: readonly ExpandedMachine[],
 ): CompiledParts {
-  return provider.compile(cluster, providerValue(cluster.spec), machines.map(machineToCompile));
+  return provider.compile(
+    cluster,
+    providerValue(cluster.spec),
+    machines.map((machine) => machineToCompile(provider, machine)),
+  );
 }
 
-/** A machine as its provider sees it. Pure. */
-export function machineToCompile({ name, spec }: ExpandedMachine): MachineToCompile {
+/** A machine as its provider sees it: where it was placed stands in its providerSpec. Pure. */
+export function machineToCompile(
+  { failureDomains }: Pick<InfrastructureProvider, "failureDomains">,
+  { name, spec, failureDomain }: ExpandedMachine,
+): MachineToCompile {
+  const written = providerValue(spec);
+  const isPlaced = failureDomains !== undefined && failureDomain !== undefined;
   return {
     name,
     spec,
     controlPlane: isControlPlane(spec),
-    providerSpec: providerValue(spec),
+    providerSpec: isPlaced ? { [failureDomains.field]: failureDomain, ...written } : written,
   };
 }
 
@@ -59,31 +75,54 @@ export function identityOf(
   };
 }
 
-/** Answers expansion's questions by compiling templates as if they were machines. Pure. */
+/**
+ * Answers expansion's questions by compiling templates as if they were machines. `foundDomains`: where hosts are that no
+ * record tells of. Pure.
+ */
 export function templateJudge(
   provider: InfrastructureProvider,
   cluster: ClusterObject,
+  foundDomains?: ReadonlyMap<string, string>,
 ): TemplateJudge {
-  const hostSpec = (name: string, spec: ExpandedMachine["spec"]): JsonObject => {
-    const host = compileParts(provider, cluster, [{ name, spec }]).hosts.get(name) ?? {};
+  const domains = domainOffer(provider, providerValue(cluster.spec));
+  const hostSpec = (machine: ExpandedMachine): JsonObject => {
+    const host = compileParts(provider, cluster, [machine]).hosts.get(machine.name) ?? {};
     // Which network a host is in is not the template's business, so Refs do not count here.
     return resolveRefs(host, () => null);
   };
-  return {
+  const isPlaced = ({ spec }: ExpandedMachine) =>
+    domains !== undefined && !isDomainNamed(spec, domains.field);
+  return omitUndefined({
+    domains,
+    foundDomains,
     offers: provider.machineSpec.offers ?? {},
-    hash: ({ metadata, spec }) =>
-      generationHash(provider, provider.hostKind, hostSpec(metadata.name, spec.template.spec)),
+    hash: ({ metadata, spec }) => {
+      const wanted = { name: metadata.name, spec: spec.template.spec };
+      const compiled = hostSpec(isPlaced(wanted) ? anywhere(wanted, domains) : wanted);
+      return generationHash(provider, provider.hostKind, compiled);
+    },
     canFollow: (deployment, machine) => {
-      const { name, spec } = machine;
+      const wanted = { name: machine.name, spec: deployment.spec.template.spec };
       const policy = nearestPolicy([deployment, cluster].flatMap(machineAnnotations));
       // What the policy rules out is refused on the machine: it must not go on in a new set.
       if (policy === "inPlaceOnly") return true;
+      const [from, to] = isPlaced(wanted)
+        ? [anywhere(machine, domains), anywhere(wanted, domains)]
+        : [machine, wanted];
       const verdict = underPolicy(provider, policy).verdict(
         provider.hostKind,
-        hostSpec(name, spec),
-        hostSpec(name, deployment.spec.template.spec),
+        hostSpec(from),
+        hostSpec(to),
       );
       return verdict.kind === "same" || verdict.kind === "inPlace";
     },
-  };
+  });
+}
+
+/** As if everything were placed in one and the same domain: where a machine is placed makes no other set of it. */
+function anywhere(machine: ExpandedMachine, offer: DomainOffer | undefined): ExpandedMachine {
+  const [domain] = offer?.domains ?? [];
+  if (offer === undefined || domain === undefined) return machine;
+  const { name, spec } = machine;
+  return { name, spec: withoutDomain(spec, offer.field), failureDomain: domain };
 }

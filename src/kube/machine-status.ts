@@ -1,6 +1,7 @@
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { MachineStatus } from "../api/status.js";
 import type { InfrastructureProvider } from "../provider/port.js";
+import { failureDomainOf } from "../records/target.js";
 import type { ClusterView } from "../source/cluster-view.js";
 import type { LiveObject } from "./live-object.js";
 import type { MachineView } from "./machine-views.js";
@@ -20,6 +21,7 @@ export function machineStatusOf(
   const { seen, phase, failure } = machine;
   const address = seen?.status["address"];
   const { osImage: _image, uid, conditions: _told, ...versions } = seen?.node ?? {};
+  const target = view.planned ?? view.records.transaction?.target;
   const operation = lastOperationOf(live, machine, view);
   return omitUndefined({
     phase,
@@ -29,6 +31,7 @@ export function machineStatusOf(
         : omitUndefined({ apiVersion: "v1", kind: "Node", name: seen.who.name, uid }),
     versions: "kubelet" in versions ? versions : undefined,
     ...errorOf(failure),
+    failureDomain: target && failureDomainOf(machine.machine, target, provider),
     addresses: typeof address === "string" ? [{ type: "InternalIP", address }] : undefined,
     conditions: nodeConditionsOf(live, machine, view),
     lastOperation: operation,

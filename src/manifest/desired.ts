@@ -32,6 +32,7 @@ import {
   type ObjectHolder,
   providerSpecsIn,
 } from "./object-parts.js";
+import { withDefaultDomains } from "./default-domains.js";
 import { checkLabelSyntax } from "./label-syntax.js";
 import { checkIgnored, checkOffers } from "./offers.js";
 import { idleFields } from "./idle-fields.js";
@@ -246,7 +247,7 @@ class Reader {
         machineDeployments: objectsOfKind(own, "MachineDeployment"),
       };
       this.checkCluster(placed, desired, own);
-      return desired;
+      return withDefaultDomains(desired, this.providers);
     });
   }
 

@@ -159,7 +159,7 @@ export class Rig {
     const judge = templateJudge(this.provider, desired.cluster);
     const [machine] = expandMachines(desired, [], judge);
     must(machine !== undefined, "accept its own sample", "it has no machine");
-    return machineToCompile(machine);
+    return machineToCompile(this.provider, machine);
   }
 
   /** The sample as a user would write it. */

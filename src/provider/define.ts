@@ -60,6 +60,7 @@ export function defineProvider(definition: ProviderDefinition): InfrastructurePr
     keyInputs: keyInputsOf(kinds),
     clusterSpec: { ...clusterSpec, schema: specSchema(apiVersion, clusterSpec) },
     machineSpec: { ...definition.machineSpec, schema },
+    failureDomains: definition.failureDomains,
     olderVersions:
       definition.olderVersions &&
       olderVersionsOf({ ...definition, clusterSpec }, definition.olderVersions),

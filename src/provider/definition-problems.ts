@@ -1,4 +1,5 @@
 import semver from "semver";
+import type { FailureDomains } from "../api/failure-domains.js";
 import { isJsonObject } from "../api/json.js";
 import { ignorableFields, isInRange } from "../api/provider-specs.js";
 import { userDataFieldNames } from "../api/user-data-fields.js";
@@ -30,6 +31,7 @@ const definitionMembers = namesOf<ProviderDefinition>({
   userData: true,
   apiEndpoint: true,
   hostSpec: true,
+  failureDomains: true,
   machine: true,
   timing: true,
   calls: true,
@@ -79,6 +81,7 @@ export function definitionProblems(definition: Written<ProviderDefinition>): str
     ...hostFieldProblems(definition),
     ...endpointProblems(definition),
     ...rateProblems(definition.calls),
+    ...domainProblems(definition),
   ];
 }
 
@@ -88,6 +91,41 @@ function rateProblems(calls: unknown): string[] {
   const isRate = typeof perSecond === "number" && perSecond > 0;
   const isBurst = typeof burst === "number" && burst >= 1;
   return isRate && isBurst ? [] : ["calls must have perSecond, above 0, and burst, 1 or more"];
+}
+
+const domainMembers = namesOf<FailureDomains>({
+  field: true,
+  of: true,
+  otherwise: true,
+  domainOf: true,
+});
+
+/** Who leaves out a field that has a default cannot be told from who writes it. */
+function domainProblems({ failureDomains, machineSpec }: Written<ProviderDefinition>): string[] {
+  if (failureDomains === undefined) return [];
+  const { field, of, otherwise, domainOf } = membersOf(failureDomains);
+  const { schema } = membersOf(machineSpec);
+  const written = membersOf(membersOf(membersOf(schema)["properties"])[String(field)]);
+  const required = listOf(membersOf(schema)["required"]);
+  const isKnown =
+    isJsonObject(schema) && (isOpenSchema(schema) || isOneOf(field, fieldsOf(schema)));
+  return [
+    ...(typeof field === "string" && isKnown
+      ? []
+      : ["failureDomains.field must be a field of machineSpec"]),
+    ...("default" in written || required.includes(field)
+      ? [
+          `machineSpec must let Machines leave out ${String(field)}, without a default: failureDomains decides it`,
+        ]
+      : []),
+    ...(typeof of === "function" ? [] : ["failureDomains.of must be a function"]),
+    ...(domainOf === undefined || typeof domainOf === "function"
+      ? []
+      : ["failureDomains.domainOf must be a function"]),
+    ...(otherwise === undefined || typeof otherwise === "string"
+      ? []
+      : ["failureDomains.otherwise must be a domain"]),
+  ];
 }
 
 /** Hosts that begin a cluster and join it have to know where. */
@@ -155,6 +193,7 @@ function unknownMembers(definition: Written<ProviderDefinition>): string[] {
     ),
     ["clusterSpec.", clusterSpec, clusterSpecMembers],
     ["timing.", definition.timing, ["listingLagMs", "longestCallMs", "usableWithinMs"]],
+    ["failureDomains.", definition.failureDomains, domainMembers],
     ["calls.", definition.calls, ["perSecond", "burst"]],
     ...Object.entries(membersOf(definition.kinds)).map(
       ([kind, one]) => [`kinds.${kind}.`, one, ["calls", "rules", "keyInputs"]] as const,

@@ -1,3 +1,4 @@
+import type { FailureDomains } from "../api/failure-domains.js";
 import type { JsonObject } from "../api/json.js";
 import type { ClusterNetwork } from "../api/types.js";
 import type { NodeKey, Ref } from "../graph/graph.js";
@@ -97,6 +98,8 @@ export interface ProviderDefinition {
     host: (output?: string) => Ref,
     clusterSpec: JsonObject,
   ) => readonly Satellite[];
+  /** Over what Machines are spread that do not say where they are to be. Nothing is placed without. */
+  readonly failureDomains?: FailureDomains;
   readonly machine: MachineCalls;
   /** What its hosts take at their first start: machineSpec then has a field more, `kubeadm`. No user data without. */
   readonly userData?: UserDataTerms;

@@ -2,6 +2,7 @@
 // `capstan/provider/conformance` its test.
 
 export { CapstanError, type ErrorDetails, isCapstanError } from "../api/error.js";
+export type { FailureDomains } from "../api/failure-domains.js";
 export type { Json, JsonObject } from "../api/json.js";
 export type {
   IgnorableField,

@@ -1,5 +1,7 @@
 import { digestOf } from "../api/digest.js";
-import type { AnyObject, ClusterObject, Desired } from "../api/types.js";
+import { domainOffer, namedDomain } from "../api/failure-domains.js";
+import type { ProviderSpecs } from "../api/provider-specs.js";
+import { type AnyObject, type ClusterObject, type Desired, providerValue } from "../api/types.js";
 import type { KeyStage } from "../api/key-stage.js";
 import { type NodeKey, type ResourceGraph, nodeKey } from "../graph/graph.js";
 import type { ExpandedMachine } from "../sets/expanded.js";
@@ -41,6 +43,19 @@ export function machineKey(machine: string): NodeKey {
 export function machineOfKey(key: NodeKey): string | undefined {
   const prefix = machineKey("");
   return key.startsWith(prefix) ? key.slice(prefix.length) : undefined;
+}
+
+/**
+ * The failure domain of a target's machine, chosen by Capstan or by its user; undefined where the cluster offers none.
+ * Without a provider only what Capstan has chosen. Pure.
+ */
+export function failureDomainOf(
+  { failureDomain, spec }: TargetMachine,
+  target: Target,
+  provider?: Pick<ProviderSpecs, "failureDomains">,
+): string | undefined {
+  const offer = provider && domainOffer(provider, providerValue(clusterIn(target).spec));
+  return failureDomain ?? (offer && namedDomain(spec, offer.field));
 }
 
 /** The Cluster that a target is about. */

@@ -19,6 +19,8 @@ export interface DeletionCandidate {
   readonly healthy?: boolean;
   /** It is being changed in place. */
   readonly updating?: boolean;
+  /** Where its host is, and whether it may stay there; absent where nothing is offered. */
+  readonly failureDomain?: { readonly name: string; readonly isOffered: boolean };
 }
 
 export interface DeletionRequest<M extends DeletionCandidate> {
@@ -31,6 +33,8 @@ export interface DeletionRequest<M extends DeletionCandidate> {
   readonly nowMs: number;
   /** What decides between equals: their names without. v1alpha1 leaves it open. */
   readonly ties?: "byName" | "asGiven";
+  /** Failure domains of machines that count with these and cannot be chosen, one for each. None without. */
+  readonly besides?: readonly string[];
 }
 
 const updateInProgressAnnotation = "in-place-updates.internal.cluster.x-k8s.io/update-in-progress";
@@ -41,25 +45,64 @@ const ageScaleSeconds = 864_000;
 /**
  * The machines that a set deletes, in order: none for a count of 0 or less, never more than there
  * are. "Random" is not random but leaves age out. Ties go by name today; v1alpha1 leaves them open,
- * and there machines that are not available go before others. Pure.
- * Source: docs/cluster-api.md#machinesets.
+ * and there machines that are not available go before others. Before ties decide, machines go whose failure domain is
+ * offered no more, then those of the domain with the most. Pure. Source: docs/cluster-api.md#machinesets.
  */
 export function selectForDeletion<M extends DeletionCandidate>(request: DeletionRequest<M>): M[] {
-  const { profile, count, machines, ties } = request;
+  const { profile, count, machines, ties, besides = [] } = request;
   if (count <= 0) return [];
   const priority = profile === "modern" ? priorityModern : priorityV1alpha1;
-  const ranked = machines.map((machine) => ({ machine, rank: priority(machine, request) }));
-  const unavailableFirst = (machine: M) =>
-    profile === "v1alpha1" && machine.available === false ? 0 : 1;
-  return ranked
-    .sort(
-      (left, right) =>
-        right.rank - left.rank ||
-        unavailableFirst(left.machine) - unavailableFirst(right.machine) ||
-        (ties === "asGiven" ? 0 : byName(left.machine.name, right.machine.name)),
-    )
-    .slice(0, count)
-    .map(({ machine }) => machine);
+  const ranked = machines.map((machine): Ranked<M> => ({
+    machine,
+    rank: priority(machine, request),
+    isSpared: !(profile === "v1alpha1" && machine.available === false),
+  }));
+  const ordered = ranked.sort(
+    (left, right) =>
+      byUrgency(left, right) ||
+      (ties === "asGiven" ? 0 : byName(left.machine.name, right.machine.name)),
+  );
+  const isSpread = machines.some(({ failureDomain }) => failureDomain !== undefined);
+  const chosen = isSpread ? fromFullestDomains(ordered, count, besides) : ordered.slice(0, count);
+  return chosen.map(({ machine }) => machine);
+}
+
+/** A machine with all that goes before its failure domain. */
+interface Ranked<M> {
+  readonly machine: M;
+  /** The greatest goes first. */
+  readonly rank: number;
+  readonly isSpared: boolean;
+}
+
+function byUrgency(left: Ranked<unknown>, right: Ranked<unknown>): number {
+  return right.rank - left.rank || Number(left.isSpared) - Number(right.isSpared);
+}
+
+/** One after the other: of those that are as urgent as the first, the first in the domain that is fullest by then. */
+function fromFullestDomains<M extends DeletionCandidate>(
+  ordered: readonly Ranked<M>[],
+  count: number,
+  besides: readonly string[],
+): Ranked<M>[] {
+  const counts = new Map<string, number>();
+  const add = (domain: string, by: number) => counts.set(domain, (counts.get(domain) ?? 0) + by);
+  for (const domain of besides) add(domain, 1);
+  for (const { machine } of ordered) if (machine.failureDomain) add(machine.failureDomain.name, 1);
+  const crowdOf = ({ machine: { failureDomain } }: Ranked<M>) =>
+    failureDomain?.isOffered === false ? Infinity : (counts.get(failureDomain?.name ?? "") ?? 0);
+  const chosen: Ranked<M>[] = [];
+  let waiting = [...ordered];
+  for (let [first] = waiting; first !== undefined && chosen.length < count; [first] = waiting) {
+    const urgency = first;
+    const next = waiting
+      .filter((one) => byUrgency(one, urgency) === 0)
+      .reduce((fullest, one) => (crowdOf(one) > crowdOf(fullest) ? one : fullest));
+    chosen.push(next);
+    if (next.machine.failureDomain) add(next.machine.failureDomain.name, -1);
+    waiting = waiting.filter((one) => one !== next);
+  }
+  return chosen;
 }
 
 /** What put a Machine before the others that a set could have deleted. */
@@ -69,6 +112,8 @@ export type GoReason =
   | { readonly kind: "marked"; readonly annotation: string }
   | { readonly kind: "failed" }
   | { readonly kind: "policy"; readonly policy: Exclude<DeletePolicy, "Random"> }
+  /** No other domain has more machines of the set, or it is offered no more. */
+  | { readonly kind: "domain"; readonly domain: string; readonly isOffered: boolean }
   /** Nothing but its place among equals. */
   | { readonly kind: "tie"; readonly ties: "byName" | "asGiven" };
 
@@ -85,9 +130,11 @@ export function goReasonOf(
     return { kind: "marked", annotation: deleteMachineAnnotation[profile] };
   }
   if (hasError(machine) || !(machine.healthy ?? machine.ready ?? true)) return { kind: "failed" };
-  return policy === undefined || policy === "Random"
+  if (policy !== undefined && policy !== "Random") return { kind: "policy", policy };
+  const { failureDomain } = machine;
+  return failureDomain === undefined
     ? { kind: "tie", ties }
-    : { kind: "policy", policy };
+    : { kind: "domain", domain: failureDomain.name, isOffered: failureDomain.isOffered };
 }
 
 type Circumstances = Pick<DeletionRequest<DeletionCandidate>, "policy" | "nowMs">;

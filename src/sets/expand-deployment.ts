@@ -1,3 +1,4 @@
+import type { DomainOffer } from "../api/failure-domains.js";
 import type {
   Expanded,
   ExpandedMachine,
@@ -5,13 +6,14 @@ import type {
   TemplateJudge,
   ResolvedMachineDeployment,
 } from "./expanded.js";
-import { goFirst, membersOf, namesFromElsewhere } from "./expand-set.js";
+import { goFirst, isStanding, membersOf, namesFromElsewhere } from "./expand-set.js";
 import { isRollingUpdate } from "./fenceposts.js";
 import { planRollout, type RolloutSet } from "./rollout.js";
 
 interface Expansion {
   readonly judge: TemplateJudge;
   readonly nowMs: number;
+  readonly domains: DomainOffer | undefined;
 }
 
 /**
@@ -21,7 +23,7 @@ interface Expansion {
 export function expandDeployment(
   deployment: ResolvedMachineDeployment,
   recorded: readonly RecordedMachine[],
-  { judge, nowMs }: Expansion,
+  { judge, nowMs, domains }: Expansion,
 ): Expanded {
   const { name } = deployment.metadata;
   const ours = recorded.filter(({ owner }) => owner?.machineDeployment === name);
@@ -30,6 +32,7 @@ export function expandDeployment(
   const sizes = rolls
     ? new Map([[current, deployment.spec.replicas]])
     : sizesOf(deployment, ours, current);
+  const standing = ours.filter(isStanding);
   const expanded = [...sizes].map(([machineSet, replicas]) => {
     const existing = ours.filter(({ owner }) => owner?.machineSet === machineSet);
     const isOld = machineSet !== current || deployment.spec.paused;
@@ -41,7 +44,16 @@ export function expandDeployment(
       existing,
       taken: namesFromElsewhere(recorded, machineSet),
       keepSpec: !rolls,
-      goFirst: { ...goFirst(deployment), nowMs },
+      goFirst: {
+        ...goFirst(deployment),
+        nowMs,
+        domains,
+        besides: standing
+          .filter(
+            ({ owner }) => owner?.machineSet !== machineSet && sizes.has(owner?.machineSet ?? ""),
+          )
+          .flatMap(({ failureDomain }) => failureDomain ?? []),
+      },
     });
   });
   return {
@@ -88,9 +100,7 @@ function sizesOf(
 ): Map<string, number> {
   const { spec } = deployment;
   const { profile } = goFirst(deployment);
-  const standing = ours.filter(
-    ({ missing, discarded }) => missing !== "host" && discarded !== true,
-  );
+  const standing = ours.filter(isStanding);
   const known = setNamesOf(standing);
   // A paused deployment makes no set for a template that it does not roll out.
   const names = spec.paused || known.includes(current) ? known : [...known, current];

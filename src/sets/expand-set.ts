@@ -1,3 +1,4 @@
+import { type DomainOffer, namedDomain } from "../api/failure-domains.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { MachineSpec } from "../api/types.js";
 import { deleteMachineAnnotation } from "../api/delete-marks.js";
@@ -22,7 +23,7 @@ import { type Profile, profileOf } from "../api/set-profile.js";
 export function expandSet(
   set: ResolvedMachineSet,
   recorded: readonly RecordedMachine[],
-  nowMs: number,
+  { nowMs, domains }: Pick<GoFirst, "nowMs" | "domains">,
 ): Expanded {
   const { name } = set.metadata;
   return membersOf({
@@ -34,7 +35,7 @@ export function expandSet(
     ),
     taken: namesFromElsewhere(recorded, name),
     keepSpec: true,
-    goFirst: { ...goFirst(set), policy: set.spec.deletePolicy, nowMs },
+    goFirst: { ...goFirst(set), policy: set.spec.deletePolicy, nowMs, domains },
   });
 }
 
@@ -45,6 +46,10 @@ interface GoFirst {
   /** Names that a user has marked. */
   readonly marked: ReadonlySet<string>;
   readonly nowMs: number;
+  /** What the machines are spread over, if anything. */
+  readonly domains: DomainOffer | undefined;
+  /** Failure domains of machines that are spread with these and belong to other sets. */
+  readonly besides?: readonly string[];
 }
 
 /** Machines of sets in files have no object to annotate: the annotation stands on their set, with their names. */
@@ -87,14 +92,17 @@ function memberName(machineSet: string, ordinal: number): string {
   return `${machineSet}-${ordinal}`;
 }
 
+/** Whether it has a host, and nobody has deleted it. Pure. */
+export function isStanding({ missing, discarded }: RecordedMachine): boolean {
+  return missing !== "host" && discarded !== true;
+}
+
 /** Who stays keeps its ordinal and name, and missing machines take the lowest free ones. Pure. */
 export function membersOf(membership: Membership): Expanded {
   const { owner, replicas, template, keepSpec, existing } = membership;
   const names = new Map(existing.map((machine) => [machine.owner?.ordinal ?? 0, machine.name]));
   const nameOf = (ordinal: number) => names.get(ordinal) ?? memberName(owner.machineSet, ordinal);
-  const standing = existing.filter(
-    ({ missing, discarded }) => missing !== "host" && discarded !== true,
-  );
+  const standing = existing.filter(isStanding);
   const discards = existing.filter(
     ({ missing, discarded }) => missing !== "host" && discarded === true,
   );
@@ -126,10 +134,9 @@ export function membersOf(membership: Membership): Expanded {
 }
 
 /** Those that go; among equals the latest first, where Cluster API leaves it open. */
-function excessOf(
-  standing: readonly RecordedMachine[],
-  { replicas, goFirst: { profile, policy, marked, nowMs } }: Membership,
-): GoingMachine[] {
+function excessOf(standing: readonly RecordedMachine[], membership: Membership): GoingMachine[] {
+  const { replicas, goFirst: how } = membership;
+  const { profile, policy, marked, nowMs, besides } = how;
   const latestFirst = [...standing].sort(
     (left, right) => (right.owner?.ordinal ?? 0) - (left.owner?.ordinal ?? 0),
   );
@@ -143,19 +150,31 @@ function excessOf(
       annotations: marked.has(machine.name)
         ? { [deleteMachineAnnotation[profile]]: "true" }
         : machine.deleteMarks,
+      failureDomain: standingIn(machine, membership),
     }),
   );
-  const how: Pick<
-    DeletionRequest<DeletionCandidate>,
-    "profile" | "policy" | "ties"
-  > = omitUndefined({
+  const request: DeletionRequest<DeletionCandidate> = omitUndefined({
     profile,
     policy,
     ties: profile === "v1alpha1" ? "asGiven" : undefined,
+    besides,
+    nowMs,
+    machines: candidates,
+    count: standing.length - replicas,
   });
-  const count = standing.length - replicas;
-  return selectForDeletion({ ...how, nowMs, machines: candidates, count }).map((machine) => ({
+  return selectForDeletion(request).map((machine) => ({
     name: machine.name,
-    reason: goReasonOf(machine, how),
+    reason: goReasonOf(machine, request),
   }));
+}
+
+/** Where a machine is: it may stay where that is offered, or what it is to be says so itself. */
+function standingIn(
+  { failureDomain, spec }: RecordedMachine,
+  { template, keepSpec, goFirst: { domains } }: Membership,
+): DeletionCandidate["failureDomain"] {
+  if (failureDomain === undefined || domains === undefined) return undefined;
+  const named = namedDomain(keepSpec ? spec : template, domains.field);
+  const isOffered = failureDomain === named || domains.domains.includes(failureDomain);
+  return { name: failureDomain, isOffered };
 }

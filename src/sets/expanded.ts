@@ -1,3 +1,4 @@
+import type { DomainOffer } from "../api/failure-domains.js";
 import type { MachineOffers } from "../api/provider-specs.js";
 import type {
   MachineSpec,
@@ -15,6 +16,8 @@ export interface ExpandedMachine {
   readonly spec: MachineSpec;
   /** The set that wants it; absent for Machines that users wrote. */
   readonly owner?: MachineOwner;
+  /** Where Capstan has placed it; absent where its spec says so itself, and where nothing is offered. */
+  readonly failureDomain?: string;
 }
 
 export interface MachineOwner {
@@ -35,6 +38,8 @@ export interface RecordedMachine extends ExpandedMachine {
   readonly deleteMarks?: Annotations;
   /** When its host was made, milliseconds since the epoch. */
   readonly createdAtMs?: number;
+  /** Where its host is, or is to be; whoever has chosen that. Absent where nothing is offered. */
+  readonly failureDomain?: string;
 }
 
 /** A Machine that its set gives up, and why it rather than another. */
@@ -54,6 +59,10 @@ export interface Expanded {
 export interface TemplateJudge {
   /** What the versions that Machines leave out are chosen from. */
   readonly offers: MachineOffers;
+  /** Over what Machines are spread that do not say where they are to be; absent: over nothing. */
+  readonly domains?: DomainOffer;
+  /** Where hosts are that no record tells of, by machine. */
+  readonly foundDomains?: ReadonlyMap<string, string>;
   /** Short hash of what cannot change in place; names new MachineSets. */
   hash(deployment: ResolvedMachineDeployment): string;
   /** Whether a machine can follow the deployment's present template without being replaced. */

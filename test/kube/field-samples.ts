@@ -109,7 +109,7 @@ const byKind: Readonly<Record<Kind, readonly JsonObject[]>> = {
   Cluster: [
     network({ services: { cidrBlocks: ["10.112.0.0/16", "fd00:1::/108"] } }),
     network({ pods: { cidrBlocks: ["172.16.0.0/16"] }, serviceDomain: "example.org" }),
-    { spec: { providerSpec: { value: { machineQuota: 9 } } } },
+    { spec: { providerSpec: { value: { machineQuota: 9, failureDomains: ["local-b"] } } } },
     { spec: fromClass("network") },
   ],
   Machine: machineSpecs.map((spec) => ({ spec })),

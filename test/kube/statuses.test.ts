@@ -81,6 +81,18 @@ describe("what is shown of a cluster", () => {
     host = named(await viewOf(world), "cp-0").machine.host;
   });
 
+  it("says in which failure domain a Machine is, where any are offered", async () => {
+    assert.equal(statusOf(await viewOf(world)).failureDomain, undefined);
+    const failureDomains = ["local-b", "local-c"];
+    const spread = await FakeEngine.running(
+      desiredOf([cluster({ failureDomains }), member, machine("db", { zone: "local-a" })]),
+    );
+    const view = await viewOf(spread);
+    assert.equal(statusOf(view).failureDomain, "local-b");
+    const written = machineStatusOf(live(machine("db")), named(view, "db"), input(view));
+    assert.equal(written.failureDomain, "local-a");
+  });
+
   describe("phases of a Machine", () => {
     const cases: {
       name: string;

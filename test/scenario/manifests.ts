@@ -30,6 +30,7 @@ export interface ScenarioCluster {
   readonly name?: string;
   readonly annotations?: Record<string, string>;
   readonly machineQuota?: number;
+  readonly failureDomains?: readonly string[];
   readonly networkCidr?: string;
   readonly machines: Readonly<Record<string, ScenarioMachine>>;
   readonly deployments?: Readonly<Record<string, ScenarioDeployment>>;
@@ -58,7 +59,8 @@ export function writeObjects(folder: string, objects: readonly object[]): void {
   writeFileSync(join(folder, "cluster.yaml"), objects.map((one) => stringify(one)).join("---\n"));
 }
 
-function clusterObject(name: string, { annotations, machineQuota, networkCidr }: ScenarioCluster) {
+function clusterObject(name: string, shape: ScenarioCluster) {
+  const { annotations, machineQuota, failureDomains, networkCidr } = shape;
   return {
     apiVersion: clusterApi,
     kind: "Cluster",
@@ -75,6 +77,7 @@ function clusterObject(name: string, { annotations, machineQuota, networkCidr }:
           kind: "LocalClusterProviderSpec",
           networkCidr: networkCidr ?? "10.0.0.0/16",
           bootMs: 0,
+          ...(failureDomains !== undefined && { failureDomains }),
           ...(machineQuota !== undefined && { machineQuota }),
         },
       },

@@ -126,7 +126,7 @@ export class FakeCloud {
   providerFor(process: CommandProcess): InfrastructureProvider {
     const { parts } = this;
     const { name, apiVersion, clusterSpec, machineSpec, hostKind, keyInputs, userData } = parts;
-    const { olderVersions = [] } = parts;
+    const { olderVersions = [], failureDomains } = parts;
     const handlers = [...parts.handlers.keys()].map((kind): [string, ResourceHandler] => [
       kind,
       {
@@ -149,6 +149,7 @@ export class FakeCloud {
       olderVersions,
       hostKind,
       ...(keyInputs !== undefined && { keyInputs }),
+      ...(failureDomains !== undefined && { failureDomains }),
       ...(userData !== undefined && { userData: this.termsFor(process, userData) }),
       apiEndpoints: (infrastructure: readonly Observed[], clusterSpec: JsonObject) =>
         parts.apiEndpoints?.(infrastructure, clusterSpec) ?? [],

@@ -16,6 +16,7 @@ export interface ClusterShape {
   readonly name?: string;
   readonly cidr?: string;
   readonly machineQuota?: number;
+  readonly failureDomains?: readonly string[];
   readonly bootMs?: number;
   readonly joinMs?: number;
   readonly registersHosts?: boolean;

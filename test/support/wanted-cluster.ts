@@ -96,13 +96,18 @@ const volumes = fc.constantFrom(
 
 /** Few and small, with everything a transaction can meet: new, changed, replaced, gone, upgraded. */
 export const smallClusters: fc.Arbitrary<WantedCluster> = fc.record({
-  cluster: fc.record({
-    cidr: fc.oneof(
-      { weight: 4, arbitrary: fc.constant("10.0.0.0/16") },
-      { weight: 1, arbitrary: fc.constant("10.1.0.0/16") },
-    ),
-    registersHosts: fc.constantFrom(false, false, true),
-  }),
+  cluster: fc.record(
+    {
+      cidr: fc.oneof(
+        { weight: 4, arbitrary: fc.constant("10.0.0.0/16") },
+        { weight: 1, arbitrary: fc.constant("10.1.0.0/16") },
+      ),
+      // Nobody names a zone, so each of these may move hosts.
+      failureDomains: fc.constantFrom(["local-a", "local-b"], ["local-b", "local-c"], ["local-b"]),
+      registersHosts: fc.constantFrom(false, true),
+    },
+    { requiredKeys: ["cidr"] },
+  ),
   machines: fc
     .tuple(
       fc.record({

@@ -13,7 +13,7 @@ import { type HostSecrets, maskedSecrets, roleWith } from "../../bootstrap/host/
 import { hostSettings, untoldBy } from "../../bootstrap/host/machine-settings.js";
 import { packedUserData, userDataOf } from "../../bootstrap/host/user-data.js";
 import { machineToCompile } from "../../compile/compile.js";
-import type { UserDataFormat, UserDataTerms } from "../../provider/port.js";
+import type { MachineToCompile, UserDataFormat, UserDataTerms } from "../../provider/port.js";
 import { type CommandContext, type GlobalOptions, loadManifests, noticeTo } from "../context.js";
 import { confirm } from "../confirm.js";
 import { exitCodes } from "../exit.js";
@@ -46,19 +46,20 @@ export async function renderCommand(
 ): Promise<number> {
   const { clusters } = loadManifests(options, context);
   const found = machineNamed(name, clusters, context.providers.all);
+  const machine = machineToCompile(providerIn(found, context), found.machine);
   const terms = termsOf(found, context);
   const secrets =
     options.reveal === true ? await revealedSecrets(found, options, context) : maskedSecrets();
-  const settings = settingsOf(found, terms, secrets);
+  const settings = settingsOf(found, { terms, secrets, machine });
   const { upgradeFrom } = options;
   if (upgradeFrom !== undefined) return renderUpgrade(found, settings, upgradeFrom, context);
   const { bootstrap, text, format } = rendered(settings, options.format ?? terms.format);
-  tellNotes(found, context);
+  tellNotes(machine, context);
   if (!context.json) {
     context.terminal.write(text);
     return exitCodes.done;
   }
-  const { desired, machine, kind } = found;
+  const { desired, kind } = found;
   const userData = userDataOf(bootstrap, terms.format);
   context.emit(
     omitUndefined<Readonly<Record<string, unknown>>>({
@@ -77,8 +78,12 @@ export async function renderCommand(
   return exitCodes.done;
 }
 
-function termsOf({ desired }: FoundMachine, { providers }: CommandContext): UserDataTerms {
-  const { name, userData } = providerOf(desired.cluster, providers.all);
+function providerIn({ desired }: FoundMachine, { providers }: CommandContext) {
+  return providerOf(desired.cluster, providers.all);
+}
+
+function termsOf(found: FoundMachine, context: CommandContext): UserDataTerms {
+  const { name, userData } = providerIn(found, context);
   if (userData !== undefined) return userData;
   throw new CapstanError({
     code: "INVALID_INPUT",
@@ -101,13 +106,20 @@ async function revealedSecrets(
 }
 
 function settingsOf(
-  { desired, machine, kind }: FoundMachine,
-  terms: UserDataTerms,
-  secrets: HostSecrets,
+  { desired, kind }: FoundMachine,
+  {
+    terms,
+    secrets,
+    machine,
+  }: {
+    readonly terms: UserDataTerms;
+    readonly secrets: HostSecrets;
+    readonly machine: MachineToCompile;
+  },
 ): HostSettings {
   return hostSettings({
     cluster: desired.cluster,
-    machine: machineToCompile(machine),
+    machine,
     terms,
     endpoint: unknownEndpoint,
     role: roleWith(kind, secrets),
@@ -131,9 +143,9 @@ function rendered(
   }
 }
 
-function tellNotes({ machine }: FoundMachine, context: CommandContext): void {
+function tellNotes(machine: MachineToCompile, context: CommandContext): void {
   const { host, port } = unknownEndpoint;
   const notice = noticeTo(context);
   notice(`${host}:${port} stands for the endpoint, which is known once the infrastructure stands`);
-  for (const what of untoldBy(machineToCompile(machine))) notice(`user data leaves out ${what}`);
+  for (const what of untoldBy(machine)) notice(`user data leaves out ${what}`);
 }

@@ -1,6 +1,7 @@
 import { recordedKeys } from "../../records/recorded-keys.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
-import type { MachineVersions } from "../../api/types.js";
+import { domainOffer, domainOfHost } from "../../api/failure-domains.js";
+import { type MachineVersions, providerValue } from "../../api/types.js";
 import { callContext } from "../../engine/run/handler-session.js";
 import { observe, type Observation } from "../../engine/run/observe.js";
 import type { StackState } from "../../engine/backend/state.js";
@@ -12,7 +13,9 @@ import {
   cloudResources,
   type PriorState,
   type RecordedResource,
+  recordedSpec,
 } from "../../records/prior-state.js";
+import { clusterIn, failureDomainOf, type Target } from "../../records/target.js";
 import { leavingHosts } from "../../plan/changes/leaving.js";
 import type { ObservedResource } from "../../plan/observation.js";
 import type { InfrastructureProvider, NodeReport } from "../../provider/port.js";
@@ -32,6 +35,8 @@ interface MachineStatus {
   readonly phase: string;
   readonly host: string;
   readonly address: string;
+  /** Where the host is; absent where its cluster offers no failure domains. */
+  readonly failureDomain?: string;
   /** What is wanted. */
   readonly kubelet: string;
   readonly ready: boolean;
@@ -58,7 +63,7 @@ export async function statusCommand(
     const state = await engine.readState(stack);
     const provider = recordedProvider(stack, state, context);
     const observation = await seenOf(state, provider, context);
-    const machines = observation === undefined ? [] : machinesOf(state, observation);
+    const machines = observation === undefined ? [] : machinesOf(state, observation, provider);
     if (context.json) context.emit({ type: "status", stack, ...transactionOf(state), machines });
     else {
       const open = context.suggest(openText(stack, state, wayBackOf(provider, state, observation)));
@@ -92,32 +97,55 @@ function openText(stack: string, state: StackState, wayBack: WayBack): string {
   return openTransactionText({ ...transaction, stack, revision, wayBack });
 }
 
-function machinesOf(state: StackState, { observedResources }: Observation): MachineStatus[] {
+function machinesOf(
+  state: StackState,
+  { observedResources }: Observation,
+  provider: InfrastructureProvider | undefined,
+): MachineStatus[] {
   const { transaction } = state;
   if (transaction === undefined) return [];
+  const { target } = transaction;
   const records = new Map(cloudResources(state).map((record) => [record.key, record]));
-  const wanted = transaction.target.machines.map(({ name, host, spec }) => ({
-    machine: name,
-    kubelet: spec.versions.kubelet,
-    ...hostStatus(records.get(host), observedResources.get(host)),
+  const wanted = target.machines.map((machine): MachineStatus => ({
+    machine: machine.name,
+    kubelet: machine.spec.versions.kubelet,
+    ...hostStatus(records.get(machine.host), observedResources.get(machine.host)),
+    ...domainStatus(failureDomainOf(machine, target, provider)),
   }));
   const known = knownMachines(state);
   const toDelete = new Set(records.keys());
-  for (const { host } of transaction.target.machines) toDelete.delete(host);
-  const leaving = leavingHosts({ prior: state, observedResources }, toDelete, transaction.target);
+  for (const { host } of target.machines) toDelete.delete(host);
+  const leaving = leavingHosts({ prior: state, observedResources }, toDelete, target);
   const old = leaving.map(({ machine, host }) => ({
     machine,
     kubelet: known.get(machine)?.spec.versions.kubelet ?? "",
     ...hostStatus(records.get(host), observedResources.get(host)),
+    ...domainStatus(recordedDomain(records.get(host), target, provider)),
     leaving: true as const,
   }));
   return [...wanted, ...old].sort((left, right) => inNameOrder(left.machine, right.machine));
 }
 
+/** A machine may have been given another domain than that of a host which is to go. */
+function recordedDomain(
+  record: RecordedResource | undefined,
+  target: Target,
+  provider: InfrastructureProvider | undefined,
+): string | undefined {
+  const { failureDomains } = provider ?? {};
+  if (record === undefined || provider === undefined || failureDomains === undefined) return;
+  const offer = domainOffer(provider, providerValue(clusterIn(target).spec));
+  return offer && domainOfHost(failureDomains, recordedSpec(record));
+}
+
+function domainStatus(failureDomain: string | undefined): Pick<MachineStatus, "failureDomain"> {
+  return omitUndefined({ failureDomain });
+}
+
 function hostStatus(
   record: RecordedResource | undefined,
   seen: ObservedResource | undefined,
-): Omit<MachineStatus, "machine" | "kubelet" | "leaving"> {
+): Omit<MachineStatus, "machine" | "kubelet" | "failureDomain" | "leaving"> {
   const observed = seen === "gone" ? undefined : seen;
   const address = observed?.status["address"];
   return omitUndefined({
@@ -165,16 +193,18 @@ function statusText(
   if (state.resources.length === 0) return `Cluster ${stack}: nothing is recorded\n`;
   const head = `Cluster ${state.transaction?.target.cluster ?? stack}   revision ${revision}`;
   const open = openTransaction === null ? "" : `   transaction ${openTransaction} is not finished`;
+  const isSpread = machines.some(({ failureDomain }) => failureDomain !== undefined);
   const rows = machines.map((one) => [
     one.machine,
     phaseText(one),
     one.host,
     one.address,
+    ...(isSpread ? [one.failureDomain ?? ""] : []),
     kubeletText(one),
   ]);
   const interrupted = interruptedOperations.map((operation) => `interrupted: ${operation}`);
   const notes = [...interrupted, ...warnings].map((note) => `${note}\n`).join("");
-  const names = ["MACHINE", "PHASE", "HOST", "ADDRESS", "KUBELET"];
+  const names = ["MACHINE", "PHASE", "HOST", "ADDRESS", ...(isSpread ? ["DOMAIN"] : []), "KUBELET"];
   const ways = openText === "" ? [] : ["", ...wrap(openText, columns), ""];
   return `${head}${open}\n\n${table(names, rows, columns)}${notes}${ways.join("\n")}`;
 }

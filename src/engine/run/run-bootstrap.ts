@@ -150,11 +150,11 @@ export class RunBootstrap {
     who: Identity,
     { machine, keys, kind, endpoint }: HostPlace & HostToMake,
   ): Promise<UserData> {
-    const { terms, target } = this.request;
+    const { terms, target, provider } = this.request;
     const token = await this.tokenFor(kind, ctx, who, { endpoint, keys });
     const settings = hostSettings({
       cluster: clusterIn(target),
-      machine: machineToCompile(machine),
+      machine: machineToCompile(provider, machine),
       terms,
       endpoint,
       role: roleWith(kind, {

@@ -141,6 +141,10 @@ function goText(reason: GoReason): string {
       return "one too many in its set; its host failed";
     case "policy":
       return `one too many in its set; the ${reason.policy.toLowerCase()} goes first (deletePolicy ${reason.policy})`;
+    case "domain":
+      return reason.isOffered
+        ? `one too many in its set; no failure domain has more machines of it than ${reason.domain}`
+        : `one too many in its set; failure domain ${reason.domain} is offered no more`;
     case "tie":
       return reason.ties === "asGiven"
         ? "one too many in its set; the highest number goes first"

@@ -11,7 +11,6 @@ import {
   type NodeKey,
   type Ref,
 } from "../../graph/graph.js";
-import { machineSpecOf } from "../../provider/host-spec.js";
 import type { InfrastructureProvider, Observed } from "../../provider/port.js";
 import { asKnown, unobservableOf } from "../../provider/unobservable.js";
 import type { ExpandedMachine, MachineOwner } from "../../sets/expanded.js";
@@ -19,7 +18,8 @@ import type { DecidedHost, Decided } from "./decided.js";
 import { inNameOrder } from "../../sets/name-order.js";
 import { ownerText } from "../../sets/owning-objects.js";
 import { machineKey, type Target, type TargetMachine } from "../../records/target.js";
-import { splitHostName } from "./hosts.js";
+import { domainsOf, newestReadyFirst, placedAsFound } from "./found-domains.js";
+import { machineNameOf } from "./hosts.js";
 import { isGenerationOf } from "./infrastructure.js";
 import type { Plan } from "../plan.js";
 import { satelliteModel, satelliteOfFound } from "./satellites.js";
@@ -46,11 +46,21 @@ interface FoundCluster {
 }
 
 /** What was found, with what its cloud cannot show as the manifests have it. Pure. */
-export function asManifestsTell({ desired, provider, found, nowMs }: FoundCluster): Observed[] {
-  const compiledGoal = compiled(desired, provider, { recorded: [], nowMs });
+export function asManifestsTell(cluster: FoundCluster): Observed[] {
+  const { provider, found } = cluster;
+  const compiledGoal = goalOn(cluster);
   return found.map((one) => {
     const model = modelOf(one, compiledGoal, provider)?.spec;
     return asKnown(one, unobservableOf(provider, one.who.kind), model);
+  });
+}
+
+/** What the manifests come to for a cluster without records: whose host is there stays in its failure domain. */
+function goalOn({ desired, provider, found, nowMs }: FoundCluster): CompiledGoal {
+  return compiled(desired, provider, {
+    recorded: [],
+    nowMs,
+    foundDomains: domainsOf(found, desired, provider),
   });
 }
 
@@ -61,8 +71,8 @@ export function asManifestsTell({ desired, provider, found, nowMs }: FoundCluste
  * were found. Pure.
  */
 export function foundTarget(cluster: FoundCluster): Target {
-  const { desired, provider, found, nowMs } = cluster;
-  const compiledGoal = compiled(desired, provider, { recorded: [], nowMs });
+  const { desired, provider, found } = cluster;
+  const compiledGoal = goalOn(cluster);
   const hosts = found.filter(({ who }) => who.kind === provider.hostKind);
   const machines = machinesOf(hosts, compiledGoal, cluster);
   const control = machines.filter((machine) => machine.controlPlane).map(({ host }) => host);
@@ -186,11 +196,7 @@ function machinesOf(
   const fits = (host: Observed) => fitOf(host, compiledGoal, provider);
   // What the manifests want stays, whether it runs yet or not: the same words lead to the same target.
   const bestFirst = [...hosts].sort(
-    (left, right) =>
-      fits(right) - fits(left) ||
-      Number(right.phase === "ready") - Number(left.phase === "ready") ||
-      (right.createdAtMs ?? 0) - (left.createdAtMs ?? 0) ||
-      inNameOrder(right.who.name, left.who.name),
+    (left, right) => fits(right) - fits(left) || newestReadyFirst(left, right),
   );
   const machines = bestFirst.map(({ who, spec: seen }): TargetMachine => {
     const machine = machineNameOf(who.name);
@@ -198,7 +204,7 @@ function machinesOf(
     const name = isDuplicate ? who.name : machine;
     taken.add(name);
     const same = known.get(machine);
-    const spec = specOf(seen, same, { compiledGoal, provider });
+    const { spec, failureDomain } = specOf(seen, same, { compiledGoal, provider });
     const owner = same === undefined ? ownerOf(machine, desired) : same.owner;
     return omitUndefined({
       name,
@@ -206,6 +212,7 @@ function machinesOf(
       controlPlane: isControlPlane(spec),
       host: nodeKey(who.kind, who.name),
       owner,
+      failureDomain,
       duplicateOf: isDuplicate ? machine : undefined,
     });
   });
@@ -224,7 +231,10 @@ function fitOf(
   return kind === "same" ? 2 : kind === "inPlace" ? 1 : 0;
 }
 
-/** As the manifests have it where that is what runs; else what the host tells about it. */
+/**
+ * As the manifests have it where that is what runs; else what the host tells about it. Where Capstan places machines,
+ * the place is no part of what their users wrote.
+ */
 function specOf(
   seen: JsonObject,
   same: ExpandedMachine | undefined,
@@ -232,18 +242,16 @@ function specOf(
     compiledGoal,
     provider,
   }: { readonly compiledGoal: CompiledGoal; readonly provider: InfrastructureProvider },
-): MachineSpec {
+): Pick<TargetMachine, "spec" | "failureDomain"> {
   const asked = same === undefined ? undefined : compiledGoal.hosts.get(same.name);
   if (same !== undefined && asked !== undefined) {
     const resolved = withValues(asked, seen) as JsonObject;
-    if (provider.verdict(provider.hostKind, seen, resolved).kind === "same") return same.spec;
+    if (provider.verdict(provider.hostKind, seen, resolved).kind === "same") {
+      const { spec, failureDomain } = same;
+      return omitUndefined({ spec, failureDomain });
+    }
   }
-  return machineSpecOf(seen, provider);
-}
-
-/** "web-7ca2dcf0" of the host "web-7ca2dcf0-a830c4ef-1". */
-function machineNameOf(host: string): string {
-  return splitHostName(host).generation.replace(/-[0-9a-f]{8}$/, "");
+  return placedAsFound(seen, same, { cluster: compiledGoal.cluster, provider });
 }
 
 /**

@@ -166,6 +166,11 @@ export function splitHostName(name: string): { generation: string; incarnation: 
   return { generation: name.slice(0, at), incarnation: Number(name.slice(at + 1)) };
 }
 
+/** "web-7ca2dcf0" of the host "web-7ca2dcf0-a830c4ef-1". Pure. */
+export function machineNameOf(host: string): string {
+  return splitHostName(host).generation.replace(/-[0-9a-f]{8}$/, "");
+}
+
 /** Whether a host's name is one of this machine's. */
 export function isHostOf(machine: string, host: string): boolean {
   return host.startsWith(`${machine}-`) && /^-[0-9a-f]{8}-\d+$/.test(host.slice(machine.length));

@@ -34,16 +34,18 @@ interface SetMemory {
   readonly recorded: readonly RecordedMachine[];
   /** Machines have an age. Milliseconds since the epoch. */
   readonly nowMs: number;
+  /** The failure domains of hosts that no record tells of, by machine. */
+  readonly foundDomains?: ReadonlyMap<string, string>;
 }
 
 /** What objects come to. Pure. Throws INVALID_INPUT for names that clash. */
 export function compiled(
   desired: Desired,
   provider: InfrastructureProvider,
-  { recorded, nowMs }: SetMemory,
+  { recorded, nowMs, foundDomains }: SetMemory,
 ): CompiledGoal {
   const { cluster } = desired;
-  const judge = templateJudge(provider, cluster);
+  const judge = templateJudge(provider, cluster, foundDomains);
   const { machines, going } = expandObjects(desired, recorded, judge, nowMs);
   refuseDuplicates(machines);
   return {

@@ -1,8 +1,10 @@
+import { domainOffer, domainOfHost } from "../../api/failure-domains.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
+import { providerValue } from "../../api/types.js";
 import { type NodeKey, nodeKey } from "../../graph/graph.js";
 import type { RecordedMachine } from "../../sets/expanded.js";
 import { machineKey, type TargetMachine } from "../../records/target.js";
-import { knownMachines, cloudResources } from "../../records/prior-state.js";
+import { cloudResources, knownMachines, knownSpecs } from "../../records/prior-state.js";
 import type { PlanInput } from "../plan-input.js";
 import type { ObservedResource } from "../observation.js";
 
@@ -16,6 +18,7 @@ export function recordedMachines(input: PlanInput): RecordedMachine[] {
   const asked = planGoal.kind === "objects" ? planGoal : undefined;
   const discarded = new Set(asked?.discarded);
   const hosts = hostsByMachine(input);
+  const domainOf = knownDomains(input, hosts);
   const latest = prior.transaction?.target.machines ?? [];
   const names = new Set(latest.map(({ name }) => name));
   const earlier = [...knownMachines(prior).values()].filter(
@@ -32,8 +35,36 @@ export function recordedMachines(input: PlanInput): RecordedMachine[] {
       discarded: discarded.has(machine.name) ? true : undefined,
       deleteMarks: asked?.deleteMarks?.[machine.name],
       createdAtMs,
+      failureDomain: domainOf(machine.name),
     });
   });
+}
+
+/**
+ * Where each machine is to stay as long as that is offered: where the host is that served at the last revision, if it
+ * is there; else where the machine was placed last. Of machines that named their domain, and of records of other times,
+ * the inputs of the host tell. Nothing where nothing is offered.
+ */
+function knownDomains(
+  { prior, provider, planGoal }: PlanInput,
+  hosts: ReadonlyMap<NodeKey, readonly NodeKey[]>,
+): (machine: string) => string | undefined {
+  const { failureDomains } = provider;
+  if (planGoal.kind !== "objects" || failureDomains === undefined) return () => undefined;
+  const offer = domainOffer(provider, providerValue(planGoal.desired.cluster.spec));
+  if (offer === undefined) return () => undefined;
+  const specs = knownSpecs(prior);
+  const domainIn = (machine: TargetMachine | undefined) =>
+    machine &&
+    (machine.failureDomain ?? domainOfHost(failureDomains, specs.get(machine.host) ?? {}));
+  const served = new Map(prior.revision?.target.machines.map((one) => [one.name, one]));
+  const known = knownMachines(prior);
+  return (name) => {
+    const before = served.get(name);
+    const isAlive = before !== undefined && hosts.get(machineKey(name))?.includes(before.host);
+    const domains = [isAlive === true ? domainIn(before) : undefined, domainIn(known.get(name))];
+    return domains.find((one) => offer.domains.includes(one ?? "")) ?? domains.at(-1);
+  };
 }
 
 function lackOf(seen: ObservedResource | undefined): RecordedMachine["missing"] {

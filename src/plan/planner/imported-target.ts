@@ -1,4 +1,6 @@
+import { domainOfHost, withoutDomain } from "../../api/failure-domains.js";
 import { type JsonObject, sameJson } from "../../api/json.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import type { MachineObject } from "../../api/types.js";
 import { compileParts, generationHash, templateJudge } from "../../compile/compile.js";
 import { policiesOf, underPolicy } from "../../compile/update-policy.js";
@@ -9,7 +11,7 @@ import type { Found, InfrastructureProvider, Verdict } from "../../provider/port
 import { cloudResources, type PriorState } from "../../records/prior-state.js";
 import { clusterIn, desiredIn, machineKey, type Target } from "../../records/target.js";
 import { expandObjects } from "../../sets/expand.js";
-import type { ExpandedMachine } from "../../sets/expanded.js";
+import type { ExpandedMachine, RecordedMachine } from "../../sets/expanded.js";
 import { inNameOrder } from "../../sets/name-order.js";
 import { orderedObjects } from "../goal/compiled-goal.js";
 import type { ObservedResources } from "../observation.js";
@@ -54,7 +56,10 @@ export function targetWithImported(question: ImportQuestion): ImportedTarget {
     throw refusedFields(asWanted, found, { verdict, later });
   }
   const isSame = verdict.kind === "same";
-  const machine = isSame ? asWanted : { ...asWanted, spec: machineSpecOf(found.spec, provider) };
+  const asIs = machineSpecOf(found.spec, provider);
+  const isPlaced = asWanted.failureDomain !== undefined && provider.failureDomains !== undefined;
+  const foundSpec = isPlaced ? withoutDomain(asIs, provider.failureDomains.field) : asIs;
+  const machine = isSame ? asWanted : { ...asWanted, spec: foundSpec };
   const spec = asFoundWithRefs(found.spec, { referenced, resolved });
   const desired = desiredIn(target);
   const recordedObject = isSame ? object : { ...object, spec: machine.spec };
@@ -96,12 +101,26 @@ function wantedMachine({
 }: ImportQuestion): ExpandedMachine {
   const cluster = clusterIn(target);
   const alone = { cluster, machines: [object], machineSets: [], machineDeployments: [] };
-  const running = { name: object.metadata.name, spec: machineSpecOf(found.spec, provider) };
+  const running = runningMachine(object.metadata.name, found, provider);
   const recorded = [running, ...target.machines];
   const { machines } = expandObjects(alone, recorded, templateJudge(provider, cluster), nowMs);
   const [machine] = machines;
   if (machine === undefined) throw new Error("an object of its own is a machine");
   return machine;
+}
+
+/** The machine as its host tells of it: what places a machine keeps it there. */
+function runningMachine(
+  name: string,
+  { spec }: Found,
+  provider: InfrastructureProvider,
+): RecordedMachine {
+  const { failureDomains } = provider;
+  return omitUndefined({
+    name,
+    spec: machineSpecOf(spec, provider),
+    failureDomain: failureDomains && domainOfHost(failureDomains, spec),
+  });
 }
 
 /** What a host of the machine is made with, on the infrastructure that is recorded. */

@@ -12,16 +12,17 @@ import { type Refusal, RefusedChange } from "../refused-change.js";
  */
 export function refuseMisfits(
   cluster: ClusterObject,
-  { userData }: InfrastructureProvider,
+  provider: InfrastructureProvider,
   hosts: readonly DecidedHost[],
   stage: KeyStage,
 ): void {
+  const { userData } = provider;
   if (userData === undefined) return;
   const misfitOf = misfitLookup(cluster, userData, stage);
   const refusals = hosts
     .filter(({ decision: { kind } }) => kind === "create" || kind === "replace")
     .flatMap(({ machine }): Refusal[] => {
-      const misfit = misfitOf(machineToCompile(machine));
+      const misfit = misfitOf(machineToCompile(provider, machine));
       if (misfit === undefined) return [];
       return [{ subject: `Machine ${machine.name}`, verb: "make a host of", machine, ...misfit }];
     });

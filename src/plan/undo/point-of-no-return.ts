@@ -1,10 +1,12 @@
 import semver from "semver";
 import { CapstanError } from "../../api/error.js";
 import { sameJson } from "../../api/json.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import { minorOf } from "../../api/versions.js";
 import { compileParts } from "../../compile/compile.js";
 import { keyOf, nodeKey, type NodeKey } from "../../graph/graph.js";
 import type { InfrastructureProvider, Observed } from "../../provider/port.js";
+import type { ExpandedMachine } from "../../sets/expanded.js";
 import { canServe } from "../decisions/verdicts.js";
 import type { ObservedResources } from "../observation.js";
 import {
@@ -153,14 +155,18 @@ export function asRecorded(prior: PriorState): ObservedResources {
 
 /** What a provider makes different for another version of the control plane. */
 function versionFields(
-  { name, spec }: TargetMachine,
+  { name, spec, failureDomain }: TargetMachine,
   target: Target,
   provider: InfrastructureProvider,
 ): string[] {
   const hostAt = (controlPlane: string | undefined) => {
     const versions =
       controlPlane === undefined ? spec.versions : { ...spec.versions, controlPlane };
-    const machine = { name, spec: { ...spec, versions } };
+    const machine: ExpandedMachine = omitUndefined({
+      name,
+      spec: { ...spec, versions },
+      failureDomain,
+    });
     return compileParts(provider, clusterIn(target), [machine]).hosts.get(name) ?? {};
   };
   const [present, other] = [
