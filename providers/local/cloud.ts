@@ -347,20 +347,18 @@ export class LocalCloud {
   }
 }
 
-/** What is accepted and does not show is there for the create alone that is made again. */
+/** What is accepted and does not show yet answers to its token alone. */
 function subjectOf(
   database: DatabaseSync,
-  { call, id, kind, who }: Request,
+  { id, kind, who }: Request,
   now: number,
 ): LocalResource | undefined {
-  const found =
-    id !== undefined
-      ? resourceById(database, id)
-      : kind === undefined || who === undefined
-        ? undefined
-        : resourceByToken(database, kind, who.token);
-  const isUnseen = found !== undefined && call !== "create" && isHidden(found, now);
-  return isUnseen ? undefined : found;
+  if (id !== undefined) {
+    const found = resourceById(database, id);
+    return found === undefined || isHidden(found, now) ? undefined : found;
+  }
+  if (kind === undefined || who === undefined) return undefined;
+  return resourceByToken(database, kind, who.token);
 }
 
 function operationStateOf(made: LocalResource | undefined, now: number): OperationState {

@@ -11,7 +11,7 @@ import type {
   Presence,
   ResourceHandler,
 } from "../../src/provider/port.js";
-import { hasFailed } from "./resource.js";
+import { hasFailed, isHidden } from "./resource.js";
 import type { LocalCloud, LocalKind, LocalResource } from "./cloud.js";
 
 /** A resource of the local cloud in the port's terms. */
@@ -69,13 +69,12 @@ export class LocalHandler implements ResourceHandler {
     if (alive.length > 1) return { found: "many", ids: alive.map((resource) => resource.id) };
     if (alive.length === 1) return presenceOf(alive[0]);
     const made = await this.cloud.getByToken(this.kind, who, ctx.signal);
-    return presenceOf(made?.state === "terminated" ? undefined : made);
+    if (made === undefined || made.state === "terminated") return { found: "none" };
+    return { found: "one", resource: asAnswered(made, ctx) };
   }
 
   async create(ctx: CallContext, who: Identity, spec: JsonObject): Promise<Observed> {
-    const made = await this.cloud.create(this.kind, who, spec, ctx.signal);
-    if (made.acceptedUntilMs === undefined || made.state === "terminated") return observe(made);
-    return { ...observe(made), phase: "pending", operation: made.id };
+    return asAnswered(await this.cloud.create(this.kind, who, spec, ctx.signal), ctx);
   }
 
   async poll(ctx: CallContext, operation: string): Promise<OperationState> {
@@ -110,6 +109,13 @@ export class LocalHandler implements ResourceHandler {
     const found = await this.cloud.get(id, signal);
     return found !== undefined && isMarked(found) ? found : undefined;
   }
+}
+
+/** With its operation as long as nothing else shows it. */
+function asAnswered(made: LocalResource, { clock }: CallContext): Observed {
+  const observed = observe(made);
+  if (observed.phase === "gone" || !isHidden(made, clock.now())) return observed;
+  return { ...observed, phase: "pending", operation: made.id };
 }
 
 /** Whether it is anybody's of ours: what was let go has no marks left. */
