@@ -83,14 +83,16 @@ export function foundTarget(cluster: FoundCluster): Target {
       satelliteOfFound(resource, found, provider.hostKind);
     const machine = machines.find(({ host }) => host === nodeKey(kind, name));
     const after = machine === undefined ? (model?.dependsOn ?? []) : control;
+    const dependsOn = machine?.controlPlane === true ? [] : foundAs(after, found);
     return omitUndefined({
       kind,
       name,
       type: "resource",
       parent: machine && machineKey(machine.name),
       spec: withRefs(resource.spec, model?.spec ?? {}, found) as JsonObject,
-      dependsOn: machine?.controlPlane === true ? [] : foundAs(after, found),
-      host: model?.host,
+      dependsOn,
+      // What has outlived its host is by itself, until nobody wants it any more.
+      host: dependsOn.find((key) => key === model?.host),
       keep: model?.keep,
     });
   };

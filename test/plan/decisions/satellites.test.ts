@@ -149,4 +149,22 @@ describe("what lives with one host", () => {
     const volume = target.nodes.find(({ kind }) => kind === "LocalVolume");
     assert.match(volume?.host ?? "", /^LocalHost\/db-/, "of whatever machine");
   });
+
+  it("that has outlived its host is kept as it was found, until a commit without it", async () => {
+    const desired = objectsOf(member, withVolume(5), machineDeployment("web", 1));
+    const engine = await FakeEngine.running(desired, { adopt: true });
+    const host = engine.hosts().find(({ who }) => who.name.startsWith("db-"));
+    engine.cloud.kill(host?.id ?? "");
+    engine.loseState();
+    const [before] = volumes(engine);
+    const outcome = await engine.up(desired, [{ at: "boot", number: 0, what: "fails" }]);
+    assert.match(outcomeText(outcome), /rolledBack/);
+    assert.deepEqual(
+      volumes(engine).map(({ id }) => id),
+      [before?.id],
+    );
+    await engine.settle(desired);
+    assert.equal(volumes(engine).length, 1);
+    assert.notEqual(volumes(engine)[0]?.id, before?.id);
+  });
 });
