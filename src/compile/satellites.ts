@@ -59,4 +59,3 @@ function nameIn(key: NodeKey): string {
 export function withHost<T extends Json>(spec: T, from: NodeKey, to: NodeKey): T {
   return resolveRefs(spec, (ref) => (ref.$ref === from ? { ...ref, $ref: to } : ref));
 }
-

@@ -49,7 +49,15 @@ import {
 } from "./resource-refusals.js";
 import type { HostBootstrapper } from "./host-bootstrapper.js";
 import { isGone, oneOf } from "./presence.js";
-import { acceptedIn, type Asked, operationOf, recordedWho, specOf, statusOf, whoOf } from "./recorded.js";
+import {
+  acceptedIn,
+  type Asked,
+  operationOf,
+  recordedWho,
+  specOf,
+  statusOf,
+  whoOf,
+} from "./recorded.js";
 import { SessionCloud } from "./session-cloud.js";
 import { asKnown } from "../provider/unobservable.js";
 import { holdsUnknown } from "../api/unknown.js";

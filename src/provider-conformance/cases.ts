@@ -30,6 +30,7 @@ import {
   tellsRefusals,
 } from "./interruption.js";
 import { showsChanged, showsKilled, showsStopped } from "./outside.js";
+import { tellsOperations } from "./operations.js";
 import { deletesItsOwn, locateByMarks, tellsOfTwins } from "./ownership.js";
 import { listsAllPages } from "./pages.js";
 import { compileIsPure, generationIsStable, schemasAreClosed, verdictIsPure } from "./pure.js";
@@ -52,6 +53,7 @@ const ofKinds: Readonly<Record<string, Work>> = {
   "makes one resource of one token": createOnce,
   "adopts what a create made whose answer was lost": lostAnswer,
   "makes no duplicate while listings lag": laggingListing,
+  "tells what became of what its cloud has accepted, or makes at once": tellsOperations,
   "makes a change in place, all of it, and shows it": updates,
   "deletes twice without an error": deleteTwice,
   "deletes by id, and nothing of the same name": deletesItsOwn,

@@ -73,7 +73,8 @@ export async function replacement(rig: Rig, fields: JsonObject): Promise<void> {
   await rig.up({ web: {} });
   const before = rig.hostOf("web");
   const plan = await rig.plan({ web: fields });
-  const kinds = plan.steps.map(({ kind }) => kind).join(", ");
+  const ofHosts = plan.steps.filter(({ key }) => key.startsWith(`${rig.provider.hostKind}/`));
+  const kinds = ofHosts.map(({ kind }) => kind).join(", ");
   must(
     kinds === "create, delete",
     "say replace where a change needs a new host (verdict)",
@@ -161,8 +162,8 @@ export async function lettingGo(rig: Rig): Promise<void> {
 /** "lists all that carries its marks, and nothing else" */
 export async function inventory(rig: Rig): Promise<void> {
   const { provider, context, world } = rig;
-  const inputs = await rig.prepare("other");
   await rig.up({ web: {}, db: {} });
+  const inputs = await rig.prepare("other");
   const { clusterUid } = world;
   const { cluster } = inputs.who;
   const earlier = await world.plant(

@@ -108,12 +108,17 @@ export class Rig {
     }
   }
 
-  /** The kinds that the sample needs, in dependency order, hosts last. */
+  /** The kinds that the sample needs, in dependency order, what lives with hosts last. */
   kinds(): string[] {
     const { cluster } = this.desired({});
-    const { infrastructure } = this.provider.compile(cluster, providerValue(cluster.spec), []);
+    const { infrastructure, satellites } = this.provider.compile(
+      cluster,
+      providerValue(cluster.spec),
+      [this.sampleMachine()],
+    );
     const kinds = inDependencyOrder(infrastructure).map(({ kind }) => kind);
-    return [...new Set([...kinds, this.provider.hostKind])];
+    const own = [...(satellites?.values() ?? [])].flat().map(({ kind }) => kind);
+    return [...new Set([...kinds, this.provider.hostKind, ...own])];
   }
 
   get isHost(): boolean {

@@ -41,6 +41,11 @@ export interface WorldPowers {
   alive?(): readonly string[] | Promise<readonly string[]>;
   /** While true, the cloud takes every call and gives no answer, until the signal that came with the call aborts. */
   hang?(on: boolean): void | Promise<void>;
+  /**
+   * The next creation is answered with an operation, and nothing but that tells of it. What this answers ends it: then
+   * it has made the resource, or was refused.
+   */
+  acceptNextCreate?(fate: "made" | "refused"): (() => void) | Promise<() => void>;
   /** While true, hosts that are made stay pending; after that, they become ready. */
   holdBoot?(on: boolean): void | Promise<void>;
   /** Somebody gives a resource other settings, in the cloud itself. False where the cloud cannot change them. */

@@ -91,7 +91,11 @@ describe("what a cloud has accepted", () => {
     assert.equal(outs["operation"], "op-1");
     assert.deepEqual((await resource.read(id, outs)).props, outs);
     handler.outcome = noQuota;
-    assert.deepEqual((await resource.read(id, outs)).props, outs, "its failure is still to be told");
+    assert.deepEqual(
+      (await resource.read(id, outs)).props,
+      outs,
+      "its failure is still to be told",
+    );
     handler.outcome = { state: "done" };
     assert.deepEqual((await resource.read(id, outs)).props, outs, "showing is no difference");
     await handler.remove();
@@ -135,9 +139,8 @@ describe("what a cloud has accepted", () => {
     assert.ok(handler.calls.includes("poll op-2"));
     handler.poll = async () => noQuota;
     const again = { who, spec: { ...spec, diskGib: 40 } };
-    await assert.rejects(
-      resource.update(id, changed, again),
-      (error: Error) => isRefused("QUOTA", /accepted and then failed: 32 vCPUs/)(error.cause),
+    await assert.rejects(resource.update(id, changed, again), (error: Error) =>
+      isRefused("QUOTA", /accepted and then failed: 32 vCPUs/)(error.cause),
     );
   });
 

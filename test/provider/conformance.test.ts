@@ -192,6 +192,7 @@ const notOfFolder = {
   "answers many where several bear the same marks": "notChecked",
   "gives up at once when it is interrupted while the cloud does not answer": "notChecked",
   "tells which cloud it is, the same each time, or nothing at all": "notOffered",
+  "tells what became of what its cloud has accepted, or makes at once": "notOffered",
 } as const;
 const noImport = {
   "lets go of what it made, or cannot": "notOffered",

@@ -200,6 +200,7 @@ export const deaf = (ctx: CreateContext): CreateContext => ({
 });
 
 export const cases = {
+  accepted: "tells what became of what its cloud has accepted, or makes at once",
   deletes: "deletes by id, and nothing of the same name",
   locates: "finds by its marks what bears them, and nothing of the same name",
   twins: "answers many where several bear the same marks",
@@ -403,6 +404,34 @@ export const folderDefects: Readonly<Record<string, readonly [string, FolderDefe
 };
 
 export const localDefects: Readonly<Record<string, readonly [string, LocalDefect]>> = {
+  "forgets the operation of what is accepted": [
+    cases.accepted,
+    (good) =>
+      withCalls(good, (handler) => ({
+        create: async (...args) => {
+          const { operation: _forgotten, ...made } = await handler.create(...args);
+          return made;
+        },
+      })),
+  ],
+  "takes every operation for done": [
+    cases.accepted,
+    (good) => withCalls(good, () => ({ poll: async () => ({ state: "done" }) })),
+  ],
+  "takes an operation that failed for done, of volumes": [
+    cases.accepted,
+    (good) =>
+      withCalls(
+        good,
+        (handler) => ({
+          poll: async (ctx, operation) => {
+            const outcome = await handler.poll?.(ctx, operation);
+            return outcome?.state === "running" ? outcome : { state: "done" };
+          },
+        }),
+        "LocalVolume",
+      ),
+  ],
   "deletes networks by name": [
     cases.deletes,
     (good, cloud) =>

@@ -222,10 +222,7 @@ describe("a defined provider whose machines share something", () => {
     const missing = defineProvider(definition({ kinds: {} }));
     await assert.rejects(
       new FakeEngine({ provider: missing }).plan(desired()),
-      failsWith(
-        "INVALID_INPUT",
-        /it names AcmeNetwork network, and its kinds have no/,
-      ),
+      failsWith("INVALID_INPUT", /it names AcmeNetwork network, and its kinds have no/),
     );
   });
 });

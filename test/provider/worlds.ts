@@ -84,13 +84,24 @@ export function localSubject(
 ): ConformanceSubject {
   return {
     clusterSpec: { apiVersion: localApiVersion, kind: "LocalClusterProviderSpec" },
-    machineSpec: { apiVersion: localApiVersion, kind: "LocalMachineProviderSpec", diskGib: 20 },
+    machineSpec: {
+      apiVersion: localApiVersion,
+      kind: "LocalMachineProviderSpec",
+      diskGib: 20,
+      dataVolume: { gib: 10 },
+    },
     inPlace: { tags: { team: "a" }, diskGib: 40 },
-    inPlaceOf: { LocalNetwork: { bootMs: 100 }, LocalLoadBalancer: { port: 6_444 } },
+    inPlaceOf: {
+      LocalVolume: { gib: 20 },
+      LocalNetwork: { bootMs: 100 },
+      LocalLoadBalancer: { port: 6_444 },
+    },
     replacing: { size: "large" },
     open: () => openLocal(provider),
   };
 }
+
+const operationMs = 60_000;
 
 function openLocal(
   provider: (good: LocalProvider, cloud: WatchedCloud) => InfrastructureProvider,
@@ -121,6 +132,11 @@ function openLocal(
     beforeChange: (hook) => void (cloud.hook = hook),
     alive: async () => (await aliveOnes()).map(({ id }) => id),
     hang: (on) => void (cloud.hangs = on),
+    acceptNextCreate: async (fate) => {
+      const mode = fate === "made" ? "accepts" : "rejects";
+      await behind.addFault({ call: "create", mode, ms: operationMs });
+      return () => clock.advance(operationMs);
+    },
     holdBoot: async (on) => {
       await behind.clearFaults();
       if (on) await behind.addFault({ call: "create", mode: "neverBoots", times: always });

@@ -182,7 +182,9 @@ function removedResources(
   { decisions, toDelete, letGo, provider }: ResourcesInput,
   machineOf: ReadonlyMap<NodeKey, string>,
 ): InfrastructureChange[] {
-  const replacing = decisions.some(({ kind, node }) => kind === "replace" && node.host === undefined);
+  const replacing = decisions.some(
+    ({ kind, node }) => kind === "replace" && node.host === undefined,
+  );
   const removed = toDelete.filter(({ kind }) => kind !== provider.hostKind);
   const leaving = new Set(toDelete.map(({ key }) => key));
   return removed.map((resource): InfrastructureChange => {

@@ -5,7 +5,14 @@ import { unknownValue } from "../../api/unknown.js";
 import type { NodeKey } from "../../graph/graph.js";
 import { ownerText } from "../../sets/owning-objects.js";
 import { wavesText } from "../waves/list-waves.js";
-import type { ChangeKind, InfrastructureChange, MachineChange, Plan, ResourceInput, StageNote } from "../plan.js";
+import type {
+  ChangeKind,
+  InfrastructureChange,
+  MachineChange,
+  Plan,
+  ResourceInput,
+  StageNote,
+} from "../plan.js";
 import { boundedLines } from "../../records/history.js";
 import { type ChangedField, isLettingGo, type Step } from "../step.js";
 import type { ChangeSummary } from "../../records/transaction.js";
@@ -192,7 +199,9 @@ function satelliteBranches(
 ): ChangeNode[] {
   const names = namesOf(change);
   return changes
-    .filter(({ machine, kind }) => kind !== "same" && machine !== undefined && names.includes(machine))
+    .filter(
+      ({ machine, kind }) => kind !== "same" && machine !== undefined && names.includes(machine),
+    )
     .map((one) => {
       const { key, machine = "" } = one;
       const [kind = "", name = ""] = key.split("/");

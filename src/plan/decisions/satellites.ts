@@ -108,7 +108,10 @@ export function recordedHostOf(
 export function keptSatellites({ revision }: PriorState, target: ResourceGraph): NodeKey[] {
   const wanted = new Set(target.map(keyOf));
   const nodes = revision?.target.nodes ?? [];
-  return nodes.filter((node) => node.keep === true).map(keyOf).filter((key) => !wanted.has(key));
+  return nodes
+    .filter((node) => node.keep === true)
+    .map(keyOf)
+    .filter((key) => !wanted.has(key));
 }
 
 /** A host as the records or the cloud have it; undefined of one that is not there. */

@@ -47,10 +47,7 @@ export function judge(
   });
 }
 
-function unfitness(
-  observed: ObservedResource | undefined,
-  subject: string,
-): Pick<Judged, "unfit"> {
+function unfitness(observed: ObservedResource | undefined, subject: string): Pick<Judged, "unfit"> {
   if (observed === undefined || observed === "gone") return {};
   if (observed.phase === "failed") {
     return { unfit: `${subject} failed in the cloud${whyFailed(observed)}` };

@@ -212,9 +212,7 @@ function assemble(
   const letGo = new Set([...letGoIn(input), ...keptSatellites(prior, target.nodes)]);
   const decisions = decisionsByKey(infrastructure, hosts, provider);
   const steps = [
-    ...inDependencyOrder(target.nodes).flatMap((node) =>
-      stepOf(node, decisions.get(keyOf(node))),
-    ),
+    ...inDependencyOrder(target.nodes).flatMap((node) => stepOf(node, decisions.get(keyOf(node)))),
     ...toDelete.map((resource) => deletionOf(resource, target, input, letGo)),
   ];
   const shown = {
@@ -267,7 +265,9 @@ function assemble(
     leaving,
     pointsOfNoReturn: (transaction.pointsOfNoReturn ?? []).flatMap(hostsOfPoint),
     passed,
-    stale: [...new Set([...staleKeys(prior, infrastructure, hosts, provider), ...untold(input, target)])],
+    stale: [
+      ...new Set([...staleKeys(prior, infrastructure, hosts, provider), ...untold(input, target)]),
+    ],
     left: [...decisions].filter(([, { isLeft }]) => isLeft === true).map(([key]) => key),
     ...openTransaction(prior),
     orphaned,

@@ -64,7 +64,8 @@ describe("an output that a resource tells only once it is ready", () => {
     const engine = new FakeEngine({ provider: telling() });
     await engine.settle(desired);
     const [observedResources, resources] = [new Map(), engine.prior.resources];
-    for (const one of engine.alive()) observedResources.set(nodeKey(one.who.kind, one.who.name), one);
+    for (const one of engine.alive())
+      observedResources.set(nodeKey(one.who.kind, one.who.name), one);
     const withoutStatus = resources.map((one) =>
       one.kind === "LocalLoadBalancer" ? { ...one, outputs: { ...one.outputs, status: {} } } : one,
     );

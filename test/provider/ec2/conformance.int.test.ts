@@ -9,6 +9,7 @@ import { hostsSubject, networkSubject } from "./subjects.js";
 
 /** What both of them do without. */
 const notOffered = [
+  "tells what became of what its cloud has accepted, or makes at once",
   "converts what is written in its older versions",
   "says what its hosts take at their first start, or nothing",
 ];

@@ -1,0 +1,44 @@
+import type { Rig } from "./rig.js";
+import { must, offered } from "./subject.js";
+
+/** "tells what became of what its cloud has accepted, or makes at once" */
+export async function tellsOperations(rig: Rig): Promise<void> {
+  const { handler, context } = rig;
+  offered(handler.poll !== undefined, "it answers no create with an operation");
+  const world = rig.able("acceptNextCreate");
+  // A name whose creation was refused is free again, so that one comes first.
+  for (const fate of ["refused", "made"] as const) {
+    const { who, spec } = await rig.prepare(`web-${fate}`);
+    const end = await world.acceptNextCreate(fate);
+    const { id, phase, operation } = await handler.create(context, who, spec);
+    must(
+      operation !== undefined && phase === "pending",
+      "answer a create with phase pending and its operation where the cloud has only accepted it",
+      `${phase}, operation ${String(operation)}`,
+    );
+    const before = await handler.poll?.(context, operation);
+    must(before?.state === "running", "say that an operation runs while it does", shown(before));
+    await end();
+    const after = await handler.poll?.(context, operation);
+    const presence = await handler.locate(context, who, id);
+    if (fate === "made") {
+      must(
+        after?.state === "done",
+        "say that an operation is done once it has ended",
+        shown(after),
+      );
+      must(presence.found === "one", "find by its id what an operation has made", presence.found);
+      continue;
+    }
+    must(
+      after?.state === "failed" && after.failure.reason !== "",
+      "say of an operation that failed that it has, and why",
+      shown(after),
+    );
+    must(presence.found === "none", "find nothing where an operation failed", presence.found);
+  }
+}
+
+function shown(outcome: unknown): string {
+  return JSON.stringify(outcome) ?? "nothing";
+}
