@@ -8,7 +8,6 @@ import {
   type ResourceGraph,
 } from "../graph/graph.js";
 import type { Satellite } from "../provider/port.js";
-import type { TargetMachine } from "../records/target.js";
 
 // What lives with one host: its name begins with the host's, so a new host has its own.
 
@@ -31,7 +30,7 @@ export function satelliteNode(
 /** The satellites of each machine in a recorded graph, as a compiler would give them. Pure. */
 export function recordedSatellites(
   nodes: ResourceGraph,
-  machines: readonly TargetMachine[],
+  machines: readonly { readonly name: string; readonly host: NodeKey }[],
   hostKind: string,
 ): ReadonlyMap<string, readonly Satellite[]> {
   const machineOf = new Map(machines.map(({ host, name }) => [host, name]));

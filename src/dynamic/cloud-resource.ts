@@ -1,4 +1,4 @@
-import { type ErrorCode, isCapstanError, messageOf } from "../api/error.js";
+import { type ErrorCode, messageOf } from "../api/error.js";
 import { isJsonObject, sameJson, type JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { type NodeKey, nodeKey } from "../graph/graph.js";
@@ -13,18 +13,16 @@ import { whyFailed } from "../provider/failure.js";
 import type {
   CallContext,
   CloudIdentity,
-  CreateContext,
   Found,
   Identity,
   InfrastructureProvider,
   Observed,
   Presence,
   ResourceHandler,
-  UserData,
 } from "../provider/port.js";
 import type { Identifying } from "../provider/same-cloud.js";
 import { looksAt, timingOf, usableWithinMsOf } from "../provider/timing.js";
-import { Attempts } from "./attempts.js";
+import type { Attempts } from "./attempts.js";
 import { failureOf, isRetryable, kindOfFailure, mayHaveHappened } from "./call-failures.js";
 import {
   cloudProperty,
@@ -37,8 +35,6 @@ import {
 import {
   cannotImport,
   cannotLetGo,
-  gaveUpWaiting,
-  noUserData,
   notOurs,
   refusedLater,
   replacedByItself,
@@ -47,7 +43,9 @@ import {
   unknownPresence,
   unsupportedChange,
 } from "./resource-refusals.js";
+import { createContextOf } from "./create-context.js";
 import type { HostBootstrapper } from "./host-bootstrapper.js";
+import { Patience } from "./patience.js";
 import { isGone, oneOf } from "./presence.js";
 import {
   acceptedIn,
@@ -118,6 +116,7 @@ export class CloudResource implements DynamicResource {
   /** The one cloud of this engine run, once it was compared. */
   private cloud: CloudIdentity | undefined;
   private readonly settleMs: number;
+  private readonly patience: Patience;
   private readonly toldWaiting = new Set<string>();
 
   constructor(
@@ -127,6 +126,10 @@ export class CloudResource implements DynamicResource {
     private readonly runtime: BridgeRuntime,
   ) {
     this.session = runtime.cloud ?? new SessionCloud();
+    this.patience = new Patience(runtime.context, handler, {
+      readyTimeoutMs: runtime.readyTimeoutMs,
+      usableWithinMs: usableWithinMsOf(provider),
+    });
     this.settleMs = Math.max(leastSettleMs, timingOf(provider).listingLagMs);
   }
 
@@ -180,14 +183,14 @@ export class CloudResource implements DynamicResource {
   private async import(id: string, who: Identity, asked: JsonObject) {
     return this.reported("import", who.name, async () => {
       await this.mustBeSameCloud(who.name);
-      const deadline = this.runtime.context.clock.now() + this.runtime.readyTimeoutMs;
+      const deadline = this.patience.deadline();
       const waits = (error: unknown) => this.waits("import", who.name, error);
       for (let looks = 1; ; looks += 1) {
-        const found = await this.changing(deadline, () => this.marked(id, who), waits);
+        const found = await this.patience.changing(deadline, () => this.marked(id, who), waits);
         if (found.who !== undefined) {
           return { id, outs: this.outputsOf(this.known({ ...found, who }, asked)) };
         }
-        await this.pause(looks, deadline, `the marks of ${this.kind} ${who.name} to show`);
+        await this.patience.pause(looks, deadline, `the marks of ${this.kind} ${who.name} to show`);
       }
     });
   }
@@ -247,7 +250,7 @@ export class CloudResource implements DynamicResource {
       if (this.runtime.served?.has(id) === true) throw replacedByItself(this.kind, who, id);
       await this.mustBeSameCloud(who.name, props);
       const { bootstrap, context } = this.runtime;
-      const deadline = context.clock.now() + this.runtime.readyTimeoutMs;
+      const deadline = this.patience.deadline();
       for (let looks = 1; ; looks += 1) {
         const presence = await this.locate(who, id);
         if (presence.found !== "none" && !isGone(presence)) {
@@ -258,12 +261,12 @@ export class CloudResource implements DynamicResource {
             await bootstrap?.release(context, current);
             await this.handler.remove(context, current);
           };
-          await this.changing(deadline, remove, waits);
+          await this.patience.changing(deadline, remove, waits);
         } else if (await this.isNothingLeft(id, who, props)) {
           await bootstrap?.forget(context, { who, status: statusOf(props) });
           return { id };
         }
-        await this.pause(looks, deadline, `${this.kind} ${who.name} to go away`);
+        await this.patience.pause(looks, deadline, `${this.kind} ${who.name} to go away`);
       }
     });
   }
@@ -285,12 +288,16 @@ export class CloudResource implements DynamicResource {
     };
     await this.reported("forget", who.name, async () => {
       await this.mustBeSameCloud(who.name, props);
-      const deadline = runtime.context.clock.now() + runtime.readyTimeoutMs;
+      const deadline = this.patience.deadline();
       const waits = (error: unknown) => this.waits("forget", who.name, error);
       for (let looks = 1; ; looks += 1) {
-        await this.changing(deadline, disown, waits);
+        await this.patience.changing(deadline, disown, waits);
         if ((await marked()) === undefined) return { id };
-        await this.pause(looks, deadline, `the marks of ${this.kind} ${who.name} to go away`);
+        await this.patience.pause(
+          looks,
+          deadline,
+          `the marks of ${this.kind} ${who.name} to go away`,
+        );
       }
     });
   }
@@ -300,10 +307,8 @@ export class CloudResource implements DynamicResource {
    * is repeated, with the same token, so that a lost answer makes neither an orphan nor a duplicate.
    */
   private async findOrCreate(who: Identity, spec: JsonObject): Promise<Observed> {
-    const attempts = this.attemptsUntil(
-      this.runtime.context.clock.now() + this.runtime.readyTimeoutMs,
-    );
-    const context = this.createContext(who);
+    const attempts = this.patience.attemptsUntil(this.patience.deadline());
+    const context = createContextOf(this.runtime.context, this.runtime.bootstrap, who);
     let presence = await this.locate(who);
     for (;;) {
       if (presence.found !== "none") {
@@ -318,23 +323,6 @@ export class CloudResource implements DynamicResource {
         presence = await this.afterFailedCreate({ who, spec }, error, attempts);
       }
     }
-  }
-
-  /** A call that is repeated with its token has to say the same again, so user data is made once. */
-  private createContext(who: Identity): CreateContext {
-    const { context, bootstrap } = this.runtime;
-    let made: Promise<UserData> | undefined;
-    return {
-      ...context,
-      userData: async () => {
-        if (bootstrap === undefined) throw noUserData(this.kind, who);
-        made ??= bootstrap.userDataFor(context, who).catch((error: unknown) => {
-          made = undefined;
-          throw error;
-        });
-        return made;
-      },
-    };
   }
 
   /**
@@ -401,7 +389,7 @@ export class CloudResource implements DynamicResource {
 
   private async updateInPlace(current: Observed, spec: JsonObject): Promise<Observed> {
     const { handler, runtime } = this;
-    const deadline = runtime.context.clock.now() + runtime.readyTimeoutMs;
+    const deadline = this.patience.deadline();
     const waits = (error: unknown) => this.waits("update", current.who.name, error);
     let latest: Observed | undefined = current;
     const update = async () => {
@@ -411,7 +399,7 @@ export class CloudResource implements DynamicResource {
       latest = undefined;
       return handler.update(runtime.context, from, spec);
     };
-    const changed = await this.changing(deadline, update, waits);
+    const changed = await this.patience.changing(deadline, update, waits);
     return this.known(await this.carriedOut(changed, deadline), spec);
   }
 
@@ -421,12 +409,12 @@ export class CloudResource implements DynamicResource {
     const { id, who, operation } = accepted;
     if (handler.poll === undefined || operation === undefined) return accepted;
     for (let looks = 1; ; looks += 1) {
-      const outcome = await this.retrying(deadline, async () =>
+      const outcome = await this.patience.asking(async () =>
         handler.poll?.(runtime.context, operation),
       );
       if (outcome?.state === "failed") throw refusedLater(kind, who, outcome.failure);
       if (outcome?.state !== "running") return this.present({ who, id, spec: {} }, "update");
-      await this.pause(looks, deadline, `the change of ${kind} ${who.name}`);
+      await this.patience.pause(looks, deadline, `the change of ${kind} ${who.name}`);
     }
   }
 
@@ -445,11 +433,15 @@ export class CloudResource implements DynamicResource {
   }
 
   private async waitUntilReady(resource: Observed): Promise<Observed> {
-    const deadline = this.runtime.context.clock.now() + this.runtime.readyTimeoutMs;
+    const deadline = this.patience.deadline();
     const recorded = this.outputsOf(resource);
     let current = resource;
     for (let looks = 1; current.phase === "pending"; looks += 1) {
-      await this.pause(looks, deadline, `${this.kind} ${current.who.name} to become ready`);
+      await this.patience.pause(
+        looks,
+        deadline,
+        `${this.kind} ${current.who.name} to become ready`,
+      );
       const presence = await this.locate(current.who, current.id, recorded);
       if (presence.found === "none") throw resourceGone(this.kind, current.who, current.id);
       current = oneOf(presence, `${this.kind} ${current.who.name}`);
@@ -463,8 +455,7 @@ export class CloudResource implements DynamicResource {
   /** `recorded`: what is recorded of it, so that what the cloud has accepted and does not show is no less there. */
   private async locate(who: Identity, id?: string, recorded: Properties = {}): Promise<Presence> {
     const { context } = this.runtime;
-    const deadline = context.clock.now() + 30_000;
-    const presence = await this.retrying(deadline, () => this.handler.locate(context, who, id));
+    const presence = await this.patience.asking(() => this.handler.locate(context, who, id));
     if (presence.found === "unknown") throw unknownPresence(this.kind, who, presence.reason);
     const accepted = id === undefined ? undefined : acceptedIn(id, who, recorded);
     if (presence.found !== "none" || accepted === undefined) return presence;
@@ -484,27 +475,7 @@ export class CloudResource implements DynamicResource {
 
   private acceptance(accepted: Accepted): Promise<Acceptance> {
     const { context } = this.runtime;
-    const ask = () => acceptanceOf(context, this.handler, accepted);
-    return this.retrying(context.clock.now() + 30_000, ask);
-  }
-
-  /** An update or a removal: done twice it has the effect of once, so a lost answer is asked again. */
-  private changing<T>(
-    deadline: number,
-    call: () => Promise<T>,
-    waits?: (error: unknown) => void,
-  ): Promise<T> {
-    const again = (error: unknown) =>
-      isRetryable(error) || (isCapstanError(error) && error.ambiguous);
-    return this.retrying(
-      deadline,
-      async () => {
-        this.runtime.context.assertEngineAlive();
-        return call();
-      },
-      again,
-      waits,
-    );
+    return this.patience.asking(() => acceptanceOf(context, this.handler, accepted));
   }
 
   /** Told once for each reason: who waits for minutes wants to know at once what for. */
@@ -517,42 +488,11 @@ export class CloudResource implements DynamicResource {
     this.runtime.report?.({ operation, state: "waiting", kind: this.kind, name, message, code });
   }
 
-  private async retrying<T>(
-    deadline: number,
-    call: () => Promise<T>,
-    again: (error: unknown) => boolean = isRetryable,
-    waits: (error: unknown) => void = () => {},
-  ): Promise<T> {
-    const { clock, signal } = this.runtime.context;
-    const attempts = this.attemptsUntil(deadline);
-    for (;;) {
-      try {
-        return await call();
-      } catch (error) {
-        if (!again(error)) throw error;
-        const waitMs = attempts.waitMsAfter(error, clock.now());
-        waits(error);
-        await clock.sleep(waitMs, signal);
-      }
-    }
-  }
-
-  private attemptsUntil(deadlineAtMs: number): Attempts {
-    return new Attempts({ deadlineAtMs, usableWithinMs: usableWithinMsOf(this.provider) });
-  }
-
-  /** Between two looks at the same resource. */
-  private async pause(looks: number, deadline: number, what: string): Promise<void> {
-    const { clock, signal } = this.runtime.context;
-    if (clock.now() > deadline) throw gaveUpWaiting(what, this.runtime.readyTimeoutMs);
-    await clock.sleep(backoffMs(looksAt(this.handler), looks), signal);
-  }
-
   /** Law 12: nothing is looked for, made or concluded in another cloud than the recorded one. */
   private async mustBeSameCloud(name: string, recorded: Properties = {}): Promise<void> {
     const { context } = this.runtime;
     const about = { subject: `${this.kind} ${name}`, recorded: recorded[cloudProperty] };
-    this.cloud = await this.retrying(context.clock.now() + 30_000, () =>
+    this.cloud = await this.patience.asking(() =>
       this.session.compared(this.provider, context, about),
     );
   }

@@ -1,3 +1,4 @@
+import type { OperationState } from "../provider/port.js";
 import type { Rig } from "./rig.js";
 import { must, offered } from "./subject.js";
 
@@ -16,22 +17,18 @@ export async function tellsOperations(rig: Rig): Promise<void> {
       "answer a create with phase pending and its operation where the cloud has only accepted it",
       `${phase}, operation ${String(operation)}`,
     );
-    const before = await handler.poll?.(context, operation);
-    must(before?.state === "running", "say that an operation runs while it does", shown(before));
-    await end();
-    const after = await handler.poll?.(context, operation);
+    const before = await handler.poll(context, operation);
+    must(before.state === "running", "say that an operation runs while it does", shown(before));
+    end();
+    const after = await handler.poll(context, operation);
     const presence = await handler.locate(context, who, id);
     if (fate === "made") {
-      must(
-        after?.state === "done",
-        "say that an operation is done once it has ended",
-        shown(after),
-      );
+      must(after.state === "done", "say that an operation is done once it has ended", shown(after));
       must(presence.found === "one", "find by its id what an operation has made", presence.found);
       continue;
     }
     must(
-      after?.state === "failed" && after.failure.reason !== "",
+      after.state === "failed" && after.failure.reason !== "",
       "say of an operation that failed that it has, and why",
       shown(after),
     );
@@ -39,6 +36,6 @@ export async function tellsOperations(rig: Rig): Promise<void> {
   }
 }
 
-function shown(outcome: unknown): string {
-  return JSON.stringify(outcome) ?? "nothing";
+function shown(outcome: OperationState): string {
+  return JSON.stringify(outcome);
 }

@@ -285,9 +285,12 @@ const byKind: Readonly<Record<Kind, readonly PartOfTrial[]>> = {
       values("machineQuota", 5, 6),
       values("bootMs", 5, 6),
       values("joinMs", 5, 6),
-      values("registersHosts", false, true),
+      values("registersHosts", false, true, {
+        decides: "whether members have a `LocalTarget` of their own",
+      }),
       values("faults", [], [{ call: "terminate", mode: "throttle" }]),
-    ].map(({ field, one, other }) => ({
+    ].map(({ field, one, other, ...rest }) => ({
+      ...rest,
       field: `${clusterValue}.${field}`,
       one: at(clusterValue, one),
       other: at(clusterValue, other),

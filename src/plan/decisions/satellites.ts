@@ -32,11 +32,11 @@ import {
 /** Decides for each satellite of each decided host as for what machines share. Pure. */
 export function planSatellites(
   input: PlanInput,
-  { satellites = new Map(), isFrozen }: Pick<CompiledGoal, "satellites" | "isFrozen">,
+  { satellites, isFrozen }: Pick<CompiledGoal, "satellites" | "isFrozen">,
   hosts: readonly Pick<DecidedHost, "machine" | "decision">[],
   shared: KnownInfrastructure & Pick<InfrastructurePlan, "rename" | "resolve">,
 ): readonly InfrastructureDecision[] {
-  if (satellites.size === 0) return [];
+  if (satellites === undefined || satellites.size === 0) return [];
   const { provider } = input;
   const nodes = hosts.flatMap(({ machine, decision }) =>
     (satellites.get(machine.name) ?? []).map((satellite) => {
@@ -88,7 +88,7 @@ export function satelliteOfFound(
 
 function withRefsTo(ids: ReadonlyMap<string, Ref>, spec: JsonObject): JsonObject {
   return Object.fromEntries(
-    Object.entries(spec).map(([field, value]) => {
+    Object.entries(spec).map(([field, value]): [string, Json] => {
       if (isJsonObject(value)) return [field, withRefsTo(ids, value)];
       return [field, (typeof value === "string" ? ids.get(value) : undefined) ?? value];
     }),
