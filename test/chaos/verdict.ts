@@ -48,18 +48,30 @@ export async function judgePlace(scene: Scene, place: Place): Promise<PlaceVerdi
   }
 }
 
-/** The end of a host's name. */
-const incarnation = /-\d+$/;
+/** The end of a host's name; what lives with the host has its own name behind it. */
+const incarnation = /-\d+(?=$|-api$|-data$)/;
+
+/** Name and content. Whatever lives with a host names it by its id, which another incarnation has not. */
+function textsOf(rows: readonly CloudRow[]): ReadonlySet<string> {
+  const nameless = (name: string) => name.replace(incarnation, "");
+  const hosts = new Map(rows.map(({ id, name }) => [id, nameless(name)]));
+  return new Set(
+    rows.map(({ name, spec }) => {
+      const { hostId } = spec;
+      const host = typeof hostId === "string" ? { hostId: hosts.get(hostId) ?? hostId } : {};
+      return `${nameless(name)} ${JSON.stringify({ ...spec, ...host })}`;
+    }),
+  );
+}
 
 /**
  * What is no longer as it was found, in existence and content. A host that its change had deleted is made
- * anew under the next incarnation; that an adoption alone changes nothing is a law of the histories.
+ * anew under the next incarnation, with what lives with it; that an adoption alone changes nothing is a law of the
+ * histories.
  */
 function unlike(before: readonly CloudRow[], after: readonly CloudRow[]): string[] {
-  const text = ({ name, spec }: CloudRow) =>
-    `${name.replace(incarnation, "")} ${JSON.stringify(spec)}`;
-  const was = new Set(before.map(text));
-  const is = new Set(after.map(text));
+  const was = textsOf(before);
+  const is = textsOf(after);
   return [
     ...[...was].filter((one) => !is.has(one)).map((one) => `${one} was found and is gone`),
     ...[...is].filter((one) => !was.has(one)).map((one) => `${one} was not found there`),

@@ -193,6 +193,19 @@ const defects: readonly Defect[] = [
     },
   },
   {
+    name: "law 3: taking what the cloud has accepted for gone",
+    law: /^law 3: an undisturbed up ended: stopped incomplete: .* use it/,
+    history: history({
+      traits: { ...plainWorld, acceptsFirst: true },
+      before: one,
+      commands: [up(two)],
+    }),
+    sabotage: ({ engine, provider }) => ({
+      engine,
+      provider: withCalls(provider, () => ({ poll: async () => ({ state: "done" }) })),
+    }),
+  },
+  {
     name: "law 5: taking what only looks like ours for ours",
     law: /^law 5: ours only: delete of LocalHost\/db-0-\w+-1/,
     history: history({ before: one, neighbours: ["sameToken"], commands: [up(two)] }),
