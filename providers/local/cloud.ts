@@ -5,6 +5,7 @@ import { sameJson, type JsonObject } from "../../src/api/json.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
 import type { Clock, Identity, OperationState } from "../../src/provider/port.js";
 import { CloudFile, type FileUse } from "./cloud-file.js";
+import { firstImages, listImages, type LocalImage, storeImage } from "./images.js";
 import { changeNode, lifecycleOf, settle } from "./lifecycle.js";
 import {
   clearFaults,
@@ -245,6 +246,44 @@ export class LocalCloud {
     return this.file.write((database) => {
       settle(database, this.clock.now());
       return resourcesIn(database, {});
+    });
+  }
+
+  /** The name of the newest image of a family. No call: no fault, no ledger entry. Throws NOT_FOUND. */
+  async newestImage(family: string): Promise<string> {
+    const newest = (await this.images()).findLast((image) => image.family === family);
+    if (newest !== undefined) return newest.name;
+    throw new CapstanError({
+      code: "NOT_FOUND",
+      source: "cloud",
+      message: `local cloud: there is no image of family ${family}`,
+      hint: "capstan local image lists those that there are, and adds others",
+    });
+  }
+
+  /** Every image, oldest first: those that the cloud comes with, then those that people have added. */
+  async images(): Promise<readonly LocalImage[]> {
+    return [...firstImages, ...(await this.file.read(listImages))];
+  }
+
+  /** Adds the newest image of a family. A name that is there already is only made the newest one. */
+  addImage(image: LocalImage): Promise<void> {
+    return this.file.write((database) => storeImage(database, image));
+  }
+
+  /** Makes a network that bears nobody's marks, as somebody else would: one that clusters can use. */
+  makeNetwork(cidr: string): Promise<LocalResource> {
+    const kind = "LocalNetwork";
+    const who = { cluster: "", clusterUid: "", kind, name: "", token: "" };
+    return this.call({ call: "make" }, undefined, ({ database, now, lifecycle, log }) => {
+      const id = `${idPrefix[kind]}-${randomBytes(8).toString("hex")}`;
+      const spec = { cidr };
+      const status = allocateStatus(database, { kind, id, spec });
+      const lives = lifecycleOf(database, { kind, spec, now }, lifecycle);
+      const made: LocalResource = { id, kind, who, spec, state: "running", status, ...lives };
+      insertResource(database, made);
+      log("created", made, spec);
+      return made;
     });
   }
 

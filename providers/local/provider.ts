@@ -10,6 +10,7 @@ import type {
   CompiledParts,
   InfrastructureProvider,
   InventoryScope,
+  LookupQuestion,
   MachineToCompile,
   Observed,
   PlannedStep,
@@ -76,13 +77,20 @@ export class LocalProvider implements InfrastructureProvider {
     );
   }
 
-  /** A network, a load balancer for the API servers, and a host for each machine. Pure. */
+  /** A network, unless there is one, a load balancer for the API servers, and a host for each machine. Pure. */
   compile(
     { spec: { clusterNetwork } }: ClusterObject,
     providerSpec: JsonObject,
     machines: readonly MachineToCompile[],
   ): CompiledParts {
-    const { networkCidr: cidr, machineQuota, bootMs, joinMs, faults } = providerSpec;
+    const {
+      networkCidr: cidr,
+      machineQuota,
+      bootMs,
+      joinMs,
+      faults,
+      network: existing,
+    } = providerSpec;
     const { services, pods, serviceDomain } = clusterNetwork;
     const settings = {
       cidr,
@@ -94,7 +102,10 @@ export class LocalProvider implements InfrastructureProvider {
       joinMs,
       faults,
     };
-    const network = resource("LocalNetwork", "network", settings);
+    const network =
+      typeof existing === "string"
+        ? externalNetwork(existing)
+        : resource("LocalNetwork", "network", settings);
     const networkId = idOf(network);
     const api = resource("LocalLoadBalancer", "api", { networkId, port: 6443 });
     const register = providerSpec["registersHosts"] === true ? api : undefined;
@@ -134,6 +145,15 @@ export class LocalProvider implements InfrastructureProvider {
   ): Promise<readonly PreflightFinding[]> {
     if (!steps.some(({ kind, does }) => kind === "LocalHost" && does === "create")) return [];
     return quotaFindings(steps, await this.cloud.everything());
+  }
+
+  readonly lookupInputs = { machine: ["imageFamily"] };
+
+  /** The newest image of a family. No call to the cloud: it meets no fault, and the ledger does not tell of it. */
+  async resolve(_ctx: CallContext, question: LookupQuestion): Promise<JsonObject> {
+    const family = question.kind === "machine" ? question.providerSpec["imageFamily"] : undefined;
+    if (typeof family !== "string") return {};
+    return { image: await this.cloud.newestImage(family) };
   }
 
   /**
@@ -177,11 +197,17 @@ function satellitesOf(
 }
 
 function hostSpec(machine: MachineToCompile, networkId: Ref, loadBalancerId: Ref): JsonObject {
+  const { imageFamily, ...spec } = hostSpecOf(machine, localMachineSpec);
   return omitUndefined({
     networkId,
     loadBalancerId: machine.controlPlane ? loadBalancerId : undefined,
-    ...hostSpecOf(machine, localMachineSpec),
+    ...spec,
+    image: imageFamily === undefined ? spec["image"] : machine.lookedUp["image"],
   });
+}
+
+function externalNetwork(id: string): GraphNode {
+  return { kind: "LocalNetwork", name: "network", type: "external", spec: { id }, dependsOn: [] };
 }
 
 function resource(

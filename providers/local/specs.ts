@@ -92,6 +92,13 @@ export const localClusterSpec = Type.Object(
       description:
         "Address range of the cluster's network, apart from those of Services and Pods. Changing it needs a new network.",
     }),
+    network: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description:
+          "Id of a network that is there and not the cluster's own: it is used as it is, and networkCidr, machineQuota, bootMs, joinMs and faults are what it has. Changing it needs new hosts.",
+      }),
+    ),
     failureDomains: Type.Optional(
       Type.Array(Type.Union(localZones.map((zone) => Type.Literal(zone))), {
         uniqueItems: true,
@@ -139,6 +146,13 @@ export const localMachineSpec = Type.Object(
       minLength: 1,
       description: "Image that the host boots from. Changing it needs a new host.",
     }),
+    imageFamily: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description:
+          "Family of images whose newest the host boots from, instead of image. Looked up once; capstan up --refresh-lookups looks again.",
+      }),
+    ),
     zone: Type.Optional(
       Type.Union(
         localZones.map((zone) => Type.Literal(zone)),

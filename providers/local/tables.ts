@@ -63,7 +63,7 @@ CREATE INDEX resources_accepted ON resources (accepted_until_ms) WHERE rejection
  * The simulated cloud in one file. `resources` is what exists, `ledger` is every call and its
  * effect, in order, and cannot be altered: it is the judge in tests, so it is readable with any
  * SQLite client. `faults` is what goes wrong with calls to come, `fault_uses` counts how often each was
- * asked about and taken. `meta` holds the id of the cloud. The views show the resources as a user of a cloud would name them.
+ * asked about and taken. `meta` holds the id of the cloud, and images that people have added. The views show the resources as a user of a cloud would name them.
  *
  * Of a resource, ready_ms is when it runs, joins_ms when its node will have joined (NULL: none is about to),
  * ready_since_ms since when it is ready (NULL: it is not), node what the node last said about itself,

@@ -6,7 +6,7 @@ import { type DriftedField, driftedFields, driftText } from "../drift/fields.js"
 import { judgedDrift, rulesOfRequest } from "../drift/plan-with-drift.js";
 import type { Observation } from "../engine/run/observe.js";
 import type { StackState } from "../engine/backend/state.js";
-import { keyOf, type NodeKey } from "../graph/graph.js";
+import { externalSpecOf, keyOf, type NodeKey } from "../graph/graph.js";
 import { type WayBack, wayBackOf } from "../plan/undo/point-of-no-return.js";
 import { failureDomainOf, machineKey, type TargetMachine } from "../records/target.js";
 import { isOpen, cloudResources, type RecordedResource } from "../records/prior-state.js";
@@ -17,7 +17,8 @@ import type { Failure, InfrastructureProvider, NodeReport, Observed } from "../p
 import type { Direction, TransactionGoal } from "../records/transaction.js";
 
 /** What a resource is doing. planned: not made yet; unknown: the cloud did not answer. */
-export type ShownPhase = "ready" | "pending" | "failed" | "gone" | "planned" | "unknown";
+export type ShownPhase =
+  "ready" | "pending" | "failed" | "gone" | "planned" | "unknown" | "external";
 
 export interface ResourceReport {
   readonly key: NodeKey;
@@ -173,7 +174,21 @@ class Reporter {
     const left = this.recorded
       .filter(({ key, parent }) => parent === undefined && !planned.includes(key))
       .map((record) => this.leaving(record));
-    return [...planned.map((key) => this.resource(key)), ...left];
+    return [...this.externals(), ...planned.map((key) => this.resource(key)), ...left];
+  }
+
+  /** What is used and not ours: nobody looks at it here. */
+  private externals(): ResourceReport[] {
+    const { externals = [] } = this.state.transaction?.target ?? {};
+    return externals.map((node) => ({
+      key: keyOf(node),
+      kind: node.kind,
+      name: node.name,
+      phase: "external",
+      id: externalSpecOf(node).id,
+      drift: [],
+      reason: "it is not ours, and is left as it is",
+    }));
   }
 
   machines(): MachineReport[] {

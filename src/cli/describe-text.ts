@@ -312,6 +312,8 @@ function paintedBy(phase: Row["phase"], text: string, colors: Colors): string {
     case "failed":
     case "gone":
       return colors.red(text);
+    case "external":
+      return colors.dim(text);
     case "":
       return text;
   }

@@ -17,6 +17,8 @@ export interface PlanOptions extends GlobalOptions, NamedFiles {
   readonly require?: UndoClass;
   /** The fingerprint of an implausible answer of the cloud that is true. */
   readonly thaw?: string;
+  /** What was looked up is looked up again. */
+  readonly refreshLookups?: boolean;
   /** What may be lost that a cluster cannot lose by accident. */
   readonly allowRemoval?: readonly Removal[];
 }

@@ -8,6 +8,7 @@ import {
   savedPlanFormat,
   whatMoved,
 } from "../plan/saved.js";
+import type { Lookups } from "../provider/port.js";
 import { writeClosedFile } from "./closed-file.js";
 import { packageVersion } from "./version.js";
 
@@ -56,6 +57,15 @@ export class SavedPlanCheck {
     private readonly saved: SavedPlan,
   ) {
     this.bindings = new Map(saved.clusters.map((binding) => [binding.stack, binding]));
+  }
+
+  /** What was looked up for the plan, by stack. */
+  get answers(): ReadonlyMap<string, Lookups> {
+    return new Map(
+      [...this.bindings].flatMap(([stack, { lookups }]) =>
+        lookups === undefined ? [] : [[stack, lookups] as const],
+      ),
+    );
   }
 
   /** Throws PLAN_STALE naming everything that is no longer as the plan was made from. */

@@ -1,6 +1,7 @@
 import { providerOf } from "../api/served-versions.js";
 import { type Desired, objectsOf, stackNameOf } from "../api/types.js";
 import { omitUndefined } from "../api/omit-undefined.js";
+import type { Lookups } from "../provider/port.js";
 import type { Manifests } from "../manifest/desired.js";
 import type { StackState } from "../engine/backend/state.js";
 import { type Survey, survey } from "../engine/operations/survey.js";
@@ -46,7 +47,11 @@ export async function surveyCluster(
     deadlineMs = defaultDeadlineMs,
     verb,
     givesKeys,
-  }: Pick<PlanOptions, "adopt" | "require" | "thaw" | "allowRemoval"> & {
+    refreshLookups,
+    answers,
+  }: Pick<PlanOptions, "adopt" | "require" | "thaw" | "allowRemoval" | "refreshLookups"> & {
+    /** Of a saved plan, by stack. */
+    readonly answers?: ReadonlyMap<string, Lookups>;
     readonly deadlineMs?: number;
     /** A plan alone changes nothing. */
     readonly verb?: "plan";
@@ -75,6 +80,8 @@ export async function surveyCluster(
       owner: fileOwner,
       verb,
       givesKeys,
+      refreshLookups,
+      answers: answers?.get(stackNameOf(desired.cluster)),
       by: context.by,
       deadlineMs,
       stagesBefore,

@@ -130,6 +130,7 @@ export function painted(text: string, { kind }: Pick<TreeLine, "kind">, colors: 
     case "forget":
       return colors.red(text);
     case "same":
+    case "external":
       return colors.dim(text);
     case "group":
       return text;

@@ -32,22 +32,38 @@ export function compileParts(
     cluster,
     providerValue(cluster.spec),
     machines.map((machine) => machineToCompile(provider, machine)),
+    {},
   );
+}
+
+/** A machine as far as its provider's object goes, whether its versions are chosen yet or not. */
+export interface MachinePlace extends Pick<ExpandedMachine, "failureDomain"> {
+  readonly spec: Pick<ExpandedMachine["spec"], "providerSpec">;
 }
 
 /** A machine as its provider sees it: where it was placed stands in its providerSpec. Pure. */
 export function machineToCompile(
-  { failureDomains }: Pick<InfrastructureProvider, "failureDomains">,
-  { name, spec, failureDomain }: ExpandedMachine,
+  provider: Pick<InfrastructureProvider, "failureDomains">,
+  machine: ExpandedMachine,
 ): MachineToCompile {
-  const written = providerValue(spec);
-  const isPlaced = failureDomains !== undefined && failureDomain !== undefined;
+  const { name, spec, lookedUp = {} } = machine;
   return {
     name,
     spec,
     controlPlane: isControlPlane(spec),
-    providerSpec: isPlaced ? { [failureDomains.field]: failureDomain, ...written } : written,
+    providerSpec: placedSpec(provider, machine),
+    lookedUp,
   };
+}
+
+/** The provider's object of a machine, with where Capstan has placed it. Pure. */
+export function placedSpec(
+  { failureDomains }: Pick<InfrastructureProvider, "failureDomains">,
+  { spec, failureDomain }: MachinePlace,
+): JsonObject {
+  const written = providerValue(spec);
+  const isPlaced = failureDomains !== undefined && failureDomain !== undefined;
+  return isPlaced ? { [failureDomains.field]: failureDomain, ...written } : written;
 }
 
 /** The short hash that names a new generation of a resource. Pure. */
@@ -90,15 +106,17 @@ export function templateJudge(
     // Which network a host is in is not the template's business, so Refs do not count here.
     return resolveRefs(host, () => null);
   };
-  const isPlaced = ({ spec }: ExpandedMachine) =>
-    domains !== undefined && !isDomainNamed(spec, domains.field);
+  /** What those are spread over that name no domain themselves. */
+  const spreadOver = (spec: ExpandedMachine["spec"]) =>
+    domains === undefined || isDomainNamed(spec, domains.field) ? undefined : domains;
   return omitUndefined({
     domains,
     foundDomains,
     offers: provider.machineSpec.offers ?? {},
     hash: ({ metadata, spec }) => {
       const wanted = { name: metadata.name, spec: spec.template.spec };
-      const compiled = hostSpec(isPlaced(wanted) ? anywhere(wanted, domains) : wanted);
+      const offer = spreadOver(wanted.spec);
+      const compiled = hostSpec(offer === undefined ? wanted : placedIn(wanted, offer));
       return generationHash(provider, provider.hostKind, compiled);
     },
     canFollow: (deployment, machine) => {
@@ -106,9 +124,9 @@ export function templateJudge(
       const policy = nearestPolicy([deployment, cluster].flatMap(machineAnnotations));
       // What the policy rules out is refused on the machine: it must not go on in a new set.
       if (policy === "inPlaceOnly") return true;
-      const [from, to] = isPlaced(wanted)
-        ? [anywhere(machine, domains), anywhere(wanted, domains)]
-        : [machine, wanted];
+      const offer = spreadOver(wanted.spec);
+      const [from, to] =
+        offer === undefined ? [machine, wanted] : inOneDomain(provider, offer, { machine, wanted });
       const verdict = underPolicy(provider, policy).verdict(
         provider.hostKind,
         hostSpec(from),
@@ -119,10 +137,36 @@ export function templateJudge(
   });
 }
 
-/** As if everything were placed in one and the same domain: where a machine is placed makes no other set of it. */
-function anywhere(machine: ExpandedMachine, offer: DomainOffer | undefined): ExpandedMachine {
-  const [domain] = offer?.domains ?? [];
-  if (offer === undefined || domain === undefined) return machine;
-  const { name, spec } = machine;
-  return { name, spec: withoutDomain(spec, offer.field), failureDomain: domain };
+/** Whether what is looked up for a machine may depend on where Capstan places it. Pure. */
+export function asksForDomain({
+  resolve,
+  lookupInputs,
+  failureDomains,
+}: Pick<InfrastructureProvider, "resolve" | "lookupInputs" | "failureDomains">): boolean {
+  if (resolve === undefined || failureDomains === undefined) return false;
+  return lookupInputs?.machine?.includes(failureDomains.field) === true;
+}
+
+/**
+ * Both as if they were placed in one and the same domain: where a machine is placed makes no other set of it. That is
+ * the machine's own if that is offered, since it was made with an answer for that one.
+ */
+function inOneDomain(
+  provider: InfrastructureProvider,
+  offer: DomainOffer,
+  { machine, wanted }: { readonly machine: ExpandedMachine; readonly wanted: ExpandedMachine },
+): [ExpandedMachine, ExpandedMachine] {
+  const own = offer.domains.find((domain) => domain === machine.failureDomain);
+  const { lookedUp: _elsewhere, ...unanswered } = machine;
+  const from = own === undefined && asksForDomain(provider) ? unanswered : machine;
+  return [placedIn(from, offer, own), placedIn(wanted, offer, own)];
+}
+
+/** As if it were placed in a domain: the first without. */
+function placedIn(
+  machine: ExpandedMachine,
+  { field, domains: [first] }: DomainOffer,
+  failureDomain = first,
+): ExpandedMachine {
+  return omitUndefined({ ...machine, spec: withoutDomain(machine.spec, field), failureDomain });
 }

@@ -1,9 +1,9 @@
 import { digestOf } from "../api/digest.js";
 import { fingerprintDigits } from "../api/drift-policy.js";
-import type { JsonObject } from "../api/json.js";
+import { type JsonObject, sameJson } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { holdsUnknown } from "../api/unknown.js";
-import { keyOf, nodeKey, type NodeKey, resolveRefs } from "../graph/graph.js";
+import { externalSpecOf, keyOf, nodeKey, type NodeKey, resolveRefs } from "../graph/graph.js";
 import { inNameOrder } from "../sets/name-order.js";
 import { isHostOf } from "../plan/decisions/hosts.js";
 import { machineKey, type TargetMachine } from "../records/target.js";
@@ -36,6 +36,8 @@ interface Subject {
   readonly machine?: Pick<TargetMachine, "name" | "owner" | "controlPlane">;
   /** The cloud's name for it. */
   readonly id?: string;
+  /** It is used and not ours: nothing is ever done about it. */
+  readonly external?: true;
 }
 
 /** One thing that cloud and records do not agree about. JSON data. */
@@ -129,6 +131,7 @@ export function classifyDrift(
             }),
           ),
           ...extras(state, sight, subjectOf, provider.hostKind),
+          ...externalItems(state, sight),
         ];
   const items = inReportOrder(found);
   const listed = "failed" in sight ? 0 : sight.listed;
@@ -280,6 +283,28 @@ function extras(
       class: "extra",
       origin: originOf(keyOf(who), who.clusterUid),
     }));
+}
+
+/** What is used and not ours: gone, or not as it is pinned. */
+function externalItems({ transaction }: PriorState, { externals: seen }: Observation): DriftItem[] {
+  return (transaction?.target.externals ?? []).flatMap((node): DriftItem[] => {
+    const { kind, name } = node;
+    const { id, outputs = {} } = externalSpecOf(node);
+    const subject = { key: keyOf(node), kind, name, id, external: true } as const;
+    const sight = seen?.get(keyOf(node));
+    if (sight === "missing") return [{ ...subject, class: "missing" }];
+    // A plan may look at another one, which the manifests name now.
+    if (sight?.id !== id) return [];
+    const fields = Object.entries(outputs).flatMap(([path, recorded]): DriftedField[] => {
+      const now = sight.status[path];
+      return now !== undefined && sameJson(now, recorded)
+        ? []
+        : [omitUndefined({ path, recorded, seen: now })];
+    });
+    const paths = fields.map(({ path }) => path);
+    const back: Verdict = { kind: "unsupported", paths, reason: "it is not ours" };
+    return fields.length === 0 ? [] : [{ ...subject, class: "changed", fields, back }];
+  });
 }
 
 function inReportOrder(items: readonly DriftItem[]): DriftItem[] {

@@ -50,7 +50,7 @@ export function driftFilterOf(
   const isAsked = askedOf(asked);
   return {
     kind: "hiding",
-    hidden: items.flatMap((one) => (isAsked(one) ? [] : hiddenOf(one))),
+    hidden: items.filter(isOurs).flatMap((one) => (isAsked(one) ? [] : hiddenOf(one))),
     unfit: new Map(
       items
         .filter((one) => one.decision.kind === "replace" && !isAsked(one))
@@ -63,14 +63,16 @@ export function driftFilterOf(
 export function filterOfAllDrift({ items }: DriftReport): DriftFilter {
   return {
     kind: "hiding",
-    hidden: items.map((item) => hiddenAs("report", item)),
+    hidden: items
+      .filter(({ external }) => external !== true)
+      .map((item) => hiddenAs("report", item)),
     unfit: new Map(),
   };
 }
 
 /** Whether a finding with this decision is shown otherwise than it is. Pure. */
-export function isFiltered({ decision }: JudgedItem): boolean {
-  return decision.kind !== "correct";
+export function isFiltered(one: JudgedItem): boolean {
+  return isOurs(one) && one.decision.kind !== "correct";
 }
 
 /** What a plan that is made with a filter leaves as it is. Pure. */
@@ -111,6 +113,11 @@ export function filtered(
     observedResources: new Map([...observation.observedResources].map(shown)),
     unrecorded: observation.unrecorded.filter(({ id }) => !extras.has(id)),
   };
+}
+
+/** Nothing that is not ours is in the records that a filter shows. */
+function isOurs({ item }: JudgedItem): boolean {
+  return item.external !== true;
 }
 
 function hiddenOf({ item, decision: { kind } }: JudgedItem): HiddenDrift[] {

@@ -83,6 +83,8 @@ function causeText(cause: ReportCause): string {
       return cause.reason;
     case "member":
       return "a control-plane host goes only when somebody asks for it: capstan up shows the plan";
+    case "external":
+      return "it is not ours; capstan up --refresh-lookups goes by what it is now";
     case "noRemedy":
       return "it failed, and nothing else can take its place";
   }

@@ -41,7 +41,8 @@ export function implausible(
   policyOf: (item: DriftItem) => DriftPolicy,
   { maxUnhealthy }: DriftBudgets,
 ): FreezeCause | undefined {
-  const { unreadable, recorded, listed, items } = report;
+  const { unreadable, recorded, listed } = report;
+  const items = report.items.filter(({ external }) => external !== true);
   if (unreadable !== undefined) return { kind: "unreadable", reason: unreadable };
   if (recorded >= fewest) {
     const missing = items.filter((item) => item.class === "missing").length;

@@ -31,6 +31,8 @@ export type ReportCause =
   | { readonly kind: "notOrphaned"; readonly origin: Exclude<ExtraOrigin, "orphaned"> }
   /** There is no way back that provider and update policy allow. */
   | { readonly kind: "unsupported"; readonly reason: string }
+  /** It is used and not ours. */
+  | { readonly kind: "external" }
   /** It failed, and is no host that another could take the place of. */
   | { readonly kind: "noRemedy" }
   /** A control-plane host would go, with what it stores: that is somebody's to ask for. */
@@ -95,7 +97,7 @@ export function judgeDrift(report: DriftReport, rules: DriftRules): JudgedDrift 
     const decision: DriftDecision =
       policy === "ignore"
         ? { kind: "ignore" }
-        : isFrozen
+        : isFrozen && item.external !== true
           ? { kind: "frozen" }
           : sparingMembers(item, decide(item, policy, updatePolicy), policy, report);
     return { item, policy, decision, sinceMs: sinceMs[memoryKey(item)] ?? nowMs };
@@ -145,6 +147,7 @@ function decide(
   policy: Exclude<DriftPolicy, "ignore">,
   updatePolicyOf: ReturnType<typeof policiesOf>,
 ): DriftDecision {
+  if (item.external === true) return { kind: "report", because: { kind: "external" } };
   if (policy === "report") return { kind: "report", because: { kind: "policy" } };
   switch (item.class) {
     case "missing":

@@ -20,8 +20,8 @@ import { type DriftRules, type JudgedDrift, judgeDrift, noMemory } from "./judge
 
 // The way of drift: an observation is classified, judged and filtered, and a plan is made of it. Pure.
 
-/** All that a plan is made from but what the cloud shows. */
-export type PlanRequest = Omit<PlanInput, keyof Observation>;
+/** All that a plan is made from but what the cloud shows of the cluster's own. */
+export type PlanRequest = Omit<PlanInput, Exclude<keyof Observation, "externals">>;
 
 /** How a plan deals with drift. */
 export interface PlanDriftRules extends DriftRules {

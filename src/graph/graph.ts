@@ -27,8 +27,11 @@ export function isRef(value: unknown): value is Ref {
 export interface GraphNode {
   readonly kind: string;
   readonly name: string;
-  /** A component groups others and has no life in a cloud. */
-  readonly type: "component" | "resource";
+  /**
+   * A component groups others and has no life in a cloud. An external one is there and not ours: its spec is an
+   * ExternalSpec, and it is never among the nodes that a target makes.
+   */
+  readonly type: "component" | "resource" | "external";
   /** The component that this node belongs to. */
   readonly parent?: NodeKey;
   /** May hold Refs at any depth. */
@@ -39,6 +42,20 @@ export interface GraphNode {
   readonly host?: NodeKey;
   /** When its host goes it stays in the cloud, without our marks. Of satellites alone. */
   readonly keep?: true;
+}
+
+/** Which one an external node is, and what Refs to it stand for. */
+export interface ExternalSpec extends JsonObject {
+  readonly id: string;
+  /** Outputs that Refs name, as they were when they were first read; absent: the id alone is used. */
+  readonly outputs?: JsonObject;
+}
+
+/** The spec of an external node. */
+export function externalSpecOf({ spec }: Pick<GraphNode, "spec">): ExternalSpec {
+  const { id, outputs } = spec;
+  const pinned = isJsonObject(outputs) ? { outputs } : {};
+  return { id: String(id), ...pinned };
 }
 
 /** Nodes in the order they were compiled. Keys are unique. */

@@ -8,6 +8,7 @@ import { omitUndefined } from "../api/omit-undefined.js";
 import { providerOf } from "../api/served-versions.js";
 import { type Desired, objectsOf, stackNameOf } from "../api/types.js";
 import { holdOf, refuseHeld } from "../drift/hold.js";
+import { findFacts } from "../engine/operations/found-facts.js";
 import { withPreflight } from "../engine/operations/preflight.js";
 import { foreseenFailure } from "../plan/foreseen.js";
 import { planWithDrift, rulesOfRequest } from "../drift/plan-with-drift.js";
@@ -129,6 +130,7 @@ async function planInline(
     { desired, adopt: false },
     clusterUid === undefined ? observation.unrecorded : [],
   );
+  const facts = await findFacts({ desired, positionOf, provider, prior: state, context });
   const objects = objectsOf(desired);
   const { plan } = withPlaces(desired, positionOf, () =>
     planWithDrift(
@@ -143,6 +145,7 @@ async function planInline(
         goal: { kind: "up" },
         by: `${userInfo().username}@${hostname()}`,
         deadlineMs: defaultDeadlineMs,
+        ...facts,
       },
       { ...observation, observedResources },
       rulesOfRequest(objects),

@@ -17,6 +17,7 @@ import {
   protectValues,
   removals,
 } from "../api/protection.js";
+import { refreshLookupsAnnotation } from "../api/refresh-lookups.js";
 import { profileAnnotation, profiles } from "../api/set-profile.js";
 import type { AnyObject } from "../api/types.js";
 import {
@@ -85,6 +86,7 @@ export const annotationRules: Readonly<Record<string, AnnotationRule>> = {
     ...onCluster("reason to rest", "any text", () => true),
     holder: "apiServer",
   },
+  [refreshLookupsAnnotation]: onCluster("wish to look up again", "any text", () => true),
   [driftAnnotations.policy]: oneOf("drift policy", driftPolicies, aboveMachines),
   [driftAnnotations.maxUnhealthy]: onCluster("bound on unhealthy machines", boundForm, isBound),
   [driftAnnotations.maxInFlight]: onCluster("bound on corrections", boundForm, isBound),

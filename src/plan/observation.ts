@@ -1,4 +1,4 @@
-import type { Observed, CloudIdentity } from "../provider/port.js";
+import type { CloudIdentity, Found, Observed } from "../provider/port.js";
 import type { NodeKey } from "../graph/graph.js";
 import { sameJson, type JsonObject } from "../api/json.js";
 
@@ -16,6 +16,12 @@ export type ObservedResource = PresentResource | "gone";
 /** Sightings of every recorded cloud resource. Nothing unknown gets this far: it stops the plan. */
 export type ObservedResources = ReadonlyMap<NodeKey, ObservedResource>;
 
+/** What the cloud says about what is not ours. */
+export type ExternalSight = Pick<Found, "id" | "status" | "who"> | "missing";
+
+/** Sights of external nodes. What nobody could tell is not among them. */
+export type ExternalSights = ReadonlyMap<NodeKey, ExternalSight>;
+
 /** What the cloud shows of one cluster. */
 export interface Observation {
   readonly observedResources: ObservedResources;
@@ -25,6 +31,8 @@ export interface Observation {
   readonly listed: number;
   /** Which cloud it was; absent where the provider cannot tell. */
   readonly cloud?: CloudIdentity;
+  /** What is not ours and used; absent: nobody has looked. */
+  readonly externals?: ExternalSights;
 }
 
 /** Whether the cloud's resource is no longer what is recorded about it. */

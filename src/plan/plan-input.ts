@@ -2,8 +2,8 @@ import type { Desired } from "../api/types.js";
 import type { Target } from "../records/target.js";
 import type { Annotations } from "../api/update-policy.js";
 import type { Removal } from "../api/protection.js";
-import type { CloudIdentity, InfrastructureProvider, Observed } from "../provider/port.js";
-import type { ObservedResources } from "./observation.js";
+import type { CloudIdentity, InfrastructureProvider, Lookups, Observed } from "../provider/port.js";
+import type { ExternalSights, ObservedResources } from "./observation.js";
 import type { PriorState } from "../records/prior-state.js";
 import type { TransactionGoal } from "../records/transaction.js";
 
@@ -56,6 +56,12 @@ export interface PlanInput {
   readonly failure?: string;
   /** Who is to own the stack from this transaction on; absent: who owns it. */
   readonly handOverTo?: string;
+  /** What the provider has looked up for the objects; absent: nothing. Of a recorded graph its own answers count. */
+  readonly lookups?: Lookups;
+  /** What is not ours and used, as the cloud shows it; absent: nobody has looked. */
+  readonly externals?: ExternalSights;
+  /** What was pinned of it counts no more: somebody wants what the cloud shows now. */
+  readonly refreshesExternals?: boolean;
   /** Keys are given: a cluster that has none recorded gets a transaction for them, whatever else is to be done. */
   readonly givesKeys?: boolean;
 }

@@ -1,6 +1,6 @@
-import type { Json } from "../api/json.js";
+import type { Json, JsonObject } from "../api/json.js";
 import type { NodeKey } from "../graph/graph.js";
-import type { Identity, PreflightFinding } from "../provider/port.js";
+import type { Identity, LookupQuestion, PreflightFinding } from "../provider/port.js";
 import type { Target } from "../records/target.js";
 import type { Step, ChangedField } from "./step.js";
 import type { PassedPoint, TransactionRecord } from "../records/transaction.js";
@@ -104,6 +104,8 @@ export interface RemainingPlan {
   readonly held?: Hold;
   /** What its provider found to stand against it before anything is changed; absent: nothing, or nobody asked. */
   readonly foreseen?: readonly PreflightFinding[];
+  /** What its provider has looked up that the last transaction did not have, or had otherwise; absent: nothing. */
+  readonly lookedUp?: readonly LookupChange[];
   /** This is one stage of several: a control plane goes one minor version at a time. */
   readonly stage?: StageNote;
 }
@@ -114,9 +116,18 @@ export interface Plan extends RemainingPlan {
   readonly waves: readonly Wave[];
 }
 
-/** `move`: only its owner changes, in the records. `import`: it is there and becomes ours. `forget`: it stays in the cloud and is ours no more. */
+/** `move`: only its owner changes, in the records. `import`: it is there and becomes ours. `forget`: it stays in the cloud and is ours no more. `external`: it is not ours and stays as it is. */
 export type ChangeKind =
-  "forget" | "same" | "move" | "create" | "adopt" | "import" | "update" | "replace" | "delete";
+  | "forget"
+  | "same"
+  | "move"
+  | "create"
+  | "adopt"
+  | "import"
+  | "update"
+  | "replace"
+  | "delete"
+  | "external";
 
 /** What becomes of one machine, for people. */
 export interface MachineChange {
@@ -145,6 +156,16 @@ export interface InfrastructureChange {
   readonly changes: readonly ChangedField[];
   readonly inputs?: readonly ResourceInput[];
   readonly reason: string;
+}
+
+/** An answer that is new, or another one than before. */
+export interface LookupChange {
+  /** Whose question it is, as people know them: "MachineDeployment web". */
+  readonly by: readonly string[];
+  readonly question: LookupQuestion;
+  readonly answer: JsonObject;
+  /** What was recorded before; absent: nothing. */
+  readonly before?: JsonObject;
 }
 
 /** One input of a resource that is to be made. */

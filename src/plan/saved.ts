@@ -1,7 +1,8 @@
 import { keyedDigestOf } from "../api/digest.js";
 import { canonicalJson, isJsonObject, type Json } from "../api/json.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { type Removal, removals } from "../api/protection.js";
-import type { CloudIdentity, Observed } from "../provider/port.js";
+import type { CloudIdentity, Lookups, Observed } from "../provider/port.js";
 import type { Plan } from "./plan.js";
 import type { ObservedResources } from "./observation.js";
 import { cloudResources, type PriorState } from "../records/prior-state.js";
@@ -26,6 +27,8 @@ export interface Binding {
   readonly inventory: Readonly<Record<string, string>>;
   /** "<kind> <key>", in the plan's order. */
   readonly steps: readonly string[];
+  /** What was looked up for it, in clear, as the plan shows it: nobody is asked again. Absent: nothing. */
+  readonly lookups?: Lookups;
 }
 
 /** A file that `plan --out` writes and `up --plan` reads. */
@@ -40,6 +43,8 @@ export interface SavedPlan {
   readonly prune: readonly string[];
   /** What clusters may lose with it; absent: nothing beyond what their annotations say. */
   readonly allowRemoval?: readonly Removal[];
+  /** What was looked up before counts no more, beside the answers that are saved. */
+  readonly refreshLookups?: boolean;
   /** What was put into the manifests, without the values, which are in the digests alone; absent: nothing. */
   readonly overrides?: readonly string[];
 }
@@ -60,12 +65,14 @@ export function isSavedPlan(value: unknown): value is SavedPlan {
 
 function isBinding(value: Json): boolean {
   if (!isJsonObject(value)) return false;
-  const { stack, cluster, transaction, target, steps } = value;
+  const { stack, cluster, transaction, target, steps, lookups = {} } = value;
   const digests = [value["objects"], value["state"], value["inventory"]];
   return (
     [stack, cluster, target].every(isText) &&
     typeof transaction === "number" &&
     isListOf(steps, isText) &&
+    isJsonObject(lookups) &&
+    Object.values(lookups).every(isJsonObject) &&
     digests.every((one) => isJsonObject(one) && Object.values(one).every(isText))
   );
 }
@@ -91,7 +98,7 @@ interface BindingInput {
 export function bindingOf({ plan, state, observation }: BindingInput): Binding {
   const { observedResources, unrecorded } = observation;
   const digest = (value: unknown) => keyedDigestOf(state.transaction?.digestKey ?? "", value, 32);
-  return {
+  return omitUndefined({
     stack: plan.stack,
     cluster: plan.cluster,
     transaction: plan.transaction.number,
@@ -126,7 +133,8 @@ export function bindingOf({ plan, state, observation }: BindingInput): Binding {
         ]),
     ]),
     steps: plan.steps.map(({ kind, key }) => `${kind} ${key}`),
-  };
+    lookups: plan.target.lookups,
+  });
 }
 
 /** What is no longer as it was when the plan was saved, a line each; empty: nothing moved. Pure. */

@@ -21,6 +21,7 @@ import {
 } from "./creation.js";
 import { judgesAtAnyTime, seesEachField } from "./fields.js";
 import { findById, marking } from "./import.js";
+import { looksUpTheSame, readsWhatIsNotOurs } from "./looking.js";
 import {
   checksEngine,
   createDoesNotWait,
@@ -60,6 +61,7 @@ const ofKinds: Readonly<Record<string, Work>> = {
   "lets go of what it made, or cannot": lettingGo,
   "finds a host by its id alone, whosever it is, or cannot": findById,
   "puts marks on what bears none, and nothing else, or cannot": marking,
+  "reads what is not ours without changing it, or cannot": readsWhatIsNotOurs,
   "leaves what is not ours alone": foreignResource,
   "finds by its marks what bears them, and nothing of the same name": locateByMarks,
   "answers many where several bear the same marks": tellsOfTwins,
@@ -87,6 +89,7 @@ const ofProvider: Readonly<Record<string, Work>> = {
   "never shows a stopped host as ready": showsStopped,
   "lists what every cluster owns, with its age where it tells one": ownedByAll,
   "tells which cloud it is, the same each time, or nothing at all": identity,
+  "looks up the same as long as nothing changes, and only reads": looksUpTheSame,
   "judges changes purely, and the same each time": (rig) => verdictIsPure(rig, rig.subject),
   "names generations by what cannot change in place": (rig) => generationIsStable(rig, rig.subject),
   "compiles purely, each machine for itself": compileIsPure,

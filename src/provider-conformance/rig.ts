@@ -2,6 +2,7 @@ import { asKnown, unobservableOf } from "../provider/unobservable.js";
 import { expectDefined } from "../api/error.js";
 import { type Json, type JsonObject, sameJson } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
+import { findFacts } from "../engine/operations/found-facts.js";
 import { apiVersion, clusterNameLabel } from "../api/schema.js";
 import { type ClusterObject, type Desired, providerValue } from "../api/types.js";
 import {
@@ -116,7 +117,8 @@ export class Rig {
       providerValue(cluster.spec),
       [this.sampleMachine()],
     );
-    const kinds = inDependencyOrder(infrastructure).map(({ kind }) => kind);
+    const ours = inDependencyOrder(infrastructure).filter(({ type }) => type === "resource");
+    const kinds = ours.map(({ kind }) => kind);
     const own = [...(satellites?.values() ?? [])].flat().map(({ kind }) => kind);
     return [...new Set([...kinds, this.provider.hostKind, ...own])];
   }
@@ -206,10 +208,18 @@ export class Rig {
     const { clusterUid, clock } = this.world;
     const scope = { cluster: "default/conformance", clusterUid };
     const observation = await look(this.provider, this.context, scope, prior);
+    const facts = await findFacts({
+      desired,
+      positionOf: () => undefined,
+      provider: this.provider,
+      prior,
+      context: this.context,
+    });
     return makePlan({
       planGoal: { kind: "objects", desired },
       prior,
       ...observation,
+      ...facts,
       provider: this.provider,
       newClusterUid: clusterUid,
       nowMs: clock.now(),
@@ -381,7 +391,7 @@ export class Rig {
       before?.id === undefined
         ? await resource.create(inputs)
         : { id: before.id, ...(await resource.update(before.id, before.outputs, inputs)) };
-    const { kind, name, type, parent, dependsOn } = node;
+    const { kind, name, parent, dependsOn } = node;
     this.records.set(
       key,
       omitUndefined({
@@ -389,7 +399,7 @@ export class Rig {
         key,
         kind,
         name,
-        type,
+        type: "resource",
         inputs,
         dependsOn,
         parent,

@@ -83,6 +83,8 @@ export interface ConformanceSubject extends Sample {
   readonly replacing: JsonObject;
   /** Fields of machineSpec with other values that change in place; absent where nothing does. */
   readonly inPlace?: JsonObject;
+  /** Fields of machineSpec with which something is looked up; absent where the sample itself asks, or nothing does. */
+  readonly asking?: JsonObject;
   /** Inputs of other kinds than hosts, by kind, with other values that change in place. */
   readonly inPlaceOf?: Readonly<Record<string, JsonObject>>;
   /**

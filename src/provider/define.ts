@@ -4,8 +4,9 @@ import type { JsonObject } from "../api/json.js";
 import type { IgnorableField } from "../api/provider-specs.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { userDataFields } from "../api/user-data-fields.js";
+import type { GraphNode } from "../graph/graph.js";
 import { withReplaced } from "../manifest/object-parts.js";
-import type { KindDefinition, MachineCalls, ProviderDefinition } from "./definition.js";
+import type { KindDefinition, MachineCalls, ProviderDefinition, SharedPart } from "./definition.js";
 import { definitionProblems } from "./definition-problems.js";
 import {
   type FieldChange,
@@ -72,6 +73,7 @@ export function defineProvider(definition: ProviderDefinition): InfrastructurePr
       (await inScope(ctx, scope)).filter((observed) => isInScope(observed, scope)),
     owned,
     ...questionsIn(definition),
+    lookupInputs: definition.lookupInputs,
     apiEndpoints: apiEndpoint && ((shared, spec) => [apiEndpoint(spec, shared) ?? []].flat()),
     close: definition.close === undefined ? undefined : () => definition.close?.(),
   });
@@ -120,11 +122,12 @@ function compilerOf(
   schema: TSchema,
 ): InfrastructureProvider["compile"] {
   const specOf = definition.hostSpec ?? ((one: MachineToCompile) => hostSpecOf(one, schema));
-  return ({ spec: { clusterNetwork } }, clusterValue, machines) => ({
-    infrastructure: (definition.infrastructure?.(clusterValue, clusterNetwork) ?? []).map(
-      ({ kind, name, spec, dependsOn = [] }) => {
+  return ({ spec: { clusterNetwork } }, clusterValue, machines, lookedUp = {}) => ({
+    infrastructure: (definition.infrastructure?.(clusterValue, clusterNetwork, lookedUp) ?? []).map(
+      (part) => {
+        const { kind, name } = part;
         if (definition.kinds?.[kind] === undefined) throw noSuchKind(definition.name, kind, name);
-        return { kind, name, type: "resource", spec, dependsOn };
+        return nodeOf(part);
       },
     ),
     hosts: new Map(
@@ -135,6 +138,15 @@ function compilerOf(
     ),
     ...satellitesIn(definition, hostKind, clusterValue, machines),
   });
+}
+
+function nodeOf(part: SharedPart): GraphNode {
+  const { kind, name } = part;
+  if ("external" in part) {
+    return { kind, name, type: "external", spec: { id: part.external }, dependsOn: [] };
+  }
+  const { spec, dependsOn = [] } = part;
+  return { kind, name, type: "resource", spec, dependsOn };
 }
 
 function satellitesIn(
@@ -169,12 +181,13 @@ function withoutIgnored(
 /** The definition stays what its methods see as `this`. */
 function questionsIn(
   definition: ProviderDefinition,
-): Pick<InfrastructureProvider, "identity" | "preflight"> {
-  const { identity, preflight } = {
+): Pick<InfrastructureProvider, "identity" | "preflight" | "resolve"> {
+  const { identity, preflight, resolve } = {
     identity: definition.identity?.bind(definition),
     preflight: definition.preflight?.bind(definition),
+    resolve: definition.resolve?.bind(definition),
   };
-  return omitUndefined({ identity, preflight });
+  return omitUndefined({ identity, preflight, resolve });
 }
 
 function isInScope({ who }: Observed, { cluster, clusterUid }: InventoryScope): boolean {

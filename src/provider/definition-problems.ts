@@ -37,6 +37,8 @@ const definitionMembers = namesOf<ProviderDefinition>({
   calls: true,
   identity: true,
   preflight: true,
+  resolve: true,
+  lookupInputs: true,
   close: true,
 });
 const callNames = namesOf<MachineCalls>({
@@ -82,6 +84,31 @@ export function definitionProblems(definition: Written<ProviderDefinition>): str
     ...endpointProblems(definition),
     ...rateProblems(definition.calls),
     ...domainProblems(definition),
+    ...lookupProblems(definition),
+  ];
+}
+
+/** What nobody could look up, and fields that no object has. */
+function lookupProblems(definition: Written<ProviderDefinition>): string[] {
+  const { resolve, lookupInputs, machineSpec, clusterSpec } = definition;
+  const named = membersOf(lookupInputs);
+  const fieldProblems = (of: "machine" | "cluster", spec: unknown) => {
+    const { schema } = membersOf(spec);
+    if (named[of] !== undefined && !Array.isArray(named[of])) {
+      return [`lookupInputs.${of} must be a list of fields`];
+    }
+    if (!isJsonObject(schema) || isOpenSchema(schema)) return [];
+    return unknownWords(`lookupInputs.${of}`, named[of], fieldsOf(schema));
+  };
+  return [
+    ...(resolve === undefined || typeof resolve === "function"
+      ? []
+      : ["resolve must be a function"]),
+    ...(lookupInputs !== undefined && resolve === undefined
+      ? ["lookupInputs names what resolve is asked, and there is no resolve"]
+      : []),
+    ...fieldProblems("machine", machineSpec),
+    ...fieldProblems("cluster", clusterSpec ?? { schema: {} }),
   ];
 }
 
@@ -195,6 +222,7 @@ function unknownMembers(definition: Written<ProviderDefinition>): string[] {
     ["timing.", definition.timing, ["listingLagMs", "longestCallMs", "usableWithinMs"]],
     ["failureDomains.", definition.failureDomains, domainMembers],
     ["calls.", definition.calls, ["perSecond", "burst"]],
+    ["lookupInputs.", definition.lookupInputs, ["machine", "cluster"]],
     ...Object.entries(membersOf(definition.kinds)).map(
       ([kind, one]) => [`kinds.${kind}.`, one, ["calls", "rules", "keyInputs"]] as const,
     ),

@@ -11,6 +11,8 @@ import type {
   CloudIdentity,
   CloudTiming,
   InventoryScope,
+  LookupInputs,
+  LookupQuestion,
   MachineToCompile,
   Observed,
   PlannedStep,
@@ -43,6 +45,19 @@ export interface KindDefinition {
   readonly keyInputs?: readonly string[];
 }
 
+/** What the machines of a cluster share: a resource of ours, or one that is there and stays as it is. */
+export type SharedPart = SharedResource | ExternalResource;
+
+/** A resource that somebody else has made: it is read by `find` and never changed, marked or deleted. */
+export interface ExternalResource {
+  /** One of `kinds`, with `find`. */
+  readonly kind: string;
+  /** Unique among those of its kind in the cluster, and the same for ever. */
+  readonly name: string;
+  /** The cloud's id for it. */
+  readonly external: string;
+}
+
 /** A resource that the machines of a cluster share. */
 export interface SharedResource {
   /** One of `kinds`. */
@@ -73,16 +88,21 @@ export interface ProviderDefinition {
   readonly keyInputs?: readonly string[];
   /** Kinds of what machines share, by name of the kind. None without. */
   readonly kinds?: Readonly<Record<string, KindDefinition>>;
-  /** What the machines of a cluster share, from the provider's object of the Cluster and its networks. Pure. */
+  /**
+   * What the machines of a cluster share, from the provider's object of the Cluster, its networks, and what `resolve`
+   * has answered for it. Pure.
+   */
   readonly infrastructure?: (
     clusterSpec: JsonObject,
     clusterNetwork: ClusterNetwork,
-  ) => readonly SharedResource[];
+    lookedUp: JsonObject,
+  ) => readonly SharedPart[];
   /** What changes in place, by field of the host's spec. Without it every change needs a new host. */
   readonly rules?: FieldRules;
   /**
    * Inputs of a machine's host, from the machine, the provider's object of its Cluster, and the Cluster's
-   * networks; may hold Refs to what machines share. `hostSpecOf` without it. Pure; must not depend on other machines.
+   * networks; may hold Refs to what machines share. `machine.lookedUp` is what `resolve` has answered. `hostSpecOf`
+   * without it. Pure; must not depend on other machines.
    */
   readonly hostSpec?: (
     machine: MachineToCompile,
@@ -119,5 +139,9 @@ export interface ProviderDefinition {
   identity?(ctx: CallContext): Promise<CloudIdentity>;
   /** What stands against a plan before anything is changed. Without it, the first call that fails says so. */
   preflight?(ctx: CallContext, steps: readonly PlannedStep[]): Promise<readonly PreflightFinding[]>;
+  /** What no manifest says, asked before anything is compiled. Without it nothing is looked up. */
+  resolve?(ctx: CallContext, question: LookupQuestion): Promise<JsonObject>;
+  /** What of the specs the questions hold; all of both without. */
+  readonly lookupInputs?: LookupInputs;
   close?(): void;
 }

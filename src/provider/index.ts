@@ -18,9 +18,11 @@ export { type GraphNode, keyOf, type NodeKey, nodeKey, type Ref, refTo } from ".
 export { systemClock } from "./clock.js";
 export { defineProvider } from "./define.js";
 export {
+  type ExternalResource,
   type KindDefinition,
   type MachineCalls,
   type ProviderDefinition,
+  type SharedPart,
   type SharedResource,
 } from "./definition.js";
 export {
@@ -48,6 +50,8 @@ export type {
   InfrastructureProvider,
   InventoryScope,
   KindTiming,
+  LookupInputs,
+  LookupQuestion,
   MachineToCompile,
   NodeReport,
   Observed,

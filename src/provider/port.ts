@@ -286,7 +286,31 @@ export interface MachineToCompile {
   readonly spec: MachineSpec;
   /** spec.providerSpec.value, valid against the provider's schema. */
   readonly providerSpec: JsonObject;
+  /** What `resolve` has answered for it; empty where it was not asked. */
+  readonly lookedUp: JsonObject;
 }
+
+/** What is looked up before anything is compiled. Data, the same for all templates that ask the same. */
+export type LookupQuestion =
+  /** About machines with this providerSpec.value, in a cluster with this one. */
+  | {
+      readonly kind: "machine";
+      readonly providerSpec: JsonObject;
+      readonly clusterSpec: JsonObject;
+    }
+  /** About what machines share. */
+  | { readonly kind: "cluster"; readonly clusterSpec: JsonObject };
+
+/** Fields of the provider's objects that questions hold. An object that is left out asks nothing by its fields. */
+export interface LookupInputs {
+  /** Of a Machine's: one that has none of them is not asked about. */
+  readonly machine?: readonly string[];
+  /** Of the Cluster's: with none of them the cluster is not asked about. */
+  readonly cluster?: readonly string[];
+}
+
+/** Answers by the digest of their questions. */
+export type Lookups = Readonly<Record<string, JsonObject>>;
 
 /** A resource of one machine alone: a volume, an address, its place behind a load balancer. */
 export interface Satellite {
@@ -361,11 +385,15 @@ export interface InfrastructureProvider extends ProviderSpecs {
    * they create; without, all inputs with `--details` alone.
    */
   readonly keyInputs?: Readonly<Record<string, readonly string[]>>;
-  /** Pure. Throws nothing; specs were validated against the schemas before. */
+  /**
+   * Pure. Throws nothing; specs were validated against the schemas before. `lookedUp` is what `resolve` has answered
+   * for the cluster; empty where it was not asked. Which external nodes there are depends on the cluster alone.
+   */
   compile(
     cluster: ClusterObject,
     providerSpec: JsonObject,
     machines: readonly MachineToCompile[],
+    lookedUp?: JsonObject,
   ): CompiledParts;
   /** Pure. Unknown values (src/api/unknown) never compare as equal. */
   verdict(kind: string, recorded: JsonObject, wanted: JsonObject): Verdict;
@@ -389,6 +417,14 @@ export interface InfrastructureProvider extends ProviderSpecs {
    * looks. Asked with the steps of each plan that changes something, in their order; an error counts as a warning.
    */
   preflight?(ctx: CallContext, steps: readonly PlannedStep[]): Promise<readonly PreflightFinding[]>;
+  /**
+   * Looks up what no manifest says: the newest image of a family, networks by a filter. Only reads. The answer is a
+   * flat object that `compile` is given; it is pinned with the target, so a question that has a recorded answer is
+   * not asked again until somebody wants it to be. Throws what it cannot find out.
+   */
+  resolve?(ctx: CallContext, question: LookupQuestion): Promise<JsonObject>;
+  /** What of the provider's objects questions hold; all of both without. */
+  readonly lookupInputs?: LookupInputs;
   /**
    * Pure. Where the API servers of a cluster answer, told by its shared resources and the provider's object of the
    * Cluster; none as long as nobody can tell.

@@ -1,4 +1,4 @@
-import { canonicalJson, type Json, sameJson } from "../api/json.js";
+import { asJson, canonicalJson, type Json, sameJson } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { type Ref, resolveRefs } from "../graph/graph.js";
 import type {
@@ -107,7 +107,7 @@ export function targetOfRevision(
 /**
  * The last committed revision that wanted something else than the present one: other objects, or other owners or
  * fewer machines for the same, as a move or a machine that was let go leaves them, or other inputs of what the
- * machines share, as another release compiles them, or other keys. Undefined without one that is kept. A revision that took a failed change back wants the same as the one before it, though perhaps on other
+ * machines share, as another release compiles them, or other keys, or other answers to what is looked up. Undefined without one that is kept. A revision that took a failed change back wants the same as the one before it, though perhaps on other
  * hosts. Pure.
  */
 export function previousRevision(revision: RevisionRecord | undefined): number | undefined {
@@ -122,10 +122,16 @@ function wantsOther(one: Target, other: Target): boolean {
   if (one.machines.length !== other.machines.length) return true;
   if (stageOf(one) !== stageOf(other)) return true;
   if (!sameJson(sharedInputs(one), sharedInputs(other))) return true;
+  if (!sameJson(factsOf(one), factsOf(other))) return true;
   const owners = new Map(other.machines.map(({ name, owner }) => [name, owner]));
   return one.machines.some(
     ({ name, owner }) => owners.has(name) && !sameJson(owner ?? null, owners.get(name) ?? null),
   );
+}
+
+/** What is taken from the cloud as it was when somebody asked. */
+function factsOf({ lookups = {}, externals = [] }: Target): Json {
+  return asJson({ lookups, externals });
 }
 
 /** What machines share, by kind and inputs: a new one in the place of another has its inputs, and another name. */

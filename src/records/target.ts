@@ -4,6 +4,7 @@ import type { ProviderSpecs } from "../api/provider-specs.js";
 import { type AnyObject, type ClusterObject, type Desired, providerValue } from "../api/types.js";
 import type { KeyStage } from "../api/key-stage.js";
 import { type NodeKey, type ResourceGraph, nodeKey } from "../graph/graph.js";
+import type { Lookups } from "../provider/port.js";
 import type { ExpandedMachine } from "../sets/expanded.js";
 
 /**
@@ -19,6 +20,10 @@ export interface Target {
   readonly nodes: ResourceGraph;
   /** Which of the cluster's keys its hosts are made with; absent: the first ones. */
   readonly keyStage?: KeyStage;
+  /** What its provider has looked up for it, answers by the digest of their questions; absent: nothing. */
+  readonly lookups?: Lookups;
+  /** What it uses that is not ours, pinned; absent: nothing. No node refers to it any more. */
+  readonly externals?: ResourceGraph;
 }
 
 export interface TargetMachine extends ExpandedMachine {
@@ -79,5 +84,6 @@ export function desiredIn(target: Target): Desired {
 
 /** The same cluster with nothing in it: where the rollback of a first creation goes. Pure. */
 export function emptied(target: Target): Target {
-  return { ...target, objects: [clusterIn(target)], machines: [], nodes: [] };
+  const { lookups: _lookups, externals: _externals, ...rest } = target;
+  return { ...rest, objects: [clusterIn(target)], machines: [], nodes: [] };
 }

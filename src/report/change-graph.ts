@@ -126,6 +126,7 @@ const byKind: Group = (lines, parent) => {
 
 const adjectives: Readonly<Record<ChangeKind, string>> = {
   same: "unchanged",
+  external: "external",
   move: "moved",
   create: "new",
   adopt: "adopted",

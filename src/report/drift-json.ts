@@ -68,6 +68,7 @@ function itemDocument(one: JudgedItem): ClusterDriftDocument["items"][number] {
     machine: machine?.name,
     controlPlane: machine?.controlPlane,
     id,
+    external: item.external,
     fields: "fields" in item ? item.fields.map((field) => ({ ...field })) : [],
     failure: "failure" in item ? item.failure : undefined,
     back: "back" in item && item.back.kind !== "same" ? item.back.kind : undefined,

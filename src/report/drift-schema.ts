@@ -39,6 +39,9 @@ const item = closed(
     machine: Type.Optional(text("The Machine whose host it is.")),
     controlPlane: Type.Optional(Type.Boolean({ description: "Whether that is a member of it." })),
     id: Type.Optional(text("The cloud's name for it.")),
+    external: Type.Optional(
+      Type.Literal(true, { description: "It is used and not ours: nothing is done about it." }),
+    ),
     fields: list(field, "What differs; empty where it cannot be told by fields."),
     failure: Type.Optional(
       closed(

@@ -2,7 +2,13 @@ import type { NodeKey } from "../graph/graph.js";
 import { inNameOrder } from "../sets/name-order.js";
 import type { Plan, StepUndo } from "../plan/plan.js";
 import type { Step } from "../plan/step.js";
-import { type ChangeLine, type ChangeNode, changeTree, verbOf } from "../plan/changes/tree.js";
+import {
+  type ChangeLine,
+  type ChangeNode,
+  changeTree,
+  isUnchanged,
+  verbOf,
+} from "../plan/changes/tree.js";
 import { undoNames } from "../plan/undo/undo-text.js";
 import {
   entryDetail,
@@ -37,16 +43,17 @@ const signs = {
   update: "!",
   replace: "!",
   same: " ",
+  external: " ",
 } as const;
 
 /** The lines of the plan's tree that change something, those alike in one row; under their groups. Pure. */
 export function changedRows(plan: Plan): Row[] {
-  return treeRows(changeTree(plan), ({ kind }) => kind !== "same");
+  return treeRows(changeTree(plan), (line) => !isUnchanged(line));
 }
 
 /** The lines that stay as they are. Pure. */
 export function unchangedRows(plan: Plan): Row[] {
-  return treeRows(changeTree(plan), ({ kind }) => kind === "same");
+  return treeRows(changeTree(plan), isUnchanged);
 }
 
 function treeRows(

@@ -14,6 +14,9 @@ const text = (description: string) => Type.String({ description });
 const list = <T extends TSchema>(items: T, description: string) =>
   Type.Array(items, { description });
 
+const anyFields = (description: string) =>
+  Type.Record(Type.String(), Type.Unknown(), { description });
+
 const fieldChange = closed(
   {
     path: text("Which field of the resource's inputs."),
@@ -36,10 +39,21 @@ const inputs = Type.Optional(
 );
 const reason = text("Why; empty where it goes without saying.");
 const changeKind = stringEnum(
-  ["same", "move", "create", "adopt", "import", "update", "replace", "forget", "delete"],
+  [
+    "same",
+    "move",
+    "create",
+    "adopt",
+    "import",
+    "update",
+    "replace",
+    "forget",
+    "delete",
+    "external",
+  ],
   {
     description:
-      "What becomes of it. move: only its owner changes; adopt: it is there already and gets a record; import: it was there before, and gets our marks and a record; update: in place; replace: a new one first, then the old one goes; forget: it stays in the cloud and is ours no more.",
+      "What becomes of it. move: only its owner changes; adopt: it is there already and gets a record; import: it was there before, and gets our marks and a record; update: in place; replace: a new one first, then the old one goes; forget: it stays in the cloud and is ours no more; external: it is not ours and stays as it is.",
   },
 );
 
@@ -309,6 +323,20 @@ const clusterPlan = closed(
           "Something that the provider has looked up before anything is changed.",
         ),
         "What stands against the plan; absent: nothing that is known.",
+      ),
+    ),
+    lookedUp: Type.Optional(
+      list(
+        closed(
+          {
+            by: list(Type.String(), "Whose question it is."),
+            question: anyFields("What was asked: kind, and the fields that it is about."),
+            answer: anyFields("What the provider has answered."),
+            before: Type.Optional(anyFields("What was recorded before; absent: nothing.")),
+          },
+          "An answer that is new, or another one than before.",
+        ),
+        "What was looked up for this plan; absent: nothing, or what is recorded.",
       ),
     ),
     targetDigest: text("The same for two plans that lead to the same."),

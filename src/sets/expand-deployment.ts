@@ -36,11 +36,11 @@ export function expandDeployment(
   const expanded = [...sizes].map(([machineSet, replicas]) => {
     const existing = ours.filter(({ owner }) => owner?.machineSet === machineSet);
     const isOld = machineSet !== current || deployment.spec.paused;
-    const template = isOld ? existing.at(-1)?.spec : undefined;
+    const template = isOld ? existing.at(-1) : undefined;
     return membersOf({
       owner: { machineSet, machineDeployment: name },
       replicas,
-      template: template ?? deployment.spec.template.spec,
+      template: template ?? { spec: deployment.spec.template.spec },
       existing,
       taken: namesFromElsewhere(recorded, machineSet),
       keepSpec: !rolls,

@@ -1,6 +1,5 @@
 import { type DomainOffer, namedDomain } from "../api/failure-domains.js";
 import { omitUndefined } from "../api/omit-undefined.js";
-import type { MachineSpec } from "../api/types.js";
 import { deleteMachineAnnotation } from "../api/delete-marks.js";
 import {
   type DeletePolicy,
@@ -29,7 +28,7 @@ export function expandSet(
   return membersOf({
     owner: { machineSet: name },
     replicas: set.spec.replicas,
-    template: set.spec.template.spec,
+    template: { spec: set.spec.template.spec },
     existing: recorded.filter(
       ({ owner }) => owner?.machineSet === name && owner.machineDeployment === undefined,
     ),
@@ -64,7 +63,8 @@ export function goFirst(object: {
 interface Membership {
   readonly owner: Omit<MachineOwner, "ordinal">;
   readonly replicas: number;
-  readonly template: MachineSpec;
+  /** What new machines get. */
+  readonly template: Pick<ExpandedMachine, "spec" | "lookedUp">;
   /** Recorded machines of the set. */
   readonly existing: readonly RecordedMachine[];
   /** Names that no new machine may get. */
@@ -121,11 +121,10 @@ export function membersOf(membership: Membership): Expanded {
   }
   const machines = ordinals
     .sort((left, right) => left - right)
-    .map((ordinal): ExpandedMachine => ({
-      name: nameOf(ordinal),
-      spec: (keepSpec ? kept.get(ordinal)?.spec : undefined) ?? template,
-      owner: { ...owner, ordinal },
-    }));
+    .map((ordinal): ExpandedMachine => {
+      const { spec, lookedUp } = (keepSpec ? kept.get(ordinal) : undefined) ?? template;
+      return omitUndefined({ name: nameOf(ordinal), spec, owner: { ...owner, ordinal }, lookedUp });
+    });
   const discarded = discards.map(({ name }): GoingMachine => ({
     name,
     reason: { kind: "discarded" },
@@ -174,7 +173,7 @@ function standingIn(
   { template, keepSpec, goFirst: { domains } }: Membership,
 ): DeletionCandidate["failureDomain"] {
   if (failureDomain === undefined || domains === undefined) return undefined;
-  const named = namedDomain(keepSpec ? spec : template, domains.field);
+  const named = namedDomain(keepSpec ? spec : template.spec, domains.field);
   const isOffered = failureDomain === named || domains.domains.includes(failureDomain);
   return { name: failureDomain, isOffered };
 }

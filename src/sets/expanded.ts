@@ -1,4 +1,5 @@
 import type { DomainOffer } from "../api/failure-domains.js";
+import type { JsonObject } from "../api/json.js";
 import type { MachineOffers } from "../api/provider-specs.js";
 import type {
   MachineSpec,
@@ -18,6 +19,8 @@ export interface ExpandedMachine {
   readonly owner?: MachineOwner;
   /** Where Capstan has placed it; absent where its spec says so itself, and where nothing is offered. */
   readonly failureDomain?: string;
+  /** What was looked up for it, where that is not what counts for its spec now. */
+  readonly lookedUp?: JsonObject;
 }
 
 export interface MachineOwner {

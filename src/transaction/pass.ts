@@ -147,7 +147,7 @@ function registrationOf(plan: RemainingPlan, node: GraphNode): Registration {
   if (cluster?.kind !== "Cluster") throw new Error("a target holds its Cluster");
   return omitUndefined({
     key: keyOf(node),
-    type: node.type,
+    type: "resource",
     kind: node.kind,
     name: node.name,
     parent: node.parent,

@@ -79,6 +79,7 @@ export const machineOf = (versions: readonly string[]): fc.Arbitrary<MachineToCo
       name,
       controlPlane,
       providerSpec: { kubeadm: asJson(kubeadm) },
+      lookedUp: {},
       spec: {
         versions: {
           kubelet: version,

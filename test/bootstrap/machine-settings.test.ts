@@ -34,6 +34,7 @@ const machine: MachineToCompile = {
       kubeletConfiguration: { maxPods: 50 },
     },
   },
+  lookedUp: {},
 };
 
 function filesOf(one: MachineToCompile): ReadonlyMap<string, string> {

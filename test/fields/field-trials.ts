@@ -52,6 +52,7 @@ const configMapPath = "configSource.configMap";
 const ofLocalMachines: readonly PartOfTrial[] = [
   values("size", "small", "large"),
   values("image", "local/ubuntu-24.04", "local/other"),
+  values("imageFamily", "ubuntu", "debian"),
   values("zone", "local-a", "local-b"),
   values("diskGib", 20, 40, { decides: "`LocalHost.diskGib`; a smaller one needs a new host" }),
   values("tags", {}, { team: "a" }),
@@ -295,6 +296,12 @@ const byKind: Readonly<Record<Kind, readonly PartOfTrial[]>> = {
       one: at(clusterValue, one),
       other: at(clusterValue, other),
     })),
+    {
+      field: `${clusterValue}.network`,
+      one: {},
+      other: at(`${clusterValue}.network`, "net-none"),
+      decides: "whose network hosts are in",
+    },
     {
       field: "spec.providerSpec.valueFrom.machineClass.name",
       one: at("spec.providerSpec", fromClass("network")),

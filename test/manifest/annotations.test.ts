@@ -11,6 +11,7 @@ import { budgetsOf } from "../../src/drift/budgets.js";
 import { driftPoliciesOf } from "../../src/drift/policy.js";
 import { annotationRules } from "../../src/manifest/annotations.js";
 import { type Manifests, readDesired, readObjects } from "../../src/manifest/desired.js";
+import { lookupWishOf } from "../../src/api/refresh-lookups.js";
 import type { TargetMachine } from "../../src/records/target.js";
 import { goFirst } from "../../src/sets/expand-set.js";
 import {
@@ -60,6 +61,7 @@ const table: readonly {
   { name: "capstan.dev/drift-max-in-flight", value: "7", readOn: ["Cluster"] },
   { name: "capstan.dev/drift-freeze", value: "7m", readOn: ["Cluster"] },
   { name: "capstan.dev/drift-thaw", value: "0123456789ab", readOn: ["Cluster"] },
+  { name: "capstan.dev/refresh-lookups", value: "2026-11-23", readOn: ["Cluster"] },
 ];
 
 /** One object of each kind, with more at one place. */
@@ -110,6 +112,7 @@ function decisionsIn(desired: Desired | undefined): unknown {
     removals: allowedRemovals(desired.cluster),
     budgets: budgetsOf(all),
     keys: [keyAlgorithmOf(desired.cluster), askedStage(desired.cluster)],
+    wish: lookupWishOf(desired.cluster) ?? "",
   };
 }
 

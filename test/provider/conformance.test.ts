@@ -193,11 +193,13 @@ const notOfFolder = {
   "gives up at once when it is interrupted while the cloud does not answer": "notChecked",
   "tells which cloud it is, the same each time, or nothing at all": "notOffered",
   "tells what became of what its cloud has accepted, or makes at once": "notOffered",
+  "looks up the same as long as nothing changes, and only reads": "notOffered",
 } as const;
 const noImport = {
   "lets go of what it made, or cannot": "notOffered",
   "finds a host by its id alone, whosever it is, or cannot": "notOffered",
   "puts marks on what bears none, and nothing else, or cannot": "notOffered",
+  "reads what is not ours without changing it, or cannot": "notOffered",
 } as const;
 const oneVersion = { "converts what is written in its older versions": "notOffered" } as const;
 const noUpdate = { "makes a change in place, all of it, and shows it": "notOffered" } as const;
@@ -297,6 +299,8 @@ const cases = {
   letGo: "lets go of what it made, or cannot",
   findById: "finds a host by its id alone, whosever it is, or cannot",
   mark: "puts marks on what bears none, and nothing else, or cannot",
+  readsOthers: "reads what is not ours without changing it, or cannot",
+  looksUp: "looks up the same as long as nothing changes, and only reads",
   foreign: "leaves what is not ours alone",
   unknown: "does not guess when the cloud gives no answer",
   inventory: "lists all that carries its marks, and nothing else",
@@ -315,7 +319,36 @@ let made = 0;
 const makeAnother = (cloud: FaultyFolder, who: Identity, spec: JsonObject): Observed =>
   cloud.put({ id: `${who.name}.${(made += 1)}`, who, phase: "ready", spec, status: {} });
 
+/** The import with a `find` that shows something else each time. */
+function withUnsteadyFind(good: InfrastructureProvider, cloud: FaultyFolder) {
+  const provider = withImport(good, cloud);
+  const { find } = handlerOf(provider);
+  return withCalls(provider, {
+    find: async (ctx, id) => {
+      const found = await find?.(ctx, id);
+      return found && { ...found, status: { seen: (asked += 1) } };
+    },
+  });
+}
+
+let asked = 0;
+
 const mutations: readonly Mutation[] = [
+  {
+    name: "another answer each time",
+    break: (good) => ({ ...good, resolve: async () => ({ image: `image-${(asked += 1)}` }) }),
+    fails: [cases.looksUp],
+  },
+  {
+    name: "another status each time it is found",
+    break: withUnsteadyFind,
+    fails: [cases.readsOthers],
+  },
+  {
+    name: "an answer that is no flat object",
+    break: (good) => ({ ...good, resolve: async () => ({ image: { id: "image-1" } }) }),
+    fails: [cases.looksUp],
+  },
   {
     name: "hosts take user data, and users can say nothing of it",
     break: (good) => ({ ...withUserData(good), machineSpec: good.machineSpec }),

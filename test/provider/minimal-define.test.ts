@@ -47,6 +47,7 @@ const machine: MachineToCompile = {
     note: "first",
     size: "small",
   },
+  lookedUp: {},
 };
 
 function hostOf(provider: ReturnType<typeof defineProvider>, one = machine): JsonObject {
@@ -189,7 +190,7 @@ describe("defineProvider", () => {
       message: [
         "cannot define provider toy: machine.diswon is unknown, did you mean disown?",
         "machine.makr is unknown, did you mean mark?",
-        "offers is unknown, known: name, apiVersion, olderVersions, machineSpec, clusterSpec, hostKind, keyInputs, kinds, infrastructure, satellites, rules, userData, apiEndpoint, hostSpec, failureDomains, machine, timing, calls, identity, preflight, close",
+        "offers is unknown, known: name, apiVersion, olderVersions, machineSpec, clusterSpec, hostKind, keyInputs, kinds, infrastructure, satellites, rules, userData, apiEndpoint, hostSpec, failureDomains, machine, timing, calls, identity, preflight, resolve, lookupInputs, close",
         "keyInput is unknown, did you mean keyInputs?",
         "machineSpec.offer is unknown, did you mean offers?",
         "machineSpec.offers.kubernets is unknown, did you mean kubernetes?",
@@ -205,6 +206,52 @@ describe("defineProvider", () => {
         "keyInputs: colour is none of role, kubelet, controlPlane, containerRuntime, configSource, schedulable, nodeLabels, nodeAnnotations, taints, size, note",
       ].join("; "),
     });
+  });
+
+  it("refuses lookups that nobody can make, and fields that no question can hold", () => {
+    const wrong = {
+      ...definition,
+      resolve: "ubuntu",
+      lookupInputs: { machine: ["sise"], cluster: ["name"], host: ["size"] },
+    };
+    const problems = [
+      "lookupInputs.host is unknown, known: machine, cluster",
+      "resolve must be a function",
+      "lookupInputs.machine: there is no sise, did you mean size?",
+      "lookupInputs.cluster: name is none of ",
+    ];
+    assert.throws(() => defineProvider(wrong as unknown as ProviderDefinition), {
+      message: `cannot define provider toy: ${problems.join("; ")}`,
+    });
+    const unasked = { ...definition, lookupInputs: { machine: "size" } };
+    assert.throws(() => defineProvider(unasked as unknown as ProviderDefinition), {
+      message:
+        "cannot define provider toy: lookupInputs names what resolve is asked, and there is no resolve; lookupInputs.machine must be a list of fields",
+    });
+  });
+
+  it("gives what was looked up to hosts and to what they share, which may be somebody else's", () => {
+    const provider = defineProvider({
+      ...definition,
+      kinds: { ToyNetwork: { calls } },
+      resolve: async () => ({ image: "toy-1" }),
+      infrastructure: (_spec, _network, { networkId }) => [
+        { kind: "ToyNetwork", name: "network", external: String(networkId) },
+      ],
+      hostSpec: ({ lookedUp }) => ({ image: lookedUp["image"] ?? "none" }),
+    });
+    const one = { ...machine, lookedUp: { image: "toy-1" } };
+    const { infrastructure, hosts } = provider.compile(prod, {}, [one], { networkId: "net-1" });
+    assert.deepEqual(infrastructure, [
+      {
+        kind: "ToyNetwork",
+        name: "network",
+        type: "external",
+        spec: { id: "net-1" },
+        dependsOn: [],
+      },
+    ]);
+    assert.deepEqual(hosts.get("web"), { image: "toy-1" });
   });
 
   it("takes rules and key inputs as they are where it cannot know the inputs of a host", () => {

@@ -97,6 +97,7 @@ export function localSubject(
       LocalLoadBalancer: { port: 6_444 },
     },
     replacing: { size: "large" },
+    asking: { imageFamily: "ubuntu" },
     open: () => openLocal(provider),
   };
 }

@@ -8,6 +8,7 @@ const localApi = "local.capstan.dev/v1alpha1";
 export interface ScenarioMachine {
   readonly size?: "small" | "medium" | "large";
   readonly diskGib?: number;
+  readonly imageFamily?: string;
   readonly bootMs?: number;
   readonly joinMs?: number;
   readonly tags?: Record<string, string>;
@@ -32,6 +33,8 @@ export interface ScenarioCluster {
   readonly machineQuota?: number;
   readonly failureDomains?: readonly string[];
   readonly networkCidr?: string;
+  /** Id of a network that is there. */
+  readonly network?: string;
   readonly machines: Readonly<Record<string, ScenarioMachine>>;
   readonly deployments?: Readonly<Record<string, ScenarioDeployment>>;
 }
@@ -60,7 +63,7 @@ export function writeObjects(folder: string, objects: readonly object[]): void {
 }
 
 function clusterObject(name: string, shape: ScenarioCluster) {
-  const { annotations, machineQuota, failureDomains, networkCidr } = shape;
+  const { annotations, machineQuota, failureDomains, networkCidr, network } = shape;
   return {
     apiVersion: clusterApi,
     kind: "Cluster",
@@ -79,6 +82,7 @@ function clusterObject(name: string, shape: ScenarioCluster) {
           bootMs: 0,
           ...(failureDomains !== undefined && { failureDomains }),
           ...(machineQuota !== undefined && { machineQuota }),
+          ...(network !== undefined && { network }),
         },
       },
     },

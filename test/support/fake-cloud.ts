@@ -11,6 +11,7 @@ import type {
   Identity,
   InfrastructureProvider,
   InventoryScope,
+  LookupQuestion,
   Observed,
   OperationState,
   Presence,
@@ -62,7 +63,7 @@ const operationMs = 900;
 const lateMs = 2_000;
 
 /** Whose what was let go is. */
-const nobody: Identity = { cluster: "", clusterUid: "", kind: "", name: "", token: "" };
+export const nobody: Identity = { cluster: "", clusterUid: "", kind: "", name: "", token: "" };
 
 interface Stored {
   readonly observed: Observed;
@@ -107,6 +108,10 @@ export class FakeCloud {
   /** Answers what a call is refused with, if it is. */
   refusal: (asked: Pick<Asked, "call" | "who" | "spec">) => CapstanError | undefined = () =>
     undefined;
+  /** What the newest image of a family is called; absent: its first one. */
+  readonly newestImages = new Map<string, string>();
+  /** Every question that somebody has asked. */
+  readonly questions: LookupQuestion[] = [];
   private readonly stored = new Map<string, Stored>();
   private late: LateCall[] = [];
   /** The one that takes effect right now. */
@@ -154,6 +159,10 @@ export class FakeCloud {
       apiEndpoints: (infrastructure: readonly Observed[], clusterSpec: JsonObject) =>
         parts.apiEndpoints?.(infrastructure, clusterSpec) ?? [],
       timing,
+      ...(parts.resolve !== undefined && {
+        resolve: (_ctx: CallContext, question: LookupQuestion) => this.answer(process, question),
+      }),
+      ...(parts.lookupInputs !== undefined && { lookupInputs: parts.lookupInputs }),
       handlers: new Map(handlers),
       compile: (...args) => parts.compile(...args),
       verdict: (...args) => parts.verdict(...args),
@@ -193,9 +202,27 @@ export class FakeCloud {
     if (current !== undefined) this.put(id, { spec: { ...current.spec, ...fields } });
   }
 
+  /** What it says about itself becomes another thing behind everybody's back. */
+  restate(id: string, status: JsonObject): void {
+    this.put(id, { status });
+  }
+
   /** Puts a resource there that nobody of ours made. */
   plant(who: Identity, spec: JsonObject): Observed {
     return this.store(who, spec, { atMs: 0, phase: "ready" });
+  }
+
+  private async answer(process: CommandProcess, question: LookupQuestion): Promise<JsonObject> {
+    this.questions.push(question);
+    const family =
+      question.kind === "machine" ? String(question.providerSpec["imageFamily"]) : "none";
+    const image = await this.looking(
+      process,
+      `family ${family}`,
+      () => this.newestImages.get(family) ?? `${family}-1`,
+    );
+    if (image === undefined) throw cloudFailed(`look up family ${family}`);
+    return { image };
   }
 
   private async locate(process: CommandProcess, who: Identity, id?: string): Promise<Presence> {

@@ -20,12 +20,15 @@ export interface ClusterShape {
   readonly bootMs?: number;
   readonly joinMs?: number;
   readonly registersHosts?: boolean;
+  /** Id of a network that is there. */
+  readonly network?: string;
 }
 
 /** What the tests vary about a Machine. */
 export interface MachineShape {
   readonly size?: string;
   readonly image?: string;
+  readonly imageFamily?: string;
   readonly zone?: string;
   readonly diskGib?: number;
   readonly tags?: Readonly<Record<string, string>>;

@@ -5,6 +5,7 @@ import type { ObservationResult } from "../../drift/classify.js";
 import { noMemory } from "../../drift/judge.js";
 import { judgedDrift } from "../../drift/plan-with-drift.js";
 import type { Engine } from "../../engine/pulumi/engine.js";
+import { readExternals } from "../../engine/operations/externals.js";
 import { observe } from "../../engine/run/observe.js";
 import { callContext } from "../../engine/run/handler-session.js";
 import { isOpen, type PriorState } from "../../records/prior-state.js";
@@ -137,7 +138,12 @@ async function sightOf(
 ): Promise<ObservationResult> {
   const call = callContext(context.clock, context.interruption.stop);
   try {
-    return await observe(provider, call, { cluster: target.cluster, clusterUid }, state);
+    const seen = await observe(provider, call, { cluster: target.cluster, clusterUid }, state);
+    const { externals = [] } = target;
+    if (externals.length === 0) return seen;
+    const { sights, unknown } = await readExternals(externals, provider, call);
+    for (const error of unknown.values()) throw error;
+    return { ...seen, externals: sights };
   } catch (error) {
     if (!isCapstanError(error) || error.source !== "cloud") throw error;
     return { failed: error.message };

@@ -195,6 +195,48 @@ function badFault(what: string, cause: string): CapstanError {
   });
 }
 
+/** capstan local network: makes a network that belongs to nobody, for clusters that use what is there. */
+export async function localNetwork(
+  { cidr }: { readonly cidr: string },
+  context: CommandContext,
+): Promise<number> {
+  const { id, status } = await context.providers.local.cloud.makeNetwork(cidr);
+  say(context, { type: "network", id, cidr, status }, id);
+  return exitCodes.done;
+}
+
+/** capstan local image: makes an image the newest of its family; without one, lists those that there are. */
+export async function localImage(
+  family: string | undefined,
+  name: string | undefined,
+  context: CommandContext,
+): Promise<number> {
+  const { cloud } = context.providers.local;
+  if (family === undefined) return listImages(cloud, context);
+  if (name === undefined) {
+    throw new CapstanError({
+      code: "BAD_USAGE",
+      source: "user",
+      message: `cannot add an image to family ${family}: it has no name`,
+      hint: `capstan local image ${family} NAME`,
+    });
+  }
+  await cloud.addImage({ family, name });
+  say(context, { type: "image", family, name }, `${name} is the newest image of ${family}`);
+  return exitCodes.done;
+}
+
+async function listImages(cloud: LocalCloud, context: CommandContext): Promise<number> {
+  const images = await cloud.images();
+  if (context.json) {
+    for (const { family, name } of images) context.emit({ type: "image", family, name });
+  } else {
+    const rows = images.map(({ family, name }) => [family, name]);
+    context.terminal.write(table(["FAMILY", "IMAGE"], rows));
+  }
+  return exitCodes.done;
+}
+
 /** capstan local ledger: every call and its effect, in order. */
 export async function localLedger(
   { after }: { readonly after: number },

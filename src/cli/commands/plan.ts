@@ -63,7 +63,7 @@ export async function planCommand(given: PlanOptions, context: CommandContext): 
     context.terminal.write(renderReport(report, format));
   }
   if (options.out !== undefined) {
-    const { file: files, allowRemoval } = options;
+    const { file: files, allowRemoval, refreshLookups } = options;
     const names = overrideNames(options);
     const overrides = names.length === 0 ? undefined : names;
     savePlan(
@@ -73,6 +73,7 @@ export async function planCommand(given: PlanOptions, context: CommandContext): 
         clusters: bindings,
         prune: pruneBindings(gone),
         allowRemoval,
+        refreshLookups,
         overrides,
       }),
     );

@@ -81,7 +81,8 @@ export async function upCommand(given: UpOptions, context: CommandContext): Prom
     context.terminal.error(`warning: ${left}\n`);
   }
   if (check !== undefined) {
-    check.all(await bindingsOf(manifests, engine, options, context), pruneBindings(gone));
+    const told = { ...options, answers: check.answers };
+    check.all(await bindingsOf(manifests, engine, told, context), pruneBindings(gone));
   }
   const certificates = certificatesFor(manifests, options, context);
   for (const desired of manifests.clusters) {
@@ -106,15 +107,18 @@ export async function bringAbout(
 ): Promise<void> {
   const stack = stackNameOf(cluster.desired.cluster);
   await withLockedEngine(options, context, { stack, command }, async (engine, workspace) => {
-    const tools: Omit<UpTools, "agreed"> = { engine, workspace, ...how };
+    const tools: Omit<UpTools, "agreed" | "isFirst"> = { engine, workspace, ...how };
     let left: number;
     let stagesBefore = 0;
     let agreed: Plan | undefined;
+    let isFirst = true;
     do {
       const applied = await upCluster({ ...cluster, stagesBefore }, options, context, {
         ...tools,
         agreed,
+        isFirst,
       });
+      isFirst = false;
       left = applied.left;
       stagesBefore += applied.isStage ? 1 : 0;
       agreed = applied.agreed;
@@ -138,6 +142,7 @@ function withSavedPlan(given: UpOptions): { options: UpOptions; check?: SavedPla
     options: omitUndefined({
       ...given,
       allowRemoval: given.allowRemoval ?? saved.allowRemoval,
+      refreshLookups: given.refreshLookups ?? saved.refreshLookups,
       file,
       yes: true,
     }),
@@ -166,7 +171,7 @@ function certificatesFor(
 async function bindingsOf(
   manifests: Manifests,
   engine: Engine,
-  options: UpOptions,
+  options: UpOptions & Pick<Parameters<typeof surveyCluster>[2], "answers">,
   context: CommandContext,
 ): Promise<Binding[]> {
   const bindings: Binding[] = [];
@@ -193,19 +198,28 @@ interface UpTools {
   readonly certificates?: GivenCertificates;
   /** A plan that was agreed to before. */
   readonly agreed: Plan | undefined;
+  /** No plan of the same command came before. */
+  readonly isFirst: boolean;
 }
 
 async function upCluster(
   cluster: ClusterOf,
   options: UpOptions,
   context: CommandContext,
-  { engine, workspace, check, certificates, agreed }: UpTools,
+  { engine, workspace, check, certificates, agreed, isFirst }: UpTools,
 ): Promise<Applied> {
   const { terminal, json } = context;
   const sources = sourcesOf(options, context.env);
   const deadlineMs = options.deadline * 1_000;
   const givesKeys = certificates !== undefined;
-  const how = { ...options, deadlineMs, givesKeys };
+  const how = omitUndefined({
+    ...options,
+    deadlineMs,
+    givesKeys,
+    // Whatever comes behind the first plan goes on with what that one has recorded.
+    refreshLookups: options.refreshLookups === true && isFirst,
+    answers: check?.answers,
+  });
   const found = await surveyCluster(cluster, engine, how, context);
   const { plan, then, state, driftFilter } = found;
   check?.one(bindingOf(found));

@@ -17,6 +17,31 @@ export function addLocalVerbs(local: Command): void {
   addKillAndSet(local);
   addFault(local);
   addLedger(local);
+  addFound(local);
+}
+
+/** What clusters find and have not made. */
+function addFound(local: Command): void {
+  const network = local
+    .command("network")
+    .description("make a network that belongs to nobody, and print its id")
+    .option("--cidr <range>", "its address range", "10.0.0.0/16");
+  withExamples(network, [
+    ["capstan local network --cidr 10.9.0.0/16", "for network of a LocalClusterProviderSpec"],
+  ]);
+  does<{ cidr: string } & GlobalOptions>(network, async ({ options, context }) =>
+    (await verbs()).localNetwork(options, context),
+  );
+
+  const image = local
+    .command("image [family] [name]")
+    .description("make an image the newest of its family; alone: list images, oldest first");
+  withExamples(image, [
+    ["capstan local image ubuntu local/ubuntu-26.04", "then see capstan plan --refresh-lookups"],
+  ]);
+  does(image, async ({ context }, family: string | undefined, name: string | undefined) =>
+    (await verbs()).localImage(family, name, context),
+  );
 }
 
 function addMachines(local: Command): void {

@@ -157,6 +157,7 @@ export function withPlanning(command: Command): Command {
   return withRemoval(command)
     .option("--adopt", "take over what the cloud holds of a cluster without state")
     .option("--details", "show all inputs of what is new")
+    .option("--refresh-lookups", "look up again what is recorded, e.g. the newest image")
     .option("--prune", "delete clusters that these manifests no longer hold")
     .addOption(
       new Option(

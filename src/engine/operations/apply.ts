@@ -17,6 +17,7 @@ import { isOpen } from "../../records/prior-state.js";
 import { type Target, emptied } from "../../records/target.js";
 import { timingOf } from "../../provider/timing.js";
 import { forgetAdoption, isAdopting } from "./adopt.js";
+import { refuseWithoutExternals } from "./externals.js";
 import { HostsDead, withoutWayBack } from "../run/failures.js";
 import { observe, type Observation } from "../run/observe.js";
 import { Run, type RunOptions, type RunResult } from "../run/run.js";
@@ -190,7 +191,12 @@ export async function planRecorded(
   state: StackState,
   options: RecordedPlanning,
 ): Promise<RecordedPlan> {
-  return planToward(target, state, await observeToward(target, state, options), options);
+  const observation = await observeToward(target, state, options);
+  if (options.goal.kind === "rollback") {
+    const { provider, clock, stop } = options;
+    await refuseWithoutExternals(target, state, { provider, context: callContext(clock, stop) });
+  }
+  return planToward(target, state, observation, options);
 }
 
 /** What the cloud shows of a recorded cluster. Throws WRONG_CLOUD and UNKNOWN_PRESENCE. */

@@ -22,6 +22,7 @@ import type { StackState } from "../backend/state.js";
 import { callContext } from "../run/handler-session.js";
 import { type Observation, reading } from "../run/observe.js";
 import { observeToward, type PlanningOptions, planToward, type RecordedPlan } from "./apply.js";
+import { lookedUp } from "./lookups.js";
 import { withPlaces } from "./placed-refusal.js";
 import { refuseUnderWay } from "./under-way.js";
 
@@ -73,6 +74,15 @@ export async function planImport(
   const observation = await observeToward(target, state, options);
   const found = await foundHost(about, provider, callContext(clock, options.stop));
   const { observedResources } = observation;
+  const context = callContext(clock, options.stop);
+  const asks = { ...desired, machines: [object], machineSets: [], machineDeployments: [] };
+  const lookups = await lookedUp({
+    provider,
+    desired: asks,
+    prior: state,
+    context,
+    refresh: false,
+  });
   const imported = withPlaces(desired, request.positionOf, () =>
     targetWithImported({
       object,
@@ -82,6 +92,7 @@ export async function planImport(
       observedResources,
       provider,
       nowMs: clock.now(),
+      lookups,
     }),
   );
   const goal: ImportGoal = { kind: "import", machine, id };

@@ -12,7 +12,12 @@ import {
 } from "../../drift/plan-with-drift.js";
 import { BadInput } from "../../manifest/bad-input.js";
 import type { Manifests } from "../../manifest/desired.js";
-import { afterAdoption, asManifestsTell, foundTarget } from "../../plan/decisions/adoption.js";
+import {
+  afterAdoption,
+  asManifestsTell,
+  type FoundCluster,
+  foundTarget,
+} from "../../plan/decisions/adoption.js";
 import { checkImmutable } from "../../plan/refusals/immutable.js";
 import { makePlan } from "../../plan/planner/make-plan.js";
 import type { Plan } from "../../plan/plan.js";
@@ -20,10 +25,16 @@ import type { PlanGoal, RemovalConsent } from "../../plan/plan-input.js";
 import type { PriorState } from "../../records/prior-state.js";
 import type { Target } from "../../records/target.js";
 import type { OwnerMove } from "../../sets/moves.js";
-import type { CallContext, InfrastructureProvider, Observed } from "../../provider/port.js";
+import type {
+  CallContext,
+  InfrastructureProvider,
+  Lookups,
+  Observed,
+} from "../../provider/port.js";
 import { openImport } from "../../records/imports.js";
 import { isAdopting } from "./adopt.js";
 import { planOpenImport } from "./import.js";
+import { findFacts, type FoundFacts } from "./found-facts.js";
 import { withPreflight } from "./preflight.js";
 import { observe, type Observation, reading } from "../run/observe.js";
 import { withPlaces } from "./placed-refusal.js";
@@ -66,6 +77,10 @@ interface SurveyInput {
   readonly removal?: RemovalConsent;
   /** Keys are given, to be recorded where none are. */
   readonly givesKeys?: boolean;
+  /** What was looked up is looked up again. */
+  readonly refreshLookups?: boolean;
+  /** Answers of a saved plan: they count, whatever is recorded. */
+  readonly answers?: Lookups;
   /** What drift the plan leaves as it is. */
   readonly driftRules: PlanDriftRules;
 }
@@ -100,6 +115,7 @@ export async function survey(input: SurveyInput): Promise<Survey> {
     const { clock, signal: stop } = context;
     return { ...planOpenImport(state, observation, { ...input, clock, stop }), observation };
   }
+  const facts = input.instead === undefined ? await factsFor(input) : {};
   const lostUid = known === undefined ? adoptedUid(input, observation.unrecorded) : undefined;
   const request = {
     provider,
@@ -111,6 +127,7 @@ export async function survey(input: SurveyInput): Promise<Survey> {
     newClusterUid: known ?? lostUid ?? input.newClusterUid(),
     removal: input.removal ?? {},
     givesKeys: input.givesKeys ?? false,
+    ...facts,
   };
   if (lostUid !== undefined || isAdopting(state)) {
     return {
@@ -128,12 +145,20 @@ export async function survey(input: SurveyInput): Promise<Survey> {
         prior: state,
         stagesBefore: input.stagesBefore ?? 0,
       },
-      observation,
+      omitUndefined({ ...observation, externals: facts.externals }),
       input.driftRules,
     ),
   );
   const plan = await withPreflight(found.plan, { provider, prior: state, context });
   return { ...found, plan, observation };
+}
+
+function factsFor(input: SurveyInput): Promise<FoundFacts> {
+  const { desired, positionOf, provider, state: prior, context, refreshLookups, answers } = input;
+  const refresh = refreshLookups ?? false;
+  return findFacts(
+    omitUndefined({ desired, positionOf, provider, prior, context, refresh, answers }),
+  );
 }
 
 /**
@@ -219,8 +244,17 @@ export function planAdoption(
     ({ phase, who }) => phase !== "gone" && who.clusterUid === newClusterUid,
   );
   refuseSeveral(alive);
-  const found = asManifestsTell({ desired, provider, found: alive, nowMs });
-  const target = foundTarget({ desired, provider, found, nowMs });
+  const { lookups, externals } = request;
+  const cluster: FoundCluster = omitUndefined({
+    desired,
+    provider,
+    nowMs,
+    lookups,
+    externals,
+    found: alive,
+  });
+  const found = asManifestsTell(cluster);
+  const target = foundTarget({ ...cluster, found });
   const plan = makePlan({
     planGoal: { kind: "recorded", target },
     goal: { kind: "adopt" },

@@ -13,13 +13,15 @@ import { goalText } from "../../records/goal-text.js";
 import type { PreflightFinding } from "../../provider/port.js";
 import { goneReason } from "../decisions/hosts.js";
 import { isRefusal } from "../foreseen.js";
-import type { Plan, IgnoredDrift } from "../plan.js";
+import type { IgnoredDrift, LookupChange, Plan } from "../plan.js";
+import { shownValue } from "./tree.js";
 
 /** What else people should know before they agree, a sentence each: unfinished work, leftovers, unrecorded resources. Pure. */
 export function planNotes(plan: Plan): string[] {
   return [
     ...heldText(plan),
     ...(plan.foreseen ?? []).map(foreseenText),
+    ...(plan.lookedUp ?? []).map(lookupText),
     ...(plan.open === undefined ? [] : [openText(plan)]),
     ...forgottenNote(plan),
     ...stillUsedNote(plan),
@@ -108,6 +110,21 @@ function foreseenText(finding: PreflightFinding): string {
   const hint = finding.hint === undefined ? "" : `; ${finding.hint}`;
   const about = isRefusal(finding) ? "Would fail, not to be applied" : "May fail";
   return `${about} (${finding.code}): ${finding.message}${hint}`;
+}
+
+/** "Looked up for MachineDeployment web (imageFamily ubuntu): image a -> b". */
+function lookupText({ by, question, answer, before = {} }: LookupChange): string {
+  const asked = question.kind === "machine" ? question.providerSpec : question.clusterSpec;
+  const fields = Object.entries(asked)
+    .filter(([field]) => field !== "apiVersion" && field !== "kind")
+    .map(([field, value]) => `${field} ${shownValue(value, field)}`);
+  const values = Object.entries(answer).map(([field, value]) => {
+    const former = before[field];
+    const isOther = former !== undefined && !sameJson(former, value);
+    return `${field} ${isOther ? `${shownValue(former)} -> ` : ""}${shownValue(value)}`;
+  });
+  const about = fields.length === 0 ? "" : ` (${fields.join(", ")})`;
+  return `Looked up for ${by.join(", ")}${about}: ${values.join(", ") || "nothing"}`;
 }
 
 const ignoredReasons: Record<IgnoredDrift["because"], string> = {

@@ -58,11 +58,17 @@ const verbs: Record<ChangeKind, string> = {
   replace: "± replace",
   forget: "- forget",
   delete: "- delete",
+  external: "external",
 };
 
 /** What the tree says about a kind of change. */
 export function verbOf(kind: TreeLine["kind"]): string {
   return kind === "group" ? "" : verbs[kind];
+}
+
+/** Whether nothing becomes of it: what is external stays as it is, unless it is another one than before. Pure. */
+export function isUnchanged({ kind, changes }: Pick<ChangeLine, "kind" | "changes">): boolean {
+  return kind === "same" || (kind === "external" && changes.length === 0);
 }
 
 /** The plan as a tree: cluster, infrastructure, machines without a set, then sets. Pure. */
@@ -130,7 +136,7 @@ function movedCount({ machines }: Pick<Plan, "machines">): number {
 export function summaryOf(plan: Shown & Pick<Plan, "steps">): ChangeSummary {
   const count = (kind: Step["kind"]) => plan.steps.filter((step) => step.kind === kind).length;
   const lines = planTree(plan)
-    .filter(({ kind }) => kind !== "same" && kind !== "group")
+    .filter((line) => line.kind !== "group" && !isUnchanged(line))
     .map(({ kind, label, detail }) => `${verbOf(kind)} ${label}${detail && `: ${detail}`}`);
   return omitUndefined({
     create: count("create"),
@@ -183,8 +189,9 @@ function resourceBranch(
 ): ChangeNode {
   const changes = [...asChanges(inputs), ...change.changes];
   const described = describeChanges(changes, reason);
-  const line = { label, kind, detail: described, described, changes, reason, key };
-  return { line, children: [] };
+  const line = { label, kind, detail: described, described, changes, reason };
+  // Nothing is ever done to what is external, although something of ours may have had its name.
+  return { line: kind === "external" ? line : { ...line, key }, children: [] };
 }
 
 /** Under a machine's own name, and that of another whose place it takes. */

@@ -11,7 +11,7 @@ import {
   type NodeKey,
   type Ref,
 } from "../../graph/graph.js";
-import type { InfrastructureProvider, Observed } from "../../provider/port.js";
+import type { InfrastructureProvider, Lookups, Observed } from "../../provider/port.js";
 import { asKnown, unobservableOf } from "../../provider/unobservable.js";
 import type { ExpandedMachine, MachineOwner } from "../../sets/expanded.js";
 import type { DecidedHost, Decided } from "./decided.js";
@@ -24,7 +24,7 @@ import { isGenerationOf } from "./infrastructure.js";
 import type { Plan } from "../plan.js";
 import { satelliteModel, satelliteOfFound } from "./satellites.js";
 import type { PlanInput } from "../plan-input.js";
-import { hasDrifted, type ObservedResources } from "../observation.js";
+import { type ExternalSights, hasDrifted, type ObservedResources } from "../observation.js";
 import {
   cloudResources,
   type PriorState,
@@ -32,17 +32,21 @@ import {
   recordedSpec,
 } from "../../records/prior-state.js";
 import type { RevisionRecord } from "../../records/transaction.js";
-import { compiled, type CompiledGoal } from "../goal/compiled-goal.js";
+import { compiled, type CompiledGoal, type GoalFacts } from "../goal/compiled-goal.js";
 
 // A lost state is made anew from what the cloud shows, before anything is changed: ADR 16. Pure.
 
-interface FoundCluster {
+export interface FoundCluster {
   /** What the manifests want: what the cloud does not tell is taken from them. */
   readonly desired: Desired;
   readonly provider: InfrastructureProvider;
   /** Everything of one life of the cluster that is alive. */
   readonly found: readonly Observed[];
   readonly nowMs: number;
+  /** Answers to what the provider looks up. */
+  readonly lookups?: Lookups;
+  /** What is not ours and used. */
+  readonly externals?: ExternalSights;
 }
 
 /** What was found, with what its cloud cannot show as the manifests have it. Pure. */
@@ -56,12 +60,16 @@ export function asManifestsTell(cluster: FoundCluster): Observed[] {
 }
 
 /** What the manifests come to for a cluster without records: whose host is there stays in its failure domain. */
-function goalOn({ desired, provider, found, nowMs }: FoundCluster): CompiledGoal {
-  return compiled(desired, provider, {
+function goalOn(cluster: FoundCluster): CompiledGoal {
+  const { desired, provider, found, nowMs, lookups, externals } = cluster;
+  const facts: GoalFacts = omitUndefined({
     recorded: [],
     nowMs,
     foundDomains: domainsOf(found, desired, provider),
+    lookups,
+    externals: externals && { seen: externals, pinned: [] },
   });
+  return compiled(desired, provider, facts);
 }
 
 /**
@@ -102,6 +110,8 @@ export function foundTarget(cluster: FoundCluster): Target {
     keyStage: stage === firstStage ? undefined : stage,
     cluster: `${desired.cluster.metadata.namespace}/${desired.cluster.metadata.name}`,
     provider: provider.name,
+    lookups: compiledGoal.lookups,
+    externals: compiledGoal.externals.length === 0 ? undefined : compiledGoal.externals,
     objects: foundObjects(
       compiledGoal.objects,
       machines,

@@ -1,15 +1,25 @@
 import { CapstanError, expectDefined } from "../../api/error.js";
-import type { JsonObject } from "../../api/json.js";
+import { type JsonObject, sameJson } from "../../api/json.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import { type AnyObject, type ClusterObject, type Desired, objectsOf } from "../../api/types.js";
 import { compileParts, templateJudge } from "../../compile/compile.js";
+import {
+  answersInUse,
+  informed,
+  isAnsweredElsewhere,
+  machineQuestion,
+  questionKey,
+  questionsOf,
+} from "../../compile/lookups.js";
 import { keyOf, type ResourceGraph } from "../../graph/graph.js";
-import type { InfrastructureProvider, Satellite } from "../../provider/port.js";
+import type { InfrastructureProvider, Lookups, Satellite } from "../../provider/port.js";
 import { recordedSatellites } from "../../compile/satellites.js";
 import type { GoReason } from "../../sets/deletion-order.js";
 import type { ExpandedMachine, RecordedMachine } from "../../sets/expanded.js";
 import { expandObjects } from "../../sets/expand.js";
 import { inNameOrder } from "../../sets/name-order.js";
 import { type Target, clusterIn } from "../../records/target.js";
+import { type KnownExternals, withExternals } from "./externals.js";
 
 /** What a goal comes to, before it is held against state and cloud. */
 export interface CompiledGoal {
@@ -27,6 +37,18 @@ export interface CompiledGoal {
   readonly hosts: ReadonlyMap<string, JsonObject>;
   /** What lives with each machine's host, by machine; absent: nothing does. */
   readonly satellites?: ReadonlyMap<string, readonly Satellite[]>;
+  /** What is used and not ours, pinned: nothing refers to it any more. */
+  readonly externals: ResourceGraph;
+  /** Answers that it was compiled with; absent: none. */
+  readonly lookups?: Lookups;
+}
+
+/** What is known beside the objects. */
+export interface GoalFacts extends SetMemory {
+  /** Answers to what the provider has to look up. */
+  readonly lookups?: Lookups;
+  /** What is not ours. Without it nobody has looked, and nothing is pinned. */
+  readonly externals?: KnownExternals;
 }
 
 /** What sets remember of their machines. */
@@ -41,21 +63,54 @@ interface SetMemory {
 /** What objects come to. Pure. Throws INVALID_INPUT for names that clash. */
 export function compiled(
   desired: Desired,
-  provider: InfrastructureProvider,
-  { recorded, nowMs, foundDomains }: SetMemory,
+  given: InfrastructureProvider,
+  { recorded, nowMs, foundDomains, lookups, externals = { pinned: [] } }: GoalFacts,
 ): CompiledGoal {
   const { cluster } = desired;
+  const provider = informed(given, lookups);
   const judge = templateJudge(provider, cluster, foundDomains);
-  const { machines, going } = expandObjects(desired, recorded, judge, nowMs);
-  refuseDuplicates(machines);
-  return {
+  const { machines: expanded, going } = expandObjects(desired, recorded, judge, nowMs);
+  refuseDuplicates(expanded);
+  const before = new Map(recorded.map((machine) => [machine.name, machine]));
+  const machines = expanded.map((machine) =>
+    isAnsweredElsewhere(provider, machine, before.get(machine.name))
+      ? omitUndefined<ExpandedMachine>({ ...machine, lookedUp: undefined })
+      : machine,
+  );
+  const questions = questionsOf(
+    provider,
+    desired,
+    machines.map((machine) => ({ by: machine.name, machine })),
+  );
+  return omitUndefined({
     cluster,
     objects: orderedObjects(desired),
-    machines,
+    machines: machines.map((machine) => withOwnAnswer(machine, { provider, cluster, lookups })),
     going: new Map(going.map(({ name, reason }) => [name, reason])),
     isFrozen: false,
-    ...compileParts(provider, cluster, machines),
-  };
+    ...withExternals(compileParts(provider, cluster, machines), externals),
+    lookups: answersInUse(questions, lookups),
+  });
+}
+
+/** The answer that a machine was made with stands beside it only while another one counts for its spec. */
+function withOwnAnswer(
+  machine: ExpandedMachine,
+  {
+    provider,
+    cluster,
+    lookups = {},
+  }: {
+    readonly provider: InfrastructureProvider;
+    readonly cluster: ClusterObject;
+    readonly lookups: Lookups | undefined;
+  },
+): ExpandedMachine {
+  const { lookedUp, ...rest } = machine;
+  if (lookedUp === undefined) return machine;
+  const question = machineQuestion(provider, cluster, machine);
+  const present = question === undefined ? lookedUp : lookups[questionKey(question)];
+  return sameJson(present ?? null, lookedUp) ? rest : machine;
 }
 
 /** What is asked for, in the order in which a target holds it. Pure. */
@@ -66,7 +121,7 @@ export function orderedObjects(desired: Desired): AnyObject[] {
 /** A recorded graph as it was frozen, whatever this release would compile today (architecture section 6). Pure. */
 export function frozen(target: Target, provider: InfrastructureProvider): CompiledGoal {
   const nodes = new Map(target.nodes.map((node) => [keyOf(node), node]));
-  return {
+  return omitUndefined({
     cluster: clusterIn(target),
     objects: target.objects,
     machines: target.machines.map(({ host: _host, controlPlane: _member, ...machine }) => machine),
@@ -80,7 +135,9 @@ export function frozen(target: Target, provider: InfrastructureProvider): Compil
     hosts: new Map(
       target.machines.map(({ name, host }) => [name, expectDefined(nodes.get(host), host).spec]),
     ),
-  };
+    externals: target.externals ?? [],
+    lookups: target.lookups,
+  });
 }
 
 function refuseDuplicates(machines: readonly ExpandedMachine[]): void {

@@ -1,9 +1,12 @@
 import { domainOffer, domainOfHost } from "../../api/failure-domains.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { providerValue } from "../../api/types.js";
+import type { MachinePlace } from "../../compile/compile.js";
+import { isAnsweredElsewhere, machineQuestion, questionKey } from "../../compile/lookups.js";
 import { type NodeKey, nodeKey } from "../../graph/graph.js";
+import type { InfrastructureProvider } from "../../provider/port.js";
 import type { RecordedMachine } from "../../sets/expanded.js";
-import { machineKey, type TargetMachine } from "../../records/target.js";
+import { clusterIn, machineKey, type Target, type TargetMachine } from "../../records/target.js";
 import { cloudResources, knownMachines, knownSpecs } from "../../records/prior-state.js";
 import type { PlanInput } from "../plan-input.js";
 import type { ObservedResource } from "../observation.js";
@@ -14,29 +17,48 @@ import type { ObservedResource } from "../observation.js";
  * everything that is there. Pure.
  */
 export function recordedMachines(input: PlanInput): RecordedMachine[] {
-  const { prior, observedResources, planGoal } = input;
+  const { prior, observedResources, planGoal, provider } = input;
   const asked = planGoal.kind === "objects" ? planGoal : undefined;
   const discarded = new Set(asked?.discarded);
   const hosts = hostsByMachine(input);
   const domainOf = knownDomains(input, hosts);
-  const latest = prior.transaction?.target.machines ?? [];
+  const latest = answeredIn(prior.transaction?.target, provider);
   const names = new Set(latest.map(({ name }) => name));
-  const earlier = [...knownMachines(prior).values()].filter(
-    ({ name }) => !names.has(name) && (hosts.get(machineKey(name)) ?? []).length > 0,
+  const committed = new Map(
+    answeredIn(prior.revision?.target, provider).map((machine) => [machine.name, machine]),
   );
+  const earlier = [...knownMachines(prior).values()]
+    .filter(({ name }) => !names.has(name) && (hosts.get(machineKey(name)) ?? []).length > 0)
+    .map((machine) => committed.get(machine.name) ?? machine);
   return [...earlier, ...latest].map((machine) => {
     const alive = hosts.get(machineKey(machine.name)) ?? [];
     const seen = alive.map((key) => observedResources.get(key)).find((one) => one !== undefined);
     const isFound = alive.length > 0 || isUnrecorded(machine, input);
     const createdAtMs = seen === "gone" ? undefined : seen?.createdAtMs;
+    const { name, spec } = machine;
+    const placed = omitUndefined<MachinePlace>({ spec, failureDomain: domainOf(name) });
     return omitUndefined({
       ...machine,
       missing: isFound ? lackOf(seen) : "host",
       discarded: discarded.has(machine.name) ? true : undefined,
       deleteMarks: asked?.deleteMarks?.[machine.name],
       createdAtMs,
-      failureDomain: domainOf(machine.name),
+      failureDomain: placed.failureDomain,
+      lookedUp: isAnsweredElsewhere(provider, placed, machine) ? undefined : machine.lookedUp,
     });
+  });
+}
+
+/** The machines of a target, each with the answer that it was made with. */
+function answeredIn(target: Target | undefined, provider: InfrastructureProvider): TargetMachine[] {
+  if (target === undefined) return [];
+  const { lookups, machines } = target;
+  if (lookups === undefined) return [...machines];
+  const cluster = clusterIn(target);
+  return machines.map((machine) => {
+    const question = machineQuestion(provider, cluster, machine);
+    const answer = question && lookups[questionKey(question)];
+    return omitUndefined({ ...machine, lookedUp: machine.lookedUp ?? answer });
   });
 }
 

@@ -1,10 +1,18 @@
+import { omitUndefined } from "../../api/omit-undefined.js";
+import type { KnownExternals } from "./externals.js";
 import { recordedMachines } from "./recorded-machines.js";
 import type { PlanInput } from "../plan-input.js";
 import { planUpgrade } from "./stage-objects.js";
 import { lastStageReason } from "./upgrade.js";
 import { refuseVersions, versionRefusals } from "./version-rules.js";
-import { compiled, frozen, type CompiledGoal } from "./compiled-goal.js";
+import { compiled, frozen, type CompiledGoal, type GoalFacts } from "./compiled-goal.js";
 import type { StageNote } from "../plan.js";
+
+/** What was pinned counts as long as nobody wants it to be read anew. */
+function knownExternals({ externals, prior, refreshesExternals }: PlanInput): KnownExternals {
+  const pinned = refreshesExternals === true ? [] : (prior.transaction?.target.externals ?? []);
+  return omitUndefined({ seen: externals, pinned });
+}
 
 interface StagedGoal {
   readonly compiledGoal: CompiledGoal;
@@ -25,7 +33,12 @@ export function stagedGoal(input: PlanInput): StagedGoal {
     const compiledGoal = frozen(planGoal.target, provider);
     return { compiledGoal, whole: compiledGoal };
   }
-  const memory = { recorded: recordedMachines(input), nowMs };
+  const memory = omitUndefined<GoalFacts>({
+    recorded: recordedMachines(input),
+    nowMs,
+    lookups: input.lookups,
+    externals: knownExternals(input),
+  });
   const compiledGoal = compiled(planGoal.desired, provider, memory);
   const whole = compiledGoal;
   if (running.length === 0) return { compiledGoal, whole };

@@ -3,11 +3,12 @@ import { type JsonObject, sameJson } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import type { MachineObject } from "../../api/types.js";
 import { compileParts, generationHash, templateJudge } from "../../compile/compile.js";
+import { answersInUse, informed, questionsOf } from "../../compile/lookups.js";
 import { policiesOf, underPolicy } from "../../compile/update-policy.js";
 import { type GraphNode, nodeKey } from "../../graph/graph.js";
 import { machineSpecOf, memberOfHostField } from "../../provider/host-spec.js";
 import { asKnown, unobservableOf } from "../../provider/unobservable.js";
-import type { Found, InfrastructureProvider, Verdict } from "../../provider/port.js";
+import type { Found, InfrastructureProvider, Lookups, Verdict } from "../../provider/port.js";
 import { cloudResources, type PriorState } from "../../records/prior-state.js";
 import { clusterIn, desiredIn, machineKey, type Target } from "../../records/target.js";
 import { expandObjects } from "../../sets/expand.js";
@@ -19,6 +20,7 @@ import { shownValue } from "../changes/tree.js";
 import { RefusedChange } from "../refused-change.js";
 import { type ChangedField, changesOf } from "../step.js";
 import { planInfrastructure } from "../decisions/infrastructure.js";
+import { withExternals } from "../goal/externals.js";
 
 // A host that was there before is held against what the manifests want of its machine. Pure.
 
@@ -32,6 +34,8 @@ interface ImportQuestion {
   readonly observedResources: ObservedResources;
   readonly provider: InfrastructureProvider;
   readonly nowMs: number;
+  /** Answers to what the manifests ask; those that are recorded without. */
+  readonly lookups?: Lookups;
 }
 
 /** What the records come to with the host, and what a later `up` changes of it in place. */
@@ -44,8 +48,10 @@ interface ImportedTarget {
  * The recorded target with the machine and its host, both as they were found. Throws RefusedChange, naming every
  * field with both values, for a host that cannot become in place what the manifests want.
  */
-export function targetWithImported(question: ImportQuestion): ImportedTarget {
-  const { object, target, provider, prior } = question;
+export function targetWithImported(asked: ImportQuestion): ImportedTarget {
+  const { object, target, prior } = asked;
+  const provider = informed(asked.provider, asked.lookups ?? target.lookups);
+  const question = { ...asked, provider };
   const asWanted = wantedMachine(question);
   const { referenced, resolved } = wantedInputs(asWanted, question);
   const found = asKnown(question.found, unobservableOf(provider, provider.hostKind), resolved);
@@ -73,10 +79,15 @@ export function targetWithImported(question: ImportQuestion): ImportedTarget {
     spec,
     dependsOn: target.machines.filter(({ controlPlane }) => controlPlane).map((one) => one.host),
   };
+  const alone = { machines: [recordedObject], machineSets: [], machineDeployments: [] };
+  const placed = [{ by: `Machine ${machine.name}`, machine }];
+  const asks = questionsOf(provider, { cluster: desired.cluster, ...alone }, placed);
+  const answers = { ...answersInUse(asks, asked.lookups), ...target.lookups };
   return {
     later,
-    target: {
+    target: omitUndefined({
       ...target,
+      lookups: Object.keys(answers).length === 0 ? undefined : answers,
       objects: orderedObjects({ ...desired, machines: [...desired.machines, recordedObject] }),
       machines: [
         ...target.machines,
@@ -87,7 +98,7 @@ export function targetWithImported(question: ImportQuestion): ImportedTarget {
         { kind: "Machine", name: machine.name, type: "component", spec: {}, dependsOn: [] },
         host,
       ],
-    },
+    }),
   };
 }
 
@@ -129,7 +140,9 @@ function wantedInputs(
   { target, prior, observedResources, provider }: ImportQuestion,
 ): { readonly referenced: JsonObject; readonly resolved: JsonObject } {
   const cluster = clusterIn(target);
-  const parts = compileParts(provider, cluster, [...target.machines, machine]);
+  const parts = withExternals(compileParts(provider, cluster, [...target.machines, machine]), {
+    pinned: target.externals ?? [],
+  });
   const infrastructure = planInfrastructure(
     provider,
     { infrastructure: parts.infrastructure, isFrozen: false },

@@ -1,4 +1,3 @@
-import { isJsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { isControlPlane, clusterNameOf, stackNameOf } from "../../api/types.js";
 import { policiesOf, policyGoing } from "../../compile/update-policy.js";
@@ -24,18 +23,17 @@ import { withMovedMachines } from "../goal/moved-machines.js";
 import { stagedGoal } from "../goal/staged-goal.js";
 import { asFound } from "../decisions/adoption.js";
 import { letGoIn } from "../decisions/letting-go.js";
-import { keptSatellites, planSatellites, recordedHostOf } from "../decisions/satellites.js";
+import { keptSatellites, planSatellites } from "../decisions/satellites.js";
 import type { PlanInput } from "../plan-input.js";
-import type { Plan, RemainingPlan } from "../plan.js";
+import type { InfrastructureChange, Plan, RemainingPlan } from "../plan.js";
 import {
   type GraphNode,
   nodeKey,
   inDependencyOrder,
   keyOf,
   type NodeKey,
-  refsIn,
 } from "../../graph/graph.js";
-import type { InfrastructureProvider } from "../../provider/port.js";
+import type { InfrastructureProvider, Lookups } from "../../provider/port.js";
 import type { DecidedHost, Decided } from "../decisions/decided.js";
 import { inNameOrder } from "../../sets/name-order.js";
 import {
@@ -46,21 +44,19 @@ import {
   clusterIn,
 } from "../../records/target.js";
 import type { CompiledGoal } from "../goal/compiled-goal.js";
-import {
-  importReason,
-  infrastructureChanges,
-  letGoReason,
-  machineChanges,
-} from "../changes/changes.js";
+import { informed } from "../../compile/lookups.js";
+import { externalChanges, lookupChanges } from "../changes/found-changes.js";
+import { importReason, infrastructureChanges, machineChanges } from "../changes/changes.js";
 import { passedPoints, hostsOfPoint, refuseTakingBack } from "../undo/point-of-no-return.js";
 import { leavingHosts } from "../changes/leaving.js";
+import { decisionsByKey, deletionOf, stepOf } from "./planned-steps.js";
 import { formerMachines, transactionOf } from "./planned-transaction.js";
+import { staleKeys } from "./stale-records.js";
 import { summaryOf } from "../changes/tree.js";
 import { replaceableOnTheWayBack } from "../undo/compensable.js";
 import { refuseOlderState } from "../refusals/older-state.js";
 import { undoOf } from "../undo/undo.js";
 import type { Judged } from "../decisions/verdicts.js";
-import type { Step } from "../step.js";
 import { wavesOf } from "../waves/list-waves.js";
 import { joiningTerms } from "../../provider/joining-terms.js";
 import { firstStage } from "../../api/key-stage.js";
@@ -82,11 +78,12 @@ export function makePlan(input: PlanInput): Plan {
 
 /** The same without its waves. A run asks before each pass what is left, and needs only what comes next. */
 export function planRemaining(given: PlanInput): RemainingPlan {
-  const { provider, observedResources, planGoal } = given;
+  const { observedResources, planGoal } = given;
+  const provider = informed(given.provider, answersOf(given));
   if (given.goal.kind === "adopt" && planGoal.kind === "recorded") {
     return assemble(given, given.prior, planGoal.target, asFound(planGoal.target, given));
   }
-  const input = { ...given, prior: withMovedMachines(given) };
+  const input = { ...given, provider, prior: withMovedMachines({ ...given, provider }) };
   const { prior } = input;
   const { compiledGoal, whole, stage } = stagedGoal(input);
   refuseRemovals(input, whole);
@@ -141,6 +138,8 @@ export function planRemaining(given: PlanInput): RemainingPlan {
   const target = omitUndefined<Target>({
     ...targetOf(compiledGoal, provider, shared, decided),
     keyStage: keyStage === firstStage ? undefined : keyStage,
+    lookups: compiledGoal.lookups,
+    externals: compiledGoal.externals.length === 0 ? undefined : compiledGoal.externals,
   });
   const plan = assemble(input, given.prior, target, {
     infrastructure: shared,
@@ -148,6 +147,11 @@ export function planRemaining(given: PlanInput): RemainingPlan {
     going: compiledGoal.going,
   });
   return stage === undefined ? plan : { ...plan, stage };
+}
+
+/** A recorded graph keeps what was looked up for it. */
+function answersOf({ planGoal, lookups }: PlanInput): Lookups | undefined {
+  return planGoal.kind === "recorded" ? planGoal.target.lookups : lookups;
 }
 
 /** What is imported is there: it would be made, if it were not for the goal. */
@@ -217,14 +221,7 @@ function assemble(
   ];
   const shown = {
     steps,
-    infrastructure: infrastructureChanges({
-      decisions: infrastructure,
-      hosts,
-      prior,
-      toDelete,
-      letGo,
-      provider,
-    }),
+    infrastructure: resourceChanges(input, target, { infrastructure, hosts, toDelete, letGo }),
     machines: machineChanges({ hosts, prior, written, provider, going, letGo }),
     target,
     cluster: target.cluster,
@@ -251,8 +248,7 @@ function assemble(
     letGo: [...letGo],
     summary: () => summaryOf(shown),
   });
-  const last = prior.transaction;
-  const idle = last?.number === prior.revision?.number && last?.number === transaction.number;
+  const idle = isIdle(prior, transaction.number);
   return {
     ...shown,
     stack: stackNameOf(clusterIn(target)),
@@ -265,15 +261,33 @@ function assemble(
     leaving,
     pointsOfNoReturn: (transaction.pointsOfNoReturn ?? []).flatMap(hostsOfPoint),
     passed,
-    stale: [
-      ...new Set([...staleKeys(prior, infrastructure, hosts, provider), ...untold(input, target)]),
-    ],
+    stale: staleKeys(input, target, { infrastructure, hosts }),
     left: [...decisions].filter(([, { isLeft }]) => isLeft === true).map(([key]) => key),
     ...openTransaction(prior),
+    ...lookupChanges(input, target),
     orphaned,
     unrecorded,
     empty: idle && steps.length === 0 && orphaned.length === 0 && !isCleanupPending(prior),
   };
+}
+
+/** All that is no host, others' first. */
+function resourceChanges(
+  { prior, provider }: PlanInput,
+  target: Target,
+  decided: Pick<Decided, "infrastructure" | "hosts"> & {
+    readonly toDelete: readonly RecordedResource[];
+    readonly letGo: ReadonlySet<NodeKey>;
+  },
+): InfrastructureChange[] {
+  const { infrastructure: decisions, ...others } = decided;
+  const ours = infrastructureChanges({ decisions, ...others, prior, provider });
+  return [...externalChanges(target, prior), ...ours];
+}
+
+/** Nothing is open, and nothing new is to be recorded. */
+function isIdle({ transaction, revision }: PriorState, number: number): boolean {
+  return transaction?.number === revision?.number && transaction?.number === number;
 }
 
 function nameOfHost({ decision }: DecidedHost): string {
@@ -290,17 +304,6 @@ function refuseUnlessAsked(
   refuseTakingBack(target, passed, omitUndefined({ provider, transaction }));
 }
 
-function decisionsByKey(
-  infrastructure: readonly InfrastructureDecision[],
-  hosts: readonly DecidedHost[],
-  { hostKind }: InfrastructureProvider,
-): Map<NodeKey, Decision> {
-  return new Map<NodeKey, Decision>([
-    ...infrastructure.map((one) => [keyOf(one.node), one] as const),
-    ...hosts.map(({ decision }) => [nodeKey(hostKind, decision.name), decision] as const),
-  ]);
-}
-
 /** Entries to clear, or records pending deletion to drop: any pass does it. */
 function isCleanupPending(prior: PriorState): boolean {
   return prior.pending.length > 0 || pendingDeletions(prior).length > 0;
@@ -313,83 +316,10 @@ function openTransaction(prior: PriorState): Pick<Plan, "open"> {
   return { open: { number, direction, goal, by } };
 }
 
-type Decision = Pick<
-  InfrastructureDecision | HostDecision,
-  "kind" | "changes" | "reason" | "isLeft"
->;
-
 function replaceableIn({ goal, prior }: PlanInput): (judged: Judged) => boolean {
   if (goal.kind !== "takeBack") return () => true;
   const before = new Set(prior.revision?.target.nodes.map(keyOf));
   return replaceableOnTheWayBack(before, prior.transaction ?? { compensable: [] });
-}
-
-/** A node that nothing was decided about is a component: it comes and goes with its hosts. */
-function stepOf(node: GraphNode, decision: Decision | undefined): Step[] {
-  if (decision === undefined || decision.kind === "same") return [];
-  const { kind, changes, reason } = decision;
-  const about = { key: keyOf(node), reason, ...livingWith(node.host) };
-  if (kind === "update") return [{ kind, changes, ...about }];
-  return [{ kind: kind === "adopt" || kind === "import" ? kind : "create", ...about }];
-}
-
-function livingWith(host: NodeKey | undefined): Pick<Step, "host"> {
-  return host === undefined ? {} : { host };
-}
-
-function deletionOf(
-  resource: RecordedResource,
-  target: Target,
-  { observedResources, provider }: PlanInput,
-  letGo: ReadonlySet<NodeKey>,
-): Step {
-  const machine = resource.parent?.replace(/^Machine\//, "");
-  const successor = target.machines.find(({ name }) => name === machine);
-  const gone = observedResources.get(resource.key) === "gone";
-  const reason = gone
-    ? "it is gone from the cloud; only its record is left"
-    : successor !== undefined
-      ? `${successor.host} serves instead`
-      : "nothing asks for it any more";
-  const about = { key: resource.key, ...livingWith(recordedHostOf(resource, provider)) };
-  return letGo.has(resource.key)
-    ? { kind: "delete", ...about, reason: letGoReason, letGo: true }
-    : { kind: "delete", ...about, reason };
-}
-
-/**
- * Drifted records, and all unfinished ones: Pulumi would update those in every pass, also in one that
- * only keeps them, and what is gone or cannot follow would fail it each time.
- */
-function staleKeys(
-  prior: PriorState,
-  infrastructure: readonly InfrastructureDecision[],
-  hosts: readonly DecidedHost[],
-  provider: InfrastructureProvider,
-): NodeKey[] {
-  const unfinished = cloudResources(prior).filter((resource) => resource.unfinished);
-  const keys = [
-    ...unfinished.map(({ key }) => key),
-    ...infrastructure.filter(({ stale }) => stale).map(({ node }) => keyOf(node)),
-    ...hosts
-      .filter(({ decision }) => decision.stale)
-      .map(({ decision }) => nodeKey(provider.hostKind, decision.name)),
-  ];
-  return [...new Set(keys)];
-}
-
-/** Records that lack what others refer to and the cloud tells by now: an address that it gave some time later. */
-function untold({ prior, observedResources }: PlanInput, { nodes }: Target): NodeKey[] {
-  const records = new Map(cloudResources(prior).map((record) => [record.key, record]));
-  const late = nodes.flatMap(({ spec }) => refsIn(spec)).filter(({ output }) => output !== "id");
-  return late.flatMap(({ $ref, output }) => {
-    const observed = observedResources.get($ref);
-    const record = records.get($ref);
-    if (record === undefined || observed === undefined || observed === "gone") return [];
-    const { status } = record.outputs;
-    const isTold = isJsonObject(status) && status[output] !== undefined;
-    return isTold || observed.status[output] === undefined ? [] : [$ref];
-  });
 }
 
 function hostsOf(

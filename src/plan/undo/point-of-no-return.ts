@@ -4,6 +4,7 @@ import { sameJson } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { minorOf } from "../../api/versions.js";
 import { compileParts } from "../../compile/compile.js";
+import { informed } from "../../compile/lookups.js";
 import { keyOf, nodeKey, type NodeKey } from "../../graph/graph.js";
 import type { InfrastructureProvider, Observed } from "../../provider/port.js";
 import type { ExpandedMachine } from "../../sets/expanded.js";
@@ -167,7 +168,8 @@ function versionFields(
       spec: { ...spec, versions },
       failureDomain,
     });
-    return compileParts(provider, clusterIn(target), [machine]).hosts.get(name) ?? {};
+    const knowing = informed(provider, target.lookups);
+    return compileParts(knowing, clusterIn(target), [machine]).hosts.get(name) ?? {};
   };
   const [present, other] = [
     hostAt(spec.versions.controlPlane),

@@ -38,6 +38,11 @@ export function clusterDocument(plan: Plan): ClusterPlanDocument {
     tolerated: plan.ignoredDrift === undefined ? undefined : [...plan.ignoredDrift],
     held: plan.held,
     foreseen: plan.foreseen === undefined ? undefined : [...plan.foreseen],
+    lookedUp: plan.lookedUp?.map((one) => ({
+      ...one,
+      by: [...one.by],
+      question: { ...one.question },
+    })),
     targetDigest: plan.targetDigest,
     resources: target.nodes
       .filter(({ type }) => type === "resource")

@@ -5,7 +5,7 @@ import { verbOf } from "../../plan/changes/tree.js";
 import { type ChangeGraph, changeGraph } from "../change-graph.js";
 
 /** Dark text on light boxes: readable on a page of either colour. */
-const styles: Readonly<Record<ChangeKind, NodeStyle>> = {
+const styles: Readonly<Record<Exclude<ChangeKind, "external">, NodeStyle>> = {
   same: { fill: "#f0f1f3", stroke: "#9aa2ad", color: "#3d4450" },
   move: { fill: "#e3e8fb", stroke: "#4358b0", color: "#1d2a69" },
   create: { fill: "#dff3e4", stroke: "#2c8a4b", color: "#12522a" },
@@ -39,7 +39,8 @@ function titledGraph({ title, boxes }: ChangeGraph): TitledGraph {
     marks: new Map(
       boxes.map(({ what, name, kind }) => [
         nodeKey(what, name),
-        { text: verbOf(kind), className: kind },
+        // What is external stays as it is, and looks so.
+        { text: verbOf(kind), className: kind === "external" ? "same" : kind },
       ]),
     ),
   };

@@ -106,7 +106,7 @@ describe("a machine told by its host", () => {
     };
     const spec = { versions, providerSpec: { value } };
     const host = hostSpecOf(
-      { name: "cp", controlPlane: true, spec, providerSpec: value },
+      { name: "cp", controlPlane: true, spec, providerSpec: value, lookedUp: {} },
       provider.machineSpec.schema,
     );
     assert.deepEqual(machineSpecOf(host, provider), spec);

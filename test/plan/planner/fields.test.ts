@@ -157,8 +157,8 @@ describe("the networks of a Cluster", () => {
   it("that an earlier release did not record are added in place, once", async () => {
     const local = localProvider();
     let isEarlier = true;
-    const compile: InfrastructureProvider["compile"] = (...given) => {
-      const { infrastructure, hosts } = local.compile(...given);
+    const compile: InfrastructureProvider["compile"] = (object, spec, machines) => {
+      const { infrastructure, hosts } = local.compile(object, spec, machines);
       if (!isEarlier) return { infrastructure, hosts };
       const asThen = infrastructure.map((node) => {
         const { services: _s, pods: _p, serviceDomain: _d, ...spec } = node.spec;

@@ -9,7 +9,7 @@ import { cluster, desiredOf, localProvider, machine } from "../../support/manife
 
 /** Its hosts are told the address of the load balancer, which that has only once it is ready. */
 function telling(): InfrastructureProvider {
-  const local = localProvider();
+  const local: InfrastructureProvider = localProvider();
   const address = refTo("LocalLoadBalancer", "api", "address");
   return Object.assign(Object.create(local) as InfrastructureProvider, {
     compile: (...args: Parameters<InfrastructureProvider["compile"]>): CompiledParts => {

@@ -102,6 +102,7 @@ const tileNames: Readonly<Record<ChangeKind, string>> = {
   delete: "deleted",
   move: "moved",
   same: "unchanged",
+  external: "external",
 };
 
 /** Machines and infrastructure by what becomes of them. A replaced one is a creation and a deletion. */
