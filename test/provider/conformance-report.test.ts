@@ -35,7 +35,7 @@ describe("conformance report", () => {
       /^not checked {2}answers many where several bear the same marks\n +the world has no plantTwin$/m,
     );
     assert.match(text, /^not offered {2}converts .+\n +the provider serves one version$/m);
-    assert.match(text, /\n\d+ passed, \d+ failed, 2 not checked, 9 not offered\n$/);
+    assert.match(text, /\n\d+ passed, \d+ failed, 2 not checked, 10 not offered\n$/);
     assert.deepEqual(JSON.parse(JSON.stringify(report)), report);
     assert.match(badgeLine(report), /^!\[capstan conformance: .+\]\(https:\/\/\S+-red\)$/);
   });
@@ -81,7 +81,7 @@ describe("conformance report", () => {
     await found?.run();
     assert.deepEqual(
       told,
-      ["LocalNetwork", "LocalLoadBalancer", "LocalHost"].map((kind) => ({
+      ["LocalNetwork", "LocalLoadBalancer", "LocalHost", "LocalVolume"].map((kind) => ({
         name: deletesTwice,
         kind,
       })),
@@ -89,7 +89,7 @@ describe("conformance report", () => {
   });
 
   it("says of all kinds what is wrong with them, and what it could not check", async () => {
-    const kinds = ["LocalNetwork", "LocalLoadBalancer", "LocalHost"];
+    const kinds = ["LocalNetwork", "LocalLoadBalancer", "LocalHost", "LocalVolume"];
     const silent = localSubject((good) =>
       kinds.reduce(
         (provider: InfrastructureProvider, kind) => swallowing(provider, "remove", kind),
