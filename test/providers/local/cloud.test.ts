@@ -262,7 +262,9 @@ describe("the local cloud", () => {
 
 describe("a file of an older layout", () => {
   const scratch = scratchFolder();
-  const layout4 = "ALTER TABLE resources DROP COLUMN failure;";
+  const layout5 = `DROP INDEX resources_by_host; DROP INDEX resources_accepted;
+    ALTER TABLE resources DROP COLUMN accepted_until_ms; ALTER TABLE resources DROP COLUMN rejection;`;
+  const layout4 = `${layout5} ALTER TABLE resources DROP COLUMN failure;`;
   const layout3 = `${layout4} DROP TABLE meta;`;
   const layout2 = `${layout3} DROP VIEW hosts; CREATE VIEW hosts AS SELECT id FROM resources;
     DROP INDEX resources_joining; ALTER TABLE resources DROP COLUMN joins_ms;
@@ -270,7 +272,7 @@ describe("a file of an older layout", () => {
   const layout1 = `${layout2} ALTER TABLE faults DROP COLUMN exact; ALTER TABLE faults DROP COLUMN skip;`;
   const network = who("LocalNetwork", "network");
 
-  for (const [layout, sql] of [layout1, layout2, layout3, layout4].map(
+  for (const [layout, sql] of [layout1, layout2, layout3, layout4, layout5].map(
     (text, index) => [index + 1, text] as const,
   )) {
     it(`${layout} is brought to the present one and keeps what it holds`, async () => {
