@@ -57,6 +57,21 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
 }
 
 describe("a machine that is forgotten", () => {
+  it("keeps what lives with its host, which is nobody's too, however it is killed", async () => {
+    const volume = { dataVolume: { gib: 1 } };
+    for (const at of [undefined, 0, 1]) {
+      const engine = await FakeEngine.running(wanted(machine("db", volume)));
+      const own = engine.prior.resources.find(({ kind }) => kind === "LocalVolume")?.id ?? "";
+      const host = hostOf(engine, "db");
+      const faults: CommandFault[] =
+        at === undefined ? [] : [{ at: "call", number: at, what: "killAfter" }];
+      await engine.forget("db", faults);
+      mustBeDone(await engine.up(wanted()));
+      assert.deepEqual([isOurs(engine, own), isOurs(engine, host)], [false, false]);
+      assert.deepEqual([phaseOf(engine, own), phaseOf(engine, host)], ["ready", "ready"]);
+    }
+  });
+
   it("is shown as that, and not as a deletion", async () => {
     const engine = await FakeEngine.running(both);
     const { plan } = await planOf(engine, "db");

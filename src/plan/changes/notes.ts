@@ -69,7 +69,9 @@ function forgottenNote({ transaction: { goal }, target, machines }: Plan): strin
 
 /** A host that runs on keeps what it uses from being deleted, and is in no record by then. */
 function stillUsedNote({ transaction: { goal }, target: { nodes } }: Plan): string[] {
-  const shared = nodes.filter(({ type, parent }) => type === "resource" && parent === undefined);
+  const shared = nodes.filter(
+    ({ type, parent, host }) => type === "resource" && parent === undefined && host === undefined,
+  );
   if (goal.kind !== "forget" || shared.length === 0) return [];
   const names = shared.map(({ kind, name }) => `${kind} ${name}`).join(", ");
   return [
