@@ -1,6 +1,6 @@
 import { type GraphNode, keyOf, type NodeKey, refsIn } from "../../graph/graph.js";
 import type { RemainingPlan } from "../plan.js";
-import { type HostSet, hostOf, type WaveProgress } from "./host-set.js";
+import type { HostSet, WaveProgress } from "./host-set.js";
 
 /** What may happen to the resources that are no hosts. */
 interface SharedRound {
@@ -19,30 +19,37 @@ interface SharedRound {
 export function sharedRound(
   { target }: RemainingPlan,
   { available }: WaveProgress,
-  { open, hosts }: HostSet,
+  { open }: Pick<HostSet, "open">,
 ): SharedRound {
-  const hostKeys = new Set(hosts.map(hostOf));
-  const changingHosts = new Set(hosts.filter((host) => host.open !== undefined).map(hostOf));
   const changing = new Set(open.filter(({ kind }) => kind !== "delete").map(({ key }) => key));
-  const isChanging = (node: GraphNode) => changing.has(keyOf(node));
-  const nodes = target.nodes.filter(
-    (node) => node.type === "resource" && !hostKeys.has(keyOf(node)),
-  );
-  const common = nodes.filter(({ host }) => host === undefined);
-  const unready = common.filter((node) => isChanging(node) || !available.has(keyOf(node)));
-  const needsLate = lateNeeds(new Set(unready.map(keyOf)));
-  const held = target.nodes.some((node) => isChanging(node) && needsLate(node));
-  const shared = nodes
+  const common = new Set(target.nodes.filter(isShared).map(keyOf));
+  const unready = [...common].filter((key) => changing.has(key) || !available.has(key));
+  const late = new Set(lateAmong(target.nodes, changing, new Set(unready)));
+  const shared = open.filter(({ kind, key, host }) => {
+    if (kind === "delete" || late.has(key)) return false;
     // What lives with a host that is to be made or changed comes with it.
-    .filter(({ host }) => host === undefined || !changingHosts.has(host))
-    .filter((node) => isChanging(node) && !(held && needsLate(node)));
-  const waiting = unready.filter((node) => !isChanging(node));
-  return { shared: shared.map(keyOf), waiting: waiting.map(keyOf), held };
+    return host === undefined ? common.has(key) : !changing.has(host);
+  });
+  return {
+    shared: shared.map(({ key }) => key),
+    waiting: unready.filter((key) => !changing.has(key)),
+    held: late.size > 0,
+  };
 }
 
-/** Whether a node refers to more than the id of one of these. Of no use to ask once there are none. */
-function lateNeeds(unready: ReadonlySet<NodeKey>): (node: GraphNode) => boolean {
-  if (unready.size === 0) return () => false;
-  return ({ spec }) =>
+/** Neither a host, which its machine's component holds, nor what lives with one. */
+function isShared({ type, parent, host }: GraphNode): boolean {
+  return type === "resource" && parent === undefined && host === undefined;
+}
+
+/** Which of the changing nodes refer to more than the id of something that is not ready. */
+function lateAmong(
+  nodes: readonly GraphNode[],
+  changing: ReadonlySet<NodeKey>,
+  unready: ReadonlySet<NodeKey>,
+): NodeKey[] {
+  if (unready.size === 0) return [];
+  const isLate = ({ spec }: GraphNode) =>
     refsIn(spec).some(({ $ref, output }) => output !== "id" && unready.has($ref));
+  return nodes.filter((node) => changing.has(keyOf(node)) && isLate(node)).map(keyOf);
 }
