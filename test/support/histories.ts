@@ -91,7 +91,11 @@ export const traits: fc.Arbitrary<WorldTraits> = fc
     acceptsFirst: fc.constantFrom(false, false, true),
   })
   // A cloud that neither shows what it made nor remembers its token cannot be used by anybody.
-  .map((some) => ({ ...some, searchesLag: some.searchesLag && some.remembersTokens }));
+  .map((some) => ({
+    ...some,
+    searchesLag: some.searchesLag && some.remembersTokens,
+    acceptsFirst: some.acceptsFirst && some.remembersTokens,
+  }));
 
 export const histories: fc.Arbitrary<History> = fc.record(
   {
