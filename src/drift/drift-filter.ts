@@ -1,4 +1,3 @@
-import type { JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { NodeKey } from "../graph/graph.js";
 import type { IgnoredDrift, RemainingPlan } from "../plan/plan.js";
@@ -9,6 +8,7 @@ import {
   recordedIdentity,
   type RecordedResource,
   recordedSpec,
+  recordedStatus,
 } from "../records/prior-state.js";
 import type { DriftItem, DriftReport } from "./classify.js";
 import { driftText } from "./fields.js";
@@ -133,7 +133,7 @@ function asRecorded(record: RecordedResource, observed: ObservedResource): Prese
     who: recordedIdentity(record),
     phase: "ready",
     spec,
-    status: (record.outputs["status"] ?? {}) as JsonObject,
+    status: recordedStatus(record),
     readySinceMs: 0,
     missing: "health",
   };

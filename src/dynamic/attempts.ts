@@ -1,7 +1,7 @@
 import { CapstanError, isCapstanError } from "../api/error.js";
 import { type Backoff, backoffMsAfter } from "../provider/backoff.js";
 
-/** Of a call that the cloud refuses for now. */
+/** Between two attempts at a call that the cloud has refused. */
 const callBackoff: Backoff = { firstMs: 50, factor: 2, maxMs: 2_000 };
 
 interface Limits {

@@ -65,6 +65,11 @@ export function keyOf(node: Pick<GraphNode, "kind" | "name">): NodeKey {
   return nodeKey(node.kind, node.name);
 }
 
+/** Whether the machines of a cluster share it: neither a host, which its machine's component holds, nor what lives with one. Pure. */
+export function isShared({ type, parent, host }: GraphNode): boolean {
+  return type === "resource" && parent === undefined && host === undefined;
+}
+
 /** Every Ref inside a value, in document order. */
 export function refsIn(value: Json | undefined): Ref[] {
   if (isRef(value)) return [value];

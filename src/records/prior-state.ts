@@ -1,4 +1,4 @@
-import type { JsonObject } from "../api/json.js";
+import { isJsonObject, type JsonObject } from "../api/json.js";
 import { keyOf, type NodeKey } from "../graph/graph.js";
 import type { TransactionRecord, RevisionRecord } from "./transaction.js";
 import type { Identity } from "../provider/port.js";
@@ -75,6 +75,11 @@ function inCloud({ resources }: PriorState): RecordedResource[] {
 
 export function recordedSpec(resource: RecordedResource): JsonObject {
   return (resource.outputs["spec"] ?? resource.inputs["spec"] ?? {}) as JsonObject;
+}
+
+/** The computed facts that are recorded of it; none of what told none. Pure. */
+export function recordedStatus({ outputs: { status } }: RecordedResource): JsonObject {
+  return isJsonObject(status) ? status : {};
 }
 
 /**

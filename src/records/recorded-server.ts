@@ -1,8 +1,13 @@
-import type { JsonObject } from "../api/json.js";
 import { providerValue } from "../api/types.js";
 import { endpointText } from "../bootstrap/kubeadm/settings.js";
 import type { InfrastructureProvider, Observed } from "../provider/port.js";
-import { cloudResources, type PriorState, recordedIdentity, recordedSpec } from "./prior-state.js";
+import {
+  cloudResources,
+  type PriorState,
+  recordedIdentity,
+  recordedSpec,
+  recordedStatus,
+} from "./prior-state.js";
 import { clusterIn } from "./target.js";
 
 /**
@@ -26,6 +31,6 @@ function recordedResources(state: PriorState): Observed[] {
     who: recordedIdentity(record),
     phase: "ready",
     spec: recordedSpec(record),
-    status: (record.outputs["status"] ?? {}) as JsonObject,
+    status: recordedStatus(record),
   }));
 }

@@ -9,10 +9,7 @@ import { mapBounded } from "../../provider/bounded.js";
 import type { CallContext, InfrastructureProvider, Lookups } from "../../provider/port.js";
 import { cloudResources, type PriorState } from "../../records/prior-state.js";
 import { clusterIn, type Target } from "../../records/target.js";
-import { reading } from "../run/observe.js";
-
-/** As many as a cloud answers without asking to slow down. */
-const looksAtATime = 8;
+import { looksAtATime, reading } from "../run/observe.js";
 
 /** What the cloud shows of external nodes, and why it could not be told of others. */
 interface ExternalsRead {

@@ -5,10 +5,7 @@ import { type AskedQuestion, questionsOf } from "../../compile/lookups.js";
 import { mapBounded } from "../../provider/bounded.js";
 import type { CallContext, InfrastructureProvider, Lookups } from "../../provider/port.js";
 import type { PriorState } from "../../records/prior-state.js";
-import { reading } from "../run/observe.js";
-
-/** As many as a cloud answers without asking to slow down. */
-const questionsAtATime = 8;
+import { looksAtATime, reading } from "../run/observe.js";
 
 interface LookupRequest {
   readonly provider: InfrastructureProvider;
@@ -41,7 +38,7 @@ export async function lookedUp(request: LookupRequest): Promise<Lookups> {
     ({ key }) => given[key] === undefined && (refresh || recorded[key] === undefined),
   );
   const failures: CapstanError[] = [];
-  const answers = await mapBounded(open, questionsAtATime, async (asked) => {
+  const answers = await mapBounded(open, looksAtATime, async (asked) => {
     try {
       return [asked.key, await answerTo(asked, provider, context)] as const;
     } catch (error) {

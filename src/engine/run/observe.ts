@@ -31,7 +31,7 @@ import { asKnown, unobservableOf } from "../../provider/unobservable.js";
 export type { Observation };
 
 /** As many as a cloud answers without asking to slow down. */
-const looksAtATime = 8;
+export const looksAtATime = 8;
 
 /**
  * One listing, then a look at each recorded resource that the listing does not show, since listings
@@ -143,9 +143,11 @@ async function locateAll(
   }
   const wanted = resources.map(wantedOf);
   const presences = await reading(ctx, async () => handler.locateMany?.(ctx, wanted));
-  return mapBounded(resources, looksAtATime, async (resource) => {
-    const index = resources.indexOf(resource);
-    const presence = presences?.length === resources.length ? presences[index] : undefined;
+  const answered = resources.map((resource, index) => ({
+    resource,
+    presence: presences?.length === resources.length ? presences[index] : undefined,
+  }));
+  return mapBounded(answered, looksAtATime, async ({ resource, presence }) => {
     const known = await unlessAccepted(ctx, handler, asAsked(presence, resource), resource);
     return [resource.key, observedIn(known, resource, name)] as const;
   });

@@ -1,5 +1,6 @@
 import { counted } from "../../api/counted.js";
 import { asJson, sameJson } from "../../api/json.js";
+import { isShared } from "../../graph/graph.js";
 import { profiles } from "../../api/set-profile.js";
 import type { MachineDeploymentObject, MachineSetObject } from "../../api/types.js";
 import { deleteMachineAnnotation } from "../../api/delete-marks.js";
@@ -69,9 +70,7 @@ function forgottenNote({ transaction: { goal }, target, machines }: Plan): strin
 
 /** A host that runs on keeps what it uses from being deleted, and is in no record by then. */
 function stillUsedNote({ transaction: { goal }, target: { nodes } }: Plan): string[] {
-  const shared = nodes.filter(
-    ({ type, parent, host }) => type === "resource" && parent === undefined && host === undefined,
-  );
+  const shared = nodes.filter(isShared);
   if (goal.kind !== "forget" || shared.length === 0) return [];
   const names = shared.map(({ kind, name }) => `${kind} ${name}`).join(", ");
   return [

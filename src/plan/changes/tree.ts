@@ -199,33 +199,29 @@ function namesOf({ machine, supersedes }: MachineChange): string[] {
   return supersedes === undefined ? [machine] : [machine, supersedes];
 }
 
-/** What lives with a machine's hosts, behind its line: "LocalVolume data of cp-0". What does not change is left out. */
-function satelliteBranches(
-  change: MachineChange,
-  changes: readonly InfrastructureChange[],
-): ChangeNode[] {
-  const names = namesOf(change);
-  return changes
-    .filter(
-      ({ machine, kind }) => kind !== "same" && machine !== undefined && names.includes(machine),
-    )
-    .map((one) => {
-      const { key, machine = "" } = one;
-      const [kind = "", name = ""] = key.split("/");
-      // Behind the name of its host: "cp-0-07be390c-1-data".
-      const own = /^-[0-9a-f]{8}-\d+-(.+)$/.exec(name.slice(machine.length))?.[1] ?? name;
-      return resourceBranch(one, `${kind} ${own} of ${machine}`);
-    });
+/** What lives with the hosts of each machine, by its name: "LocalVolume data of cp-0". What does not change is left out. */
+function satelliteBranches({ infrastructure }: Shown): ReadonlyMap<string, readonly ChangeNode[]> {
+  const branches = new Map<string, ChangeNode[]>();
+  for (const change of infrastructure) {
+    const { key, kind: does, machine } = change;
+    if (does === "same" || machine === undefined) continue;
+    const [kind = "", name = ""] = key.split("/");
+    // Behind the name of its host: "cp-0-07be390c-1-data".
+    const own = /^-[0-9a-f]{8}-\d+-(.+)$/.exec(name.slice(machine.length))?.[1] ?? name;
+    const branch = resourceBranch(change, `${kind} ${own} of ${machine}`);
+    branches.set(machine, [...(branches.get(machine) ?? []), branch]);
+  }
+  return branches;
 }
 
 function machineBranches(plan: Shown): ChangeNode[] {
-  const satellites = plan.infrastructure.filter(({ machine }) => machine !== undefined);
+  const satellites = satelliteBranches(plan);
   const versions = new Map(
     plan.target.machines.map(({ name, spec }) => [name, versionsText(spec.versions)]),
   );
   const branch = (change: MachineChange) => [
     machineBranch(change, versions.get(change.machine)),
-    ...(satellites.length === 0 ? [] : satelliteBranches(change, satellites)),
+    ...namesOf(change).flatMap((name) => satellites.get(name) ?? []),
   ];
   const single = plan.machines.filter(({ owner }) => owner === undefined).flatMap(branch);
   const groups = new Map<string, MachineChange[]>();

@@ -17,7 +17,7 @@ import { canServe, judge, type Judged, keep, serve, supersede } from "./verdicts
 import type { ChangedField } from "../step.js";
 import type { ObservedResources } from "../observation.js";
 import type { CompiledGoal } from "../goal/compiled-goal.js";
-import type { RecordedResource } from "../../records/prior-state.js";
+import { type RecordedResource, recordedStatus } from "../../records/prior-state.js";
 
 /** What becomes of one resource of the shared infrastructure. */
 export interface InfrastructureDecision {
@@ -109,8 +109,7 @@ export function planInfrastructure(
     const key = keyOf(decision.node);
     const current = candidates.find((one) => one.key === key);
     if (current !== undefined && observedResources.get(key) !== "gone") {
-      const status = (current.outputs["status"] ?? {}) as JsonObject;
-      known.set(key, omitUndefined({ id: current.id, status }));
+      known.set(key, omitUndefined({ id: current.id, status: recordedStatus(current) }));
     }
     const found = unrecorded.find((one) => nodeKey(one.kind, one.name) === key)?.found;
     if (current === undefined && found !== undefined) known.set(key, found);

@@ -7,7 +7,6 @@ import {
   type NodeKey,
   type Ref,
   refTo,
-  type ResourceGraph,
 } from "../../graph/graph.js";
 import { satelliteNode, withHost } from "../../compile/satellites.js";
 import type { InfrastructureProvider, Observed, Satellite } from "../../provider/port.js";
@@ -15,6 +14,7 @@ import {
   cloudResources,
   type PriorState,
   type RecordedResource,
+  recordedStatus,
 } from "../../records/prior-state.js";
 import type { CompiledGoal } from "../goal/compiled-goal.js";
 import type { PlanInput } from "../plan-input.js";
@@ -59,8 +59,9 @@ export function satelliteModel(
   hostKind: string,
 ): GraphNode | undefined {
   const nodes = [...satellites].flatMap(([machine, own]) => {
+    if (!name.startsWith(`${machine}-`)) return [];
     const [, generation] = /^(-[0-9a-f]{8}-\d+)-/.exec(name.slice(machine.length)) ?? [];
-    if (generation === undefined || !name.startsWith(machine)) return [];
+    if (generation === undefined) return [];
     const host = nodeKey(hostKind, `${machine}${generation}`);
     return own.map((one) => {
       const spec = withHost(one.spec, nodeKey(hostKind, machine), host);
@@ -104,32 +105,25 @@ export function recordedHostOf(
   return dependsOn.find((key) => isHost(key, { hostKind }));
 }
 
-/** Recorded satellites that are to outlive their hosts, as far as they are in no target any more. Pure. */
-export function keptSatellites({ revision }: PriorState, target: ResourceGraph): NodeKey[] {
-  const wanted = new Set(target.map(keyOf));
-  const nodes = revision?.target.nodes ?? [];
-  return nodes
-    .filter((node) => node.keep === true)
-    .map(keyOf)
-    .filter((key) => !wanted.has(key));
+/** Recorded satellites that are to outlive their hosts, as far as they are not wanted any more. Pure. */
+export function keptSatellites({ revision }: PriorState, wanted: ReadonlySet<NodeKey>): NodeKey[] {
+  const kept = revision?.target.nodes.filter((node) => node.keep === true) ?? [];
+  return kept.map(keyOf).filter((key) => !wanted.has(key));
 }
 
 /** A host as the records or the cloud have it; undefined of one that is not there. */
 function existingHosts({
   prior,
-  provider,
   observedResources,
   unrecorded,
 }: PlanInput): (key: NodeKey) => Existing | undefined {
   const records = new Map(cloudResources(prior).map((one) => [one.key, one]));
   const shown = new Map(unrecorded.map(({ who, ...one }) => [nodeKey(who.kind, who.name), one]));
   return (key) => {
-    if (!isHost(key, provider)) return undefined;
     const record = records.get(key);
     if (record === undefined) return shown.get(key);
     if (observedResources.get(key) === "gone") return undefined;
-    const { status } = record.outputs;
-    return omitUndefined({ id: record.id, status: isJsonObject(status) ? status : {} });
+    return omitUndefined({ id: record.id, status: recordedStatus(record) });
   };
 }
 

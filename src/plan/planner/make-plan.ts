@@ -213,7 +213,7 @@ function assemble(
   const targetKeys = new Set(target.nodes.map(keyOf));
   const recorded = cloudResources(prior);
   const toDelete = recorded.filter(({ key }) => !targetKeys.has(key));
-  const letGo = new Set([...letGoIn(input), ...keptSatellites(prior, target.nodes)]);
+  const letGo = new Set([...letGoIn(input), ...keptSatellites(prior, targetKeys)]);
   const decisions = decisionsByKey(infrastructure, hosts, provider);
   const steps = [
     ...inDependencyOrder(target.nodes).flatMap((node) => stepOf(node, decisions.get(keyOf(node)))),

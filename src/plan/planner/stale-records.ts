@@ -1,6 +1,5 @@
-import { isJsonObject } from "../../api/json.js";
 import { keyOf, nodeKey, type NodeKey, refsIn } from "../../graph/graph.js";
-import { cloudResources } from "../../records/prior-state.js";
+import { cloudResources, recordedStatus } from "../../records/prior-state.js";
 import type { Target } from "../../records/target.js";
 import type { Decided } from "../decisions/decided.js";
 import type { PlanInput } from "../plan-input.js";
@@ -35,8 +34,7 @@ function untold({ prior, observedResources }: PlanInput, { nodes }: Target): Nod
     const observed = observedResources.get($ref);
     const record = records.get($ref);
     if (record === undefined || observed === undefined || observed === "gone") return [];
-    const { status } = record.outputs;
-    const isTold = isJsonObject(status) && status[output] !== undefined;
+    const isTold = recordedStatus(record)[output] !== undefined;
     return isTold || observed.status[output] === undefined ? [] : [$ref];
   });
 }

@@ -1,4 +1,4 @@
-import { type GraphNode, keyOf, type NodeKey, refsIn } from "../../graph/graph.js";
+import { type GraphNode, isShared, keyOf, type NodeKey, refsIn } from "../../graph/graph.js";
 import type { RemainingPlan } from "../plan.js";
 import type { HostSet, WaveProgress } from "./host-set.js";
 
@@ -35,11 +35,6 @@ export function sharedRound(
     waiting: unready.filter((key) => !changing.has(key)),
     held: late.size > 0,
   };
-}
-
-/** Neither a host, which its machine's component holds, nor what lives with one. */
-function isShared({ type, parent, host }: GraphNode): boolean {
-  return type === "resource" && parent === undefined && host === undefined;
 }
 
 /** Which of the changing nodes refer to more than the id of something that is not ready. */
