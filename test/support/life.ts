@@ -282,11 +282,13 @@ export class Life {
     // What a lost answer has left under a name that is wanted is found, not made.
     const recorded = new Set(prior.resources.map(({ id }) => id));
     if (!isClean || !engine.alive().every(({ id }) => recorded.has(id))) return undefined;
-    const isGone = (key: NodeKey) =>
-      prior.resources.some(
-        (one) => one.key === key && engine.cloud.get(one.id ?? "")?.phase === "gone",
-      );
-    const changes = wavesOf(plan).map(({ keys }) => keys.filter((key) => !isGone(key)).toSorted());
+    // Of what is gone, or was let go before its record could be dropped, there is nothing left to ask of the cloud.
+    const isDone = (key: NodeKey) =>
+      prior.resources.some((one) => {
+        const seen = engine.cloud.get(one.id ?? "");
+        return one.key === key && (seen?.phase === "gone" || seen?.who.clusterUid === "");
+      });
+    const changes = wavesOf(plan).map(({ keys }) => keys.filter((key) => !isDone(key)).toSorted());
     return changes.filter((keys) => keys.length > 0).map((keys) => keys.join(" "));
   }
 
