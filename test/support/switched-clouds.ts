@@ -178,6 +178,8 @@ class TwoClouds {
         kind,
         {
           locate: (ctx, who, id) => calls().locate(ctx, who, id),
+          poll: async (ctx, operation) =>
+            (await calls().poll?.(ctx, operation)) ?? { state: "done" },
           create: (ctx, who, spec) => {
             changes("create", who.name);
             return calls().create(ctx, who, spec);
@@ -189,6 +191,10 @@ class TwoClouds {
           remove: (ctx, current) => {
             changes("remove", current.who.name);
             return calls().remove(ctx, current);
+          },
+          disown: async (ctx, current) => {
+            changes("disown", current.who.name);
+            await calls().disown?.(ctx, current);
           },
         },
       ];
