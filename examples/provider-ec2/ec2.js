@@ -8,7 +8,8 @@ const passing = { code: "CLOUD_FAILED", retryable: true };
 /** By these errors nothing has happened. */
 const refusals = [
   [/^(RequestLimitExceeded|Throttling)/, busy],
-  [/^(IncorrectInstanceState|InsufficientInstanceCapacity)$/, passing],
+  [/^IncorrectInstanceState$/, passing],
+  [/^InsufficientInstanceCapacity$/, { code: "CAPACITY" }],
   [/^(UnauthorizedOperation|AuthFailure)$/, { code: "PERMISSION" }],
   [/LimitExceeded$/, { code: "QUOTA" }],
   [/^Invalid(Group|SubnetID)\.NotFound$/, { code: "NOT_YET_USABLE" }],

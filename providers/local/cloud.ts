@@ -35,6 +35,7 @@ import {
   resourceByToken,
   resourcesIn,
   setMarks,
+  setDying,
   setTerminated,
 } from "./resource.js";
 import {
@@ -241,6 +242,15 @@ export class LocalCloud {
     });
   }
 
+  /** Ends a host by itself at a time, milliseconds since the epoch; a spot host tells of it from now on. Throws RESOURCE_GONE. */
+  takeAway(id: string, atMs: number): Promise<void> {
+    return this.call({ call: "reclaim", id }, undefined, ({ database, found, log }) => {
+      refuseGone(found, "take away", id);
+      setDying(database, id, atMs);
+      log("to be taken away", found, { atMs });
+    });
+  }
+
   /** Everything as it is, oldest first: for people and judges. No call: no fault, no ledger entry. */
   everything(): Promise<LocalResource[]> {
     return this.file.write((database) => {
@@ -438,6 +448,14 @@ function faultError(call: string, { mode, ms }: ArmedFault): CapstanError {
       source: "cloud",
       message: "local cloud: a quota is exhausted (quota, by fault)",
       hint: "capstan local fault --clear forgets the faults that were set",
+    });
+  }
+  if (mode === "noRoom") {
+    return new CapstanError({
+      code: "CAPACITY",
+      source: "cloud",
+      message: "local cloud: there is no room for a host of this size (noRoom, by fault)",
+      hint: "name otherSizes, or capstan local fault --clear forgets the faults that were set",
     });
   }
   if (mode === "deny") {

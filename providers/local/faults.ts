@@ -29,7 +29,7 @@ interface ModeTraits {
 
 /**
  * fail: refused, no effect. throttle: refused, try again later, after `ms` at the earliest. quota: refused, as if a quota were
- * exhausted. unusable: refused, as if what it needs had only just been made. deny: refused, as if the credentials might not do it. hang: no effect and, for `ms`, no answer. late: is carried out after `ms`, or as soon as
+ * exhausted. noRoom: refused, as if there were no room for a host of its size. unusable: refused, as if what it needs had only just been made. deny: refused, as if the credentials might not do it. hang: no effect and, for `ms`, no answer. late: is carried out after `ms`, or as soon as
  * the faults are cleared. lose: takes effect, the answer is lost. hangAfter: takes effect, then hangs. lag: listings show the new resource only after `ms`.
  * accepts: the create is answered with an operation, and the new resource shows only after `ms`. rejects: the same, but
  * what was accepted fails after `ms` for want of a quota, and nothing ever shows.
@@ -41,6 +41,7 @@ const modeTraits = {
   fail: { spoils: "call" },
   throttle: { spoils: "call" },
   quota: { spoils: "call", only: "create" },
+  noRoom: { spoils: "call", only: "create", hostsOnly: true },
   unusable: { spoils: "call", only: "create" },
   deny: { spoils: "call" },
   hang: { spoils: "call", ms: 10 * 60_000 },

@@ -36,6 +36,9 @@ export const rules: Readonly<Record<string, FieldRules>> = {
     loadBalancerId: inPlace,
     role: replace("a host keeps its role"),
     size: replace("this provider cannot resize"),
+    // What it may be instead, and what it is not.
+    otherSizes: inPlace,
+    spot: replace("a host that may be taken away stays one"),
     image: replace("a host keeps the image it booted from"),
     zone: replace("a host stays in its zone"),
     diskGib: (from, to) => (Number(to) > Number(from) ? inPlace : replace("a disk only grows")),

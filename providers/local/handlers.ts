@@ -27,8 +27,14 @@ export function observe(resource: LocalResource): Observed {
     status,
     createdAtMs: createdMs,
     readySinceMs: phase === "ready" ? readySinceMs : undefined,
+    leavesAtMs: spec["spot"] === true && phase !== "gone" ? noticeOf(resource) : undefined,
     node: phase === "gone" || node === undefined ? undefined : { ...node, uid: nodeUidOf(id) },
   });
+}
+
+/** When the cloud takes a spot host away, if it is to. */
+function noticeOf({ diesMs }: LocalResource): number | undefined {
+  return Number.isFinite(diesMs) ? diesMs : undefined;
 }
 
 /** A simulated Node lives as long as its host, and has one UID. */

@@ -126,6 +126,13 @@ export class LocalProvider implements InfrastructureProvider {
     return verdictByField(rules[kind] ?? {}, recorded, wanted);
   }
 
+  /** The same in each of its other sizes. */
+  alternatives(host: JsonObject): JsonObject[] {
+    const { otherSizes = [], size } = host;
+    const others = Array.isArray(otherSizes) ? otherSizes : [];
+    return others.filter((one) => one !== size).map((one: Json) => ({ ...host, size: one }));
+  }
+
   generationInputs(kind: string, spec: JsonObject): JsonObject {
     return immutableFields(rules[kind] ?? {}, spec);
   }

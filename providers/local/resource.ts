@@ -146,6 +146,11 @@ export function setTerminated(database: DatabaseSync, id: string, atMs: number):
     .run(atMs, id);
 }
 
+/** When it ends by itself, milliseconds since the epoch. */
+export function setDying(database: DatabaseSync, id: string, atMs: number): void {
+  database.prepare("UPDATE resources SET dies_ms = ? WHERE id = ?").run(atMs, id);
+}
+
 export function setReadiness(database: DatabaseSync, id: string, readiness: LocalReadiness): void {
   const { joinsMs, readySinceMs, node } = readiness;
   database

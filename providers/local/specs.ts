@@ -132,15 +132,30 @@ export const localClusterSpec = Type.Object(
   { additionalProperties: false, description: "The simulated cloud's part of a Cluster." },
 );
 
+const sizes = ["small", "medium", "large"].map((size) => Type.Literal(size));
+
 /** providerSpec.value of a Machine. */
 export const localMachineSpec = Type.Object(
   {
     apiVersion: Type.Literal(localApiVersion),
     kind: Type.Literal("LocalMachineProviderSpec"),
-    size: Type.Union([Type.Literal("small"), Type.Literal("medium"), Type.Literal("large")], {
+    size: Type.Union(sizes, {
       default: "small",
       description: "Size of the host. Changing it needs a new host.",
     }),
+    otherSizes: Type.Optional(
+      Type.Array(Type.Union(sizes), {
+        uniqueItems: true,
+        description:
+          "Sizes to take, best first, where the cloud has no room for a host of its size. Change in place.",
+      }),
+    ),
+    spot: Type.Optional(
+      Type.Boolean({
+        description:
+          "Whether the cloud may take the host away: it says beforehand when it does. Changing it needs a new host.",
+      }),
+    ),
     image: Type.String({
       default: "local/ubuntu-24.04",
       minLength: 1,

@@ -8,6 +8,7 @@ export const errorCodes = {
   BAD_STATE: "Recorded state cannot be read or does not fit together.",
   BAD_USAGE: "The command line cannot be understood.",
   CANCELLED: "The operation was interrupted before it finished.",
+  CAPACITY: "The cloud has no room for a host like this one.",
   CLOUD_CORRUPT: "The file that holds the local cloud is damaged.",
   CLOUD_FAILED: "The cloud refused or failed a call.",
   CLOUD_THROTTLED: "The cloud asks to slow down.",

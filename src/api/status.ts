@@ -129,6 +129,7 @@ const driftStatus = closed(
     missing: count("Recorded resources that the cloud no longer has."),
     changed: count("Resources that the cloud shows otherwise than recorded."),
     failed: count("Hosts that will never run."),
+    leaving: Type.Optional(count("Hosts that the cloud is to take away.")),
     extra: count("Resources with this cluster's marks that nobody recorded."),
     unknown: count("Resources that could not be read."),
     since: time("Since when there has been drift."),

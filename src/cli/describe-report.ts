@@ -12,6 +12,7 @@ import { failureDomainOf, machineKey, type TargetMachine } from "../records/targ
 import { isOpen, cloudResources, type RecordedResource } from "../records/prior-state.js";
 import { authorityExpiries, type CertificateExpiry } from "../source/certificate-report.js";
 import type { ObservedResource } from "../plan/observation.js";
+import { leavingText } from "../plan/decisions/verdicts.js";
 import { whyFailed } from "../provider/failure.js";
 import type { Failure, InfrastructureProvider, NodeReport, Observed } from "../provider/port.js";
 import type { Direction, TransactionGoal } from "../records/transaction.js";
@@ -292,7 +293,7 @@ function phaseOf(observed: ObservedResource | undefined): ShownPhase {
 
 function nodeOf(
   observed: ObservedResource | undefined,
-): Pick<Observed, "readySinceMs" | "node" | "failure"> {
+): Pick<Observed, "readySinceMs" | "node" | "failure" | "leavesAtMs"> {
   return observed === undefined || observed === "gone" ? {} : observed;
 }
 
@@ -319,6 +320,8 @@ function reasonOf(
   if (drift.length > 0) return `drifted: ${driftText(drift)}; ${next("corrects it")}`;
   if (phase === "failed")
     return `failed in the cloud${whyFailed(nodeOf(observed))}; ${next("replaces it")}`;
+  const { leavesAtMs } = nodeOf(observed);
+  if (leavesAtMs !== undefined) return `${leavingText("it", leavesAtMs)}; ${next("replaces it")}`;
   if (phase !== "pending") return "";
   return nodeOf(observed).node === undefined ? "boots" : "its node is not ready";
 }

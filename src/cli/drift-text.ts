@@ -64,6 +64,7 @@ function colourOf(found: DriftClass, colors: Colors): (text: string) => string {
   switch (found) {
     case "missing":
     case "failed":
+    case "leaving":
       return colors.red;
     case "changed":
       return colors.yellow;

@@ -7,12 +7,13 @@ import {
 } from "../api/update-policy.js";
 import { decidingPaths } from "../provider/fields.js";
 import { nodeMetadataFields } from "../provider/host-spec.js";
-import type { InfrastructureProvider, Verdict } from "../provider/port.js";
+import type { Choosing } from "../provider/alternatives.js";
+import type { Verdict } from "../provider/port.js";
 import type { ExpandedMachine } from "../sets/expanded.js";
 import { owningObjects } from "../sets/owning-objects.js";
 
 /** What decides how a change gets to a machine: the provider, or the provider under a policy. */
-export type VerdictGiver = Pick<InfrastructureProvider, "verdict">;
+export type VerdictGiver = Choosing;
 
 /**
  * What a policy makes of a provider's verdict. A change of nothing but labels, annotations and taints
@@ -37,7 +38,10 @@ export function applyPolicy(policy: UpdatePolicy, verdict: Verdict): Verdict {
 
 /** A provider whose verdicts are those of a policy. Pure. */
 export function underPolicy(provider: VerdictGiver, policy: UpdatePolicy): VerdictGiver {
+  const { hostKind } = provider;
   return {
+    hostKind,
+    alternatives: (host) => provider.alternatives?.(host) ?? [],
     verdict: (kind, recorded, wanted) =>
       applyPolicy(policy, provider.verdict(kind, recorded, wanted)),
   };

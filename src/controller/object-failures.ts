@@ -106,6 +106,7 @@ const operations: Readonly<Record<ResourceEvent["operation"], FailedOperation>> 
 function reasonOf(code: ErrorCode, operation: FailedOperation): ErrorReason {
   switch (code) {
     case "QUOTA":
+    case "CAPACITY":
       return "InsufficientResources";
     case "PERMISSION":
       return "PermissionDenied";

@@ -18,6 +18,7 @@ import {
 import { recordedOutputs } from "../records/recorded-outputs.js";
 import type { Observation, ObservedResource } from "../plan/observation.js";
 import { newerThanRecords } from "../plan/decisions/unrecorded.js";
+import { type Choosing, nearestChoice } from "../provider/alternatives.js";
 import type { Failure, InfrastructureProvider, Observed, Verdict } from "../provider/port.js";
 import { unobservableOf } from "../provider/unobservable.js";
 import { type DriftedField, driftedFields } from "./fields.js";
@@ -25,7 +26,14 @@ import { type DriftedField, driftedFields } from "./fields.js";
 /** How a resource is not what is recorded. */
 export type DriftClass = DriftItem["class"];
 
-export const driftClasses = ["missing", "failed", "changed", "extra", "unknown"] as const;
+export const driftClasses = [
+  "missing",
+  "failed",
+  "leaving",
+  "changed",
+  "extra",
+  "unknown",
+] as const;
 
 /** What an item is about. */
 interface Subject {
@@ -50,6 +58,13 @@ export type DriftItem = Subject &
         readonly fields: readonly DriftedField[];
         /** Why, where the cloud says so. */
         readonly failure?: Failure;
+      }
+    /** A host that runs, and that the cloud is to take away. */
+    | {
+        readonly class: "leaving";
+        readonly fields: readonly DriftedField[];
+        /** Milliseconds since the epoch. */
+        readonly leavesAtMs: number;
       }
     | {
         readonly class: "changed";
@@ -114,7 +129,7 @@ export type ObservationResult = Observation | { readonly failed: string };
 export function classifyDrift(
   state: PriorState,
   sight: ObservationResult,
-  provider: Pick<InfrastructureProvider, "hostKind" | "verdict" | "handlers">,
+  provider: Choosing & Pick<InfrastructureProvider, "handlers">,
 ): DriftReport {
   const settled = settledResources(state);
   const subjectOf = subjects(state, provider);
@@ -157,6 +172,7 @@ export function driftCounts({ items }: DriftReport): Record<DriftClass, number> 
   return {
     missing: count("missing"),
     failed: count("failed"),
+    leaving: count("leaving"),
     changed: count("changed"),
     extra: count("extra"),
     unknown: count("unknown"),
@@ -217,7 +233,7 @@ function itemOf(
   about: {
     readonly subject: Subject;
     readonly wanted: JsonObject;
-    readonly provider: Pick<InfrastructureProvider, "verdict">;
+    readonly provider: Choosing;
   },
 ): DriftItem[] {
   const { subject, provider } = about;
@@ -228,10 +244,14 @@ function itemOf(
     const { failure } = observed;
     return [omitUndefined({ ...subject, class: "failed" as const, fields: drifted, failure })];
   }
-  const back = provider.verdict(record.kind, observed.spec, about.wanted);
+  const { leavesAtMs } = observed;
+  if (leavesAtMs !== undefined)
+    return [{ ...subject, class: "leaving", fields: drifted, leavesAtMs }];
+  const asked = nearestChoice(provider, record.kind, observed.spec, about.wanted);
+  const back = provider.verdict(record.kind, observed.spec, asked);
   if (back.kind === "same") return [];
   // A record that was read again before anything was corrected shows the drift itself.
-  const wanted = { ...record, outputs: { ...record.outputs, spec: about.wanted } };
+  const wanted = { ...record, outputs: { ...record.outputs, spec: asked } };
   const fields = drifted.length > 0 ? drifted : driftedFields(wanted, observed);
   return [{ ...subject, class: "changed", fields, back }];
 }

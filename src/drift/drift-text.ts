@@ -2,6 +2,7 @@ import { counted, wordFor } from "../api/counted.js";
 import { driftAnnotations } from "../api/drift-policy.js";
 import { assertNever } from "../api/error.js";
 import { failureReason } from "../provider/failure.js";
+import { leavingText } from "../plan/decisions/verdicts.js";
 import type { DriftItem, ExtraOrigin } from "./classify.js";
 import { driftText } from "./fields.js";
 import type { FreezeCause } from "./freeze.js";
@@ -18,7 +19,8 @@ export function subjectText({ machine, kind, name }: DriftItem): string {
 export function findingText(item: DriftItem): string {
   const fields = "fields" in item ? driftText(item.fields) : "";
   const reason = "failure" in item ? failureReason(item.failure) : "";
-  return [reason, fields].filter((text) => text !== "").join("; ");
+  const leaves = "leavesAtMs" in item ? leavingText("it", item.leavesAtMs) : "";
+  return [reason, leaves, fields].filter((text) => text !== "").join("; ");
 }
 
 /** What the watch loop would do about it, and why. */

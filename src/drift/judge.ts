@@ -137,7 +137,8 @@ function sparingMembers(
 ): DriftDecision {
   if (item.machine?.controlPlane !== true || decision.kind !== "correct") return decision;
   const takesAway = decision.how === "replace" || decision.how === "remove";
-  const isSpare = item.class === "failed" && members > 1;
+  const isLost = item.class === "failed" || item.class === "leaving";
+  const isSpare = isLost && members > 1;
   const mayGo = !takesAway || isSpare || policy === "replace";
   return mayGo ? decision : { kind: "report", because: { kind: "member" } };
 }
@@ -153,6 +154,7 @@ function decide(
     case "missing":
       return { kind: "correct", how: "create" };
     case "failed":
+    case "leaving":
       return item.machine === undefined
         ? { kind: "report", because: { kind: "noRemedy" } }
         : { kind: "correct", how: "replace" };

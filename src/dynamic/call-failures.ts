@@ -21,6 +21,11 @@ export function isRetryable(error: unknown): boolean {
   return isCapstanError(error) && error.retryable;
 }
 
+/** The cloud has made nothing, for want of room: something else may have some. */
+export function isWithoutRoom(error: unknown): boolean {
+  return isCapstanError(error) && error.code === "CAPACITY" && !error.ambiguous;
+}
+
 /** What is told of an operation that failed. */
 export function failureOf(error: unknown) {
   const cause = error instanceof UnfinishedResource ? error.reason : error;

@@ -2,13 +2,13 @@ import { type ErrorCode, messageOf } from "../api/error.js";
 import { isJsonObject, sameJson, type JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { type NodeKey, nodeKey } from "../graph/graph.js";
-import { backoffMs } from "../provider/backoff.js";
 import {
   type Acceptance,
   acceptanceOf,
   type Accepted,
   presenceOf,
 } from "../provider/operations.js";
+import { type Choosing, nearestChoice } from "../provider/alternatives.js";
 import { whyFailed } from "../provider/failure.js";
 import type {
   CallContext,
@@ -19,11 +19,11 @@ import type {
   Observed,
   Presence,
   ResourceHandler,
+  Verdict,
 } from "../provider/port.js";
 import type { Identifying } from "../provider/same-cloud.js";
-import { looksAt, timingOf, usableWithinMsOf } from "../provider/timing.js";
-import type { Attempts } from "./attempts.js";
-import { failureOf, isRetryable, kindOfFailure, mayHaveHappened } from "./call-failures.js";
+import { usableWithinMsOf } from "../provider/timing.js";
+import { failureOf, kindOfFailure } from "./call-failures.js";
 import {
   cloudProperty,
   type DynamicResource,
@@ -43,6 +43,7 @@ import {
   unknownPresence,
   unsupportedChange,
 } from "./resource-refusals.js";
+import { FindOrCreate } from "./find-or-create.js";
 import { createContextOf } from "./create-context.js";
 import type { HostBootstrapper } from "./host-bootstrapper.js";
 import { Patience } from "./patience.js";
@@ -103,9 +104,6 @@ export interface ResourceEvent {
   readonly retryable?: boolean;
 }
 
-/** How long after a lost answer a listing may still lag behind before "none" is believed. */
-const leastSettleMs = 2_000;
-
 /**
  * Serves one kind of cloud resource to Pulumi. Adds to the provider's plain calls what must hold
  * for every provider: find-or-create by identity, adoption, resumption, the ownership check before
@@ -115,12 +113,12 @@ export class CloudResource implements DynamicResource {
   private readonly session: SessionCloud;
   /** The one cloud of this engine run, once it was compared. */
   private cloud: CloudIdentity | undefined;
-  private readonly settleMs: number;
   private readonly patience: Patience;
+  private readonly creation: FindOrCreate;
   private readonly toldWaiting = new Set<string>();
 
   constructor(
-    private readonly provider: Identifying & Pick<InfrastructureProvider, "verdict" | "timing">,
+    private readonly provider: Identifying & Choosing & Pick<InfrastructureProvider, "timing">,
     private readonly kind: string,
     private readonly handler: ResourceHandler,
     private readonly runtime: BridgeRuntime,
@@ -130,7 +128,21 @@ export class CloudResource implements DynamicResource {
       readyTimeoutMs: runtime.readyTimeoutMs,
       usableWithinMs: usableWithinMsOf(provider),
     });
-    this.settleMs = Math.max(leastSettleMs, timingOf(provider).listingLagMs);
+    this.creation = new FindOrCreate(provider, kind, handler, {
+      context: runtime.context,
+      patience: this.patience,
+      locate: (who) => this.locate(who),
+      adopted: (presence, who) => {
+        const found = oneOf(presence, `${kind} ${who.name}`);
+        this.mustBeOurs(found, who, "adopt");
+        return found;
+      },
+      unfinished: (resource, asked, error) => {
+        const outputs = this.outputsOf(this.known(resource, asked));
+        return new UnfinishedResource(resource.id, outputs, error);
+      },
+      waits: (name, error, remedy) => this.waits("create", name, error, remedy),
+    });
   }
 
   /** Pure. Identity and spec must be there; everything else was validated before compilation. */
@@ -147,7 +159,7 @@ export class CloudResource implements DynamicResource {
    */
   async diff(_id: string, olds: Properties, news: Properties) {
     if (!sameJson(olds["who"], news["who"])) return { changes: true, paths: ["who"] };
-    const verdict = this.provider.verdict(this.kind, specOf(olds), specOf(news));
+    const verdict = this.verdictTo(specOf(olds), this.nearest(specOf(olds), specOf(news)));
     return verdict.kind === "same"
       ? { changes: false, paths: [] }
       : { changes: true, paths: verdict.paths.map((path) => `spec.${path}`) };
@@ -161,7 +173,8 @@ export class CloudResource implements DynamicResource {
     return this.reported("create", who.name, async () => {
       await this.mustBeSameCloud(who.name);
       const asked = specOf(inputs);
-      const resource = this.known(await this.findOrCreate(who, asked), asked);
+      const context = createContextOf(this.runtime.context, this.runtime.bootstrap, who);
+      const resource = this.known(await this.creation.run(context, who, asked), asked);
       this.runtime.served?.add(resource.id);
       const finished = await this.finish(resource, asked);
       return { id: finished.id, outs: this.outputsOf(finished) };
@@ -302,82 +315,15 @@ export class CloudResource implements DynamicResource {
     });
   }
 
-  /**
-   * Architecture rule 5.4. A create that may have reached the cloud is looked for again before it
-   * is repeated, with the same token, so that a lost answer makes neither an orphan nor a duplicate.
-   */
-  private async findOrCreate(who: Identity, spec: JsonObject): Promise<Observed> {
-    const attempts = this.patience.attemptsUntil(this.patience.deadline());
-    const context = createContextOf(this.runtime.context, this.runtime.bootstrap, who);
-    let presence = await this.locate(who);
-    for (;;) {
-      if (presence.found !== "none") {
-        const found = oneOf(presence, `${this.kind} ${who.name}`);
-        this.mustBeOurs(found, who, "adopt");
-        return found;
-      }
-      this.runtime.context.assertEngineAlive();
-      try {
-        return await this.handler.create(context, who, spec);
-      } catch (error) {
-        presence = await this.afterFailedCreate({ who, spec }, error, attempts);
-      }
-    }
-  }
-
-  /**
-   * What is there after a create that failed, if it may be tried again. Otherwise throws what ends
-   * it, with the id of what reached the cloud all the same.
-   */
-  private async afterFailedCreate(
-    asked: Asked,
-    error: unknown,
-    attempts: Attempts,
-  ): Promise<Presence> {
-    const { who } = asked;
-    const { clock, signal } = this.runtime.context;
-    const open = mayHaveHappened(error);
-    try {
-      if (signal.aborted || (!open && !isRetryable(error))) throw error;
-      const waitMs = attempts.waitMsAfter(error, clock.now());
-      this.waits("create", who.name, error);
-      await clock.sleep(waitMs, signal);
-      return open ? await this.locateSettled(who) : { found: "none" };
-    } catch (end) {
-      throw open || signal.aborted ? await this.lastLook(asked, end) : end;
-    }
-  }
-
-  /** An unanswered create may have reached the cloud: one last look, so that its id is recorded. */
-  private async lastLook({ who, spec }: Asked, error: unknown): Promise<unknown> {
-    const context = { ...this.runtime.context, signal: AbortSignal.timeout(this.settleMs) };
-    const presence = await this.handler
-      .locate(context, who)
-      .catch((): Presence => ({ found: "none" }));
-    if (presence.found !== "one" || !sameJson(presence.resource.who, who)) return error;
-    const resource = this.known(presence.resource, spec);
-    return new UnfinishedResource(resource.id, this.outputsOf(resource), error);
-  }
-
-  /** After a lost answer: looks until something is found or listings had time to catch up. */
-  private async locateSettled(who: Identity): Promise<Presence> {
-    const { clock, signal } = this.runtime.context;
-    const settled = clock.now() + this.settleMs;
-    for (let looks = 1; ; looks += 1) {
-      const presence = await this.locate(who);
-      if (presence.found !== "none" || clock.now() >= settled) return presence;
-      await clock.sleep(backoffMs(looksAt(this.handler), looks), signal);
-    }
-  }
-
   /** Brings an existing resource to the wanted spec and, inline, waits until it is ready. */
   private async finish(resource: Observed, spec: JsonObject): Promise<Observed> {
     let current = resource;
     try {
       if (current.phase === "gone") throw tokenSpent(this.kind, current);
-      const verdict = this.provider.verdict(this.kind, current.spec, spec);
+      const asked = this.nearest(current.spec, spec);
+      const verdict = this.verdictTo(current.spec, asked);
       if (verdict.kind === "inPlace") {
-        current = await this.updateInPlace(current, spec);
+        current = await this.updateInPlace(current, asked);
       } else if (verdict.kind !== "same") {
         throw unsupportedChange(this.kind, current, verdict.reason);
       }
@@ -478,9 +424,23 @@ export class CloudResource implements DynamicResource {
     return this.patience.asking(() => acceptanceOf(context, this.handler, accepted));
   }
 
+  /** A host that was made where there was room stays what it is. */
+  private nearest(current: JsonObject, wanted: JsonObject): JsonObject {
+    return nearestChoice(this.provider, this.kind, current, wanted);
+  }
+
+  private verdictTo(current: JsonObject, asked: JsonObject): Verdict {
+    return this.provider.verdict(this.kind, current, asked);
+  }
+
   /** Told once for each reason: who waits for minutes wants to know at once what for. */
-  private waits(operation: ResourceEvent["operation"], name: string, error: unknown): void {
-    const message = messageOf(error);
+  private waits(
+    operation: ResourceEvent["operation"],
+    name: string,
+    error: unknown,
+    remedy = "",
+  ): void {
+    const message = `${messageOf(error)}${remedy}`;
     const about = `${operation} ${name}: ${message}`;
     if (this.toldWaiting.has(about)) return;
     this.toldWaiting.add(about);

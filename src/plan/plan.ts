@@ -142,6 +142,8 @@ export interface MachineChange {
   readonly changes: readonly ChangedField[];
   /** Of what is created, adopted or imported: the inputs that people look at first; absent: the provider names none. */
   readonly inputs?: readonly ResourceInput[];
+  /** Of a new host: in what it may differ where the cloud has no room for it, best first; absent: in nothing. */
+  readonly alternatives?: readonly (readonly ResourceInput[])[];
   readonly reason: string;
   /** Its host's resource, as it is named in the end; of a deleted machine, the last one. */
   readonly host?: NodeKey;

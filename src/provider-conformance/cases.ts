@@ -1,3 +1,4 @@
+import { takesAlternatives } from "./alternatives.js";
 import {
   deleteTwice,
   identity,
@@ -84,6 +85,8 @@ const ofProvider: Readonly<Record<string, Work>> = {
   "shows what it made as it was asked for": emptyPlan,
   "changes in place, on the same host": (rig) => inPlaceChange(rig, rig.subject.inPlace),
   "replaces by a new host beside the old one": (rig) => replacement(rig, rig.subject.replacing),
+  "makes another host where there is no room for the one that is asked for, or cannot":
+    takesAlternatives,
   "answers a create as soon as there is an id": createDoesNotWait,
   "says since when a host is ready and what its node runs, or nothing": readiness,
   "never shows a stopped host as ready": showsStopped,

@@ -46,6 +46,8 @@ export interface WorldPowers {
    * it has made the resource, or was refused.
    */
   acceptNextCreate?(fate: "made" | "refused"): (() => void) | Promise<() => void>;
+  /** The next creation of a host is refused: there is no room for it. */
+  refuseNextCreate?(): void | Promise<void>;
   /** While true, hosts that are made stay pending; after that, they become ready. */
   holdBoot?(on: boolean): void | Promise<void>;
   /** Somebody gives a resource other settings, in the cloud itself. False where the cloud cannot change them. */
@@ -85,6 +87,8 @@ export interface ConformanceSubject extends Sample {
   readonly inPlace?: JsonObject;
   /** Fields of machineSpec with which something is looked up; absent where the sample itself asks, or nothing does. */
   readonly asking?: JsonObject;
+  /** Fields of machineSpec with which a host may be another one for want of room; absent as for `asking`. */
+  readonly choosing?: JsonObject;
   /** Inputs of other kinds than hosts, by kind, with other values that change in place. */
   readonly inPlaceOf?: Readonly<Record<string, JsonObject>>;
   /**

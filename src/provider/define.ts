@@ -68,6 +68,7 @@ export function defineProvider(definition: ProviderDefinition): InfrastructurePr
     handlers: new Map([...kinds].map(([kind, { calls }]) => [kind, calls])),
     compile: compilerOf(definition, hostKind, schema),
     verdict: (kind, recorded, wanted) => verdictByField(rulesOf(kind), recorded, wanted),
+    alternatives: definition.alternatives,
     generationInputs: (kind, spec) => immutableFields(rulesOf(kind), spec),
     inventory: async (ctx, scope) =>
       (await inScope(ctx, scope)).filter((observed) => isInScope(observed, scope)),

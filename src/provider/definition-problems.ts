@@ -31,6 +31,7 @@ const definitionMembers = namesOf<ProviderDefinition>({
   userData: true,
   apiEndpoint: true,
   hostSpec: true,
+  alternatives: true,
   failureDomains: true,
   machine: true,
   timing: true,
@@ -85,7 +86,12 @@ export function definitionProblems(definition: Written<ProviderDefinition>): str
     ...rateProblems(definition.calls),
     ...domainProblems(definition),
     ...lookupProblems(definition),
+    ...functionProblems("alternatives", definition.alternatives),
   ];
+}
+
+function functionProblems(name: string, member: unknown): string[] {
+  return member === undefined || typeof member === "function" ? [] : [`${name} must be a function`];
 }
 
 /** What nobody could look up, and fields that no object has. */
@@ -101,9 +107,7 @@ function lookupProblems(definition: Written<ProviderDefinition>): string[] {
     return unknownWords(`lookupInputs.${of}`, named[of], fieldsOf(schema));
   };
   return [
-    ...(resolve === undefined || typeof resolve === "function"
-      ? []
-      : ["resolve must be a function"]),
+    ...functionProblems("resolve", resolve),
     ...(lookupInputs !== undefined && resolve === undefined
       ? ["lookupInputs names what resolve is asked, and there is no resolve"]
       : []),

@@ -118,6 +118,8 @@ export interface ProviderDefinition {
     host: (output?: string) => Ref,
     clusterSpec: JsonObject,
   ) => readonly Satellite[];
+  /** What a host may be instead where the cloud has no room for it, best first. None without. Pure. */
+  readonly alternatives?: (hostSpec: JsonObject) => readonly JsonObject[];
   /** Over what Machines are spread that do not say where they are to be. Nothing is placed without. */
   readonly failureDomains?: FailureDomains;
   readonly machine: MachineCalls;

@@ -47,6 +47,11 @@ export interface Observed {
   readonly createdAtMs?: number;
   /** When it last became ready, milliseconds since the epoch; only while it is. minReadySeconds count from it. */
   readonly readySinceMs?: number;
+  /**
+   * When the cloud takes it away by itself, as it has said beforehand: milliseconds since the epoch. Its machine gets
+   * another host.
+   */
+  readonly leavesAtMs?: number;
   /** What the host's node last said about itself; absent before it did, and where nobody can tell. */
   readonly node?: NodeReport;
   /**
@@ -397,6 +402,12 @@ export interface InfrastructureProvider extends ProviderSpecs {
   ): CompiledParts;
   /** Pure. Unknown values (src/api/unknown) never compare as equal. */
   verdict(kind: string, recorded: JsonObject, wanted: JsonObject): Verdict;
+  /**
+   * Pure. What a host may be instead where the cloud has no room for it, best first: inputs like those given, which may
+   * hold Refs. A create that fails with CAPACITY is made with the next of them, under the same identity and token, and a
+   * host that is like one of them counts as it is wanted. Without it there is none.
+   */
+  alternatives?(host: JsonObject): readonly JsonObject[];
   /** Pure. The inputs that cannot change in place: they name a new generation. */
   generationInputs(kind: string, spec: JsonObject): JsonObject;
   /** Everything that carries our marks in the scope, gone resources included while the cloud shows them. */

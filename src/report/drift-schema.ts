@@ -26,7 +26,7 @@ const item = closed(
   {
     class: stringEnum(driftClasses, {
       description:
-        "missing: gone from the cloud; failed: a host that never will run; changed: not as recorded; " +
+        "missing: gone from the cloud; failed: a host that never will run; leaving: one that the cloud is to take away; changed: not as recorded; " +
         "extra: carries the cluster's marks and is in no record; unknown: the cloud could not say.",
     }),
     key: Type.Unsafe<NodeKey>({
@@ -55,6 +55,9 @@ const item = closed(
         },
         "Of what failed: why, where the cloud says so.",
       ),
+    ),
+    leavesAtMs: Type.Optional(
+      Type.Integer({ description: "Of what is leaving: when, milliseconds since the epoch." }),
     ),
     back: Type.Optional(
       stringEnum(["inPlace", "replace", "unsupported"], {
@@ -98,6 +101,7 @@ const counts = closed(
   {
     missing: count("Gone."),
     failed: count("Hosts that never will run."),
+    leaving: Type.Optional(count("Hosts that the cloud is to take away.")),
     changed: count("Not as recorded."),
     extra: count("In no record."),
     unknown: count("Nobody knows."),

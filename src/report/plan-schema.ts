@@ -28,12 +28,13 @@ const fieldChange = closed(
   "One field that changes.",
 );
 const changes = list(fieldChange, "The fields that change; empty for what is created or deleted.");
+const input = closed(
+  { path: text("Which input."), value: Type.Unknown({ description: "Its value." }) },
+  "One input of a new resource.",
+);
 const inputs = Type.Optional(
   list(
-    closed(
-      { path: text("Which input."), value: Type.Unknown({ description: "Its value." }) },
-      "One input of a new resource.",
-    ),
+    input,
     "Of what is created, adopted or imported: inputs that people look at first; resources has all of them.",
   ),
 );
@@ -76,6 +77,12 @@ const machine = closed(
     supersedes: Type.Optional(text("The machine of an older set whose place it takes.")),
     changes,
     inputs,
+    alternatives: Type.Optional(
+      list(
+        list(input, "The inputs in which it differs; null: it has none."),
+        "Of a new host: what it may be instead where the cloud has no room, best first; absent: nothing.",
+      ),
+    ),
     reason,
     host: Type.Optional(nodeKey("The resource that serves it in the end; of a deleted one, did.")),
   },

@@ -42,17 +42,21 @@ function bridge(
     assertEngineAlive?: () => void;
     /** The account that answers; a provider that cannot tell without. */
     answers?: () => string;
+    /** What a host may be instead. */
+    alternatives?: (host: JsonObject) => readonly JsonObject[];
   } = {},
 ) {
   const handler = new MemoryHandler();
   const clock = new FakeClock();
   const abort = new AbortController();
   const events: ResourceEvent[] = [];
-  const { assertEngineAlive = () => {}, answers, ...runtime } = options;
-  const { name, verdict } = localProvider();
+  const { assertEngineAlive = () => {}, answers, alternatives, ...runtime } = options;
+  const { name, hostKind, verdict } = localProvider();
   const provider = {
     name,
+    hostKind,
     verdict,
+    ...(alternatives !== undefined && { alternatives }),
     ...(answers !== undefined && { identity: async () => ({ account: answers() }) }),
   };
   const resource = new CloudResource(provider, "LocalHost", handler, {

@@ -71,14 +71,17 @@ class AcceptingHandler implements ResourceHandler {
 function bridge(mode: BridgeRuntime["mode"] = "stepwise") {
   const handler = new AcceptingHandler();
   const clock = new FakeClock();
-  const { name, verdict } = localProvider();
+  const { name, hostKind, verdict } = localProvider();
   const context = {
     clock,
     signal: new AbortController().signal,
     assertEngineAlive: () => undefined,
   };
   const runtime = { context, mode, readyTimeoutMs: 10_000 };
-  return { handler, resource: new CloudResource({ name, verdict }, "LocalHost", handler, runtime) };
+  return {
+    handler,
+    resource: new CloudResource({ name, hostKind, verdict }, "LocalHost", handler, runtime),
+  };
 }
 
 const isRefused = (code: ErrorCode, words: RegExp) => (error: unknown) =>

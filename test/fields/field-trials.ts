@@ -51,6 +51,8 @@ const configMapPath = "configSource.configMap";
 /** Fields of the local cloud's part of a machine, with two values each. */
 const ofLocalMachines: readonly PartOfTrial[] = [
   values("size", "small", "large"),
+  values("otherSizes", ["medium"], ["large"]),
+  values("spot", false, true),
   values("image", "local/ubuntu-24.04", "local/other"),
   values("imageFamily", "ubuntu", "debian"),
   values("zone", "local-a", "local-b"),

@@ -194,6 +194,8 @@ const notOfFolder = {
   "tells which cloud it is, the same each time, or nothing at all": "notOffered",
   "tells what became of what its cloud has accepted, or makes at once": "notOffered",
   "looks up the same as long as nothing changes, and only reads": "notOffered",
+  "makes another host where there is no room for the one that is asked for, or cannot":
+    "notOffered",
 } as const;
 const noImport = {
   "lets go of what it made, or cannot": "notOffered",

@@ -200,6 +200,7 @@ export const deaf = (ctx: CreateContext): CreateContext => ({
 });
 
 export const cases = {
+  room: "makes another host where there is no room for the one that is asked for, or cannot",
   accepted: "tells what became of what its cloud has accepted, or makes at once",
   deletes: "deletes by id, and nothing of the same name",
   locates: "finds by its marks what bears them, and nothing of the same name",
@@ -498,6 +499,32 @@ export const localDefects: Readonly<Record<string, readonly [string, LocalDefect
         }),
         "LocalNetwork",
       ),
+  ],
+  "an alternative is what was asked for": [
+    cases.room,
+    (good) => derived(good, { alternatives: (host) => [{ ...host }] }),
+  ],
+  "alternatives follow the time": [
+    cases.room,
+    (good) => derived(good, { alternatives: (host) => [{ ...host, size: String(Math.random()) }] }),
+  ],
+  "want of room is any failure": [
+    cases.room,
+    (good) =>
+      withCalls(good, (handler) => ({
+        create: (...args) =>
+          handler.create(...args).catch(() => {
+            const message = "it failed";
+            throw new CapstanError({ code: "CLOUD_FAILED", source: "cloud", message });
+          }),
+      })),
+  ],
+  "an alternative is made as what was asked for first": [
+    cases.room,
+    (good) =>
+      withCalls(good, (handler) => ({
+        create: (ctx, who, spec) => handler.create(ctx, who, { ...spec, size: "small" }),
+      })),
   ],
   "a create waits until the host runs": [
     cases.waits,

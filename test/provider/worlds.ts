@@ -98,6 +98,7 @@ export function localSubject(
     },
     replacing: { size: "large" },
     asking: { imageFamily: "ubuntu" },
+    choosing: { otherSizes: ["large", "medium"] },
     open: () => openLocal(provider),
   };
 }
@@ -138,6 +139,7 @@ function openLocal(
       await behind.addFault({ call: "create", mode, ms: operationMs });
       return () => clock.advance(operationMs);
     },
+    refuseNextCreate: () => cloud.addFault({ call: "create", mode: "noRoom" }),
     holdBoot: async (on) => {
       await behind.clearFaults();
       if (on) await behind.addFault({ call: "create", mode: "neverBoots", times: always });

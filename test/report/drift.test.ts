@@ -69,7 +69,14 @@ describe("the JSON document of drift", () => {
       "replace",
       "report",
     ]);
-    assert.deepEqual(mixed.counts, { missing: 2, failed: 0, changed: 5, extra: 2, unknown: 0 });
+    assert.deepEqual(mixed.counts, {
+      missing: 2,
+      failed: 0,
+      leaving: 0,
+      changed: 5,
+      extra: 2,
+      unknown: 0,
+    });
     assert.deepEqual(frozen.freeze, {
       cause: "tooManyUnhealthy",
       reason: "2 of 4 machines are gone or failed, and 1 may be",

@@ -11,7 +11,9 @@ export interface ScenarioMachine {
   readonly imageFamily?: string;
   readonly bootMs?: number;
   readonly joinMs?: number;
-  readonly tags?: Record<string, string>;
+  readonly otherSizes?: readonly string[];
+  readonly spot?: boolean;
+  readonly tags?: Readonly<Record<string, string>>;
   readonly kubelet?: string;
   readonly controlPlane?: boolean;
   readonly annotations?: Record<string, string>;

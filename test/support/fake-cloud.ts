@@ -108,6 +108,8 @@ export class FakeCloud {
   /** Answers what a call is refused with, if it is. */
   refusal: (asked: Pick<Asked, "call" | "who" | "spec">) => CapstanError | undefined = () =>
     undefined;
+  /** There is no room for medium hosts that may be of another size. */
+  isFull = false;
   /** What the newest image of a family is called; absent: its first one. */
   readonly newestImages = new Map<string, string>();
   /** Every question that somebody has asked. */
@@ -166,6 +168,7 @@ export class FakeCloud {
       handlers: new Map(handlers),
       compile: (...args) => parts.compile(...args),
       verdict: (...args) => parts.verdict(...args),
+      alternatives: (host: JsonObject) => parts.alternatives?.(host) ?? [],
       generationInputs: (...args) => parts.generationInputs(...args),
       inventory: (_ctx: CallContext, scope: InventoryScope) => this.list(process, scope),
       ...(this.name !== undefined && {
@@ -179,6 +182,11 @@ export class FakeCloud {
     return this.all().filter(({ phase }) => phase !== "gone");
   }
 
+  /** Whether it has accepted a resource and then refused it: to whoever has recorded it, one that failed. */
+  hasRejected(id: string): boolean {
+    return this.stored.get(id)?.rejected === true;
+  }
+
   get(id: string): Observed | undefined {
     const stored = this.stored.get(id);
     return stored === undefined ? undefined : this.now(stored);
@@ -187,6 +195,11 @@ export class FakeCloud {
   /** Ends a resource behind everybody's back. */
   kill(id: string): void {
     this.put(id, { phase: "gone" });
+  }
+
+  /** Says that it will end a host, in a while that no history lasts. */
+  announce(id: string): void {
+    this.put(id, { leavesAtMs: this.clock.now() + 24 * 3_600_000 });
   }
 
   /** Ends every host that neither runs nor fails, and never will. */
@@ -288,6 +301,9 @@ export class FakeCloud {
     const runs = this.traits.joins === true && kind === this.parts.hostKind;
     const does = runs ? this.hosts.firstStartOf(await ctx.userData()) : undefined;
     return this.changing(process, { call: "create", who, id: "new", spec }, () => {
+      if (this.isFull && spec["size"] === "medium" && spec["otherSizes"] !== undefined) {
+        throw new CapstanError({ code: "CAPACITY", source: "cloud", message: "no medium hosts" });
+      }
       const users = [spec["networkId"], spec["loadBalancerId"], spec["hostId"]].filter(
         (id) => id !== undefined,
       );

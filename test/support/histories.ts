@@ -11,6 +11,10 @@ import { type EngineSetup, FakeEngine } from "./fake-engine.js";
 export type Accident =
   | { readonly kind: "dies"; readonly pick: number }
   | { readonly kind: "drifts"; readonly pick: number; readonly fields: JsonObject }
+  /** The cloud says that it will take it away. */
+  | { readonly kind: "leaves"; readonly pick: number }
+  /** Room for medium hosts goes, or comes back. */
+  | { readonly kind: "fills" }
   /** Of its resources nothing is recorded any more; the next `up` adopts them. */
   | { readonly kind: "losesState" };
 
@@ -74,7 +78,11 @@ export const faults: fc.Arbitrary<CommandFault> = fc.oneof(
 
 export const accidents: fc.Arbitrary<Accident> = fc.oneof(
   fc.constant({ kind: "losesState" as const }),
-  fc.record({ kind: fc.constant("dies" as const), pick: fc.nat({ max: 9 }) }),
+  fc.constant({ kind: "fills" as const }),
+  fc.record({
+    kind: fc.constantFrom("dies" as const, "leaves" as const),
+    pick: fc.nat({ max: 9 }),
+  }),
   fc.record({
     kind: fc.constant("drifts" as const),
     pick: fc.nat({ max: 9 }),

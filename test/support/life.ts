@@ -103,10 +103,15 @@ export class Life {
       this.before = new WhatWasThere(engine);
       return;
     }
+    if (accident.kind === "fills") {
+      engine.cloud.isFull = !engine.cloud.isFull;
+      return;
+    }
     const hosts = engine.hosts();
     const host = hosts[accident.pick % Math.max(hosts.length, 1)];
     if (host === undefined) return;
     if (accident.kind === "dies") engine.cloud.kill(host.id);
+    else if (accident.kind === "leaves") engine.cloud.announce(host.id);
     else {
       engine.cloud.drift(host.id, accident.fields);
       this.drifted.add(host.id);
@@ -354,7 +359,7 @@ export class Life {
     }
     switch (outcome.kind) {
       case "done":
-        if (command?.verb === "up") this.mustBe({ objects: objectsOf(command.wanted) });
+        if (command?.verb === "up") this.mustBe({ objects: objectsOf(command.wanted), isUp: true });
         else if (command?.verb === "destroy" && before.transaction !== undefined) {
           this.mustBeNothing();
         }

@@ -26,6 +26,7 @@ export interface ClusterShape {
 
 /** What the tests vary about a Machine. */
 export interface MachineShape {
+  readonly otherSizes?: readonly string[];
   readonly size?: string;
   readonly image?: string;
   readonly imageFamily?: string;

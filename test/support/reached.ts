@@ -10,12 +10,17 @@ export interface Expected {
   readonly objects?: string;
   /** What machines are to be, whatever their hosts are called. */
   readonly content?: Target;
+  /** An `up` got there: every host is there, and none serves on that the cloud is to take away. */
+  readonly isUp?: boolean;
   /** Ids of what others have changed, so that it need not be as it is wanted. */
   readonly left?: ReadonlySet<string>;
 }
 
 /** Whether cloud, state and revision agree in existence and content, and are what is wanted: what is wrong. */
-export function notReached(engine: FakeEngine, { objects, content, left }: Expected): string[] {
+export function notReached(
+  engine: FakeEngine,
+  { objects, content, left, isUp = false }: Expected,
+): string[] {
   const { prior } = engine;
   const { revision, transaction } = prior;
   if (revision === undefined || transaction?.number !== revision.number) {
@@ -32,10 +37,15 @@ export function notReached(engine: FakeEngine, { objects, content, left }: Expec
     const record = recorded.get(key);
     const wanted = resolveRefs(node.spec, ({ $ref }) => recorded.get($ref)?.id ?? null);
     const seen = engine.cloud.get(record?.id ?? "");
-    if (seen === undefined || seen.phase === "gone") wrong.push(`${key} does not exist`);
-    else if (left?.has(seen.id) !== true && canonicalJson(seen.spec) !== canonicalJson(wanted)) {
+    const isThere = seen !== undefined && seen.phase !== "gone";
+    // A way back leaves what failed on it to the next `up`.
+    if (!isThere && !isUp && engine.cloud.hasRejected(record?.id ?? "")) continue;
+    if (!isThere) wrong.push(`${key} does not exist`);
+    else if (left?.has(seen.id) !== true && !isAs(wanted, seen.spec, engine)) {
       wrong.push(`${key} is not what is wanted`);
-    } else if (canonicalJson(record?.outputs["spec"] ?? null) !== canonicalJson(seen.spec)) {
+    } else if (isUp && seen.leavesAtMs !== undefined) {
+      wrong.push(`${key} is to leave, and serves on`);
+    } else if (isOther(seen.spec, record?.outputs["spec"] as JsonObject, wanted, engine)) {
       wrong.push(`${key} is not what is recorded`);
     }
   }
@@ -50,6 +60,23 @@ export function notReached(engine: FakeEngine, { objects, content, left }: Expec
     wrong.push("what was rolled back is not what was there before");
   }
   return wrong;
+}
+
+/** Not as it is recorded; what somebody has made one alternative of another is no drift. */
+function isOther(
+  seen: JsonObject,
+  recorded: JsonObject,
+  wanted: JsonObject,
+  engine: FakeEngine,
+): boolean {
+  if (canonicalJson(recorded) === canonicalJson(seen)) return false;
+  return ![recorded, seen].every((one) => isAs(wanted, one, engine));
+}
+
+/** As it is wanted, or as one of its alternatives. */
+function isAs(wanted: JsonObject, seen: JsonObject, { provider }: FakeEngine): boolean {
+  const choices = [wanted, ...(provider.alternatives?.(wanted) ?? [])];
+  return choices.some((choice) => canonicalJson(choice) === canonicalJson(seen));
 }
 
 /** What each machine is to be, whatever its host is called. */

@@ -94,6 +94,9 @@ const volumes = fc.constantFrom(
   { gib: 2, whenHostGoes: "keep" as const },
 );
 
+/** What a host may be where there is no room for it. */
+const others = { otherSizes: fc.constantFrom(["large"], ["small"], ["large", "small"]) };
+
 /** Few and small, with everything a transaction can meet: new, changed, replaced, gone, upgraded. */
 export const smallClusters: fc.Arbitrary<WantedCluster> = fc.record({
   cluster: fc.record(
@@ -110,12 +113,16 @@ export const smallClusters: fc.Arbitrary<WantedCluster> = fc.record({
   ),
   machines: fc
     .tuple(
-      fc.record({
-        tags: fc.constantFrom({}, { team: "a" }),
-        size: fc.constantFrom("small", "medium"),
-        controlPlane: fc.constantFrom("1.34.2", "1.34.2", "1.35.0"),
-        diskGib: fc.constantFrom(20, 20, 30),
-      }),
+      fc.record(
+        {
+          tags: fc.constantFrom({}, { team: "a" }),
+          size: fc.constantFrom("small", "medium"),
+          ...others,
+          controlPlane: fc.constantFrom("1.34.2", "1.34.2", "1.35.0"),
+          diskGib: fc.constantFrom(20, 20, 30),
+        },
+        { requiredKeys: ["tags", "size", "controlPlane", "diskGib"] },
+      ),
       some(
         ["db-0"],
         fc.record(
@@ -131,7 +138,7 @@ export const smallClusters: fc.Arbitrary<WantedCluster> = fc.record({
     fc.record({
       replicas: fc.nat({ max: 2 }),
       template: fc.record(
-        { size: fc.constantFrom("small", "medium"), dataVolume: volumes },
+        { size: fc.constantFrom("small", "medium"), ...others, dataVolume: volumes },
         { requiredKeys: ["size"] },
       ),
     }),

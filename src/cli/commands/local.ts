@@ -49,10 +49,22 @@ function stateText(host: LocalResource): string {
   return state === "running" && readySinceMs === undefined ? "joining" : state;
 }
 
-/** capstan local kill: terminates a resource behind the provider's back. */
-export async function localKill(name: string, context: CommandContext): Promise<number> {
+/** capstan local kill: terminates a resource behind the provider's back, at once or after `ms`. */
+export async function localKill(
+  name: string,
+  { ms }: { readonly ms?: number },
+  context: CommandContext,
+): Promise<number> {
   const { cloud } = context.providers.local;
   const victim = await findAlive(cloud, name);
+  if (ms !== undefined) {
+    const atMs = context.clock.now() + ms;
+    await cloud.takeAway(victim.id, atMs);
+    const { id, who } = victim;
+    const text = `${id} is taken away at ${new Date(atMs).toISOString()}`;
+    say(context, { type: "takenAway", id, name: who.name, atMs }, text);
+    return exitCodes.done;
+  }
   await cloud.terminate(victim.id, undefined, "kill");
   say(
     context,

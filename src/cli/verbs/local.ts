@@ -58,9 +58,15 @@ function addMachines(local: Command): void {
 function addKillAndSet(local: Command): void {
   const kill = local
     .command("kill <name>")
-    .description("terminate a resource behind the provider's back: a machine, a name or an id");
-  withExamples(kill, [["capstan local kill cp-0", "the host of Machine cp-0"]]);
-  does(kill, async ({ context }, name: string) => (await verbs()).localKill(name, context));
+    .description("terminate a resource behind the provider's back: a machine, a name or an id")
+    .option("--ms <n>", "so many milliseconds from now; a spot host tells of it", wholeNumber);
+  withExamples(kill, [
+    ["capstan local kill cp-0", "the host of Machine cp-0"],
+    ["capstan local kill spot-0 --ms 120000", "the cloud takes it away in two minutes"],
+  ]);
+  does<{ ms?: number } & GlobalOptions>(kill, async ({ options, context }, name: string) =>
+    (await verbs()).localKill(name, options, context),
+  );
 
   const set = local
     .command("set <name> <field=value...>")

@@ -2,6 +2,7 @@ import type { JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { underPolicy } from "../../compile/update-policy.js";
 import { keyOf, nodeKey, type NodeKey } from "../../graph/graph.js";
+import { choicesOf, differencesIn, nearestChoice } from "../../provider/alternatives.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import type { GoReason } from "../../sets/deletion-order.js";
 import type { ExpandedMachine, MachineOwner } from "../../sets/expanded.js";
@@ -48,6 +49,7 @@ export function machineChanges(input: ChangesInput): MachineChange[] {
       movedFrom: movedFrom(host.machine),
       ...shown(host.decision),
       ...inputsShown(provider, provider.hostKind, host.decision.kind, host.wanted),
+      ...alternativesShown(provider, host),
       host: keyOf({ kind: provider.hostKind, name: host.decision.name }),
     });
     const older =
@@ -272,9 +274,11 @@ function differenceTo(older: TargetMachine, host: DecidedHost, { prior, provider
   const record = cloudResources(prior).findLast(({ parent }) => parent === machineKey(older.name));
   if (record === undefined) return {};
   const judging = underPolicy(provider, host.decision.policy);
-  const verdict = judging.verdict(provider.hostKind, recordedSpec(record), host.wanted);
+  const was = recordedSpec(record);
+  const asked = nearestChoice(judging, provider.hostKind, was, host.wanted);
+  const verdict = judging.verdict(provider.hostKind, was, asked);
   const reason = verdict.kind === "replace" ? verdict.reason : "its MachineSet is superseded";
-  return { changes: changesOf(verdict, recordedSpec(record), host.wanted), reason };
+  return { changes: changesOf(verdict, was, asked), reason };
 }
 
 /** Of what no record told before. */
@@ -295,6 +299,17 @@ function inputsShown(
       return value === undefined ? [] : [{ path, value }];
     }),
   };
+}
+
+/** In what a host that is made may differ from what is wanted. */
+function alternativesShown(
+  provider: InfrastructureProvider,
+  { decision, wanted }: DecidedHost,
+): Pick<MachineChange, "alternatives"> {
+  if (decision.kind !== "create" && decision.kind !== "replace") return {};
+  const [, ...others] = choicesOf(provider, provider.hostKind, wanted);
+  if (others.length === 0) return {};
+  return { alternatives: others.map((other) => differencesIn(wanted, other)) };
 }
 
 function shown({ kind, changes, reason }: InfrastructureDecision | HostDecision) {

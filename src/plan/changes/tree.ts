@@ -240,15 +240,16 @@ function machineBranches(plan: Shown): ChangeNode[] {
 
 /** A new machine's line says which versions it gets: they may have been chosen for it. */
 function machineBranch(change: MachineChange, versions = ""): ChangeNode {
-  const { machine, kind, supersedes, movedFrom, inputs = [], host } = change;
+  const { machine, kind, supersedes, movedFrom, inputs = [], alternatives = [], host } = change;
   const isNew = kind === "create" || kind === "adopt" || kind === "import";
   const changes = isNew ? asChanges(inputs) : change.changes;
   const isPlain = isNew && change.reason === "";
   const moved = movedFrom === undefined ? [] : [`from ${movedFrom}`];
   const reason = isPlain ? versions : [...moved, change.reason].filter(isText).join("; ");
-  const described = isPlain
+  const told = isPlain
     ? [describeChanges(changes, ""), versions].filter(isText).join(", ")
     : describeChanges(changes, reason);
+  const described = [told, withoutRoomText(alternatives)].filter(isText).join("; ");
   const detail = supersedes === undefined ? described : `of ${supersedes}: ${described}`;
   return {
     line: omitUndefined({
@@ -263,6 +264,12 @@ function machineBranch(change: MachineChange, versions = ""): ChangeNode {
     }),
     children: [],
   };
+}
+
+/** "for want of room size medium, else size large, zone b". */
+function withoutRoomText(alternatives: NonNullable<MachineChange["alternatives"]>): string {
+  const texts = alternatives.map((inputs) => describeChanges(asChanges(inputs), ""));
+  return texts.length === 0 ? "" : `for want of room ${texts.join(", else ")}`;
 }
 
 function isText(text: string): boolean {

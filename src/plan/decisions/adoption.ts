@@ -11,7 +11,8 @@ import {
   type NodeKey,
   type Ref,
 } from "../../graph/graph.js";
-import type { InfrastructureProvider, Lookups, Observed } from "../../provider/port.js";
+import { nearestChoice } from "../../provider/alternatives.js";
+import type { InfrastructureProvider, Lookups, Observed, Verdict } from "../../provider/port.js";
 import { asKnown, unobservableOf } from "../../provider/unobservable.js";
 import type { ExpandedMachine, MachineOwner } from "../../sets/expanded.js";
 import type { DecidedHost, Decided } from "./decided.js";
@@ -99,8 +100,7 @@ export function foundTarget(cluster: FoundCluster): Target {
       parent: machine && machineKey(machine.name),
       spec: withRefs(resource.spec, model?.spec ?? {}, found) as JsonObject,
       dependsOn,
-      // What has outlived its host is by itself, until nobody wants it any more.
-      host: dependsOn.find((key) => key === model?.host),
+      host: model?.host,
       keep: model?.keep,
     });
   };
@@ -239,8 +239,15 @@ function fitOf(
 ): number {
   const asked = hosts.get(machineNameOf(who.name));
   if (asked === undefined) return 0;
-  const { kind } = provider.verdict(provider.hostKind, spec, withValues(asked, spec) as JsonObject);
+  const { kind } = verdictOn(spec, asked, provider);
   return kind === "same" ? 2 : kind === "inPlace" ? 1 : 0;
+}
+
+/** What it takes to make of a host that is there what the manifests want of its machine. */
+function verdictOn(seen: JsonObject, asked: JsonObject, provider: InfrastructureProvider): Verdict {
+  const resolved = withValues(asked, seen) as JsonObject;
+  const nearest = nearestChoice(provider, provider.hostKind, seen, resolved);
+  return provider.verdict(provider.hostKind, seen, nearest);
 }
 
 /**
@@ -257,8 +264,7 @@ function specOf(
 ): Pick<TargetMachine, "spec" | "failureDomain"> {
   const asked = same === undefined ? undefined : compiledGoal.hosts.get(same.name);
   if (same !== undefined && asked !== undefined) {
-    const resolved = withValues(asked, seen) as JsonObject;
-    if (provider.verdict(provider.hostKind, seen, resolved).kind === "same") {
+    if (verdictOn(seen, asked, provider).kind === "same") {
       const { spec, failureDomain } = same;
       return omitUndefined({ spec, failureDomain });
     }

@@ -4,6 +4,7 @@ import type { UpdatePolicy } from "../../api/update-policy.js";
 import { generationHash } from "../../compile/compile.js";
 import { applyPolicy, underPolicy } from "../../compile/update-policy.js";
 import { type NodeKey, nodeKey } from "../../graph/graph.js";
+import { nearestChoice } from "../../provider/alternatives.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { canServe, judge, type Judged, keep, serve, supersede } from "./verdicts.js";
 import type { ChangedField } from "../step.js";
@@ -59,6 +60,11 @@ export interface HostQuestion {
   readonly policy: UpdatePolicy;
   /** Whether a host that failed is replaced. A rollback leaves what was so before. */
   readonly replacesFailed: boolean;
+  /**
+   * Whether `preferred` is of a recorded graph that is wanted: then it serves although the cloud is to take it away. A
+   * notice in the middle of a run is for the next plan.
+   */
+  readonly isDecided: boolean;
   /** With which keys the host has to be made. */
   readonly keyStage: KeyStage;
   /** With which keys a recorded host was made. */
@@ -77,7 +83,7 @@ export interface HostQuestion {
 export function decideHost(provider: InfrastructureProvider, question: HostQuestion): HostDecision {
   const { recorded, wanted, observedResources, replacesFailed, preferred, policy } = question;
   const judged = judge(underPolicy(provider, policy), recorded, wanted, observedResources).map(
-    (one) => heldAgainstKeys(one, question),
+    (one) => asLeaving(heldAgainstKeys(one, question), question),
   );
   const alive = judged.filter(({ gone }) => !gone);
   const kept = alive.find((one) => !question.mayReplace(one));
@@ -97,6 +103,13 @@ export function decideHost(provider: InfrastructureProvider, question: HostQuest
   return judged.length > 0
     ? { ...fresh, kind: "replace", reason: goneReason }
     : { ...fresh, kind: "create", reason: "" };
+}
+
+/** A host that the cloud is to take away cannot serve on, unless that was decided before. */
+function asLeaving(judged: Judged, { isDecided, preferred }: HostQuestion): Judged {
+  const { unfit, leaving, resource } = judged;
+  if (unfit !== undefined || leaving === undefined) return judged;
+  return isDecided && resource.key === preferred ? judged : { ...judged, unfit: leaving };
 }
 
 /** Why a host goes that was made with other keys than hosts are to have. */
@@ -142,9 +155,10 @@ const keysPath = "keys";
 function nextName(provider: InfrastructureProvider, question: HostQuestion): string {
   const { machine, referenced, wanted, planned, recorded, spent, policy } = question;
   const generation = `${machine}-${generationHash(provider, provider.hostKind, referenced)}`;
-  const { verdict } = underPolicy(provider, policy);
+  const judging = underPolicy(provider, policy);
+  const { hostKind } = provider;
   const canBecome = (from: JsonObject, to: JsonObject) =>
-    canServe(verdict(provider.hostKind, from, to));
+    canServe(judging.verdict(hostKind, from, nearestChoice(judging, hostKind, from, to)));
   if (planned !== undefined && !recorded.some(({ name }) => name === planned.name)) {
     const { spec, seen } = planned;
     // Somebody may have changed it since it was asked for.

@@ -73,16 +73,17 @@ export function satelliteModel(
 
 /**
  * The same where the manifests do not know its machine: it goes before its host all the same, and an id of something
- * else that was found is a Ref to that, so that a way back to it can be gone. Pure.
+ * else that was found is a Ref to that, so that a way back to it can be gone. Its name tells whose it was of one that
+ * has outlived its host. Pure.
  */
 export function satelliteOfFound(
   { who: { name }, spec }: Observed,
   found: readonly Observed[],
   hostKind: string,
 ): Pick<GraphNode, "spec" | "dependsOn" | "host" | "keep"> | undefined {
-  const host = found.find(({ who }) => who.kind === hostKind && name.startsWith(`${who.name}-`));
+  const [, host] = /^(.+-[0-9a-f]{8}-\d+)-./.exec(name) ?? [];
   if (host === undefined) return undefined;
-  const key = nodeKey(host.who.kind, host.who.name);
+  const key = nodeKey(hostKind, host);
   const ids = new Map(found.map(({ id, who }) => [id, refTo(who.kind, who.name)]));
   return { spec: withRefsTo(ids, spec), dependsOn: [key], host: key };
 }
@@ -93,6 +94,18 @@ function withRefsTo(ids: ReadonlyMap<string, Ref>, spec: JsonObject): JsonObject
       if (isJsonObject(value)) return [field, withRefsTo(ids, value)];
       return [field, (typeof value === "string" ? ids.get(value) : undefined) ?? value];
     }),
+  );
+}
+
+/**
+ * Without what has outlived its host and is gone by now: made again it would be nobody's, and mostly cannot be, as a way
+ * back to an adoption would find out. Pure.
+ */
+export function withoutOutlived(
+  decisions: readonly InfrastructureDecision[],
+): readonly InfrastructureDecision[] {
+  return decisions.filter(
+    ({ node, kind }) => node.host === undefined || (kind !== "create" && kind !== "replace"),
   );
 }
 

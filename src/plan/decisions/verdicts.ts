@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../api/json.js";
 import type { VerdictGiver } from "../../compile/update-policy.js";
+import { nearestChoice } from "../../provider/alternatives.js";
 import { whyFailed } from "../../provider/failure.js";
 import type { Verdict } from "../../provider/port.js";
 import { changesOf, type ChangedField } from "../step.js";
@@ -12,6 +13,8 @@ export interface Judged {
   readonly gone: boolean;
   /** Why it cannot serve on, whatever it is like: the cloud says that it never will run. */
   readonly unfit?: string;
+  /** Why it does not serve on for long, although it runs. */
+  readonly leaving?: string;
   readonly verdict: Verdict;
   readonly changes: readonly ChangedField[];
   /** The record differs from the cloud and has to be read again before it is changed. */
@@ -35,24 +38,36 @@ export function judge(
     const subject = resource.parent === undefined ? "it" : "its host";
     const record = recordedSpec(resource);
     const current = observed === undefined || observed === "gone" ? record : observed.spec;
-    const verdict = provider.verdict(resource.kind, current, wanted);
+    const asked = nearestChoice(provider, resource.kind, current, wanted);
+    const verdict = provider.verdict(resource.kind, current, asked);
     return {
       resource,
       gone: observed === "gone",
       ...unfitness(observed, subject),
       verdict,
-      changes: changesOf(verdict, current, wanted),
+      changes: changesOf(verdict, current, asked),
       stale: hasDrifted(observed, record),
     };
   });
 }
 
-function unfitness(observed: ObservedResource | undefined, subject: string): Pick<Judged, "unfit"> {
+/** Why a host is replaced that runs, and will not for long. Pure. */
+export function leavingText(subject: string, leavesAtMs: number): string {
+  return `the cloud takes ${subject} away at ${new Date(leavesAtMs).toISOString()}`;
+}
+
+function unfitness(
+  observed: ObservedResource | undefined,
+  subject: string,
+): Pick<Judged, "unfit" | "leaving"> {
   if (observed === undefined || observed === "gone") return {};
   if (observed.phase === "failed") {
     return { unfit: `${subject} failed in the cloud${whyFailed(observed)}` };
   }
-  return observed.unfit === undefined ? {} : { unfit: observed.unfit };
+  if (observed.unfit !== undefined) return { unfit: observed.unfit };
+  return observed.leavesAtMs === undefined
+    ? {}
+    : { leaving: leavingText(subject, observed.leavesAtMs) };
 }
 
 /** What becomes of a node when a recorded resource goes on to serve it. */

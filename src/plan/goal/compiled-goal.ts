@@ -127,9 +127,12 @@ export function frozen(target: Target, provider: InfrastructureProvider): Compil
     machines: target.machines.map(({ host: _host, controlPlane: _member, ...machine }) => machine),
     going: new Map(),
     isFrozen: true,
+    // What has outlived its host is by itself, until nobody wants it any more.
     infrastructure: target.nodes.filter(
       ({ type, kind, host }) =>
-        type === "resource" && kind !== provider.hostKind && host === undefined,
+        type === "resource" &&
+        kind !== provider.hostKind &&
+        (host === undefined || !nodes.has(host)),
     ),
     satellites: recordedSatellites(target.nodes, target.machines, provider.hostKind),
     hosts: new Map(

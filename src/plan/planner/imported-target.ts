@@ -6,6 +6,7 @@ import { compileParts, generationHash, templateJudge } from "../../compile/compi
 import { answersInUse, informed, questionsOf } from "../../compile/lookups.js";
 import { policiesOf, underPolicy } from "../../compile/update-policy.js";
 import { type GraphNode, nodeKey } from "../../graph/graph.js";
+import { nearestChoice } from "../../provider/alternatives.js";
 import { machineSpecOf, memberOfHostField } from "../../provider/host-spec.js";
 import { asKnown, unobservableOf } from "../../provider/unobservable.js";
 import type { Found, InfrastructureProvider, Lookups, Verdict } from "../../provider/port.js";
@@ -56,8 +57,10 @@ export function targetWithImported(asked: ImportQuestion): ImportedTarget {
   const { referenced, resolved } = wantedInputs(asWanted, question);
   const found = asKnown(question.found, unobservableOf(provider, provider.hostKind), resolved);
   const policy = policiesOf([...target.objects, object])(asWanted);
-  const verdict = underPolicy(provider, policy).verdict(provider.hostKind, found.spec, resolved);
-  const later = changesOf(verdict, found.spec, resolved);
+  const judging = underPolicy(provider, policy);
+  const nearest = nearestChoice(judging, provider.hostKind, found.spec, resolved);
+  const verdict = judging.verdict(provider.hostKind, found.spec, nearest);
+  const later = changesOf(verdict, found.spec, nearest);
   if (verdict.kind !== "same" && verdict.kind !== "inPlace") {
     throw refusedFields(asWanted, found, { verdict, later });
   }

@@ -23,7 +23,7 @@ import { withMovedMachines } from "../goal/moved-machines.js";
 import { stagedGoal } from "../goal/staged-goal.js";
 import { asFound } from "../decisions/adoption.js";
 import { letGoIn } from "../decisions/letting-go.js";
-import { keptSatellites, planSatellites } from "../decisions/satellites.js";
+import { keptSatellites, planSatellites, withoutOutlived } from "../decisions/satellites.js";
 import type { PlanInput } from "../plan-input.js";
 import type { InfrastructureChange, Plan, RemainingPlan } from "../plan.js";
 import {
@@ -130,7 +130,7 @@ export function planRemaining(given: PlanInput): RemainingPlan {
     };
   });
   const satellites = planSatellites(input, compiledGoal, decided, { ...known, ...infrastructure });
-  const shared = [...infrastructure.decisions, ...satellites];
+  const shared = [...withoutOutlived(infrastructure.decisions), ...satellites];
   refuseUnsupported(shared, decided);
   if (planGoal.kind === "objects" || input.goal.kind === "rotateKeys") {
     refuseMisfits(compiledGoal.cluster, provider, decided, keyStage);
@@ -337,7 +337,8 @@ function hostsOf(
 function preferredHost({ planGoal, prior }: PlanInput, machine: string) {
   const target = planGoal.kind === "recorded" ? planGoal.target : prior.revision?.target;
   const host = target?.machines.find(({ name }) => name === machine)?.host;
-  return host === undefined ? {} : { preferred: host };
+  const isDecided = planGoal.kind === "recorded";
+  return host === undefined ? { isDecided } : { preferred: host, isDecided };
 }
 
 function refuseUnsupported(

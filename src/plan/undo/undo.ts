@@ -3,6 +3,7 @@ import { omitUndefined } from "../../api/omit-undefined.js";
 import type { UpdatePolicy } from "../../api/update-policy.js";
 import { policiesOf, policyGoing, underPolicy } from "../../compile/update-policy.js";
 import { isRef, keyOf, type NodeKey } from "../../graph/graph.js";
+import { nearestChoice } from "../../provider/alternatives.js";
 import { decidingPaths } from "../../provider/fields.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { quorumOf } from "../../sets/quorum.js";
@@ -142,7 +143,9 @@ function undoOfUpdate(
   if (record === undefined || node === undefined || !wasThere) return reversible;
   const policy = question.policies.get(key) ?? "preferInPlace";
   const judging = underPolicy(provider, policyGoing("back", policy));
-  const back = judging.verdict(node.kind, node.spec, withRefsOf(node.spec, recordedSpec(record)));
+  const before = withRefsOf(node.spec, recordedSpec(record));
+  const after = nearestChoice(judging, node.kind, before, node.spec);
+  const back = judging.verdict(node.kind, after, before);
   if (canServe(back)) return reversible;
   const why = "reason" in back ? back.reason : "";
   if (back.kind === "replace" && !isMember(key, question)) {

@@ -40,6 +40,7 @@ function decide(wanted: JsonObject, more: Partial<HostQuestion> = {}, other: obj
     recorded: [],
     spent: {},
     replacesFailed: true,
+    isDecided: false,
     policy: "preferInPlace",
     keyStage: "1",
     stageOfHost: () => "1",

@@ -57,7 +57,7 @@ describe("what a rollback may replace", () => {
     };
     const verdict = (_kind: string, from: JsonObject, to: JsonObject) =>
       verdictByField(rules, from, to);
-    const [judged] = judge({ verdict }, [recorded], wanted, new Map());
+    const [judged] = judge({ hostKind: "LocalHost", verdict }, [recorded], wanted, new Map());
     assert.ok(judged !== undefined);
     return replaceableOnTheWayBack(new Set(before), known)(judged);
   };

@@ -97,7 +97,7 @@ describe("what EC2 says reaches Capstan in its own codes", () => {
     { given: "InvalidGroup.NotFound", code: "NOT_YET_USABLE", retryable: true },
     { given: "InvalidSubnetID.NotFound", code: "NOT_YET_USABLE", retryable: true },
     { given: "InvalidAMIID.NotFound", code: "INVALID_INPUT", retryable: false },
-    { given: "InsufficientInstanceCapacity", code: "CLOUD_FAILED", retryable: true },
+    { given: "InsufficientInstanceCapacity", code: "CAPACITY", retryable: false },
   ];
   for (const { given, code, retryable, afterMs } of refusals) {
     it(`${given} is ${code}`, async () => {

@@ -269,7 +269,7 @@ describe("faults of the local cloud", () => {
         assert.deepEqual(slip?.path, ["faults", 0, "mode"]);
         assert.match(
           slip?.summary ?? "",
-          /"explode" is not one of fail, throttle, quota, unusable, deny, hang/,
+          /"explode" is not one of fail, throttle, quota, noRoom, unusable, deny, hang/,
         );
       }
     });
