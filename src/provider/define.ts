@@ -162,6 +162,11 @@ function satellitesIn(
     const all = satellites(machine, host, clusterValue);
     const unknown = all.find(({ kind }) => kinds[kind] === undefined);
     if (unknown !== undefined) throw noSuchKind(provider, unknown.kind, unknown.name);
+    const stuck = all.find(
+      ({ kind, whenHostGoes }) =>
+        whenHostGoes === "keep" && kinds[kind]?.calls.disown === undefined,
+    );
+    if (stuck !== undefined) throw cannotKeep(provider, stuck.kind, stuck.name);
     return all;
   };
   return { satellites: new Map(machines.map((machine) => [machine.name, of(machine)])) };
@@ -214,6 +219,16 @@ function noSuchKind(provider: string, kind: string, name: string): CapstanError 
     code: "INVALID_INPUT",
     source: "user",
     message: `cannot plan with provider ${provider}: it names ${kind} ${name}, and its kinds have no ${kind}`,
+    hint: "report it to the provider's author; nothing was changed",
+  });
+}
+
+/** What is kept loses our marks: without a call that takes them off its host could never go. */
+function cannotKeep(provider: string, kind: string, name: string): CapstanError {
+  return new CapstanError({
+    code: "INVALID_INPUT",
+    source: "user",
+    message: `cannot plan with provider ${provider}: it keeps ${kind} ${name} when its host goes, and ${kind} has no disown`,
     hint: "report it to the provider's author; nothing was changed",
   });
 }

@@ -225,4 +225,13 @@ describe("a defined provider whose machines share something", () => {
       failsWith("INVALID_INPUT", /it names AcmeNetwork network, and its kinds have no/),
     );
   });
+
+  it("cannot keep what it could never let go", async () => {
+    const disk = { kind: "AcmeGroup", name: "disk", spec: {}, whenHostGoes: "keep" } as const;
+    const keeping = defineProvider(definition({ satellites: () => [disk] }));
+    await assert.rejects(
+      new FakeEngine({ provider: keeping }).plan(desired()),
+      failsWith("INVALID_INPUT", /it keeps AcmeGroup disk when its host goes, and .* no disown/),
+    );
+  });
 });
