@@ -25,6 +25,11 @@ const withDisk = (diskGib: number): WantedCluster => ({
   machines: { "cp-0": small, "db-0": { diskGib } },
 });
 const two = withDisk(20);
+/** Of another size where there is no room for medium hosts. */
+const spare: WantedCluster = {
+  ...one,
+  machines: { "cp-0": { ...small, size: "medium", otherSizes: ["large"] } },
+};
 
 const up = (wanted: WantedCluster, ...faults: CommandFault[]): HistoryCommand => ({
   verb: "up",
@@ -204,6 +209,42 @@ const defects: readonly Defect[] = [
       engine,
       provider: withCalls(provider, () => ({ poll: async () => ({ state: "done" }) })),
     }),
+  },
+  {
+    name: "law 3: letting a host serve on that is to leave",
+    law: /^law 3: LocalHost\/cp-0-\w+-1 is to leave, and serves on/,
+    history: history({
+      before: one,
+      commands: [{ ...up(one), accidents: [{ kind: "leaves", pick: 0 }] }],
+    }),
+    sabotage: ({ engine, provider }) => {
+      const inventory: InfrastructureProvider["inventory"] = async (ctx, scope) =>
+        (await provider.inventory(ctx, scope)).map(({ leavesAtMs: _untold, ...seen }) => seen);
+      return { engine, provider: { ...provider, inventory } };
+    },
+  },
+  {
+    name: "law 3: taking a host for another one that was made for want of room",
+    law: /^law 3: (a plan is not empty|an undisturbed up ended)/,
+    history: history({
+      third: spare,
+      wayOut: "third",
+      commands: [{ ...up(one), accidents: [{ kind: "fills" }] }],
+    }),
+    sabotage: ({ engine, provider }) => {
+      const hasMade = () => provider.hostKind in made;
+      const made: Record<string, true> = {};
+      const alternatives = (host: JsonObject) =>
+        hasMade() ? [] : (provider.alternatives?.(host) ?? []);
+      const making = withCalls(provider, (good) => ({
+        create: async (ctx, who, spec) => {
+          const observed = await good.create(ctx, who, spec);
+          made[who.kind] = true;
+          return observed;
+        },
+      }));
+      return { engine, provider: { ...making, alternatives } };
+    },
   },
   {
     name: "law 5: taking what only looks like ours for ours",
