@@ -15,5 +15,6 @@ export const { cluster } = createRequire(import.meta.url)(
 ) as typeof import("./inline/cluster.js");
 
 export type { ClusterOptions } from "./inline/cluster.js";
+export type { ManifestValue, ManifestValues } from "./inline/values.js";
 export type { ClusterOutputs } from "./inline/outputs.js";
 export { CapstanError, type ErrorCode, isCapstanError } from "./api/error.js";

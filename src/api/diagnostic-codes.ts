@@ -31,6 +31,8 @@ export const diagnosticCodes = {
   UNKNOWN_OBJECT: "An apiVersion or kind that this release does not read.",
   UNSUPPORTED_CONFIGURATION: "A version or a container runtime that the provider does not have.",
   USER_DATA: "No user data can be made for the host of a machine, or none that its cloud takes.",
+  VALUE_UNKNOWN:
+    "A program's value is known only after other resources are made, and a plan has to know it.",
   VARIABLE: "A variable in a manifest is not allowed, has no value, or is not written as one.",
   VERSION_SKEW: "A kubelet is newer than the control plane, or too old for it.",
   WRONG_TYPE: "A value is of another type than its field.",

@@ -1,3 +1,4 @@
+import type { MemberPath } from "./diagnostic-codes.js";
 import { isJsonObject, type Json } from "./json.js";
 
 /**
@@ -11,4 +12,13 @@ export function holdsUnknown(value: Json | undefined): boolean {
   if (value === unknownValue) return true;
   if (Array.isArray(value)) return value.some((item: Json) => holdsUnknown(item));
   return isJsonObject(value) && Object.values(value).some(holdsUnknown);
+}
+
+/** Where unknown values stand, in the order of members. Pure. */
+export function unknownPaths(value: Json | undefined): MemberPath[] {
+  if (value === unknownValue) return [[]];
+  const members: [string | number, Json][] = Array.isArray(value)
+    ? [...(value as readonly Json[]).entries()]
+    : Object.entries(isJsonObject(value) ? value : {});
+  return members.flatMap(([key, member]) => unknownPaths(member).map((path) => [key, ...path]));
 }

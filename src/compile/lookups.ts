@@ -1,7 +1,8 @@
 import { digestOf } from "../api/digest.js";
 import { domainOffer, isDomainNamed } from "../api/failure-domains.js";
-import type { JsonObject } from "../api/json.js";
+import type { Json, JsonObject } from "../api/json.js";
 import { type ClusterObject, type Desired, providerValue } from "../api/types.js";
+import { holdsUnknown, unknownValue } from "../api/unknown.js";
 import type {
   InfrastructureProvider,
   LookupInputs,
@@ -78,6 +79,14 @@ export function questionKey(question: LookupQuestion): string {
   return digestOf(question, 32);
 }
 
+/** Whether everything is known that a question is about: nobody is asked before. Pure. */
+export function isAnswerable(question: LookupQuestion): boolean {
+  return !Object.values(question).some((part) => holdsUnknown(part));
+}
+
+/** Each field that is read of it is unknown: nobody can tell which ones an answer will have. */
+const unknownAnswer: JsonObject = new Proxy<Record<string, Json>>({}, { get: () => unknownValue });
+
 /** Every question of some objects, and of machines that keep what they were made with, each once. Pure. */
 export function questionsOf(
   asking: Asking,
@@ -120,8 +129,10 @@ export function informed(
   lookups: Lookups | undefined,
 ): InfrastructureProvider {
   if (lookups === undefined || provider.resolve === undefined) return provider;
-  const answerTo = (question: LookupQuestion | undefined): JsonObject | undefined =>
-    question === undefined ? undefined : lookups[questionKey(question)];
+  const answerTo = (question: LookupQuestion | undefined): JsonObject | undefined => {
+    if (question === undefined) return undefined;
+    return isAnswerable(question) ? lookups[questionKey(question)] : unknownAnswer;
+  };
   return withMembers(provider, {
     compile: (cluster, providerSpec, machines) =>
       provider.compile(

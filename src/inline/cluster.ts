@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { hostname, userInfo } from "node:os";
-import { relative, resolve } from "node:path";
+import { resolve } from "node:path";
 import { Config, getProject, getStack, log, RunError } from "@pulumi/pulumi";
 import { makeProviders } from "../../providers/index.js";
 import { CapstanError, isCapstanError } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { providerOf } from "../api/served-versions.js";
-import { type Desired, objectsOf, stackNameOf } from "../api/types.js";
+import { objectsOf } from "../api/types.js";
+import { keysAt } from "../bootstrap/certificates/key-ring.js";
 import { holdOf, refuseHeld } from "../drift/hold.js";
 import { findFacts } from "../engine/operations/found-facts.js";
 import { withPreflight } from "../engine/operations/preflight.js";
@@ -22,24 +23,31 @@ import { callContext } from "../engine/run/handler-session.js";
 import { parseExport, type StackState } from "../engine/backend/state.js";
 import { adoptedUid, refuseImmutable } from "../engine/operations/survey.js";
 import { lockNameIn } from "../engine/backend/workspace.js";
-import { BadInput } from "../manifest/bad-input.js";
-import { type Manifests, readDesired } from "../manifest/desired.js";
-import { readSources } from "../manifest/files.js";
+import type { SourceText } from "../manifest/parse.js";
 import { defaultDeadlineMs } from "../plan/deadline.js";
 import { fileOwner } from "../records/hand-over.js";
 import type { Plan } from "../plan/plan.js";
 import type { ObservedResource, ObservedResources } from "../plan/observation.js";
 import { recordedSpec } from "../records/prior-state.js";
+import { stageOf } from "../records/recorded-keys.js";
 import { inStorageVersions } from "../records/storage-versions.js";
 import { systemClock } from "../provider/clock.js";
 import type { InfrastructureProvider, InventoryScope } from "../provider/port.js";
-import { programOf } from "../transaction/pass.js";
+import { type AllowedChanges, programOf } from "../transaction/pass.js";
 import { revisionPayload, transactionPayload } from "../transaction/payloads.js";
 import { exportStack } from "./export.js";
 import { type InlineChange, refuseInline, refuseWhileLocked } from "./refuse.js";
 import { registerNodes } from "./register.js";
-import { inlineNotes } from "./inline-notes.js";
-import type { ClusterOutputs } from "./outputs.js";
+import { inlineNotes, unknownNotes } from "./inline-notes.js";
+import { ClusterOutputs, kubeconfigsIn } from "./outputs.js";
+import { checkTexts, namesUsed, type OneCluster, readOne, textsOf } from "./read-manifests.js";
+import { withRecordedValues, withUnknownFields } from "./unknown-parts.js";
+import {
+  type ManifestValues,
+  type SettledValues,
+  settledValues,
+  unsettledValues,
+} from "./values.js";
 
 export interface ClusterOptions {
   /**
@@ -47,12 +55,17 @@ export interface ClusterOptions {
    * Left out: the configuration value capstan:manifests, comma-separated.
    */
   readonly manifests?: string | readonly string[];
+  /**
+   * What `${NAME}` stands for in the manifests: Outputs of other resources, or plain values. The cluster is made after
+   * these resources, and goes before them. Left out: `${NAME}` is a text like any other.
+   */
+  readonly values?: ManifestValues;
 }
 
 /**
  * Registers one cluster in the running Pulumi program: the same plan and the same resources as
  * `capstan up`, in one pass in dependency order. Registers nothing when the manifests are wrong,
- * when the stack's state cannot be read, or when only `capstan up` may change the stack.
+ * when a value is missing, when the stack's state cannot be read, or when only `capstan up` may change the stack.
  */
 export async function cluster(options: ClusterOptions = {}): Promise<ClusterOutputs> {
   try {
@@ -73,34 +86,67 @@ async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs>
   const providers = makeProviders(stateDir, systemClock, { folder: root, env: process.env });
   try {
     const files = manifestPaths(options, root);
-    const { desired, positionOf } = readOne(files, root, providers.all);
-    const provider = providerOf(desired.cluster, providers.all);
-    const recorded = parseExport(await exportStack(getStack(), root), getStack());
-    const state = inStorageVersions(recorded, providers);
-    refuseImmutable(desired, state, positionOf);
+    const given = await readGiven(options, textsOf(files, root), providers.all);
+    const provider = providerOf(given.desired.cluster, providers.all);
+    const exported = await exportStack(getStack(), root);
+    const state = inStorageVersions(parseExport(exported, getStack()), providers);
     const place = { root, stack: getStack(), files };
-    const plan = await planInline({ desired, positionOf }, { provider, state, place });
-    for (const note of inlineNotes(plan)) await log.info(note);
+    const plan = await planInline(given, { provider, state, place });
+    const notes = [...inlineNotes(plan), ...unknownNotes(given.unknown)];
+    for (const note of notes) await log.info(note);
     const keys = await ringOf(plan, state, keySource(provider, plan.target, systemClock));
-    const program = programOf(
+    const program = programOf(plan, state, wholeOf(plan), {
+      transaction: encodePayload(transactionPayload(plan, keys)),
+      revision: encodePayload(revisionPayload(plan, state, systemClock.now())),
+    });
+    const shown =
+      given.unknown.length === 0
+        ? program
+        : withUnknownFields(program, plan, given.desired, provider);
+    return new ClusterOutputs({
       plan,
-      state,
-      {
-        kind: "commit",
-        allowed: new Set(plan.steps.map(({ key }) => key)),
-        deletions: new Set(
-          plan.steps.filter(({ kind }) => kind === "delete").map(({ key }) => key),
-        ),
-      },
-      {
-        transaction: encodePayload(transactionPayload(plan, keys)),
-        revision: encodePayload(revisionPayload(plan, state, systemClock.now())),
-      },
-    );
-    return registerNodes(program);
+      provider,
+      keys: keysAt(keys, stageOf(plan.target)),
+      resources: registerNodes(shown, given.resources),
+      kubeconfigs: kubeconfigsIn(exported),
+    });
   } finally {
     providers.close();
   }
+}
+
+/** One pass does all of a plan. */
+function wholeOf({ steps }: Plan): AllowedChanges {
+  return {
+    kind: "commit",
+    allowed: new Set(steps.map(({ key }) => key)),
+    deletions: new Set(steps.filter(({ kind }) => kind === "delete").map(({ key }) => key)),
+  };
+}
+
+/** A cluster with the program's values in it. */
+interface GivenCluster extends OneCluster, Pick<SettledValues, "unknown" | "resources"> {
+  /** Which of the program's values its manifests take. */
+  readonly names: readonly string[];
+}
+
+/** What is wrong whatever the values are is told before they are waited for. */
+async function readGiven(
+  { values }: ClusterOptions,
+  texts: readonly SourceText[],
+  providers: readonly InfrastructureProvider[],
+): Promise<GivenCluster> {
+  if (values === undefined) {
+    const one = readOne(texts, undefined, providers);
+    return { ...one, unknown: [], resources: [], names: [] };
+  }
+  checkTexts(texts, unsettledValues(values), providers);
+  const names = namesUsed(texts, Object.keys(values));
+  for (const name of Object.keys(values).filter((one) => !names.includes(one))) {
+    await log.warn(`no manifest takes ${name} of the values of cluster()`);
+  }
+  const { variables, unknown, resources } = await settledValues(values);
+  return { ...readOne(texts, variables, providers), unknown, resources, names };
 }
 
 /** What a plan is made in. */
@@ -110,9 +156,13 @@ interface Surroundings extends Pick<InlineChange, "state" | "place"> {
 
 /** Plans from the records: what else the cloud shows is drift, for `pulumi refresh` to take in. */
 async function planInline(
-  { desired, positionOf }: ReturnType<typeof readOne>,
+  given: GivenCluster,
   { provider, state, place }: Surroundings,
 ): Promise<Plan> {
+  const { positionOf } = given;
+  const recordedObjects = state.transaction?.target.objects ?? [];
+  const desired = withRecordedValues(given.desired, recordedObjects);
+  refuseImmutable(desired, state, positionOf);
   const context = callContext(systemClock, new AbortController().signal);
   const name = `${desired.cluster.metadata.namespace}/${desired.cluster.metadata.name}`;
   const clusterUid = state.transaction?.clusterUid;
@@ -155,13 +205,15 @@ async function planInline(
   const foreseen = foreseenFailure(await withPreflight(plan, { provider, prior: state, context }));
   if (foreseen !== undefined) throw foreseen;
   refuseInline({ plan, state, observedResources, place });
-  return inOnePass(plan, state);
+  return inOnePass(plan, state, given.names);
 }
 
-/** Marks what begins here, so that whoever goes on with it knows that one pass may. */
-function inOnePass(plan: Plan, { transaction }: StackState): Plan {
+/** Marks what begins here, so that whoever goes on with it knows that one pass may, and what it takes from its program. */
+function inOnePass(plan: Plan, { transaction }: StackState, names: readonly string[]): Plan {
   if (plan.transaction.number === transaction?.number) return plan;
-  return { ...plan, transaction: { ...plan.transaction, inline: true } };
+  const programValues = names.length === 0 ? undefined : names;
+  const begun = { ...plan.transaction, inline: true as const, programValues };
+  return { ...plan, transaction: omitUndefined(begun) };
 }
 
 function manifestPaths({ manifests }: ClusterOptions, root: string): string[] {
@@ -173,27 +225,5 @@ function manifestPaths({ manifests }: ClusterOptions, root: string): string[] {
     source: "user",
     message: "which manifests? the configuration value capstan:manifests is not set",
     hint: "pulumi config set capstan:manifests examples/quickstart",
-  });
-}
-
-function readOne(
-  paths: readonly string[],
-  root: string,
-  providers: readonly InfrastructureProvider[],
-): { desired: Desired; positionOf: Manifests["positionOf"] } {
-  const sources = readSources(paths).map(({ file, text }) => ({
-    file: relative(root, file),
-    text,
-  }));
-  const { clusters, diagnostics, positionOf } = readDesired(sources, providers);
-  const errors = diagnostics.filter(({ severity }) => severity === "error");
-  if (errors.length > 0) throw new BadInput(errors);
-  const [only, ...others] = clusters;
-  if (only !== undefined && others.length === 0) return { desired: only, positionOf };
-  throw new CapstanError({
-    code: "INVALID_INPUT",
-    source: "user",
-    message: `a stack holds one cluster, and these manifests hold ${clusters.length}: ${clusters.map(({ cluster: one }) => stackNameOf(one)).join(", ")}`,
-    hint: "give each Cluster a folder and a stack of its own",
   });
 }

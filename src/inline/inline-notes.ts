@@ -23,6 +23,15 @@ export function inlineNotes(plan: Plan): string[] {
   ];
 }
 
+/** What a preview says about values that nobody knows yet, by name. Pure. */
+export function unknownNotes(names: readonly string[]): string[] {
+  if (names.length === 0) return [];
+  const which = `${names.join(", ")} ${wordFor(names.length, "is", "are")} known after apply`;
+  return [
+    `${which}: what is recorded is planned as if it stayed, what depends on a value is shown as unknown, and names that are made from it are settled then`,
+  ];
+}
+
 /** Where one go is more than the bounds of a deployment allow at once. */
 function crowdingOf({ metadata, spec }: MachineDeploymentObject, plan: Plan): string[] {
   if (!isRollingUpdate(spec) || plan.fromRevision === 0) return [];

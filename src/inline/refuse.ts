@@ -1,6 +1,6 @@
 import { CapstanError } from "../api/error.js";
 import { StackLock } from "../engine/locks/lock.js";
-import { refuseNonOwner, type StackState } from "../engine/backend/state.js";
+import { isOwnUrn, refuseNonOwner, type StackState } from "../engine/backend/state.js";
 import type { NodeKey } from "../graph/graph.js";
 import { fileOwner } from "../records/hand-over.js";
 import type { Plan } from "../plan/plan.js";
@@ -85,8 +85,10 @@ function refuseTakenBack(plan: Plan, { revision }: StackState, ways: WaysOn): vo
 
 /** What a killed engine, or an apply that broke off, has left. */
 function refuseLeftovers(plan: Plan, state: StackState, ways: WaysOn): void {
-  if (state.pending.length > 0) {
-    const what = state.pending.map(({ type, key }) => `${type} ${key}`).join(", ");
+  // What else the running engine is making is no cluster's.
+  const pending = state.pending.filter(({ urn }) => isOwnUrn(urn));
+  if (pending.length > 0) {
+    const what = pending.map(({ type, key }) => `${type} ${key}`).join(", ");
     throw open(plan, `an engine was killed in the middle of ${what}`, ways.recover);
   }
   const owed = state.resources.filter(({ deleting }) => deleting).map(({ key }) => key);

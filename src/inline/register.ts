@@ -11,40 +11,55 @@ import type { Json, JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { providerProperty, providerText, typeTokenOf } from "../dynamic/protocol.js";
 import { isRef, type NodeKey, type Ref } from "../graph/graph.js";
-import { revisionKey } from "../transaction/pass.js";
+import { transactionKey } from "../transaction/pass.js";
 import {
   componentToken,
   type PassProgram,
   type Registration,
 } from "../transaction/registration.js";
-import type { ClusterOutputs } from "./outputs.js";
 
 /**
  * A resource that the stock dynamic host serves. Pulumi's own dynamic.Resource would serialise code
  * into the state; this one carries a constant line that loads the installed package (rule 5.1).
  */
-class ServedResource extends CustomResource {
+export class ServedResource extends CustomResource {
+  declare readonly spec: Output<Record<string, unknown>>;
   declare readonly status: Output<Record<string, unknown>>;
   declare readonly number: Output<number>;
   declare readonly cluster: Output<string>;
   declare readonly machines: Output<number>;
 }
 
-/** Registers a pass in the running Pulumi program: the Node.js counterpart of src/engine/pulumi/language-server. */
-export function registerNodes({ registrations }: PassProgram): ClusterOutputs {
+/**
+ * Registers a pass in the running Pulumi program: the Node.js counterpart of src/engine/pulumi/language-server. Returns
+ * its resources without the components. `after`: what everything of it is made after, and goes before.
+ */
+export function registerNodes(
+  { registrations }: PassProgram,
+  after: readonly Resource[] = [],
+): ReadonlyMap<NodeKey, ServedResource> {
   const known = new Map<NodeKey, Resource>();
   for (const registration of registrations) {
-    known.set(registration.key, register(registration, known));
+    const { key } = registration;
+    // Everything depends on the Transaction.
+    known.set(key, register(registration, known, key === transactionKey ? after : []));
   }
-  const revision = known.get(revisionKey) as ServedResource;
-  return { cluster: revision.cluster, revision: revision.number, machines: revision.machines };
+  return new Map(
+    [...known].flatMap(([key, resource]) =>
+      resource instanceof ServedResource ? [[key, resource] as const] : [],
+    ),
+  );
 }
 
-function register(registration: Registration, known: ReadonlyMap<NodeKey, Resource>): Resource {
+function register(
+  registration: Registration,
+  known: ReadonlyMap<NodeKey, Resource>,
+  after: readonly Resource[],
+): Resource {
   const { type, kind, name, parent } = registration;
   const parentResource = parent === undefined ? undefined : known.get(parent);
   const options: ResourceOptions = omitUndefined({
-    dependsOn: registration.dependsOn.flatMap((key) => known.get(key) ?? []),
+    dependsOn: [...after, ...registration.dependsOn.flatMap((key) => known.get(key) ?? [])],
     parent: parentResource,
   });
   if (type === "component") return new ComponentResource(componentToken(kind), name, {}, options);

@@ -51,6 +51,7 @@ import {
   type Unsettable,
 } from "./settings.js";
 import { respell, type Respelling, writtenPath } from "./spelling.js";
+import { checkUnknown, tolerated } from "./unknown-values.js";
 import { forgottenVariable } from "./variables.js";
 
 const maxMessageLength = 240;
@@ -81,11 +82,11 @@ export interface Manifests {
 export function readDesired(
   sources: readonly SourceText[],
   providers: readonly ProviderSpecs[],
-  { variables, settings }: Overrides = noOverrides,
+  { variables, givenBy, settings }: Overrides = noOverrides,
 ): Manifests {
   const reader = new Reader(providers, "files", variables !== undefined);
   const documents = sources.flatMap((source) => {
-    const parsed = parseManifest(source, variables);
+    const parsed = parseManifest(source, variables, givenBy);
     reader.diagnostics.push(...parsed.diagnostics);
     return parsed.documents;
   });
@@ -187,12 +188,17 @@ class Reader {
 
   private check(placed: Placed): void {
     const { kind } = placed.object;
-    const violations = validate(schemas[kind], asJson(placed.object));
+    const violations = [
+      ...checkUnknown(placed.object),
+      ...tolerated(placed.object, validate(schemas[kind], asJson(placed.object))),
+    ];
     for (const violation of violations) this.report(placed, violation);
-    const own =
+    const own = tolerated(
+      placed.object,
       violations.length === 0
         ? this.checkAlone(placed.object)
-        : checkProviderValues(placed.object, this.providers);
+        : checkProviderValues(placed.object, this.providers),
+    );
     for (const violation of own) this.report(placed, violation);
     const { object } = placed;
     const idle =

@@ -11,7 +11,7 @@ import {
 } from "yaml";
 import type { MemberPath } from "../api/diagnostic-codes.js";
 import type { Diagnostic, TextPosition } from "./diagnostic.js";
-import { substitute, type Variables } from "./variables.js";
+import { type GivenBy, substitute, type Variables } from "./variables.js";
 
 /** A text to read manifests from. */
 export interface SourceText {
@@ -36,6 +36,7 @@ export interface ParsedDocument {
 export function parseManifest(
   source: SourceText,
   variables?: Variables,
+  givenBy?: GivenBy,
 ): {
   documents: ParsedDocument[];
   diagnostics: Diagnostic[];
@@ -64,7 +65,7 @@ export function parseManifest(
       });
     }
     if (document.errors.length > 0) continue;
-    const unresolved = variables === undefined ? [] : substitute(document, variables);
+    const unresolved = variables === undefined ? [] : substitute(document, variables, givenBy);
     for (const { offset, path, summary, hint } of unresolved) {
       const where = { position: at(offset), path: path.join(".") };
       diagnostics.push({ code: "VARIABLE", severity: "error", ...where, summary, hint });

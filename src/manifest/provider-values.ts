@@ -9,8 +9,8 @@ import {
 } from "../api/served-versions.js";
 import type { AnyObject } from "../api/types.js";
 import { checkUserDataFields } from "../api/user-data-fields.js";
-import { validate } from "../api/validate.js";
 import { providerValuePaths, valueAt, withReplaced } from "./object-parts.js";
+import { validateUnknown } from "./unknown-values.js";
 
 /** What is wrong with the provider's objects in one object, whether or not the rest of it is right. */
 export function checkProviderValues(
@@ -40,10 +40,12 @@ export function checkProviderValue(
   const isForCluster =
     of.kind === "MachineClass" ? value["kind"] === clusterSpec.kind : of.kind === "Cluster";
   const { schema } = isForCluster ? clusterSpec : machineSpec;
-  return [...validate(schema, value), ...checkUserDataFields(schema, value)].map((violation) => ({
-    ...violation,
-    path: [...path, ...violation.path],
-  }));
+  return [...validateUnknown(schema, value), ...checkUserDataFields(schema, value)].map(
+    (violation) => ({
+      ...violation,
+      path: [...path, ...violation.path],
+    }),
+  );
 }
 
 /** The deprecated versions that an object is written in, each with the one to write. Pure. */

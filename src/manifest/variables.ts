@@ -10,9 +10,22 @@ import {
   visit,
 } from "yaml";
 import type { MemberPath } from "../api/diagnostic-codes.js";
+import type { Json } from "../api/json.js";
+import { holdsUnknown, unknownValue } from "../api/unknown.js";
+
+/** What a program gives: it keeps its type, and may be, or hold, what is not known yet (src/api/unknown). */
+interface TypedValue {
+  readonly typed: Json;
+}
+
+/** A text is that of an option: YAML tells its type. */
+type VariableValue = string | TypedValue;
 
 /** Names that manifests may use, with their values; undefined: allowed, and not set. */
-export type Variables = ReadonlyMap<string, string | undefined>;
+export type Variables = ReadonlyMap<string, VariableValue | undefined>;
+
+/** Who says what variables are: options of a command, or the values of a program's `cluster()`. */
+export type GivenBy = "options" | "program";
 
 /** A variable that has no value. */
 interface Unresolved {
@@ -34,20 +47,38 @@ type Ancestors = readonly (Document | Node | Pair)[];
 /**
  * Puts values in the place of `${NAME}` in the scalars of a document, and "${" in that of "$${". A plain
  * scalar that is one variable is a number or a truth value where YAML would take its text for one; else
- * values are text, so that none of them adds a member. Returns what has no value. Changes the document.
+ * values are text, so that none of them adds a member. A typed value stays what it is, a list or an object
+ * too, where it stands alone. Returns what has no value. Changes the document.
  */
-export function substitute(document: Document, variables: Variables): Unresolved[] {
+export function substitute(
+  document: Document,
+  variables: Variables,
+  givenBy: GivenBy = "options",
+): Unresolved[] {
   const unresolved: Unresolved[] = [];
+  const words = givenBy === "program" ? programWords : optionWords;
+  const made = new Set<Node>();
   visit(document, {
+    // What a value holds is data: no variable of ours.
+    Collection: (_where, node) => (made.has(node) ? visit.SKIP : undefined),
     Scalar: (where, node, ancestors) => {
       const { value } = node;
       if (typeof value !== "string" || !value.includes("${")) return;
       const path = pathOf([...ancestors, node]);
-      const refuse = (words: Words) =>
-        unresolved.push({ path, offset: node.range?.[0] ?? 0, ...words });
-      if (where === "key") refuse(inKey);
-      else if (path.at(-1) === textOfAnObject) refuse(inText);
-      else node.value = valueOf(node, value, { variables, refuse });
+      const refuse = (why: Words) => {
+        unresolved.push({ path, offset: node.range?.[0] ?? 0, ...why });
+      };
+      if (where === "key") return refuse(inKey);
+      if (path.at(-1) === textOfAnObject) return refuse(inText);
+      const put = valueOf(node, value, { variables, refuse, words });
+      if (typeof put !== "object" || put === null) {
+        node.value = put;
+        return undefined;
+      }
+      const collection = document.createNode(put);
+      collection.range = node.range ?? null;
+      made.add(collection);
+      return collection;
     },
   });
   return unresolved;
@@ -68,22 +99,42 @@ const inText = {
 interface Resolution {
   readonly variables: Variables;
   readonly refuse: (words: Words) => void;
+  readonly words: GiverWords;
 }
 
-function valueOf(
-  { type, tag }: Scalar,
-  text: string,
-  { variables, refuse }: Resolution,
-): string | number | boolean {
+function valueOf(scalar: Scalar, text: string, resolution: Resolution): Json {
+  const [, only] = /^\$\{([A-Za-z_]\w*)\}$/.exec(text) ?? [];
+  const value = only === undefined ? undefined : resolution.variables.get(only);
+  const isPlain = scalar.type === "PLAIN" && scalar.tag === undefined;
+  if (typeof value === "object") {
+    const { typed } = value;
+    const isQuoted = !isPlain && (typeof typed === "number" || typeof typed === "boolean");
+    return isQuoted ? String(typed) : typed;
+  }
+  const replaced = textOf(text, resolution);
+  return value !== undefined && isPlain ? typedScalar(replaced) : replaced;
+}
+
+/** A text with values in it; unknown as a whole with one that is. */
+function textOf(text: string, { variables, refuse, words }: Resolution): string {
+  const isUnknown = (name: string) => {
+    const value = variables.get(name);
+    return typeof value === "object" && holdsUnknown(value.typed);
+  };
   const replaced = text.replace(reference, (found, name?: string) => {
     if (found === "$${") return "${";
     const value = name === undefined ? undefined : variables.get(name);
-    if (value !== undefined) return value;
-    refuse(refusalOf(name, variables));
-    return found;
+    if (typeof value === "string") return value;
+    if (value === undefined) {
+      refuse(refusalOf(name, variables, words));
+      return found;
+    }
+    if (typeof value.typed === "object") {
+      refuse({ summary: `${String(name)} is no text`, hint: "let it be the whole of a field" });
+    }
+    return String(value.typed);
   });
-  const isOneVariable = /^\$\{\w+\}$/.test(text) && type === "PLAIN" && tag === undefined;
-  return isOneVariable ? typedScalar(replaced) : replaced;
+  return variablesIn(text).some(isUnknown) ? unknownValue : replaced;
 }
 
 /**
@@ -92,28 +143,51 @@ function valueOf(
  */
 export function forgottenVariable(value: unknown): string | undefined {
   if (typeof value !== "string") return undefined;
-  const names = [...new Set([...value.matchAll(reference)].flatMap(([, name]) => name ?? []))];
+  const names = variablesIn(value);
   if (names.length === 0) return undefined;
   const written = names.map((name) => `\${${name}}`).join(", ");
   const what = names.length === 1 ? "is a variable" : "are variables";
   const given = names.map((name) => `--var ${name}=VALUE`).join(" ");
-  return `${written} ${what} without a value: give one with ${given}, or --var-from-env ${names.join(",")}`;
+  const options = `${given}, or --var-from-env ${names.join(",")}`;
+  return `${written} ${what} without a value: give one with ${options}; or, in a Pulumi program, in the values of cluster()`;
 }
 
-function refusalOf(name: string | undefined, variables: Variables): Words {
+/** Names in the order of the text, each once. */
+function variablesIn(text: string): string[] {
+  return [...new Set([...text.matchAll(reference)].flatMap(([, name]) => name ?? []))];
+}
+
+/** What to do about a variable without a value, by who gives values. */
+interface GiverWords {
+  readonly notSet: (name: string) => string;
+  readonly notAllowed: (name: string) => string;
+}
+
+const optionWords: GiverWords = {
+  notSet: (name) =>
+    `--var-from-env allows it, and the environment lacks it: export it, or give --var ${name}=VALUE`,
+  notAllowed: (name) => `allow it with --var ${name}=VALUE or --var-from-env ${name}`,
+};
+
+const programWords: GiverWords = {
+  notSet: (name) => `what the program gives for ${name} in the values of cluster() has no value`,
+  notAllowed: (name) => `give ${name} in the values of cluster()`,
+};
+
+function refusalOf(name: string | undefined, variables: Variables, words: GiverWords): Words {
   if (name === undefined) {
     return { summary: `a variable is written as \${NAME}, and nothing else`, hint: escapeHint };
   }
   if (variables.has(name)) {
     return {
       summary: `variable ${name} is not set`,
-      hint: `--var-from-env allows it, and the environment lacks it: export it, or give --var ${name}=VALUE`,
+      hint: words.notSet(name),
     };
   }
-  const known = [...variables.keys()].sort().join(", ");
+  const known = [...variables.keys()].sort().join(", ") || "none";
   return {
     summary: `variable ${name} is not allowed`,
-    hint: `known: ${known}; allow it with --var ${name}=VALUE or --var-from-env ${name}, or ${escapeHint}`,
+    hint: `known: ${known}; ${words.notAllowed(name)}, or ${escapeHint}`,
   };
 }
 

@@ -115,6 +115,8 @@ export interface TransactionPayload {
   readonly crossed?: readonly PassedPoint[];
   /** A plain `pulumi up` began it: one pass does it all, and another one may go on with it. */
   readonly inline?: true;
+  /** What its manifests take from the program that gave it: names, sorted. Absent: nothing. */
+  readonly programValues?: readonly string[];
   /** Where the resources are: a look at any other cloud says nothing about them. Absent: nobody could tell. */
   readonly cloud?: CloudIdentity;
   /**

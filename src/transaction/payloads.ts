@@ -40,6 +40,7 @@ export function transactionPayload(
     letGo,
     crossed,
     inline: transaction.inline === true ? true : undefined,
+    programValues: transaction.programValues,
     cloud,
     keys,
     hostKeys,

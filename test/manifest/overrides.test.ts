@@ -79,17 +79,17 @@ describe("variables in manifests", () => {
     {
       name: "a number",
       given: { replicas: `\${REPLICAS}` },
-      says: `a.yaml:20:3: error: MachineDeployment default/workers: spec.replicas: "\${REPLICAS}" must be of type integer\n  hint: \${REPLICAS} is a variable without a value: give one with --var REPLICAS=VALUE, or --var-from-env REPLICAS`,
+      says: `a.yaml:20:3: error: MachineDeployment default/workers: spec.replicas: "\${REPLICAS}" must be of type integer\n  hint: \${REPLICAS} is a variable without a value: give one with --var REPLICAS=VALUE, or --var-from-env REPLICAS; or, in a Pulumi program, in the values of cluster()`,
     },
     {
       name: "one of few words",
       given: { size: `"\${SIZE}-\${KIND}"` },
-      says: `a.yaml:31:11: error: MachineDeployment default/workers: spec.template.spec.providerSpec.value.size: "\${SIZE}-\${KIND}" is not one of small, medium, large\n  hint: \${SIZE}, \${KIND} are variables without a value: give one with --var SIZE=VALUE --var KIND=VALUE, or --var-from-env SIZE,KIND`,
+      says: `a.yaml:31:11: error: MachineDeployment default/workers: spec.template.spec.providerSpec.value.size: "\${SIZE}-\${KIND}" is not one of small, medium, large\n  hint: \${SIZE}, \${KIND} are variables without a value: give one with --var SIZE=VALUE --var KIND=VALUE, or --var-from-env SIZE,KIND; or, in a Pulumi program, in the values of cluster()`,
     },
     {
       name: "a version",
       given: { kubelet: `"\${VERSION}"` },
-      says: `a.yaml:26:19: error: MachineDeployment default/workers: spec.template.spec.versions.kubelet: "\${VERSION}" has the wrong form\n  hint: \${VERSION} is a variable without a value: give one with --var VERSION=VALUE, or --var-from-env VERSION`,
+      says: `a.yaml:26:19: error: MachineDeployment default/workers: spec.template.spec.versions.kubelet: "\${VERSION}" has the wrong form\n  hint: \${VERSION} is a variable without a value: give one with --var VERSION=VALUE, or --var-from-env VERSION; or, in a Pulumi program, in the values of cluster()`,
     },
   ];
   for (const { name, given, says } of forgotten) {

@@ -17,6 +17,9 @@ export const userProject = "shop";
 export class UserProjectFolder {
   readonly folder: string;
 
+  /** More of the environment of its commands. */
+  more: Readonly<Record<string, string>> = {};
+
   private constructor(private readonly sandbox: Sandbox) {
     this.folder = join(sandbox.folder, "shop");
   }
@@ -30,10 +33,12 @@ export class UserProjectFolder {
     mkdirSync(join(sandbox.folder, "backend"), { recursive: true });
     mkdirSync(sandbox.state, { recursive: true });
     symlinkSync(repository, join(modules, "capstan"));
-    symlinkSync(
-      join(repository, "node_modules", "@pulumi", "pulumi"),
-      join(modules, "@pulumi", "pulumi"),
-    );
+    for (const name of ["pulumi", "aws"]) {
+      symlinkSync(
+        join(repository, "node_modules", "@pulumi", name),
+        join(modules, "@pulumi", name),
+      );
+    }
     writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
     writeFileSync(
       join(folder, "Pulumi.yaml"),
@@ -53,12 +58,19 @@ export class UserProjectFolder {
   /** Writes the program: the cluster, and what else there is to be. */
   program(more: string): void {
     const lines = [
-      'import * as pulumi from "@pulumi/pulumi";',
-      'import { cluster } from "capstan";',
       more,
       `export const { revision } = await cluster({ manifests: ${JSON.stringify(this.sandbox.manifests)} });`,
     ];
-    writeFileSync(join(this.folder, "program.js"), lines.join("\n"));
+    this.programOf(lines);
+  }
+
+  /** Writes a whole program, behind its imports. */
+  programOf(lines: readonly string[]): void {
+    const imports = [
+      'import * as pulumi from "@pulumi/pulumi";',
+      'import { cluster } from "capstan";',
+    ];
+    writeFileSync(join(this.folder, "program.js"), [...imports, ...lines].join("\n"));
   }
 
   /** The same with a resource that belongs to no cluster. */
@@ -115,7 +127,7 @@ export class UserProjectFolder {
       PULUMI_CONFIG_PASSPHRASE_FILE: _file,
       ...env
     } = this.sandbox.pulumiEnv();
-    return { ...env, PULUMI_CONFIG_PASSPHRASE: "a user's own" };
+    return { ...env, PULUMI_CONFIG_PASSPHRASE: "a user's own", ...this.more };
   }
 }
 

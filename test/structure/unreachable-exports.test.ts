@@ -31,16 +31,19 @@ const awaited: readonly { readonly by: string; readonly names: readonly NameId[]
   },
 ];
 
-/** What package.json and the Pulumi project name, and every script, since whoever likes runs it. */
+/** What package.json and the Pulumi projects name, and every script, since whoever likes runs it. */
 function entriesOf(scripts: Sources): Set<string> {
   const text = readFileSync(join(repository, "package.json"), "utf8");
   const { exports } = JSON.parse(text) as { exports: Record<string, string | { types: string }> };
   const modules = Object.values(exports).flatMap((one) =>
     typeof one === "string" ? [] : one.types,
   );
-  const project = readFileSync(join(repository, "Pulumi.yaml"), "utf8");
-  const [, program = ""] = /^main: (.*)$/m.exec(project) ?? [];
-  const compiled = [...modules, program].map((path) => join(path));
+  const programs = [".", "stacks/aws-foundation"].map((folder) => {
+    const project = readFileSync(join(repository, folder, "Pulumi.yaml"), "utf8");
+    const [, program = ""] = /^main: (.*)$/m.exec(project) ?? [];
+    return join(folder, program);
+  });
+  const compiled = [...modules, ...programs].map((path) => join(path));
   const sources = compiled.map((path) => path.replace(/^dist\/(.*?)(\.d\.ts|\.js)$/, "$1.ts"));
   return new Set([...scripts.keys(), ...sources]);
 }

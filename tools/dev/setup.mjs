@@ -150,12 +150,12 @@ function hasOutputWithoutSource(sources) {
 /**
  * @param {string} folder
  * @param {string} extension
- * @returns {string[]} absolute paths, sorted; none when there is no such folder
+ * @returns {string[]} absolute paths, sorted, without those of dependencies; none when there is no such folder
  */
 function filesIn(folder, extension) {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(extension))
+    .filter((name) => name.endsWith(extension) && !name.includes("node_modules"))
     .sort()
     .map((name) => join(folder, name));
 }

@@ -219,6 +219,11 @@ function revisionOf(
   };
 }
 
+/** Whether a URN is that of a resource of a cluster. Pure. */
+export function isOwnUrn(urn: string): boolean {
+  return kindOfUrn(urn) !== undefined;
+}
+
 /** The kind of a resource of ours, dynamic or component; undefined for any other. */
 function kindOfUrn(urn: string): string | undefined {
   const token = urn.split("::")[2]?.split("$").at(-1) ?? "";

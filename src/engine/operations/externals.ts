@@ -1,5 +1,6 @@
 import { CapstanError, isCapstanError, messageOf } from "../../api/error.js";
 import { clusterNameOf, type ClusterObject } from "../../api/types.js";
+import { unknownValue } from "../../api/unknown.js";
 import { compileParts } from "../../compile/compile.js";
 import { informed } from "../../compile/lookups.js";
 import { externalSpecOf, type GraphNode, keyOf, type NodeKey } from "../../graph/graph.js";
@@ -17,14 +18,16 @@ interface ExternalsRead {
   readonly unknown: ReadonlyMap<NodeKey, CapstanError>;
 }
 
-/** What a cluster uses that is not ours, as its objects say it. Pure. */
+/** What a cluster uses that is not ours, as its objects say it; without what nobody knows the id of yet. Pure. */
 export function externalsOf(
   provider: InfrastructureProvider,
   cluster: ClusterObject,
   lookups: Lookups,
 ): readonly GraphNode[] {
   const { infrastructure } = compileParts(informed(provider, lookups), cluster, []);
-  return infrastructure.filter(({ type }) => type === "external");
+  return infrastructure.filter(
+    (node) => node.type === "external" && externalSpecOf(node).id !== unknownValue,
+  );
 }
 
 /**

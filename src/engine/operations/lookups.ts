@@ -1,7 +1,7 @@
 import { CapstanError, isCapstanError, messageOf } from "../../api/error.js";
 import { isJsonObject, type JsonObject } from "../../api/json.js";
 import { clusterNameOf, type Desired } from "../../api/types.js";
-import { type AskedQuestion, questionsOf } from "../../compile/lookups.js";
+import { type AskedQuestion, isAnswerable, questionsOf } from "../../compile/lookups.js";
 import { mapBounded } from "../../provider/bounded.js";
 import type { CallContext, InfrastructureProvider, Lookups } from "../../provider/port.js";
 import type { PriorState } from "../../records/prior-state.js";
@@ -35,7 +35,10 @@ export async function lookedUp(request: LookupRequest): Promise<Lookups> {
   }));
   const questions = questionsOf(provider, desired, machines);
   const open = questions.filter(
-    ({ key }) => given[key] === undefined && (refresh || recorded[key] === undefined),
+    ({ key, question }) =>
+      given[key] === undefined &&
+      (refresh || recorded[key] === undefined) &&
+      isAnswerable(question),
   );
   const failures: CapstanError[] = [];
   const answers = await mapBounded(open, looksAtATime, async (asked) => {

@@ -38,6 +38,7 @@ import { findFacts, type FoundFacts } from "./found-facts.js";
 import { withPreflight } from "./preflight.js";
 import { observe, type Observation, reading } from "../run/observe.js";
 import { withPlaces } from "./placed-refusal.js";
+import { refuseProgramValues } from "./program-values.js";
 import { refuseForeign, refuseNonOwner, type StackState } from "../backend/state.js";
 
 interface SurveyInput {
@@ -103,6 +104,7 @@ export interface Survey {
  */
 export async function survey(input: SurveyInput): Promise<Survey> {
   const { desired, provider, state, context } = input;
+  if (input.instead === undefined) refuseProgramValues(desired, state);
   if (input.instead === undefined) refuseImmutable(desired, state, input.positionOf);
   refuseForeign(state, stackNameOf(desired.cluster));
   refuseNonOwner(state, input.owner, input.verb ?? "change");

@@ -102,6 +102,7 @@ function pinnedNode(
 function refuseUntold(externals: ResourceGraph): void {
   const refusals = externals.flatMap((node): Refusal[] => {
     const { id, outputs = {} } = externalSpecOf(node);
+    if (id === unknownValue) return [];
     const untold = Object.keys(outputs).filter((output) => outputs[output] === unknownValue);
     if (untold.length === 0) return [];
     const reason = `${id} does not tell its ${untold.join(", ")}`;

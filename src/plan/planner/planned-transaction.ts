@@ -75,6 +75,7 @@ export function transactionOf(
     former: found.former.length > 0 ? found.former : undefined,
     letGo: found.letGo.length > 0 ? found.letGo : undefined,
     cloud,
+    programValues: last?.programValues,
   });
 }
 

@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import { cpSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { AwsPluginDouble } from "../scenario/aws-plugin-double.js";
+import { judge, nothingWrong } from "../scenario/ledger-judge.js";
+import type { ScenarioCluster } from "../scenario/manifests.js";
+import { repository, Sandbox } from "../scenario/sandbox.js";
+import { UserProjectFolder, userStack } from "../scenario/user-project.js";
+
+const tagged = (vpc: string): ScenarioCluster => ({
+  machines: { "cp-0": { controlPlane: true }, "worker-0": { tags: { vpc } } },
+  deployments: { web: { replicas: 1, template: { tags: { vpc } } } },
+});
+
+describe("a cluster among native resources of one program", function () {
+  this.timeout(240_000);
+  let sandbox: Sandbox;
+  let project: UserProjectFolder;
+  let aws: AwsPluginDouble;
+
+  beforeEach(async () => {
+    aws = await AwsPluginDouble.start();
+    sandbox = await Sandbox.make(tagged(`\${vpcId}`));
+    project = await UserProjectFolder.make(sandbox);
+    project.more = aws.env;
+  });
+
+  afterEach(async () => {
+    aws.close();
+    await sandbox.close();
+  });
+
+  const program = (values: string, { cidr = "10.0.0.0/16", more = "" } = {}): void => {
+    project.programOf([
+      'import * as aws from "@pulumi/aws";',
+      `const vpc = new aws.ec2.Vpc("net", { cidrBlock: "${cidr}" });`,
+      more,
+      `const demo = await cluster({ manifests: ${JSON.stringify(sandbox.manifests)}, values: ${values} });`,
+      'new aws.route53.Record("api", { zoneId: "Z1", name: "api.example.org", type: "CNAME", ttl: 60, records: [demo.endpoint.host] });',
+      "export const { revision, kubeconfig, hosts } = demo;",
+    ]);
+  };
+
+  const preview = (...args: string[]) =>
+    project.pulumi(0, "preview", "--stack", userStack, ...args);
+
+  const outputs = async (...args: string[]): Promise<Record<string, unknown>> => {
+    const { stdout } = await project.pulumi(
+      0,
+      "stack",
+      "output",
+      "--json",
+      "-s",
+      userStack,
+      ...args,
+    );
+    return JSON.parse(stdout) as Record<string, unknown>;
+  };
+
+  const hosts = () => sandbox.alive().filter(({ kind }) => kind === "LocalHost");
+
+  it("is made after them with their outputs, and gives its own to others", async () => {
+    program("{ vpcId: vpc.id }");
+    const { stdout, stderr } = await preview("--diff");
+    assert.match(stdout + stderr, /vpcId is known after apply/);
+    assert.match(stdout, /vpc *: (output<string>|\[unknown\])/);
+    assert.deepEqual(sandbox.rows(), []);
+    await project.up();
+    const [vpc] = aws.ofType("aws:ec2/vpc:Vpc");
+    const worker = sandbox.hostOf("worker-0");
+    assert.deepEqual(worker.spec["tags"], { vpc: vpc?.id });
+    const [record] = aws.ofType("aws:route53/record:Record");
+    const { kubeconfig, hosts: ids } = await outputs("--show-secrets");
+    const { clusters } = parse(String(kubeconfig)) as {
+      clusters: { cluster: { server: string } }[];
+    };
+    assert.deepEqual(record?.inputs["records"], [new URL(clusters[0]!.cluster.server).hostname]);
+    assert.equal((ids as Record<string, string>)["worker-0"], worker.id);
+    const masked = await outputs();
+    assert.equal(masked["kubeconfig"], "[secret]");
+    await preview("--expect-no-changes");
+    assert.deepEqual(judge(sandbox.rows(), await project.deployment()), nothingWrong);
+  });
+
+  it("is what examples/pulumi-program has", async () => {
+    const example = join(repository, "examples", "pulumi-program");
+    for (const name of ["index.js", "clusters"]) {
+      cpSync(join(example, name), join(project.folder, name), { recursive: true });
+    }
+    writeFileSync(join(project.folder, "program.js"), 'export * from "./index.js";');
+    await project.pulumi(0, "config", "set", "zoneId", "Z1", "--stack", userStack);
+    await project.pulumi(0, "config", "set", "domain", "api.example.org", "--stack", userStack);
+    await project.up();
+    const [[vpc], [subnet], [record]] = [
+      aws.ofType("aws:ec2/vpc:Vpc"),
+      aws.ofType("aws:ec2/subnet:Subnet"),
+      aws.ofType("aws:route53/record:Record"),
+    ];
+    const place = `${vpc?.id}/${subnet?.id}`;
+    assert.deepEqual(sandbox.hostOf("cp-0").spec["tags"], { vpc: vpc?.id, place });
+    assert.match(JSON.stringify(record?.inputs["records"]), /^\["[\d.]+"\]$/);
+    await preview("--expect-no-changes");
+  });
+
+  it("announces no replacement while it does not know a value, and keeps order on the way down", async () => {
+    program("{ vpcId: vpc.id }");
+    await project.up();
+    const before = hosts().map(({ id }) => id);
+    program("{ vpcId: vpc.id }", { cidr: "10.1.0.0/16" });
+    const { stdout } = await preview("--json");
+    const { steps } = JSON.parse(stdout) as { steps: { op: string; urn: string }[] };
+    const ofHosts = steps.filter(({ urn }) => urn.includes("LocalHost")).map(({ op }) => op);
+    assert.deepEqual(ofHosts.sort(), ["update", "update"]);
+    await project.up();
+    assert.deepEqual(
+      hosts().map(({ id }) => id),
+      before,
+    );
+    const [vpc] = aws.ofType("aws:ec2/vpc:Vpc");
+    assert.deepEqual(sandbox.hostOf("worker-0").spec["tags"], { vpc: vpc?.id });
+    await preview("--expect-no-changes");
+    const left: number[] = [];
+    aws.onCall = ({ name }) => {
+      if (name === "net") left.push(sandbox.alive().length);
+    };
+    await project.pulumi(0, "destroy", "--yes", "--skip-preview", "--stack", userStack);
+    assert.deepEqual(sandbox.alive(), []);
+    assert.deepEqual([...aws.kept.values()], []);
+    assert.deepEqual(left, [0], "the network goes last");
+  });
+
+  const wrong = [
+    {
+      name: "a value that is not given",
+      values: "{ vpcID: vpc.id }",
+      says: /cluster\.yaml:\d+:\d+: error: .*variable vpcId is not allowed/,
+    },
+    {
+      name: "a secret",
+      values: "{ vpcId: pulumi.secret(vpc.id) }",
+      says: /cannot use vpcId of the values of cluster\(\): it is a secret/,
+    },
+    {
+      name: "a resource instead of one of its outputs",
+      values: "{ vpcId: vpc }",
+      says: /cannot use vpcId of the values of cluster\(\): it is no text, number/,
+    },
+    {
+      name: "an output without a value",
+      values: "{ vpcId: vpc.tags.apply((tags) => tags?.none) }",
+      says: /variable vpcId is not set/,
+    },
+  ];
+  for (const { name, values, says } of wrong) {
+    it(`touches nothing for ${name}`, async () => {
+      program(values);
+      const { stdout, stderr } = await project.up(1);
+      assert.match(stdout + stderr, says);
+      assert.deepEqual(sandbox.rows(), []);
+    });
+  }
+
+  it("takes what else is being made for no engine that was killed", async () => {
+    aws.slowMs.set("aws:ec2/natGateway:NatGateway", 6_000);
+    const more = 'new aws.ec2.NatGateway("nat", { subnetId: "subnet-1" });';
+    program("{ vpcId: vpc.id }", { more });
+    const made: number[] = [];
+    aws.onCall = ({ name }) => {
+      if (name === "nat") made.push(sandbox.alive().length);
+    };
+    await project.up();
+    assert.ok(made[0]! > 0, "the gateway was slower than the cluster");
+    await preview("--expect-no-changes");
+  });
+
+  it("is left to pulumi up by capstan up, which says so", async () => {
+    program("{ vpcId: vpc.id }");
+    await project.up();
+    for (const verb of [["plan"], ["up", "--yes"]]) {
+      const { stderr } = await project.capstan(65, ...verb, "-f", sandbox.manifests);
+      assert.match(stderr, /its manifests take vpcId from a Pulumi program, which alone knows it/);
+      assert.match(stderr, /hint: run pulumi up in that program's project: its stack holds more/);
+    }
+    const { stdout } = await project.capstan(0, "status");
+    assert.match(stdout, /Cluster default\/demo {3}revision 1/);
+  });
+
+  it("follows capstan up too in a stack of its own, with the same values", async () => {
+    sandbox.write(tagged(`\${team}`));
+    project.programOf([
+      'const team = new pulumi.Config("shop").require("colour");',
+      `export const { revision } = await cluster({ manifests: ${JSON.stringify(sandbox.manifests)}, values: { team } });`,
+    ]);
+    await project.up();
+    const { stderr } = await project.capstan(65, "up", "--yes", "-f", sandbox.manifests);
+    assert.match(stderr, /or give the value here: --var team=VALUE/);
+    await project.capstan(0, "plan", "-f", sandbox.manifests, "--var", "team=blue");
+    await project.capstan(0, "up", "--yes", "-f", sandbox.manifests, "--var", "team=red");
+    const again = await project.capstan(65, "plan", "-f", sandbox.manifests);
+    assert.match(again.stderr, /its manifests take team from a Pulumi program/);
+    await project.up();
+    assert.deepEqual(sandbox.hostOf("worker-0").spec["tags"], { vpc: "blue" });
+  });
+});
