@@ -258,23 +258,29 @@ const pure = {
   },
 };
 
-/** @type {Config} */
-const providers = {
-  files: ["providers/*/**/*.ts"],
-  rules: {
-    "no-restricted-imports": [
-      "error",
-      {
-        patterns: [
-          noImports(
-            layers.filter((folder) => !["api", "graph", "provider"].includes(folder)),
-            "A provider knows src/provider, src/api and src/graph only.",
-          ),
-        ],
-      },
-    ],
-  },
+const noLaterLayers = noImports(
+  layers.filter((folder) => !["api", "graph", "provider"].includes(folder)),
+  "A provider knows src/provider, src/api and src/graph only.",
+);
+
+/** Each is the other's judge: what both had from one place, both would have wrong. */
+const noSimulator = {
+  group: ["**/sim/**"],
+  message: "No provider knows the simulated clouds that it is tested on.",
 };
+const noJudged = [
+  {
+    regex: "^(?:\\.\\./)+(?:providers/)?(?:aws|gcp|local)/",
+    message: "A simulated cloud knows nothing of those that it judges, and its core no front.",
+  },
+  { group: ["@aws-sdk/*", "@smithy/*"], message: "The simulator's wire format is its own." },
+];
+
+/** @type {Config[]} */
+const providers = [
+  restricted(["providers/*/**/*.ts"], [noLaterLayers, noSimulator]),
+  restricted(["providers/sim/**/*.ts"], [noLaterLayers, ...noJudged]),
+].flat();
 
 /** @type {Config} */
 const tests = {
@@ -303,6 +309,6 @@ export default defineConfig(
   product,
   ...importRules,
   pure,
-  providers,
+  ...providers,
   tests,
 );

@@ -3,7 +3,7 @@ import { all, ComponentResource, type Output } from "@pulumi/pulumi";
 import { sharedNetwork, type SharedSubnet } from "./network.ts";
 import type { AccountPlace } from "./policy.ts";
 import { controllerRights, instanceRoles } from "./roles.ts";
-import type { Scope, Settings } from "./settings.ts";
+import type { FoundationScope, Settings } from "./settings.ts";
 import { stateStore } from "./state-store.ts";
 
 /** What manifests and commands take from the foundation. */
@@ -38,7 +38,7 @@ export async function foundation(settings: Settings): Promise<FoundationOutputs>
   // Protected as a whole: a destroy that takes what is around the network and the bucket harms them too.
   const { name, protect } = settings;
   const parent = new ComponentResource("capstan:aws:Foundation", name, {}, { protect });
-  const scope: Scope = { ...settings, parent };
+  const scope: FoundationScope = { ...settings, parent };
   const place = currentPlace();
   const { vpc, subnets } = sharedNetwork(scope, zones);
   const { controlPlane, worker } = instanceRoles(scope, place);

@@ -1,6 +1,6 @@
 import * as aws from "@pulumi/aws";
 import type { Input, Output } from "@pulumi/pulumi";
-import { type Scope, subnetRanges } from "./settings.ts";
+import { type FoundationScope, subnetRanges } from "./settings.ts";
 
 /** A subnet as the provider object of a Cluster names one that is there. */
 export interface SharedSubnet {
@@ -16,7 +16,7 @@ interface SharedNetwork {
 }
 
 /** The network that clusters are made in. Nothing in it lets anybody in: each cluster has groups of its own. */
-export function sharedNetwork(scope: Scope, zones: readonly string[]): SharedNetwork {
+export function sharedNetwork(scope: FoundationScope, zones: readonly string[]): SharedNetwork {
   const { name, cidr, parent } = scope;
   const vpc = new aws.ec2.Vpc(
     name,
@@ -68,7 +68,7 @@ interface SubnetPlace {
 }
 
 function subnet(
-  { name, parent }: Scope,
+  { name, parent }: FoundationScope,
   vpc: aws.ec2.Vpc,
   { zone, range, isPublic, table }: SubnetPlace,
 ): SharedSubnet {
@@ -95,7 +95,7 @@ function subnet(
 }
 
 function routeTable(
-  { name, parent }: Scope,
+  { name, parent }: FoundationScope,
   vpc: aws.ec2.Vpc,
   part: string,
   way: { readonly gatewayId: Input<string> } | { readonly natGatewayId: Input<string> },
@@ -111,7 +111,7 @@ function routeTable(
 }
 
 function natGateways(
-  { name, natGateways: how, parent }: Scope,
+  { name, natGateways: how, parent }: FoundationScope,
   open: readonly SharedSubnet[],
   internet: aws.ec2.InternetGateway,
 ): aws.ec2.NatGateway[] {

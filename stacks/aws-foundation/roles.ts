@@ -2,7 +2,7 @@ import * as aws from "@pulumi/aws";
 import { all, type Output, type Resource } from "@pulumi/pulumi";
 import { controlPlaneCalls, inClusterCalls, nodeCalls, providerCalls } from "./actions.ts";
 import { documentOf, markTag, type AccountPlace, type Statement, statementsFor } from "./policy.ts";
-import type { Scope } from "./settings.ts";
+import type { FoundationScope } from "./settings.ts";
 
 /** What instances of one kind may do. */
 interface InstanceRole {
@@ -12,7 +12,7 @@ interface InstanceRole {
 
 /** The role of control-plane machines, and that of workers: each may only do what is in the tables. */
 export function instanceRoles(
-  { name, inCluster, parent }: Scope,
+  { name, inCluster, parent }: FoundationScope,
   place: Output<AccountPlace>,
 ): { readonly controlPlane: InstanceRole; readonly worker: InstanceRole } {
   const inside = (at: AccountPlace) =>
@@ -67,7 +67,7 @@ interface ControllerRights {
 
 /** The rights of whoever runs capstan, person or controller, made from the table of the provider's calls. */
 export function controllerRights(
-  { name, controllers, parent }: Scope,
+  { name, controllers, parent }: FoundationScope,
   { place, instanceRoles: passed, bucketArn, keyArn }: ControllerNeeds,
 ): ControllerRights {
   // AWS limits the length of one policy.

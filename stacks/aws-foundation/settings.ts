@@ -15,7 +15,7 @@ export interface Settings {
 }
 
 /** The settings, with what every resource is a part of: what is protected, they are too. */
-export interface Scope extends Settings {
+export interface FoundationScope extends Settings {
   readonly parent: Resource;
 }
 

@@ -1,7 +1,7 @@
 import * as aws from "@pulumi/aws";
 import { interpolate, type Output } from "@pulumi/pulumi";
 import { documentOf, type AccountPlace, type Statement } from "./policy.ts";
-import type { Scope } from "./settings.ts";
+import type { FoundationScope } from "./settings.ts";
 
 interface StateStore {
   readonly bucket: aws.s3.Bucket;
@@ -16,7 +16,7 @@ interface StateStore {
 const keepOlderDays = 90;
 
 /** Where stacks and their secrets are kept. Pulumi locks a stack by an object in the bucket, so there is no table. */
-export function stateStore(scope: Scope, place: Output<AccountPlace>): StateStore {
+export function stateStore(scope: FoundationScope, place: Output<AccountPlace>): StateStore {
   const { name, parent } = scope;
   const key = new aws.kms.Key(
     name,
@@ -47,7 +47,11 @@ export function stateStore(scope: Scope, place: Output<AccountPlace>): StateStor
 }
 
 /** Encrypted, kept when it is overwritten, and for nobody else. */
-function closeBucket({ name, parent }: Scope, bucket: aws.s3.Bucket, key: aws.kms.Key): void {
+function closeBucket(
+  { name, parent }: FoundationScope,
+  bucket: aws.s3.Bucket,
+  key: aws.kms.Key,
+): void {
   const of = { bucket: bucket.id };
   new aws.s3.BucketOwnershipControls(
     name,

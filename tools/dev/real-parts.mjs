@@ -1,6 +1,7 @@
 // Programs of the system that tests drive. They are installed where that is possible; where it is not,
 // the tests that need the program fail and say what is missing.
 
+import { ensureAwsCli } from "./aws-cli.mjs";
 import { ensureChromium } from "./chromium.mjs";
 import { findProgram, installDebianPackages } from "./debian-packages.mjs";
 import { ensureIgnitionValidate } from "./ignition-validate.mjs";
@@ -35,6 +36,7 @@ export async function installRealParts(env) {
     ensureKubeadms,
     ensureIgnitionValidate,
     ensureMoto,
+    ensureAwsCli,
     ensureNodeParts,
   ];
   for (const ensure of ensured) {

@@ -9,6 +9,7 @@ import { addImportVerb } from "./import.js";
 import { addLocalVerbs } from "./local.js";
 import { addManifestVerbs } from "./manifests.js";
 import { withExamples } from "./options.js";
+import { addSimVerbs } from "./sim.js";
 import { addStateVerbs } from "./state.js";
 import { addSweepVerb } from "./sweep.js";
 
@@ -52,6 +53,7 @@ export function makeProgram({ silent = false } = {}): Command {
   addMoveVerb(program);
   program.commandsGroup("More:");
   addLocalVerbs(program.command("local").description("play with the simulated cloud"));
+  addSimVerbs(program.command("sim").description("serve simulated clouds to any client of theirs"));
   addOwnVerbs(program);
   program.helpCommand(true);
   return program;

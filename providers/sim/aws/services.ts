@@ -1,0 +1,126 @@
+// The services of the simulated AWS, by the names that signatures have for them.
+
+import { ec2Actions, ec2Timers } from "./ec2/ec2-actions.js";
+import { resourceTypeOf, tableOfId } from "./ec2/kinds.js";
+import { elbActions, elbTimers } from "./elbv2/elb-actions.js";
+import { type Envelope, ec2Envelope, jsonEnvelope, queryEnvelope } from "./protocol/envelopes.js";
+import { denials, type Denial } from "./principals.js";
+import type { SimAction, Scope } from "./model/scope.js";
+import { stsActions } from "./identity/sts.js";
+import { ssmActions } from "./secrets/parameters.js";
+import { secretActions, secretTimers } from "./secrets/secrets.js";
+import type { TimerKind } from "./model/tables.js";
+
+export interface SimService {
+  /** What its actions are called before the colon, in policies and in the ledger. */
+  readonly prefix: string;
+  readonly actions: ReadonlyMap<string, SimAction>;
+  readonly envelope: Envelope;
+  readonly denial: Denial;
+  /** Parameters of whose values the ledger tells no more than how long they are. */
+  readonly secret?: RegExp;
+  /** Errors have the form of JSON protocols. */
+  readonly isJson?: true;
+  /** Whether its Describe calls lag behind. */
+  readonly lags: boolean;
+  /** The resource that a call is about, as a refusal names it. */
+  readonly resourceOf: (
+    action: string,
+    parameters: Readonly<Record<string, string>>,
+    place: Pick<Scope, "region" | "account">,
+  ) => string;
+}
+
+const ec2: SimService = {
+  prefix: "ec2",
+  actions: ec2Actions,
+  envelope: ec2Envelope("http://ec2.amazonaws.com/doc/2016-11-15/"),
+  denial: denials.ec2,
+  secret: /^UserData(\.Value)?$/,
+  lags: true,
+  resourceOf: (action, parameters, { region, account }) => {
+    if (action.startsWith("Describe")) return "*";
+    const arn = (name: string) => `arn:aws:ec2:${region}:${account}:${name}`;
+    const made = madeBy[action];
+    if (made !== undefined) return arn(`${made}/*`);
+    const id = Object.values(parameters).find((value) => /^[a-z]+-[0-9a-f]{8,17}$/.test(value));
+    const table = id === undefined ? undefined : tableOfId(id);
+    return id === undefined || table === undefined ? "*" : arn(`${resourceTypeOf(table)}/${id}`);
+  },
+};
+
+/** What actions make, as policies call it. */
+const madeBy: Readonly<Record<string, string>> = {
+  RunInstances: "instance",
+  CreateVpc: "vpc",
+  CreateSubnet: "subnet",
+  CreateInternetGateway: "internet-gateway",
+  CreateNatGateway: "natgateway",
+  CreateRouteTable: "route-table",
+  CreateSecurityGroup: "security-group",
+  CreateVolume: "volume",
+  CreateNetworkInterface: "network-interface",
+  AllocateAddress: "elastic-ip",
+  ImportKeyPair: "key-pair",
+};
+
+const sts: SimService = {
+  prefix: "sts",
+  actions: stsActions,
+  envelope: queryEnvelope("https://sts.amazonaws.com/doc/2011-06-15/"),
+  denial: denials.query,
+  secret: /^WebIdentityToken$/,
+  lags: false,
+  resourceOf: (_, parameters) => parameters["RoleArn"] ?? "*",
+};
+
+const elb: SimService = {
+  prefix: "elasticloadbalancing",
+  actions: elbActions,
+  envelope: queryEnvelope("http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/"),
+  denial: denials.query,
+  lags: true,
+  resourceOf: (action, parameters, { region, account }) => {
+    if (action.startsWith("Describe")) return "*";
+    const arn = Object.values(parameters).find((value) => value.startsWith("arn:aws:elastic"));
+    const path = action === "CreateTargetGroup" ? "targetgroup/*" : "loadbalancer/net/*";
+    return arn ?? `arn:aws:elasticloadbalancing:${region}:${account}:${path}`;
+  },
+};
+
+const ssm: SimService = {
+  prefix: "ssm",
+  actions: ssmActions,
+  envelope: jsonEnvelope,
+  denial: denials.json,
+  isJson: true,
+  secret: /^Value$/,
+  lags: false,
+  resourceOf: (_, parameters, { region, account }) => {
+    const name = parameters["Name"] ?? "*";
+    return `arn:aws:ssm:${region}:${account}:parameter${name.startsWith("/") ? "" : "/"}${name}`;
+  },
+};
+
+const secretsManager: SimService = {
+  prefix: "secretsmanager",
+  actions: secretActions,
+  envelope: jsonEnvelope,
+  denial: denials.json,
+  isJson: true,
+  secret: /^Secret(String|Binary)$/,
+  lags: false,
+  resourceOf: (_, parameters, { region, account }) =>
+    `arn:aws:secretsmanager:${region}:${account}:secret:${parameters["SecretId"] ?? parameters["Name"] ?? "*"}`,
+};
+
+export const services: ReadonlyMap<string, SimService> = new Map(
+  [ec2, elb, sts, ssm, secretsManager].map((service) => [service.prefix, service]),
+);
+
+/** What happens by itself. */
+export const timers: Readonly<Record<TimerKind, (scope: Scope, subject: string) => void>> = {
+  ...ec2Timers,
+  ...elbTimers,
+  ...secretTimers,
+};
