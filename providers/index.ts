@@ -1,6 +1,8 @@
 import { join, resolve } from "node:path";
 import { pacedProvider } from "../src/provider/call-pace.js";
 import { replacingUnseen } from "../src/provider/unobservable.js";
+import { awsClients } from "./aws/calls/clients.js";
+import { awsProvider } from "./aws/provider.js";
 import type { Clock, InfrastructureProvider } from "../src/provider/port.js";
 import { LocalCloud } from "./local/cloud.js";
 import type { FileUse } from "./local/cloud-file.js";
@@ -63,10 +65,11 @@ function withOurs(
 ): InfrastructureProvider[] {
   const asUsed = (provider: InfrastructureProvider) =>
     pacedProvider(replacingUnseen(provider), clock);
-  if (outside === undefined) return [asUsed(local)];
+  const ours = [local, awsProvider(awsClients(), outside?.env)];
+  if (outside === undefined) return ours.map(asUsed);
   const context = { stateDir: resolve(stateDir), clock, env: outside.env };
-  const ours: Origin = { provider: local, from: "capstan itself" };
-  const origins = [ours, ...loadProviders(outside, context)];
+  const builtIn = ours.map((provider): Origin => ({ provider, from: "capstan itself" }));
+  const origins = [...builtIn, ...loadProviders(outside, context)];
   refuseClashes(origins);
   return origins.map(({ provider }) => asUsed(provider));
 }

@@ -1,5 +1,6 @@
 import semver from "semver";
 import type { TSchema } from "typebox";
+import type { MemberPath } from "./diagnostic-codes.js";
 import type { FailureDomains } from "./failure-domains.js";
 import type { JsonObject } from "./json.js";
 
@@ -83,6 +84,15 @@ interface Convertible {
    * not among them. Pure. Without it the fields are the same.
    */
   readonly convert?: (fields: JsonObject) => JsonObject;
+  /** What of a valid object has no effect here, and why: who sets it is warned. Pure. Nothing without. */
+  readonly idle?: (fields: JsonObject) => readonly IdleMember[];
+}
+
+/** A member of a provider's object that changes nothing. */
+export interface IdleMember {
+  readonly path: MemberPath;
+  /** What says it instead, or why nothing does. */
+  readonly reason: string;
 }
 
 /** Whether a range of versions holds this one; a pre-release counts as what it leads to. Pure. */

@@ -38,7 +38,12 @@ import { checkIgnored, checkOffers } from "./offers.js";
 import { idleFields } from "./idle-fields.js";
 import { checkOverlap, isSelecting } from "./overlaps.js";
 import { type ParsedDocument, parseManifest, type SourceText } from "./parse.js";
-import { checkProviderValues, deprecatedVersions, inStorageVersion } from "./provider-values.js";
+import {
+  checkProviderValues,
+  deprecatedVersions,
+  idleMembers,
+  inStorageVersion,
+} from "./provider-values.js";
 import { placeOfSetting, type Setting } from "./override-forms.js";
 import { noOverrides, type Overrides } from "./overrides.js";
 import { checkOwner, resolveClasses } from "./references.js";
@@ -202,7 +207,13 @@ class Reader {
     for (const violation of own) this.report(placed, violation);
     const { object } = placed;
     const idle =
-      violations.length === 0 ? [...idleFields(object, this.holder), ...idleMarks(object)] : [];
+      violations.length === 0
+        ? [
+            ...idleFields(object, this.holder),
+            ...idleMarks(object),
+            ...idleMembers(object, this.providers),
+          ]
+        : [];
     for (const violation of idle) this.report(placed, violation, "warning");
     for (const warning of deprecatedVersions(object, this.providers)) {
       this.report(placed, warning, "warning");

@@ -69,6 +69,23 @@ export function deprecatedVersions(
   });
 }
 
+/** What of the provider's objects in a valid object has no effect in the version that they are written in. Pure. */
+export function idleMembers(object: AnyObject, providers: readonly ProviderSpecs[]): Violation[] {
+  return providerValuePaths(object.kind).flatMap((path): Violation[] => {
+    const value = valueAt(object, path);
+    if (!isJsonObject(value)) return [];
+    const version = findServed(providers, value["apiVersion"])?.version;
+    const spec =
+      value["kind"] === version?.clusterSpec.kind ? version?.clusterSpec : version?.machineSpec;
+    return (spec?.idle?.(value) ?? []).map((member) => ({
+      code: "NO_EFFECT",
+      path: [...path, ...member.path],
+      summary: `has no effect on provider objects of ${String(value["apiVersion"])}`,
+      hint: member.reason,
+    }));
+  });
+}
+
 /** A valid object with its provider's object in the storage version, and what keeps it from that. Pure. */
 export function inStorageVersion(
   object: AnyObject,

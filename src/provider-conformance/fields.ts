@@ -4,7 +4,7 @@ import type { IgnorableField } from "../api/provider-specs.js";
 import { providerValue } from "../api/types.js";
 import { userDataFieldNames } from "../api/user-data-fields.js";
 import { validate } from "../api/validate.js";
-import type { MachineToCompile } from "../provider/port.js";
+import type { MachineToCompile, Satellite } from "../provider/port.js";
 import { elsewhen } from "./elsewhen.js";
 import { otherValues } from "./other-values.js";
 import { frozen } from "./pure.js";
@@ -28,20 +28,21 @@ export async function seesEachField(rig: Rig): Promise<void> {
   if (rig.isHost) eachFieldCounts(rig);
 }
 
-/** Law 13: whatever a user can write is an input of the host, or named as without effect. */
+/** Law 13: whatever a user can write is an input of the host, or of what lives with it, or named as without effect. */
 function eachFieldCounts(rig: Rig): void {
   const machine = rig.sampleMachine();
-  const host = hostOf(rig, machine);
+  const { host, satellites } = partsOf(rig, machine);
   const changes = changesOf(rig, machine);
   const fixed = changes.filter(([, changed]) => changed.length === 0).map(([field]) => field);
   if (fixed.length > 0) {
     rig.exceptions.push(`schema and sample give no other value of ${fixed.join(", ")}`);
   }
   for (const [field, changed] of changes) {
-    const others = changed.map((one) => hostOf(rig, one));
-    const different = others.filter((other) => !sameJson(other, host));
+    const others = changed.map((one) => partsOf(rig, one));
+    const different = others.map((one) => one.host).filter((other) => !sameJson(other, host));
+    const lives = others.some((one) => !sameJson(one.satellites, satellites));
     must(
-      different.length > 0 || others.length === 0,
+      different.length > 0 || lives || others.length === 0,
       "make each field that users can write an input of the host, or name it in ignores",
       `a change of ${field} changes no input`,
     );
@@ -107,7 +108,7 @@ export async function judgesAtAnyTime(rig: Rig): Promise<void> {
   const answers: Readonly<Record<string, () => Json>> = {
     generationInputs: () => provider.generationInputs(kind, frozen(spec)),
     verdict: () => ({ ...provider.verdict(kind, frozen(spec), frozen(wanted)) }),
-    compile: () => hostOf(rig, rig.sampleMachine()),
+    compile: () => partsOf(rig, rig.sampleMachine()).host,
   };
   for (const [name, answer] of Object.entries(answers)) {
     const now = answer();
@@ -120,8 +121,14 @@ export async function judgesAtAnyTime(rig: Rig): Promise<void> {
   }
 }
 
-function hostOf(rig: Rig, machine: MachineToCompile): JsonObject {
+/** Inputs of a machine's host, and what lives with it. */
+function partsOf(
+  rig: Rig,
+  machine: MachineToCompile,
+): { readonly host: JsonObject; readonly satellites: readonly Satellite[] } {
   const { cluster } = rig.desired({});
   const value = providerValue(cluster.spec);
-  return rig.provider.compile(cluster, value, [machine]).hosts.get(machine.name) ?? {};
+  const { hosts, satellites } = rig.provider.compile(cluster, value, [machine]);
+  const { name } = machine;
+  return { host: hosts.get(name) ?? {}, satellites: satellites?.get(name) ?? [] };
 }

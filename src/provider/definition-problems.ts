@@ -236,8 +236,8 @@ function unknownMembers(definition: Written<ProviderDefinition>): string[] {
       const at = `olderVersions[${index}].`;
       return [
         [at, version, olderVersionMembers],
-        [`${at}machineSpec.`, machine, ["schema", "convert"]],
-        [`${at}clusterSpec.`, cluster, ["schema", "convert", "networks"]],
+        [`${at}machineSpec.`, machine, ["schema", "convert", "idle"]],
+        [`${at}clusterSpec.`, cluster, ["schema", "convert", "idle", "networks"]],
       ] as const;
     }),
   ];

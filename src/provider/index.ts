@@ -5,6 +5,7 @@ export { CapstanError, type ErrorDetails, isCapstanError } from "../api/error.js
 export type { FailureDomains } from "../api/failure-domains.js";
 export type { Json, JsonObject } from "../api/json.js";
 export type {
+  IdleMember,
   IgnorableField,
   MachineOffers,
   ProviderSpecs,

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
-import type { ServedVersion } from "../api/provider-specs.js";
+import type { IdleMember, ServedVersion } from "../api/provider-specs.js";
 import { apiGroupOf } from "../api/served-versions.js";
 import { type ClusterSpecDefinition, type SpecDefinition, specSchema } from "./spec-schema.js";
 
@@ -19,6 +19,8 @@ export interface OlderVersionDefinition {
 interface Conversion {
   /** The fields of a valid object, defaults filled in, as those of the next newer version. Pure. */
   readonly convert: (fields: JsonObject) => JsonObject;
+  /** What of a valid object has no effect, and why: who sets it is warned. Nothing without. Pure. */
+  readonly idle?: (fields: JsonObject) => readonly IdleMember[];
 }
 
 /** What a version says of its two kinds of object. */
@@ -48,11 +50,13 @@ export function olderVersionsOf(
         schema: specSchema(apiVersion, clusterSpec),
         networks: clusterSpec.networks,
         convert: older.clusterSpec?.convert,
+        idle: older.clusterSpec?.idle,
       }),
       machineSpec: omitUndefined({
         kind: machineKind,
         schema: specSchema(apiVersion, machineSpec),
         convert: older.machineSpec?.convert,
+        idle: older.machineSpec?.idle,
       }),
     });
   });

@@ -38,6 +38,7 @@ export const providerCalls: readonly ApiCall[] = [
   { service: "ec2", call: "DescribeAddresses" },
   { service: "ec2", call: "DescribeImages" },
   { service: "ec2", call: "DescribeInstanceTypeOfferings" },
+  { service: "ec2", call: "DescribeInstanceTypes" },
   { service: "ec2", call: "DescribeInstances" },
   { service: "ec2", call: "DescribeInternetGateways" },
   { service: "ec2", call: "DescribeNatGateways" },
@@ -96,11 +97,6 @@ export const providerCalls: readonly ApiCall[] = [
   },
   {
     service: "ec2",
-    call: "ModifySecurityGroupRules",
-    changes: ["security-group", "security-group-rule"],
-  },
-  {
-    service: "ec2",
     call: "RevokeSecurityGroupIngress",
     changes: ["security-group", "security-group-rule"],
   },
@@ -150,6 +146,7 @@ export const providerCalls: readonly ApiCall[] = [
     call: "ModifyLoadBalancerAttributes",
     changes: ["loadbalancer/net"],
   },
+  { service: "elasticloadbalancing", call: "SetSecurityGroups", changes: ["loadbalancer/net"] },
   { service: "elasticloadbalancing", call: "SetSubnets", changes: ["loadbalancer/net"] },
   { service: "elasticloadbalancing", call: "DeleteLoadBalancer", changes: ["loadbalancer/net"] },
   { service: "elasticloadbalancing", call: "CreateTargetGroup", makes: ["targetgroup"] },

@@ -139,7 +139,7 @@ describe("verbs that need no engine", function () {
     });
 
     const refused: { name: string; args: string[]; says: RegExp }[] = [
-      { name: "an occupied folder", args: ["examples"], says: /it holds broken, .*nothing was/s },
+      { name: "an occupied folder", args: ["examples"], says: /it holds aws, .*nothing was/s },
       {
         name: "a file",
         args: ["--name", "x", "examples/broken/machine.yaml"],

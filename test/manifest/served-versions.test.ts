@@ -57,6 +57,21 @@ describe("manifests in an older version", () => {
     assert.deepEqual(older.clusters, newer.clusters);
   });
 
+  it("are warned of what has no effect in their version, with the reason", () => {
+    const idle = () => [{ path: ["memory"], reason: "nobody counts it" }];
+    const [older] = second.olderVersions ?? [];
+    assert.ok(older !== undefined);
+    const machineSpec = { ...older.machineSpec, idle };
+    const served = { ...second, olderVersions: [{ ...older, deprecated: false, machineSpec }] };
+    const { said } = read(written(alpha, { memory: 8192 }), served);
+    assert.equal(said.length, 2, said.join("\n"));
+    assert.match(
+      said[0] ?? "",
+      /warning: Machine default\/web: .*memory.* has no effect on provider objects of /,
+    );
+    assert.match(said[0] ?? "", /hint: nobody counts it$/);
+  });
+
   it("are warned where their version is deprecated, and only there", () => {
     const { said } = read(written(alpha, {}));
     assert.equal(said.length, 3);

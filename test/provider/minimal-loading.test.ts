@@ -51,13 +51,13 @@ describe("providers from outside", () => {
     write("package.json", { capstan: { providers } });
 
   it("are none where nothing is named", () => {
-    assert.deepEqual(namesIn(), ["local"]);
+    assert.deepEqual(namesIn(), ["local", "aws"]);
     write("package.json", { name: "some-project" });
-    assert.deepEqual(namesIn(), ["local"]);
+    assert.deepEqual(namesIn(), ["local", "aws"]);
   });
 
   it("are those of the example", () => {
-    assert.deepEqual(namesIn({}, example), ["local", "folder"]);
+    assert.deepEqual(namesIn({}, example), ["local", "aws", "folder"]);
   });
 
   const exports = {
@@ -70,7 +70,7 @@ describe("providers from outside", () => {
     it(`may be ${what}`, () => {
       project("./toy.mjs");
       write("toy.mjs", moduleText("toy", how));
-      assert.deepEqual(namesIn(), ["local", "toy"]);
+      assert.deepEqual(namesIn(), ["local", "aws", "toy"]);
     });
   }
 
@@ -83,7 +83,7 @@ describe("providers from outside", () => {
         'const { defineProvider } = require("capstan/provider");',
       ),
     );
-    assert.deepEqual(namesIn(), ["local", "toy"]);
+    assert.deepEqual(namesIn(), ["local", "aws", "toy"]);
   });
 
   it("may be an installed package, and named by a folder above", () => {
@@ -91,7 +91,7 @@ describe("providers from outside", () => {
     write("node_modules/capstan-provider-toy/package.json", { type: "module", main: "index.js" });
     write("node_modules/capstan-provider-toy/index.js", moduleText("toy"));
     mkdirSync(join(folder, "clusters", "prod"), { recursive: true });
-    assert.deepEqual(namesIn({}, join(folder, "clusters", "prod")), ["local", "toy"]);
+    assert.deepEqual(namesIn({}, join(folder, "clusters", "prod")), ["local", "aws", "toy"]);
   });
 
   it("are told the state folder, the clock and the environment", () => {
@@ -102,7 +102,7 @@ describe("providers from outside", () => {
       return provider;
     };`;
     write("toy.mjs", moduleText("toy", check));
-    assert.deepEqual(namesIn({ REGION: "north" }), ["local", "toy"]);
+    assert.deepEqual(namesIn({ REGION: "north" }), ["local", "aws", "toy"]);
   });
 
   it("CAPSTAN_PROVIDERS overrides the project, also with nothing", () => {
@@ -112,10 +112,11 @@ describe("providers from outside", () => {
     write("two.mjs", moduleText("two"));
     assert.deepEqual(namesIn({ CAPSTAN_PROVIDERS: "./one.mjs, ./two.mjs" }), [
       "local",
+      "aws",
       "one",
       "two",
     ]);
-    assert.deepEqual(namesIn({ CAPSTAN_PROVIDERS: "" }), ["local"]);
+    assert.deepEqual(namesIn({ CAPSTAN_PROVIDERS: "" }), ["local", "aws"]);
   });
 
   it("are loaded at the first look, and closed in the end", () => {

@@ -1,0 +1,42 @@
+import type { CallContext } from "../../../src/provider/port.js";
+import { awsNameOf, translated } from "./errors.js";
+
+/** What goes with each request. */
+interface RequestOptions {
+  readonly abortSignal: AbortSignal;
+}
+
+/** Makes one request with a client. `call` is what AWS calls it, e.g. "CreateVpc". */
+export type Ask<Client> = <Answer>(
+  ctx: Pick<CallContext, "signal" | "assertEngineAlive">,
+  call: string,
+  request: (client: Client, options: RequestOptions) => Promise<Answer>,
+) => Promise<Answer>;
+
+/**
+ * Asks AWS, unless whoever asked for it was interrupted or has died. Throws errors in our codes, and what may have taken
+ * effect as `ambiguous`. `service` is its prefix in policies of IAM.
+ */
+export function asker<Client>(service: string, open: () => Promise<Client>): Ask<Client> {
+  return async (ctx, call, request) => {
+    const changes = !/^(Describe|Get|List)/.test(call);
+    const action = `${service}:${call}`;
+    const client = await open();
+    ctx.signal.throwIfAborted();
+    if (changes) ctx.assertEngineAlive();
+    try {
+      return await request(client, { abortSignal: ctx.signal });
+    } catch (error) {
+      throw translated(error, { action, changes });
+    }
+  };
+}
+
+/** What is not there any more needs no removal. */
+export async function ifThere(request: Promise<unknown>): Promise<void> {
+  try {
+    await request;
+  } catch (error) {
+    if (!awsNameOf(error).endsWith("NotFound")) throw error;
+  }
+}

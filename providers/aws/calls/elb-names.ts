@@ -1,0 +1,23 @@
+import type { CallContext, Identity, Observed } from "../../../src/provider/port.js";
+import { awsNameOf } from "./errors.js";
+import { type AskElb, type ElbKind, nameOf, tagsOf } from "./elb-kind.js";
+
+/** What bears the name that is made of this token: an earlier create has made it. A second create may be accepted. */
+export async function madeByName<Resource>(
+  ask: AskElb,
+  kind: ElbKind<Resource>,
+  ctx: CallContext,
+  who: Identity,
+): Promise<Observed | undefined> {
+  try {
+    const [resource] = (await kind.byName?.(ctx, nameOf(who))) ?? [];
+    if (resource === undefined) return undefined;
+    const arn = kind.arnOf(resource);
+    const tags = (await tagsOf(ask, ctx, [arn])).get(arn) ?? [];
+    const shown = await kind.shown(ctx, resource, tags);
+    return shown.who?.token === who.token ? { ...shown, who } : undefined;
+  } catch (error) {
+    if (awsNameOf(error).endsWith("NotFound")) return undefined;
+    throw error;
+  }
+}

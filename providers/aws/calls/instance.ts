@@ -1,0 +1,251 @@
+import type { Instance, RunInstancesCommandInput, VolumeType } from "@aws-sdk/client-ec2";
+import { isJsonObject, type JsonObject, sameJson } from "../../../src/api/json.js";
+import { omitUndefined } from "../../../src/api/omit-undefined.js";
+import { userDataFieldNames } from "../../../src/api/user-data-fields.js";
+import type { MachineCalls } from "../../../src/provider/definition.js";
+import { nodeFields, present } from "../../../src/provider/host-spec.js";
+import type { CallContext, Found, Identity, Observed } from "../../../src/provider/port.js";
+import { ifThere } from "./ask.js";
+import {
+  type AskEc2,
+  type Ec2Kind,
+  lookingCalls,
+  must,
+  phaseOf,
+  putTags,
+  tagged,
+  text,
+  texts,
+  updateTags,
+} from "./ec2-kind.js";
+import { clusterTag, inOrder, orderTags, shownTags, tagsFor, whoOf } from "./marks.js";
+
+/** An instance in any other state does not come up by itself. */
+const phases = { pending: "pending", running: "ready", terminated: "gone" } as const;
+
+function failureOf({ State, StateReason }: Instance): NonNullable<Found["failure"]> {
+  const reason = StateReason?.Message ?? `it is ${State?.Name ?? "in no state"}`;
+  const isQuota = (StateReason?.Code ?? "").includes("LimitExceeded");
+  return { code: isQuota ? "QUOTA" : "CLOUD_FAILED", reason };
+}
+
+function shownInstance(instance: Instance): Found {
+  const { InstanceId, State, Placement, Tags, SecurityGroups = [], PrivateIpAddress } = instance;
+  const id = must(InstanceId, "InstanceId");
+  const phase = phaseOf(State?.Name, phases);
+  const zone = Placement?.AvailabilityZone;
+  return omitUndefined<Found>({
+    id,
+    who: whoOf(Tags),
+    phase,
+    failure: phase === "failed" ? failureOf(instance) : undefined,
+    spec: present({
+      imageId: instance.ImageId,
+      instanceType: instance.InstanceType,
+      zone,
+      subnetId: instance.SubnetId,
+      groupIds: inOrder(
+        SecurityGroups.flatMap(({ GroupId }) => GroupId ?? []),
+        Tags,
+      ),
+      instanceProfile: instance.IamInstanceProfile?.Arn?.split("/").at(-1),
+      keyName: instance.KeyName,
+      metadata: present({
+        httpTokens: instance.MetadataOptions?.HttpTokens,
+        hopLimit: instance.MetadataOptions?.HttpPutResponseHopLimit,
+      }),
+      placementGroup: textOrNothing(Placement?.GroupName),
+      tenancy: Placement?.Tenancy,
+      tags: shownTags(Tags),
+    }),
+    status: present({
+      address: PrivateIpAddress,
+      name: textOrNothing(instance.PrivateDnsName),
+      zone,
+      providerId: zone === undefined ? undefined : `aws:///${zone}/${id}`,
+    }),
+    createdAtMs: instance.LaunchTime?.getTime(),
+  });
+}
+
+function textOrNothing(value: string | undefined): string | undefined {
+  return value === "" ? undefined : value;
+}
+
+function instanceKind(ask: AskEc2): Ec2Kind {
+  return {
+    idFilter: "instance-id",
+    async page(ctx, query) {
+      const { Reservations = [], NextToken } = await ask(ctx, "DescribeInstances", (ec2, options) =>
+        ec2.describeInstances({ ...query, MaxResults: 1_000 }, options),
+      );
+      const resources = Reservations.flatMap(({ Instances = [] }) => Instances.map(shownInstance));
+      return { resources, next: NextToken };
+    },
+  };
+}
+
+/** Inputs of a host that EC2 does not show, or shows only while it runs. */
+const unobservable = [
+  ...nodeFields,
+  ...userDataFieldNames,
+  "software",
+  "rootVolume",
+  "publicIp",
+  "spot",
+  "loadBalancer",
+];
+
+/** The token is EC2's own. */
+export function instanceCalls(ask: AskEc2): MachineCalls {
+  return {
+    ...lookingCalls(ask, instanceKind(ask)),
+    timing: { pollMs: 5_000 },
+    unobservable,
+    async create(ctx, who, spec) {
+      const rootDevice = await rootDeviceOf(ask, ctx, text(spec, "imageId"));
+      const { packed } = await ctx.userData();
+      const UserData = Buffer.from(packed).toString("base64");
+      const wanted = { ...launchOf(who, spec, rootDevice), UserData };
+      const { Instances = [] } = await ask(ctx, "RunInstances", (ec2, options) =>
+        ec2.runInstances(wanted, options),
+      );
+      const shown = shownInstance(must(Instances[0], "Instances"));
+      return { ...shown, who, spec: { ...spec, ...shown.spec, ...launched(spec) } };
+    },
+    async update(ctx, current, spec) {
+      await updateGroups(ask, ctx, current, texts(spec, "groupIds"));
+      const { metadata } = spec;
+      if (isJsonObject(metadata) && !sameJson(metadata, current.spec["metadata"])) {
+        const wanted = { InstanceId: current.id, ...metadataOptions(metadata) };
+        await ask(ctx, "ModifyInstanceMetadataOptions", (ec2, options) =>
+          ec2.modifyInstanceMetadataOptions(wanted, options),
+        );
+      }
+      await updateTags(ask, ctx, current, spec);
+      return { ...current, spec };
+    },
+    remove: (ctx, { id }) =>
+      ifThere(
+        ask(ctx, "TerminateInstances", (ec2, options) =>
+          ec2.terminateInstances({ InstanceIds: [id] }, options),
+        ),
+      ),
+  };
+}
+
+/** What the answer to a launch does not show yet is as it was asked for. */
+function launched({ groupIds, tags, metadata, instanceProfile }: JsonObject): JsonObject {
+  return present({ groupIds, tags, metadata, instanceProfile });
+}
+
+async function rootDeviceOf(ask: AskEc2, ctx: CallContext, imageId: string): Promise<string> {
+  const { Images: [image] = [] } = await ask(ctx, "DescribeImages", (ec2, options) =>
+    ec2.describeImages({ ImageIds: [imageId] }, options),
+  );
+  return image?.RootDeviceName ?? "/dev/sda1";
+}
+
+function launchOf(who: Identity, spec: JsonObject, rootDevice: string): RunInstancesCommandInput {
+  const { tags, rootVolume, metadata, keyName, instanceProfile } = spec;
+  const order = texts(spec, "groupIds");
+  const own = tagged("instance", who, { tags, order, more: clusterTag(who) }).TagSpecifications;
+  // Without marks: it lives and goes with its instance.
+  const Tags = tagsFor(who, { tags }).filter(({ Key }) => !Key.startsWith("capstan:"));
+  // EC2 takes no specification without tags.
+  const volumes = Tags.length === 0 ? [] : [{ ResourceType: "volume" as const, Tags }];
+  const optional = omitUndefined<Partial<RunInstancesCommandInput>>({
+    ClientToken: who.token,
+    ImageId: text(spec, "imageId"),
+    InstanceType: text(spec, "instanceType") as NonNullable<
+      RunInstancesCommandInput["InstanceType"]
+    >,
+    KeyName: typeof keyName === "string" ? keyName : undefined,
+    IamInstanceProfile: typeof instanceProfile === "string" ? { Name: instanceProfile } : undefined,
+    BlockDeviceMappings: isJsonObject(rootVolume)
+      ? [
+          {
+            DeviceName: rootDevice,
+            Ebs: { ...volumeSettings(rootVolume), DeleteOnTermination: true },
+          },
+        ]
+      : undefined,
+    MetadataOptions: isJsonObject(metadata) ? metadataOptions(metadata) : undefined,
+    InstanceMarketOptions: marketOf(spec),
+    Placement: placementOf(spec),
+    TagSpecifications: [...own, ...volumes],
+    ...networkOf(spec),
+  });
+  return { MinCount: 1, MaxCount: 1, ...optional };
+}
+
+function networkOf(spec: JsonObject): Partial<RunInstancesCommandInput> {
+  const { publicIp } = spec;
+  const [SubnetId, groups] = [text(spec, "subnetId"), texts(spec, "groupIds")];
+  if (typeof publicIp !== "boolean") return { SubnetId, SecurityGroupIds: groups };
+  return {
+    NetworkInterfaces: [
+      { DeviceIndex: 0, SubnetId, Groups: groups, AssociatePublicIpAddress: publicIp },
+    ],
+  };
+}
+
+function marketOf({ spot }: JsonObject): RunInstancesCommandInput["InstanceMarketOptions"] {
+  if (!isJsonObject(spot)) return undefined;
+  const { maxPrice } = spot;
+  const price = typeof maxPrice === "string" ? { MaxPrice: maxPrice } : {};
+  return { MarketType: "spot", SpotOptions: { SpotInstanceType: "one-time", ...price } };
+}
+
+function placementOf({
+  placementGroup,
+  tenancy,
+}: JsonObject): RunInstancesCommandInput["Placement"] {
+  const GroupName = typeof placementGroup === "string" ? placementGroup : undefined;
+  return omitUndefined({
+    GroupName,
+    Tenancy: tenancy === "dedicated" ? ("dedicated" as const) : ("default" as const),
+  });
+}
+
+interface VolumeSettings {
+  readonly VolumeSize: number;
+  readonly VolumeType: VolumeType;
+  readonly Iops?: number;
+  readonly Throughput?: number;
+  readonly Encrypted: boolean;
+  readonly KmsKeyId?: string;
+}
+
+/** Settings of a volume as EC2 takes them, of a root volume and of others. Pure. */
+export function volumeSettings(spec: JsonObject): VolumeSettings {
+  const { gib, type, iops, throughput, encrypted, kmsKeyId } = spec;
+  return omitUndefined<VolumeSettings>({
+    VolumeSize: Number(gib),
+    VolumeType: String(type) as VolumeType,
+    Iops: iops === undefined ? undefined : Number(iops),
+    Throughput: throughput === undefined ? undefined : Number(throughput),
+    Encrypted: encrypted === true,
+    KmsKeyId: kmsKeyId === undefined ? undefined : String(kmsKeyId),
+  });
+}
+
+function metadataOptions({ httpTokens, hopLimit }: JsonObject) {
+  return {
+    HttpTokens: httpTokens === "optional" ? ("optional" as const) : ("required" as const),
+    HttpPutResponseHopLimit: Number(hopLimit),
+  };
+}
+
+async function updateGroups(
+  ask: AskEc2,
+  ctx: CallContext,
+  current: Observed,
+  wanted: readonly string[],
+): Promise<void> {
+  if (sameJson(current.spec["groupIds"], wanted)) return;
+  await ask(ctx, "ModifyInstanceAttribute", (ec2, options) =>
+    ec2.modifyInstanceAttribute({ InstanceId: current.id, Groups: [...wanted] }, options),
+  );
+  await putTags(ask, ctx, current.id, orderTags(wanted));
+}

@@ -1,0 +1,123 @@
+import type { FieldRule, FieldRules } from "../../../src/provider/fields.js";
+import { userDataRules } from "../../../src/provider/host-spec.js";
+import type { AwsKind } from "./kinds.js";
+
+const inPlace = { kind: "inPlace" } as const;
+
+const replace = (reason: string) => ({ kind: "replace", reason }) as const;
+
+/** What EC2 attaches once: what is attached nowhere is attached in place. */
+const attachedOnce =
+  (reason: string): FieldRule =>
+  (from) =>
+    from === undefined ? inPlace : replace(reason);
+
+const stays = (what: string) => replace(`${what} stays in its VPC`);
+
+const firstStart = replace("an instance is told it at its first start");
+
+/**
+ * What a change of each input takes. Of instances it follows cluster-api-provider-aws 0.3, which refuses a change of
+ * instanceType, iamInstanceProfile, keyName, rootDeviceSize, subnet and publicIP, and changes groups and tags.
+ */
+export const awsRules: Readonly<Record<AwsKind, FieldRules>> = {
+  AwsVpc: {
+    cidr: replace("a VPC keeps its range"),
+    dnsHostnames: inPlace,
+    dnsSupport: inPlace,
+    tags: inPlace,
+  },
+  AwsInternetGateway: {
+    vpcId: attachedOnce("another VPC gets another gateway"),
+    tags: inPlace,
+  },
+  AwsSubnet: {
+    vpcId: stays("a subnet"),
+    cidr: replace("a subnet keeps its range"),
+    zone: replace("a subnet stays in its zone"),
+    public: inPlace,
+    tags: inPlace,
+  },
+  AwsElasticIp: { subnetId: replace("another gateway gets another address"), tags: inPlace },
+  AwsNatGateway: {
+    subnetId: replace("a NAT gateway stays in its subnet"),
+    allocationId: replace("a NAT gateway keeps its address"),
+    tags: inPlace,
+  },
+  AwsRouteTable: {
+    vpcId: stays("a route table"),
+    routes: inPlace,
+    subnetIds: inPlace,
+    tags: inPlace,
+  },
+  AwsSecurityGroup: {
+    vpcId: stays("a security group"),
+    description: replace("a security group keeps its description"),
+    tags: inPlace,
+  },
+  AwsSecurityGroupRule: {
+    groupId: replace("a rule stays in its group"),
+    protocol: replace("another rule takes its place"),
+    fromPort: replace("another rule takes its place"),
+    toPort: replace("another rule takes its place"),
+    cidr: replace("another rule takes its place"),
+    sourceGroupId: replace("another rule takes its place"),
+  },
+  AwsLoadBalancer: {
+    scheme: replace("a load balancer keeps its kind of addresses"),
+    subnetIds: inPlace,
+    groupIds: inPlace,
+    crossZone: inPlace,
+    tags: inPlace,
+  },
+  AwsTargetGroup: {
+    vpcId: stays("a target group"),
+    port: replace("a target group keeps its port"),
+    preserveClientIp: inPlace,
+    deregistrationDelaySeconds: inPlace,
+    tags: inPlace,
+  },
+  AwsListener: {
+    loadBalancerArn: replace("a listener stays with its load balancer"),
+    port: replace("another port gets another listener"),
+    targetGroupArn: inPlace,
+    tags: inPlace,
+  },
+  AwsInstance: {
+    imageId: replace("an instance keeps the image that it booted"),
+    software: replace("an instance keeps what its first start has brought"),
+    instanceType: replace("an instance keeps its type"),
+    zone: replace("an instance stays in its zone"),
+    subnetId: replace("an instance stays in its subnet"),
+    groupIds: inPlace,
+    instanceProfile: replace("an instance keeps its profile"),
+    keyName: replace("an instance keeps its key pair"),
+    publicIp: replace("an address is given at the launch"),
+    rootVolume: replace("the root volume is made with its instance"),
+    metadata: inPlace,
+    spot: replace("an instance stays spot or on demand"),
+    placementGroup: replace("an instance stays where it was placed"),
+    tenancy: replace("an instance stays where it was placed"),
+    tags: inPlace,
+    loadBalancer: replace("a member keeps the endpoint that it began or joined at"),
+    role: firstStart,
+    ...userDataRules,
+  },
+  AwsTarget: {
+    targetGroupArn: replace("a target stays in its group"),
+    instanceId: replace("a target stands for one instance"),
+    port: replace("another port gets another target"),
+  },
+  AwsVolume: {
+    instanceId: attachedOnce("a volume stays with its instance"),
+    zone: replace("a volume stays in its zone"),
+    device: attachedOnce("a volume keeps its device"),
+    gib: (from, to) => (Number(to) > Number(from) ? inPlace : replace("a volume only grows")),
+    type: inPlace,
+    iops: inPlace,
+    throughput: inPlace,
+    encrypted: replace("a volume stays encrypted or not"),
+    kmsKeyId: replace("a volume keeps its key"),
+    tags: inPlace,
+  },
+};

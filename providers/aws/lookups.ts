@@ -1,0 +1,173 @@
+import type { _InstanceType, Filter } from "@aws-sdk/client-ec2";
+import { CapstanError } from "../../src/api/error.js";
+import type { JsonObject } from "../../src/api/json.js";
+import { present } from "../../src/provider/host-spec.js";
+import type { CallContext, LookupQuestion } from "../../src/provider/port.js";
+import type { AskEc2 } from "./calls/ec2-kind.js";
+import type { AwsCluster } from "./specs/cluster-spec.js";
+import type { AwsMachine } from "./specs/machine-spec.js";
+
+/** Fields of the provider's objects by which something is looked up. */
+export const lookupInputs = {
+  machine: ["instanceType", "image", "subnet", "securityGroups"],
+  cluster: ["region", "vpc"],
+} as const;
+
+/** Canonical's accounts by partition. Source: documentation.ubuntu.com/aws, "Find Ubuntu images on AWS". */
+const canonical = { standard: "099720109477", gov: "513442679011", china: "837727238323" };
+
+type Filters = NonNullable<NonNullable<AwsMachine["image"]>["filters"]>;
+
+/**
+ * The newest image, and what filters find. Throws WRONG_CLOUD where the credentials lead to another region than the
+ * Cluster's, NOT_FOUND and SEVERAL_FOUND.
+ */
+export async function lookUp(
+  ask: AskEc2,
+  ctx: CallContext,
+  question: LookupQuestion,
+  region: string,
+): Promise<JsonObject> {
+  const cluster = question.clusterSpec as unknown as Partial<AwsCluster>;
+  if (cluster.region !== undefined && cluster.region !== region) {
+    throw otherRegion(cluster.region, region);
+  }
+  if (question.kind === "cluster") {
+    const { filters } = cluster.vpc ?? {};
+    return filters === undefined ? {} : { vpcId: await vpcBy(ask, ctx, filters) };
+  }
+  const machine = question.providerSpec as unknown as Partial<AwsMachine>;
+  const groupIds: string[] = [];
+  for (const { filters } of machine.securityGroups ?? []) {
+    if (filters !== undefined) groupIds.push(await groupBy(ask, ctx, filters));
+  }
+  return present({
+    imageId:
+      machine.image?.id === undefined ? await newestImage(ask, ctx, machine, region) : undefined,
+    ...(await subnetOf(ask, ctx, machine.subnet)),
+    groupIds: groupIds.length === 0 ? undefined : groupIds,
+  });
+}
+
+async function newestImage(
+  ask: AskEc2,
+  ctx: CallContext,
+  { image, instanceType = "" }: Partial<AwsMachine>,
+  region: string,
+): Promise<string> {
+  const architecture = await architectureOf(ask, ctx, instanceType);
+  const short = architecture === "arm64" ? "arm64" : "amd64";
+  const wanted = image?.filters ?? [
+    { name: "name", values: [`ubuntu/images/hvm-ssd*/ubuntu-noble-24.04-${short}-server-*`] },
+  ];
+  const owner = image === undefined ? canonicalIn(region) : image.owner;
+  const fixed = { state: ["available"], architecture: [architecture] };
+  const Filters = [
+    ...ec2Filters(wanted),
+    ...Object.entries(fixed).map(([Name, Values]) => ({ Name, Values })),
+  ];
+  const input = owner === undefined ? { Filters } : { Filters, Owners: [owner] };
+  const { Images = [] } = await ask(ctx, "DescribeImages", (ec2, options) =>
+    ec2.describeImages(input, options),
+  );
+  const [newest] = [...Images].sort((one, other) =>
+    (one.CreationDate ?? "") < (other.CreationDate ?? "") ? 1 : -1,
+  );
+  if (newest?.ImageId !== undefined) return newest.ImageId;
+  throw notFound("image", wanted, "name one by image.id, or other filters by image.filters");
+}
+
+/** What an instance type runs: the 64 bits of Arm, or those of everybody else. */
+async function architectureOf(
+  ask: AskEc2,
+  ctx: CallContext,
+  instanceType: string,
+): Promise<"x86_64" | "arm64"> {
+  const InstanceTypes = [instanceType as _InstanceType];
+  const { InstanceTypes: [type] = [] } = await ask(ctx, "DescribeInstanceTypes", (ec2, options) =>
+    ec2.describeInstanceTypes({ InstanceTypes }, options),
+  );
+  const supported: readonly string[] = type?.ProcessorInfo?.SupportedArchitectures ?? [];
+  return supported.includes("arm64") ? "arm64" : "x86_64";
+}
+
+function canonicalIn(region: string): string {
+  if (region.startsWith("us-gov-")) return canonical.gov;
+  return region.startsWith("cn-") ? canonical.china : canonical.standard;
+}
+
+async function vpcBy(ask: AskEc2, ctx: CallContext, wanted: Filters): Promise<string> {
+  const Filters = ec2Filters(wanted);
+  const { Vpcs = [] } = await ask(ctx, "DescribeVpcs", (ec2, options) =>
+    ec2.describeVpcs({ Filters }, options),
+  );
+  return theOnly(
+    "VPC",
+    wanted,
+    Vpcs.flatMap(({ VpcId }) => VpcId ?? []),
+  );
+}
+
+async function groupBy(ask: AskEc2, ctx: CallContext, wanted: Filters): Promise<string> {
+  const Filters = ec2Filters(wanted);
+  const { SecurityGroups = [] } = await ask(ctx, "DescribeSecurityGroups", (ec2, options) =>
+    ec2.describeSecurityGroups({ Filters }, options),
+  );
+  return theOnly(
+    "security group",
+    wanted,
+    SecurityGroups.flatMap(({ GroupId }) => GroupId ?? []),
+  );
+}
+
+async function subnetOf(
+  ask: AskEc2,
+  ctx: CallContext,
+  subnet: AwsMachine["subnet"],
+): Promise<JsonObject> {
+  if (subnet === undefined) return {};
+  const { id, filters: wanted = [{ name: "subnet-id", values: [id ?? ""] }] } = subnet;
+  const Filters = ec2Filters(wanted);
+  const { Subnets = [] } = await ask(ctx, "DescribeSubnets", (ec2, options) =>
+    ec2.describeSubnets({ Filters }, options),
+  );
+  const subnetId = theOnly(
+    "subnet",
+    wanted,
+    Subnets.flatMap(({ SubnetId }) => SubnetId ?? []),
+  );
+  return present({ subnetId, zone: Subnets[0]?.AvailabilityZone });
+}
+
+function ec2Filters(wanted: Filters): Filter[] {
+  return wanted.map(({ name, values }) => ({ Name: name, Values: values }));
+}
+
+function theOnly(what: string, wanted: Filters, [one, ...others]: readonly string[]): string {
+  if (one === undefined) throw notFound(what, wanted, `name it by its id, or correct the filters`);
+  if (others.length === 0) return one;
+  throw new CapstanError({
+    code: "SEVERAL_FOUND",
+    source: "user",
+    message: `cannot tell which ${what} is meant: ${filterText(wanted)} finds ${[one, ...others].join(", ")}`,
+    hint: "add a filter, or name it by its id",
+  });
+}
+
+function notFound(what: string, wanted: Filters, hint: string): CapstanError {
+  const message = `cannot find a ${what} with ${filterText(wanted)}`;
+  return new CapstanError({ code: "NOT_FOUND", source: "user", message, hint });
+}
+
+function filterText(wanted: Filters): string {
+  return wanted.map(({ name, values }) => `${name}=${values.join("|")}`).join(", ");
+}
+
+function otherRegion(wanted: string, region: string): CapstanError {
+  return new CapstanError({
+    code: "WRONG_CLOUD",
+    source: "user",
+    message: `cannot plan in ${region}: the Cluster is to be in region ${wanted}`,
+    hint: `set AWS_REGION=${wanted}, or name another profile by AWS_PROFILE`,
+  });
+}

@@ -1,0 +1,88 @@
+import type { CallContext, PlannedStep, PreflightFinding } from "../../src/provider/port.js";
+import { type AskEc2, filters } from "./calls/ec2-kind.js";
+
+/**
+ * What EC2 itself tells before the first change: how many elastic addresses are left, and which instance types a zone has. What
+ * else is limited, vCPUs above all, only Service Quotas knows.
+ */
+export async function findings(
+  ask: AskEc2,
+  ctx: CallContext,
+  steps: readonly PlannedStep[],
+): Promise<PreflightFinding[]> {
+  const made = steps.filter(({ does }) => does === "create");
+  return [...(await addressFindings(ask, ctx, made)), ...(await offeringFindings(ask, ctx, made))];
+}
+
+async function addressFindings(
+  ask: AskEc2,
+  ctx: CallContext,
+  made: readonly PlannedStep[],
+): Promise<PreflightFinding[]> {
+  const needed = made.filter(({ kind }) => kind === "AwsElasticIp").length;
+  if (needed === 0) return [];
+  const { AccountAttributes = [] } = await ask(ctx, "DescribeAccountAttributes", (ec2, options) =>
+    ec2.describeAccountAttributes({ AttributeNames: [] }, options),
+  );
+  const named = AccountAttributes.find((one) => one.AttributeName === "vpc-max-elastic-ips");
+  const limit = Number(named?.AttributeValues?.[0]?.AttributeValue);
+  if (Number.isNaN(limit)) return [];
+  const { Addresses = [] } = await ask(ctx, "DescribeAddresses", (ec2, options) =>
+    ec2.describeAddresses({}, options),
+  );
+  const left = Math.max(0, limit - Addresses.length);
+  if (needed <= left) return [];
+  return [
+    {
+      code: "QUOTA",
+      message: `${needed} elastic addresses are needed for NAT gateways, ${left} of ${limit} are left`,
+      hint: "ask for more in the console of Service Quotas (EC2-VPC Elastic IPs), or set natGateways: one",
+    },
+  ];
+}
+
+async function offeringFindings(
+  ask: AskEc2,
+  ctx: CallContext,
+  made: readonly PlannedStep[],
+): Promise<PreflightFinding[]> {
+  const wanted = new Map<string, Set<string>>();
+  for (const { kind, wanted: inputs = {} } of made) {
+    const { instanceType, zone } = inputs;
+    if (kind !== "AwsInstance" || typeof instanceType !== "string") continue;
+    const zones = wanted.get(instanceType) ?? new Set();
+    wanted.set(instanceType, typeof zone === "string" ? zones.add(zone) : zones);
+  }
+  const found: PreflightFinding[] = [];
+  for (const [instanceType, zones] of wanted) {
+    const offered = await zonesWith(ask, ctx, instanceType);
+    const missing = [...zones].filter((zone) => !offered.includes(zone));
+    if (missing.length === 0) continue;
+    found.push({
+      code: "INVALID_INPUT",
+      message: `instance type ${instanceType} is not offered in ${missing.join(", ")}`,
+      hint:
+        offered.length === 0
+          ? "name another instanceType"
+          : `name another instanceType, or zones of ${offered.join(", ")}`,
+    });
+  }
+  return found;
+}
+
+async function zonesWith(ask: AskEc2, ctx: CallContext, instanceType: string): Promise<string[]> {
+  const Filters = filters({ "instance-type": [instanceType] });
+  const zones: string[] = [];
+  let NextToken: string | undefined;
+  do {
+    const answer = await ask(ctx, "DescribeInstanceTypeOfferings", (ec2, options) =>
+      ec2.describeInstanceTypeOfferings(
+        { LocationType: "availability-zone", Filters, NextToken },
+        options,
+      ),
+    );
+    for (const { Location } of answer.InstanceTypeOfferings ?? []) zones.push(Location ?? "");
+    ({ NextToken } = answer);
+  } while (NextToken !== undefined && NextToken !== "");
+  return zones.sort();
+}

@@ -1,0 +1,239 @@
+import { CapstanError } from "../../src/api/error.js";
+import type { JsonObject } from "../../src/api/json.js";
+import { omitUndefined } from "../../src/api/omit-undefined.js";
+import { knownKubernetes } from "../../src/api/versions.js";
+import { defineProvider } from "../../src/provider/define.js";
+import type { KindDefinition, MachineCalls } from "../../src/provider/definition.js";
+import type {
+  CallContext,
+  CloudIdentity,
+  InfrastructureProvider,
+  Observed,
+  UserDataTerms,
+} from "../../src/provider/port.js";
+import { asker } from "./calls/ask.js";
+import type { AwsClients } from "./calls/clients.js";
+import type { AskEc2 } from "./calls/ec2-kind.js";
+import type { AskElb } from "./calls/elb-kind.js";
+import { consoleOf } from "./calls/console.js";
+import { instanceCalls } from "./calls/instance.js";
+import { internetGatewayCalls } from "./calls/internet-gateway.js";
+import { listenerCalls } from "./calls/listener.js";
+import { loadBalancerCalls } from "./calls/load-balancer.js";
+import { elasticIpCalls, natGatewayCalls } from "./calls/nat.js";
+import { routeTableCalls } from "./calls/route-table.js";
+import { securityGroupCalls, securityGroupRuleCalls } from "./calls/security-group.js";
+import { subnetCalls } from "./calls/subnet.js";
+import { targetCalls } from "./calls/target.js";
+import { targetGroupCalls } from "./calls/target-group.js";
+import { volumeCalls } from "./calls/volume.js";
+import { vpcCalls } from "./calls/vpc.js";
+import { apiServerParts } from "./compile/api-server.js";
+import { groupParts } from "./compile/groups.js";
+import { hostInputs, hostSatellites, softwareOf } from "./compile/host.js";
+import { networkParts, zonesOf } from "./compile/network.js";
+import { type AwsKind, awsKinds } from "./kinds/kinds.js";
+import { lookUp, lookupInputs } from "./lookups.js";
+import { findings } from "./preflight.js";
+import { awsRules } from "./kinds/rules.js";
+import {
+  apiServerPort,
+  awsApiVersion,
+  type AwsCluster,
+  awsClusterSpec,
+} from "./specs/cluster-spec.js";
+import {
+  clusterFromCapa,
+  idleInCapaCluster,
+  idleInCapaMachine,
+  machineFromCapa,
+} from "./specs/from-v1alpha1.js";
+import { awsMachineSpec } from "./specs/machine-spec.js";
+import { capaApiVersion, capaClusterSpec, capaMachineSpec } from "./specs/v1alpha1.js";
+
+const hostKind = "AwsInstance";
+
+const runtime = { name: "containerd", version: "2.1.5" } as const;
+
+/** Inputs that plans show: what costs, and where it is. */
+const keyInputs: Partial<Readonly<Record<AwsKind, readonly string[]>>> = {
+  AwsVpc: ["cidr"],
+  AwsSubnet: ["zone", "cidr"],
+  AwsLoadBalancer: ["scheme"],
+  AwsInstance: ["instanceType", "zone", "imageId", "spot", "publicIp"],
+  AwsVolume: ["gib", "type"],
+};
+
+/** The environment decides where requests go: an endpoint of one's own is another cloud. */
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Clusters on EC2 and Elastic Load Balancing, in the account and region that the credentials lead to. */
+export function awsProvider(clients: AwsClients, env: Environment = {}): InfrastructureProvider {
+  const ec2 = asker("ec2", () => clients.ec2());
+  const elb = asker("elasticloadbalancing", () => clients.elb());
+  const calls = callsOf(ec2, elb);
+  const identity = identityOf(clients, env);
+  return defineProvider({
+    name: "aws",
+    apiVersion: awsApiVersion,
+    hostKind,
+    clusterSpec: { kind: "AWSClusterProviderSpec", schema: awsClusterSpec },
+    machineSpec: {
+      kind: "AWSMachineProviderSpec",
+      schema: awsMachineSpec,
+      offers: {
+        kubernetes: knownKubernetes,
+        containerRuntimes: [
+          { name: runtime.name, versions: "1.6 - 1.7 || 2", recommended: runtime.version },
+        ],
+      },
+    },
+    olderVersions: [
+      {
+        apiVersion: capaApiVersion,
+        clusterSpec: {
+          schema: capaClusterSpec,
+          convert: clusterFromCapa,
+          idle: idleInCapaCluster,
+        },
+        machineSpec: {
+          schema: capaMachineSpec,
+          convert: machineFromCapa,
+          idle: idleInCapaMachine,
+        },
+      },
+    ],
+    timing: { listingLagMs: 5_000, longestCallMs: 60_000, usableWithinMs: 180_000 },
+    calls: { perSecond: 20, burst: 50 },
+    failureDomains: { field: "zone", of: (spec) => zonesOf(asCluster(spec)) },
+    kinds: sharedKinds(calls),
+    keyInputs: keyInputs[hostKind] ?? [],
+    rules: awsRules[hostKind],
+    machine: calls[hostKind],
+    infrastructure(spec, _networks, lookedUp) {
+      const cluster = asCluster(spec);
+      const { vpcId } = lookedUp;
+      return [
+        ...networkParts(cluster, typeof vpcId === "string" ? vpcId : undefined),
+        ...groupParts(cluster),
+        ...apiServerParts(cluster),
+      ];
+    },
+    hostSpec: (machine, spec) => hostInputs(machine, asCluster(spec)),
+    satellites: (machine, host, spec) => hostSatellites(machine, host, asCluster(spec)),
+    apiEndpoint: (spec, shared) => endpointOf(asCluster(spec), shared),
+    userData: termsOf((ctx, host) => consoleOf(ec2, ctx, host.id)),
+    identity: ({ signal }) => identity(signal),
+    preflight: (ctx, steps) => findings(ec2, ctx, steps),
+    lookupInputs,
+    async resolve(ctx, question) {
+      const { region = "" } = await identity(ctx.signal);
+      return lookUp(ec2, ctx, question, region);
+    },
+    close: () => clients.close(),
+  });
+}
+
+function callsOf(ec2: AskEc2, elb: AskElb): Readonly<Record<AwsKind, MachineCalls>> {
+  return {
+    AwsVpc: vpcCalls(ec2),
+    AwsInternetGateway: internetGatewayCalls(ec2),
+    AwsSubnet: subnetCalls(ec2),
+    AwsElasticIp: elasticIpCalls(ec2),
+    AwsNatGateway: natGatewayCalls(ec2),
+    AwsRouteTable: routeTableCalls(ec2),
+    AwsSecurityGroup: securityGroupCalls(ec2),
+    AwsSecurityGroupRule: securityGroupRuleCalls(ec2),
+    AwsLoadBalancer: loadBalancerCalls(elb),
+    AwsTargetGroup: targetGroupCalls(elb),
+    AwsListener: listenerCalls(elb),
+    AwsInstance: instanceCalls(ec2),
+    AwsTarget: targetCalls(elb),
+    AwsVolume: volumeCalls(ec2),
+  };
+}
+
+/** Validation has seen that it is one, and filled in its defaults. */
+function asCluster(spec: JsonObject): AwsCluster {
+  return spec as unknown as AwsCluster;
+}
+
+function sharedKinds(
+  calls: Readonly<Record<AwsKind, MachineCalls>>,
+): Readonly<Record<string, KindDefinition>> {
+  const shared = awsKinds.filter((kind) => kind !== hostKind);
+  const entries = shared.map((kind) => {
+    const definition: KindDefinition = omitUndefined({
+      calls: calls[kind],
+      rules: awsRules[kind],
+      keyInputs: keyInputs[kind],
+    });
+    return [kind, definition] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+function endpointOf({ apiServer }: AwsCluster, shared: readonly Observed[]) {
+  if (apiServer?.endpoint !== undefined) return apiServer.endpoint;
+  const balancer = shared.find(({ who, status }) => {
+    return who.kind === "AwsLoadBalancer" && status["dnsName"] !== undefined;
+  });
+  if (balancer === undefined) return undefined;
+  return { host: String(balancer.status["dnsName"]), port: apiServerPort };
+}
+
+/** Source: EC2 user guide, "Run commands when you launch an EC2 instance with user data input". */
+function termsOf(console: NonNullable<UserDataTerms["console"]>): UserDataTerms {
+  return {
+    format: "cloud-config",
+    limit: { bytes: 16_384, counts: "packed" },
+    software: ({ providerSpec }) => softwareOf(providerSpec),
+    containerRuntime: runtime,
+    commands: {
+      name: "hostname -f",
+      address: "cloud-init query ds.meta_data.local_ipv4",
+      providerId:
+        'echo "aws:///$(cloud-init query availability_zone)/$(cloud-init query instance_id)"',
+    },
+    console,
+  };
+}
+
+/** Asked once: credentials stay the same as long as the process lives. */
+function identityOf(
+  clients: AwsClients,
+  env: Environment,
+): (signal: CallContext["signal"]) => Promise<CloudIdentity> {
+  const ask = asker("sts", () => clients.sts());
+  let known: Promise<CloudIdentity> | undefined;
+  const asked = async (signal: CallContext["signal"]) => {
+    const ctx = { signal, assertEngineAlive: () => {} };
+    const region = await regionOf(clients);
+    const { Account = "" } = await ask(ctx, "GetCallerIdentity", (sts, options) =>
+      sts.getCallerIdentity({}, options),
+    );
+    const endpoint = env["AWS_ENDPOINT_URL_EC2"] ?? env["AWS_ENDPOINT_URL"];
+    const account = { account: Account, region };
+    return endpoint === undefined ? account : { ...account, endpoint };
+  };
+  return (signal) =>
+    (known ??= asked(signal).catch((error: unknown) => {
+      known = undefined;
+      throw error;
+    }));
+}
+
+async function regionOf(clients: AwsClients): Promise<string> {
+  const { config } = await clients.sts();
+  try {
+    return await config.region();
+  } catch (cause) {
+    throw new CapstanError({
+      code: "INVALID_INPUT",
+      source: "user",
+      message: "cannot tell which region of AWS is meant",
+      hint: "set AWS_REGION, or a profile that has a region",
+      cause,
+    });
+  }
+}

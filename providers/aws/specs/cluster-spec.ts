@@ -1,0 +1,154 @@
+import { type Static, Type } from "typebox";
+import { closed, stringEnum } from "../../../src/api/schema-parts.js";
+import { filters, range, tags } from "./parts.js";
+
+/** Storage version of the provider's objects. Source: docs/adr/0025. */
+export const awsApiVersion = "awsprovider.k8s.io/v1alpha2";
+
+/** A port that the API servers of every cluster listen at. */
+export const apiServerPort = 6443;
+
+const vpc = Type.Object(
+  {
+    cidr: Type.Optional(range("Range of the VPC that is made, /16 to /22; 10.0.0.0/16 without.")),
+    id: Type.Optional(
+      Type.String({
+        pattern: "^vpc-",
+        description: "Id of a VPC that is there: it stays as it is.",
+      }),
+    ),
+    filters: Type.Optional(filters),
+  },
+  {
+    additionalProperties: false,
+    maxProperties: 1,
+    description: "A VPC that is made, or one that is there. Changing it needs a new network.",
+  },
+);
+
+const subnet = Type.Object(
+  {
+    id: Type.Optional(
+      Type.String({
+        pattern: "^subnet-",
+        description: "Id of a subnet that is there: it stays as it is.",
+      }),
+    ),
+    cidr: Type.Optional(range("Range of a subnet that is made.")),
+    zone: Type.String({ minLength: 1, description: "Availability zone that it is in." }),
+    public: Type.Optional(
+      Type.Boolean({ description: "Whether it has a way from the Internet; it has none without." }),
+    ),
+  },
+  {
+    additionalProperties: false,
+    minProperties: 2,
+    oneOf: [{ required: ["id"] }, { required: ["cidr"] }],
+    description: "A subnet of the VPC.",
+  },
+);
+
+const endpoint = closed(
+  {
+    host: Type.String({ minLength: 1, description: "DNS name or address." }),
+    port: Type.Integer({
+      minimum: 1,
+      maximum: 65_535,
+      default: apiServerPort,
+      description: "Port.",
+    }),
+  },
+  "A name of your own that leads to the load balancer. Its own DNS name without.",
+);
+
+const rule = closed(
+  {
+    protocol: Type.String({
+      pattern: "^(tcp|udp|icmp|-1|[0-9]{1,3})$",
+      description: "tcp, udp, icmp, -1 for all, or a number of IANA.",
+    }),
+    fromPort: Type.Optional(Type.Integer({ minimum: -1, maximum: 65_535 })),
+    toPort: Type.Optional(Type.Integer({ minimum: -1, maximum: 65_535 })),
+  },
+  "What hosts of the cluster let in from each other.",
+);
+
+/** Fields of a Cluster's object, in the storage version. */
+export const awsClusterSpec = Type.Object(
+  {
+    region: Type.String({
+      pattern: "^[a-z]{2}(-[a-z]+)+-\\d$",
+      description: "Region, e.g. eu-north-1: that of the credentials.",
+    }),
+    zones: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), {
+        minItems: 1,
+        maxItems: 6,
+        uniqueItems: true,
+        description:
+          "Availability zones that subnets are made in and machines are spread over; a, b and c of the region without.",
+      }),
+    ),
+    vpc: Type.Optional(vpc),
+    subnets: Type.Optional(
+      Type.Array(subnet, {
+        minItems: 1,
+        description: "Subnets of the VPC, instead of a public and a private one for each zone.",
+      }),
+    ),
+    internetGatewayId: Type.Optional(
+      Type.String({
+        pattern: "^igw-",
+        description:
+          "Internet gateway that a VPC which is there has, for public subnets that are made in it.",
+      }),
+    ),
+    natGateways: stringEnum(["perZone", "one", "none"], {
+      default: "perZone",
+      description: "Ways out for the private subnets that are made: each costs by the hour.",
+    }),
+    apiServer: Type.Optional(
+      closed(
+        {
+          scheme: Type.Optional(
+            stringEnum(["internet-facing", "internal"], {
+              description:
+                "Whether the load balancer has public addresses; internet-facing without.",
+            }),
+          ),
+          allowedCidrs: Type.Optional(
+            Type.Array(range("A range."), {
+              minItems: 1,
+              uniqueItems: true,
+              description: "From where the API servers can be reached; from everywhere without.",
+            }),
+          ),
+          endpoint: Type.Optional(endpoint),
+        },
+        "The load balancer before the API servers.",
+      ),
+    ),
+    securityGroups: Type.Optional(
+      closed(
+        {
+          controlPlane: Type.Optional(Type.String({ pattern: "^sg-" })),
+          node: Type.Optional(Type.String({ pattern: "^sg-" })),
+          lb: Type.Optional(Type.String({ pattern: "^sg-" })),
+          apiServerLb: Type.Optional(Type.String({ pattern: "^sg-" })),
+        },
+        "Security groups that are there, by role: they stay as they are, and get no rules.",
+      ),
+    ),
+    ingressRules: Type.Optional(
+      Type.Array(rule, {
+        description:
+          "What the pod network needs between hosts; BGP and IP-in-IP, as Calico does, without.",
+      }),
+    ),
+    tags: Type.Optional(tags),
+  },
+  { additionalProperties: false, description: "The AWS part of a Cluster." },
+);
+
+/** A Cluster's object, with the defaults of its schema. */
+export type AwsCluster = Static<typeof awsClusterSpec>;

@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balancing-v2";
+import { Moto } from "../../provider/ec2/moto.js";
+import { Sandbox } from "../../scenario/sandbox.js";
+import { elbOf } from "./aws-moto.js";
+
+const stack = "default.aws-demo";
+
+// Its workers join at an API server, and moto's hosts run none: their part is that of test/nodes.
+describe("the example of AWS under the real engine, as moto has it", function () {
+  this.timeout(400_000);
+  let moto: Moto;
+  let elb: ElasticLoadBalancingV2;
+  let sandbox: Sandbox;
+
+  before(async () => {
+    moto = await Moto.start();
+    elb = elbOf(moto);
+    const { images } = await moto.account();
+    sandbox = await Sandbox.make({ example: "aws" }, { env: moto.env });
+    rmSync(join(sandbox.manifests, "workers.yaml"));
+    // moto has none of Canonical's images.
+    edit("instanceType: t3.medium", `instanceType: t3.medium\n      image: { id: ${images[0]} }`);
+  });
+  after(async () => {
+    await sandbox.close();
+    elb.destroy();
+    await moto.stop();
+  });
+
+  const edit = (from: string, to: string) => {
+    const file = join(sandbox.manifests, "control-plane.yaml");
+    const text = readFileSync(file, "utf8");
+    assert.ok(text.includes(from), from);
+    writeFileSync(file, text.replace(from, to));
+  };
+
+  const healthOf = async () => {
+    const { TargetGroups: [group] = [] } = await elb.describeTargetGroups({});
+    const TargetGroupArn = group?.TargetGroupArn;
+    const { TargetHealthDescriptions = [] } = await elb.describeTargetHealth({ TargetGroupArn });
+    const targets = TargetHealthDescriptions.flatMap(({ Target }) => Target?.Id ?? []);
+    return { TargetGroupArn, targets };
+  };
+
+  /** Whatever bears marks, by kind of its id. */
+  const marked = async () => {
+    const { Tags = [] } = await moto.ec2.describeTags({
+      Filters: [{ Name: "key", Values: ["capstan:token"] }],
+    });
+    const alive = new Set((await moto.alive()).map(({ InstanceId }) => InstanceId));
+    const ids = Tags.map(({ ResourceId = "" }) => ResourceId);
+    return ids.filter((id) => !id.startsWith("i-") || alive.has(id));
+  };
+
+  /** What bears marks and is still there: moto remembers the tags of what is gone. */
+  const left = async () => {
+    const { ec2 } = moto;
+    const Filters = [{ Name: "tag-key", Values: ["capstan:token"] }];
+    const { Vpcs = [] } = await ec2.describeVpcs({ Filters });
+    const { Subnets = [] } = await ec2.describeSubnets({ Filters });
+    const { InternetGateways = [] } = await ec2.describeInternetGateways({ Filters });
+    const { Addresses = [] } = await ec2.describeAddresses({ Filters });
+    const { NatGateways = [] } = await ec2.describeNatGateways({ Filter: Filters });
+    const { RouteTables = [] } = await ec2.describeRouteTables({ Filters });
+    const { SecurityGroups = [] } = await ec2.describeSecurityGroups({ Filters });
+    const { Volumes = [] } = await ec2.describeVolumes({ Filters });
+    const { LoadBalancers = [] } = await elb.describeLoadBalancers({});
+    const { TargetGroups = [] } = await elb.describeTargetGroups({});
+    const gateways = NatGateways.filter(({ State }) => State !== "deleted");
+    const network = [Vpcs, Subnets, InternetGateways, Addresses, RouteTables, gateways];
+    const others = [SecurityGroups, Volumes, LoadBalancers, TargetGroups];
+    return [...network, ...others, await moto.alive()].flat();
+  };
+
+  const noChanges = async () => {
+    const { stdout } = await sandbox.plan(0);
+    assert.match(stdout, /No changes/);
+  };
+
+  /** Is planned without making anything, and then made as planned. */
+  const isMadeAsPlanned = async () => {
+    const planned = await sandbox.plan(2);
+    const [, count] = /Plan: (\d+) to create/.exec(planned.stdout) ?? [];
+    assert.deepEqual(await marked(), [], "a plan makes nothing");
+    await sandbox.up();
+    const { LoadBalancers = [] } = await elb.describeLoadBalancers({});
+    const { targets } = await healthOf();
+    // The load balancer, its group, its listener and the member's place in it are no resources of EC2.
+    assert.equal((await marked()).length + 4, Number(count));
+    assert.deepEqual([LoadBalancers.length, targets.length], [1, 1]);
+    await noChanges();
+  };
+
+  /** Launches an instance in a private subnet, with IMDSv2, its volume and its groups. */
+  const isPlacedAsAsked = async () => {
+    const [host, ...others] = await moto.alive();
+    assert.ok(host !== undefined && others.length === 0);
+    const { Subnets: [subnet] = [] } = await moto.ec2.describeSubnets({
+      SubnetIds: [host.SubnetId ?? ""],
+    });
+    assert.equal(subnet?.MapPublicIpOnLaunch, false);
+    assert.equal(host.MetadataOptions?.HttpTokens, "required");
+    assert.equal(host.SecurityGroups?.length, 3);
+    const { Volumes = [] } = await moto.ec2.describeVolumes({
+      Filters: [{ Name: "attachment.device", Values: ["/dev/sdf"] }],
+    });
+    assert.deepEqual(
+      Volumes.map(({ Size, Attachments: [one] = [] }) => [Size, one?.InstanceId]),
+      [[10, host.InstanceId]],
+    );
+  };
+
+  /** Heals a rule that somebody deletes, and a target that somebody deregisters. */
+  const healsWhatIsGone = async () => {
+    const { SecurityGroupRules = [] } = await moto.ec2.describeSecurityGroupRules({
+      Filters: [
+        { Name: "tag:capstan:name", Values: ["controlplane-tcp-2379-2380-from-controlplane"] },
+      ],
+    });
+    const { GroupId, SecurityGroupRuleId = "" } = SecurityGroupRules[0] ?? {};
+    await moto.ec2.revokeSecurityGroupIngress({
+      GroupId,
+      SecurityGroupRuleIds: [SecurityGroupRuleId],
+    });
+    const { TargetGroupArn, targets } = await healthOf();
+    await elb.deregisterTargets({
+      TargetGroupArn,
+      Targets: [{ Id: targets[0], Port: 6443 }],
+    });
+    const { stdout } = await sandbox.capstan(2, "drift", stack);
+    assert.match(stdout, /controlplane-tcp-2379-2380-from-controlplane/);
+    assert.match(stdout, /AwsTarget/);
+    await sandbox.up();
+    assert.deepEqual((await healthOf()).targets, targets);
+    await noChanges();
+  };
+
+  /** Changes in place what can be: tags, the metadata service, the size of a volume. */
+  const changesInPlace = async () => {
+    const [before] = await moto.alive();
+    edit("gib: 10", "gib: 20");
+    edit("      rootVolume:", "      metadata: { hopLimit: 2 }\n      rootVolume:");
+    await sandbox.up();
+    const [host] = await moto.alive();
+    assert.equal(host?.InstanceId, before?.InstanceId);
+    assert.equal(host?.MetadataOptions?.HttpPutResponseHopLimit, 2);
+    const { Volumes = [] } = await moto.ec2.describeVolumes({
+      Filters: [{ Name: "attachment.device", Values: ["/dev/sdf"] }],
+    });
+    assert.deepEqual(
+      Volumes.map(({ Size }) => Size),
+      [20],
+    );
+    await noChanges();
+  };
+
+  /** Leaves nothing when it goes. */
+  const leavesNothing = async () => {
+    await sandbox.capstan(0, "destroy", "--yes", stack);
+    assert.deepEqual(await left(), []);
+  };
+
+  it("is made as planned, healed, changed in place, and leaves nothing when it goes", async () => {
+    await isMadeAsPlanned();
+    await isPlacedAsAsked();
+    await healsWhatIsGone();
+    await changesInPlace();
+    await leavesNothing();
+  });
+});

@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { zoneRanges } from "../../../providers/aws/compile/ranges.js";
+import { awsProvider } from "../../../providers/aws/provider.js";
+import { awsRules } from "../../../providers/aws/kinds/rules.js";
+import { awsKinds } from "../../../providers/aws/kinds/kinds.js";
+import { createProtocols } from "../../../providers/aws/kinds/protocols.js";
+import type { JsonObject } from "../../../src/api/json.js";
+import type { ClusterObject } from "../../../src/api/types.js";
+import { inDependencyOrder } from "../../../src/graph/graph.js";
+import type { MachineToCompile } from "../../../src/provider/port.js";
+import { assertGolden } from "../../support/golden.js";
+import { noClients } from "./no-clients.js";
+
+const provider = awsProvider(noClients);
+
+const clusterObject = {
+  spec: {
+    clusterNetwork: {
+      services: { cidrBlocks: ["10.96.0.0/12"] },
+      pods: { cidrBlocks: ["192.168.0.0/16"] },
+      serviceDomain: "cluster.local",
+    },
+  },
+} as unknown as ClusterObject;
+
+function machine(
+  name: string,
+  controlPlane: boolean,
+  providerSpec: JsonObject = {},
+): MachineToCompile {
+  const versions = { kubelet: "1.34.2", ...(controlPlane && { controlPlane: "1.34.2" }) };
+  return {
+    name,
+    controlPlane,
+    spec: { versions, providerSpec: {} },
+    providerSpec: { instanceType: "t3.medium", zone: "eu-north-1b", ...providerSpec },
+    lookedUp: { imageId: "ami-1" },
+  };
+}
+
+/** Every node with its inputs, one per line. */
+function graphText(
+  clusterSpec: JsonObject,
+  machines: readonly MachineToCompile[],
+  lookedUp: JsonObject = {},
+) {
+  const spec = { region: "eu-north-1", natGateways: "perZone", ...clusterSpec };
+  const { infrastructure, hosts, satellites } = provider.compile(
+    clusterObject,
+    spec,
+    machines,
+    lookedUp,
+  );
+  const shared = infrastructure.map(({ kind, name, type, spec: inputs, dependsOn }) =>
+    [
+      `${type} ${kind} ${name} ${JSON.stringify(inputs)}`,
+      ...dependsOn.map((key) => `  after ${key}`),
+    ].join("\n"),
+  );
+  const own = [...hosts].map(([name, inputs]) => `host ${name} ${JSON.stringify(inputs)}`);
+  const beside = [...(satellites ?? [])].flatMap(([name, all]) =>
+    all.map(
+      (one) =>
+        `of ${name}: ${one.kind} ${one.name} ${JSON.stringify(one.spec)} ${one.whenHostGoes ?? ""}`,
+    ),
+  );
+  inDependencyOrder(infrastructure);
+  return `${[...shared, ...own, ...beside].join("\n").replaceAll(/\{"\$ref":"([^"]+)","output":"([^"]+)"\}/g, "<$1 $2>")}\n`;
+}
+
+describe("what a cluster on AWS is compiled to", () => {
+  it("is a network in two zones, groups, a load balancer and hosts", () => {
+    const volume = { name: "data", device: "/dev/sdf", gib: 20, whenHostGoes: "keep" };
+    const text = graphText({ zones: ["eu-north-1a", "eu-north-1b"], tags: { team: "blue" } }, [
+      machine("cp-0", true, { tags: { stage: "test" }, dataVolumes: [volume] }),
+      machine("web-0", false, { publicIp: true, spot: { maxPrice: "0.05" } }),
+    ]);
+    assertGolden("aws-small-cluster", text);
+  });
+
+  it("leaves a VPC, subnets and groups as they are that are there", () => {
+    const clusterSpec = {
+      vpc: { id: "vpc-1" },
+      subnets: [
+        { id: "subnet-1", zone: "eu-north-1b", public: true },
+        { id: "subnet-2", zone: "eu-north-1b" },
+      ],
+      securityGroups: { node: "sg-1" },
+      apiServer: { scheme: "internal", allowedCidrs: ["10.0.0.0/8"] },
+      ingressRules: [{ protocol: "udp", fromPort: 8472 }],
+    };
+    assertGolden("aws-existing-vpc", graphText(clusterSpec, [machine("cp-0", true)]));
+  });
+
+  it("takes a VPC that filters have found", () => {
+    const subnets = [{ cidr: "10.0.1.0/24", zone: "eu-north-1b" }];
+    const filters = [{ name: "tag:Name", values: ["shared"] }];
+    const text = graphText({ vpc: { filters }, subnets }, [], { vpcId: "vpc-9" });
+    assert.match(text, /^external AwsVpc vpc \{"id":"vpc-9"\}$/m);
+    assert.doesNotMatch(text, /AwsInternetGateway/, "private subnets alone need no gateway");
+  });
+
+  it("has members of a control plane in each zone", () => {
+    const { failureDomains } = provider;
+    const zones = failureDomains?.of({ region: "eu-north-1" });
+    assert.deepEqual(zones, ["eu-north-1a", "eu-north-1b", "eu-north-1c"]);
+    const subnets = [
+      { id: "subnet-1", zone: "eu-north-1c", public: true },
+      { id: "subnet-2", zone: "eu-north-1b" },
+    ];
+    assert.deepEqual(failureDomains?.of({ region: "eu-north-1", subnets }), ["eu-north-1b"]);
+  });
+
+  it("needs one NAT gateway where one is enough, and none where nobody wants one", () => {
+    const zones = ["eu-north-1a", "eu-north-1b"];
+    const count = (natGateways: string) =>
+      graphText({ zones, natGateways }, []).match(/AwsNatGateway nat-\S+ \{/g)?.length ?? 0;
+    assert.deepEqual(["perZone", "one", "none"].map(count), [2, 1, 0]);
+  });
+});
+
+describe("ranges of subnets", () => {
+  const given = ["10.0.0.0/16", "172.31.0.0/22", "10.8.0.0/20"];
+  for (const vpc of given) {
+    it(`of six zones lie in ${vpc}, and none in another`, () => {
+      const all = [0, 1, 2, 3, 4, 5].flatMap((index) => {
+        const ranges = zoneRanges(vpc, index);
+        return [ranges.public, ranges.private];
+      });
+      const bounds = (range: string): [number, number] => {
+        const [address = "", bits = ""] = range.split("/");
+        const from = address.split(".").reduce((sum, byte) => sum * 256 + Number(byte), 0);
+        return [from, from + 2 ** (32 - Number(bits))];
+      };
+      const [least, most] = bounds(vpc);
+      const sorted = all.map(bounds).sort(([one], [other]) => one - other);
+      sorted.reduce((end, [from, to]) => {
+        assert.ok(from >= end && to <= most, all.join(", "));
+        return to;
+      }, least);
+    });
+  }
+});
+
+describe("every kind of AWS", () => {
+  it("has rules and a stated protocol against duplicates", () => {
+    assert.deepEqual([...provider.handlers.keys()].sort(), [...awsKinds].sort());
+    assert.deepEqual(Object.keys(createProtocols).sort(), [...awsKinds].sort());
+    assert.deepEqual(Object.keys(awsRules).sort(), [...awsKinds].sort());
+  });
+
+  const immutable = [
+    { field: "instanceType", from: "t3.medium", to: "t3.large", kind: "replace" },
+    { field: "instanceProfile", from: "a", to: "b", kind: "replace" },
+    { field: "keyName", from: "a", to: "b", kind: "replace" },
+    { field: "rootVolume", from: { gib: 20 }, to: { gib: 30 }, kind: "replace" },
+    { field: "subnetId", from: "subnet-1", to: "subnet-2", kind: "replace" },
+    { field: "publicIp", from: false, to: true, kind: "replace" },
+    { field: "groupIds", from: ["sg-1"], to: ["sg-2"], kind: "inPlace" },
+    { field: "tags", from: { a: "1" }, to: { a: "2" }, kind: "inPlace" },
+  ];
+  for (const { field, from, to, kind } of immutable) {
+    it(`an instance: ${field} takes ${kind}, as in cluster-api-provider-aws 0.3`, () => {
+      const verdict = provider.verdict("AwsInstance", { [field]: from }, { [field]: to });
+      assert.equal(verdict.kind, kind);
+    });
+  }
+
+  it("what is attached nowhere is attached in place, and never moved", () => {
+    const volume = (instanceId?: string) => ({ gib: 1, ...(instanceId && { instanceId }) });
+    assert.equal(provider.verdict("AwsVolume", volume(), volume("i-1")).kind, "inPlace");
+    assert.equal(provider.verdict("AwsVolume", volume("i-1"), volume("i-2")).kind, "replace");
+  });
+});

@@ -1,0 +1,54 @@
+import { type CaseDefinition, caseDefinitions } from "../../../src/provider-conformance/cases.js";
+import { Rig } from "../../../src/provider-conformance/rig.js";
+import { NoVerdict } from "../../../src/provider-conformance/subject.js";
+import { createProtocols } from "../../../providers/aws/kinds/protocols.js";
+import { Moto } from "../../provider/ec2/moto.js";
+import { AwsSubject } from "./aws-subject.js";
+
+const hostKind = "AwsInstance";
+
+/** What its protocol promises of each kind. The whole suite runs for hosts: for all kinds it takes a quarter of an hour. */
+const promised = [
+  "makes one resource of one token",
+  "adopts what a create made whose answer was lost",
+  "makes no duplicate while listings lag",
+  "leaves nothing that nobody finds, whenever it is killed",
+];
+
+/** Cases without a verdict: what the provider does without, and what would take moto too long. */
+const withoutVerdict = [
+  "tells what became of what its cloud has accepted, or makes at once",
+  "lists a thousand resources, and finds each of them",
+];
+
+describe("the provider of AWS conforms, as far as moto can tell", function () {
+  this.timeout(300_000);
+  let moto: Moto;
+  before(async () => {
+    moto = await Moto.start();
+  });
+  after(() => moto.stop());
+
+  const run = async ({ name, work }: CaseDefinition, kind: string) => {
+    try {
+      await Rig.use(new AwsSubject(moto), { kind, timeoutMs: 120_000 }, work);
+    } catch (error) {
+      if (error instanceof NoVerdict && withoutVerdict.includes(name)) return;
+      throw error;
+    }
+  };
+
+  for (const definition of caseDefinitions) {
+    it(`an instance ${definition.name}`, () => run(definition, hostKind));
+  }
+
+  // A target needs a member of a control plane, and the sample is a worker: calls.test.ts and cluster.int.test.ts have it.
+  const others = Object.entries(createProtocols).filter(
+    ([kind]) => kind !== hostKind && kind !== "AwsTarget",
+  );
+  for (const [kind, { by }] of others) {
+    for (const definition of caseDefinitions.filter(({ name }) => promised.includes(name))) {
+      it(`${kind}, by ${by}, ${definition.name}`, () => run(definition, kind));
+    }
+  }
+});

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { isCapstanError } from "../../../src/api/error.js";
+import type { JsonObject } from "../../../src/api/json.js";
+import type { PlannedStep } from "../../../src/provider/port.js";
+import { stubbed, type StubAnswers, stubContext as ctx } from "./stub-clients.js";
+
+const account = { getCallerIdentity: () => ({ Account: "123" }) };
+
+async function resolved(
+  answers: StubAnswers,
+  providerSpec: JsonObject,
+  clusterSpec: JsonObject = {},
+) {
+  const { provider, asked } = stubbed({ ...account, ...answers });
+  const question = { kind: "machine", providerSpec, clusterSpec } as const;
+  const answer = await provider.resolve?.(ctx, question);
+  return { answer, asked };
+}
+
+async function codeOf(work: Promise<unknown>): Promise<string> {
+  try {
+    await work;
+  } catch (error) {
+    assert.ok(isCapstanError(error), String(error));
+    return error.code;
+  }
+  return assert.fail("it succeeded");
+}
+
+describe("what AWS is asked before anything is compiled", () => {
+  const types = (architecture: string) => ({
+    describeInstanceTypes: () => ({
+      InstanceTypes: [{ ProcessorInfo: { SupportedArchitectures: [architecture] } }],
+    }),
+  });
+
+  it("the newest Ubuntu for the architecture of the instance type", async () => {
+    const { answer, asked } = await resolved(
+      {
+        ...types("arm64"),
+        describeImages: () => ({
+          Images: [
+            { ImageId: "ami-old", CreationDate: "2026-01-01" },
+            { ImageId: "ami-new", CreationDate: "2026-02-01" },
+          ],
+        }),
+      },
+      { instanceType: "t4g.medium" },
+    );
+    assert.deepEqual(answer, { imageId: "ami-new" });
+    const input = asked.find(({ call }) => call === "describeImages")?.input;
+    assert.match(JSON.stringify(input), /noble-24\.04-arm64-server/);
+    assert.deepEqual(input?.["Owners"], ["099720109477"]);
+  });
+
+  it("a subnet and groups by filters, and the zone that the subnet is in", async () => {
+    const filters = [{ name: "tag:Name", values: ["theirs"] }];
+    const { answer } = await resolved(
+      {
+        describeSubnets: () => ({
+          Subnets: [{ SubnetId: "subnet-1", AvailabilityZone: "eu-north-1c" }],
+        }),
+        describeSecurityGroups: () => ({ SecurityGroups: [{ GroupId: "sg-1" }] }),
+      },
+      {
+        image: { id: "ami-1" },
+        subnet: { filters },
+        securityGroups: [{ id: "sg-0" }, { filters }],
+      },
+    );
+    assert.deepEqual(answer, { subnetId: "subnet-1", zone: "eu-north-1c", groupIds: ["sg-1"] });
+  });
+
+  it("is refused where filters find none or several, and in another region", async () => {
+    const filters = [{ name: "tag:Name", values: ["theirs"] }];
+    const machine = { image: { id: "ami-1" }, subnet: { filters } };
+    assert.equal(await codeOf(resolved({ describeSubnets: () => ({}) }, machine)), "NOT_FOUND");
+    const two = { Subnets: [{ SubnetId: "subnet-1" }, { SubnetId: "subnet-2" }] };
+    assert.equal(await codeOf(resolved({ describeSubnets: () => two }, machine)), "SEVERAL_FOUND");
+    const elsewhere = resolved({}, { image: { id: "ami-1" } }, { region: "eu-west-1" });
+    assert.equal(await codeOf(elsewhere), "WRONG_CLOUD");
+  });
+});
+
+describe("what AWS tells before the first change", () => {
+  const create = (kind: string, wanted: JsonObject = {}): PlannedStep => ({
+    does: "create",
+    kind,
+    name: "one",
+    wanted,
+  });
+
+  it("addresses that are not left, and types that a zone does not have", async () => {
+    const { provider } = stubbed({
+      describeAccountAttributes: () => ({
+        AccountAttributes: [
+          {
+            AttributeName: "vpc-max-elastic-ips",
+            AttributeValues: [{ AttributeValue: "5" }],
+          },
+        ],
+      }),
+      describeAddresses: () => ({ Addresses: [{}, {}, {}, {}] }),
+      describeInstanceTypeOfferings: () => ({
+        InstanceTypeOfferings: [{ Location: "eu-north-1a" }],
+      }),
+    });
+    const found = await provider.preflight?.(ctx, [
+      create("AwsElasticIp"),
+      create("AwsElasticIp"),
+      create("AwsInstance", { instanceType: "p5.48xlarge", zone: "eu-north-1b" }),
+    ]);
+    assert.deepEqual(
+      found?.map(({ code, message }) => [code, message]),
+      [
+        ["QUOTA", "2 elastic addresses are needed for NAT gateways, 1 of 5 are left"],
+        ["INVALID_INPUT", "instance type p5.48xlarge is not offered in eu-north-1b"],
+      ],
+    );
+  });
+
+  it("nothing of a plan that makes neither", async () => {
+    const { provider, asked } = stubbed({});
+    assert.deepEqual(await provider.preflight?.(ctx, [create("AwsVpc")]), []);
+    assert.deepEqual(asked, []);
+  });
+});
+
+describe("which cloud it is", () => {
+  it("is asked once: account, region, and an endpoint of one's own", async () => {
+    const { provider, asked } = stubbed(account);
+    const first = await provider.identity?.(ctx);
+    assert.deepEqual(first, { account: "123", region: "eu-north-1" });
+    assert.deepEqual(await provider.identity?.(ctx), first);
+    assert.equal(asked.length, 1);
+  });
+});

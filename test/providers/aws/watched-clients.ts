@@ -1,0 +1,154 @@
+import type { EC2 } from "@aws-sdk/client-ec2";
+import type { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balancing-v2";
+import type { Clock } from "../../../src/provider/port.js";
+
+/** What a request asks, of whatever call. */
+interface Asked {
+  readonly Filters?: readonly { readonly Name?: string }[];
+  readonly ClientToken?: string;
+}
+
+type Answered = Readonly<Record<string, unknown>>;
+
+/** Where the id of what a call has made is, in its answer. */
+const made: Readonly<Record<string, (answer: Answered) => unknown>> = {
+  RunInstancesCommand: ({ Instances }) => at(Instances, "InstanceId"),
+  CreateVpcCommand: ({ Vpc }) => at([Vpc], "VpcId"),
+  CreateSubnetCommand: ({ Subnet }) => at([Subnet], "SubnetId"),
+  CreateInternetGatewayCommand: ({ InternetGateway }) => at([InternetGateway], "InternetGatewayId"),
+  AllocateAddressCommand: ({ AllocationId }) => AllocationId,
+  CreateNatGatewayCommand: ({ NatGateway }) => at([NatGateway], "NatGatewayId"),
+  CreateRouteTableCommand: ({ RouteTable }) => at([RouteTable], "RouteTableId"),
+  CreateSecurityGroupCommand: ({ GroupId }) => GroupId,
+  AuthorizeSecurityGroupIngressCommand: ({ SecurityGroupRules }) =>
+    at(SecurityGroupRules, "SecurityGroupRuleId"),
+  CreateVolumeCommand: ({ VolumeId }) => VolumeId,
+  CreateLoadBalancerCommand: ({ LoadBalancers }) => at(LoadBalancers, "LoadBalancerArn"),
+  CreateTargetGroupCommand: ({ TargetGroups }) => at(TargetGroups, "TargetGroupArn"),
+  CreateListenerCommand: ({ Listeners }) => at(Listeners, "ListenerArn"),
+  RegisterTargetsCommand: () => undefined,
+};
+
+function at(list: unknown, field: string): unknown {
+  return Array.isArray(list) ? (list[0] as Answered | undefined)?.[field] : undefined;
+}
+
+/**
+ * A provider's clients of moto, made to misbehave as AWS may. They also add what AWS has and moto lacks: a client token
+ * that was used before is answered with what it made then.
+ */
+export class WatchedClients {
+  hook: (() => void) | undefined;
+  isBlind = false;
+  hangs = false;
+  holdsBoot = false;
+  losesNext = false;
+  lagMs = 0;
+  private readonly shownFromMs = new Map<string, number>();
+  private readonly answerOf = new Map<string, Answered>();
+
+  constructor(
+    readonly ec2: EC2,
+    readonly elb: ElasticLoadBalancingV2,
+    private readonly clock: Clock,
+  ) {
+    this.watch(ec2.middlewareStack);
+    this.watch(elb.middlewareStack);
+    this.hangAtTheDoor(ec2.config);
+    this.hangAtTheDoor(elb.config);
+  }
+
+  private watch(stack: { add: unknown }): void {
+    type Next = (args: { input: unknown }) => Promise<{ output: unknown; response: unknown }>;
+    const add = stack.add as (
+      middleware: (next: Next, context: { commandName?: string }) => Next,
+      options: { step: "initialize" },
+    ) => void;
+    add.call(
+      stack,
+      (next, { commandName = "" }) =>
+        async (args) => {
+          const asked = args.input as Asked;
+          if (commandName.startsWith("Describe")) {
+            if (this.isBlind) throw new Error("AWS gives no answer");
+            const { output, response } = await next(args);
+            return { output: this.shown(asked, output as Answered), response };
+          }
+          this.hook?.();
+          const before = this.answerOf.get(asked.ClientToken ?? "");
+          if (before !== undefined) return { output: before, response: {} };
+          const answer = await next(args);
+          this.remember(commandName, asked, answer.output as Answered);
+          return answer;
+        },
+      { step: "initialize" },
+    );
+  }
+
+  /** The request is sent, and nothing comes back. */
+  private hangAtTheDoor({
+    requestHandler,
+  }: EC2["config"] | ElasticLoadBalancingV2["config"]): void {
+    const handle = requestHandler.handle.bind(requestHandler);
+    requestHandler.handle = async (request, options) => {
+      const signal =
+        options && "abortSignal" in options ? (options.abortSignal as AbortSignal) : undefined;
+      if (this.hangs) {
+        await new Promise((_, reject) => {
+          signal?.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
+        });
+      }
+      return handle(request, options);
+    };
+  }
+
+  private remember(commandName: string, { ClientToken }: Asked, answer: Answered): void {
+    const idIn = made[commandName];
+    if (idIn === undefined) return;
+    this.shownFromMs.set(String(idIn(answer)), this.clock.now() + this.lagMs);
+    if (ClientToken !== undefined) this.answerOf.set(ClientToken, answer);
+    if (!this.losesNext) return;
+    this.losesNext = false;
+    throw new Error("the answer is lost");
+  }
+
+  /** What tags lead to comes late; what ids, names and ranges lead to, and whole listings, do not. */
+  private shown({ Filters = [] }: Asked, answer: Answered): Answered {
+    const byTags = Filters.some(({ Name = "" }) => Name.startsWith("tag"));
+    const entries = Object.entries(answer).map(([field, value]) => {
+      if (!Array.isArray(value)) return [field, value];
+      const list = value as Answered[];
+      if (field !== "Reservations")
+        return [field, byTags ? list.filter((one) => this.isShown(one)) : list];
+      return [
+        field,
+        list.map(({ Instances }) => ({ Instances: this.instances(Instances, byTags) })),
+      ];
+    });
+    return Object.fromEntries(entries) as Answered;
+  }
+
+  private instances(value: unknown, byTags: boolean): Answered[] {
+    const all = value as Answered[];
+    const shown = byTags ? all.filter((one) => this.isShown(one)) : all;
+    return shown.map((one) => {
+      const isHeld = this.holdsBoot && at([one["State"]], "Name") === "running";
+      return isHeld ? { ...one, State: { Name: "pending" } } : one;
+    });
+  }
+
+  private isShown(resource: Answered): boolean {
+    const now = this.clock.now();
+    return Object.values(resource).every(
+      (id) =>
+        typeof id !== "string" || (this.shownFromMs.get(id) ?? 0) <= now || isParent(id, resource),
+    );
+  }
+}
+
+/** An id of what a resource belongs to is none of its own. */
+function isParent(id: string, resource: Answered): boolean {
+  const parents = ["VpcId", "SubnetId", "GroupId", "ImageId"];
+  const own = Object.keys(resource)[0];
+  return parents.some((field) => resource[field] === id && field !== own);
+}
