@@ -63,7 +63,10 @@ describe("capacity that is not there, and capacity that goes", function () {
     await sandbox.capstan(0, "local", "kill", String(leaving?.id), "--ms", "600000");
     const told = await sandbox.capstan(2, "drift", demoStack);
     assert.match(told.stdout, /leaving .*the cloud takes it away at 20\d\d-/);
-    assert.match((await plan(2)).stdout, /Machine web-\S+ +± replace +the cloud takes its host away at 20/);
+    assert.match(
+      (await plan(2)).stdout,
+      /Machine web-\S+ +± replace +the cloud takes its host away at 20/,
+    );
     await sandbox.up();
     const after = workers().map(({ id }) => id);
     assert.equal(after.length, 2);

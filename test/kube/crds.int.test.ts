@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { CustomObjectsApi } from "@kubernetes/client-node";
 import {
@@ -78,6 +78,9 @@ class Place {
 
 /** How kubectl is told of what a folder holds: its files, or its overlays. */
 function namedToKubectl(folder: string): string[][] {
+  // A Pulumi program has its manifests apart from its own file.
+  const clusters = join(folder, "clusters");
+  if (existsSync(clusters)) return readdirSync(clusters).map((one) => ["-f", join(clusters, one)]);
   const files = readdirSync(folder).filter((file) => file.endsWith(".yaml"));
   if (files.length > 0) return files.map((file) => ["-f", join(folder, file)]);
   return readdirSync(folder).map((overlay) => ["-k", join(folder, overlay)]);

@@ -7,7 +7,11 @@ import { wavesOf } from "../../src/plan/waves/list-waves.js";
 import { targetOfRevision } from "../../src/records/history.js";
 import { desiredIn } from "../../src/records/target.js";
 import { rollbackOf } from "../../src/plan/goal/rollback.js";
-import { type PriorState, standingMachines } from "../../src/records/prior-state.js";
+import {
+  cloudResources,
+  type PriorState,
+  standingMachines,
+} from "../../src/records/prior-state.js";
 import type { OwnerMove } from "../../src/sets/moves.js";
 import type { Observed } from "../../src/provider/port.js";
 import { desiredCluster, type WantedCluster } from "./wanted-cluster.js";
@@ -89,8 +93,12 @@ export class Life {
 
   /** What was kept for a host goes once it is a node, and with it. */
   mustKeepNothing(): void {
-    const { cloud } = this.engine;
-    for (const token of cloud.hosts.leftOver(cloud.alive())) {
+    const { cloud, prior } = this.engine;
+    // What the cloud has refused later is recorded as a host that failed: it goes with what was kept for it.
+    const refused = cloudResources(prior).flatMap(({ id = "" }) =>
+      cloud.hasRejected(id) ? (cloud.get(id) ?? []) : [],
+    );
+    for (const token of cloud.hosts.leftOver([...cloud.alive(), ...refused])) {
       this.breaches.push(`law 16: what was kept for host ${token} is left`);
     }
   }
