@@ -33,3 +33,9 @@ export function canonicalJson(value: unknown): string {
 export function sameJson(left: unknown, right: unknown): boolean {
   return left === right || canonicalJson(left) === canonicalJson(right);
 }
+
+/** A value in a sentence: a text as it is, "none" for what is absent, else JSON. Pure. */
+export function plainText(value: Json | undefined): string {
+  if (value === undefined) return "none";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

@@ -7,13 +7,10 @@ import {
 } from "../api/update-policy.js";
 import { decidingPaths } from "../provider/fields.js";
 import { nodeMetadataFields } from "../provider/host-spec.js";
-import type { Choosing } from "../provider/alternatives.js";
+import type { VerdictGiver } from "../provider/alternatives.js";
 import type { Verdict } from "../provider/port.js";
 import type { ExpandedMachine } from "../sets/expanded.js";
 import { owningObjects } from "../sets/owning-objects.js";
-
-/** What decides how a change gets to a machine: the provider, or the provider under a policy. */
-export type VerdictGiver = Choosing;
 
 /**
  * What a policy makes of a provider's verdict. A change of nothing but labels, annotations and taints

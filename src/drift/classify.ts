@@ -18,7 +18,7 @@ import {
 import { recordedOutputs } from "../records/recorded-outputs.js";
 import type { Observation, ObservedResource } from "../plan/observation.js";
 import { newerThanRecords } from "../plan/decisions/unrecorded.js";
-import { type Choosing, nearestChoice } from "../provider/alternatives.js";
+import { type VerdictGiver, nearestChoice } from "../provider/alternatives.js";
 import type { Failure, InfrastructureProvider, Observed, Verdict } from "../provider/port.js";
 import { unobservableOf } from "../provider/unobservable.js";
 import { type DriftedField, driftedFields } from "./fields.js";
@@ -129,7 +129,7 @@ export type ObservationResult = Observation | { readonly failed: string };
 export function classifyDrift(
   state: PriorState,
   sight: ObservationResult,
-  provider: Choosing & Pick<InfrastructureProvider, "handlers">,
+  provider: VerdictGiver & Pick<InfrastructureProvider, "handlers">,
 ): DriftReport {
   const settled = settledResources(state);
   const subjectOf = subjects(state, provider);
@@ -233,7 +233,7 @@ function itemOf(
   about: {
     readonly subject: Subject;
     readonly wanted: JsonObject;
-    readonly provider: Choosing;
+    readonly provider: VerdictGiver;
   },
 ): DriftItem[] {
   const { subject, provider } = about;
@@ -247,8 +247,12 @@ function itemOf(
   const { leavesAtMs } = observed;
   if (leavesAtMs !== undefined)
     return [{ ...subject, class: "leaving", fields: drifted, leavesAtMs }];
-  const asked = nearestChoice(provider, record.kind, observed.spec, about.wanted);
-  const back = provider.verdict(record.kind, observed.spec, asked);
+  const { asked, verdict: back } = nearestChoice(
+    provider,
+    record.kind,
+    observed.spec,
+    about.wanted,
+  );
   if (back.kind === "same") return [];
   // A record that was read again before anything was corrected shows the drift itself.
   const wanted = { ...record, outputs: { ...record.outputs, spec: asked } };

@@ -1,4 +1,4 @@
-import { type Json, sameJson } from "../api/json.js";
+import { type Json, plainText, sameJson } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { ObservedResource } from "../plan/observation.js";
 import { type RecordedResource, recordedSpec } from "../records/prior-state.js";
@@ -28,9 +28,7 @@ export function driftedFields(
 
 /** "size small -> large, tags {} -> {"a":"b"}": recorded, then seen. Pure. */
 export function driftText(drift: readonly DriftedField[]): string {
-  const shown = (value: Json | undefined) =>
-    value === undefined ? "none" : typeof value === "string" ? value : JSON.stringify(value);
   return drift
-    .map(({ path, recorded, seen }) => `${path} ${shown(recorded)} -> ${shown(seen)}`)
+    .map(({ path, recorded, seen }) => `${path} ${plainText(recorded)} -> ${plainText(seen)}`)
     .join(", ");
 }

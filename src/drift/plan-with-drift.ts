@@ -5,7 +5,7 @@ import type { Plan, RemainingPlan } from "../plan/plan.js";
 import type { PlanInput } from "../plan/plan-input.js";
 import { withMovedMachines } from "../plan/goal/moved-machines.js";
 import { makePlan, planRemaining } from "../plan/planner/make-plan.js";
-import type { Choosing } from "../provider/alternatives.js";
+import type { VerdictGiver } from "../provider/alternatives.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import type { PriorState } from "../records/prior-state.js";
 import { classifyDrift, type ObservationResult } from "./classify.js";
@@ -51,7 +51,7 @@ export function rulesOfRequest(objects: readonly AnyObject[]): PlanDriftRules {
 export function judgedDrift(
   state: PriorState,
   sight: ObservationResult,
-  provider: Choosing & Pick<InfrastructureProvider, "handlers">,
+  provider: VerdictGiver & Pick<InfrastructureProvider, "handlers">,
   rules: DriftRules,
 ): JudgedDrift {
   return judgeDrift(classifyDrift(state, sight, provider), rules);

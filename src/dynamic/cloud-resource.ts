@@ -8,7 +8,7 @@ import {
   type Accepted,
   presenceOf,
 } from "../provider/operations.js";
-import { type Choosing, nearestChoice } from "../provider/alternatives.js";
+import { type VerdictGiver, nearestChoice } from "../provider/alternatives.js";
 import { whyFailed } from "../provider/failure.js";
 import type {
   CallContext,
@@ -19,7 +19,6 @@ import type {
   Observed,
   Presence,
   ResourceHandler,
-  Verdict,
 } from "../provider/port.js";
 import type { Identifying } from "../provider/same-cloud.js";
 import { usableWithinMsOf } from "../provider/timing.js";
@@ -118,7 +117,7 @@ export class CloudResource implements DynamicResource {
   private readonly toldWaiting = new Set<string>();
 
   constructor(
-    private readonly provider: Identifying & Choosing & Pick<InfrastructureProvider, "timing">,
+    private readonly provider: Identifying & VerdictGiver & Pick<InfrastructureProvider, "timing">,
     private readonly kind: string,
     private readonly handler: ResourceHandler,
     private readonly runtime: BridgeRuntime,
@@ -159,7 +158,7 @@ export class CloudResource implements DynamicResource {
    */
   async diff(_id: string, olds: Properties, news: Properties) {
     if (!sameJson(olds["who"], news["who"])) return { changes: true, paths: ["who"] };
-    const verdict = this.verdictTo(specOf(olds), this.nearest(specOf(olds), specOf(news)));
+    const { verdict } = this.nearest(specOf(olds), specOf(news));
     return verdict.kind === "same"
       ? { changes: false, paths: [] }
       : { changes: true, paths: verdict.paths.map((path) => `spec.${path}`) };
@@ -320,8 +319,7 @@ export class CloudResource implements DynamicResource {
     let current = resource;
     try {
       if (current.phase === "gone") throw tokenSpent(this.kind, current);
-      const asked = this.nearest(current.spec, spec);
-      const verdict = this.verdictTo(current.spec, asked);
+      const { asked, verdict } = this.nearest(current.spec, spec);
       if (verdict.kind === "inPlace") {
         current = await this.updateInPlace(current, asked);
       } else if (verdict.kind !== "same") {
@@ -425,12 +423,8 @@ export class CloudResource implements DynamicResource {
   }
 
   /** A host that was made where there was room stays what it is. */
-  private nearest(current: JsonObject, wanted: JsonObject): JsonObject {
+  private nearest(current: JsonObject, wanted: JsonObject) {
     return nearestChoice(this.provider, this.kind, current, wanted);
-  }
-
-  private verdictTo(current: JsonObject, asked: JsonObject): Verdict {
-    return this.provider.verdict(this.kind, current, asked);
   }
 
   /** Told once for each reason: who waits for minutes wants to know at once what for. */

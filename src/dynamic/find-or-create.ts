@@ -1,5 +1,5 @@
 import { sameJson, type JsonObject } from "../api/json.js";
-import { type Choosing, choicesOf, differenceText } from "../provider/alternatives.js";
+import { type VerdictGiver, choicesOf, differenceText } from "../provider/alternatives.js";
 import { backoffMs } from "../provider/backoff.js";
 import type {
   CallContext,
@@ -41,7 +41,7 @@ export class FindOrCreate {
   private readonly settleMs: number;
 
   constructor(
-    private readonly provider: Choosing & Pick<InfrastructureProvider, "timing">,
+    private readonly provider: VerdictGiver & Pick<InfrastructureProvider, "timing">,
     private readonly kind: string,
     private readonly handler: ResourceHandler,
     private readonly around: Surroundings,

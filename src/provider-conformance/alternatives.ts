@@ -32,9 +32,9 @@ export async function takesAlternatives(rig: Rig): Promise<void> {
     "refuse a create with CAPACITY where there is no room, so that the next alternative is made",
     seenOf(error),
   );
+  const nearest = nearestChoice(provider, kind, shown, spec);
   must(
-    sameJson(nearestChoice(provider, kind, shown, spec), first) &&
-      provider.verdict(kind, shown, first).kind === "same",
+    sameJson(nearest.asked, first) && nearest.verdict.kind === "same",
     "make the alternative that a create is given",
     `asked for ${JSON.stringify(first)}, it shows ${JSON.stringify(shown)}`,
   );

@@ -1,12 +1,12 @@
-import { type Json, type JsonObject, sameJson } from "../api/json.js";
+import { type Json, type JsonObject, plainText, sameJson } from "../api/json.js";
 import type { InfrastructureProvider, Verdict } from "./port.js";
 
-/** What it takes to ask for alternatives of hosts. */
-export type Choosing = Pick<InfrastructureProvider, "hostKind" | "alternatives" | "verdict">;
+/** What tells how a resource gets to what is wanted of it: a provider, or one under a policy. */
+export type VerdictGiver = Pick<InfrastructureProvider, "hostKind" | "alternatives" | "verdict">;
 
 /** What a resource may be like, best first: as it is wanted, then its alternatives. Pure. */
 export function choicesOf(
-  provider: Omit<Choosing, "verdict">,
+  provider: Omit<VerdictGiver, "verdict">,
   kind: string,
   wanted: JsonObject,
 ): readonly JsonObject[] {
@@ -14,22 +14,33 @@ export function choicesOf(
   return [wanted, ...(provider.alternatives?.(wanted) ?? [])];
 }
 
+/** What is asked of a resource that is there, and what that takes. */
+interface Judgement {
+  readonly asked: JsonObject;
+  readonly verdict: Verdict;
+}
+
 /**
  * What is asked of a resource that is there: of all that it may be like, what takes the fewest changes; the best one where
  * it takes a new resource in any case. So a host that was made where there was room stays what it is. Pure.
  */
 export function nearestChoice(
-  provider: Choosing,
+  provider: VerdictGiver,
   kind: string,
   current: JsonObject,
   wanted: JsonObject,
-): JsonObject {
-  const [best, ...others] = choicesOf(provider, kind, wanted).map((choice) => ({
-    choice,
-    changes: changesIn(provider.verdict(kind, current, choice)),
-  }));
-  if (best === undefined || others.length === 0) return wanted;
-  return others.reduce((least, one) => (one.changes < least.changes ? one : least), best).choice;
+): Judgement {
+  const judge = (asked: JsonObject): Judgement => ({
+    asked,
+    verdict: provider.verdict(kind, current, asked),
+  });
+  const [, ...others] = choicesOf(provider, kind, wanted);
+  return others
+    .map(judge)
+    .reduce(
+      (least, one) => (changesIn(one.verdict) < changesIn(least.verdict) ? one : least),
+      judge(wanted),
+    );
 }
 
 /** How many fields change in place; more than any number for a new resource. */
@@ -41,7 +52,7 @@ function changesIn(verdict: Verdict): number {
 /** What one choice has that another has not, field by field: `size medium, zone none`. Pure. */
 export function differenceText(from: JsonObject, to: JsonObject): string {
   return differencesIn(from, to)
-    .map(({ path, value }) => `${path} ${textOf(value)}`)
+    .map(({ path }) => `${path} ${plainText(to[path])}`)
     .join(", ");
 }
 
@@ -53,9 +64,4 @@ export function differencesIn(
   return [...new Set([...Object.keys(from), ...Object.keys(to)])]
     .filter((path) => !sameJson(from[path] ?? null, to[path] ?? null))
     .map((path) => ({ path, value: to[path] ?? null }));
-}
-
-function textOf(value: Json): string {
-  if (value === null) return "none";
-  return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -275,8 +275,7 @@ function differenceTo(older: TargetMachine, host: DecidedHost, { prior, provider
   if (record === undefined) return {};
   const judging = underPolicy(provider, host.decision.policy);
   const was = recordedSpec(record);
-  const asked = nearestChoice(judging, provider.hostKind, was, host.wanted);
-  const verdict = judging.verdict(provider.hostKind, was, asked);
+  const { asked, verdict } = nearestChoice(judging, provider.hostKind, was, host.wanted);
   const reason = verdict.kind === "replace" ? verdict.reason : "its MachineSet is superseded";
   return { changes: changesOf(verdict, was, asked), reason };
 }

@@ -246,8 +246,7 @@ function fitOf(
 /** What it takes to make of a host that is there what the manifests want of its machine. */
 function verdictOn(seen: JsonObject, asked: JsonObject, provider: InfrastructureProvider): Verdict {
   const resolved = withValues(asked, seen) as JsonObject;
-  const nearest = nearestChoice(provider, provider.hostKind, seen, resolved);
-  return provider.verdict(provider.hostKind, seen, nearest);
+  return nearestChoice(provider, provider.hostKind, seen, resolved).verdict;
 }
 
 /**

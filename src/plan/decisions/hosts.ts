@@ -158,7 +158,7 @@ function nextName(provider: InfrastructureProvider, question: HostQuestion): str
   const judging = underPolicy(provider, policy);
   const { hostKind } = provider;
   const canBecome = (from: JsonObject, to: JsonObject) =>
-    canServe(judging.verdict(hostKind, from, nearestChoice(judging, hostKind, from, to)));
+    canServe(nearestChoice(judging, hostKind, from, to).verdict);
   if (planned !== undefined && !recorded.some(({ name }) => name === planned.name)) {
     const { spec, seen } = planned;
     // Somebody may have changed it since it was asked for.

@@ -1,6 +1,5 @@
 import type { JsonObject } from "../../api/json.js";
-import type { VerdictGiver } from "../../compile/update-policy.js";
-import { nearestChoice } from "../../provider/alternatives.js";
+import { nearestChoice, type VerdictGiver } from "../../provider/alternatives.js";
 import { whyFailed } from "../../provider/failure.js";
 import type { Verdict } from "../../provider/port.js";
 import { changesOf, type ChangedField } from "../step.js";
@@ -38,8 +37,7 @@ export function judge(
     const subject = resource.parent === undefined ? "it" : "its host";
     const record = recordedSpec(resource);
     const current = observed === undefined || observed === "gone" ? record : observed.spec;
-    const asked = nearestChoice(provider, resource.kind, current, wanted);
-    const verdict = provider.verdict(resource.kind, current, asked);
+    const { asked, verdict } = nearestChoice(provider, resource.kind, current, wanted);
     return {
       resource,
       gone: observed === "gone",

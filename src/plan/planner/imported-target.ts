@@ -58,8 +58,12 @@ export function targetWithImported(asked: ImportQuestion): ImportedTarget {
   const found = asKnown(question.found, unobservableOf(provider, provider.hostKind), resolved);
   const policy = policiesOf([...target.objects, object])(asWanted);
   const judging = underPolicy(provider, policy);
-  const nearest = nearestChoice(judging, provider.hostKind, found.spec, resolved);
-  const verdict = judging.verdict(provider.hostKind, found.spec, nearest);
+  const { asked: nearest, verdict } = nearestChoice(
+    judging,
+    provider.hostKind,
+    found.spec,
+    resolved,
+  );
   const later = changesOf(verdict, found.spec, nearest);
   if (verdict.kind !== "same" && verdict.kind !== "inPlace") {
     throw refusedFields(asWanted, found, { verdict, later });

@@ -144,7 +144,7 @@ function undoOfUpdate(
   const policy = question.policies.get(key) ?? "preferInPlace";
   const judging = underPolicy(provider, policyGoing("back", policy));
   const before = withRefsOf(node.spec, recordedSpec(record));
-  const after = nearestChoice(judging, node.kind, before, node.spec);
+  const { asked: after } = nearestChoice(judging, node.kind, before, node.spec);
   const back = judging.verdict(node.kind, after, before);
   if (canServe(back)) return reversible;
   const why = "reason" in back ? back.reason : "";
