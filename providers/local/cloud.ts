@@ -441,37 +441,36 @@ function faultsOf(database: DatabaseSync, request: Request, found: LocalResource
   return takeFaults(database, about, declared);
 }
 
+const forget = "capstan local fault --clear forgets the faults that were set";
+
+/** What the cloud says by itself of what it refuses; of other faults it tells the call alone. */
+function refusalOf(
+  call: string,
+  mode: ArmedFault["mode"],
+): Pick<ErrorDetails, "code" | "message" | "hint"> | undefined {
+  switch (mode) {
+    case "quota":
+      return { code: "QUOTA", message: "a quota is exhausted", hint: forget };
+    case "noRoom":
+      return {
+        code: "CAPACITY",
+        message: "there is no room for a host of this size",
+        hint: `name otherSizes, or ${forget}`,
+      };
+    case "deny":
+      return { code: "PERMISSION", message: `the credentials may not ${call}`, hint: forget };
+    case "unusable":
+      return { code: "NOT_YET_USABLE", message: "what the host needs cannot be used yet" };
+    default:
+      return undefined;
+  }
+}
+
 function faultError(call: string, { mode, ms }: ArmedFault): CapstanError {
-  if (mode === "quota") {
-    return new CapstanError({
-      code: "QUOTA",
-      source: "cloud",
-      message: "local cloud: a quota is exhausted (quota, by fault)",
-      hint: "capstan local fault --clear forgets the faults that were set",
-    });
-  }
-  if (mode === "noRoom") {
-    return new CapstanError({
-      code: "CAPACITY",
-      source: "cloud",
-      message: "local cloud: there is no room for a host of this size (noRoom, by fault)",
-      hint: "name otherSizes, or capstan local fault --clear forgets the faults that were set",
-    });
-  }
-  if (mode === "deny") {
-    return new CapstanError({
-      code: "PERMISSION",
-      source: "cloud",
-      message: `local cloud: the credentials may not ${call} (deny, by fault)`,
-      hint: "capstan local fault --clear forgets the faults that were set",
-    });
-  }
-  if (mode === "unusable") {
-    return new CapstanError({
-      code: "NOT_YET_USABLE",
-      source: "cloud",
-      message: "local cloud: what the host needs cannot be used yet (unusable, by fault)",
-    });
+  const refusal = refusalOf(call, mode);
+  if (refusal !== undefined) {
+    const message = `local cloud: ${refusal.message} (${mode}, by fault)`;
+    return new CapstanError({ ...refusal, source: "cloud", message });
   }
   const lost = mode === "lose" || mode === "hang" || mode === "hangAfter";
   const details: ErrorDetails = {

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from "../api/json.js";
+import { asJson, isJsonObject, type Json, type JsonObject } from "../api/json.js";
 import type { AnyObject, Desired } from "../api/types.js";
 import { holdsUnknown, unknownValue } from "../api/unknown.js";
 import { compileParts } from "../compile/compile.js";
@@ -25,7 +25,7 @@ export function withRecordedValues(desired: Desired, recorded: readonly AnyObjec
         metadata.name === object.metadata.name &&
         metadata.namespace === object.metadata.namespace,
     );
-    return filled(object as unknown as Json, before as unknown as Json | undefined) as unknown as O;
+    return filled(asJson(object), before && asJson(before)) as unknown as O;
   };
   const { cluster, machines, machineSets, machineDeployments } = desired;
   return {

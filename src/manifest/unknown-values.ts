@@ -1,6 +1,6 @@
 import type { TSchema } from "typebox";
 import type { MemberPath, Violation } from "../api/diagnostic-codes.js";
-import { isJsonObject, type Json } from "../api/json.js";
+import { asJson, isJsonObject, type Json } from "../api/json.js";
 import type { AnyObject } from "../api/types.js";
 import { unknownPaths, unknownValue } from "../api/unknown.js";
 import { validate } from "../api/validate.js";
@@ -15,7 +15,7 @@ const told = new Set<string | number>(["apiVersion", "kind"]);
  * are the cloud's business, which may be told later. Pure.
  */
 export function checkUnknown(object: AnyObject): Violation[] {
-  return unknownPaths(object as unknown as Json)
+  return unknownPaths(asJson(object))
     .filter((path) => !isOfProvider(object, path))
     .map(mustBeKnown);
 }

@@ -213,22 +213,24 @@ function withoutInPlace(rules: FieldRules = {}): FieldRules {
   return Object.fromEntries(entries);
 }
 
-/** A mistake of the provider's author, met while planning and not in the middle of a change. */
 function noSuchKind(provider: string, kind: string, name: string): CapstanError {
-  return new CapstanError({
-    code: "INVALID_INPUT",
-    source: "user",
-    message: `cannot plan with provider ${provider}: it names ${kind} ${name}, and its kinds have no ${kind}`,
-    hint: "report it to the provider's author; nothing was changed",
-  });
+  return mistakeOf(provider, `it names ${kind} ${name}, and its kinds have no ${kind}`);
 }
 
 /** What is kept loses our marks: without a call that takes them off its host could never go. */
 function cannotKeep(provider: string, kind: string, name: string): CapstanError {
+  return mistakeOf(
+    provider,
+    `it keeps ${kind} ${name} when its host goes, and ${kind} has no disown`,
+  );
+}
+
+/** A mistake of the provider's author, met while planning and not in the middle of a change. */
+function mistakeOf(provider: string, what: string): CapstanError {
   return new CapstanError({
     code: "INVALID_INPUT",
     source: "user",
-    message: `cannot plan with provider ${provider}: it keeps ${kind} ${name} when its host goes, and ${kind} has no disown`,
+    message: `cannot plan with provider ${provider}: ${what}`,
     hint: "report it to the provider's author; nothing was changed",
   });
 }

@@ -90,6 +90,7 @@ export function definitionProblems(definition: Written<ProviderDefinition>): str
   ];
 }
 
+/** A member that may be left out, and is a function where it is there. */
 function functionProblems(name: string, member: unknown): string[] {
   return member === undefined || typeof member === "function" ? [] : [`${name} must be a function`];
 }
@@ -150,9 +151,7 @@ function domainProblems({ failureDomains, machineSpec }: Written<ProviderDefinit
         ]
       : []),
     ...(typeof of === "function" ? [] : ["failureDomains.of must be a function"]),
-    ...(domainOf === undefined || typeof domainOf === "function"
-      ? []
-      : ["failureDomains.domainOf must be a function"]),
+    ...functionProblems("failureDomains.domainOf", domainOf),
     ...(otherwise === undefined || typeof otherwise === "string"
       ? []
       : ["failureDomains.otherwise must be a domain"]),
@@ -196,8 +195,7 @@ function kindProblems({
   const stem = String(membersOf(machineSpec)["kind"]).replace(/MachineProviderSpec$/, "");
   const host = typeof hostKind === "string" ? hostKind : `${stem}Host`;
   const twice = membersOf(kinds)[host] === undefined ? [] : [`kinds.${host} is the kind of hosts`];
-  const isFunction = infrastructure === undefined || typeof infrastructure === "function";
-  return [...own, ...twice, ...(isFunction ? [] : ["infrastructure must be a function"])];
+  return [...own, ...twice, ...functionProblems("infrastructure", infrastructure)];
 }
 
 function absent(calls: Members): string[] {
