@@ -8,7 +8,7 @@ import {
 import type { CallContext, Found, Identity, Observed } from "../../../src/provider/port.js";
 import { type Ask, ifThere } from "./ask.js";
 import { awsNameOf } from "./errors.js";
-import { markTags, type NewTag, type Tag, tagChanges } from "./marks.js";
+import { markTags, type NewTag, type Tag, tagChanges, whoOf } from "./marks.js";
 
 export type AskElb = Ask<ElasticLoadBalancingV2>;
 
@@ -25,12 +25,12 @@ export interface ElbKind<Resource> {
   /** By its ARN. Throws what AWS calls "not found". */
   readonly byArn: (ctx: CallContext, arn: string) => Promise<readonly Resource[]>;
   readonly arnOf: (resource: Resource) => string;
-  /** `isAsked`: it was asked for itself, and all of it has to be shown, whoever's it is. */
+  /** `isWhole`: it bears marks, or was asked for itself, so that what only further calls tell is to be shown as well. */
   readonly shown: (
     ctx: CallContext,
     resource: Resource,
     tags: readonly Tag[],
-    isAsked?: boolean,
+    isWhole: boolean,
   ) => Promise<Found>;
   /** By its name, which is made of the token, of kinds that have names: it never lags. */
   readonly byName?: (ctx: CallContext, name: string) => Promise<readonly Resource[]>;
@@ -112,14 +112,15 @@ async function shownAll<Resource>(
   ask: AskElb,
   kind: ElbKind<Resource>,
   ctx: CallContext,
-  { items, isAsked }: { readonly items: readonly Resource[]; readonly isAsked?: boolean },
+  { items, isAsked = false }: { readonly items: readonly Resource[]; readonly isAsked?: boolean },
 ): Promise<Found[]> {
   const shown: Found[] = [];
   for (let from = 0; from < items.length; from += taggedAtOnce) {
     const some = items.slice(from, from + taggedAtOnce);
     const tags = await tagsOf(ask, ctx, some.map(kind.arnOf));
     for (const one of some) {
-      shown.push(await kind.shown(ctx, one, tags.get(kind.arnOf(one)) ?? [], isAsked));
+      const own = tags.get(kind.arnOf(one)) ?? [];
+      shown.push(await kind.shown(ctx, one, own, isAsked || whoOf(own) !== undefined));
     }
   }
   return shown;

@@ -1,6 +1,7 @@
 import type { CallContext, Identity, Observed } from "../../../src/provider/port.js";
 import { awsNameOf } from "./errors.js";
 import { type AskElb, type ElbKind, nameOf, tagsOf } from "./elb-kind.js";
+import { whoOf } from "./marks.js";
 
 /** What bears the name that is made of this token: an earlier create has made it. A second create may be accepted. */
 export async function madeByName<Resource>(
@@ -14,8 +15,8 @@ export async function madeByName<Resource>(
     if (resource === undefined) return undefined;
     const arn = kind.arnOf(resource);
     const tags = (await tagsOf(ask, ctx, [arn])).get(arn) ?? [];
-    const shown = await kind.shown(ctx, resource, tags);
-    return shown.who?.token === who.token ? { ...shown, who } : undefined;
+    if (whoOf(tags)?.token !== who.token) return undefined;
+    return { ...(await kind.shown(ctx, resource, tags, true)), who };
   } catch (error) {
     if (awsNameOf(error).endsWith("NotFound")) return undefined;
     throw error;

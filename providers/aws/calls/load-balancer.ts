@@ -1,4 +1,7 @@
-import type { LoadBalancer } from "@aws-sdk/client-elastic-load-balancing-v2";
+import type {
+  DescribeLoadBalancersCommandInput,
+  LoadBalancer,
+} from "@aws-sdk/client-elastic-load-balancing-v2";
 import { sameJson } from "../../../src/api/json.js";
 import { omitUndefined } from "../../../src/api/omit-undefined.js";
 import type { MachineCalls } from "../../../src/provider/definition.js";
@@ -25,28 +28,19 @@ function balancerKind(ask: AskElb): ElbKind<LoadBalancer> {
     );
     return Attributes.find(({ Key }) => Key === crossZone)?.Value === "true";
   };
-  const described = async (
-    ctx: CallContext,
-    wanted: { LoadBalancerArns?: string[]; Names?: string[] },
-  ) => {
-    const { LoadBalancers = [] } = await ask(ctx, "DescribeLoadBalancers", (elb, options) =>
+  const described = async (ctx: CallContext, wanted: DescribeLoadBalancersCommandInput) => {
+    const answer = await ask(ctx, "DescribeLoadBalancers", (elb, options) =>
       elb.describeLoadBalancers(wanted, options),
     );
-    return LoadBalancers;
+    return { items: answer.LoadBalancers ?? [], next: answer.NextMarker };
   };
   return {
-    async page(ctx, Marker) {
-      const answer = await ask(ctx, "DescribeLoadBalancers", (elb, options) =>
-        elb.describeLoadBalancers({ Marker, PageSize: 400 }, options),
-      );
-      return { items: answer.LoadBalancers ?? [], next: answer.NextMarker };
-    },
-    byArn: (ctx, arn) => described(ctx, { LoadBalancerArns: [arn] }),
-    byName: (ctx, name) => described(ctx, { Names: [name] }),
+    page: (ctx, Marker) => described(ctx, { Marker, PageSize: 400 }),
+    byArn: async (ctx, arn) => (await described(ctx, { LoadBalancerArns: [arn] })).items,
+    byName: async (ctx, name) => (await described(ctx, { Names: [name] })).items,
     arnOf: ({ LoadBalancerArn }) => must(LoadBalancerArn, "LoadBalancerArn"),
-    async shown(ctx, balancer, tags, isAsked = false) {
+    async shown(ctx, balancer, tags, isWhole) {
       const arn = must(balancer.LoadBalancerArn, "LoadBalancerArn");
-      const isWhole = isAsked || whoOf(tags) !== undefined;
       return shownBalancer(balancer, tags, isWhole ? await isCrossZone(ctx, arn) : undefined);
     },
   };

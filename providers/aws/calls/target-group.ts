@@ -1,4 +1,7 @@
-import type { TargetGroup } from "@aws-sdk/client-elastic-load-balancing-v2";
+import type {
+  DescribeTargetGroupsCommandInput,
+  TargetGroup,
+} from "@aws-sdk/client-elastic-load-balancing-v2";
 import type { JsonObject } from "../../../src/api/json.js";
 import { omitUndefined } from "../../../src/api/omit-undefined.js";
 import type { MachineCalls } from "../../../src/provider/definition.js";
@@ -22,28 +25,19 @@ function groupKind(ask: AskElb): ElbKind<TargetGroup> {
     );
     return new Map(Attributes.map(({ Key = "", Value = "" }) => [Key, Value]));
   };
-  const described = async (
-    ctx: CallContext,
-    wanted: { TargetGroupArns?: string[]; Names?: string[] },
-  ) => {
-    const { TargetGroups = [] } = await ask(ctx, "DescribeTargetGroups", (elb, options) =>
+  const described = async (ctx: CallContext, wanted: DescribeTargetGroupsCommandInput) => {
+    const answer = await ask(ctx, "DescribeTargetGroups", (elb, options) =>
       elb.describeTargetGroups(wanted, options),
     );
-    return TargetGroups;
+    return { items: answer.TargetGroups ?? [], next: answer.NextMarker };
   };
   return {
-    async page(ctx, Marker) {
-      const answer = await ask(ctx, "DescribeTargetGroups", (elb, options) =>
-        elb.describeTargetGroups({ Marker, PageSize: 400 }, options),
-      );
-      return { items: answer.TargetGroups ?? [], next: answer.NextMarker };
-    },
-    byArn: (ctx, arn) => described(ctx, { TargetGroupArns: [arn] }),
-    byName: (ctx, name) => described(ctx, { Names: [name] }),
+    page: (ctx, Marker) => described(ctx, { Marker, PageSize: 400 }),
+    byArn: async (ctx, arn) => (await described(ctx, { TargetGroupArns: [arn] })).items,
+    byName: async (ctx, name) => (await described(ctx, { Names: [name] })).items,
     arnOf: ({ TargetGroupArn }) => must(TargetGroupArn, "TargetGroupArn"),
-    async shown(ctx, group, tags, isAsked = false) {
+    async shown(ctx, group, tags, isWhole) {
       const arn = must(group.TargetGroupArn, "TargetGroupArn");
-      const isWhole = isAsked || whoOf(tags) !== undefined;
       const attributes = isWhole ? await attributesOf(ctx, arn) : new Map<string, string>();
       return shownGroup(group, tags, attributes);
     },

@@ -24,6 +24,19 @@ export function checkElbName(name: string, what: string): void {
   );
 }
 
+/** Those that a call names by their ARNs or names; all of them where it names none. Throws `missing()` for what is not there. */
+export function namedRows<R extends { readonly id: string; readonly name: string }>(
+  rows: readonly R[],
+  [arns, names]: readonly [arns: readonly string[], names: readonly string[]],
+  missing: () => ApiError,
+): readonly R[] {
+  if (arns.length === 0 && names.length === 0) return rows;
+  const named = rows.filter(({ id, name }) => arns.includes(id) || names.includes(name));
+  const known = new Set(named.flatMap(({ id, name }) => [id, name]));
+  if ([...arns, ...names].some((one) => !known.has(one))) throw missing();
+  return named;
+}
+
 /** The part of a list that a call asks for with PageSize and Marker. */
 export function elbPage<R>(
   items: readonly R[],

@@ -13,6 +13,7 @@ import {
   checkElbName,
   elbArn,
   elbPage,
+  namedRows,
   tagList,
   tagsGiven,
   validationError,
@@ -258,14 +259,8 @@ const describeAttributes: Handler = (scope, params) => {
 };
 
 const describeLoadBalancers: Handler = (scope, params) => {
-  const [arns, names] = [params.texts("LoadBalancerArns"), params.texts("Names")];
-  const all = scope.db.all("loadBalancers");
-  const rows = all.filter(
-    ({ id, name }) =>
-      (arns.length === 0 && names.length === 0) || arns.includes(id) || names.includes(name),
-  );
-  const known = new Set(rows.flatMap(({ id, name }) => [id, name]));
-  if ([...arns, ...names].some((one) => !known.has(one))) throw loadBalancerNotFound();
+  const named = [params.texts("LoadBalancerArns"), params.texts("Names")] as const;
+  const rows = namedRows(scope.db.all("loadBalancers"), named, loadBalancerNotFound);
   const { items, nextMarker } = elbPage(rows, params);
   return { LoadBalancers: items.map((row) => wireOf(row, scope)), NextMarker: nextMarker };
 };

@@ -12,6 +12,7 @@ import {
   checkElbName,
   elbArn,
   elbPage,
+  namedRows,
   tagList,
   tagsGiven,
   validationError,
@@ -174,17 +175,12 @@ const describeAttributes: Handler = (scope, params) => {
 };
 
 const describeTargetGroups: Handler = (scope, params) => {
-  const [arns, names] = [params.texts("TargetGroupArns"), params.texts("Names")];
+  const named = [params.texts("TargetGroupArns"), params.texts("Names")] as const;
   const of = params.text("LoadBalancerArn");
-  const rows = scope.db
+  const all = scope.db
     .all("targetGroups")
-    .filter(
-      ({ id, name }) =>
-        (arns.length === 0 && names.length === 0) || arns.includes(id) || names.includes(name),
-    )
     .filter(({ id }) => of === undefined || loadBalancersOf(scope, id).includes(of));
-  const known = new Set(rows.flatMap(({ id, name }) => [id, name]));
-  if ([...arns, ...names].some((one) => !known.has(one))) throw targetGroupNotFound();
+  const rows = namedRows(all, named, targetGroupNotFound);
   const { items, nextMarker } = elbPage(rows, params);
   return { TargetGroups: items.map((row) => wireOf(row, scope)), NextMarker: nextMarker };
 };
