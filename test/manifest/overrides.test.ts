@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { localProvider } from "../support/manifests.js";
+import { demoText as text } from "./demo-text.js";
 import { providerValue } from "../../src/api/types.js";
 import { type Manifests, readDesired } from "../../src/manifest/desired.js";
 import { diagnosticText } from "../../src/manifest/diagnostic.js";
@@ -8,45 +9,6 @@ import { noOverrides, type Overrides } from "../../src/manifest/overrides.js";
 import { parseSetting } from "../../src/manifest/override-forms.js";
 import { typedScalar } from "../../src/manifest/variables.js";
 import { expectDefined } from "../../src/api/error.js";
-
-const text = (members: {
-  readonly replicas?: string;
-  readonly size?: string;
-  readonly kubelet?: string;
-  readonly more?: string;
-}) =>
-  `apiVersion: cluster.k8s.io/v1alpha1
-kind: Cluster
-metadata: { name: demo }
-spec:
-  clusterNetwork:
-    serviceDomain: cluster.local
-    services: { cidrBlocks: [10.96.0.0/12] }
-    pods: { cidrBlocks: [192.168.0.0/16] }
-  providerSpec:
-    value:
-      apiVersion: local.capstan.dev/v1alpha1
-      kind: LocalClusterProviderSpec
----
-apiVersion: cluster.k8s.io/v1alpha1
-kind: MachineDeployment
-metadata:
-  name: workers
-  labels: { cluster.k8s.io/cluster-name: demo }
-${members.more ?? ""}spec:
-  replicas: ${members.replicas ?? "2"}
-  selector: { matchLabels: { pool: workers } }
-  template:
-    metadata:
-      labels: { pool: workers, cluster.k8s.io/cluster-name: demo }
-    spec:
-      versions: { kubelet: ${members.kubelet ?? "1.34.2"} }
-      providerSpec:
-        value:
-          apiVersion: local.capstan.dev/v1alpha1
-          kind: LocalMachineProviderSpec
-          size: ${members.size ?? "small"}
-`;
 
 const read = (manifest: string, overrides: Overrides = noOverrides): Manifests =>
   readDesired([{ file: "a.yaml", text: manifest }], [localProvider()], overrides);

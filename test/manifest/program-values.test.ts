@@ -5,47 +5,13 @@ import { unknownPaths, unknownValue } from "../../src/api/unknown.js";
 import { readDesired } from "../../src/manifest/desired.js";
 import { diagnosticText } from "../../src/manifest/diagnostic.js";
 import { localProvider } from "../support/manifests.js";
+import { demoText } from "./demo-text.js";
 
 interface Written {
   readonly replicas?: string;
   readonly cluster?: string;
   readonly machine?: string;
 }
-
-const text = ({ replicas = "2", cluster = "bootMs: 0", machine = "size: small" }: Written) =>
-  `apiVersion: cluster.k8s.io/v1alpha1
-kind: Cluster
-metadata: { name: demo }
-spec:
-  clusterNetwork:
-    serviceDomain: cluster.local
-    services: { cidrBlocks: [10.96.0.0/12] }
-    pods: { cidrBlocks: [192.168.0.0/16] }
-  providerSpec:
-    value:
-      apiVersion: local.capstan.dev/v1alpha1
-      kind: LocalClusterProviderSpec
-      ${cluster}
----
-apiVersion: cluster.k8s.io/v1alpha1
-kind: MachineDeployment
-metadata:
-  name: workers
-  labels: { cluster.k8s.io/cluster-name: demo }
-spec:
-  replicas: ${replicas}
-  selector: { matchLabels: { pool: workers } }
-  template:
-    metadata:
-      labels: { pool: workers, cluster.k8s.io/cluster-name: demo }
-    spec:
-      versions: { kubelet: 1.34.2 }
-      providerSpec:
-        value:
-          apiVersion: local.capstan.dev/v1alpha1
-          kind: LocalMachineProviderSpec
-          ${machine}
-`;
 
 function read(written: Written, values: Readonly<Record<string, Json | undefined>>) {
   const variables = new Map(
@@ -54,7 +20,7 @@ function read(written: Written, values: Readonly<Record<string, Json | undefined
       typed === undefined ? undefined : { typed },
     ]),
   );
-  const source = { file: "a.yaml", text: text(written) };
+  const source = { file: "a.yaml", text: demoText({ cluster: "bootMs: 0", ...written }) };
   const overrides = { variables, givenBy: "program", settings: [] } as const;
   const { clusters, diagnostics } = readDesired([source], [localProvider()], overrides);
   const [only] = clusters;

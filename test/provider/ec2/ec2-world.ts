@@ -3,6 +3,7 @@ import { type JsonObject, sameJson } from "../../../src/api/json.js";
 import type { World } from "../../../src/provider-conformance/index.js";
 import type { Clock, Identity, InfrastructureProvider } from "../../../src/provider/port.js";
 import type { Moto } from "./moto.js";
+import { MisbehavingWorld } from "./misbehaviour.js";
 import { freeRange } from "./ranges.js";
 import type { WatchedEc2 } from "./watched-ec2.js";
 
@@ -10,7 +11,7 @@ import type { WatchedEc2 } from "./watched-ec2.js";
 const firstPlanted = 512;
 
 /** A provider of EC2 on a moto that has nothing but what each account has. */
-export class Ec2World implements World {
+export class Ec2World extends MisbehavingWorld implements World {
   readonly clusterUid = "uid-1";
   readonly clock: Clock;
   readonly plantMany?: NonNullable<World["plantMany"]>;
@@ -23,36 +24,13 @@ export class Ec2World implements World {
     readonly provider: InfrastructureProvider,
     { clock, isLarge }: { readonly clock: Clock; readonly isLarge: boolean },
   ) {
+    super(watched);
     this.clock = clock;
     if (!isLarge) return;
     // One after the other: asked by several at once, moto now and then answers with an error.
     this.plantMany = async (whos, spec) => {
       for (const who of whos) await this.plant(who, spec);
     };
-  }
-
-  loseNextCreate(): void {
-    this.watched.losesNext = true;
-  }
-
-  lagListings(ms: number): void {
-    this.watched.lagMs = ms;
-  }
-
-  blind(on: boolean): void {
-    this.watched.isBlind = on;
-  }
-
-  beforeChange(hook?: () => void): void {
-    this.watched.hook = hook;
-  }
-
-  hang(on: boolean): void {
-    this.watched.hangs = on;
-  }
-
-  holdBoot(on: boolean): void {
-    this.watched.holdsBoot = on;
   }
 
   async plant(who: Identity, spec: JsonObject): Promise<string> {

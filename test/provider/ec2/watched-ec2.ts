@@ -6,6 +6,7 @@ import type {
 } from "@aws-sdk/client-ec2";
 import type { Clock } from "../../../src/provider/port.js";
 import type { Moto } from "./moto.js";
+import { hangAtTheDoor, type Misbehaviour } from "./misbehaviour.js";
 
 /** What a request asks and what comes back, of whatever call. */
 interface Asked {
@@ -27,7 +28,7 @@ const creating = ["RunInstancesCommand", "CreateSubnetCommand", "CreateSecurityG
  * A provider's client of moto, made to misbehave as EC2 may. It also adds what EC2 has and moto lacks: a client token
  * that was used before gives the instance that it made then, in whatever state that is.
  */
-export class WatchedEc2 {
+export class WatchedEc2 implements Misbehaviour {
   readonly client: EC2;
   hook: (() => void) | undefined;
   isBlind = false;
@@ -70,23 +71,7 @@ export class WatchedEc2 {
         },
       { step: "initialize" },
     );
-    this.hangAtTheDoor();
-  }
-
-  /** The request is sent, and nothing comes back. */
-  private hangAtTheDoor(): void {
-    const { requestHandler } = this.client.config;
-    const handle = requestHandler.handle.bind(requestHandler);
-    requestHandler.handle = async (request, options) => {
-      const signal =
-        options && "abortSignal" in options ? (options.abortSignal as AbortSignal) : undefined;
-      if (this.hangs) {
-        await new Promise((_, reject) => {
-          signal?.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
-        });
-      }
-      return handle(request, options);
-    };
+    hangAtTheDoor(this.client.config, this);
   }
 
   private madeBefore(input: Asked): string | undefined {

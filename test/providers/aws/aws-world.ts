@@ -3,8 +3,9 @@ import type { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balanc
 import { awsProvider } from "../../../providers/aws/provider.js";
 import { isJsonObject, type JsonObject, sameJson } from "../../../src/api/json.js";
 import { steppingClock, type World } from "../../../src/provider-conformance/index.js";
-import type { Identity, InfrastructureProvider } from "../../../src/provider/port.js";
+import type { Clock, Identity, InfrastructureProvider } from "../../../src/provider/port.js";
 import type { Moto } from "../../provider/ec2/moto.js";
+import { MisbehavingWorld } from "../../provider/ec2/misbehaviour.js";
 import { clientsOf, elbOf } from "./aws-moto.js";
 import { WatchedClients } from "./watched-clients.js";
 
@@ -25,25 +26,27 @@ const spares = 8;
 const firstPlanted = 100;
 
 /** A provider of AWS on a moto that has nothing but what each account has. */
-export class AwsWorld implements World {
+export class AwsWorld extends MisbehavingWorld implements World {
   readonly clusterUid = "uid-1";
-  readonly clock = steppingClock(Date.now());
+  readonly clock: Clock;
   readonly provider: InfrastructureProvider;
   private readonly ec2: EC2;
   private readonly elb: ElasticLoadBalancingV2;
-  private readonly watched: WatchedClients;
   private planted = firstPlanted;
   private given: readonly string[] = [];
 
-  private constructor(moto: Moto) {
+  private constructor(moto: Moto, clock: Clock, watched: WatchedClients) {
+    super(watched);
+    this.clock = clock;
     this.ec2 = moto.ec2;
     this.elb = elbOf(moto);
-    this.watched = new WatchedClients(moto.connect().ec2, elbOf(moto), this.clock);
-    this.provider = awsProvider(clientsOf(moto, this.watched));
+    this.provider = awsProvider(clientsOf(moto, watched));
   }
 
   static async open(moto: Moto): Promise<{ world: AwsWorld; spares: Spares }> {
-    const world = new AwsWorld(moto);
+    const clock = steppingClock(Date.now());
+    const watched = new WatchedClients(moto.connect().ec2, elbOf(moto), clock);
+    const world = new AwsWorld(moto, clock, watched);
     const vpcIds: string[] = [];
     const allocationIds: string[] = [];
     for (let index = 0; index < spares; index += 1) {
@@ -54,30 +57,6 @@ export class AwsWorld implements World {
     }
     world.given = (await world.everything()).map(({ id }) => id);
     return { world, spares: { vpcIds, allocationIds } };
-  }
-
-  loseNextCreate(): void {
-    this.watched.losesNext = true;
-  }
-
-  lagListings(ms: number): void {
-    this.watched.lagMs = ms;
-  }
-
-  blind(on: boolean): void {
-    this.watched.isBlind = on;
-  }
-
-  beforeChange(hook?: () => void): void {
-    this.watched.hook = hook;
-  }
-
-  hang(on: boolean): void {
-    this.watched.hangs = on;
-  }
-
-  holdBoot(on: boolean): void {
-    this.watched.holdsBoot = on;
   }
 
   async plant(who: Identity, spec: JsonObject): Promise<string> {

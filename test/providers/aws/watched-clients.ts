@@ -1,6 +1,7 @@
 import type { EC2 } from "@aws-sdk/client-ec2";
 import type { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import type { Clock } from "../../../src/provider/port.js";
+import { hangAtTheDoor, type Misbehaviour } from "../../provider/ec2/misbehaviour.js";
 
 /** What a request asks, of whatever call. */
 interface Asked {
@@ -37,7 +38,7 @@ function at(list: unknown, field: string): unknown {
  * A provider's clients of moto, made to misbehave as AWS may. They also add what AWS has and moto lacks: a client token
  * that was used before is answered with what it made then.
  */
-export class WatchedClients {
+export class WatchedClients implements Misbehaviour {
   hook: (() => void) | undefined;
   isBlind = false;
   hangs = false;
@@ -54,8 +55,8 @@ export class WatchedClients {
   ) {
     this.watch(ec2.middlewareStack);
     this.watch(elb.middlewareStack);
-    this.hangAtTheDoor(ec2.config);
-    this.hangAtTheDoor(elb.config);
+    hangAtTheDoor(ec2.config, this);
+    hangAtTheDoor(elb.config, this);
   }
 
   private watch(stack: { add: unknown }): void {
@@ -83,23 +84,6 @@ export class WatchedClients {
         },
       { step: "initialize" },
     );
-  }
-
-  /** The request is sent, and nothing comes back. */
-  private hangAtTheDoor({
-    requestHandler,
-  }: EC2["config"] | ElasticLoadBalancingV2["config"]): void {
-    const handle = requestHandler.handle.bind(requestHandler);
-    requestHandler.handle = async (request, options) => {
-      const signal =
-        options && "abortSignal" in options ? (options.abortSignal as AbortSignal) : undefined;
-      if (this.hangs) {
-        await new Promise((_, reject) => {
-          signal?.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
-        });
-      }
-      return handle(request, options);
-    };
   }
 
   private remember(commandName: string, { ClientToken }: Asked, answer: Answered): void {
