@@ -109,6 +109,11 @@ export interface TransactionPayload {
   readonly attempts: readonly HistoryEntry[];
   /** Machines of those whose hosts are left and that no other record describes. */
   readonly former?: readonly TargetMachine[];
+  /**
+   * What earlier targets of this life of the cluster wanted and this one does not, hosts apart, whose names are spent.
+   * What is in no target and not here was made by somebody who went on from these records. Absent: nothing.
+   */
+  readonly superseded?: readonly NodeKey[];
   /** Not to be deleted once it is no longer wanted: it loses its marks and stays. */
   readonly letGo?: readonly NodeKey[];
   /** With what those have gone beyond their point of no return: it stays so until a commit. */

@@ -182,6 +182,18 @@ export class FakeCloud {
     return this.all().filter(({ phase }) => phase !== "gone");
   }
 
+  /** Whether something that it has accepted is still on its way, and shows nowhere. */
+  get hasOperations(): boolean {
+    return [...this.stored.values()].some(
+      ({ acceptedUntilMs = 0 }) => this.clock.now() < acceptedUntilMs,
+    );
+  }
+
+  /** As long after that nobody gets back by a token what was accepted and then refused. */
+  forgetRejected(): void {
+    for (const [id, { rejected }] of this.stored) if (rejected === true) this.stored.delete(id);
+  }
+
   /** Whether it has accepted a resource and then refused it: to whoever has recorded it, one that failed. */
   hasRejected(id: string): boolean {
     return this.stored.get(id)?.rejected === true;

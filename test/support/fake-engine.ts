@@ -140,7 +140,8 @@ export class FakeEngine {
 
   /** What `capstan plan` makes of the present state and cloud. Changes nothing. */
   plan(desired: Desired, moves?: readonly OwnerMove[]): Promise<Plan> {
-    return this.surveyed(desired, new CommandProcess(), this.provider, moves);
+    const state = { ...this.prior, foreign: [] };
+    return this.surveyed(desired, state, new CommandProcess(), this.provider, moves);
   }
 
   /** What a look at the cloud shows now, or why it shows nothing. */
@@ -167,10 +168,14 @@ export class FakeEngine {
     return this.command(faults, async (process, means) => {
       await this.settleLastCalls(process, means);
       const options = { ...this.runOptions(process, means), onFailure };
-      const plan = await this.surveyed(desired, process, means.provider, moves);
+      const survey = async (moving?: readonly OwnerMove[]) => {
+        const state = await means.engine.readState(theStack);
+        return this.surveyed(desired, state, process, means.provider, moving);
+      };
+      const plan = await survey(moves);
       const outcome = await this.applied(plan, options);
       if (!comesFirst(plan) || outcome.kind !== "done") return outcome;
-      return this.applied(await this.surveyed(desired, process, means.provider), options);
+      return this.applied(await survey(), options);
     });
   }
 
@@ -404,11 +409,11 @@ export class FakeEngine {
 
   private async surveyed(
     desired: Desired,
+    state: StackState,
     process: CommandProcess,
     provider: InfrastructureProvider,
     moves?: readonly OwnerMove[],
   ): Promise<Plan> {
-    const state: StackState = { ...this.prior, foreign: [] };
     const { plan, driftFilter } = await survey(
       omitUndefined({
         driftRules: this.setup.driftRules?.(desired) ?? rulesOfRequest([]),

@@ -107,6 +107,8 @@ export class Life {
     const { engine } = this;
     if (accident.kind === "losesState") {
       engine.loseState();
+      // No listing shows what was refused after it was accepted; clouds remember its token for an hour or so.
+      engine.cloud.forgetRejected();
       this.rollbackGoal = undefined;
       this.before = new WhatWasThere(engine);
       return;
@@ -280,7 +282,8 @@ export class Life {
   private async wavesShown(wanted: WantedCluster): Promise<string[] | undefined> {
     const { engine } = this;
     const { prior } = engine;
-    const serves = engine.alive().every(({ phase }) => phase === "ready");
+    const serves =
+      !engine.cloud.hasOperations && engine.alive().every(({ phase }) => phase === "ready");
     const { crossed, hasLostQuorum } = this.before.crossings();
     const isQuiet = serves && prior.pending.length === 0 && crossed.size === 0 && !hasLostQuorum;
     if (!isQuiet || (prior.transaction === undefined && engine.alive().length > 0))

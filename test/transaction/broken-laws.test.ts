@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/api/json.js";
 import type { StackEngine } from "../../src/engine/pulumi/engine.js";
-import type { StackState } from "../../src/engine/backend/state.js";
 import type { NodeKey } from "../../src/graph/graph.js";
-import type { TransactionRecord } from "../../src/records/transaction.js";
 import type { InfrastructureProvider, Presence, ResourceHandler } from "../../src/provider/port.js";
 import type { PassProgram, Registration } from "../../src/transaction/registration.js";
 import type { WantedCluster } from "../support/wanted-cluster.js";
@@ -12,6 +10,7 @@ import type { CommandFault } from "../support/faults.js";
 import { fakeKeys } from "../support/fake-keys.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import type { CommandTools } from "../support/fake-engine.js";
+import { recalling } from "../support/recalling.js";
 
 const small = { tags: {}, size: "small", controlPlane: "1.34.2" };
 const one: WantedCluster = {
@@ -71,23 +70,6 @@ function answering(
     locate: async (ctx, who, id) => change(await good.locate(ctx, who, id), who, id),
   }));
   return { ...rest, provider: lying };
-}
-
-/** An engine whose records of the transaction are other than what was recorded. */
-function recalling(
-  { engine, ...rest }: CommandTools,
-  change: (transaction: TransactionRecord) => TransactionRecord,
-): CommandTools {
-  const other = Object.create(engine, {
-    readState: {
-      value: async (stack: string): Promise<StackState> => {
-        const state = await engine.readState(stack);
-        const { transaction } = state;
-        return transaction === undefined ? state : { ...state, transaction: change(transaction) };
-      },
-    },
-  }) as StackEngine;
-  return { ...rest, engine: other };
 }
 
 /** An engine that is given other passes than were asked for, once a change of a cluster has begun. */

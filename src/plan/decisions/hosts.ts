@@ -185,6 +185,11 @@ export function machineNameOf(host: string): string {
   return splitHostName(host).generation.replace(/-[0-9a-f]{8}$/, "");
 }
 
+/** The host in the name of what lives with it, "web-7ca2dcf0-1" of "web-7ca2dcf0-1-data"; undefined of all others. Pure. */
+export function hostInName(name: string): string | undefined {
+  return /^(.+-[0-9a-f]{8}-\d+)-./.exec(name)?.[1];
+}
+
 /** Whether a host's name is one of this machine's. */
 export function isHostOf(machine: string, host: string): boolean {
   return host.startsWith(`${machine}-`) && /^-[0-9a-f]{8}-\d+$/.test(host.slice(machine.length));

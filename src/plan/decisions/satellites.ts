@@ -19,6 +19,7 @@ import {
 import type { CompiledGoal } from "../goal/compiled-goal.js";
 import type { PlanInput } from "../plan-input.js";
 import type { DecidedHost } from "./decided.js";
+import { hostInName } from "./hosts.js";
 import {
   type Existing,
   type InfrastructureDecision,
@@ -81,7 +82,7 @@ export function satelliteOfFound(
   found: readonly Observed[],
   hostKind: string,
 ): Pick<GraphNode, "spec" | "dependsOn" | "host" | "keep"> | undefined {
-  const [, host] = /^(.+-[0-9a-f]{8}-\d+)-./.exec(name) ?? [];
+  const host = hostInName(name);
   if (host === undefined) return undefined;
   const key = nodeKey(hostKind, host);
   const ids = new Map(found.map(({ id, who }) => [id, refTo(who.kind, who.name)]));

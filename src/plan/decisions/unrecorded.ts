@@ -3,7 +3,13 @@ import type { JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import type { Observed } from "../../provider/port.js";
 import type { UnrecordedCreation } from "./infrastructure.js";
-import { isHostOf, type PlannedHost, spendIncarnations, splitHostName } from "./hosts.js";
+import {
+  hostInName,
+  isHostOf,
+  type PlannedHost,
+  spendIncarnations,
+  splitHostName,
+} from "./hosts.js";
 import type { Observation } from "../observation.js";
 import type { PriorState } from "../../records/prior-state.js";
 import type { Plan } from "../plan.js";
@@ -43,33 +49,64 @@ export function unknownResources(
 
 /**
  * What is alive in this life of the cluster and was made after all that these records tell: they are an older state.
- * A host's name is spent before the host is made, so one that is not was planned by somebody who went on from here.
- * Shared resources have no such count: one that nothing recorded can do the work of was made later. Pure.
+ * Whatever is made was planned and recorded before. A host's name is spent, and so is that of all that lives with a
+ * host that is no longer there; of anything else the targets and what they superseded tell. Pure.
  */
 export function newerThanRecords(
-  { transaction, revision, resources }: PriorState,
-  { unrecorded, observedResources }: Pick<Observation, "unrecorded" | "observedResources">,
+  prior: PriorState,
+  { unrecorded }: Pick<Observation, "unrecorded">,
   hostKind: string,
 ): Observed[] {
+  const { transaction } = prior;
   if (transaction === undefined) return [];
-  const planned = [...transaction.target.nodes, ...(revision?.target.nodes ?? [])].map(keyOf);
-  const known = new Set<NodeKey>(planned);
-  const aliveKinds = new Set(
-    resources
-      .filter(({ key }) => (observedResources.get(key) ?? "gone") !== "gone")
-      .map(({ kind }) => kind),
-  );
-  const isSpent = (name: string) => {
-    const { generation, incarnation } = splitHostName(name);
-    return incarnation <= (transaction.spent[generation] ?? 0);
+  const { spent, clusterUid, superseded = [] } = transaction;
+  const known = new Set<NodeKey>([...plannedKeys(prior), ...superseded]);
+  const present = hostsPresent(prior, hostKind);
+  const isSpent = (host: string) => {
+    const { generation, incarnation } = splitHostName(host);
+    return incarnation <= (spent[generation] ?? 0);
+  };
+  const wasPlanned = ({ who: { kind, name } }: Observed) => {
+    if (kind === hostKind) return isSpent(name);
+    const host = hostInName(name);
+    return host !== undefined && isSpent(host) && !present.has(nodeKey(hostKind, host));
   };
   return unrecorded.filter(
-    ({ phase, who }) =>
-      phase !== "gone" &&
-      who.clusterUid === transaction.clusterUid &&
-      !known.has(keyOf(who)) &&
-      !(who.kind === hostKind ? isSpent(who.name) : aliveKinds.has(who.kind)),
+    (one) =>
+      one.phase !== "gone" &&
+      one.who.clusterUid === clusterUid &&
+      !known.has(keyOf(one.who)) &&
+      !wasPlanned(one),
   );
+}
+
+/**
+ * What earlier targets of this life wanted and `target` does not, hosts apart: an apply that broke off may have left it.
+ * Of what lives with a host only as long as that is there, so that it does not grow for ever. Pure.
+ */
+export function supersededKeys(prior: PriorState, target: Target, hostKind: string): NodeKey[] {
+  const wanted = new Set(target.nodes.map(keyOf));
+  const present = new Set([...hostsPresent(prior, hostKind), ...wanted]);
+  const earlier = new Set([...(prior.transaction?.superseded ?? []), ...plannedKeys(prior)]);
+  return [...earlier]
+    .filter((key) => {
+      if (wanted.has(key) || key.startsWith(nodeKey(hostKind, ""))) return false;
+      const host = hostInName(key.slice(key.indexOf("/") + 1));
+      return host === undefined || present.has(nodeKey(hostKind, host));
+    })
+    .sort();
+}
+
+/** What the cloud may hold by the present targets. */
+function plannedKeys({ transaction, revision }: PriorState): NodeKey[] {
+  const nodes = [...(revision?.target.nodes ?? []), ...(transaction?.target.nodes ?? [])];
+  return nodes.filter(({ type }) => type === "resource").map(keyOf);
+}
+
+/** Hosts that a target names or a record describes. */
+function hostsPresent(prior: PriorState, hostKind: string): ReadonlySet<NodeKey> {
+  const recorded = prior.resources.filter(({ kind }) => kind === hostKind).map(({ key }) => key);
+  return new Set([...plannedKeys(prior), ...recorded]);
 }
 
 /**

@@ -16,6 +16,7 @@ import {
 import {
   plannedHost,
   spentSoFar,
+  supersededKeys,
   unrecordedCreations,
   unknownResources,
 } from "../decisions/unrecorded.js";
@@ -245,6 +246,7 @@ function assemble(
     hostKeys: hostKeysOf(target, prior),
     passed,
     former: formerMachines(prior, leaving, target),
+    superseded: supersededKeys(prior, target, provider.hostKind),
     letGo: [...letGo],
     summary: () => summaryOf(shown),
   });

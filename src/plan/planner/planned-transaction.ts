@@ -34,6 +34,7 @@ export function transactionOf(
     readonly hostKeys: TransactionRecord["hostKeys"];
     readonly passed: readonly PassedPoint[];
     readonly former: readonly TargetMachine[];
+    readonly superseded: readonly NodeKey[];
     readonly letGo: readonly NodeKey[];
     readonly summary: () => ChangeSummary;
   },
@@ -73,6 +74,7 @@ export function transactionOf(
     attempts: open && last !== undefined ? [...last.attempts, endedAttempt(input, last)] : [],
     crossed: found.passed.length > 0 ? found.passed : undefined,
     former: found.former.length > 0 ? found.former : undefined,
+    superseded: found.superseded.length > 0 ? found.superseded : undefined,
     letGo: found.letGo.length > 0 ? found.letGo : undefined,
     cloud,
     programValues: last?.programValues,
