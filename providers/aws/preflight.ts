@@ -1,5 +1,6 @@
 import type { CallContext, PlannedStep, PreflightFinding } from "../../src/provider/port.js";
 import { type AskEc2, filters } from "./calls/ec2-kind.js";
+import { alternativesOf } from "./kinds/choices.js";
 
 /**
  * What EC2 itself tells before the first change: how many elastic addresses are left, and which instance types a zone has. What
@@ -48,10 +49,12 @@ async function offeringFindings(
 ): Promise<PreflightFinding[]> {
   const wanted = new Map<string, Set<string>>();
   for (const { kind, wanted: inputs = {} } of made) {
-    const { instanceType, zone } = inputs;
-    if (kind !== "AwsInstance" || typeof instanceType !== "string") continue;
-    const zones = wanted.get(instanceType) ?? new Set();
-    wanted.set(instanceType, typeof zone === "string" ? zones.add(zone) : zones);
+    if (kind !== "AwsInstance") continue;
+    for (const { instanceType, zone } of [inputs, ...alternativesOf(inputs)]) {
+      if (typeof instanceType !== "string") continue;
+      const zones = wanted.get(instanceType) ?? new Set();
+      wanted.set(instanceType, typeof zone === "string" ? zones.add(zone) : zones);
+    }
   }
   const found: PreflightFinding[] = [];
   for (const [instanceType, zones] of wanted) {

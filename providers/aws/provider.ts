@@ -1,18 +1,20 @@
-import { CapstanError } from "../../src/api/error.js";
+import { digestOf } from "../../src/api/digest.js";
 import type { JsonObject } from "../../src/api/json.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
 import { knownKubernetes } from "../../src/api/versions.js";
 import { defineProvider } from "../../src/provider/define.js";
 import type { KindDefinition, MachineCalls } from "../../src/provider/definition.js";
+import type { OlderVersionDefinition } from "../../src/provider/older-versions.js";
 import type {
   CallContext,
-  CloudIdentity,
   InfrastructureProvider,
   Observed,
   UserDataTerms,
 } from "../../src/provider/port.js";
+import { CloudAccount, type Environment } from "./calls/account.js";
 import { asker } from "./calls/ask.js";
-import type { AwsClients } from "./calls/clients.js";
+import { type AwsClients, awsClients } from "./calls/clients.js";
+import type { AwsAccess } from "./calls/credentials.js";
 import type { AskEc2 } from "./calls/ec2-kind.js";
 import type { AskElb } from "./calls/elb-kind.js";
 import { consoleOf } from "./calls/console.js";
@@ -32,6 +34,7 @@ import { apiServerParts } from "./compile/api-server.js";
 import { groupParts } from "./compile/groups.js";
 import { hostInputs, hostSatellites, softwareOf } from "./compile/host.js";
 import { networkParts, zonesOf } from "./compile/network.js";
+import { alternativesOf } from "./kinds/choices.js";
 import { type AwsKind, awsKinds } from "./kinds/kinds.js";
 import { lookUp, lookupInputs } from "./lookups.js";
 import { findings } from "./preflight.js";
@@ -48,6 +51,7 @@ import {
   idleInCapaMachine,
   machineFromCapa,
 } from "./specs/from-v1alpha1.js";
+import { awsIdentities } from "./specs/identities.js";
 import { awsMachineSpec } from "./specs/machine-spec.js";
 import { capaApiVersion, capaClusterSpec, capaMachineSpec } from "./specs/v1alpha1.js";
 
@@ -64,15 +68,38 @@ const keyInputs: Partial<Readonly<Record<AwsKind, readonly string[]>>> = {
   AwsVolume: ["gib", "type"],
 };
 
-/** The environment decides where requests go: an endpoint of one's own is another cloud. */
-type Environment = Readonly<Record<string, string | undefined>>;
+/** Objects of cluster-api-provider-aws 0.3. */
+const olderVersions: readonly OlderVersionDefinition[] = [
+  {
+    apiVersion: capaApiVersion,
+    clusterSpec: {
+      schema: capaClusterSpec,
+      convert: clusterFromCapa,
+      idle: idleInCapaCluster,
+    },
+    machineSpec: {
+      schema: capaMachineSpec,
+      convert: machineFromCapa,
+      idle: idleInCapaMachine,
+    },
+  },
+];
 
-/** Clusters on EC2 and Elastic Load Balancing, in the account and region that the credentials lead to. */
-export function awsProvider(clients: AwsClients, env: Environment = {}): InfrastructureProvider {
-  const ec2 = asker("ec2", () => clients.ec2());
-  const elb = asker("elasticloadbalancing", () => clients.elb());
+/**
+ * Clusters on EC2 and Elastic Load Balancing, in the account and region that the credentials lead to. `open` makes clients for
+ * those that Clusters name.
+ */
+export function awsProvider(
+  clients: AwsClients,
+  env: Environment = {},
+  open: (access: AwsAccess) => AwsClients = awsClients,
+): InfrastructureProvider {
+  const account = new CloudAccount(clients, env);
+  const renew = (signal: CallContext["signal"]) => account.renew(signal);
+  const ec2 = asker("ec2", () => clients.ec2(), renew);
+  const elb = asker("elasticloadbalancing", () => clients.elb(), renew);
   const calls = callsOf(ec2, elb);
-  const identity = identityOf(clients, env);
+  const bound = new BoundProviders((access) => awsProvider(open(access), env, open));
   return defineProvider({
     name: "aws",
     apiVersion: awsApiVersion,
@@ -88,27 +115,14 @@ export function awsProvider(clients: AwsClients, env: Environment = {}): Infrast
         ],
       },
     },
-    olderVersions: [
-      {
-        apiVersion: capaApiVersion,
-        clusterSpec: {
-          schema: capaClusterSpec,
-          convert: clusterFromCapa,
-          idle: idleInCapaCluster,
-        },
-        machineSpec: {
-          schema: capaMachineSpec,
-          convert: machineFromCapa,
-          idle: idleInCapaMachine,
-        },
-      },
-    ],
+    olderVersions,
     timing: { listingLagMs: 5_000, longestCallMs: 60_000, usableWithinMs: 180_000 },
     calls: { perSecond: 20, burst: 50 },
     failureDomains: { field: "zone", of: (spec) => zonesOf(asCluster(spec)) },
     kinds: sharedKinds(calls),
     keyInputs: keyInputs[hostKind] ?? [],
     rules: awsRules[hostKind],
+    alternatives: alternativesOf,
     machine: calls[hostKind],
     infrastructure(spec, _networks, lookedUp) {
       const cluster = asCluster(spec);
@@ -123,15 +137,40 @@ export function awsProvider(clients: AwsClients, env: Environment = {}): Infrast
     satellites: (machine, host, spec) => hostSatellites(machine, host, asCluster(spec)),
     apiEndpoint: (spec, shared) => endpointOf(asCluster(spec), shared),
     userData: termsOf((ctx, host) => consoleOf(ec2, ctx, host.id)),
-    identity: ({ signal }) => identity(signal),
+    identity: ({ signal }) => account.identity(signal),
     preflight: (ctx, steps) => findings(ec2, ctx, steps),
     lookupInputs,
+    identities: awsIdentities,
+    forCluster: (spec) => bound.of(asCluster(spec)),
     async resolve(ctx, question) {
-      const { region = "" } = await identity(ctx.signal);
+      const { region = "" } = await account.identity(ctx.signal);
       return lookUp(ec2, ctx, question, region);
     },
-    close: () => clients.close(),
+    close: () => {
+      clients.close();
+      bound.close();
+    },
   });
+}
+
+/** One provider for each account and region that Clusters name credentials of: they share its clients. */
+class BoundProviders {
+  private readonly known = new Map<string, InfrastructureProvider>();
+
+  constructor(private readonly make: (access: AwsAccess) => InfrastructureProvider) {}
+
+  of({ credentials, region }: AwsCluster): InfrastructureProvider | undefined {
+    if (credentials === undefined) return undefined;
+    const access = { credentials, region };
+    const key = digestOf(access);
+    const one = this.known.get(key) ?? this.make(access);
+    this.known.set(key, one);
+    return one;
+  }
+
+  close(): void {
+    for (const one of this.known.values()) one.close?.();
+  }
 }
 
 function callsOf(ec2: AskEc2, elb: AskElb): Readonly<Record<AwsKind, MachineCalls>> {
@@ -197,43 +236,4 @@ function termsOf(console: NonNullable<UserDataTerms["console"]>): UserDataTerms 
     },
     console,
   };
-}
-
-/** Asked once: credentials stay the same as long as the process lives. */
-function identityOf(
-  clients: AwsClients,
-  env: Environment,
-): (signal: CallContext["signal"]) => Promise<CloudIdentity> {
-  const ask = asker("sts", () => clients.sts());
-  let known: Promise<CloudIdentity> | undefined;
-  const asked = async (signal: CallContext["signal"]) => {
-    const ctx = { signal, assertEngineAlive: () => {} };
-    const region = await regionOf(clients);
-    const { Account = "" } = await ask(ctx, "GetCallerIdentity", (sts, options) =>
-      sts.getCallerIdentity({}, options),
-    );
-    const endpoint = env["AWS_ENDPOINT_URL_EC2"] ?? env["AWS_ENDPOINT_URL"];
-    const account = { account: Account, region };
-    return endpoint === undefined ? account : { ...account, endpoint };
-  };
-  return (signal) =>
-    (known ??= asked(signal).catch((error: unknown) => {
-      known = undefined;
-      throw error;
-    }));
-}
-
-async function regionOf(clients: AwsClients): Promise<string> {
-  const { config } = await clients.sts();
-  try {
-    return await config.region();
-  } catch (cause) {
-    throw new CapstanError({
-      code: "INVALID_INPUT",
-      source: "user",
-      message: "cannot tell which region of AWS is meant",
-      hint: "set AWS_REGION, or a profile that has a region",
-      cause,
-    });
-  }
 }

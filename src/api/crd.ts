@@ -18,7 +18,7 @@ export interface CustomResourceDefinition {
   readonly spec: {
     readonly group: string;
     readonly names: ReturnType<typeof namesOf>;
-    readonly scope: "Namespaced";
+    readonly scope: "Namespaced" | "Cluster";
     readonly versions: readonly [CrdVersion];
   };
 }
@@ -54,7 +54,11 @@ const approval = {
 export const definitionsVersion = 1;
 export const definitionsVersionAnnotation = `${ownAnnotationPrefix}definitions-version`;
 
-const annotations = { ...approval, [definitionsVersionAnnotation]: String(definitionsVersion) };
+/** What every definition of ours carries. */
+export const definitionAnnotations = {
+  ...approval,
+  [definitionsVersionAnnotation]: String(definitionsVersion),
+};
 
 const scalePaths = {
   specReplicasPath: ".spec.replicas",
@@ -73,7 +77,7 @@ function crdOf(kind: Kind): CustomResourceDefinition {
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
-    metadata: { name: `${names.plural}.${apiGroup}`, annotations },
+    metadata: { name: `${names.plural}.${apiGroup}`, annotations: definitionAnnotations },
     spec: {
       group: apiGroup,
       names,

@@ -10,6 +10,9 @@ export const diagnosticCodes = {
   FIELD_MISSING: "A field that is needed is not there.",
   FIELD_UNKNOWN: "A field that nobody knows.",
   HOST_NETWORK: "The hosts' network shares addresses with Services or Pods.",
+  IDENTITY_REFUSED:
+    "The identity that a Cluster names is not for its namespace, or not to be named.",
+  IDENTITY_UNKNOWN: "The identity that a Cluster names is not there.",
   IMMUTABLE: "A field changed that cannot change while the object lives.",
   NAME_CLASH: "A Machine and a set would make two Machines of one name.",
   NOT_ALLOWED: "A value is not among the allowed ones or out of range.",

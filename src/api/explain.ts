@@ -88,7 +88,27 @@ export function explainableKinds(providers: readonly ProviderSpecs[]): Explainab
       providedKind(provider, "machineSpec", others),
     ];
   });
-  return [...own, ...provided];
+  return [...own, ...provided, ...providers.flatMap(identityKindsOf)];
+}
+
+/** Objects of their own: what a user writes of them is their spec. */
+function identityKindsOf({ apiVersion, identities }: ProviderSpecs): ExplainableKind[] {
+  return Object.entries(identities?.kinds ?? {}).map(([kind, schema]) => {
+    const spec = jsonSchemaOf(schema);
+    return {
+      group: apiGroupOf(apiVersion),
+      version: versionOf(apiVersion),
+      kind,
+      schema: {
+        type: "object",
+        description: "Credentials that Clusters name, and who may name them.",
+        properties: { spec },
+      },
+      shortNames: [],
+      heldBy: [],
+      olderVersions: [],
+    };
+  });
 }
 
 function providedKind(

@@ -1,5 +1,6 @@
 import semver from "semver";
 import type { TSchema } from "typebox";
+import type { ClusterIdentities } from "./cluster-identities.js";
 import type { MemberPath } from "./diagnostic-codes.js";
 import type { FailureDomains } from "./failure-domains.js";
 import type { JsonObject } from "./json.js";
@@ -66,6 +67,8 @@ export interface ProviderSpecs {
   readonly failureDomains?: FailureDomains;
   /** The other served versions, newest first. None without. */
   readonly olderVersions?: readonly ServedVersion[];
+  /** Objects by which Clusters name credentials. Without them all have those of the process. */
+  readonly identities?: ClusterIdentities;
 }
 
 /** A version that manifests and records may be written in. */

@@ -258,7 +258,8 @@ const machineTemplate = closed(
   "The Machine that is made for each replica.",
 );
 
-const requirement = closed(
+/** One requirement of a selector. */
+export const requirement = closed(
   {
     key: Type.String({
       minLength: 1,

@@ -1,6 +1,6 @@
-import { providerOf } from "../api/served-versions.js";
 import { type Desired, objectsOf, stackNameOf } from "../api/types.js";
 import { omitUndefined } from "../api/omit-undefined.js";
+import { providerFor } from "../provider/for-cluster.js";
 import type { Lookups } from "../provider/port.js";
 import type { Manifests } from "../manifest/desired.js";
 import type { StackState } from "../engine/backend/state.js";
@@ -60,7 +60,7 @@ export async function surveyCluster(
   },
   context: CommandContext,
 ): Promise<Surveyed> {
-  const provider = providerOf(desired.cluster, context.providers.all);
+  const provider = providerFor(desired.cluster, context.providers.all);
   const calls = callContext(context.clock, context.interruption.stop);
   await settleLastCalls(engine, provider, calls);
   const state = await engine.readState(stackNameOf(desired.cluster));

@@ -7,6 +7,7 @@ import { KubeApi } from "../kube/api.js";
 import { serverOf } from "../kube/connection.js";
 import { eventsInApiServer } from "../kube/event-store.js";
 import { EventRecorder } from "../kube/events.js";
+import { IdentityCache } from "../kube/identity-cache.js";
 import { KubeSource } from "../kube/kube-source.js";
 import { Leadership, leaseIdentity, type LeaseNews, type Term } from "../kube/lease.js";
 import { leaseClock } from "../kube/lease-clock.js";
@@ -62,6 +63,7 @@ export class ControllerManager {
   private readonly api: KubeApi;
   private readonly cache: ObjectCache;
   private readonly secrets: SecretCache;
+  private readonly identities: IdentityCache;
   private readonly events: EventRecorder;
   private readonly metrics: Metrics;
   private readonly health: Health;
@@ -95,6 +97,14 @@ export class ControllerManager {
         if (this.cache.clusterOf(key).cluster !== undefined) this.controller?.onChange(key);
       },
       onError: (error) => this.watchBroke("Secret", error),
+    });
+    this.identities = new IdentityCache({
+      ...watching,
+      providers: options.providers,
+      onChange: () => {
+        for (const key of this.cache.keys()) this.controller?.onChange(key);
+      },
+      onError: (kind, error) => this.watchBroke(kind, error),
     });
     this.cache = new ObjectCache({
       ...watching,
@@ -130,7 +140,7 @@ export class ControllerManager {
   private async run(stop: AbortSignal): Promise<void> {
     const { config, log, providers, redact, settings } = this.options;
     const { clock } = settings;
-    const { api, cache, secrets, events } = this;
+    const { api, cache, secrets, identities, events } = this;
     const unobserve = this.observeApi();
     // Also by an error: whoever started it is then told, and no Event is left behind.
     const ended = new AbortController();
@@ -140,9 +150,19 @@ export class ControllerManager {
       await this.untilInstalled();
       cache.start();
       secrets.start();
+      identities.start();
       await this.untilSynced();
       log.info(`watches ${serverOf(config)}`);
-      const source = new KubeSource({ api, cache, secrets, clock, providers, owner, redact });
+      const source = new KubeSource({
+        api,
+        cache,
+        secrets,
+        identities,
+        clock,
+        providers,
+        owner,
+        redact,
+      });
       await this.leadership().run(stop, (term) => this.lead(term, source));
     } catch (error) {
       if (!stop.aborted) throw error;
@@ -152,6 +172,7 @@ export class ControllerManager {
       await events.flush(AbortSignal.timeout(flushMs));
       cache.stop();
       secrets.stop();
+      identities.stop();
       unobserve();
     }
   }
@@ -258,7 +279,7 @@ export class ControllerManager {
 
   private async untilSynced(): Promise<void> {
     const { clock, interruption } = this.options.settings;
-    const isSynced = () => this.cache.isSynced && this.secrets.isSynced;
+    const isSynced = () => this.cache.isSynced && this.secrets.isSynced && this.identities.isSynced;
     while (!isSynced()) await clock.sleep(syncPollMs, interruption.stop);
     this.health.synced("objects");
   }

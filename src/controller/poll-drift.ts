@@ -18,7 +18,7 @@ interface PollOptions {
 }
 
 /**
- * Looks for drift: one listing of everything, held against how each settled cluster looked when nothing
+ * Looks for drift: one listing of everything in each cloud, held against how each settled cluster looked when nothing
  * was left to do. Until the signal; never throws for what a cloud answers.
  */
 export async function pollDrift(options: PollOptions, signal: AbortSignal): Promise<void> {
@@ -29,19 +29,37 @@ export async function pollDrift(options: PollOptions, signal: AbortSignal): Prom
     } catch {
       return;
     }
-    await inspect(options).catch((error: unknown) => {
+    const onFailure = (error: unknown) => {
       if (!signal.aborted) options.onFailure(error);
-    });
+    };
+    await inspect({ ...options, onFailure });
   }
 }
 
-async function inspect({ listing, remembered, onChange }: PollOptions): Promise<void> {
+async function inspect({ listing, remembered, onChange, onFailure }: PollOptions): Promise<void> {
   const { name } = listing.provider;
   const settled = [...remembered()].filter(
     ([, cluster]) =>
       cluster.baseline !== undefined && cluster.view?.records.transaction?.target.provider === name,
   );
-  if (settled.length === 0) return;
+  const byCloud = new Map<SharedListing, (readonly [string, ClusterState])[]>();
+  for (const one of settled) {
+    const own = listing.of(one[1].view?.records.transaction?.target.objects);
+    byCloud.set(own, [...(byCloud.get(own) ?? []), one]);
+  }
+  await Promise.all(
+    [...byCloud].map(([one, clusters]) =>
+      inspectCloud(one, clusters, onChange).catch((error: unknown) => onFailure(error)),
+    ),
+  );
+}
+
+/** Clusters whose resources are all in one listing. */
+async function inspectCloud(
+  listing: SharedListing,
+  settled: readonly (readonly [string, ClusterState])[],
+  onChange: (key: string) => void,
+): Promise<void> {
   if (!listing.canShare) {
     for (const [key] of settled) onChange(key);
     return;

@@ -1,7 +1,6 @@
 import { counted } from "../api/counted.js";
 import { CapstanError, isCapstanError } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
-import { providerOf } from "../api/served-versions.js";
 import { stackNameOf } from "../api/types.js";
 import type { Diagnostic } from "../manifest/diagnostic.js";
 import { timeoutWarnings } from "../manifest/timeouts.js";
@@ -15,6 +14,7 @@ import type { Intent } from "../source/intent.js";
 import { ResourcesFailed } from "../engine/run/failures.js";
 import { refuseDestruction } from "../plan/refusals/protection.js";
 import { cloudResources, emptyState } from "../records/prior-state.js";
+import { boundToRecorded, providerFor } from "../provider/for-cluster.js";
 import type { InfrastructureProvider, InventoryScope } from "../provider/port.js";
 import { StatusWriter } from "./status-writer.js";
 import { ClusterState } from "./cluster-state.js";
@@ -145,7 +145,7 @@ export class Reconciler {
   ): Promise<WorkOutcome> {
     const { source, clock } = this.options;
     const { key, intent, cluster } = work;
-    const provider = providerOf(intent.desired.cluster, this.options.providers);
+    const provider = providerFor(intent.desired.cluster, this.options.providers);
     const rest = await this.restOf(work, provider);
     if (rest !== undefined) return rest;
     await source.claim(key);
@@ -255,9 +255,10 @@ export class Reconciler {
     { stack, state, engine, released }: ClusterToDelete,
   ): Promise<void> {
     const { source, clock, sink, providers, stop, timeoutMs, by } = this.options;
-    const recorded = state.transaction?.target.provider;
-    const provider = providers.find((one) => one.name === recorded);
-    if (provider === undefined) throw unknownProvider(key, recorded);
+    const recorded = state.transaction?.target;
+    const named = providers.find((one) => one.name === recorded?.provider);
+    if (named === undefined) throw unknownProvider(key, recorded?.provider);
+    const provider = boundToRecorded(named, recorded?.objects);
     sink(key, { kind: "destroying", resources: cloudResources(state).length });
     const view = await this.viewOf(key, state, provider);
     const statusWriter = new StatusWriter((shown) => source.show(key, shown, provider), clock);

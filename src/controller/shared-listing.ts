@@ -1,10 +1,13 @@
 import { digestOf } from "../api/digest.js";
+import type { JsonObject } from "../api/json.js";
 import type {
   CallContext,
   InfrastructureProvider,
   InventoryScope,
   Observed,
 } from "../provider/port.js";
+import type { AnyObject } from "../api/types.js";
+import { boundToRecorded } from "../provider/for-cluster.js";
 import { asKnown, unobservableOf } from "../provider/unobservable.js";
 
 /** One listing of everything that is ours in one account and region, by "<namespace>/<name>" of the Cluster. */
@@ -28,6 +31,8 @@ export class SharedListing {
   readonly provider: InfrastructureProvider;
   private next: Promise<OwnedListing> | undefined;
   private lastBegunAtMs = Number.NEGATIVE_INFINITY;
+  /** Those of clusters that name credentials: what is theirs is in no listing but that of their cloud. */
+  private readonly bound = new Map<InfrastructureProvider, SharedListing>();
 
   /** `minGapMs`: listings begin no closer together. */
   constructor(
@@ -41,6 +46,19 @@ export class SharedListing {
   /** Whether everything can be listed at once. */
   get canShare(): boolean {
     return this.origin.owned !== undefined;
+  }
+
+  /** The listing with the credentials that the Cluster among recorded objects names. */
+  of(objects: readonly AnyObject[] | undefined): SharedListing {
+    const provider = boundToRecorded(this.origin, objects);
+    return provider === this.origin ? this : this.boundTo(provider);
+  }
+
+  private boundTo(provider: InfrastructureProvider): SharedListing {
+    const known =
+      this.bound.get(provider) ?? new SharedListing(provider, this.context, this.minGapMs);
+    this.bound.set(provider, known);
+    return known;
   }
 
   /** A listing that begins from now on. Throws what the cloud answers. */
@@ -69,10 +87,15 @@ export class SharedListing {
   private shared(origin: InfrastructureProvider): InfrastructureProvider {
     const inventory: InfrastructureProvider["inventory"] = async (_context, scope) =>
       listedOf(await this.fresh(), scope);
+    const forCluster = (spec: JsonObject) => {
+      const bound = origin.forCluster?.(spec);
+      return bound && this.boundTo(bound).provider;
+    };
     // A provider is a class of its own making: what it is stays behind, one call is answered here.
     return new Proxy(origin, {
       get: (target, name): unknown => {
         if (name === "inventory") return inventory;
+        if (name === "forCluster") return forCluster;
         const member: unknown = Reflect.get(target, name, target);
         return typeof member === "function" ? (member as () => unknown).bind(target) : member;
       },

@@ -6,7 +6,7 @@ import { makeProviders } from "../../providers/index.js";
 import { CapstanError, isCapstanError } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { providerOf } from "../api/served-versions.js";
-import { objectsOf } from "../api/types.js";
+import { type ClusterObject, objectsOf, providerValue } from "../api/types.js";
 import { keysAt } from "../bootstrap/certificates/key-ring.js";
 import { holdOf, refuseHeld } from "../drift/hold.js";
 import { findFacts } from "../engine/operations/found-facts.js";
@@ -88,6 +88,7 @@ async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs>
     const files = manifestPaths(options, root);
     const given = await readGiven(options, textsOf(files, root), providers.all);
     const provider = providerOf(given.desired.cluster, providers.all);
+    refuseOwnCredentials(given.desired.cluster, provider);
     const exported = await exportStack(getStack(), root);
     const state = inStorageVersions(parseExport(exported, getStack()), providers);
     const place = { root, stack: getStack(), files };
@@ -113,6 +114,21 @@ async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs>
   } finally {
     providers.close();
   }
+}
+
+/** Pulumi's own host serves resources by their kind: it cannot know which Cluster they belong to before it is asked. */
+function refuseOwnCredentials(
+  { metadata, spec }: ClusterObject,
+  provider: InfrastructureProvider,
+): void {
+  if (provider.forCluster?.(providerValue(spec)) === undefined) return;
+  throw new CapstanError({
+    code: "INVALID_INPUT",
+    source: "user",
+    subject: metadata.name,
+    message: `cannot use the credentials that Cluster ${metadata.namespace}/${metadata.name} names: under a plain pulumi all resources have those of the process`,
+    hint: "give these to pulumi itself, e.g. by AWS_PROFILE, and take them out of the Cluster; or use capstan up",
+  });
 }
 
 /** One pass does all of a plan. */

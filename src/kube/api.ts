@@ -13,7 +13,8 @@ import { apiGroup, apiVersionName, kinds, namesOf } from "../api/kind-names.js";
 import type { Kind } from "../api/schema.js";
 import { secretLabel } from "../bootstrap/certificates/secrets.js";
 import { Semaphore } from "../provider/semaphore.js";
-import type { LiveObject } from "./live-object.js";
+import type { IdentityKind } from "../api/identity-crd.js";
+import type { ClusterWideObject, LiveObject } from "./live-object.js";
 import { liveName } from "./live-object.js";
 import { mayPass, saidBy, statusOf, within } from "./requests.js";
 
@@ -70,6 +71,22 @@ export class KubeApi {
       apiVersion: `${apiGroup}/${apiVersionName}`,
       kind,
     }));
+    return { items, metadata: listed.metadata };
+  }
+
+  /** Every object of a kind without namespaces, with the version of the list. Throws API_SERVER. */
+  async listClusterWide({
+    kind,
+    apiVersion,
+    plural,
+  }: IdentityKind): Promise<LiveList<ClusterWideObject>> {
+    const [group = "", version = ""] = apiVersion.split("/");
+    const listed = (await this.call("list", kind, () =>
+      version === ""
+        ? this.core.listNamespace({}, within())
+        : this.objects.listClusterCustomObject({ group, version, plural }, within()),
+    )) as LiveList<ClusterWideObject>;
+    const items = listed.items.map((item) => ({ ...item, apiVersion, kind }));
     return { items, metadata: listed.metadata };
   }
 

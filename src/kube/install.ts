@@ -2,7 +2,6 @@ import { setTimeout as pause } from "node:timers/promises";
 import { CustomObjectsApi, type KubeConfig, PatchStrategy } from "@kubernetes/client-node";
 import {
   type CustomResourceDefinition,
-  customResourceDefinitions,
   definitionsVersion,
   definitionsVersionAnnotation,
 } from "../api/crd.js";
@@ -21,6 +20,7 @@ export interface Installed {
 }
 
 interface InstallOptions {
+  readonly definitions: readonly CustomResourceDefinition[];
   /** The API server says what would happen, and nothing does. */
   readonly dryRun: boolean;
   /** Replaces definitions of a newer release, and takes over fields that others manage. */
@@ -62,7 +62,7 @@ export async function installDefinitions(
   options: InstallOptions,
 ): Promise<Installed[]> {
   const installer = new Installer(config, options);
-  const definitions = customResourceDefinitions();
+  const { definitions } = options;
   const held = new Map<string, HeldDefinition | undefined>();
   for (const { metadata } of definitions) {
     held.set(metadata.name, await installer.read(metadata.name));

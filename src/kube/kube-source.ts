@@ -8,6 +8,7 @@ import type { Clock, InfrastructureProvider } from "../provider/port.js";
 import type { KubeApi, WriteResult } from "./api.js";
 import type { ClusterView } from "../source/cluster-view.js";
 import type { Intent } from "../source/intent.js";
+import type { IdentitySource } from "./identity-cache.js";
 import { intentOf } from "./live-intent.js";
 import {
   type ClusterKey,
@@ -33,6 +34,8 @@ interface SourceOptions {
   readonly api: Pick<KubeApi, "write" | "read" | "readSecret" | "writeSecret">;
   readonly cache: ObjectCache;
   readonly secrets: SecretCache;
+  /** By which Clusters name credentials; none without. */
+  readonly identities?: IdentitySource;
   readonly clock: Pick<Clock, "now">;
   readonly providers: readonly ProviderSpecs[];
   /** Names the API server, as the owner of stacks. */
@@ -77,7 +80,7 @@ export class KubeSource implements ClusterSource {
         new Map(all.map((one) => [liveName(one), one.metadata.generation ?? 0])),
       );
     }
-    return this.withGiven(intentOf(live, this.options.providers), live);
+    return this.withGiven(intentOf(live, this.options.providers, this.options.identities), live);
   }
 
   /** Keys that a user puts beside the objects are a part of what is asked for. */

@@ -8,6 +8,7 @@ import { type Manifests, type NamedObject, readObjects } from "../manifest/desir
 import { deleteMarksAmong } from "../api/delete-marks.js";
 import { revisionAnnotation, revisionHistoryAnnotation } from "../sets/revisions.js";
 import type { Intent } from "../source/intent.js";
+import type { IdentitySource } from "./identity-cache.js";
 import {
   controllerOf,
   isDeleting,
@@ -29,7 +30,11 @@ const writtenAnnotations = [clusterUidAnnotation, revisionAnnotation, revisionHi
  * What the objects of one Cluster ask for. Objects that others of them have made, and objects that are
  * being deleted, are no goals; a derived Machine that is being deleted is one to be replaced. Pure.
  */
-export function intentOf(live: LiveCluster, providers: readonly ProviderSpecs[]): Intent {
+export function intentOf(
+  live: LiveCluster,
+  providers: readonly ProviderSpecs[],
+  identities?: IdentitySource,
+): Intent {
   const { cluster, members } = live;
   if (cluster === undefined) return { kind: "absent", digest: "absent" };
   const paused = cluster.metadata.annotations?.[pausedAnnotation];
@@ -49,10 +54,16 @@ export function intentOf(live: LiveCluster, providers: readonly ProviderSpecs[])
     .filter(({ metadata }) => !isProtecting(metadata.annotations))
     .map(({ metadata }) => metadata.name)
     .sort();
-  const objects = objectsIn(cluster, live);
-  const { clusters, diagnostics } = readObjects(objects, providers);
+  const shared = identities?.objects() ?? [];
+  const objects = [...objectsIn(cluster, live), ...shared];
+  const labelsOf = (namespace: string) => identities?.labelsOf(namespace) ?? {};
+  const { clusters, diagnostics } = readObjects(objects, providers, labelsOf);
   const idle = new Set(unusedClasses(live).map(liveName));
-  const own = diagnostics.filter(({ subject = "" }) => !idle.has(subject));
+  // An identity that is wrong is told of at Clusters that name it, and stops no other one.
+  const others = new Set(shared.map(({ name }) => name));
+  const own = diagnostics.filter(
+    ({ subject = "", position }) => !idle.has(subject) && !others.has(position.file),
+  );
   const errors = own.filter(({ severity }) => severity === "error");
   const [desired] = clusters;
   if (errors.length > 0 || desired === undefined) {

@@ -37,6 +37,14 @@ export interface LiveObject {
   readonly status?: JsonObject;
 }
 
+/** An object without a namespace, as an API server has it. */
+export interface ClusterWideObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: LiveMetadata;
+  readonly spec?: unknown;
+}
+
 /** "<namespace>/<name>" of a Cluster. */
 export type ClusterKey = string;
 

@@ -46,6 +46,7 @@ import {
 } from "./provider-values.js";
 import { placeOfSetting, type Setting } from "./override-forms.js";
 import { noOverrides, type Overrides } from "./overrides.js";
+import { IdentityReader, type NamespaceLabels } from "./identities.js";
 import { checkOwner, resolveClasses } from "./references.js";
 import {
   applySetting,
@@ -111,8 +112,9 @@ export interface NamedObject {
 export function readObjects(
   objects: readonly NamedObject[],
   providers: readonly ProviderSpecs[],
+  labelsOf?: NamespaceLabels,
 ): Manifests {
-  const reader = new Reader(providers, "apiServer");
+  const reader = new Reader(providers, "apiServer", true, labelsOf);
   const documents = objects.map(({ name, value }): ParsedDocument => ({
     value,
     positionOf: () => ({ file: name, line: 1, column: 1 }),
@@ -127,13 +129,17 @@ class Reader {
   readonly placed: Placed[] = [];
   /** Clusters that are here but wrong: what belongs to them need not be told that they are missing. */
   private readonly refused = new Set<string>();
+  private readonly identities: IdentityReader;
 
   constructor(
     private readonly providers: readonly ProviderSpecs[],
     private readonly holder: ObjectHolder,
     /** Whether all variables are replaced by now. */
     private readonly hasVariables = true,
-  ) {}
+    labelsOf?: NamespaceLabels,
+  ) {
+    this.identities = new IdentityReader(providers, holder, labelsOf);
+  }
 
   positionOf(object: AnyObject, path: MemberPath): Position | undefined {
     const found = this.placed.find(
@@ -166,6 +172,11 @@ class Reader {
     if (!isJsonObject(value)) {
       const summary = "a manifest must be an object with apiVersion and kind";
       this.report(bare, { code: "UNKNOWN_OBJECT", path: [], summary });
+      return undefined;
+    }
+    const ofIdentity = this.identities.take(value);
+    if (ofIdentity !== undefined) {
+      for (const violation of ofIdentity) this.report(bare, violation);
       return undefined;
     }
     if (value["apiVersion"] !== apiVersion || !isKind(value["kind"])) {
@@ -256,6 +267,7 @@ class Reader {
     }
     return this.placed.filter(isCluster).map((placed) => {
       const { object: cluster } = placed;
+      for (const wrong of this.identities.resolve(cluster)) this.report(placed, wrong);
       const own = members.filter(({ object }) => belongsTo(object, cluster));
       const desired: Desired = {
         cluster,

@@ -1,5 +1,6 @@
 import { type JsonObject, sameJson } from "../api/json.js";
 import { choicesOf, nearestChoice } from "../provider/alternatives.js";
+import { asKnown, unobservableOf } from "../provider/unobservable.js";
 import { frozen } from "./pure.js";
 import { errorOf, seenOf } from "./seen.js";
 import type { Rig } from "./rig.js";
@@ -32,7 +33,9 @@ export async function takesAlternatives(rig: Rig): Promise<void> {
     "refuse a create with CAPACITY where there is no room, so that the next alternative is made",
     seenOf(error),
   );
-  const nearest = nearestChoice(provider, kind, shown, spec);
+  // What the cloud cannot show is as it was asked for.
+  const { spec: known } = asKnown({ spec: shown }, unobservableOf(provider, kind), first);
+  const nearest = nearestChoice(provider, kind, known, spec);
   must(
     sameJson(nearest.asked, first) && nearest.verdict.kind === "same",
     "make the alternative that a create is given",

@@ -1,6 +1,6 @@
 import { isCapstanError } from "../api/error.js";
 import type { CallRate, Clock, InfrastructureProvider } from "./port.js";
-import { aroundCalls } from "./provider-calls.js";
+import { aroundCalls, eachBound, withMembers } from "./provider-calls.js";
 
 /**
  * When calls to one account may begin: no more of them than its rate allows, first come, first served, and none while
@@ -44,14 +44,15 @@ export class CallPace {
 
 /**
  * The same provider, all of whose calls go through one pace: those of every kind, of listings and of looks. Where the
- * cloud has said how long to wait, all of them do.
+ * cloud has said how long to wait, all of them do. Other credentials may be those of another account: they have a pace of
+ * their own.
  */
 export function pacedProvider(
   provider: InfrastructureProvider,
   clock: Clock,
 ): InfrastructureProvider {
   const pace = new CallPace(clock, provider.calls);
-  return aroundCalls(provider, async ({ context }, make) => {
+  const paced = aroundCalls(provider, async ({ context }, make) => {
     await pace.turn(context.signal);
     try {
       return await make();
@@ -61,5 +62,8 @@ export function pacedProvider(
       }
       throw error;
     }
+  });
+  return withMembers(paced, {
+    forCluster: eachBound(provider, (bound) => pacedProvider(bound, clock)),
   });
 }

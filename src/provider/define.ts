@@ -75,6 +75,8 @@ export function defineProvider(definition: ProviderDefinition): InfrastructurePr
     owned,
     ...questionsIn(definition),
     lookupInputs: definition.lookupInputs,
+    identities: definition.identities,
+    forCluster: definition.forCluster?.bind(definition),
     apiEndpoints: apiEndpoint && ((shared, spec) => [apiEndpoint(spec, shared) ?? []].flat()),
     close: definition.close === undefined ? undefined : () => definition.close?.(),
   });

@@ -40,6 +40,8 @@ const definitionMembers = namesOf<ProviderDefinition>({
   preflight: true,
   resolve: true,
   lookupInputs: true,
+  identities: true,
+  forCluster: true,
   close: true,
 });
 const callNames = namesOf<MachineCalls>({

@@ -1,3 +1,4 @@
+import type { ClusterIdentities } from "../api/cluster-identities.js";
 import type { FailureDomains } from "../api/failure-domains.js";
 import type { JsonObject } from "../api/json.js";
 import type { ClusterNetwork } from "../api/types.js";
@@ -10,6 +11,7 @@ import type {
   CallRate,
   CloudIdentity,
   CloudTiming,
+  InfrastructureProvider,
   InventoryScope,
   LookupInputs,
   LookupQuestion,
@@ -145,5 +147,9 @@ export interface ProviderDefinition {
   resolve?(ctx: CallContext, question: LookupQuestion): Promise<JsonObject>;
   /** What of the specs the questions hold; all of both without. */
   readonly lookupInputs?: LookupInputs;
+  /** Objects by which Clusters name credentials. None without. */
+  readonly identities?: ClusterIdentities;
+  /** The provider with the credentials that a Cluster names. Without it all clusters have those of the process. */
+  forCluster?(clusterSpec: JsonObject): InfrastructureProvider | undefined;
   close?(): void;
 }

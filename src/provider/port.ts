@@ -444,6 +444,12 @@ export interface InfrastructureProvider extends ProviderSpecs {
     infrastructure: readonly Observed[],
     clusterSpec: JsonObject,
   ): readonly ApiEndpoint[];
+  /**
+   * The same provider with the credentials that the provider's object of a Cluster names, for all calls about that
+   * cluster; undefined where it names none. Looks at nothing. The same credentials give the same provider, which goes
+   * on as long as the one that gave it.
+   */
+  forCluster?(clusterSpec: JsonObject): InfrastructureProvider | undefined;
   /** Lets go of what it holds open. Called once, at the end of a command. */
   close?(): void;
 }

@@ -48,7 +48,24 @@ export function aroundCalls(
   return withMembers(withAround(provider, listings, around), {
     handlers,
     userData: userData && termsAround(userData, around),
+    forCluster: eachBound(provider, (bound) => aroundCalls(bound, around)),
   });
+}
+
+/** `forCluster` of a provider whose providers for single clusters are made into others, each once. */
+export function eachBound(
+  provider: InfrastructureProvider,
+  made: (bound: InfrastructureProvider) => InfrastructureProvider,
+): InfrastructureProvider["forCluster"] {
+  if (provider.forCluster === undefined) return undefined;
+  const known = new Map<InfrastructureProvider, InfrastructureProvider>();
+  return (clusterSpec) => {
+    const bound = provider.forCluster?.(clusterSpec);
+    if (bound === undefined) return undefined;
+    const other = known.get(bound) ?? made(bound);
+    known.set(bound, other);
+    return other;
+  };
 }
 
 function termsAround(terms: UserDataTerms, around: Around): UserDataTerms {

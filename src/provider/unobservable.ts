@@ -1,6 +1,6 @@
 import type { JsonObject } from "../api/json.js";
 import type { InfrastructureProvider, Observed } from "./port.js";
-import { withMembers } from "./provider-calls.js";
+import { eachBound, withMembers } from "./provider-calls.js";
 
 /** The fields of a kind that its cloud cannot show. Pure. */
 export function unobservableOf(
@@ -44,5 +44,5 @@ export function replacingUnseen(provider: InfrastructureProvider): Infrastructur
     const reasons = Object.fromEntries(paths.map((path) => [path, unseenReason]));
     return { kind: "replace", paths: found.paths, reason: unseenReason, reasons };
   };
-  return withMembers(provider, { verdict });
+  return withMembers(provider, { verdict, forCluster: eachBound(provider, replacingUnseen) });
 }

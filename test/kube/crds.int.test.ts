@@ -7,6 +7,9 @@ import {
   customResourceDefinitions,
   definitionsVersionAnnotation,
 } from "../../src/api/crd.js";
+import { awsProvider } from "../../providers/aws/provider.js";
+import { awsApiVersion } from "../../providers/aws/specs/cluster-spec.js";
+import { identityDefinitions } from "../../src/api/identity-crd.js";
 import { namesOf } from "../../src/api/kind-names.js";
 import { selectorText } from "../../src/api/label-selector.js";
 import { type Kind, schemas } from "../../src/api/schema.js";
@@ -17,6 +20,8 @@ import type {
 } from "../../src/api/status.js";
 import type { Desired } from "../../src/api/types.js";
 import { validate } from "../../src/api/validate.js";
+import { KubeApi } from "../../src/kube/api.js";
+import { IdentityCache } from "../../src/kube/identity-cache.js";
 import { saidBy, within } from "../../src/kube/requests.js";
 import { readDesired } from "../../src/manifest/desired.js";
 import { diagnosticText } from "../../src/manifest/diagnostic.js";
@@ -36,10 +41,13 @@ import {
   type Manifest,
   textOf,
 } from "../support/manifests.js";
+import { noClients } from "../providers/aws/no-clients.js";
 import { accepted, changed, refusals, refusedChanges } from "./refusals.js";
 
 const definitions = customResourceDefinitions();
-const names = definitions.map(({ metadata }) => metadata.name);
+const identities = identityDefinitions([awsProvider(noClients)]);
+const installable = [...definitions, ...identities];
+const names = installable.map(({ metadata }) => metadata.name);
 const ofDefinitions = { group: "apiextensions.k8s.io", version: "v1" };
 const ourGroup = { group: "cluster.k8s.io", version: "v1alpha1" };
 const strictly = { dryRun: "All", fieldValidation: "Strict" };
@@ -97,7 +105,7 @@ describe("an API server that knows none of our kinds", function () {
   // Whatever is tried here, nothing comes of it.
   afterEach(async () => assert.deepEqual(await place.definitionsHeld(), []));
 
-  for (const definition of definitions) {
+  for (const definition of installable) {
     const { kind } = definition.spec.names;
     it(`takes the definition of ${kind} as it is, by its strictest rules`, async () => {
       const at = { ...ofDefinitions, plural: "customresourcedefinitions" };
@@ -113,7 +121,7 @@ describe("an API server that knows none of our kinds", function () {
   it("says what an install would do", async () => {
     const { stdout } = await place.capstan(0, "install", "--dry-run");
     assert.match(stdout, /^machines\.cluster\.k8s\.io +would be created$/m);
-    assert.match(stdout, /^5 of 5 would change in .*; nothing was done$/m);
+    assert.match(stdout, /^7 of 7 would change in .*; nothing was done$/m);
   });
 
   it("tells an installer which rights are missing", async () => {
@@ -158,10 +166,10 @@ describe("an API server that knows our kinds", function () {
 
   it("was told them by one command, which changes nothing the second time", async () => {
     for (const name of names) assert.match(installed.stdout, lineOf(name, "created"));
-    const where = /^All 5 are served by https:\/\/127\.0\.0\.1:\d+ \(context admin\)/m;
+    const where = /^All 7 are served by https:\/\/127\.0\.0\.1:\d+ \(context admin\)/m;
     assert.match(installed.stdout, where);
     const before = await place.definitionsHeld();
-    assert.equal(before.length, 5);
+    assert.equal(before.length, 7);
     const second = await place.capstan(0, "install");
     for (const name of names) assert.match(second.stdout, lineOf(name, "unchanged"));
     assert.deepEqual(await place.definitionsHeld(), before);
@@ -198,6 +206,38 @@ describe("an API server that knows our kinds", function () {
     assert.deepEqual(await place.definitionsHeld(), before);
     await place.capstan(0, "install", "--force");
     assert.notDeepEqual(await place.definitionsHeld(), before);
+  });
+
+  it("shows which credentials there are, whom they are for, and the labels of namespaces", async () => {
+    const { config } = place.server;
+    const providers = [awsProvider(noClients)];
+    let told = 0;
+    const onChange = () => void (told += 1);
+    const api = new KubeApi(config);
+    const cache = new IdentityCache({ config, api, providers, random: Math.random, onChange });
+    cache.start();
+    try {
+      await until("all kinds are listed", () => cache.isSynced);
+      assert.equal(cache.labelsOf("default")["kubernetes.io/metadata.name"], "default");
+      const spec = {
+        roleARN: "arn:aws:iam::123456789012:role/capstan",
+        allowedNamespaces: { list: ["default"], selector: { matchLabels: { stage: "prod" } } },
+      };
+      const metadata = { name: "team" };
+      const kind = "AWSClusterRoleIdentity";
+      const object = { apiVersion: awsApiVersion, kind, metadata, spec };
+      await place.server.apply(JSON.stringify(object));
+      await until("it is shown", () => cache.objects().length === 1);
+      assert.deepEqual(cache.objects(), [{ name: `${kind} team`, value: object }]);
+      const before = told;
+      await kubectl("label", "namespace", "default", "stage=prod");
+      await until("its label is known", () => cache.labelsOf("default")["stage"] === "prod");
+      assert.ok(told > before);
+      await kubectl("delete", "awsclusterroleidentities", "team");
+      await until("it is gone", () => cache.objects().length === 0);
+    } finally {
+      cache.stop();
+    }
   });
 
   describe("and its objects", () => {

@@ -1,8 +1,18 @@
 import assert from "node:assert/strict";
+import { awsProvider } from "../../providers/aws/provider.js";
+import { awsApiVersion } from "../../providers/aws/specs/cluster-spec.js";
+import type { Json, JsonObject } from "../../src/api/json.js";
 import { intentOf } from "../../src/kube/live-intent.js";
 import type { LiveCluster, LiveObject } from "../../src/kube/live-object.js";
 import { controlledBy, deleted, live, liveCluster } from "../support/live-objects.js";
-import { localProvider, machine, machineDeployment, machineSet } from "../support/manifests.js";
+import {
+  cluster,
+  localProvider,
+  machine,
+  machineDeployment,
+  machineSet,
+} from "../support/manifests.js";
+import { noClients } from "../providers/aws/no-clients.js";
 
 const providers = [localProvider()];
 const paused = { annotations: { "capstan.dev/paused": "while we move" } };
@@ -194,5 +204,56 @@ describe("intentOf", () => {
     );
     assert.equal(wanted.kind === "want" && wanted.clusterUid, "uid-1");
     assert.equal(going.kind === "remove" && going.clusterUid, "uid-1");
+  });
+
+  describe("with identities", () => {
+    const roleOf = (allowedNamespaces: Json, more: JsonObject = {}) => {
+      const roleARN = "arn:aws:iam::123456789012:role/team";
+      const kind = "AWSClusterRoleIdentity";
+      const spec = { roleARN, allowedNamespaces, ...more };
+      return {
+        name: `${kind} team`,
+        value: { apiVersion: awsApiVersion, kind, metadata: { name: "team" }, spec },
+      };
+    };
+    const given = (identity: ReturnType<typeof roleOf>, spec: JsonObject = naming) => {
+      const region = "eu-north-1";
+      const kind = "AWSClusterProviderSpec";
+      const value = { apiVersion: awsApiVersion, kind, region, ...spec };
+      const { spec: own = {} } = live(cluster());
+      const about = { spec: { ...own, providerSpec: { value } } };
+      const labelsOf = () => ({ stage: "prod" });
+      const source = { objects: () => [structuredClone(identity)], labelsOf };
+      return intentOf(liveCluster([], about), [awsProvider(noClients)], source);
+    };
+    const naming = { identityRef: { kind: "AWSClusterRoleIdentity", name: "team" } };
+
+    it("names the Cluster and the member where its namespace may not use one", () => {
+      const intent = given(roleOf({ list: ["other"] }));
+      assert.ok(intent.kind === "invalid");
+      const [{ code, position, path } = assert.fail()] = intent.diagnostics;
+      assert.deepEqual([code, position.file], ["IDENTITY_REFUSED", "Cluster default/prod"]);
+      assert.equal(path, "spec.providerSpec.value.identityRef.name");
+    });
+
+    it("is another goal once the role is another one, and its namespace may use it", () => {
+      const selector = { matchLabels: { stage: "prod" } };
+      const [before, after] = ["one", "two"].map((sessionName) =>
+        given(roleOf({ selector }, { sessionName })),
+      );
+      assert.deepEqual([before?.kind, after?.kind], ["want", "want"]);
+      assert.notEqual(before?.digest, after?.digest);
+    });
+
+    it("is stopped by one that is wrong only where that is named", () => {
+      const wrong = roleOf({}, { durationSeconds: 1 });
+      const intent = given(wrong);
+      assert.ok(intent.kind === "invalid");
+      assert.deepEqual(
+        intent.diagnostics.map(({ code, position }) => [code, position.file]),
+        [["IDENTITY_REFUSED", "Cluster default/prod"]],
+      );
+      assert.equal(given(wrong, {}).kind, "want");
+    });
   });
 });

@@ -1,3 +1,4 @@
+import { customResourceDefinitions } from "../../src/api/crd.js";
 import { installDefinitions } from "../../src/kube/install.js";
 import { ApiServer } from "./api-server.js";
 
@@ -5,6 +6,7 @@ import { ApiServer } from "./api-server.js";
 export async function serverWithKinds(): Promise<ApiServer> {
   const server = await ApiServer.start();
   await installDefinitions(server.config, {
+    definitions: customResourceDefinitions(),
     dryRun: false,
     force: false,
     signal: new AbortController().signal,

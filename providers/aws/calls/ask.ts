@@ -1,5 +1,5 @@
 import type { CallContext } from "../../../src/provider/port.js";
-import { awsNameOf, translated } from "./errors.js";
+import { awsNameOf, isExpired, translated } from "./errors.js";
 
 /** What goes with each request. */
 interface RequestOptions {
@@ -15,17 +15,29 @@ export type Ask<Client> = <Answer>(
 
 /**
  * Asks AWS, unless whoever asked for it was interrupted or has died. Throws errors in our codes, and what may have taken
- * effect as `ambiguous`. `service` is its prefix in policies of IAM.
+ * effect as `ambiguous`. `service` is its prefix in policies of IAM. A session that is over before its time, as a clock that
+ * goes wrong makes it, is opened anew once: what was refused for it has done nothing.
  */
-export function asker<Client>(service: string, open: () => Promise<Client>): Ask<Client> {
+export function asker<Client>(
+  service: string,
+  open: () => Promise<Client>,
+  renew?: (signal: CallContext["signal"]) => Promise<void>,
+): Ask<Client> {
   return async (ctx, call, request) => {
     const changes = !/^(Describe|Get|List)/.test(call);
     const action = `${service}:${call}`;
-    const client = await open();
-    ctx.signal.throwIfAborted();
-    if (changes) ctx.assertEngineAlive();
+    const once = async () => {
+      const client = await open();
+      ctx.signal.throwIfAborted();
+      if (changes) ctx.assertEngineAlive();
+      return request(client, { abortSignal: ctx.signal });
+    };
     try {
-      return await request(client, { abortSignal: ctx.signal });
+      return await once().catch(async (error: unknown) => {
+        if (renew === undefined || !isExpired(error)) throw error;
+        await renew(ctx.signal);
+        return once();
+      });
     } catch (error) {
       throw translated(error, { action, changes });
     }

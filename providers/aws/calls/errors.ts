@@ -1,4 +1,4 @@
-import { CapstanError, type ErrorDetails } from "../../../src/api/error.js";
+import { CapstanError, type ErrorDetails, isCapstanError } from "../../../src/api/error.js";
 
 type Meaning = Pick<ErrorDetails, "code" | "retryable" | "retryAfterMs" | "hint" | "ambiguous">;
 
@@ -17,8 +17,11 @@ const refusals: readonly (readonly [RegExp, Meaning])[] = [
   // The token has made something with other parameters, such as user data of a command that was killed.
   [/^IdempotentParameterMismatch$/, { code: "CLOUD_FAILED", ambiguous: true }],
   [
-    /^(Insufficient\w*Capacity|InsufficientCapacity\w*|MaxSpotInstanceCountExceeded)$/,
-    { code: "CAPACITY", hint: "another zone or another instance type may have room" },
+    /^(Insufficient\w*Capacity|InsufficientCapacity\w*|MaxSpotInstanceCountExceeded|SpotMaxPriceTooLow)$/,
+    {
+      code: "CAPACITY",
+      hint: "another zone or another instance type may have room: alternatives of the Machine names them",
+    },
   ],
   [/^(UnauthorizedOperation|AccessDenied|OptInRequired)$/, { code: "PERMISSION" }],
   [
@@ -49,6 +52,8 @@ interface FailedCall {
   /** As policies of IAM name it, e.g. "ec2:CreateVpc". */
   readonly action: string;
   readonly changes: boolean;
+  /** What it is about, where AWS does not say so itself. */
+  readonly resource?: string;
 }
 
 /** The name that AWS gave an error, of whatever was made of it. Pure. */
@@ -66,8 +71,10 @@ function plainName({ name }: Error): string {
  * An error of the SDK in a code of ours, with the words of AWS. What may have taken effect is `ambiguous`; what only
  * looks is asked again. Pure.
  */
-export function translated(error: unknown, { action, changes }: FailedCall): unknown {
+export function translated(error: unknown, { action, changes, resource }: FailedCall): unknown {
   if (!(error instanceof Error) || error.name === "AbortError") return error;
+  // Credentials are asked for on the way to a call, and what they fail with is said already.
+  if (isCapstanError(error)) return error;
   const name = plainName(error);
   const words = withoutCode(error.message);
   const about = { source: "cloud" as const, subject: action, cause: error };
@@ -87,7 +94,7 @@ export function translated(error: unknown, { action, changes }: FailedCall): unk
       : new CapstanError({ ...about, code: "CLOUD_FAILED", message, retryable: true });
   }
   if (meaning.code === "PERMISSION" && meaning.hint === undefined) {
-    return new CapstanError({ ...about, ...denied(action, name, words) });
+    return new CapstanError({ ...about, ...denied(action, name, { words, resource }) });
   }
   return new CapstanError({ ...about, ...meaning, message: `${action}: ${name}: ${words}` });
 }
@@ -97,12 +104,26 @@ function withoutCode(message: string): string {
   return message.replace(/\s*Encoded authorization failure message: \S+/, "").trim();
 }
 
-function denied(action: string, name: string, words: string): Omit<ErrorDetails, "source"> {
-  const resource = /on resource: (\S+)/.exec(words)?.[1] ?? "*";
-  const statement = JSON.stringify({ Effect: "Allow", Action: action, Resource: resource });
+function denied(
+  action: string,
+  name: string,
+  { words, resource: known }: { readonly words: string; readonly resource: string | undefined },
+): Omit<ErrorDetails, "source"> {
+  const resource = known ?? /on resource: (\S+)/.exec(words)?.[1] ?? "*";
+  // What is refused may be another right than that to the call: to tag what it makes, or to pass a role to it.
+  const [, needed = action] = /not authorized to perform: ([\w-]+:\w+)/.exec(words) ?? [];
+  const statement = JSON.stringify({ Effect: "Allow", Action: needed, Resource: resource });
+  const trust = needed.startsWith("sts:AssumeRole")
+    ? `; the trust policy of ${resource} has to name them, too, with their external id if it asks for one`
+    : "";
   return {
     code: "PERMISSION",
-    message: `may not call ${action} on ${resource}: ${name}: ${words}`,
-    hint: `add to the policy of these credentials: ${statement}`,
+    message: `may not call ${needed} on ${resource}: ${name}: ${words}`,
+    hint: `add to the policy of these credentials: ${statement}${trust}`,
   };
+}
+
+/** Whether a call was refused, by its name, because a session is over. Pure. */
+export function isExpired(error: unknown): boolean {
+  return /^(ExpiredToken|RequestExpired)$/.test(awsNameOf(error));
 }

@@ -18,7 +18,18 @@ import {
   texts,
   updateTags,
 } from "./ec2-kind.js";
-import { clusterTag, inOrder, orderTags, shownTags, tagsFor, whoOf } from "./marks.js";
+import { choicesOfText, choicesText, launchToken } from "../kinds/choices.js";
+import {
+  alternativesIn,
+  alternativesTags,
+  clusterTag,
+  inOrder,
+  orderTags,
+  shownTags,
+  tagsFor,
+  whoOf,
+} from "./marks.js";
+import { withNotices } from "./notices.js";
 
 /** An instance in any other state does not come up by itself. */
 const phases = { pending: "pending", running: "ready", terminated: "gone" } as const;
@@ -57,6 +68,7 @@ function shownInstance(instance: Instance): Found {
       placementGroup: textOrNothing(Placement?.GroupName),
       tenancy: Placement?.Tenancy,
       tags: shownTags(Tags),
+      alternatives: choicesOfText(alternativesIn(Tags)),
     }),
     status: present({
       address: PrivateIpAddress,
@@ -72,13 +84,19 @@ function textOrNothing(value: string | undefined): string | undefined {
   return value === "" ? undefined : value;
 }
 
-function instanceKind(ask: AskEc2): Ec2Kind {
+/** `spot` takes the ids of spot instances: what is one stays one. */
+function instanceKind(ask: AskEc2, spot: Set<string>): Ec2Kind {
   return {
     idFilter: "instance-id",
     async page(ctx, query) {
       const { Reservations = [], NextToken } = await ask(ctx, "DescribeInstances", (ec2, options) =>
         ec2.describeInstances({ ...query, MaxResults: 1_000 }, options),
       );
+      for (const { InstanceId, InstanceLifecycle } of Reservations.flatMap(
+        ({ Instances = [] }) => Instances,
+      )) {
+        if (InstanceLifecycle === "spot" && InstanceId !== undefined) spot.add(InstanceId);
+      }
       const resources = Reservations.flatMap(({ Instances = [] }) => Instances.map(shownInstance));
       return { resources, next: NextToken };
     },
@@ -98,8 +116,11 @@ const unobservable = [
 
 /** The token is EC2's own. */
 export function instanceCalls(ask: AskEc2): MachineCalls {
+  const spot = new Set<string>();
+  const looking = lookingCalls(ask, instanceKind(ask, spot));
   return {
-    ...lookingCalls(ask, instanceKind(ask)),
+    ...looking,
+    list: (ctx, scope) => withNotices(ask, ctx, looking.list(ctx, scope), (id) => spot.has(id)),
     timing: { pollMs: 5_000 },
     unobservable,
     async create(ctx, who, spec) {
@@ -123,6 +144,7 @@ export function instanceCalls(ask: AskEc2): MachineCalls {
         );
       }
       await updateTags(ask, ctx, current, spec);
+      await updateAlternatives(ask, ctx, current, choicesText(spec));
       return { ...current, spec };
     },
     remove: (ctx, { id }) =>
@@ -135,8 +157,9 @@ export function instanceCalls(ask: AskEc2): MachineCalls {
 }
 
 /** What the answer to a launch does not show yet is as it was asked for. */
-function launched({ groupIds, tags, metadata, instanceProfile }: JsonObject): JsonObject {
-  return present({ groupIds, tags, metadata, instanceProfile });
+function launched(spec: JsonObject): JsonObject {
+  const { groupIds, tags, metadata, instanceProfile, alternatives } = spec;
+  return present({ groupIds, tags, metadata, instanceProfile, alternatives });
 }
 
 async function rootDeviceOf(ask: AskEc2, ctx: CallContext, imageId: string): Promise<string> {
@@ -149,13 +172,18 @@ async function rootDeviceOf(ask: AskEc2, ctx: CallContext, imageId: string): Pro
 function launchOf(who: Identity, spec: JsonObject, rootDevice: string): RunInstancesCommandInput {
   const { tags, rootVolume, metadata, keyName, instanceProfile } = spec;
   const order = texts(spec, "groupIds");
-  const own = tagged("instance", who, { tags, order, more: clusterTag(who) }).TagSpecifications;
+  const alternatives = alternativesTags(choicesText(spec));
+  const own = tagged("instance", who, {
+    tags,
+    order,
+    more: { ...clusterTag(who), ...alternatives },
+  }).TagSpecifications;
   // Without marks: it lives and goes with its instance.
   const Tags = tagsFor(who, { tags }).filter(({ Key }) => !Key.startsWith("capstan:"));
   // EC2 takes no specification without tags.
   const volumes = Tags.length === 0 ? [] : [{ ResourceType: "volume" as const, Tags }];
   const optional = omitUndefined<Partial<RunInstancesCommandInput>>({
-    ClientToken: who.token,
+    ClientToken: launchToken(who.token, spec),
     ImageId: text(spec, "imageId"),
     InstanceType: text(spec, "instanceType") as NonNullable<
       RunInstancesCommandInput["InstanceType"]
@@ -248,4 +276,21 @@ async function updateGroups(
     ec2.modifyInstanceAttribute({ InstanceId: current.id, Groups: [...wanted] }, options),
   );
   await putTags(ask, ctx, current.id, orderTags(wanted));
+}
+
+async function updateAlternatives(
+  ask: AskEc2,
+  ctx: CallContext,
+  { id, spec }: Observed,
+  wanted: string | undefined,
+): Promise<void> {
+  const known = choicesText(spec);
+  if (known === wanted) return;
+  const put = Object.entries(alternativesTags(wanted)).map(([Key, Value]) => ({ Key, Value }));
+  await putTags(ask, ctx, id, put);
+  if (wanted !== undefined) return;
+  const Tags = Object.keys(alternativesTags(known)).map((Key) => ({ Key }));
+  await ask(ctx, "DeleteTags", (ec2, options) =>
+    ec2.deleteTags({ Resources: [id], Tags }, options),
+  );
 }

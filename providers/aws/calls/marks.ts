@@ -20,6 +20,8 @@ const marks = ["cluster", "clusterUid", "kind", "name", "token"] as const;
 const ownTagsKey = `${prefix}tags`;
 /** In which order a list was given that AWS keeps in its own. */
 const orderKey = `${prefix}order`;
+/** What an instance may be instead: nothing else of it tells. */
+const alternativesKey = `${prefix}alternatives`;
 const longestValue = 256;
 
 /** The key of a mark, as filters name it. */
@@ -130,4 +132,14 @@ function userTagsIn(tags: unknown): Readonly<Record<string, string>> {
 
 function valueOf(tags: readonly Tag[], key: string): string | undefined {
   return tags.find(({ Key }) => Key === key)?.Value;
+}
+
+/** The tag that keeps what an instance may be instead; none of one that is what it is. Pure. */
+export function alternativesTags(text: string | undefined): Readonly<Record<string, string>> {
+  return text === undefined ? {} : { [alternativesKey]: text };
+}
+
+/** What that tag says. Pure. */
+export function alternativesIn(tags: readonly Tag[] = []): string | undefined {
+  return valueOf(tags, alternativesKey);
 }

@@ -48,10 +48,27 @@ export function hostInputs(machine: MachineToCompile, cluster: AwsCluster): Json
     tags: allTags(cluster, wanted),
     // Members begin and join there, so it has to have its name before.
     loadBalancer: machine.controlPlane ? refTo("AwsLoadBalancer", apiName, "dnsName") : undefined,
+    alternatives: alternativesFor(machine, cluster),
     ...others,
     kubeadm,
     bootstrap,
   });
+}
+
+/** What a host may be instead: of the type and in the zone that an alternative names, else in its own. */
+function alternativesFor(machine: MachineToCompile, cluster: AwsCluster): JsonObject[] | undefined {
+  const { alternatives = [], subnet, ...wanted } = asMachine(machine);
+  const { subnetId, zone }: MachineLookups = machine.lookedUp;
+  const own = subnet === undefined ? undefined : (subnet.id ?? subnetId ?? "");
+  const all = alternatives.map((one) => {
+    const there = one.zone ?? wanted.zone;
+    return present({
+      instanceType: one.instanceType ?? wanted.instanceType,
+      zone: own === undefined ? (there ?? zonesOf(cluster)[0]) : zone,
+      subnetId: own ?? subnetIn(cluster, there, wanted.publicIp === true),
+    });
+  });
+  return all.length === 0 ? undefined : all;
 }
 
 /** Of a resource of one machine: its own count. */

@@ -99,6 +99,7 @@ export const awsRules: Readonly<Record<AwsKind, FieldRules>> = {
     placementGroup: replace("an instance stays where it was placed"),
     tenancy: replace("an instance stays where it was placed"),
     tags: inPlace,
+    alternatives: inPlace,
     loadBalancer: replace("a member keeps the endpoint that it began or joined at"),
     role: firstStart,
     ...userDataRules,

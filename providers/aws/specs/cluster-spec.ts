@@ -1,5 +1,7 @@
 import { type Static, Type } from "typebox";
 import { closed, stringEnum } from "../../../src/api/schema-parts.js";
+import { credentials } from "./credentials.js";
+import { identityRef } from "./identities.js";
 import { filters, range, tags } from "./parts.js";
 
 /** Storage version of the provider's objects. Source: docs/adr/0025. */
@@ -80,6 +82,8 @@ export const awsClusterSpec = Type.Object(
       pattern: "^[a-z]{2}(-[a-z]+)+-\\d$",
       description: "Region, e.g. eu-north-1: that of the credentials.",
     }),
+    credentials: Type.Optional(credentials),
+    identityRef: Type.Optional(identityRef),
     zones: Type.Optional(
       Type.Array(Type.String({ minLength: 1 }), {
         minItems: 1,

@@ -82,6 +82,26 @@ const placement = closed(
   "Where in its zone the instance runs. Changing it needs a new instance.",
 );
 
+const alternative = closed(
+  {
+    instanceType: Type.Optional(
+      Type.String({
+        pattern: "^[a-z0-9-]+\\.[a-z0-9-]+$",
+        description: "Another type, of the same architecture; the Machine's without.",
+      }),
+    ),
+    zone: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description:
+          "Another zone, in which the cluster has a subnet; the Machine's without. Not with subnet.",
+      }),
+    ),
+  },
+  "Another type, another zone, or both.",
+  { minProperties: 1 },
+);
+
 /** Fields of a Machine's object, in the storage version; `kubeadm` and `bootstrap` are added to them. */
 export const awsMachineSpec = Type.Object(
   {
@@ -166,9 +186,25 @@ export const awsMachineSpec = Type.Object(
       ),
     ),
     placement: Type.Optional(placement),
+    alternatives: Type.Optional(
+      Type.Array(alternative, {
+        minItems: 1,
+        maxItems: 4,
+        description:
+          "What it may be instead where EC2 has no room, best first. A host that is like one of them stays. Changes in place.",
+      }),
+    ),
     tags: Type.Optional(tags),
   },
-  { additionalProperties: false, description: "The AWS part of a Machine." },
+  {
+    additionalProperties: false,
+    description: "The AWS part of a Machine.",
+    // A subnet that is there is in one zone.
+    not: {
+      required: ["subnet", "alternatives"],
+      properties: { alternatives: { contains: { required: ["zone"] } } },
+    },
+  },
 );
 
 /** A Machine's object, with the defaults of its schema. */

@@ -5,6 +5,7 @@ import { seededDigits } from "../core/ids.js";
 import { StateFile } from "../core/state-file.js";
 import { ApiError } from "./protocol/api-error.js";
 import { type RegionDocument, RegionState } from "./region-state.js";
+import type { NewSession } from "./model/scope.js";
 import type { AccessKey, SimSettings } from "./model/settings.js";
 
 /** What outlives the process. */
@@ -61,7 +62,7 @@ export class Accounts {
   }
 
   /** Makes a session of a role; answers its access key. Throws AccessDenied for a role that nobody has an ARN of. */
-  openSession(roleArn: string, sessionName: string): string {
+  openSession({ roleArn, name: sessionName, expiresAtMs }: NewSession): string {
     const [, account = "", name = ""] =
       /^arn:aws:iam::(\d{12}):role\/(?:.*\/)?([^/]+)$/.exec(roleArn) ?? [];
     if (name === "") throw new ApiError("AccessDenied", `Role ${roleArn} is not there`);
@@ -69,7 +70,7 @@ export class Accounts {
     const accessKey = `ASIA${digits.toUpperCase()}`;
     const principal = `arn:aws:sts::${account}:assumed-role/${name}/${sessionName}`;
     const { allow } = this.settings().roles[roleArn] ?? {};
-    this.sessions.set(accessKey, omitUndefined({ principal, account, allow }));
+    this.sessions.set(accessKey, omitUndefined({ principal, account, allow, expiresAtMs }));
     return accessKey;
   }
 

@@ -157,6 +157,7 @@ export class SimulatedAws {
     try {
       if (!isAdmitted) throw new ApiError("RequestLimitExceeded", "Request limit exceeded.");
       if (owner === undefined) throw unknownKey(service);
+      if ((owner.expiresAtMs ?? Infinity) <= this.clock.now()) throw expired(service);
       if (action === undefined) throw unknownAction(call.action, service);
       const principal = principalOf(call.accessKey, owner, service.denial);
       const region = this.accounts.region(account, call.region);
@@ -269,6 +270,13 @@ function unknownKey({ prefix }: SimService): ApiError {
       : "UnrecognizedClientException",
     "The security token included in the request is invalid.",
   );
+}
+
+/** The session of a role is over. */
+function expired({ prefix, isJson }: SimService): ApiError {
+  if (prefix === "ec2") return new ApiError("RequestExpired", "Request has expired.");
+  const name = isJson === true ? "ExpiredTokenException" : "ExpiredToken";
+  return new ApiError(name, "The security token included in the request is expired", 403);
 }
 
 function unknownAction(action: string, { isJson }: SimService): ApiError {

@@ -1,6 +1,6 @@
 import { CapstanError } from "../../api/error.js";
 import { isNameOf } from "../../api/kind-names.js";
-import { providerOf } from "../../api/served-versions.js";
+import { providerFor } from "../../provider/for-cluster.js";
 import { type Desired, stackNameOf } from "../../api/types.js";
 import { type ImportPlan, planImport } from "../../engine/operations/import.js";
 import { refuseForeign, refuseNonOwner } from "../../engine/backend/state.js";
@@ -75,7 +75,7 @@ async function importHost(
   const { machine, id, stack, desired, manifests } = about;
   const { clock, interruption, by, emit } = context;
   const { stop } = interruption;
-  const provider = providerOf(desired.cluster, context.providers.all);
+  const provider = providerFor(desired.cluster, context.providers.all);
   await settleLastCalls(engine, provider, callContext(clock, stop));
   const state = await engine.readState(stack);
   refuseForeign(state, stack);

@@ -1,3 +1,5 @@
+import { customResourceDefinitions } from "../../api/crd.js";
+import { identityDefinitions } from "../../api/identity-crd.js";
 import { connect, serverOf } from "../../kube/connection.js";
 import { type Installed, installDefinitions } from "../../kube/install.js";
 import type { CommandContext, GlobalOptions } from "../context.js";
@@ -17,12 +19,13 @@ export interface InstallCommandOptions extends GlobalOptions, ConnectionFlags {
 /** capstan install: makes the kinds known to an API server. */
 export async function installCommand(
   options: InstallCommandOptions,
-  { json, emit, terminal, env, interruption }: CommandContext,
+  { json, emit, terminal, env, interruption, providers }: CommandContext,
 ): Promise<number> {
   const config = connect({ ...options, env });
   const dryRun = options.dryRun === true;
   const server = serverOf(config);
   const installed = await installDefinitions(config, {
+    definitions: [...customResourceDefinitions(), ...identityDefinitions(providers.all)],
     dryRun,
     force: options.force === true,
     signal: interruption.stop,

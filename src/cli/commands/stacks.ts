@@ -4,6 +4,7 @@ import { stackNamed, stackNameOf } from "../../api/types.js";
 import { nearest } from "../../api/validate.js";
 import type { Engine } from "../../engine/pulumi/engine.js";
 import type { StackState } from "../../engine/backend/state.js";
+import { boundToRecorded } from "../../provider/for-cluster.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { type CommandContext, loadManifests } from "../context.js";
 import { type ManifestOptions, refuseIdleOverrides } from "../manifest-options.js";
@@ -87,16 +88,16 @@ async function refusePaths(named: readonly string[], engine: Engine): Promise<vo
   });
 }
 
-/** The provider that made what a stack records. Throws NOT_FOUND when this release lacks it. */
+/** The provider that made what a stack records, with the credentials that it made it with. Throws NOT_FOUND when this release lacks it. */
 export function recordedProvider(
   stack: string,
   state: StackState,
   context: CommandContext,
 ): InfrastructureProvider | undefined {
-  const name = state.transaction?.target.provider;
+  const { provider: name, objects } = state.transaction?.target ?? {};
   if (name === undefined) return undefined;
   const provider = context.providers.all.find((one) => one.name === name);
-  if (provider !== undefined) return provider;
+  if (provider !== undefined) return boundToRecorded(provider, objects);
   throw new CapstanError({
     code: "NOT_FOUND",
     source: "user",

@@ -3,6 +3,7 @@ import { CapstanError, isCapstanError } from "../../api/error.js";
 import { asJson, sameJson } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { providerOf } from "../../api/served-versions.js";
+import { providerFor } from "../../provider/for-cluster.js";
 import { stackNameOf } from "../../api/types.js";
 import { refuseHeld } from "../../drift/hold.js";
 import { foreseenFailure } from "../../plan/foreseen.js";
@@ -247,7 +248,7 @@ async function upCluster(
   await confirm(`Apply this to ${plan.cluster}?`, options.yes === true || isAgreed, context);
   await engine.ensureStack(plan.stack, state);
   rememberFirst(workspace, plan.stack, sources);
-  const provider = providerOf(cluster.desired.cluster, context.providers.all);
+  const provider = providerFor(cluster.desired.cluster, context.providers.all);
   noteCluster(context.stateDir, {
     clusterUid: plan.transaction.clusterUid,
     cluster: plan.cluster,

@@ -30,6 +30,9 @@ export class AwsSubject implements ConformanceSubject {
     tags: { team: "blue" },
   };
   readonly inPlace = { metadata: { httpTokens: "optional", hopLimit: 2 } };
+  readonly choosing = {
+    alternatives: [{ instanceType: "t3.large" }, { instanceType: "m5.large" }],
+  };
   readonly inPlaceOf = {
     AwsVpc: { tags: { team: "red" } },
     AwsSubnet: { tags: { team: "red", stage: "test" } },

@@ -35,7 +35,11 @@ export class AwsWorld extends MisbehavingWorld implements World {
   private planted = firstPlanted;
   private given: readonly string[] = [];
 
-  private constructor(moto: Moto, clock: Clock, watched: WatchedClients) {
+  private constructor(
+    moto: Moto,
+    clock: Clock,
+    private readonly watched: WatchedClients,
+  ) {
     super(watched);
     this.clock = clock;
     this.ec2 = moto.ec2;
@@ -57,6 +61,10 @@ export class AwsWorld extends MisbehavingWorld implements World {
     }
     world.given = (await world.everything()).map(({ id }) => id);
     return { world, spares: { vpcIds, allocationIds } };
+  }
+
+  refuseNextCreate(): void {
+    this.watched.refusesNext = true;
   }
 
   async plant(who: Identity, spec: JsonObject): Promise<string> {

@@ -18,7 +18,6 @@ const promised = [
 /** Cases without a verdict: what the provider does without, and what would take moto too long. */
 const withoutVerdict = [
   "tells what became of what its cloud has accepted, or makes at once",
-  "makes another host where there is no room for the one that is asked for, or cannot",
   "lists a thousand resources, and finds each of them",
 ];
 

@@ -44,6 +44,8 @@ export class WatchedClients implements Misbehaviour {
   hangs = false;
   holdsBoot = false;
   losesNext = false;
+  /** EC2 has no room for the next instance. */
+  refusesNext = false;
   lagMs = 0;
   private readonly shownFromMs = new Map<string, number>();
   private readonly answerOf = new Map<string, Answered>();
@@ -70,12 +72,21 @@ export class WatchedClients implements Misbehaviour {
       (next, { commandName = "" }) =>
         async (args) => {
           const asked = args.input as Asked;
+          // Moto announces nothing, and does not know the filter.
+          if (commandName === "DescribeInstanceStatusCommand") {
+            return { output: { InstanceStatuses: [] }, response: {} };
+          }
           if (commandName.startsWith("Describe")) {
             if (this.isBlind) throw new Error("AWS gives no answer");
             const { output, response } = await next(args);
             return { output: this.shown(asked, output as Answered), response };
           }
           this.hook?.();
+          if (this.refusesNext && commandName === "RunInstancesCommand") {
+            this.refusesNext = false;
+            const name = "InsufficientInstanceCapacity";
+            throw Object.assign(new Error("there is no room for it"), { name });
+          }
           const before = this.answerOf.get(asked.ClientToken ?? "");
           if (before !== undefined) return { output: before, response: {} };
           const answer = await next(args);

@@ -49,6 +49,7 @@ function endInstance(
     "instanceStops",
     "spotIsNoticed",
     "spotEnds",
+    "instanceRetires",
   ] as const) {
     never(scope, kind, id);
   }
@@ -179,6 +180,21 @@ export const instanceTimers = {
     if (row.spot === undefined || isEnding(row.state)) return;
     scope.db.put("instances", { ...row, spot: { ...row.spot, noticedAtMs: scope.nowMs } });
     later(scope, "spotEnds", id, scope.settings.durations.spotNoticeMs);
+  },
+  /** One whose root device is a volume is stopped, and can be started again on other hardware. */
+  instanceRetires: (scope: Scope, id: string) => {
+    const row = scope.db.get("instances", id);
+    if (row?.state !== "running") return;
+    const message = "Server.ScheduledStop: Stopped due to scheduled retirement";
+    const stateReason = { code: "Server.ScheduledStop", message };
+    const { events: _, ...kept } = row;
+    scope.db.put("instances", {
+      ...kept,
+      transitionReason: message,
+      stateReason,
+      state: "stopping",
+    });
+    later(scope, "instanceStops", id, scope.settings.durations.stopMs);
   },
   spotEnds: (scope: Scope, id: string) => {
     const message = "Server.SpotInstanceTermination: Spot instance termination";

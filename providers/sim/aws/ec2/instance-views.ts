@@ -2,7 +2,12 @@
 
 import { type WireObject, wireTime } from "../protocol/xml.js";
 import type { Handler, Scope } from "../model/scope.js";
-import type { InstanceRow, InstanceState, InterfaceRow } from "../model/tables.js";
+import type {
+  InstanceRow,
+  InstanceState,
+  InterfaceRow,
+  ScheduledEventCode,
+} from "../model/tables.js";
 import { associationWire, groupSet, macAddressOf, publicAddressOf } from "./interfaces.js";
 import { describeRows, filtered, type Filters, pageOf, rowsOf } from "./listing.js";
 import { tagSet } from "./tagging.js";
@@ -219,21 +224,37 @@ const describeInstanceStatus: Handler = (scope, params) => {
   const rows = rowsOf(scope, "instances", params.texts("InstanceId")).filter(
     ({ state }) => isAll || state === "running",
   );
-  return describeRows(scope, params, rows, { set: "instanceStatusSet", filters, wire: statusWire });
+  return describeRows(scope, params, rows, {
+    set: "instanceStatusSet",
+    filters: { ...filters, "event.code": ({ events = [] }) => events.map(({ code }) => code) },
+    wire: statusWire,
+  });
 };
 
-function statusWire({ id, zone, state }: InstanceRow): WireObject {
+function statusWire({ id, zone, state, events = [] }: InstanceRow): WireObject {
   const status = state === "running" ? "ok" : "not-applicable";
   const summary = { status, details: [{ name: "reachability", status: "passed" }] };
   return {
     instanceId: id,
     availabilityZone: zone,
-    eventsSet: [],
+    eventsSet: events.map(({ id: instanceEventId, code, notBeforeMs }) => ({
+      instanceEventId,
+      code,
+      description: eventWords[code],
+      notBefore: wireTime(notBeforeMs),
+    })),
     instanceState: stateWire(state),
     systemStatus: state === "running" ? summary : { status },
     instanceStatus: state === "running" ? summary : { status },
   };
 }
+
+const eventWords: Readonly<Record<ScheduledEventCode, string>> = {
+  "instance-retirement": "The instance is running on degraded hardware",
+  "instance-stop": "The instance is running on degraded hardware",
+  "system-reboot": "scheduled reboot",
+  "system-maintenance": "The instance is running on hardware that needs maintenance",
+};
 
 /** Spot requests are those of the instances that they have led to: others are not modelled. */
 const describeSpotRequests: Handler = (scope, params) => {

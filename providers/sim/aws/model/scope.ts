@@ -31,7 +31,14 @@ export interface Scope {
   /** So many hexadecimal digits that were not given out before. */
   readonly digits: (length: number) => string;
   /** Makes the session of a role; answers its access key. */
-  readonly openSession: (roleArn: string, sessionName: string) => string;
+  readonly openSession: (session: NewSession) => string;
+}
+
+/** A session of a role that is asked for. */
+export interface NewSession {
+  readonly roleArn: string;
+  readonly name: string;
+  readonly expiresAtMs: number;
 }
 
 /** Carries an action out: answers what goes into the answer, throws ApiError. Writes to the scope's draft alone. */

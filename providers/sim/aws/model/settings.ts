@@ -54,6 +54,20 @@ export interface AccessKey {
   readonly account: string;
   /** Actions with `*` and `?`, e.g. "ec2:Describe*". Absent: all. */
   readonly allow?: readonly string[];
+  /** Of a role's session: when it is over, milliseconds of the cloud's own time. */
+  readonly expiresAtMs?: number;
+}
+
+/** A role, and its trust policy. */
+interface Role {
+  /** What its sessions may do. Absent: all. */
+  readonly allow?: readonly string[];
+  /** ARNs with `*` and `?` of those who may assume it. Absent: everybody. */
+  readonly trusts?: readonly string[];
+  /** What whoever assumes it has to tell. */
+  readonly externalId?: string;
+  /** How long a session may last. An hour without, as with AWS. */
+  readonly maxSessionSeconds?: number;
 }
 
 export interface SimSettings {
@@ -75,8 +89,8 @@ export interface SimSettings {
   /** By access key. Keys that are not listed may do everything, unless `refuseUnknownKeys`. */
   readonly accessKeys: Readonly<Record<string, AccessKey>>;
   readonly refuseUnknownKeys: boolean;
-  /** What sessions of a role may do, by its ARN. Roles that are not listed are there, and may do everything. */
-  readonly roles: Readonly<Record<string, { readonly allow?: readonly string[] }>>;
+  /** By ARN. Roles that are not listed are there, and everybody may assume them and then do everything. */
+  readonly roles: Readonly<Record<string, Role>>;
   /** Names of instance profiles. Absent: every name is one. */
   readonly instanceProfiles?: readonly string[];
 }

@@ -169,6 +169,24 @@ export interface InstanceRow extends Tagged {
   };
   readonly fate?: InstanceFate;
   readonly console: string;
+  /** What EC2 is going to do with it, as it has said beforehand. */
+  readonly events?: readonly ScheduledEvent[];
+}
+
+/** What EC2 announces. Source: EC2 user guide, "Scheduled events for your instances". */
+export type ScheduledEventCode = (typeof scheduledEventCodes)[number];
+
+export const scheduledEventCodes = [
+  "instance-retirement",
+  "instance-stop",
+  "system-reboot",
+  "system-maintenance",
+] as const;
+
+interface ScheduledEvent {
+  readonly id: string;
+  readonly code: ScheduledEventCode;
+  readonly notBeforeMs: number;
 }
 
 export interface VolumeRow extends Tagged {
@@ -316,6 +334,7 @@ export type TimerKind =
   | "instanceTerminates"
   | "instanceIsForgotten"
   | "spotIsNoticed"
+  | "instanceRetires"
   | "spotEnds"
   | "natIsAvailable"
   | "natIsDeleted"

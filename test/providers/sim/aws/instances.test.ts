@@ -262,6 +262,33 @@ describe("instances of the simulated AWS", () => {
     assert.equal(Buffer.from(userData, "base64").toString(), "x");
   });
 
+  it("what EC2 announces is shown beforehand, and happens in time", async () => {
+    const [retiring, rebooted] = [
+      await account.instance(subnetId, groupId),
+      await account.instance(subnetId, groupId),
+    ];
+    const event = (code: "instance-retirement" | "system-reboot") => ({ code, inMs: 60_000 });
+    actOnInstance(account.aws, { id: retiring, event: event("instance-retirement") });
+    actOnInstance(account.aws, { id: rebooted, event: event("system-reboot") });
+    const announced = async (code: string) => {
+      const Filter = [{ Name: "event.code", Value: [code] }];
+      return account.ec2("DescribeInstanceStatus", { Filter });
+    };
+    const answer = await announced("instance-retirement");
+    assert.equal((at(answer, "instanceStatusSet") as unknown[]).length, 1);
+    assert.equal(at(answer, "instanceStatusSet.0.instanceId"), retiring);
+    const shownEvent = at(answer, "instanceStatusSet.0.eventsSet.0");
+    assert.equal(at(shownEvent, "code"), "instance-retirement");
+    const inMs = Date.parse(String(at(shownEvent, "notBefore"))) - account.aws.clock.now();
+    assert.ok(Math.abs(inMs - 60_000) <= 1_000, `${inMs} ms`);
+    account.advance(60_000 + 5_000);
+    assert.deepEqual(
+      [await account.stateOf(retiring), await account.stateOf(rebooted)],
+      ["stopped", "running"],
+    );
+    assert.equal(at(await announced("instance-retirement"), "instanceStatusSet"), "");
+  });
+
   it("several of one call share a reservation", async () => {
     const answer = await account.ec2(
       "RunInstances",
