@@ -15,11 +15,11 @@ import { CloudAccount, type Environment } from "./calls/account.js";
 import { asker } from "./calls/ask.js";
 import { type AwsClients, awsClients } from "./calls/clients.js";
 import type { AwsAccess } from "./calls/credentials.js";
-import type { AskEc2 } from "./calls/ec2-kind.js";
-import type { AskElb } from "./calls/elb-kind.js";
+import type { Blockers } from "./calls/blockers.js";
 import { consoleOf } from "./calls/console.js";
 import { instanceCalls } from "./calls/instance.js";
 import { internetGatewayCalls } from "./calls/internet-gateway.js";
+import { leftoverCalls } from "./calls/leftovers.js";
 import { listenerCalls } from "./calls/listener.js";
 import { loadBalancerCalls } from "./calls/load-balancer.js";
 import { elasticIpCalls, natGatewayCalls } from "./calls/nat.js";
@@ -98,7 +98,7 @@ export function awsProvider(
   const renew = (signal: CallContext["signal"]) => account.renew(signal);
   const ec2 = asker("ec2", () => clients.ec2(), renew);
   const elb = asker("elasticloadbalancing", () => clients.elb(), renew);
-  const calls = callsOf(ec2, elb);
+  const calls = callsOf({ ec2, elb });
   const bound = new BoundProviders((access) => awsProvider(open(access), env, open));
   return defineProvider({
     name: "aws",
@@ -139,6 +139,7 @@ export function awsProvider(
     userData: termsOf((ctx, host) => consoleOf(ec2, ctx, host.id)),
     identity: ({ signal }) => account.identity(signal),
     preflight: (ctx, steps) => findings(ec2, ctx, steps),
+    ...leftoverCalls({ ec2, elb }),
     lookupInputs,
     identities: awsIdentities,
     forCluster: (spec) => bound.of(asCluster(spec)),
@@ -173,15 +174,16 @@ class BoundProviders {
   }
 }
 
-function callsOf(ec2: AskEc2, elb: AskElb): Readonly<Record<AwsKind, MachineCalls>> {
+function callsOf({ ec2, elb }: Blockers): Readonly<Record<AwsKind, MachineCalls>> {
+  const blockers = { ec2, elb };
   return {
-    AwsVpc: vpcCalls(ec2),
-    AwsInternetGateway: internetGatewayCalls(ec2),
-    AwsSubnet: subnetCalls(ec2),
+    AwsVpc: vpcCalls(ec2, blockers),
+    AwsInternetGateway: internetGatewayCalls(ec2, blockers),
+    AwsSubnet: subnetCalls(ec2, blockers),
     AwsElasticIp: elasticIpCalls(ec2),
     AwsNatGateway: natGatewayCalls(ec2),
     AwsRouteTable: routeTableCalls(ec2),
-    AwsSecurityGroup: securityGroupCalls(ec2),
+    AwsSecurityGroup: securityGroupCalls(ec2, blockers),
     AwsSecurityGroupRule: securityGroupRuleCalls(ec2),
     AwsLoadBalancer: loadBalancerCalls(elb),
     AwsTargetGroup: targetGroupCalls(elb),

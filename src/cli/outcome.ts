@@ -6,7 +6,7 @@ import { isOfStorage } from "../engine/run/failures.js";
 import type { Inventory } from "../engine/run/inventory.js";
 import type { StackEngine } from "../engine/pulumi/engine.js";
 import { observe } from "../engine/run/observe.js";
-import type { RunEvent } from "../engine/run/run.js";
+import type { RunEvent } from "../engine/run/run-event.js";
 import { callContext } from "../engine/run/handler-session.js";
 import { passedText, type WayBack, wayBackOf } from "../plan/undo/point-of-no-return.js";
 import { goalText } from "../records/goal-text.js";

@@ -1,9 +1,10 @@
 import { counted } from "../api/counted.js";
 import { quoted } from "../api/quoted.js";
 import { nodeKey, type NodeKey } from "../graph/graph.js";
-import type { RunEvent } from "../engine/run/run.js";
+import type { RunEvent } from "../engine/run/run-event.js";
 import type { Plan } from "../plan/plan.js";
 import { planTree, type TreeLine, verbOf } from "../plan/changes/tree.js";
+import { type Leftover, leftoverName } from "../provider/leftovers.js";
 import { type Estimate, estimateText } from "./estimate.js";
 import { fit, leastRoom, widthOf } from "./fit.js";
 import { markedLines } from "./marked-lines.js";
@@ -117,6 +118,9 @@ class LiveTree implements ProgressDisplay {
       }
       case "committed":
         this.status = `revision ${event.revision} committed`;
+        break;
+      case "leftover":
+        this.status = leftoverGone(event.leftover);
         break;
       case "recovering":
         this.status = `recovering: ${event.reason}`;
@@ -232,6 +236,10 @@ function provingText({ minReadyMs }: { readonly minReadyMs: number }): string {
   return `and counts after ${minReadyMs / 1000} s of that (minReadySeconds)`;
 }
 
+function leftoverGone(leftover: Leftover): string {
+  return `${leftoverName(leftover)}: delete done`;
+}
+
 /** What happened, on one line but for what is quoted; undefined for what is not worth one. Pure. */
 export function runEventLine(event: RunEvent): string | undefined {
   switch (event.kind) {
@@ -256,6 +264,8 @@ export function runEventLine(event: RunEvent): string | undefined {
     }
     case "committed":
       return `revision ${event.revision} committed`;
+    case "leftover":
+      return leftoverGone(event.leftover);
     case "recovering":
       return `recovering: ${event.reason}`;
     case "rollingBack":

@@ -1,5 +1,5 @@
 import { omitUndefined } from "../api/omit-undefined.js";
-import type { RunEvent } from "../engine/run/run.js";
+import type { RunEvent } from "../engine/run/run-event.js";
 import { nodeKey, type NodeKey } from "../graph/graph.js";
 import { minReadyMsOf } from "../plan/goal/set-deadlines.js";
 import type { Observation } from "../plan/observation.js";
@@ -82,6 +82,7 @@ export class RunCourse {
         }
         return;
       }
+      case "leftover":
       case "waiting":
       case "recovering":
       case "rollingBack":

@@ -2,6 +2,7 @@ import { counted } from "../api/counted.js";
 import type { LeftoverReport } from "../engine/sweep/leftovers.js";
 import type { LeftOver } from "../engine/sweep/removal.js";
 import type { SweepItem, SweepShare } from "../sweep/decide.js";
+import { leftoverName, makerText } from "../provider/leftovers.js";
 import { fit, leastRoom, rowLines, wrap } from "./fit.js";
 import { aligned } from "./table.js";
 import type { Terminal } from "./terminal.js";
@@ -23,7 +24,11 @@ export function sweepText(
 ): string {
   const { look } = report;
   const toDelete = look.items.filter(({ kind }) => kind === "sweep");
-  const notes = [...leftAlone(look.items), ...notLookedAt(look)];
+  const notes = [
+    ...leftAlone(look.items),
+    ...madeByControllers(look.byControllers),
+    ...notLookedAt(look),
+  ];
   const blocks = [
     ...[...groupsOf(toDelete)].map(([head, items]) => [
       ...folded(head, columns),
@@ -78,6 +83,14 @@ function leftAlone(items: readonly SweepItem[]): string[] {
     counts.set(what, (counts.get(what) ?? 0) + 1);
   }
   return [...counts].map(([what, count]) => `Left alone: ${counted(count, "resource")} ${what}`);
+}
+
+/** Nothing but tags says whose it was, so people decide. */
+function madeByControllers(found: LeftoverReport["byControllers"]): string[] {
+  return found.map(({ cluster, leftover }) => {
+    const doubt = leftover.doubt === undefined ? "" : `; ${leftover.doubt}`;
+    return `Left of ${cluster}, which is gone, and not swept: ${leftoverName(leftover)}, ${makerText(leftover)}${doubt}`;
+  });
 }
 
 function notLookedAt({ notListed, unreadable }: LeftoverReport): string[] {

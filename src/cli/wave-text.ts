@@ -20,13 +20,18 @@ export function waveLines(plan: Plan): string[] {
   const shown = runs.length > mostLines ? runs.slice(0, mostLines - 1) : runs;
   const rest = waves.length - (shown.at(-1)?.last ?? 0);
   return [
-    ...shown.map((run) => `${waveTitle(run)}: ${doneText(run, kindOf)} (${run.reason})`),
+    ...shown.map((run) => `${waveTitle(run)}: ${runText(run, kindOf)}`),
     ...(rest > 0
       ? [
           `and ${withThousands(rest)} more ${wordFor(rest, "wave: --format markdown has it", "waves: --format markdown has them all")}`,
         ]
       : []),
   ];
+}
+
+/** What names no resource of the plan says itself what it does. */
+function runText(run: WaveRun, kindOf: (key: NodeKey) => Step["kind"]): string {
+  return run.keys.length === 0 ? run.reason : `${doneText(run, kindOf)} (${run.reason})`;
 }
 
 function doneText({ keys, times }: WaveRun, kindOf: (key: NodeKey) => Step["kind"]): string {

@@ -11,7 +11,7 @@ import { callContext } from "../engine/run/handler-session.js";
 import type { StackState } from "../engine/backend/state.js";
 import { comesFirst, type Survey, survey } from "../engine/operations/survey.js";
 import type { KeySource } from "../engine/run/run-keys.js";
-import type { RunEvent } from "../engine/run/run.js";
+import type { RunEvent } from "../engine/run/run-event.js";
 import type { ClusterView, Progress, Unmet } from "../source/cluster-view.js";
 import { isOpen } from "../records/prior-state.js";
 import type { Plan } from "../plan/plan.js";

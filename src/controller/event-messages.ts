@@ -4,11 +4,12 @@ import { quoted } from "../api/quoted.js";
 import { driftCounts } from "../drift/classify.js";
 import { hasCorrections, hasDrift, type JudgedDrift } from "../drift/judge.js";
 import { type ApplyResult, newHostsText } from "../engine/operations/apply-result.js";
-import type { RunEvent } from "../engine/run/run.js";
+import type { RunEvent } from "../engine/run/run-event.js";
 import type { ObjectName } from "../kube/live-object.js";
 import { type Diagnostic, diagnosisText } from "../manifest/diagnostic.js";
 import { objectOf } from "../manifest/object-parts.js";
 import type { Plan } from "../plan/plan.js";
+import { leftoverName } from "../provider/leftovers.js";
 import { type CertificateExpiry, conflictText, expiryText } from "../source/certificate-report.js";
 import type { ObjectFailure } from "../source/cluster-view.js";
 import type { LogDetail, LogLevel } from "./log.js";
@@ -135,6 +136,8 @@ function runText(event: RunEvent, plan: Plan): EventText | undefined {
         "RollBack",
         ids,
       );
+    case "leftover":
+      return normal(`${leftoverName(event.leftover)} deleted`, "LeftoverDeleted", "Destroy", ids);
     case "recovering":
       return normal(event.reason, "Recovering", "Recover", ids);
     case "committed":

@@ -1,7 +1,7 @@
 import type { InfrastructureProvider } from "../provider/port.js";
 import { aroundCalls } from "../provider/provider-calls.js";
 
-const changes = ["create", "update", "remove", "disown", "mark", "put", "delete"];
+const changes = ["create", "update", "remove", "disown", "mark", "removeLeftover", "put", "delete"];
 
 /**
  * The same provider, which changes its cloud only while `assertLeader` does not throw: a process that

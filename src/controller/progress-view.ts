@@ -1,4 +1,4 @@
-import type { RunEvent } from "../engine/run/run.js";
+import type { RunEvent } from "../engine/run/run-event.js";
 import type { ClusterView, Progress } from "../source/cluster-view.js";
 import type { Plan } from "../plan/plan.js";
 import type { ClusterPhase } from "../api/status.js";
@@ -46,6 +46,7 @@ export function progressAfter(event: RunEvent, before: Progress): Progress {
       return { ...firstProgress(event.plan), phase: "RollingBack", reason: event.reason };
     case "committed":
       return { ...before, phase: "Committing", keys: [], reason: "what is superseded is deleted" };
+    case "leftover":
     case "resource":
       return before;
   }

@@ -1,7 +1,7 @@
 import type { CapstanError } from "../api/error.js";
 import type { JudgedDrift } from "../drift/judge.js";
 import type { ApplyResult } from "../engine/operations/apply-result.js";
-import type { RunEvent } from "../engine/run/run.js";
+import type { RunEvent } from "../engine/run/run-event.js";
 import type { Diagnostic } from "../manifest/diagnostic.js";
 import type { Plan } from "../plan/plan.js";
 import type { CertificateExpiry } from "../source/certificate-report.js";

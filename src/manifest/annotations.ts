@@ -9,6 +9,12 @@ import {
 } from "../api/drift-policy.js";
 import { keyAlgorithmAnnotation, keyAlgorithms } from "../api/key-algorithm.js";
 import { isKeyStage, keysAnnotation } from "../api/key-stage.js";
+import {
+  leftoverChoices,
+  leftoverDataAnnotation,
+  leftoverDataChoices,
+  leftoversAnnotation,
+} from "../api/leftover-policy.js";
 import { pausedAnnotation } from "../api/pause.js";
 import {
   allowRemovalAnnotation,
@@ -76,6 +82,8 @@ export const annotationRules: Readonly<Record<string, AnnotationRule>> = {
     `${removals.join(" or ")}, or both with a comma between`,
     (value) => parseRemovals(value) !== undefined,
   ),
+  [leftoversAnnotation]: oneOf("choice about leftovers", leftoverChoices, cluster),
+  [leftoverDataAnnotation]: oneOf("choice about data", leftoverDataChoices, cluster),
   [keyAlgorithmAnnotation]: oneOf("algorithm of keys", keyAlgorithms, cluster),
   [keysAnnotation]: onCluster(
     "stage of keys",

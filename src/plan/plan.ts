@@ -2,6 +2,7 @@ import type { Json, JsonObject } from "../api/json.js";
 import type { NodeKey } from "../graph/graph.js";
 import type { Identity, LookupQuestion, PreflightFinding } from "../provider/port.js";
 import type { Target } from "../records/target.js";
+import type { PlannedLeftover } from "./leftovers.js";
 import type { Step, ChangedField } from "./step.js";
 import type { PassedPoint, TransactionRecord } from "../records/transaction.js";
 import type { MachineOwner } from "../sets/expanded.js";
@@ -106,6 +107,8 @@ export interface RemainingPlan {
   readonly foreseen?: readonly PreflightFinding[];
   /** What its provider has looked up that the last transaction did not have, or had otherwise; absent: nothing. */
   readonly lookedUp?: readonly LookupChange[];
+  /** Of a destroy: what controllers in the cluster have made, lowest wave first; absent: nothing was found, or nobody has looked. */
+  readonly leftovers?: readonly PlannedLeftover[];
   /** This is one stage of several: a control plane goes one minor version at a time. */
   readonly stage?: StageNote;
 }

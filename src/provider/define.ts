@@ -189,13 +189,17 @@ function withoutIgnored(
 /** The definition stays what its methods see as `this`. */
 function questionsIn(
   definition: ProviderDefinition,
-): Pick<InfrastructureProvider, "identity" | "preflight" | "resolve"> {
-  const { identity, preflight, resolve } = {
+): Pick<
+  InfrastructureProvider,
+  "identity" | "preflight" | "resolve" | "leftovers" | "removeLeftover"
+> {
+  return omitUndefined({
     identity: definition.identity?.bind(definition),
     preflight: definition.preflight?.bind(definition),
     resolve: definition.resolve?.bind(definition),
-  };
-  return omitUndefined({ identity, preflight, resolve });
+    leftovers: definition.leftovers?.bind(definition),
+    removeLeftover: definition.removeLeftover?.bind(definition),
+  });
 }
 
 function isInScope({ who }: Observed, { cluster, clusterUid }: InventoryScope): boolean {

@@ -42,6 +42,8 @@ const definitionMembers = namesOf<ProviderDefinition>({
   lookupInputs: true,
   identities: true,
   forCluster: true,
+  leftovers: true,
+  removeLeftover: true,
   close: true,
 });
 const callNames = namesOf<MachineCalls>({
@@ -89,6 +91,17 @@ export function definitionProblems(definition: Written<ProviderDefinition>): str
     ...domainProblems(definition),
     ...lookupProblems(definition),
     ...functionProblems("alternatives", definition.alternatives),
+    ...leftoverProblems(definition),
+  ];
+}
+
+/** What is found could not be removed, or nobody would look what it is. */
+function leftoverProblems({ leftovers, removeLeftover }: Written<ProviderDefinition>): string[] {
+  const isHalf = (leftovers === undefined) !== (removeLeftover === undefined);
+  return [
+    ...functionProblems("leftovers", leftovers),
+    ...functionProblems("removeLeftover", removeLeftover),
+    ...(isHalf ? ["leftovers and removeLeftover must be there together"] : []),
   ];
 }
 

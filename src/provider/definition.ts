@@ -16,6 +16,7 @@ import type {
   LookupInputs,
   LookupQuestion,
   MachineToCompile,
+  LeftoverCalls,
   Observed,
   PlannedStep,
   PreflightFinding,
@@ -73,7 +74,7 @@ export interface SharedResource {
 }
 
 /** A provider from plain calls; without `kinds` its clusters need machines and nothing else. */
-export interface ProviderDefinition {
+export interface ProviderDefinition extends Partial<LeftoverCalls> {
   /** Unique among providers, e.g. "folder". */
   readonly name: string;
   /** apiVersion of its objects, e.g. "folder.example.dev/v1alpha1"; its group names the provider in manifests. */

@@ -71,7 +71,9 @@ export type {
   UserDataTerms,
   Verdict,
   Wanted,
+  LeftoverCalls,
 } from "./port.js";
+export type { Leftover, LeftoverPlace, LeftoverScope } from "./leftovers.js";
 export {
   type ClusterSpecDefinition,
   type MachineSpecDefinition,

@@ -3,6 +3,7 @@ import type { JsonObject } from "../api/json.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import type { ClusterObject, MachineSpec } from "../api/types.js";
 import type { GraphNode } from "../graph/graph.js";
+import type { Leftover, LeftoverScope } from "./leftovers.js";
 
 /**
  * Who a cloud resource is, for ever. It is written into the create call itself (as tags, a name, or
@@ -370,8 +371,21 @@ export interface PreflightFinding {
   readonly severity?: "warning";
 }
 
+/** The two calls of a provider that knows what controllers leave. It has both or neither. */
+export interface LeftoverCalls {
+  /**
+   * What is left of a cluster's controllers, lowest wave first. Only looks. Throws when it cannot see all of it.
+   */
+  leftovers(ctx: CallContext, scope: LeftoverScope): Promise<readonly Leftover[]>;
+  /**
+   * Removes one of them; returns once that is accepted. Whether it still is of this scope is looked at right before, and
+   * NOT_OURS is thrown if it is not. Success also when it is gone. IN_USE while something else uses it.
+   */
+  removeLeftover(ctx: CallContext, scope: LeftoverScope, leftover: Leftover): Promise<void>;
+}
+
 /** A cloud. See docs/adr/0004 for the division of labour. */
-export interface InfrastructureProvider extends ProviderSpecs {
+export interface InfrastructureProvider extends ProviderSpecs, Partial<LeftoverCalls> {
   /** Kind of the resource that is a machine's host. */
   readonly hostKind: string;
   /** How fast the cloud is at its slowest; `defaultTiming` without. */

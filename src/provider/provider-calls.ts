@@ -7,7 +7,7 @@ import type {
 
 /** A call to a cloud that is about to be made. */
 interface ProviderCall {
-  /** locate, locateMany, create, poll, update, remove, disown, find, mark, inventory, owned, identity, preflight, resolve, put, delete or console. */
+  /** locate, locateMany, create, poll, update, remove, disown, find, mark, inventory, owned, identity, preflight, resolve, leftovers, removeLeftover, put, delete or console. */
   readonly name: string;
   readonly context: CallContext;
 }
@@ -26,7 +26,15 @@ const handlerCalls = [
   "find",
   "mark",
 ];
-const listings = ["inventory", "owned", "identity", "preflight", "resolve"];
+const listings = [
+  "inventory",
+  "owned",
+  "identity",
+  "preflight",
+  "resolve",
+  "leftovers",
+  "removeLeftover",
+];
 /** Of a secret store. */
 const storeCalls = ["put", "delete"];
 

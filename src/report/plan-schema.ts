@@ -94,6 +94,27 @@ const infrastructure = closed(
   "What becomes of one resource that machines share.",
 );
 
+const leftover = closed(
+  {
+    does: stringEnum(["remove", "report", "keep"], {
+      description: "What becomes of it. report: it stays, and somebody should look at it.",
+    }),
+    kind: text("What it is, as people of the cloud call it."),
+    id: text("As the cloud's calls name it."),
+    name: Type.Optional(
+      text("What people see in the cloud's console, where that is another text."),
+    ),
+    by: text("Who has made it."),
+    about: Type.Optional(text('What for: "Service default/web"; absent: it does not tell.')),
+    blocks: Type.Optional(text("What of the cluster cannot go before it.")),
+    holdsData: Type.Optional(
+      Type.Literal(true, { description: "Data of the cluster's users goes with it." }),
+    ),
+    reason,
+  },
+  "Something that a controller in the cluster has made.",
+);
+
 const step = Type.Union(
   [
     closed({ kind: Type.Literal("create"), key, reason }, "Makes a resource."),
@@ -330,6 +351,12 @@ const clusterPlan = closed(
           "Something that the provider has looked up before anything is changed.",
         ),
         "What stands against the plan; absent: nothing that is known.",
+      ),
+    ),
+    leftovers: Type.Optional(
+      list(
+        leftover,
+        "Of a destroy: what controllers in the cluster have made, in the order of their removal; absent: nothing was found.",
       ),
     ),
     lookedUp: Type.Optional(

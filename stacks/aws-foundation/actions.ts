@@ -9,6 +9,8 @@ export interface ApiCall {
   readonly makes?: readonly ResourceType[];
   /** What it changes or takes away: only what bears our marks. */
   readonly changes?: readonly ResourceType[];
+  /** What controllers in a cluster have made and a destroy takes away: only what bears their tag. */
+  readonly sweeps?: readonly ResourceType[];
   /** What it needs besides, whose ever it is. */
   readonly uses?: readonly ResourceType[];
   /** What it makes besides and gives tags, but no marks: that goes with what has some. */
@@ -90,7 +92,13 @@ export const providerCalls: readonly ApiCall[] = [
   { service: "ec2", call: "AssociateRouteTable", changes: ["route-table"], uses: ["subnet"] },
   { service: "ec2", call: "DisassociateRouteTable", changes: ["route-table"], uses: ["subnet"] },
   { service: "ec2", call: "CreateSecurityGroup", makes: ["security-group"], uses: ["vpc"] },
-  { service: "ec2", call: "DeleteSecurityGroup", changes: ["security-group"] },
+  {
+    service: "ec2",
+    call: "DeleteSecurityGroup",
+    changes: ["security-group"],
+    sweeps: ["security-group"],
+  },
+  { service: "ec2", call: "DeleteNetworkInterface", sweeps: ["network-interface"] },
   {
     service: "ec2",
     call: "AuthorizeSecurityGroupIngress",
@@ -101,6 +109,7 @@ export const providerCalls: readonly ApiCall[] = [
     service: "ec2",
     call: "RevokeSecurityGroupIngress",
     changes: ["security-group", "security-group-rule"],
+    sweeps: ["security-group"],
   },
   {
     service: "ec2",
@@ -132,7 +141,7 @@ export const providerCalls: readonly ApiCall[] = [
   { service: "ec2", call: "AttachVolume", changes: ["instance", "volume"] },
   { service: "ec2", call: "DetachVolume", changes: ["instance", "volume"] },
   { service: "ec2", call: "ModifyVolume", changes: ["volume"] },
-  { service: "ec2", call: "DeleteVolume", changes: ["volume"] },
+  { service: "ec2", call: "DeleteVolume", changes: ["volume"], sweeps: ["volume"] },
   { service: "ec2", call: "CreateTags", changes: tagged },
   { service: "ec2", call: "DeleteTags", changes: tagged },
   { service: "elasticloadbalancing", call: "DescribeListeners" },
@@ -150,7 +159,12 @@ export const providerCalls: readonly ApiCall[] = [
   },
   { service: "elasticloadbalancing", call: "SetSecurityGroups", changes: ["loadbalancer/net"] },
   { service: "elasticloadbalancing", call: "SetSubnets", changes: ["loadbalancer/net"] },
-  { service: "elasticloadbalancing", call: "DeleteLoadBalancer", changes: ["loadbalancer/net"] },
+  {
+    service: "elasticloadbalancing",
+    call: "DeleteLoadBalancer",
+    changes: ["loadbalancer/net"],
+    sweeps: ["loadbalancer/app", "loadbalancer/net"],
+  },
   { service: "elasticloadbalancing", call: "CreateTargetGroup", makes: ["targetgroup"] },
   {
     service: "elasticloadbalancing",
@@ -159,7 +173,12 @@ export const providerCalls: readonly ApiCall[] = [
   },
   { service: "elasticloadbalancing", call: "RegisterTargets", changes: ["targetgroup"] },
   { service: "elasticloadbalancing", call: "DeregisterTargets", changes: ["targetgroup"] },
-  { service: "elasticloadbalancing", call: "DeleteTargetGroup", changes: ["targetgroup"] },
+  {
+    service: "elasticloadbalancing",
+    call: "DeleteTargetGroup",
+    changes: ["targetgroup"],
+    sweeps: ["targetgroup"],
+  },
   {
     service: "elasticloadbalancing",
     call: "CreateListener",
@@ -178,6 +197,23 @@ export const providerCalls: readonly ApiCall[] = [
     call: "RemoveTags",
     changes: ["listener/net", "loadbalancer/net", "targetgroup"],
   },
+];
+
+/**
+ * Tags of controllers, by the types that bear them: a condition names whole keys, so what bears a cluster's name in its
+ * key alone (security groups of the cloud controller manager) is not among them.
+ */
+export const controllerTags: readonly {
+  readonly tag: string;
+  readonly on: readonly ResourceType[];
+}[] = [
+  {
+    tag: "elbv2.k8s.aws/cluster",
+    on: ["loadbalancer/app", "loadbalancer/net", "security-group", "targetgroup"],
+  },
+  { tag: "kubernetes.io/service-name", on: ["loadbalancer/net", "targetgroup"] },
+  { tag: "ebs.csi.aws.com/cluster", on: ["volume"] },
+  { tag: "node.k8s.amazonaws.com/instance_id", on: ["network-interface"] },
 ];
 
 /** What each machine asks of the cloud: where it is itself, and images of the account's own registry. */

@@ -1,4 +1,4 @@
-import type { ApiCall } from "./actions.ts";
+import { type ApiCall, controllerTags } from "./actions.ts";
 
 /** Where rights hold. */
 export interface AccountPlace {
@@ -44,6 +44,7 @@ export function statementsFor(
       ...statement(own.filter(isReading), ["*"]),
       ...statement(made, arnsOf(service, made, "makes", place), present(`aws:RequestTag/${tag}`)),
       ...changing(own, place, tag),
+      ...sweeping(own, place),
       // One by one: what one call may use freely another may only make with marks.
       ...own
         .filter(({ uses }) => uses !== undefined)
@@ -59,6 +60,20 @@ function changing(own: readonly ApiCall[], place: AccountPlace, tag: string): St
   if (first === undefined) return [];
   const arns = arnsOf(first.service, changed, "changes", place);
   return statement(changed, arns, present(`aws:ResourceTag/${tag}`));
+}
+
+/** A statement for each tag: conditions on several keys of one statement would all have to hold. */
+function sweeping(own: readonly ApiCall[], place: AccountPlace): Statement[] {
+  return controllerTags.flatMap(({ tag, on }) => {
+    const swept = own.flatMap((one) => {
+      const sweeps = (one.sweeps ?? []).filter((type) => on.includes(type));
+      return sweeps.length === 0 ? [] : [{ ...one, sweeps }];
+    });
+    const [first] = swept;
+    if (first === undefined) return [];
+    const arns = arnsOf(first.service, swept, "sweeps", place);
+    return statement(swept, arns, present(`aws:ResourceTag/${tag}`));
+  });
 }
 
 /** Tags of a create are a right of their own, which must not become one to tag what is there. */
@@ -92,8 +107,8 @@ function statement(
   return [Condition === undefined ? bare : { ...bare, Condition }];
 }
 
-function isReading({ makes, changes, uses }: ApiCall): boolean {
-  return makes === undefined && changes === undefined && uses === undefined;
+function isReading({ makes, changes, sweeps, uses }: ApiCall): boolean {
+  return [makes, changes, sweeps, uses].every((types) => types === undefined);
 }
 
 function present(key: string): Statement["Condition"] {
@@ -103,7 +118,7 @@ function present(key: string): Statement["Condition"] {
 function arnsOf(
   service: ApiCall["service"],
   calls: readonly ApiCall[],
-  what: "makes" | "changes" | "uses" | "tags",
+  what: "makes" | "changes" | "sweeps" | "uses" | "tags",
   place: AccountPlace,
 ): string[] {
   const types = new Set(calls.flatMap((one) => one[what] ?? []));

@@ -8,7 +8,7 @@ import {
 } from "../../src/cli/estimate.js";
 import { RunCourse } from "../../src/cli/run-course.js";
 import { Stopwatch } from "../../src/cli/stopwatch.js";
-import type { RunEvent } from "../../src/engine/run/run.js";
+import type { RunEvent } from "../../src/engine/run/run-event.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { FakeEngine } from "../support/fake-engine.js";

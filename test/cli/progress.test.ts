@@ -3,7 +3,7 @@ import pc from "picocolors";
 import { makeProgress } from "../../src/cli/progress.js";
 import type { Terminal } from "../../src/cli/terminal.js";
 import { waveLines } from "../../src/cli/wave-text.js";
-import type { RunEvent } from "../../src/engine/run/run.js";
+import type { RunEvent } from "../../src/engine/run/run-event.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import { wavesOf } from "../../src/plan/waves/list-waves.js";
 import { FakeClock } from "../support/fake-clock.js";

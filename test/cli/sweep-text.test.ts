@@ -34,6 +34,7 @@ function reportOf(look: Partial<LeftoverReport>): SweepReport {
   const whole: LeftoverReport = {
     items: [],
     clusters: [],
+    byControllers: [],
     notListed: [],
     unreadable: [],
     seen: { views: [], listings: [] },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { progressAfter, firstProgress, phaseDuring } from "../../src/controller/progress-view.js";
-import type { RunEvent } from "../../src/engine/run/run.js";
+import type { RunEvent } from "../../src/engine/run/run-event.js";
 import type { NodeKey } from "../../src/graph/graph.js";
 import { emptyState } from "../../src/records/prior-state.js";
 import type { Progress } from "../../src/source/cluster-view.js";

@@ -11,6 +11,7 @@ import { budgetsOf } from "../../src/drift/budgets.js";
 import { driftPoliciesOf } from "../../src/drift/policy.js";
 import { annotationRules } from "../../src/manifest/annotations.js";
 import { type Manifests, readDesired, readObjects } from "../../src/manifest/desired.js";
+import { leftoverPolicyOf } from "../../src/api/leftover-policy.js";
 import { lookupWishOf } from "../../src/api/refresh-lookups.js";
 import type { TargetMachine } from "../../src/records/target.js";
 import { goFirst } from "../../src/sets/expand-set.js";
@@ -57,6 +58,8 @@ const table: readonly {
   { name: "capstan.dev/key-algorithm", value: "RSA-2048", readOn: ["Cluster"] },
   { name: "capstan.dev/keys", value: "1+2", readOn: ["Cluster"] },
   { name: "capstan.dev/allow-removal", value: "workers", readOn: ["Cluster"] },
+  { name: "capstan.dev/leftovers", value: "remove", readOn: ["Cluster"] },
+  { name: "capstan.dev/leftover-data", value: "remove", readOn: ["Cluster"] },
   { name: "capstan.dev/drift-max-unhealthy", value: "7", readOn: ["Cluster"] },
   { name: "capstan.dev/drift-max-in-flight", value: "7", readOn: ["Cluster"] },
   { name: "capstan.dev/drift-freeze", value: "7m", readOn: ["Cluster"] },
@@ -110,6 +113,7 @@ function decisionsIn(desired: Desired | undefined): unknown {
     marks: both.map((set) => [...goFirst(set).marked]),
     protected: all.filter(({ metadata }) => isProtecting(metadata.annotations)).map(protectedName),
     removals: allowedRemovals(desired.cluster),
+    leftovers: leftoverPolicyOf(desired.cluster.metadata.annotations),
     budgets: budgetsOf(all),
     keys: [keyAlgorithmOf(desired.cluster), askedStage(desired.cluster)],
     wish: lookupWishOf(desired.cluster) ?? "",

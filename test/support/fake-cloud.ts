@@ -164,6 +164,8 @@ export class FakeCloud {
       ...(parts.resolve !== undefined && {
         resolve: (_ctx: CallContext, question: LookupQuestion) => this.answer(process, question),
       }),
+      ...(parts.leftovers !== undefined && { leftovers: parts.leftovers }),
+      ...(parts.removeLeftover !== undefined && { removeLeftover: parts.removeLeftover }),
       ...(parts.lookupInputs !== undefined && { lookupInputs: parts.lookupInputs }),
       handlers: new Map(handlers),
       compile: (...args) => parts.compile(...args),

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { JsonObject } from "../../src/api/json.js";
-import type { RunEvent } from "../../src/engine/run/run.js";
+import type { RunEvent } from "../../src/engine/run/run-event.js";
 import { smallClusters, type WantedCluster } from "./wanted-cluster.js";
 import { Life } from "./life.js";
 import { bootFaults, callFaults, readFaults, type CommandFault } from "./faults.js";

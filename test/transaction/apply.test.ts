@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { StackEngine } from "../../src/engine/pulumi/engine.js";
 import { HostsDead } from "../../src/engine/run/failures.js";
-import type { RunEvent } from "../../src/engine/run/run.js";
+import type { RunEvent } from "../../src/engine/run/run-event.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import { CapstanError } from "../../src/api/error.js";
 import { cloudResources, type PendingOperation } from "../../src/records/prior-state.js";

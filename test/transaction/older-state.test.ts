@@ -10,7 +10,7 @@ import { omitUndefined } from "../../src/api/omit-undefined.js";
 import { keyOf, nodeKey, type NodeKey } from "../../src/graph/graph.js";
 import { recalling } from "../support/recalling.js";
 import type { Target } from "../../src/records/target.js";
-import type { RunEvent } from "../../src/engine/run/run.js";
+import type { RunEvent } from "../../src/engine/run/run-event.js";
 import type { CommandFault } from "../support/faults.js";
 
 const goal = (...objects: Manifest[]) => desiredOf([cluster(), ...objects]);

@@ -1,8 +1,11 @@
-import type { NetworkInterface } from "@aws-sdk/client-ec2";
+import type { NetworkInterface, SecurityGroup } from "@aws-sdk/client-ec2";
 import { CapstanError, isCapstanError } from "../../../src/api/error.js";
+import { omitUndefined } from "../../../src/api/omit-undefined.js";
 import type { CallContext } from "../../../src/provider/port.js";
 import { ifThere } from "./ask.js";
 import { type AskEc2, filters } from "./ec2-kind.js";
+import { type AskElb, tagsOfAll } from "./elb-kind.js";
+import { controllerAdvice, type ControllerMade, controllerMade } from "./leftover-owner.js";
 
 /** What may stand in the way of a deletion: filters of what uses the resource. */
 interface Users {
@@ -14,12 +17,24 @@ interface Users {
   readonly insideVpc?: true;
 }
 
+/** Whom to ask what stands in the way, and whose that is. */
+export interface Blockers {
+  readonly ec2: AskEc2;
+  readonly elb: AskElb;
+}
+
+/** Something that stands in the way, and who has made it, as far as its tags tell. */
+interface Blocker {
+  readonly text: string;
+  readonly made?: ControllerMade;
+}
+
 /**
  * Deletes what may be gone already. "DependencyViolation" says nothing of what stands in the way, so that is looked up:
- * IN_USE with names that people find in the console.
+ * IN_USE with names that people find in the console, who has made it, and what they can do.
  */
 export async function removed(
-  ask: AskEc2,
+  blockers: Blockers,
   ctx: CallContext,
   id: string,
   { deletion, users }: { readonly deletion: () => Promise<unknown>; readonly users: Users },
@@ -28,43 +43,103 @@ export async function removed(
     await ifThere(deletion());
   } catch (error) {
     if (!isCapstanError(error) || error.code !== "IN_USE") throw error;
-    const blockedBy = await blockersOf(ask, ctx, id, users);
+    const found = await blockersOf(blockers, ctx, id, users);
+    // Few are named: first those of which somebody knows what to do about them.
+    const [known, others] = [true, false].map((isKnown) =>
+      found.filter(({ made }) => (made !== undefined) === isKnown),
+    ) as [Blocker[], Blocker[]];
+    const blockedBy = [...known, ...others].map(({ text }) => text);
     const { code, source, message } = error;
-    throw new CapstanError({ code, source, message, blockedBy, cause: error });
+    const hint = controllerAdvice(known.flatMap(({ made }) => made ?? []));
+    throw new CapstanError(omitUndefined({ code, source, message, blockedBy, hint, cause: error }));
   }
 }
 
 async function blockersOf(
-  ask: AskEc2,
+  { ec2, elb }: Blockers,
   ctx: CallContext,
   id: string,
   { interfaces, groups, insideVpc }: Users,
-): Promise<string[]> {
-  const found: string[] = [];
+): Promise<Blocker[]> {
+  const found: Blocker[] = [];
   if (interfaces !== undefined) {
     const Filters = filters({ [interfaces]: [id] });
-    const { NetworkInterfaces = [] } = await ask(ctx, "DescribeNetworkInterfaces", (ec2, options) =>
-      ec2.describeNetworkInterfaces({ Filters }, options),
+    const { NetworkInterfaces = [] } = await ec2(
+      ctx,
+      "DescribeNetworkInterfaces",
+      (client, options) => client.describeNetworkInterfaces({ Filters }, options),
     );
-    found.push(...NetworkInterfaces.map(interfaceText));
+    found.push(...(await interfaceBlockers(elb, ctx, NetworkInterfaces)));
   }
   if (groups !== undefined) {
     const Filters = filters({ [groups]: [id] });
-    const { SecurityGroups = [] } = await ask(ctx, "DescribeSecurityGroups", (ec2, options) =>
-      ec2.describeSecurityGroups({ Filters }, options),
+    const { SecurityGroups = [] } = await ec2(ctx, "DescribeSecurityGroups", (client, options) =>
+      client.describeSecurityGroups({ Filters }, options),
     );
-    found.push(
-      ...SecurityGroups.map(
-        ({ GroupId, GroupName }) => `rules of ${GroupId ?? ""} (${GroupName ?? ""})`,
-      ),
-    );
+    found.push(...SecurityGroups.map((group) => groupBlocker(group, "rules of ")));
   }
-  if (insideVpc === true) found.push(...(await insideOf(ask, ctx, id)));
+  if (insideVpc === true) found.push(...(await insideOf(ec2, ctx, id)));
   return found;
 }
 
+/** Those of one load balancer are one blocker: it is what people know and can delete. */
+async function interfaceBlockers(
+  elb: AskElb,
+  ctx: CallContext,
+  interfaces: readonly NetworkInterface[],
+): Promise<Blocker[]> {
+  const byBalancer = new Map<string, NetworkInterface[]>();
+  const others: Blocker[] = [];
+  for (const one of interfaces) {
+    const name = balancerNameIn(one);
+    if (name === undefined) others.push(interfaceBlocker(one));
+    else byBalancer.set(name, [...(byBalancer.get(name) ?? []), one]);
+  }
+  const makers = await balancerMakers(elb, ctx, [...byBalancer.keys()]);
+  const balancers = [...byBalancer].flatMap(([name, own]): Blocker[] => {
+    const made = makers.get(name);
+    if (made === undefined) return own.map(interfaceBlocker);
+    const ids = own.map(({ NetworkInterfaceId = "" }) => NetworkInterfaceId).join(", ");
+    return [{ text: `load balancer ${name}, ${made.text} (${ids})`, made }];
+  });
+  return [...balancers, ...others];
+}
+
+/** "web" of "ELB net/web/50dc6c495c0c9188": so the service describes what it has made. */
+function balancerNameIn({ Description = "" }: NetworkInterface): string | undefined {
+  return /^ELB (?:net|app|gwy)\/([^/]+)\//.exec(Description)?.[1];
+}
+
+/** By the names of load balancers; nothing of those that are gone. What cannot be found out hides no refusal. */
+async function balancerMakers(
+  elb: AskElb,
+  ctx: CallContext,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, ControllerMade>> {
+  const makers = new Map<string, ControllerMade>();
+  for (const name of names) {
+    try {
+      const { LoadBalancers = [] } = await elb(ctx, "DescribeLoadBalancers", (client, options) =>
+        client.describeLoadBalancers({ Names: [name] }, options),
+      );
+      const arns = LoadBalancers.map(({ LoadBalancerArn = "" }) => LoadBalancerArn);
+      const [tags = []] = (await tagsOfAll(elb, ctx, arns)).values();
+      const made = controllerMade({ tags });
+      if (made !== undefined) makers.set(name, made);
+    } catch (error) {
+      ctx.signal.throwIfAborted();
+      if (!isCapstanError(error)) throw error;
+    }
+  }
+  return makers;
+}
+
+function interfaceBlocker(one: NetworkInterface): Blocker {
+  return blocker(interfaceText(one), controllerMade({ tags: one.TagSet ?? [] }));
+}
+
 /** "eni-12 (ELB net/web/1)": the description says who made it where that is a service of AWS. */
-function interfaceText(one: NetworkInterface): string {
+export function interfaceText(one: NetworkInterface): string {
   const { NetworkInterfaceId = "", Description = "", Attachment, RequesterId } = one;
   const owner =
     Description !== ""
@@ -73,7 +148,19 @@ function interfaceText(one: NetworkInterface): string {
   return owner === "" ? NetworkInterfaceId : `${NetworkInterfaceId} (${owner})`;
 }
 
-async function insideOf(ask: AskEc2, ctx: CallContext, vpcId: string): Promise<string[]> {
+function groupBlocker(
+  { GroupId = "", GroupName = "", Description = "", Tags = [] }: SecurityGroup,
+  what = "",
+): Blocker {
+  const facts = { tags: Tags, group: { name: GroupName, description: Description } };
+  return blocker(`${what}${GroupId} (${GroupName})`, controllerMade(facts));
+}
+
+function blocker(text: string, made: ControllerMade | undefined): Blocker {
+  return made === undefined ? { text } : { text: `${text}, ${made.text}`, made };
+}
+
+async function insideOf(ask: AskEc2, ctx: CallContext, vpcId: string): Promise<Blocker[]> {
   const Filters = filters({ "vpc-id": [vpcId] });
   const { Subnets = [] } = await ask(ctx, "DescribeSubnets", (ec2, options) =>
     ec2.describeSubnets({ Filters }, options),
@@ -87,8 +174,8 @@ async function insideOf(ask: AskEc2, ctx: CallContext, vpcId: string): Promise<s
   );
   const groups = SecurityGroups.filter(({ GroupName }) => GroupName !== "default");
   return [
-    ...Subnets.map(({ SubnetId = "" }) => SubnetId),
-    ...InternetGateways.map(({ InternetGatewayId = "" }) => InternetGatewayId),
-    ...groups.map(({ GroupId = "", GroupName = "" }) => `${GroupId} (${GroupName})`),
+    ...Subnets.map(({ SubnetId = "" }) => ({ text: SubnetId })),
+    ...InternetGateways.map(({ InternetGatewayId = "" }) => ({ text: InternetGatewayId })),
+    ...groups.map((group) => groupBlocker(group)),
   ];
 }

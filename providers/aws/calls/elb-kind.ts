@@ -115,15 +115,26 @@ async function shownAll<Resource>(
   { items, isAsked = false }: { readonly items: readonly Resource[]; readonly isAsked?: boolean },
 ): Promise<Found[]> {
   const shown: Found[] = [];
-  for (let from = 0; from < items.length; from += taggedAtOnce) {
-    const some = items.slice(from, from + taggedAtOnce);
-    const tags = await tagsOf(ask, ctx, some.map(kind.arnOf));
-    for (const one of some) {
-      const own = tags.get(kind.arnOf(one)) ?? [];
-      shown.push(await kind.shown(ctx, one, own, isAsked || whoOf(own) !== undefined));
-    }
+  const tags = await tagsOfAll(ask, ctx, items.map(kind.arnOf));
+  for (const one of items) {
+    const own = tags.get(kind.arnOf(one)) ?? [];
+    shown.push(await kind.shown(ctx, one, own, isAsked || whoOf(own) !== undefined));
   }
   return shown;
+}
+
+/** The tags of however many resources, by ARN. */
+export async function tagsOfAll(
+  ask: AskElb,
+  ctx: CallContext,
+  arns: readonly string[],
+): Promise<ReadonlyMap<string, readonly Tag[]>> {
+  const all = new Map<string, readonly Tag[]>();
+  for (let from = 0; from < arns.length; from += taggedAtOnce) {
+    const some = await tagsOf(ask, ctx, arns.slice(from, from + taggedAtOnce));
+    for (const [arn, tags] of some) all.set(arn, tags);
+  }
+  return all;
 }
 
 /** The tags of up to twenty resources, by ARN. */

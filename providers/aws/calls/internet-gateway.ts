@@ -4,7 +4,7 @@ import type { MachineCalls } from "../../../src/provider/definition.js";
 import { present } from "../../../src/provider/host-spec.js";
 import type { Found } from "../../../src/provider/port.js";
 import { ifThere } from "./ask.js";
-import { removed } from "./blockers.js";
+import { type Blockers, removed } from "./blockers.js";
 import {
   type AskEc2,
   type Ec2Kind,
@@ -42,7 +42,7 @@ function gatewayKind(ask: AskEc2): Ec2Kind {
 }
 
 /** No token, no name: marks in the create, and a look at every gateway before it. It is attached by update. */
-export function internetGatewayCalls(ask: AskEc2): MachineCalls {
+export function internetGatewayCalls(ask: AskEc2, blockers: Blockers): MachineCalls {
   const kind = gatewayKind(ask);
   return {
     ...lookingCalls(ask, kind),
@@ -74,7 +74,7 @@ export function internetGatewayCalls(ask: AskEc2): MachineCalls {
             ec2.detachInternetGateway({ InternetGatewayId, VpcId: vpcId }, options),
           );
         // Public addresses in the VPC keep it where it is.
-        await removed(ask, ctx, vpcId, { deletion, users: { interfaces: "vpc-id" } });
+        await removed(blockers, ctx, vpcId, { deletion, users: { interfaces: "vpc-id" } });
       }
       await ifThere(
         ask(ctx, "DeleteInternetGateway", (ec2, options) =>

@@ -43,6 +43,11 @@ export function whoOf(tags: readonly Tag[] = []): Identity | undefined {
   return { cluster, clusterUid, kind, name, token };
 }
 
+/** Whether it bears any mark of ours, of whatever cluster. Pure. */
+export function isMarked(tags: readonly Tag[]): boolean {
+  return tags.some(({ Key = "" }) => Key.startsWith(prefix));
+}
+
 /** What a create call bears: marks, a name for people, tags for controllers in the cluster, and those of the user. Pure. */
 export function tagsFor(who: Identity, { tags, order, more = {} }: TagsWanted): NewTag[] {
   return [
@@ -70,7 +75,7 @@ export function clusterTag(who: Identity): Readonly<Record<string, string>> {
 }
 
 /** "<namespace>/<name>" is too much for a name that people read. */
-function clusterName({ cluster }: Identity): string {
+export function clusterName({ cluster }: Pick<Identity, "cluster">): string {
   return cluster.split("/").at(-1) ?? cluster;
 }
 
@@ -130,7 +135,8 @@ function userTagsIn(tags: unknown): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(tags).map(([key, value]) => [key, String(value)]));
 }
 
-function valueOf(tags: readonly Tag[], key: string): string | undefined {
+/** The value of a tag. Pure. */
+export function valueOf(tags: readonly Tag[], key: string): string | undefined {
   return tags.find(({ Key }) => Key === key)?.Value;
 }
 

@@ -5,7 +5,7 @@ import type { MachineCalls } from "../../../src/provider/definition.js";
 import { present } from "../../../src/provider/host-spec.js";
 import type { Found } from "../../../src/provider/port.js";
 import { ifThere } from "./ask.js";
-import { removed } from "./blockers.js";
+import { type Blockers, removed } from "./blockers.js";
 import {
   type AskEc2,
   type Ec2Kind,
@@ -47,7 +47,7 @@ function groupKind(ask: AskEc2): Ec2Kind {
 }
 
 /** A VPC has a name once, and the name is made of the token. */
-export function securityGroupCalls(ask: AskEc2): MachineCalls {
+export function securityGroupCalls(ask: AskEc2, blockers: Blockers): MachineCalls {
   const kind = groupKind(ask);
   return {
     ...lookingCalls(ask, kind),
@@ -78,7 +78,7 @@ export function securityGroupCalls(ask: AskEc2): MachineCalls {
       return { ...current, spec };
     },
     remove: (ctx, { id }) =>
-      removed(ask, ctx, id, {
+      removed(blockers, ctx, id, {
         deletion: () =>
           ask(ctx, "DeleteSecurityGroup", (ec2, options) =>
             ec2.deleteSecurityGroup({ GroupId: id }, options),

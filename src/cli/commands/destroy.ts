@@ -1,5 +1,6 @@
 import { counted } from "../../api/counted.js";
 import { isCapstanError } from "../../api/error.js";
+import type { LeftoverPolicy } from "../../api/leftover-policy.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { statementsOf } from "../../api/quoted.js";
 import {
@@ -16,6 +17,12 @@ import { refuseNonOwner } from "../../engine/backend/state.js";
 import { fileOwner } from "../../records/hand-over.js";
 import type { NodeKey } from "../../graph/graph.js";
 import { letGoReason } from "../../plan/changes/changes.js";
+import {
+  leftoverAdvice,
+  leftoverDocument,
+  leftoverLine,
+  leftoversThatStay,
+} from "../../plan/leftovers.js";
 import type { Plan } from "../../plan/plan.js";
 import { refuseDestruction } from "../../plan/refusals/protection.js";
 import { cloudResources } from "../../records/prior-state.js";
@@ -47,6 +54,8 @@ import { openWorkload } from "../../kube/open-workload.js";
 export interface DestroyOptions extends GlobalOptions, ManifestOptions {
   readonly yes?: boolean;
   readonly timeout: number;
+  readonly leftovers?: LeftoverPolicy["leftovers"];
+  readonly leftoverData?: LeftoverPolicy["data"];
   /** The fingerprint of an implausible answer of the cloud that is true. */
   readonly thaw?: string;
 }
@@ -118,7 +127,11 @@ class Destroy {
     await settleLastCalls(engine, provider, callContext(clock, interruption.stop));
     const state = await engine.readState(stack);
     const planning = { provider, clock, stop: interruption.stop, by };
-    const destruction = await planDestroy(stack, state, { ...planning, thaw: options.thaw });
+    const destruction = await planDestroy(stack, state, {
+      ...planning,
+      thaw: options.thaw,
+      leftovers: omitUndefined({ leftovers: options.leftovers, data: options.leftoverData }),
+    });
     const { plan } = destruction;
     this.show(destruction);
     await confirm(`Destroy ${stack}?`, options.yes === true, context);
@@ -141,7 +154,7 @@ class Destroy {
     } finally {
       progress.end();
     }
-    if (result.kind === "done") return this.tell(result, keptBy(plan).size);
+    if (result.kind === "done") return this.tell(result, plan);
     if (context.json) {
       const left = statementsOf(result.failure.message);
       context.emit({ type: "result", stack, deleted: result.deleted, left });
@@ -175,25 +188,50 @@ class Destroy {
       return `${kind} ${name} (${id ?? "no id"})${stays}`;
     });
     const others = plan.orphaned.map(({ id, who }) => `${who.kind} ${who.name} (${id})`);
-    const lines = [...recorded, ...others].map((what) => `  - ${what}\n`);
+    const controllers = (plan.leftovers ?? []).filter(({ does }) => does === "remove");
+    const lines = [...recorded, ...others, ...controllers.map(leftoverLine)].map(
+      (what) => `  - ${what}\n`,
+    );
     const forgotten = kept.size === 0 ? "" : `, ${kept.size} to forget`;
     terminal.write(`Cluster ${this.stack}\n\n${terminal.colors.red(lines.join(""))}\n`);
     if (first !== undefined) terminal.write("An adoption is open: it is finished first\n");
     terminal.write(`Plan: ${lines.length - kept.size} to delete${forgotten}\n`);
     for (const line of waveLines(plan)) terminal.write(`${terminal.colors.dim(`  ${line}`)}\n`);
+    this.showLeftovers(plan.leftovers);
     terminal.write(`${terminal.colors.yellow(undoText(plan))}\n`);
   }
 
-  /** `kept`: how many resources stay in the cloud, as their policy has it. */
-  private tell({ deleted, inventory }: Extract<Destroyed, { kind: "done" }>, kept: number): void {
+  /** What stays, who has made it, and what can be done about it. */
+  private showLeftovers(planned: Plan["leftovers"] = []): void {
+    const { terminal } = this.context;
+    const staying = leftoversThatStay(planned);
+    if (staying.length === 0) return;
+    const advice = leftoverAdvice(staying, `capstan destroy ${this.stack}`);
+    const lines = [
+      "Made by controllers in the cluster, and not deleted:",
+      ...staying.map((one) => `    ${leftoverLine(one)}`),
+      ...advice,
+    ];
+    terminal.write(`${terminal.colors.yellow(lines.join("\n"))}\n`);
+  }
+
+  private tell({ deleted, inventory }: Extract<Destroyed, { kind: "done" }>, plan: Plan): void {
     const { json, emit, terminal } = this.context;
     const { stack } = this;
-    if (json) return emit({ type: "result", stack, deleted, left: [] });
+    const kept = keptBy(plan).size;
+    const staying = leftoversThatStay(plan.leftovers);
+    if (json) {
+      const leftovers = staying.length === 0 ? undefined : staying.map(leftoverDocument);
+      return emit(omitUndefined({ type: "result", stack, deleted, left: [], leftovers }));
+    }
     const seen = inventory === undefined ? "" : `; ${inventoryText(inventory)}`;
-    const staying = kept === 0 ? "" : `, ${kept} kept in the cloud and nobody's`;
+    const forgotten = kept === 0 ? "" : `, ${kept} kept in the cloud and nobody's`;
     terminal.write(
-      `\nDestroyed ${stack}: ${counted(deleted, "resource")} deleted${staying}, 0 left${seen}\n`,
+      `\nDestroyed ${stack}: ${counted(deleted, "resource")} deleted${forgotten}, 0 left${seen}\n`,
     );
+    if (staying.length === 0) return;
+    const lines = staying.map((one) => `    ${leftoverLine(one)}\n`);
+    terminal.write(`Not deleted, made by its controllers:\n${lines.join("")}`);
   }
 }
 

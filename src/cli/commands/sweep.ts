@@ -8,6 +8,7 @@ import {
   findAgain,
   findLeftovers,
 } from "../../engine/sweep/leftovers.js";
+import type { GoneLeftover } from "../../engine/sweep/gone-leftovers.js";
 import { type LeftOver, removeInWaves } from "../../engine/sweep/removal.js";
 import { callContext } from "../../engine/run/handler-session.js";
 import { timingOf } from "../../provider/timing.js";
@@ -169,9 +170,9 @@ function tellResult(
 
 function sweepDocument(report: SweepReport, { yes, grace, maxShare }: SweepOptions) {
   const { look, share, frozen } = report;
-  const { items, notListed, unreadable } = look;
+  const { items, byControllers, notListed, unreadable } = look;
   const count = (kind: SweepKind) => items.filter((item) => item.kind === kind).length;
-  return {
+  return omitUndefined({
     type: "sweep",
     dryRun: yes !== true,
     graceMinutes: grace,
@@ -184,14 +185,20 @@ function sweepDocument(report: SweepReport, { yes, grace, maxShare }: SweepOptio
     items: items
       .filter(({ kind }) => kind !== "wanted" && kind !== "foreign")
       .map((item) => ({ decision: item.kind, ...itemDocument(item), reason: item.reason })),
+    byControllers: byControllers.length > 0 ? byControllers.map(controllersDocument) : undefined,
     unreadable,
     notListed,
-  };
+  });
 }
 
 function itemDocument({ provider, resource: { id, who, createdAtMs } }: SweepItem) {
   const { cluster, clusterUid, kind, name } = who;
   return omitUndefined({ provider, cluster, clusterUid, kind, name, id, createdAtMs });
+}
+
+function controllersDocument({ provider, cluster, leftover }: GoneLeftover) {
+  const { kind, id, name, by, about, holdsData, doubt } = leftover;
+  return omitUndefined({ provider, cluster, kind, id, name, by, about, holdsData, doubt });
 }
 
 /** The command that goes on from here. */

@@ -92,7 +92,12 @@ export async function upCommand(given: UpOptions, context: CommandContext): Prom
     await bringAbout({ desired, manifests }, options, context, how);
   }
   let code: number = exitCodes.done;
-  for (const { stack } of gone) code = Math.max(code, await destroyStack(stack, options, context));
+  // A saved plan names no leftovers: nothing is removed by it that nobody has seen.
+  const leftovers =
+    check === undefined ? {} : ({ leftovers: "report", leftoverData: "keep" } as const);
+  for (const { stack } of gone) {
+    code = Math.max(code, await destroyStack(stack, { ...options, ...leftovers }, context));
+  }
   return code;
 }
 

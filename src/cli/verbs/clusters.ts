@@ -1,4 +1,5 @@
 import { Argument, type Command, Option } from "commander";
+import { leftoverChoices, leftoverDataChoices } from "../../api/leftover-policy.js";
 import type { DescribeOptions } from "../commands/describe.js";
 import type { DestroyOptions } from "../commands/destroy.js";
 import type { DiffOptions } from "../commands/diff.js";
@@ -86,12 +87,27 @@ export function addChangingVerbs(program: Command): void {
     return rollbackCommand(stacks, options, context);
   });
 
-  const destroy = withTimeout(
-    withThaw(withYes(withFiles(program.command("destroy [stack...]")))),
-  ).description("delete clusters and all their resources; cannot be taken back");
+  addDestroy(program);
+}
+
+function addDestroy(program: Command): void {
+  const destroy = withTimeout(withThaw(withYes(withFiles(program.command("destroy [stack...]")))))
+    .addOption(
+      new Option(
+        "--leftovers <choice>",
+        "what becomes of load balancers and more that controllers in the cluster have made",
+      ).choices(leftoverChoices),
+    )
+    .addOption(
+      new Option("--leftover-data <choice>", "the same of volumes that they have made").choices(
+        leftoverDataChoices,
+      ),
+    )
+    .description("delete clusters and all their resources; cannot be taken back");
   withExamples(destroy, [
     ["capstan destroy -f clusters/demo", "the clusters of these manifests"],
     ["capstan destroy default/demo", "by name, when the manifests are gone"],
+    ["capstan destroy default/demo --leftovers remove", "also what its Services have made"],
   ]);
   does<DestroyOptions>(destroy, async ({ options, context }, stacks: string[]) => {
     const { destroyCommand } = await import("../commands/destroy.js");

@@ -1,21 +1,27 @@
 import { holdOfDestroy, refuseHeld } from "../../drift/hold.js";
 import type { ResourceEvent } from "../../dynamic/cloud-resource.js";
 import { CapstanError } from "../../api/error.js";
+import { type LeftoverPolicy, leftoverPolicyOf } from "../../api/leftover-policy.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import { stackNameOf } from "../../api/types.js";
 import { afterAdoption } from "../../plan/decisions/adoption.js";
 import { noDeadlineMs } from "../../plan/deadline.js";
 import { makePlan } from "../../plan/planner/make-plan.js";
+import { planLeftovers } from "../../plan/leftovers.js";
 import type { Plan } from "../../plan/plan.js";
 import { refuseDestruction } from "../../plan/refusals/protection.js";
+import { wavesOf } from "../../plan/waves/list-waves.js";
 import { openImport } from "../../records/imports.js";
+import { leftoverScopeOf } from "../../records/leftover-scope.js";
 import type { PriorState } from "../../records/prior-state.js";
 import { type Target, clusterIn, desiredIn, emptied } from "../../records/target.js";
 import { standingOf } from "../../transaction/lifecycle.js";
 import { isAdopting } from "./adopt.js";
 import { applyPlan, type RequestInfo, type PlanningOptions, planRecorded } from "./apply.js";
 import type { ApplyResult } from "./apply-result.js";
-import { observe } from "../run/observe.js";
-import type { RunEvent, RunOptions } from "../run/run.js";
+import { observe, reading } from "../run/observe.js";
+import type { RunOptions } from "../run/run.js";
+import type { RunEvent } from "../run/run-event.js";
 import { callContext } from "../run/handler-session.js";
 import { refuseForeign, type StackState } from "../backend/state.js";
 import { planAdoption } from "./survey.js";
@@ -24,6 +30,8 @@ import { planAdoption } from "./survey.js";
 interface DestroyPlanning extends Omit<PlanningOptions, "deadlineMs"> {
   /** The fingerprint of a look that shows nothing and is true, as a person says. */
   readonly thaw?: string | undefined;
+  /** What becomes of what controllers in the cluster have made; what is not said is as the Cluster says. */
+  readonly leftovers?: Partial<LeftoverPolicy>;
   /** Names of protected objects whose annotation was taken away since they were recorded. */
   readonly released?: readonly string[];
 }
@@ -46,7 +54,7 @@ export interface Destruction {
 export async function planDestroy(
   stack: string,
   state: StackState,
-  { thaw, released, ...planning }: DestroyPlanning,
+  { thaw, released, leftovers, ...planning }: DestroyPlanning,
 ): Promise<Destruction> {
   const options = { ...planning, deadlineMs: noDeadlineMs };
   refuseForeign(state, stack);
@@ -62,8 +70,10 @@ export async function planDestroy(
     target.cluster,
     holdOfDestroy(state, observation, { provider, objects: target.objects, thaw }),
   );
-  if (!isAdopting(state))
-    return { plan: await destruction(target, state, options), records: state };
+  if (!isAdopting(state)) {
+    const plan = await destruction(target, state, options);
+    return { plan: await withLeftovers(plan, state, options, leftovers), records: state };
+  }
   const request = { provider, nowMs: clock.now(), owner, by, deadlineMs, removal: {} };
   const { plan: first, found } = planAdoption(desiredIn(target), {
     state,
@@ -80,6 +90,24 @@ export async function planDestroy(
     unrecorded: [],
   });
   return { plan, records: after.prior, first };
+}
+
+/** The plan with what controllers in the cluster have made, each with what becomes of it. */
+async function withLeftovers(
+  plan: Plan,
+  state: StackState,
+  { provider, clock, stop }: PlanningOptions,
+  asked: Partial<LeftoverPolicy> = {},
+): Promise<Plan> {
+  if (provider.leftovers === undefined) return plan;
+  const context = callContext(clock, stop);
+  const scope = leftoverScopeOf(state);
+  const found = await reading(context, async () => provider.leftovers?.(context, scope));
+  if (found === undefined || found.length === 0) return plan;
+  const written = leftoverPolicyOf(clusterIn(plan.target).metadata.annotations);
+  const policy = { ...written, ...omitUndefined(asked) };
+  const planned = { ...plan, leftovers: planLeftovers(found, policy) };
+  return { ...planned, waves: wavesOf(planned) };
 }
 
 async function destruction(
@@ -106,7 +134,8 @@ export async function destroyCluster(
 ): Promise<Destroyed> {
   let deleted = 0;
   const report = (event: RunEvent) => {
-    if (event.kind === "resource" && isDeletion(event.event)) deleted += 1;
+    const isGone = event.kind === "resource" && isDeletion(event.event);
+    if (isGone || event.kind === "leftover") deleted += 1;
     options.report(event);
   };
   const how = { ...options, deadlineMs: noDeadlineMs, onFailure: "keep", report } as const;

@@ -7,6 +7,7 @@ import { leadsToNothing } from "../../plan/waves/next-action.js";
 import { planRemaining } from "../../plan/planner/make-plan.js";
 import type { Plan, PlannedTransaction, RemainingPlan } from "../../plan/plan.js";
 import { importIn } from "../../records/imports.js";
+import { leftoverScopeOf } from "../../records/leftover-scope.js";
 import { cloudResources } from "../../records/prior-state.js";
 import { backoffMs } from "../../provider/backoff.js";
 import type { Clock, InfrastructureProvider } from "../../provider/port.js";
@@ -35,50 +36,16 @@ import { type Inventory, verifyInventory } from "./inventory.js";
 import { AvailabilityTracker } from "./availability.js";
 import { presentAmong } from "../../plan/observation.js";
 import { observe, type Observation } from "./observe.js";
+import type { RunEvent } from "./run-event.js";
 import { ReadinessDeadline } from "./readiness-deadline.js";
 import type { PulumiResult } from "../pulumi/pulumi.js";
 import { recover, type RecoveryTools } from "./recover.js";
+import { removeLeftovers } from "./remove-leftovers.js";
 import { type Recovery, RecoveryProgress } from "./recovery-progress.js";
 import type { RoomDemand } from "../pulumi/disk-room.js";
 import { callContext, type StepwiseOptions, stepwiseSession } from "./handler-session.js";
 import type { OpenWorkload } from "./workload-cluster.js";
 import { refuseForeign, type StackState } from "../backend/state.js";
-
-/** Told how a run goes, for people and for logs. */
-export type RunEvent =
-  | {
-      readonly kind: "pass";
-      readonly number: number;
-      readonly keys: readonly NodeKey[];
-      readonly reason: string;
-    }
-  /** For hosts, or for somebody else to end: no keys. */
-  | {
-      readonly kind: "waiting";
-      readonly keys: readonly NodeKey[];
-      readonly reason: string;
-      /** What machines share; hosts without. */
-      readonly of?: "infrastructure";
-    }
-  /** It runs, and counts once it has done so for longer than its set's minReadySeconds. */
-  | {
-      readonly kind: "proving";
-      readonly key: NodeKey;
-      readonly readySinceMs: number;
-      readonly minReadyMs: number;
-    }
-  | { readonly kind: "ready"; readonly key: NodeKey }
-  | { readonly kind: "resource"; readonly event: ResourceEvent }
-  | { readonly kind: "recovering"; readonly reason: string }
-  | { readonly kind: "committed"; readonly revision: number }
-  /** A transaction is taken back; what follows is about `plan`. */
-  | {
-      readonly kind: "rollingBack";
-      readonly transaction: number;
-      readonly plan: Plan;
-      readonly reason: string;
-      readonly failure: CapstanError;
-    };
 
 export interface RunOptions {
   readonly engine: StackEngine;
@@ -127,6 +94,7 @@ export class Run {
   private readonly availability: AvailabilityTracker;
   /** Of providers whose hosts take user data. */
   private readonly bootstrap: RunBootstrap | undefined;
+  private readonly removedLeftovers = new Set<string>();
   private readonly recoveries = new RecoveryProgress();
   private inventory: Inventory | undefined;
   private passes = 0;
@@ -231,6 +199,9 @@ export class Run {
     return {
       ...plan,
       transaction: goal.transaction,
+      leftovers: (goal.leftovers ?? []).filter(
+        ({ leftover }) => !this.removedLeftovers.has(leftover.id),
+      ),
       orphaned: plan.orphaned.filter(
         ({ id, who }) => everything || shown.has(id) || this.mayHaveMade(who),
       ),
@@ -272,6 +243,8 @@ export class Run {
         return this.begin(plan);
       case "change":
         return this.change(plan, action);
+      case "removeLeftovers":
+        return this.removeLeftovers(action);
       case "wait":
         report({ ...action, kind: "waiting" });
         return this.waitUntilAvailable(action.keys);
@@ -321,6 +294,26 @@ export class Run {
   private announce(keys: readonly NodeKey[], reason: string): void {
     this.passes += 1;
     this.options.report({ kind: "pass", number: this.passes, keys, reason });
+  }
+
+  /** Only what the plan has shown: what has come since is told of by what it stands in the way of. */
+  private async removeLeftovers({
+    leftovers,
+    reason,
+  }: Extract<Action, { kind: "removeLeftovers" }>): Promise<void> {
+    const { clock, stop, provider, timeoutMs, report } = this.options;
+    this.announce([], reason);
+    await removeLeftovers(leftovers, {
+      provider,
+      scope: leftoverScopeOf(this.state),
+      context: callContext(clock, stop),
+      timeoutMs,
+      waiting: (why) => report({ kind: "waiting", keys: [], reason: why }),
+      removed: (leftover) => {
+        this.removedLeftovers.add(leftover.id);
+        report({ kind: "leftover", leftover });
+      },
+    });
   }
 
   private async commit(

@@ -9,8 +9,10 @@ import {
 } from "../../sweep/clusters.js";
 import { confirmed, decideSweep, type Listing, type SweepItem } from "../../sweep/decide.js";
 import { type StackView, viewOf } from "../../sweep/stack-view.js";
+import { goneClusters } from "../../sweep/gone-clusters.js";
 import { mapBounded } from "../../provider/bounded.js";
 import { notedClusters } from "./cluster-registry.js";
+import { type GoneLeftover, leftByControllers } from "./gone-leftovers.js";
 import type { Engine } from "../pulumi/engine.js";
 import { StackLock } from "../locks/lock.js";
 import { provenCloud } from "../run/observe.js";
@@ -39,6 +41,8 @@ export interface LeftoverReport {
   readonly clusters: readonly KnownCluster[];
   readonly notListed: readonly NotListed[];
   readonly unreadable: readonly { readonly stack: string; readonly reason: string }[];
+  /** What controllers of clusters that are gone have left; it bears no marks, and is told only. */
+  readonly byControllers: readonly GoneLeftover[];
   readonly seen: LeftoverReading;
 }
 
@@ -66,9 +70,12 @@ export async function findLeftovers(options: LeftoverOptions): Promise<LeftoverR
   const { listings, notListed } = await listOwned(names, options);
   const reached = views.map((view) => withinReach(view, clouds));
   const elsewhere = reached.filter((view) => view.kind === "read").flatMap(notReached);
+  const inside = await leftByControllers(goneClusters(noted, options.backend, views), options);
+  const unanswered = inside.failed.map((one) => ({ ...one, kind: "failed" as const }));
   const first = {
     ...decided({ views: reached, listings }, noted, options),
-    notListed: [...notListed, ...elsewhere],
+    byControllers: inside.found,
+    notListed: [...notListed, ...elsewhere, ...unanswered],
   };
   const toDelete = new Set(toDeleteOf(first.items).map(({ resource }) => resource.who.clusterUid));
   return findAgain(first, options, { clusterUids: toDelete, locks: "peek" });
@@ -107,7 +114,7 @@ function decided(
   seen: LeftoverReading,
   noted: readonly NotedCluster[],
   { backend, graceMs, context }: LeftoverOptions,
-): Omit<LeftoverReport, "notListed"> {
+): Omit<LeftoverReport, "notListed" | "byControllers"> {
   const clusters = knownClusters(noted, backend, seen.views);
   const items = decideSweep({ ...seen, clusters, graceMs, nowMs: context.clock.now() });
   const unreadable = seen.views.filter((view) => view.kind === "unreadable");

@@ -1,5 +1,6 @@
 import { counted } from "../../api/counted.js";
 import { passedText } from "./point-of-no-return.js";
+import { leftoversToRemove } from "../leftovers.js";
 import type { Plan, UndoClass } from "../plan.js";
 import { isLettingGo } from "../step.js";
 import type { PointOfNoReturn } from "../../records/transaction.js";
@@ -26,13 +27,15 @@ export function undoText(plan: Plan): string {
   }
 }
 
-function destroyText({ fromRevision, transaction }: Plan): string {
+function destroyText({ fromRevision, transaction, leftovers }: Plan): string {
   if (fromRevision === 0) return "Undo: none; there is no revision to go back to";
+  const lost =
+    leftoversToRemove(leftovers).length > 0 ? "; what controllers have made is lost" : "";
   const until = (transaction.pointsOfNoReturn ?? []).flatMap(pointText);
   const anew = "what is deleted is made anew";
   return until.length === 0
-    ? `Undo: ${anew} until nothing is left`
-    : `Undo: ${anew}, but only until ${until.join(", ")}; what it stores is lost then`;
+    ? `Undo: ${anew} until nothing is left${lost}`
+    : `Undo: ${anew}, but only until ${until.join(", ")}; what it stores is lost then${lost}`;
 }
 
 /** "the control plane has lost its quorum (fewer than 2 of 3 members)". Pure. */

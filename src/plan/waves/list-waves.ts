@@ -2,7 +2,7 @@ import { counted } from "../../api/counted.js";
 import { keyOf, type NodeKey } from "../../graph/graph.js";
 import type { Plan, RemainingPlan, Wave } from "../plan.js";
 import { stepKindsOf } from "./host-set.js";
-import { nextAction } from "./next-action.js";
+import { type NextAction, nextAction } from "./next-action.js";
 import { mostUnavailable } from "./unavailable.js";
 
 /** What people are told about the waves of a plan: "3 waves, at most 1 machine unavailable". Pure. */
@@ -13,13 +13,22 @@ export function wavesText(plan: Plan): string {
   return `${counted(count, "wave")}${some}`;
 }
 
+/** No resource of the plan is named by it: their count stands in the reason. */
+function leftoverReason({
+  leftovers,
+  reason,
+}: Extract<NextAction, { kind: "removeLeftovers" }>): string {
+  return `${reason}: ${counted(leftovers.length, "resource")}`;
+}
+
 /**
  * The waves that an undisturbed apply will take, by running its own decisions to their end: every host
  * serves as soon as it is made. Pure.
  */
-export function wavesOf(plan: RemainingPlan): Wave[] {
-  if (plan.empty) return [];
+export function wavesOf(given: RemainingPlan): Wave[] {
+  if (given.empty) return [];
   const waves: Wave[] = [];
+  let plan = given;
   const kinds = stepKindsOf(plan);
   const applied = new Set<NodeKey>();
   const available = new Set([
@@ -33,6 +42,11 @@ export function wavesOf(plan: RemainingPlan): Wave[] {
       return action.deletions.length > 0
         ? [...waves, { keys: action.deletions, reason: action.reason }]
         : waves;
+    }
+    if (action.kind === "removeLeftovers") {
+      waves.push({ keys: [], reason: leftoverReason(action) });
+      plan = { ...plan, leftovers: [] };
+      continue;
     }
     const keys = [...action.keys, ...action.deletions];
     waves.push({ keys, reason: action.reason });

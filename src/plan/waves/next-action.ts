@@ -1,5 +1,7 @@
 import type { NodeKey } from "../../graph/graph.js";
+import { leftoversToRemove } from "../leftovers.js";
 import type { RemainingPlan } from "../plan.js";
+import type { Leftover } from "../../provider/leftovers.js";
 import type { Step } from "../step.js";
 import {
   type HostSet,
@@ -16,6 +18,12 @@ import { workersRound } from "./workers.js";
 /** The next thing to do. Pure data; the reason is for people. */
 export type NextAction =
   | Exclude<Round, { kind: "settled" }>
+  /** Remove what controllers in the cluster have made, now that none of them runs. */
+  | {
+      readonly kind: "removeLeftovers";
+      readonly leftovers: readonly Leftover[];
+      readonly reason: string;
+    }
   /** Nothing is left that could be deleted: what remains are the records of the transaction itself. */
   | { readonly kind: "clear"; readonly reason: string }
   /** The pass that commits the revision and then deletes. */
@@ -37,7 +45,7 @@ export function nextAction(
 }
 
 function actionOf(plan: RemainingPlan, progress: WaveProgress, hostSet: HostSet): NextAction {
-  if (leadsToNothing(plan)) return removal(hostSet);
+  if (leadsToNothing(plan)) return removal(hostSet, leftoversToRemove(plan.leftovers));
   const { goal } = plan.transaction;
   if (goal.kind === "adopt") return recording(hostSet, adopting);
   if (goal.kind === "import") return recording(hostSet, importing);
@@ -83,10 +91,17 @@ function keyIn({ key }: Step): NodeKey {
 }
 
 /** Workers go before what they depend on; where nothing was ever committed nobody depends on anything. */
-function removal({ open, leaving, isFirst }: HostSet): NextAction {
+function removal({ open, leaving, isFirst }: HostSet, leftovers: readonly Leftover[]): NextAction {
   const workers = isFirst ? [] : leaving.filter(({ controlPlane }) => !controlPlane).map(hostOf);
   if (workers.length > 0) {
     return { kind: "change", keys: [], deletions: workers, reason: "workers go first" };
+  }
+  if (leftovers.length > 0) {
+    // A controller that still runs would make them again.
+    const hosts = leaving.map(hostOf);
+    return hosts.length > 0
+      ? { kind: "change", keys: [], deletions: hosts, reason: "no controller may be left" }
+      : { kind: "removeLeftovers", leftovers, reason: "what controllers have made goes" };
   }
   const deletions = open.map(({ key }) => key);
   if (deletions.length === 0) return { kind: "clear", reason: "nothing is left" };

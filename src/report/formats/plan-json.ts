@@ -3,6 +3,7 @@ import { passedText } from "../../plan/undo/point-of-no-return.js";
 import type { PassedPoint } from "../../records/transaction.js";
 import type { Plan, StageNote } from "../../plan/plan.js";
 import { planSummary } from "../../plan/changes/tree.js";
+import { leftoverDocument } from "../../plan/leftovers.js";
 import { undoText } from "../../plan/undo/undo-text.js";
 import { type ClusterPlanDocument, type PlanDocument, planSchemaVersion } from "../plan-schema.js";
 import { countChanges, hasChanges, type PlanReport, sumOfCounts } from "../report.js";
@@ -43,6 +44,7 @@ export function clusterDocument(plan: Plan): ClusterPlanDocument {
       by: [...one.by],
       question: { ...one.question },
     })),
+    leftovers: plan.leftovers?.map(leftoverDocument),
     targetDigest: plan.targetDigest,
     resources: target.nodes
       .filter(({ type }) => type === "resource")

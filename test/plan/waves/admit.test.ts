@@ -35,8 +35,8 @@ function next(plan: Plan, applied: readonly string[], ready: readonly string[]):
     available: new Set([...pick(hosts, ready), ...shared]),
   };
   const action = nextAction(plan, progress);
-  const what =
-    action.kind === "commit" ? action.deletions : action.kind === "clear" ? [] : action.keys;
+  const named = "keys" in action ? action.keys : [];
+  const what = action.kind === "commit" ? action.deletions : named;
   return `${action.kind} ${shown(what)}`.trim();
 }
 

@@ -5,6 +5,12 @@ import { repository, Sandbox } from "../../scenario/sandbox.js";
 import { until } from "../../scenario/until.js";
 import { freePorts } from "../../support/free-ports.js";
 import { Servers } from "../../support/servers.js";
+import {
+  controllerClients,
+  plantedKinds,
+  plantInside,
+  plantNeighbour,
+} from "./in-cluster-controllers.js";
 
 const stack = "default.aws-demo";
 
@@ -96,24 +102,44 @@ describe("the example of AWS under the real engine, on a stricter cloud than mot
   };
 
   it("does what its plan says although an answer of each kind is lost, and leaves the account as it was", async () => {
+    const controllers = controllerClients(endpoint);
+    const neighbour = await plantNeighbour(controllers, { cluster: "aws-demo-2", suffix: "n" });
+    const others = (await made()).length;
     const planned = await sandbox.plan(2);
     const [, count] = /Plan: (\d+) to create/.exec(planned.stdout) ?? [];
-    assert.deepEqual(await made(), [], "a plan makes nothing");
+    assert.equal((await made()).length, others, "a plan makes nothing");
     const before = await rows();
     for (const action of making) {
       await asked("faults", { action, effect: { kind: "cut", when: "after" } });
     }
     await sandbox.up();
-    const all = await made();
+    const all = (await made()).slice(others);
     assert.deepEqual(
       [...new Set(all.filter(({ outcome }) => outcome?.isLost).map(({ action }) => action))].sort(),
       [...making].sort(),
     );
     assert.equal(all.length, Number(count));
     assert.match((await sandbox.plan(0)).stdout, /No changes/);
-    await sandbox.capstan(0, "destroy", "--yes", stack);
+    const inside = await plantInside(controllers, { cluster: "aws-demo", suffix: "i" });
+    const destroyed = await sandbox.capstan(0, "destroy", "--yes", "--leftovers", "remove", stack);
+    for (const [what, id] of Object.entries(inside)) {
+      const line = `${plantedKinds[what as keyof typeof plantedKinds]} .*${id}`;
+      const isKept = what === "claim";
+      assert.match(destroyed.stdout, new RegExp(isKept ? `${line}.*stays` : `- ${line}`));
+      assert.equal(new RegExp(`${line}.*: delete done`).test(destroyed.stdout), !isKept, what);
+    }
     // Terminated instances are shown for a while.
     await asked("advance", { ms: 2 * 3_600_000 });
+    const state = JSON.stringify(await asked("state"));
+    for (const [what, id] of Object.entries(neighbour)) {
+      assert.ok(state.includes(id), `the neighbour's ${what} is untouched`);
+    }
+    const { stdout } = await sandbox.capstan(0, "sweep");
+    assert.match(
+      stdout.replaceAll(/\s+/g, " "),
+      new RegExp(`aws-demo, which is gone.*${inside.claim}`),
+    );
+    await controllers.ec2.deleteVolume({ VolumeId: inside.claim });
     assert.deepEqual(await rows(), before);
   });
 });

@@ -1,0 +1,43 @@
+import type { CapstanError } from "../../api/error.js";
+import type { ResourceEvent } from "../../dynamic/cloud-resource.js";
+import type { NodeKey } from "../../graph/graph.js";
+import type { Plan } from "../../plan/plan.js";
+import type { Leftover } from "../../provider/leftovers.js";
+
+/** Told how a run goes, for people and for logs. */
+export type RunEvent =
+  | {
+      readonly kind: "pass";
+      readonly number: number;
+      readonly keys: readonly NodeKey[];
+      readonly reason: string;
+    }
+  /** For hosts, or for somebody else to end: no keys. */
+  | {
+      readonly kind: "waiting";
+      readonly keys: readonly NodeKey[];
+      readonly reason: string;
+      /** What machines share; hosts without. */
+      readonly of?: "infrastructure";
+    }
+  /** It runs, and counts once it has done so for longer than its set's minReadySeconds. */
+  | {
+      readonly kind: "proving";
+      readonly key: NodeKey;
+      readonly readySinceMs: number;
+      readonly minReadyMs: number;
+    }
+  | { readonly kind: "ready"; readonly key: NodeKey }
+  | { readonly kind: "resource"; readonly event: ResourceEvent }
+  /** What a controller in the cluster has made is gone. */
+  | { readonly kind: "leftover"; readonly leftover: Leftover }
+  | { readonly kind: "recovering"; readonly reason: string }
+  | { readonly kind: "committed"; readonly revision: number }
+  /** A transaction is taken back; what follows is about `plan`. */
+  | {
+      readonly kind: "rollingBack";
+      readonly transaction: number;
+      readonly plan: Plan;
+      readonly reason: string;
+      readonly failure: CapstanError;
+    };
