@@ -51,7 +51,6 @@ export const providerCalls: readonly ApiCall[] = [
   { service: "ec2", call: "DescribeSecurityGroups" },
   { service: "ec2", call: "DescribeSpotInstanceRequests" },
   { service: "ec2", call: "DescribeSubnets" },
-  { service: "ec2", call: "DescribeTags" },
   { service: "ec2", call: "DescribeVolumes" },
   { service: "ec2", call: "DescribeVpcAttribute" },
   { service: "ec2", call: "DescribeVpcs" },

@@ -177,6 +177,7 @@ export class Sandbox {
       PULUMI_SKIP_UPDATE_CHECK: "1",
       CAPSTAN_STATE: this.state,
       ...this.cloudEnv(),
+      ...this.options.env,
     };
   }
 

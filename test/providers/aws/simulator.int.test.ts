@@ -32,6 +32,24 @@ const making = [
   "ec2:CreateVolume",
 ];
 
+/** The calls that take one resource each away. */
+const removing = [
+  "ec2:DeleteVpc",
+  "ec2:DeleteInternetGateway",
+  "ec2:DeleteSubnet",
+  "ec2:ReleaseAddress",
+  "ec2:DeleteNatGateway",
+  "ec2:DeleteRouteTable",
+  "ec2:DeleteSecurityGroup",
+  "ec2:RevokeSecurityGroupIngress",
+  "elasticloadbalancing:DeleteLoadBalancer",
+  "elasticloadbalancing:DeleteTargetGroup",
+  "elasticloadbalancing:DeleteListener",
+  "ec2:TerminateInstances",
+  "elasticloadbalancing:DeregisterTargets",
+  "ec2:DeleteVolume",
+];
+
 /** Of the simulator's ledger, as docs/sim-aws.md tells it. */
 interface LedgerEntry {
   readonly action: string;
@@ -93,13 +111,14 @@ describe("the example of AWS under the real engine, on a stricter cloud than mot
     );
   };
 
-  /** What calls have made, those too whose answers were lost. */
-  const made = async () => {
+  /** Those of some calls that have changed something, those too whose answers were lost. */
+  const done = async (actions: readonly string[]) => {
     const ledger = await asked<LedgerEntry[]>("ledger");
     return ledger.filter(
-      ({ action, outcome }) => making.includes(action) && (outcome?.changes.length ?? 0) > 0,
+      ({ action, outcome }) => actions.includes(action) && (outcome?.changes.length ?? 0) > 0,
     );
   };
+  const made = () => done(making);
 
   it("does what its plan says although an answer of each kind is lost, and leaves the account as it was", async () => {
     const controllers = controllerClients(endpoint);
@@ -128,6 +147,8 @@ describe("the example of AWS under the real engine, on a stricter cloud than mot
       assert.match(destroyed.stdout, new RegExp(isKept ? `${line}.*stays` : `- ${line}`));
       assert.equal(new RegExp(`${line}.*: delete done`).test(destroyed.stdout), !isKept, what);
     }
+    const removed = Object.keys(inside).filter((what) => what !== "claim");
+    assert.equal((await done(removing)).length, Number(count) + removed.length);
     // Terminated instances are shown for a while.
     await asked("advance", { ms: 2 * 3_600_000 });
     const state = JSON.stringify(await asked("state"));

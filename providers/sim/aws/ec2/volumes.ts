@@ -124,6 +124,8 @@ const detachVolume: Handler = (scope, params) => {
     );
   }
   checkNotRoot(scope, attachment);
+  // Asked for again it goes on: whoever asks more often than it takes would keep it for ever.
+  if (attachment.state === "detaching") return attachmentWire(volume.id, attachment);
   never(scope, "volumeIsReady", volume.id);
   const detaching = { ...attachment, state: "detaching" } as const;
   scope.db.put("volumes", { ...volume, attachment: detaching });

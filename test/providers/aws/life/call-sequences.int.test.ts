@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { steppingClock } from "../../../../src/provider-conformance/index.js";
+import { Moto } from "../../../provider/ec2/moto.js";
+import { clientsOf, elbOf } from "../aws-moto.js";
+import { WatchedClients } from "../watched-clients.js";
+import { differencesBetween, sequencesOf } from "./call-sequences.js";
+import { Life } from "./life.js";
+import { SimCloud } from "./sim-cloud.js";
+
+/** moto takes ten tags of a target group. */
+const tags = { stage: "test" };
+
+/** Steps that take other calls on moto, and why: none, since waiting counts once. */
+const differences: ReturnType<typeof differencesBetween> = {};
+
+describe("the calls of a life on AWS", function () {
+  this.timeout(120_000);
+  let moto: Moto;
+  before(async () => {
+    moto = await Moto.start();
+  });
+  after(() => moto.stop());
+
+  it("are the same on the simulator and on moto, but for what is listed", async () => {
+    const { images } = await moto.account();
+    const clock = steppingClock(Date.now());
+    const watched = new WatchedClients(moto.connect().ec2, elbOf(moto), clock);
+    const onMoto = new Life(
+      { clients: clientsOf(moto, watched), clock },
+      { tags, machine: { image: { id: images[0] }, software: "apt" } },
+    );
+    const cloud = new SimCloud();
+    const { Images = [] } = await cloud.ec2.describeImages({});
+    const image = { image: { id: Images[0]?.ImageId ?? "" }, software: "apt" };
+    const simulated = await sequencesOf(cloud, new Life(cloud, { tags, machine: image }));
+    const judged = await sequencesOf(watched, onMoto);
+    assert.ok(simulated.size > 100, `${simulated.size} steps`);
+    assert.deepEqual(differencesBetween(simulated, judged), differences);
+  });
+});

@@ -1,0 +1,286 @@
+import assert from "node:assert/strict";
+import { awsProvider } from "../../../../providers/aws/provider.js";
+import type { AwsClients } from "../../../../providers/aws/calls/clients.js";
+import { expectDefined } from "../../../../src/api/error.js";
+import type { Json, JsonObject } from "../../../../src/api/json.js";
+import { identityOf } from "../../../../src/compile/compile.js";
+import { CloudResource } from "../../../../src/dynamic/cloud-resource.js";
+import type { Properties } from "../../../../src/dynamic/protocol.js";
+import type { HostBootstrapper } from "../../../../src/dynamic/host-bootstrapper.js";
+import { findFacts } from "../../../../src/engine/operations/found-facts.js";
+import { observe } from "../../../../src/engine/run/observe.js";
+import {
+  type GraphNode,
+  inDependencyOrder,
+  keyOf,
+  type NodeKey,
+  resolveRefs,
+} from "../../../../src/graph/graph.js";
+import { readDesired } from "../../../../src/manifest/desired.js";
+import { makePlan } from "../../../../src/plan/planner/make-plan.js";
+import type {
+  CallContext,
+  Clock,
+  Identity,
+  InfrastructureProvider,
+  Observed,
+} from "../../../../src/provider/port.js";
+import { changes, type LifeChange } from "./life-changes.js";
+import { type LifeShape, manifestOf } from "./life-manifest.js";
+
+const phases = ["plan", "create", "unchanged", "change", "destroy"] as const;
+type Phase = (typeof phases)[number];
+
+/** A cloud that a life is lived in. */
+export interface LifeCloud {
+  readonly clients: AwsClients;
+  readonly clock: Clock;
+}
+
+/** What is done about one resource in a phase. Done again after a failure it goes on from where it was. */
+export interface Step {
+  readonly phase: Phase;
+  /** "AwsVpc/vpc", or what the provider is asked for as a whole. */
+  readonly about: string;
+  /** Rejects unless the cloud is as it was asked to be then. */
+  readonly run: () => Promise<void>;
+}
+
+interface Made {
+  readonly kind: string;
+  readonly id: string;
+  readonly outs: Properties;
+  readonly inputs: { readonly who: Identity; readonly spec: JsonObject };
+}
+
+interface LifeOptions extends LifeShape {
+  /** How long a step may take, of the cloud's own time. */
+  readonly timeoutMs?: number;
+}
+/** Whatever the simulator does takes less. */
+const settledMs = 120_000;
+
+const emptyUserData: Awaited<ReturnType<HostBootstrapper["userDataFor"]>> = {
+  format: "cloud-config",
+  text: "#cloud-config",
+  packed: new TextEncoder().encode("#cloud-config"),
+};
+
+/**
+ * One cluster from its plan to its end, by the product's plan and resource protocol and without an engine: what is there
+ * is planned, made, looked at, changed in place, and taken away. Every kind of resource takes part.
+ */
+export class Life {
+  readonly provider: InfrastructureProvider;
+  readonly context: CallContext;
+  private readonly made = new Map<NodeKey, Made>();
+  private nodes: readonly GraphNode[] = [];
+
+  constructor(
+    private readonly cloud: LifeCloud,
+    private readonly options: LifeOptions = {},
+  ) {
+    const { signal } = new AbortController();
+    this.context = { clock: cloud.clock, signal, assertEngineAlive: () => undefined };
+    this.provider = awsProvider(cloud.clients);
+  }
+
+  /** Its steps in their order; those of a phase are known once the phase before it is over. */
+  *steps(): Generator<Step, void> {
+    for (const phase of phases) yield* this.stepsIn(phase);
+  }
+
+  /** The resources that are made, as far as that is planned. */
+  planned(): readonly GraphNode[] {
+    return this.nodes;
+  }
+
+  /** What it refers to has to be there. */
+  private inputsOf(node: GraphNode): { readonly who: Identity; readonly spec: JsonObject } {
+    const { kind, name, spec } = node;
+    const who = identityOf(this.desired.cluster, this.uid, kind, name);
+    return { who, spec: this.resolved(spec) };
+  }
+
+  /** What was made under a key, and what was asked of it last. */
+  asked(key: string): { readonly id: string; readonly spec: JsonObject } {
+    const { id, inputs } = this.madeOf(key as NodeKey);
+    return { id, spec: inputs.spec };
+  }
+
+  /** Creates it twice and lets the first one stay: their ids. An error of the second counts as an id. */
+  async createTwice(node: GraphNode): Promise<readonly string[]> {
+    const { who, spec } = this.inputsOf(node);
+    const handler = expectDefined(this.provider.handlers.get(node.kind), node.kind);
+    const context = { ...this.context, userData: () => Promise.resolve(emptyUserData) };
+    const { id } = await handler.create(context, who, spec);
+    const second = await handler.create(context, who, spec).catch((error: unknown) => error);
+    if (!isObserved(second)) return [id, String(second)];
+    if (second.id !== id) {
+      // It has to be made before it can be removed, and to be gone before anybody looks.
+      await context.clock.sleep(settledMs);
+      await handler.remove(context, second);
+      await context.clock.sleep(settledMs);
+    }
+    return [id, second.id];
+  }
+
+  private stepsIn(phase: Phase): Step[] {
+    const step = (about: string, run: () => Promise<void>) => ({ phase, about, run });
+    switch (phase) {
+      case "plan":
+        return [step("the plan", () => this.plan()), step("preflight", () => this.preflight())];
+      case "create":
+        return this.nodes.map((node) => step(keyOf(node), () => this.create(node)));
+      case "unchanged":
+        return [
+          step("the listing", () => this.list()),
+          ...[...this.made.keys()].map((key) => step(key, () => this.isAsAsked(key))),
+          step("the console", () => this.readConsole()),
+        ];
+      case "change":
+        return changes.map((change) => {
+          const key = expectDefined(
+            [...this.made.keys()].find((one) => one.startsWith(change.about)),
+            change.about,
+          );
+          return step(key, () => this.change(key, change));
+        });
+      case "destroy":
+        return [...this.made.keys()].toReversed().map((key) => step(key, () => this.destroy(key)));
+    }
+  }
+
+  private async plan(): Promise<void> {
+    const { desired, provider, context } = this;
+    const prior = { resources: [], pending: [] };
+    const scope = { cluster: `default/${desired.cluster.metadata.name}`, clusterUid: this.uid };
+    const observation = await observe(provider, context, scope, prior);
+    const facts = await findFacts({
+      desired,
+      positionOf: () => undefined,
+      provider,
+      prior,
+      context,
+    });
+    const { target } = makePlan({
+      planGoal: { kind: "objects", desired },
+      prior,
+      ...observation,
+      ...facts,
+      provider,
+      newClusterUid: this.uid,
+      nowMs: context.clock.now(),
+      owner: "files",
+      goal: { kind: "up" },
+      by: "life",
+      deadlineMs: 3_600_000,
+    });
+    const all = inDependencyOrder(target.nodes);
+    const own = all.filter(({ kind }) => provider.handlers.has(kind));
+    this.nodes = this.options.isSmall === true ? own : withSpare(own);
+  }
+
+  private async preflight(): Promise<void> {
+    const steps = this.nodes.map(({ kind, name, spec }) => {
+      return { does: "create" as const, kind, name, wanted: spec };
+    });
+    await this.provider.preflight?.(this.context, steps);
+  }
+
+  private async create(node: GraphNode): Promise<void> {
+    const inputs = this.inputsOf(node);
+    const { id, outs } = await this.resource(node.kind).create(inputs);
+    this.made.set(keyOf(node), { kind: node.kind, id, outs, inputs });
+    await this.isAsAsked(keyOf(node));
+  }
+
+  /** As the watch loop does it. */
+  private async list(): Promise<void> {
+    const listed = (await this.provider.owned?.(this.context)) ?? [];
+    assert.deepEqual(
+      listed.map(({ who }) => `${who.kind}/${who.name}`).sort(),
+      [...this.made.keys()].sort(),
+    );
+  }
+
+  private async change(key: NodeKey, { spec }: LifeChange): Promise<void> {
+    const before = expectDefined(this.made.get(key), key);
+    const current = before.inputs.spec;
+    const asked = { ...current, ...spec(current, (one) => this.madeOf(one as NodeKey).id) };
+    const inputs = { ...before.inputs, spec: asked };
+    const { outs } = await this.resource(before.kind).update(before.id, before.outs, inputs);
+    const changed = { ...before, inputs, outs };
+    await this.isAsAsked(key, changed);
+    this.made.set(key, changed);
+  }
+
+  private async destroy(key: NodeKey): Promise<void> {
+    const { kind, id, outs } = this.madeOf(key);
+    await this.resource(kind).delete(id, outs);
+    this.made.delete(key);
+  }
+
+  /** As a refresh reads it. */
+  private async isAsAsked(key: NodeKey, made = this.madeOf(key)): Promise<void> {
+    const { kind, id, outs, inputs } = made;
+    const read = await this.resource(kind).read(id, outs);
+    assert.ok("inputs" in read, `${key} is there`);
+    assert.deepEqual(read.inputs, inputs, `${key} is as it was asked to be`);
+  }
+
+  private async readConsole(): Promise<void> {
+    const hosts = [...this.made.values()].filter(({ kind }) => kind === this.provider.hostKind);
+    const { kind, id, inputs } = expectDefined(hosts[0], "a host");
+    const handler = expectDefined(this.provider.handlers.get(kind), kind);
+    const presence = await handler.locate(this.context, inputs.who, id);
+    assert.ok(presence.found === "one", id);
+    await this.provider.userData?.console?.(this.context, presence.resource);
+  }
+
+  private madeOf(key: NodeKey): Made {
+    return expectDefined(this.made.get(key), key);
+  }
+
+  private get uid(): string {
+    return `uid-of-${this.options.cluster ?? "life"}`;
+  }
+
+  private get desired() {
+    const { clusters, diagnostics } = readDesired([manifestOf(this.options)], [this.provider]);
+    return expectDefined(clusters[0], JSON.stringify(diagnostics));
+  }
+
+  private resource(kind: string): CloudResource {
+    const handler = expectDefined(this.provider.handlers.get(kind), kind);
+    return new CloudResource(this.provider, kind, handler, {
+      context: this.context,
+      mode: "inline",
+      readyTimeoutMs: this.options.timeoutMs ?? 600_000,
+      bootstrap: {
+        userDataFor: () => Promise.resolve(emptyUserData),
+        release: () => Promise.resolve(),
+        forget: () => Promise.resolve(),
+      },
+    });
+  }
+
+  private resolved(spec: JsonObject): JsonObject {
+    return resolveRefs(spec, ({ $ref, output }): Json => {
+      const { id, outs } = this.madeOf($ref);
+      if (output === "id") return id;
+      return expectDefined((outs["status"] as JsonObject)[output], `${$ref} ${output}`);
+    });
+  }
+}
+
+function isObserved(value: unknown): value is Observed {
+  return typeof value === "object" && value !== null && "who" in value;
+}
+
+/** A second target group, for the listener to change to. */
+function withSpare(nodes: readonly GraphNode[]): GraphNode[] {
+  return nodes.flatMap((node) =>
+    node.kind === "AwsTargetGroup" ? [node, { ...node, name: "spare" }] : [node],
+  );
+}

@@ -1,0 +1,48 @@
+import type { EC2 } from "@aws-sdk/client-ec2";
+import type { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balancing-v2";
+
+/** A request of the SDK before it is sent. */
+export interface TappedCall {
+  /** "ec2:CreateVpc". */
+  readonly action: string;
+  readonly input: Readonly<Record<string, unknown>>;
+}
+
+type Answer = Readonly<Record<string, unknown>>;
+
+/** What becomes of a call: `send` sends it, with this input or another one. */
+type Tap = (
+  call: TappedCall,
+  send: (input?: TappedCall["input"]) => Promise<Answer>,
+) => Promise<Answer>;
+
+/** Sits between clients and their cloud. */
+export function tapped(
+  { ec2, elb }: { readonly ec2: EC2; readonly elb: ElasticLoadBalancingV2 },
+  tap: Tap,
+): void {
+  tapStack("ec2", ec2.middlewareStack, tap);
+  tapStack("elasticloadbalancing", elb.middlewareStack, tap);
+}
+
+function tapStack(service: string, stack: { add: unknown }, tap: Tap): void {
+  type Next = (args: { input: unknown }) => Promise<{ output: unknown; response: unknown }>;
+  // The commands of a client have no common type.
+  const add = stack.add as (
+    middleware: (next: Next, context: { commandName?: string }) => Next,
+    options: { step: "initialize" },
+  ) => void;
+  add.call(
+    stack,
+    (next, { commandName = "" }) =>
+      async (args) => {
+        const action = `${service}:${commandName.replace(/Command$/, "")}`;
+        const input = args.input as TappedCall["input"];
+        const output = await tap({ action, input }, async (sent = input) => {
+          return (await next({ ...args, input: sent })).output as Answer;
+        });
+        return { output, response: {} };
+      },
+    { step: "initialize" },
+  );
+}

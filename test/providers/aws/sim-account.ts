@@ -1,0 +1,138 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { EC2 } from "@aws-sdk/client-ec2";
+import { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balancing-v2";
+import { type AwsKind, awsKinds } from "../../../providers/aws/kinds/kinds.js";
+import { createProtocols } from "../../../providers/aws/kinds/protocols.js";
+import { SimServer } from "../../../providers/sim/aws/server.js";
+import { SimulatedAws } from "../../../providers/sim/aws/simulated-aws.js";
+import { systemClock } from "../../../src/provider/clock.js";
+import { StandInApi } from "./stand-in-api.js";
+
+const region = "eu-north-1";
+
+/** The call that takes one away, of each kind. */
+const removing: Readonly<Record<AwsKind, string>> = {
+  AwsVpc: "ec2:DeleteVpc",
+  AwsInternetGateway: "ec2:DeleteInternetGateway",
+  AwsSubnet: "ec2:DeleteSubnet",
+  AwsElasticIp: "ec2:ReleaseAddress",
+  AwsNatGateway: "ec2:DeleteNatGateway",
+  AwsRouteTable: "ec2:DeleteRouteTable",
+  AwsSecurityGroup: "ec2:DeleteSecurityGroup",
+  AwsSecurityGroupRule: "ec2:RevokeSecurityGroupIngress",
+  AwsLoadBalancer: "elasticloadbalancing:DeleteLoadBalancer",
+  AwsTargetGroup: "elasticloadbalancing:DeleteTargetGroup",
+  AwsListener: "elasticloadbalancing:DeleteListener",
+  AwsInstance: "ec2:TerminateInstances",
+  AwsTarget: "elasticloadbalancing:DeregisterTargets",
+  AwsVolume: "ec2:DeleteVolume",
+};
+
+/** How many of each kind; kinds of which there are none are left out. */
+export type KindCounts = Readonly<Record<string, number>>;
+
+/** A simulated AWS that listens in this process, an API server that stands for those of its clusters, and a person's clients. */
+export class SimAccount {
+  readonly ec2: EC2;
+  readonly elb: ElasticLoadBalancingV2;
+
+  private constructor(
+    readonly server: SimServer,
+    /** What its hosts join at. */
+    readonly api: StandInApi,
+    private readonly folder: string,
+  ) {
+    const credentials = { accessKeyId: "person", secretAccessKey: "person" };
+    const settings = { region, endpoint: server.endpoint, credentials };
+    this.ec2 = new EC2(settings);
+    this.elb = new ElasticLoadBalancingV2(settings);
+  }
+
+  static async start(): Promise<SimAccount> {
+    const folder = mkdtempSync(join(tmpdir(), "capstan-sim-account-"));
+    const settings = { describeLagMs: 5_000 };
+    const aws = new SimulatedAws({ clock: systemClock, speed: 200, settings });
+    const server = await SimServer.start(aws, { region });
+    return new SimAccount(server, await StandInApi.start(folder), folder);
+  }
+
+  async stop(): Promise<void> {
+    this.ec2.destroy();
+    this.elb.destroy();
+    await this.api.stop();
+    await this.server.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** What commands need in their environment. */
+  get env(): Readonly<Record<string, string>> {
+    return {
+      AWS_ENDPOINT_URL: this.server.endpoint,
+      AWS_REGION: region,
+      AWS_ACCESS_KEY_ID: "capstan",
+      AWS_SECRET_ACCESS_KEY: "capstan",
+    };
+  }
+
+  /** Number of the last call. */
+  get lastCall(): number {
+    return this.server.aws.ledger.after(0).at(-1)?.seq ?? 0;
+  }
+
+  /** What calls after one have made, by kind. */
+  madeAfter(seq: number): KindCounts {
+    return this.countedAfter(seq, (kind) => createProtocols[kind].create);
+  }
+
+  removedAfter(seq: number): KindCounts {
+    return this.countedAfter(seq, (kind) => removing[kind]);
+  }
+
+  /** What calls after one have changed, once each: "volumes vol-1". */
+  changedAfter(seq: number): string[] {
+    const changes = this.changingAfter(seq).flatMap(({ outcome }) => outcome?.changes ?? []);
+    return [...new Set(changes.filter((one) => one.startsWith("~")).map((one) => one.slice(2)))];
+  }
+
+  /** How many rows there are of each kind; not of what keeps time and tokens alone. */
+  rows(): KindCounts {
+    const { accounts, settings } = this.server.aws;
+    const tables = accounts.region(settings.account, region).store.snapshot();
+    const counts = Object.entries(tables).map(([table, all]) => [table, all.length] as const);
+    const told = counts.filter(([table, count]) => count > 0 && !/^(tokens|timers)$/.test(table));
+    return Object.fromEntries(told);
+  }
+
+  private countedAfter(seq: number, actionOf: (kind: AwsKind) => string): KindCounts {
+    const calls = this.changingAfter(seq).map(({ action }) => action);
+    const counts = awsKinds.map((kind) => {
+      return [kind, calls.filter((action) => action === actionOf(kind)).length] as const;
+    });
+    return Object.fromEntries(counts.filter(([, count]) => count > 0));
+  }
+
+  /** Calls of capstan that have changed something. */
+  private changingAfter(seq: number) {
+    return this.server.aws.ledger
+      .after(seq)
+      .filter(
+        ({ accessKey, outcome }) => accessKey === "capstan" && (outcome?.changes.length ?? 0) > 0,
+      );
+  }
+}
+
+/** How many resources of each kind a plan does something to, from its JSON. */
+export function plannedCounts(
+  steps: readonly { readonly kind: string; readonly key: string }[],
+  does: string,
+): KindCounts {
+  const counts: Record<string, number> = {};
+  for (const { kind, key } of steps) {
+    const [resource = ""] = key.split("/");
+    if (kind === does && resource in createProtocols)
+      counts[resource] = (counts[resource] ?? 0) + 1;
+  }
+  return counts;
+}

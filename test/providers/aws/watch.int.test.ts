@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Command } from "../../scenario/command.js";
+import { Sandbox } from "../../scenario/sandbox.js";
+import { until } from "../../scenario/until.js";
+import { plannedCounts, SimAccount } from "./sim-account.js";
+
+const stack = "default.aws-demo";
+const Filters = [{ Name: "tag:capstan:cluster", Values: ["default/aws-demo"] }];
+const anywhere = "0.0.0.0/0";
+
+/** Something that a person does to a cluster, and how it is seen that it was mended. */
+interface Harm {
+  readonly does: string;
+  readonly harm: () => Promise<unknown>;
+  readonly isHealed: () => Promise<boolean>;
+}
+
+describe("a cluster on AWS that a program makes and the watch loop keeps", function () {
+  this.timeout(300_000);
+  let account: SimAccount;
+  let sandbox: Sandbox;
+  let watcher: Command;
+
+  before(async () => {
+    account = await SimAccount.start();
+    sandbox = await Sandbox.make({ example: "aws" }, { env: account.env });
+    const { port } = account.api;
+    edit(
+      "cluster.yaml",
+      "      tags:",
+      `      apiServer: { endpoint: { host: 127.0.0.1, port: ${port} } }\n      tags:`,
+    );
+  });
+  after(async () => {
+    await sandbox.close();
+    await account.stop();
+  });
+
+  const edit = (name: string, from: string, to: string) => {
+    const file = join(sandbox.manifests, name);
+    const text = readFileSync(file, "utf8");
+    assert.ok(text.includes(from), from);
+    writeFileSync(file, text.replace(from, to));
+  };
+
+  /** Is made as planned, by capstan up: hosts of AWS join with keys and tokens, which a plain pulumi up has not. */
+  const isMade = async () => {
+    const { steps } = await sandbox.planDocument(2);
+    const before = account.lastCall;
+    assert.deepEqual(account.madeAfter(0), {}, "a plan makes nothing");
+    await sandbox.up(0, "--certificates", account.api.certificates);
+    assert.deepEqual(account.madeAfter(before), plannedCounts(steps, "create"));
+    assert.deepEqual(account.removedAfter(before), {});
+  };
+
+  /** A plain pulumi up changes what the plan says, and both see no change then. */
+  const isChangedByPulumi = async () => {
+    edit("control-plane.yaml", "gib: 10", "gib: 20");
+    const { steps } = await sandbox.planDocument(2);
+    const before = account.lastCall;
+    await sandbox.plain(0, "up", stack, "--yes", "--skip-preview");
+    assert.deepEqual(plannedCounts(steps, "update"), { AwsVolume: 1 });
+    const changed = account.changedAfter(before);
+    assert.ok(changed.length === 1 && changed[0]?.startsWith("volumes "), changed.join());
+    assert.deepEqual([account.madeAfter(before), account.removedAfter(before)], [{}, {}]);
+    await sandbox.plain(0, "preview", stack, "--expect-no-changes");
+  };
+
+  const worker = async () => {
+    const running = [{ Name: "instance-state-name", Values: ["running"] }];
+    const named = [{ Name: "tag:capstan:name", Values: ["workers-*"] }];
+    const { Reservations = [] } = await account.ec2.describeInstances({
+      Filters: [...Filters, ...running, ...named],
+    });
+    return Reservations.flatMap(({ Instances = [] }) =>
+      Instances.map(({ InstanceId = "" }) => InstanceId),
+    );
+  };
+
+  const groupArn = async () => {
+    const { TargetGroups = [] } = await account.elb.describeTargetGroups({});
+    return TargetGroups[0]?.TargetGroupArn ?? "";
+  };
+
+  const targets = async () => {
+    const TargetGroupArn = await groupArn();
+    const { TargetHealthDescriptions = [] } = await account.elb.describeTargetHealth({
+      TargetGroupArn,
+    });
+    return TargetHealthDescriptions.filter(({ TargetHealth }) => TargetHealth?.State === "healthy");
+  };
+
+  /** Rules that let anybody in by SSH. */
+  const opened = async () => {
+    const { SecurityGroupRules = [] } = await account.ec2.describeSecurityGroupRules({});
+    return SecurityGroupRules.filter(({ FromPort, IsEgress }) => FromPort === 22 && !IsEgress);
+  };
+
+  const rules = async () =>
+    (await account.ec2.describeSecurityGroupRules({ Filters })).SecurityGroupRules ?? [];
+
+  const tables = async () => (await account.ec2.describeRouteTables({ Filters })).RouteTables ?? [];
+
+  const vpc = async () => (await account.ec2.describeVpcs({ Filters })).Vpcs?.[0];
+
+  const harms: readonly Harm[] = [
+    {
+      does: "terminates a worker",
+      harm: async () =>
+        account.ec2.terminateInstances({ InstanceIds: (await worker()).slice(0, 1) }),
+      isHealed: async () => (await worker()).length === 2,
+    },
+    {
+      does: "adds a rule to a group",
+      harm: async () => {
+        const IpPermissions = [
+          { IpProtocol: "tcp", FromPort: 22, ToPort: 22, IpRanges: [{ CidrIp: anywhere }] },
+        ];
+        const { GroupId } = (await rules())[0] ?? {};
+        await account.ec2.authorizeSecurityGroupIngress({ GroupId, IpPermissions });
+      },
+      isHealed: async () => (await opened()).length === 1,
+    },
+    {
+      does: "removes a rule of a group",
+      harm: async () => {
+        const { GroupId, SecurityGroupRuleId = "" } = (await rules())[0] ?? {};
+        const SecurityGroupRuleIds = [SecurityGroupRuleId];
+        await account.ec2.revokeSecurityGroupIngress({ GroupId, SecurityGroupRuleIds });
+      },
+      isHealed: async () => (await rules()).length === 18,
+    },
+    {
+      does: "deregisters a target",
+      harm: async () => {
+        const Targets = (await targets()).map(({ Target }) => ({ Id: Target?.Id }));
+        await account.elb.deregisterTargets({ TargetGroupArn: await groupArn(), Targets });
+      },
+      isHealed: async () => (await targets()).length === 1,
+    },
+    {
+      does: "deletes a route",
+      harm: async () => {
+        const RouteTableId = (await tables())[0]?.RouteTableId;
+        await account.ec2.deleteRoute({ RouteTableId, DestinationCidrBlock: anywhere });
+      },
+      isHealed: async () =>
+        (await tables()).every(({ Routes = [] }) =>
+          Routes.some(({ DestinationCidrBlock }) => DestinationCidrBlock === anywhere),
+        ),
+    },
+    {
+      does: "changes a tag",
+      harm: async () => {
+        const Resources = [(await vpc())?.VpcId ?? ""];
+        await account.ec2.createTags({ Resources, Tags: [{ Key: "project", Value: "theirs" }] });
+      },
+      isHealed: async () =>
+        (await vpc())?.Tags?.find(({ Key }) => Key === "project")?.Value === "demo",
+    },
+    {
+      does: "keeps addresses of clients",
+      harm: async () => {
+        const Attributes = [{ Key: "preserve_client_ip.enabled", Value: "true" }];
+        const TargetGroupArn = await groupArn();
+        await account.elb.modifyTargetGroupAttributes({ TargetGroupArn, Attributes });
+      },
+      isHealed: async () => {
+        const TargetGroupArn = await groupArn();
+        const { Attributes = [] } = await account.elb.describeTargetGroupAttributes({
+          TargetGroupArn,
+        });
+        return (
+          Attributes.find(({ Key }) => Key === "preserve_client_ip.enabled")?.Value === "false"
+        );
+      },
+    },
+  ];
+
+  const isHealed = async () => {
+    for (const { harm } of harms) await harm();
+    const { stdout } = await sandbox.capstan(2, "drift", stack);
+    assert.match(stdout, /3 missing, 3 changed; 6 to be corrected/);
+    watcher = sandbox.start("watch", "--period", "1", "-f", sandbox.manifests);
+    for (const { does, harm: _, isHealed: healed } of harms) {
+      const isMended = () => {
+        assert.equal(watcher.hasEnded, false, watcher.said);
+        return healed();
+      };
+      await until(`it is mended that somebody ${does}`, isMended, 90_000, 100);
+    }
+    await until("it is committed", () => watcher.said.includes("revision 3 committed"), 90_000);
+    watcher.signal("SIGINT");
+    const { code } = await watcher.finished;
+    assert.equal(code, 0, watcher.said);
+    // What a person adds may be a controller's: it stays, as nobody's of ours.
+    assert.equal((await opened()).length, 1);
+    assert.match((await sandbox.capstan(0, "drift", stack)).stdout, /No drift/);
+  };
+
+  it("is made and changed as planned, and healed of what a person does to it", async () => {
+    await isMade();
+    await isChangedByPulumi();
+    await isHealed();
+  });
+});
