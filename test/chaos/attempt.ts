@@ -1,15 +1,6 @@
-import { clearFaults } from "../scenario/cloud-faults.js";
 import type { Command } from "../scenario/command.js";
-import type { Sandbox } from "../scenario/sandbox.js";
-import { type Boundary, callBoundaries, startUpTo } from "./boundary.js";
-import {
-  type ChaosFault,
-  isCopyable,
-  isSpoiling,
-  killAt,
-  letGoOn,
-  spoilAt,
-} from "./chaos-fault.js";
+import type { Boundary } from "./boundary.js";
+import { isCopyable } from "./chaos-fault.js";
 import type { Operation } from "./operation.js";
 import { type Place, placeOf, placeText } from "./place.js";
 import type { Picker } from "./random.js";
@@ -17,21 +8,14 @@ import {
   finalDestroy,
   judgeAt,
   judgeRepeated,
+  type NextCommand,
   type Recovered,
   recover,
-  type NextCommand,
   wordsOf,
   wordsOfOperation,
 } from "./recovery.js";
-import { exitCodeOf, Scene } from "./scene.js";
+import type { Aim, Scene } from "./scene.js";
 import { stuckWith, verdictProblems } from "./verdict.js";
-
-/** One operation, with a fault at one boundary. */
-export interface Aim {
-  readonly operation: Operation;
-  readonly boundary: Boundary;
-  readonly fault: ChaosFault;
-}
 
 /** What is done about it. */
 export interface Job {
@@ -57,10 +41,12 @@ export interface Result extends Recovered {
   readonly seconds: number;
 }
 
-/** Injects a fault into one run and recovers in each of the given ways, each from where the fault left it. */
-export async function attempt(baseline: Sandbox, stack: string, job: Job): Promise<Result[]> {
+/**
+ * Injects a fault into one run and recovers in each of the given ways, each from where the fault left it. The scene is
+ * closed in the end.
+ */
+export async function attempt(scene: Scene, job: Job): Promise<Result[]> {
   const { aim } = job;
-  const scene = Scene.from(baseline, stack);
   const begin = Date.now();
   const failed = (recovery: Result["recovery"], hit: boolean, error: unknown): Result => {
     const verdict = stuckWith(error instanceof Error ? error.message : String(error));
@@ -101,18 +87,10 @@ interface Aftermath {
 }
 
 async function inject(scene: Scene, aim: Aim): Promise<Aftermath> {
-  const { operation, boundary, fault } = aim;
-  const { sandbox } = scene;
-  const words = wordsOfOperation(operation, scene.stack);
-  const from = sandbox.ledgerEnd();
-  const asked = await scene.ask(words);
-  if (!isSpoiling(fault)) {
-    const killed = await killAt(sandbox, operation, boundary, fault);
-    scene.note(words, { from, said: asked + killed.said });
-    return { killed };
-  }
-  const { code, said } = await spoilAt(sandbox, operation, boundary, fault);
-  scene.note(words, { from, said: asked + said });
+  const { operation } = aim;
+  const injected = await scene.inject(aim, wordsOfOperation(operation, scene.stack));
+  if (injected.kind === "killed") return { killed: injected.command };
+  const { code, said } = injected;
   switch (code) {
     case 0:
       return { ended: await judgedByLaws(scene, placeOf("target", operation.target)) };
@@ -146,14 +124,16 @@ async function recoverOnce(
   const { aim, again, destroys, repeats } = job;
   const begin = Date.now();
   const isShared = isCopyable(aim.fault);
-  const scene = isShared ? left.copy() : left;
+  const scene = isShared ? await left.copy() : left;
   try {
     const { operation } = aim;
     const second =
-      again === undefined ? undefined : await killRecovery(scene, { aim, again, recovery });
+      again === undefined
+        ? undefined
+        : await scene.killSomewhere(wordsOf(operation, recovery, scene.stack), again);
     let recovered = await recover(scene, { operation, recovery, isSecond: second !== undefined });
     if (killed !== undefined && !isShared && recovered.place !== undefined) {
-      await letGoOn(scene.sandbox, aim.fault, killed);
+      await scene.letGoOn(aim.fault, killed);
       recovered = await judgedByLaws(scene, recovered.place);
     }
     const isWell = verdictProblems(recovered.verdict).length === 0;
@@ -167,34 +147,6 @@ async function recoverOnce(
     return { ...recovered, aim, recovery, ...(second && { second }), ...rest };
   } finally {
     if (isShared) await scene.close();
-  }
-}
-
-/** Finds out on a copy which boundaries the recovery passes, and kills it at one of them. */
-async function killRecovery(
-  scene: Scene,
-  {
-    aim,
-    again,
-    recovery,
-  }: { readonly aim: Aim; readonly again: Picker; readonly recovery: NextCommand },
-): Promise<Boundary | undefined> {
-  const words = wordsOf(aim.operation, recovery, scene.stack);
-  const trial = scene.sandbox.copy();
-  try {
-    const begin = trial.ledgerEnd();
-    await exitCodeOf(words.start(trial));
-    const boundary = again(callBoundaries(trial.ledger(begin)));
-    if (boundary === undefined) return undefined;
-    const { sandbox } = scene;
-    const from = sandbox.ledgerEnd();
-    const command = await startUpTo(sandbox, boundary, () => words.start(sandbox));
-    await command.killTree();
-    clearFaults(sandbox.cloudFile);
-    scene.note(words, { from, said: command.said });
-    return boundary;
-  } finally {
-    await trial.close();
   }
 }
 

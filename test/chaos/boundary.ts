@@ -63,7 +63,7 @@ export function boundaryText({ side, what, name, nth }: Boundary): string {
 
 /** Whether a run changes something of the cloud there, as opposed to looking at it. */
 export function isMutating({ what }: Pick<Boundary, "what">): boolean {
-  return what !== "get" && what !== "list";
+  return !/^(get|list)$|:(Get|Describe)/.test(what);
 }
 
 /** Makes the call at a boundary go wrong in a mode of the local cloud. */

@@ -14,12 +14,19 @@ import {
 import type { Recording } from "./jobs.js";
 import { prepare } from "./chaos-fault.js";
 import { wordsOfOperation } from "./recovery.js";
-import { exitCodeOf, Scene } from "./scene.js";
+import { LocalScene } from "./local-scene.js";
+import { exitCodeOf, type Scene } from "./scene.js";
 import { stackOf, type ChaosTarget, type Targets, targetsOf, workerOf } from "./targets.js";
-import { judgePlace, verdictProblems } from "./verdict.js";
+import { verdictProblems } from "./verdict.js";
+
+/** Where the points of a campaign are played. */
+export interface PointStage {
+  /** One in which nothing of an operation has been typed yet. Whoever gets it closes it. */
+  sceneOf(operation: Operation): Promise<Scene>;
+}
 
 /** A scenario with the states that its operations start from, made once and copied. */
-export class ChaosStage {
+export class ChaosStage implements PointStage {
   private readonly made = new Map<Baseline, Promise<Sandbox>>();
   readonly targets: Targets;
   readonly stack: string;
@@ -41,6 +48,10 @@ export class ChaosStage {
     const known = this.made.get(name) ?? this.make(name);
     this.made.set(name, known);
     return known;
+  }
+
+  async sceneOf({ baseline }: Operation): Promise<LocalScene> {
+    return LocalScene.from(await this.baseline(baseline), this.stack);
   }
 
   async close(): Promise<void> {
@@ -105,7 +116,7 @@ export async function record(
   operation: Operation,
   files: "unwatched" | "watched" = "unwatched",
 ): Promise<Recording> {
-  const scene = Scene.from(await stage.baseline(operation.baseline), stage.stack);
+  const scene = await stage.sceneOf(operation);
   const { sandbox } = scene;
   try {
     const { undisturbed } = operation;
@@ -113,7 +124,7 @@ export async function record(
     const fileWrites = files === "watched" ? watchState(sandbox) : undefined;
     const { code, said, from } = await scene.run(wordsOfOperation(operation, stage.stack));
     fileWrites?.close();
-    const verdict = await judgePlace(scene, undisturbed.reaches);
+    const verdict = await scene.judge(undisturbed.reaches);
     const wrongCode =
       code === undisturbed.code ? [] : [`it exits with ${code}: ${lastWords(said)}`];
     const { backend } = sandbox.options;
@@ -131,7 +142,7 @@ export async function record(
 
 /** Works jobs off, some side by side, and tells each result as soon as it is there. */
 export async function workOff(
-  stage: ChaosStage,
+  stage: PointStage,
   jobs: readonly Job[],
   workers: number,
   tell: (result: Result) => void,
@@ -140,8 +151,8 @@ export async function workOff(
   const queue = jobs.values();
   const work = async () => {
     for (const job of queue) {
-      const baseline = await stage.baseline(job.aim.operation.baseline);
-      for (const result of await attempt(baseline, stage.stack, job)) {
+      const scene = await stage.sceneOf(job.aim.operation);
+      for (const result of await attempt(scene, job)) {
         results.push(result);
         tell(result);
       }

@@ -62,12 +62,17 @@ export function isMeant(fault: ChaosFault, { kind, side, what }: Boundary): bool
     case "throttle":
       return kind === "call" && side === "before";
     case "quota":
-      return kind === "call" && side === "before" && what === "create";
+      return kind === "call" && side === "before" && isCreating(what);
     case "lose":
       return kind === "call" && side === "after";
     case "lag":
       return kind === "call" && side === "after" && what === "create";
   }
+}
+
+/** Whether a call makes what a cloud may be asked for too much of. */
+function isCreating(what: string): boolean {
+  return /^create$|:(Create(?!Tags|Route$)|Allocate|Authorize|Run|Register)/.test(what);
 }
 
 /** Sets what makes the operation itself fail, if anything does. */

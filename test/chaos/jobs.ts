@@ -127,6 +127,7 @@ function pickedWays(job: Job, seed: number): NextCommand[] {
   return way === undefined ? [] : [way];
 }
 
-function jobText({ aim }: Pick<Job, "aim">): string {
+/** The same text for the same fault at the same boundary. */
+export function jobText({ aim }: Pick<Job, "aim">): string {
   return `${aim.operation.name} ${boundaryText(aim.boundary)} ${aim.fault}`;
 }

@@ -8,7 +8,8 @@ import { ChaosStage } from "./campaign.js";
 import { startUp } from "./operation.js";
 import { placeOf } from "./place.js";
 import { judgeAt } from "./recovery.js";
-import { exitCodeOf, Scene } from "./scene.js";
+import { LocalScene } from "./local-scene.js";
+import { exitCodeOf } from "./scene.js";
 import { verdictProblems } from "./verdict.js";
 
 /** A state write that a killed engine had sent, and that the backend has not yet carried out. */
@@ -51,7 +52,7 @@ describe("the late state write of a killed engine", function () {
 
   const assertFirst = async () => {
     const there = await judgeAt(
-      Scene.in(sandbox, stage.stack),
+      LocalScene.in(sandbox, stage.stack),
       placeOf("previous", stage.targets.first),
     );
     assert.deepEqual(verdictProblems(there.verdict), []);

@@ -46,7 +46,7 @@ function courseOf(
   ...typed: readonly Typed[]
 ): Course {
   const ledger = ledgerOf(created("cp"), created("web"), ...entries);
-  return { cluster, ledger, members: new Set(["id-of-cp"]), typed };
+  return { cluster, hostKind: "LocalHost", ledger, members: new Set(["id-of-cp"]), typed };
 }
 
 const begun = 2;

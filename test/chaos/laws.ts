@@ -17,6 +17,8 @@ export interface Typed extends Announcement {
 export interface Course {
   /** Namespace and name of the cluster that all this is about. */
   readonly cluster: string;
+  /** What hosts are called in the ledger. */
+  readonly hostKind: string;
   /** From the cloud's first entry on, of all clusters. */
   readonly ledger: readonly LedgerRow[];
   /** Ids of hosts that are, or were, members of a control plane. */
@@ -55,7 +57,7 @@ function terminations(course: Course): Termination[] {
     // What a rollback's own plan says is about taking the rollback back.
     const undo = (by.leads === "back" ? upToNow.slice(0, -1) : upToNow).flatMap(undoIn);
     return entriesOf(course, by)
-      .filter(isTermination)
+      .filter((entry) => isTermination(entry, course))
       .map((entry): Termination => {
         const key = `${entry.kind}/${entry.name}`;
         return {
@@ -184,15 +186,15 @@ function entriesOf({ ledger, cluster }: Course, { from, to }: Typed): LedgerRow[
 }
 
 /** A host that ends by itself, or that is gone already, is not terminated by anybody. */
-function isTermination({ kind, call, effect }: LedgerRow): boolean {
-  return kind === "LocalHost" && call === "terminate" && effect === "terminated";
+function isTermination({ kind, call, effect }: LedgerRow, { hostKind }: Course): boolean {
+  return kind === hostKind && call === "terminate" && effect === "terminated";
 }
 
 /** Ids of the hosts that were alive after an entry of the ledger. */
-function hostsAt({ ledger, cluster }: Course, seq: number): ReadonlySet<string> {
+function hostsAt({ ledger, cluster, hostKind }: Course, seq: number): ReadonlySet<string> {
   const alive = new Set<string>();
   for (const { id, kind, effect, seq: at, cluster: whose } of ledger) {
-    if (at > seq || kind !== "LocalHost" || whose !== cluster || id === null) continue;
+    if (at > seq || kind !== hostKind || whose !== cluster || id === null) continue;
     if (effect === "created") alive.add(id);
     if (effect === "terminated") alive.delete(id);
   }

@@ -1,6 +1,8 @@
 import { appendFileSync, writeFileSync } from "node:fs";
 import { S3Server } from "../scenario/s3-server.js";
 import type { Result } from "./attempt.js";
+import { runAwsContestant } from "./aws/aws-contestant.js";
+import { AwsStage, recordAws } from "./aws/aws-stage.js";
 import { record, ChaosStage, workOff } from "./campaign.js";
 import {
   contestantLine,
@@ -8,8 +10,9 @@ import {
   isChangeName,
   runContestant,
 } from "./contestant.js";
-import { jobsOf, matrixJobs, type Recording } from "./jobs.js";
+import { jobsOf, jobText, matrixJobs, type Recording } from "./jobs.js";
 import { isMeantIn, type Operation, type OperationName } from "./operation.js";
+import { shuffleBy } from "./random.js";
 import { BadUsage, type Options, type CampaignPart, readOptions, usage } from "./options.js";
 import {
   cellLines,
@@ -57,14 +60,15 @@ async function runPart(
   options: Options,
   s3: S3Server | undefined,
 ): Promise<PartResults> {
-  const sandbox = () => (s3 ? { backend: s3.makeBackend() } : {});
-  const stage = new ChaosStage(scenario, sandbox, options.matrix ? "neighbours" : "nobody");
+  const stage =
+    options.provider === "aws" ? new AwsStage(scenario) : localStage(scenario, options, s3);
   try {
     const recordings = await recordAll(stage, operations, options);
     const unfit = recordings.filter(({ problems }) => problems.length > 0);
     for (const recording of unfit) say(unfitText(recording));
     const asked = { ...options, points };
-    const jobs = options.matrix ? matrixJobs(recordings, asked) : jobsOf(recordings, asked);
+    const drawn = options.matrix ? matrixJobs(recordings, asked) : jobsOf(recordings, asked);
+    const jobs = shuffleBy(options.seed, drawn, jobText);
     say(`${scenario}: ${jobs.length} points, seed ${options.seed}`);
     const results = await workOff(stage, jobs, options.workers, (result) => {
       say(resultLine(result));
@@ -80,8 +84,13 @@ async function runPart(
   }
 }
 
+function localStage(scenario: string, { matrix }: Options, s3: S3Server | undefined): ChaosStage {
+  const sandbox = () => (s3 ? { backend: s3.makeBackend() } : {});
+  return new ChaosStage(scenario, sandbox, matrix ? "neighbours" : "nobody");
+}
+
 async function recordAll(
-  stage: ChaosStage,
+  stage: ChaosStage | AwsStage,
   operations: readonly OperationName[],
   { backend, workers }: Options,
 ): Promise<Recording[]> {
@@ -90,20 +99,30 @@ async function recordAll(
   const recordings = new Map<Operation, Recording>();
   const queue = meant.values();
   const work = async () => {
-    for (const operation of queue) recordings.set(operation, await record(stage, operation, files));
+    for (const operation of queue) {
+      const recording =
+        stage instanceof AwsStage
+          ? await recordAws(stage, operation)
+          : await record(stage, operation, files);
+      recordings.set(operation, recording);
+    }
   };
   await Promise.all(Array.from({ length: workers }, work));
   return meant.flatMap((operation) => recordings.get(operation) ?? []);
 }
 
 /** Counts what plain Pulumi loses under the same kills. Exit code 0: the count is there. */
-async function compare({ parts, seed }: Options): Promise<number> {
+async function compare({ provider, parts, seed }: Options): Promise<number> {
   const tell = (result: ContestantResult) => {
     say(contestantLine(result));
     process.stdout.write(problemText(result));
   };
   const results: ContestantResult[] = [];
   for (const { scenario, operations, points } of parts) {
+    if (provider === "aws") {
+      results.push(...(await runAwsContestant({ points, seed }, tell)));
+      continue;
+    }
     const changes = operations.filter(isChangeName);
     if (changes.length === 0) continue;
     results.push(...(await runContestant(scenario, changes, { points, seed }, tell)));

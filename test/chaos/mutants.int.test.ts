@@ -5,6 +5,7 @@ import { repository } from "../scenario/sandbox.js";
 import { attempt, type Result } from "./attempt.js";
 import { type Boundary, boundaryText } from "./boundary.js";
 import { ChaosStage } from "./campaign.js";
+import { LocalScene } from "./local-scene.js";
 import type { ChaosFault } from "./chaos-fault.js";
 import { makeMutant, type MutantName } from "./mutants.js";
 import type { OperationName } from "./operation.js";
@@ -62,7 +63,7 @@ describe("chaos against a command line without one protection", function () {
       const operation = stage.operations[name];
       const baseline = await stage.baseline(operation.baseline);
       const job = { aim: { operation, boundary, fault }, ways: [recovery] };
-      const results = await attempt(baseline, stage.stack, job);
+      const results = await attempt(LocalScene.from(baseline, stage.stack), job);
       assert.equal(results.length, 1);
       return results[0]!;
     } finally {

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { awsOperationNames, awsScenario } from "./aws/aws-stage.js";
 import type { ChaosFault } from "./chaos-fault.js";
 import { type OperationName, operationNames, rolloutNames } from "./operation.js";
 import { recoveries, type NextCommand } from "./recovery.js";
@@ -25,7 +26,8 @@ export const usage = `npm run chaos -- [options]
   --double N          N points more at which the recovery is killed as well (default 0)
   --backend file|watched|s3  watched: each new state file is a boundary too; s3: both sides of each
                       state write are (default file)
-  --provider local    whose cloud is used; only the simulated one can hold a call back
+  --provider local|aws  whose cloud is used: the local one, or a simulated AWS; with aws the operations are
+                      ${awsOperationNames.join(", ")}, and the kills tree, cli, engine, rival, fail
   --contestant pulumi the same kills against a plain Pulumi program, counted and not judged
   --workers N         how many runs side by side (default 2)
   --out FILE          write each result as a line of JSON
@@ -40,6 +42,7 @@ export interface CampaignPart {
 }
 
 export interface Options {
+  readonly provider: "local" | "aws";
   /** One at least. */
   readonly parts: readonly CampaignPart[];
   /** (verb killed) x (verb next) x (boundary). */
@@ -67,18 +70,26 @@ const kills: Readonly<Record<string, readonly ChaosFault[]>> = {
   fail: ["fail", "throttle", "quota", "lose", "lag"],
 };
 
+/** An account goes on by itself: nothing of it can be late, or stand still. */
+const awsKills = ["tree", "cli", "engine", "rival", "fail"];
+
 /** Reads the command line. Throws BadUsage; undefined when only help was asked for. */
 export function readOptions(args: readonly string[]): Options | undefined {
   const { values } = parse(args);
   if (values.help) return undefined;
-  oneOf("--provider", values.provider, ["local"]);
-  const words = list("--kills", values.kills, Object.keys(kills));
+  const provider = oneOf("--provider", values.provider, ["local", "aws"]);
+  const isAws = provider === "aws";
+  const words = list("--kills", values.kills, isAws ? awsKills : Object.keys(kills));
+  const known = isAws ? awsOperationNames : operationNames;
   const operations =
     values.operation === undefined
-      ? operationNames.filter((name) => values.matrix || name !== "plain")
-      : list("--operation", values.operation, operationNames);
+      ? known.filter((name) => values.matrix || name !== "plain")
+      : list("--operation", values.operation, known);
+  const scenario = isAws ? { scenario: awsScenario } : {};
+  const asked = { ...scenario, ...values };
   return {
-    parts: values.matrix ? matrixParts(operations, values) : partsOf(operations, values),
+    provider,
+    parts: values.matrix ? matrixParts(operations, asked) : partsOf(operations, asked),
     matrix: values.matrix,
     seed: wholeNumber("--seed", values.seed),
     at: values.at,

@@ -5,7 +5,7 @@ import { type Place, placeOf, placeText } from "./place.js";
 import { type OperationProgress, progressOf } from "./progress.js";
 import { type Ended, exitCodeOf, type Scene, type Words } from "./scene.js";
 import { type ChaosTarget, writeTarget } from "./targets.js";
-import { judgePlace, stuckWith, type PlaceVerdict, verdictProblems } from "./verdict.js";
+import { stuckWith, type PlaceVerdict, verdictProblems } from "./verdict.js";
 
 /**
  * What people type next: the same words; `up` with the manifests of where it went, of before, or with
@@ -221,7 +221,7 @@ export async function judgeRepeated(scene: Scene, operation: Operation): Promise
 /** Judges whether a place is reached in every respect, and whether nothing is left to plan (law 1). */
 export async function judgeAt(scene: Scene, place: Place): Promise<Recovered> {
   const { sandbox } = scene;
-  const verdict = await judgePlace(scene, place);
+  const verdict = await scene.judge(place);
   if (verdictProblems(verdict).length > 0) return { place: undefined, verdict };
   if (place.kind !== "manifests") return { place, verdict };
   writeTarget(sandbox.manifests, place.objects);
@@ -244,7 +244,7 @@ export async function finalDestroy(
   const command = startDestroy(sandbox, stack);
   const code = await exitCodeOf(command);
   if (code !== 0) return nowhere(`the last destroy ${endText(code)}: ${lastWords(command.said)}`);
-  return { ...recovered, verdict: await judgePlace(scene, { kind: "nothing" }) };
+  return { ...recovered, verdict: await scene.judge({ kind: "nothing" }) };
 }
 
 /** A destroy keeps its history until nothing is left. */

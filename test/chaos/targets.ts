@@ -104,7 +104,8 @@ export function providerValue(spec: Fields): Fields {
   return (spec["providerSpec"] as { readonly value?: Fields } | undefined)?.value ?? {};
 }
 
-function readObjects(folder: string): ManifestObject[] {
+/** The objects in a folder of manifests, by file name. */
+export function readObjects(folder: string): ManifestObject[] {
   return readdirSync(folder)
     .filter((name) => /\.ya?ml$/.test(name))
     .sort()

@@ -7,7 +7,7 @@ import {
 } from "../scenario/ledger-judge.js";
 import { judgeWanted } from "../scenario/wanted-judge.js";
 import type { Place } from "./place.js";
-import type { Scene } from "./scene.js";
+import type { LocalScene } from "./local-scene.js";
 import { wantedMachines } from "./targets.js";
 
 /** What is wrong after a recovery. All empty: nothing is. */
@@ -20,8 +20,8 @@ export interface PlaceVerdict extends Judgement {
   readonly laws: readonly string[];
 }
 
-/** Holds cloud, state and a place against each other. */
-export async function judgePlace(scene: Scene, place: Place): Promise<PlaceVerdict> {
+/** Holds the local cloud, state and a place against each other. */
+export async function judgePlace(scene: LocalScene, place: Place): Promise<PlaceVerdict> {
   const own = scene.sandbox.rows().filter(({ cluster }) => cluster === scene.cluster);
   const deployment = await scene.sandbox.deploymentIfAny(scene.stack);
   const judgement = judge(own, deployment);

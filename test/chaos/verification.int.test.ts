@@ -10,7 +10,8 @@ import { makeMutant } from "./mutants.js";
 import { startRollback } from "./operation.js";
 import { placeOf } from "./place.js";
 import { judgeAt, type Recovered } from "./recovery.js";
-import { exitCodeOf, Scene } from "./scene.js";
+import { LocalScene } from "./local-scene.js";
+import { exitCodeOf } from "./scene.js";
 import { verdictProblems } from "./verdict.js";
 
 const host = "workers-af5f5222-2-a830c4ef-1";
@@ -44,7 +45,7 @@ describe("a create that comes while a rollback is verified", function () {
       assert.ok(typeof code === "number", command.said);
       return [
         code,
-        await judgeAt(Scene.in(sandbox, stack), placeOf("previous", operation.previous)),
+        await judgeAt(LocalScene.in(sandbox, stack), placeOf("previous", operation.previous)),
       ];
     } finally {
       await sandbox.close();

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../src/api/json.js";
+import type { Json, JsonObject } from "../../../src/api/json.js";
 import { nodeKey, type Ref, refTo } from "../../../src/graph/graph.js";
 import type { SharedPart } from "../../../src/provider/definition.js";
 import { present } from "../../../src/provider/host-spec.js";
@@ -185,7 +185,14 @@ function idOf({ name }: PlannedSubnet): Ref {
 export function resource(
   kind: AwsKind,
   name: string,
-  spec: Parameters<typeof present>[0],
+  { tags, ...spec }: Parameters<typeof present>[0],
 ): SharedPart & { readonly spec: JsonObject } {
-  return { kind, name, spec: present(spec) };
+  return { kind, name, spec: present({ ...spec, tags: anyTags(tags) }) };
+}
+
+/** AWS does not tell no tags from none that were asked for. */
+function anyTags(tags: Json | undefined): Json | undefined {
+  return typeof tags === "object" && tags !== null && Object.keys(tags).length === 0
+    ? undefined
+    : tags;
 }

@@ -8,8 +8,8 @@ import { type RegionDocument, RegionState } from "./region-state.js";
 import type { NewSession } from "./model/scope.js";
 import type { AccessKey, SimSettings } from "./model/settings.js";
 
-/** What outlives the process. */
-interface AccountsDocument {
+/** The accounts as JSON: what outlives the process, and what can be put back. */
+export interface AccountsDocument {
   readonly version: number;
   /** In the cloud's own time. */
   readonly nowMs: number;
@@ -37,11 +37,24 @@ export class Accounts {
     if (document.version !== documentVersion) {
       throw new Error(`${path ?? ""} is not a state of this version of the simulator`);
     }
-    for (const [place, region] of Object.entries(document.regions)) {
-      const [account = "", name = ""] = place.split("/");
-      this.regions.set(place, new RegionState(account, name, settings, region));
+    this.fill(document);
+  }
+
+  /** Everything as it was. Throws for a document of another version, and changes nothing then. */
+  restore(document: AccountsDocument): void {
+    if (document.version !== documentVersion) {
+      throw new Error("it is not a snapshot of this version of the simulator");
     }
-    for (const [key, owner] of Object.entries(document.sessions)) this.sessions.set(key, owner);
+    this.clear();
+    this.fill(document);
+  }
+
+  private fill({ regions, sessions }: AccountsDocument): void {
+    for (const [place, region] of Object.entries(regions)) {
+      const [account = "", name = ""] = place.split("/");
+      this.regions.set(place, new RegionState(account, name, this.settings, region));
+    }
+    for (const [key, owner] of Object.entries(sessions)) this.sessions.set(key, owner);
   }
 
   region(account: string, name: string): RegionState {
@@ -81,12 +94,21 @@ export class Accounts {
   }
 
   keep(nowMs: number): void {
-    this.file?.write({
+    this.file?.write(this.document(nowMs, (region) => region.document()));
+  }
+
+  /** All of it as it is now, with what describe calls that lag still show. */
+  snapshot(nowMs: number): AccountsDocument {
+    return this.document(nowMs, (region) => region.documentWithPast());
+  }
+
+  private document(nowMs: number, of: (region: RegionState) => RegionDocument): AccountsDocument {
+    return {
       version: documentVersion,
       nowMs,
-      regions: Object.fromEntries([...this.regions].map(([place, one]) => [place, one.document()])),
+      regions: Object.fromEntries([...this.regions].map(([place, one]) => [place, of(one)])),
       sessions: Object.fromEntries(this.sessions),
-    });
+    };
   }
 }
 

@@ -2,6 +2,7 @@
 
 import type { FaultOrder } from "../core/faults.js";
 import { matchesPattern } from "../core/patterns.js";
+import type { AccountsDocument } from "./accounts.js";
 import { defaultSettings, type SettingsChange } from "./model/settings.js";
 import { services } from "./services.js";
 
@@ -81,4 +82,19 @@ export function objectOf(
 
 function unknown(what: string, value: string, known: readonly string[]): Error {
   return new Error(`there is no ${what} ${value}: ${known.join(", ")}`);
+}
+
+/** Reads what was answered as a snapshot. Throws for anything else. */
+export function snapshotOf(body: unknown): AccountsDocument {
+  const { version, nowMs, regions, sessions } = objectOf(body, "a snapshot", [
+    "version",
+    "nowMs",
+    "regions",
+    "sessions",
+  ]);
+  const parts = [regions, sessions].every((part) => typeof part === "object" && part !== null);
+  if (typeof version !== "number" || typeof nowMs !== "number" || !parts) {
+    throw new Error("a snapshot is what GET /_sim/snapshot answers");
+  }
+  return body as AccountsDocument;
 }

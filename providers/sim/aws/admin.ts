@@ -1,6 +1,6 @@
 // The simulator's own routes: what AWS has no calls for.
 
-import { faultOrderOf, objectOf, settingsChangeOf } from "./admin-input.js";
+import { faultOrderOf, objectOf, settingsChangeOf, snapshotOf } from "./admin-input.js";
 import { actOnInstance, instanceActOf } from "./instance-acts.js";
 import type { HttpRequest } from "./request.js";
 import type { SimulatedAws } from "./simulated-aws.js";
@@ -32,6 +32,11 @@ const routes: Readonly<Record<string, Route>> = {
   "POST /_sim/reset": (aws) => {
     aws.reset();
     return {};
+  },
+  "GET /_sim/snapshot": (aws) => aws.snapshot(),
+  "POST /_sim/snapshot": (aws, _, body) => {
+    aws.restore(snapshotOf(body));
+    return { nowMs: aws.clock.now() };
   },
   "GET /_sim/settings": ({ settings }) => settings,
   "POST /_sim/settings": (aws, _, body) => {

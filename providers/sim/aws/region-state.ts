@@ -1,7 +1,7 @@
 // One region of one account as it is held.
 
 import { seededDigits } from "../core/ids.js";
-import { Draft, type Snapshot, Store } from "../core/store.js";
+import { Draft, type PastChange, type Snapshot, Store } from "../core/store.js";
 import { furnishRegion } from "./ec2/new-region.js";
 import { timers } from "./services.js";
 import type { Principal, Scope } from "./model/scope.js";
@@ -12,6 +12,8 @@ import type { RegionTables, TimerRow } from "./model/tables.js";
 export interface RegionDocument {
   readonly draws: number;
   readonly tables: Snapshot;
+  /** What was written of late; without, describe calls that lag show what is there now. */
+  readonly past?: readonly PastChange[];
 }
 
 /** Records stay readable as they were for so long, in the cloud's own time. */
@@ -30,7 +32,7 @@ export class RegionState {
     document?: RegionDocument,
   ) {
     this.draws = document?.draws ?? 0;
-    this.store = new Store(document?.tables);
+    this.store = new Store(document?.tables, document?.past);
     if (document === undefined) this.doByItself(0, furnishRegion);
   }
 
@@ -77,6 +79,11 @@ export class RegionState {
 
   document(): RegionDocument {
     return { draws: this.draws, tables: this.store.snapshot() };
+  }
+
+  /** With what was written of late. */
+  documentWithPast(): RegionDocument {
+    return { ...this.document(), past: this.store.past() };
   }
 
   private scopeOf(db: Draft<RegionTables>, nowMs: number, call: CallScope): Scope {

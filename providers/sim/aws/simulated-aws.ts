@@ -8,7 +8,7 @@ import type { FaultEffect, FaultMoment } from "../core/faults.js";
 import type { Change } from "../core/store.js";
 import { seededDigits } from "../core/ids.js";
 import { VirtualClock } from "../core/virtual-clock.js";
-import { Accounts } from "./accounts.js";
+import { Accounts, type AccountsDocument } from "./accounts.js";
 import { ApiError, statusOf } from "./protocol/api-error.js";
 import { HeldCalls } from "../core/held-calls.js";
 import { ownerOf, principalOf } from "./principals.js";
@@ -110,6 +110,25 @@ export class SimulatedAws {
     this.held.release("cut");
     this.accounts.clear();
     this.ledger.clear();
+    this.faults.clear();
+    this.throttle = new CallThrottle();
+    this.keep();
+  }
+
+  /** The accounts and their time, to be put back. */
+  snapshot(): AccountsDocument {
+    this.settle();
+    return this.accounts.snapshot(this.clock.now());
+  }
+
+  /**
+   * The accounts and their time are as they were. Calls that are held are cut, and nothing is to go wrong; settings stay, and
+   * the ledger goes on. Throws for a snapshot of another version, and changes nothing then.
+   */
+  restore(document: AccountsDocument): void {
+    this.held.release("cut");
+    this.accounts.restore(document);
+    this.clock.set(document.nowMs);
     this.faults.clear();
     this.throttle = new CallThrottle();
     this.keep();

@@ -22,6 +22,9 @@ export interface Change {
   readonly after: Row | undefined;
 }
 
+/** A write and when it was, in the cloud's own time. */
+export type PastChange = Change & { readonly atMs: number };
+
 /** The tables as JSON, for a file. */
 export type Snapshot = Readonly<Record<string, readonly Row[]>>;
 
@@ -31,9 +34,11 @@ export type Snapshot = Readonly<Record<string, readonly Row[]>>;
  */
 export class Store<T extends Schema<T>> implements Reading<T> {
   private readonly tables = new Map<string, Map<string, Row>>();
-  private readonly history: (Change & { readonly atMs: number })[] = [];
+  private readonly history: PastChange[];
 
-  constructor(snapshot: Snapshot = {}) {
+  /** With what was written of late, whoever lags sees what was there before it. */
+  constructor(snapshot: Snapshot = {}, past: readonly PastChange[] = []) {
+    this.history = [...past];
     for (const [table, rows] of Object.entries(snapshot)) {
       this.tables.set(table, new Map(rows.map((row) => [row.id, row])));
     }
@@ -69,6 +74,11 @@ export class Store<T extends Schema<T>> implements Reading<T> {
     const forgotten = this.history.findIndex((change) => change.atMs >= atMs - memoryMs);
     this.history.splice(0, forgotten === -1 ? this.history.length : forgotten);
     return changes;
+  }
+
+  /** What was written in the time that is remembered, the oldest first. */
+  past(): readonly PastChange[] {
+    return [...this.history];
   }
 
   snapshot(): Snapshot {

@@ -1,12 +1,12 @@
 import type { Clock } from "../../../src/provider/port.js";
 
 /**
- * The time in a simulated cloud: that of a clock, faster by a factor, and moved on by hand. It never goes back. With a
- * factor of 0 it stands still but for the hand.
+ * The time in a simulated cloud: that of a clock, faster by a factor, and moved on by hand. It goes back only where it is
+ * set. With a factor of 0 it stands still but for the hand.
  */
 export class VirtualClock {
-  private readonly startedMs: number;
-  private readonly originMs: number;
+  private startedMs: number;
+  private originMs: number;
   private advancedMs = 0;
 
   /** It starts with the clock's time, or with a later one that was told before: `notBeforeMs`. */
@@ -27,6 +27,13 @@ export class VirtualClock {
 
   advance(ms: number): void {
     this.advancedMs += ms;
+  }
+
+  /** From now on it is so late: the time of accounts that are put back. */
+  set(nowMs: number): void {
+    this.startedMs = this.clock.now();
+    this.originMs = nowMs;
+    this.advancedMs = 0;
   }
 
   /** Waits for so many milliseconds of the cloud's own time; of the clock's where the cloud's stands still. */

@@ -69,6 +69,10 @@ function graphText(
 }
 
 describe("what a cluster on AWS is compiled to", () => {
+  it("takes an empty map of tags for no tags, as AWS shows it", () => {
+    assert.equal(graphText({ tags: {} }, []), graphText({}, []));
+  });
+
   it("is a network in two zones, groups, a load balancer and hosts", () => {
     const volume = { name: "data", device: "/dev/sdf", gib: 20, whenHostGoes: "keep" };
     const text = graphText({ zones: ["eu-north-1a", "eu-north-1b"], tags: { team: "blue" } }, [
