@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname, userInfo } from "node:os";
 import { resolve } from "node:path";
-import { Config, getProject, getStack, log, RunError } from "@pulumi/pulumi";
+import { Config, getProject, getStack, log, RunError, runtime } from "@pulumi/pulumi";
 import { makeProviders } from "../../providers/index.js";
 import { CapstanError, isCapstanError } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
@@ -18,6 +18,8 @@ import { ringOf } from "../engine/run/run-keys.js";
 import { withPlaces } from "../engine/operations/placed-refusal.js";
 import { encodePayload } from "../engine/backend/record-payload.js";
 import { observe } from "../engine/run/observe.js";
+import { noteEngine } from "../engine/locks/engine-roster.js";
+import { ancestorNamed } from "../engine/locks/process-identity.js";
 import { ambientStateDir, projectRoot } from "../engine/backend/project.js";
 import { callContext } from "../engine/run/handler-session.js";
 import { parseExport, type StackState } from "../engine/backend/state.js";
@@ -79,10 +81,17 @@ export async function cluster(options: ClusterOptions = {}): Promise<ClusterOutp
   }
 }
 
+/** An engine that is killed leaves its lock: whoever finds that has to know whose it was. */
+function noteOwnEngine(stateDir: string): void {
+  const engine = ancestorNamed(process.pid, "pulumi");
+  if (engine !== undefined) noteEngine(stateDir, engine.pid);
+}
+
 async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs> {
   const root = projectRoot(process.cwd()) ?? process.cwd();
   const stateDir = ambientStateDir(process.env, process.cwd());
   refuseWhileLocked(stateDir, lockNameIn(getProject(), getStack()));
+  if (!runtime.isDryRun()) noteOwnEngine(stateDir);
   const providers = makeProviders(stateDir, systemClock, { folder: root, env: process.env });
   try {
     const files = manifestPaths(options, root);

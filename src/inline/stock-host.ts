@@ -1,5 +1,6 @@
 import { makeProviders, type Providers } from "../../providers/index.js";
-import { CapstanError } from "../api/error.js";
+import { CapstanError, isCapstanError } from "../api/error.js";
+import { noteEngine } from "../engine/locks/engine-roster.js";
 import {
   ancestorNamed,
   deathNoticeMs,
@@ -36,6 +37,15 @@ function endWith(engine: ProcessIdentity | undefined): void {
   watch.unref();
 }
 
+/** A plain `pulumi` may work where nothing can be written: its lock is then nobody's to remove but its user's. */
+function noteIfPossible({ pid }: ProcessIdentity): void {
+  try {
+    noteEngine(ambientStateDir(process.env, process.cwd()), pid);
+  } catch (error) {
+    if (!isCapstanError(error)) throw error;
+  }
+}
+
 /** The providers of the Pulumi project, and the state folder, that the host works for. */
 function ambientProviders(): Providers {
   const { env } = process;
@@ -50,6 +60,7 @@ function ambientProviders(): Providers {
 function inlineRuntime(): BridgeRuntime {
   const engine = ancestorNamed(process.pid, "pulumi");
   endWith(engine);
+  if (engine !== undefined) noteIfPossible(engine);
   const seconds = Number(process.env["CAPSTAN_TIMEOUT"] ?? defaultTimeoutSeconds);
   return {
     context: {

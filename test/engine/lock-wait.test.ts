@@ -4,8 +4,8 @@ import type { PulumiLock } from "../../src/engine/locks/pulumi-locks.js";
 import type { StackState } from "../../src/engine/backend/state.js";
 import { FakeClock } from "../support/fake-clock.js";
 
-const lock: PulumiLock = { pid: 7, user: "a", host: "b", since: "2026-01-01", liveness: "alive" };
-const dead: PulumiLock = { ...lock, liveness: "dead" };
+const lock: PulumiLock = { pid: 7, user: "a", host: "b", since: "2026-01-01" };
+const dead: PulumiLock = { ...lock, pid: 8 };
 
 /** Locks as they are found, one look after the other; the last one stays. */
 async function waited(looks: (readonly PulumiLock[] | undefined)[], patienceMs = 10_000) {
@@ -16,7 +16,7 @@ async function waited(looks: (readonly PulumiLock[] | undefined)[], patienceMs =
       clock,
       stop: undefined,
       read: () => (looks.length > 1 ? looks.shift() : looks[0]),
-      hasEnded: ({ liveness }) => liveness === "dead",
+      hasEnded: ({ pid }) => pid === dead.pid,
     },
     begin + patienceMs,
   );

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { ensurePulumi } from "#toolchain";
 import { withLockedStack } from "../../src/engine/pulumi/locked-stack.js";
+import { noteEngine } from "../../src/engine/locks/engine-roster.js";
 import { Workspace } from "../../src/engine/backend/workspace.js";
 import { systemClock } from "../../src/provider/clock.js";
 import { failsWith } from "../support/errors.js";
 import { onlyLocal } from "../support/manifests.js";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
@@ -157,18 +159,30 @@ describe("the locks on a stack", function () {
     assert.equal(command.hasEnded, false);
   });
 
+  /** An engine that has begun, of which a command has noted that, and that has ended without a word. */
+  const deadEngine = async (note: (pid: number) => void): Promise<number> => {
+    const engine = spawn("sleep", ["600"]);
+    const { pid } = engine;
+    assert.ok(pid !== undefined);
+    note(pid);
+    writePulumiLock({ pid, host: hostname(), since: new Date() });
+    engine.kill("SIGKILL");
+    await once(engine, "exit");
+    return pid;
+  };
+
   it("of a Pulumi engine that is dead are released without a word", async () => {
-    const ended = sandbox.start("version");
-    await ended.finished;
-    writePulumiLock({ pid: ended.pid, host: hostname(), since: new Date() });
+    await deadEngine((pid) => noteEngine(sandbox.state, pid));
     await sandbox.up();
     await sandbox.assertSound(demoStack);
   });
 
-  it("of a Pulumi engine whose pid is now another process's are released too", async () => {
-    const longAgo = new Date(Date.now() - 24 * 60 * 60 * 1000);
-    writePulumiLock({ pid: process.pid, host: hostname(), since: longAgo });
-    await sandbox.up();
+  it("of an engine that nobody noted are nobody's to judge, though no process here has its pid", async () => {
+    const pid = await deadEngine(() => {});
+    const before = sandbox.ledgerEnd();
+    const { stderr } = await sandbox.up(5);
+    assert.ok(stderr.includes(`@${hostname()} (pid ${pid}, a Pulumi engine`), stderr);
+    assert.deepEqual(sandbox.mutations(before), []);
   });
 
   const holders = [

@@ -3,45 +3,109 @@ import { hostname } from "node:os";
 import {
   identify,
   type Liveness,
+  livenessFrom,
   livenessOf,
   type ProcessIdentity,
+  startTimeMs,
+  type Surroundings,
 } from "../../src/engine/locks/process-identity.js";
 
+const machine: Surroundings = { boot: "boot-1", pidNamespace: "pid:[1]", machine: "m-1" };
+const container: Surroundings = { boot: "boot-1", pidNamespace: "pid:[2]" };
+const process7 = { host: "ci", pid: 7, started: "100" };
+
 describe("a process identity", () => {
-  const own = identify(process.pid)!;
-  const { pidNamespace: _none, ...older } = own;
-  const elsewhere = "pid:[1]";
-  const cases: { name: string; given: ProcessIdentity; want: Liveness }[] = [
-    { name: "of this process", given: own, want: "alive" },
-    { name: "of this process, by an older release", given: older, want: "alive" },
+  /** Pid 7 runs here, and began at 100. */
+  const startedAt = (pid: number) => (pid === 7 ? "100" : undefined);
+  const cases: {
+    name: string;
+    of: Surroundings;
+    changed?: Partial<ProcessIdentity>;
+    from: Surroundings;
+    want: Liveness;
+  }[] = [
+    { name: "that runs here", of: machine, from: machine, want: "alive" },
     {
-      name: "of a process that began at another time",
-      given: { ...own, started: "1" },
-      want: "dead",
+      name: "that runs here, renamed since",
+      of: machine,
+      changed: { host: "new" },
+      from: machine,
+      want: "alive",
     },
     {
-      name: "of one that an older release noted and that is gone",
-      given: { ...older, started: "1" },
+      name: "whose pid another one has",
+      of: machine,
+      changed: { started: "99" },
+      from: machine,
       want: "dead",
     },
+    { name: "whose pid nobody has", of: machine, changed: { pid: 8 }, from: machine, want: "dead" },
     {
-      name: "of a container with the same host name",
-      given: { ...own, started: "1", pidNamespace: elsewhere },
+      name: "of a container, seen from its machine",
+      of: container,
+      from: machine,
       want: "unknown",
     },
     {
-      name: "of a container from before a reboot",
-      given: { ...own, boot: "another", pidNamespace: elsewhere },
+      name: "of the machine, seen from a container",
+      of: machine,
+      from: container,
+      want: "unknown",
+    },
+    {
+      name: "of the same container",
+      of: container,
+      changed: { started: "99" },
+      from: container,
       want: "dead",
     },
-    { name: "of another machine", given: { ...own, host: "elsewhere.example" }, want: "unknown" },
+    {
+      name: "from before a restart of this machine",
+      of: { ...machine, boot: "boot-0" },
+      from: machine,
+      want: "dead",
+    },
+    {
+      name: "of another machine of the same name",
+      of: { ...machine, boot: "boot-2", machine: "m-2" },
+      from: machine,
+      want: "unknown",
+    },
+    {
+      name: "of a container of another kernel, with the same name and number of its namespace",
+      of: { ...container, boot: "boot-2" },
+      from: container,
+      want: "unknown",
+    },
+    {
+      name: "of a container, seen from the machine of another kernel",
+      of: { ...container, boot: "boot-2" },
+      from: machine,
+      want: "unknown",
+    },
+    {
+      name: "of a kernel that does not tell its start",
+      of: { boot: "" },
+      from: { boot: "" },
+      want: "unknown",
+    },
   ];
-  for (const { name, given, want } of cases) {
-    it(`${name} is ${want}`, () => assert.equal(livenessOf(given), want));
+  for (const { name, of, changed, from, want } of cases) {
+    it(`${name} is ${want}`, () =>
+      assert.equal(livenessFrom(from, { ...process7, ...of, ...changed }, startedAt), want));
   }
+
+  it("of a running process tells where and when it began", () => {
+    const own = identify(process.pid);
+    assert.ok(own !== undefined && own.boot !== "");
+    assert.equal(own.host, hostname());
+    assert.equal(livenessOf(own), "alive");
+    assert.equal(livenessOf({ ...own, started: "1" }), "dead");
+    const startedMs = Date.now() - process.uptime() * 1_000;
+    assert.ok(Math.abs((startTimeMs(process.pid) ?? 0) - startedMs) < 3_000);
+  });
 
   it("is none for a pid that no process has", () => {
     assert.equal(identify(2 ** 22 + 1), undefined);
-    assert.equal(own.host, hostname());
   });
 });

@@ -1,12 +1,12 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { userInfo } from "node:os";
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { CapstanError, messageOf } from "../../api/error.js";
+import type { DatabaseSync } from "node:sqlite";
+import { CapstanError } from "../../api/error.js";
 import { isJsonObject, type Json } from "../../api/json.js";
 import { storageFailureOf, toldAsStorage } from "../../api/storage-failure.js";
 import type { Clock } from "../../provider/port.js";
-import { identify, livenessOf, type ProcessIdentity } from "./process-identity.js";
+import { damagedLocks, lockFile, openLocks } from "./locks-file.js";
+import { identify, isIdentity, livenessOf, type ProcessIdentity } from "./process-identity.js";
 
 /** Who works on a stack. */
 export interface LockHolder {
@@ -48,7 +48,7 @@ export class StackLock {
    */
   static async acquire(request: LockRequest): Promise<StackLock> {
     const { stateDir, stack, command, clock } = request;
-    const database = openLocks(lockFile(stateDir), stateDir);
+    const database = openLocks(stateDir);
     const own = identify(process.pid);
     if (own === undefined) throw new Error("a running process has an identity");
     const since = new Date(clock.now()).toISOString();
@@ -87,7 +87,7 @@ export class StackLock {
    */
   static holderOf(stateDir: string, stack: string): string | undefined {
     if (!existsSync(lockFile(stateDir))) return undefined;
-    const database = openLocks(lockFile(stateDir), stateDir);
+    const database = openLocks(stateDir);
     try {
       const holder = recordedHolder(database, { stack, stateDir })?.holder;
       if (holder === undefined || isOwed({ stack, stateDir }, holder)) return undefined;
@@ -150,35 +150,6 @@ function removeHolder(database: DatabaseSync, stack: string, text: string): void
   database.prepare("DELETE FROM locks WHERE stack = ? AND holder = ?").run(stack, text);
 }
 
-function lockFile(stateDir: string): string {
-  return join(stateDir, "locks.db");
-}
-
-function openLocks(path: string, stateDir: string): DatabaseSync {
-  let database: DatabaseSync | undefined;
-  try {
-    mkdirSync(stateDir, { recursive: true, mode: 0o700 });
-    keepPrivate(path);
-    database = new DatabaseSync(path, { timeout: 5_000 });
-    // WAL without a sync per commit: what a power failure loses names processes that it ended.
-    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
-    database.exec(
-      "CREATE TABLE IF NOT EXISTS locks (stack TEXT PRIMARY KEY, holder TEXT NOT NULL)",
-    );
-    return database;
-  } catch (error) {
-    database?.close();
-    if (storageFailureOf(error) !== undefined) throw toldAsStorage(error, path);
-    throw damagedLocks(path, `cannot open ${path}: ${messageOf(error)}`, error);
-  }
-}
-
-/** It tells command lines and users. What SQLite puts beside it gets the same mode. */
-function keepPrivate(path: string): void {
-  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
-  else if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
-}
-
 /** Which lock, and where it is kept. */
 interface LockPlace {
   readonly stack: string;
@@ -213,14 +184,6 @@ function isLockHolder(value: unknown): value is LockHolder {
   if (!isJsonObject(value)) return false;
   const { process: command, engine } = value;
   return isIdentity(command) && (engine === undefined || isIdentity(engine));
-}
-
-function isIdentity(value: Json | undefined): boolean {
-  return (
-    isJsonObject(value) &&
-    typeof value["pid"] === "number" &&
-    ["host", "boot", "started"].every((field) => typeof value[field] === "string")
-  );
 }
 
 async function takeOver(
@@ -291,15 +254,4 @@ function lockedBy(
 function lockedFarAway(stack: string, holder: LockHolder, file: string): CapstanError {
   const hint = `wait until that command has ended; if its machine or container is gone for good and nobody else works there, remove ${file}`;
   return lockedBy(stack, holder, hint);
-}
-
-function damagedLocks(file: string, message: string, cause?: unknown): CapstanError {
-  return new CapstanError({
-    code: "BAD_STATE",
-    source: "engine",
-    subject: file,
-    message,
-    hint: "it holds nothing but who works on which stack; remove it when nobody does",
-    cause,
-  });
 }

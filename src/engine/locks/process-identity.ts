@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
+import { isJsonObject, type Json, type JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 
 /**
@@ -8,35 +9,60 @@ import { omitUndefined } from "../../api/omit-undefined.js";
  * a reboot. Architecture rule 5.7.
  */
 export interface ProcessIdentity {
+  /** For people: machines and containers are given the same name by whoever likes. */
   readonly host: string;
+  /** Random for each start of a kernel. */
   readonly boot: string;
   readonly pid: number;
-  /**
-   * In which `pid` counts. Two containers may share host name and boot, and then their pids mean
-   * different processes. Not in identities of older releases, nor where there are none.
-   */
+  /** In which `pid` counts: a kernel's containers have pids of their own. Absent where there are none. */
   readonly pidNamespace?: string;
+  /** The same after each start of the machine. Absent of a process in a container, which other machines may have run. */
+  readonly machine?: string;
   /** Opaque; equal for the same process only. */
   readonly started: string;
 }
+
+/** Where processes are looked at from. */
+export type Surroundings = Pick<ProcessIdentity, "boot" | "pidNamespace" | "machine">;
 
 /** The identity of a running process of this machine, or undefined when there is none. */
 export function identify(pid: number): ProcessIdentity | undefined {
   const started = startOf(pid);
   if (started === undefined) return undefined;
-  const pidNamespace = ownPidNamespace();
-  return omitUndefined({ host: hostname(), boot: bootId(), pid, started, pidNamespace });
+  return { host: hostname(), pid, started, ...ownSurroundings() };
+}
+
+/** Whether JSON tells a process. */
+export function isIdentity(value: Json | undefined): value is JsonObject & ProcessIdentity {
+  return (
+    isJsonObject(value) &&
+    typeof value["pid"] === "number" &&
+    ["host", "boot", "started"].every((field) => typeof value[field] === "string")
+  );
 }
 
 export type Liveness = "alive" | "dead" | "unknown";
 
-/** Whether that very process lives. Of another machine or container nothing is known. */
+/** Whether that very process lives. */
 export function livenessOf(identity: ProcessIdentity): Liveness {
-  if (identity.host !== hostname()) return "unknown";
-  if (identity.boot !== bootId()) return "dead";
-  const { pidNamespace } = identity;
-  if (pidNamespace !== undefined && pidNamespace !== ownPidNamespace()) return "unknown";
-  return startOf(identity.pid) === identity.started ? "alive" : "dead";
+  return livenessFrom(ownSurroundings(), identity, startOf);
+}
+
+/**
+ * The same as seen from somewhere. What another kernel or another container runs cannot be seen, whatever it is called:
+ * dead is what this kernel does not run, and what this machine ran before it was last started. Pure.
+ */
+export function livenessFrom(
+  here: Surroundings,
+  { boot, machine, pid, pidNamespace, started }: ProcessIdentity,
+  startedAt: (pid: number) => string | undefined,
+): Liveness {
+  if (boot === "" || here.boot === "") return "unknown";
+  if (boot !== here.boot) {
+    return machine !== undefined && machine === here.machine ? "dead" : "unknown";
+  }
+  if (pidNamespace !== here.pidNamespace) return "unknown";
+  return startedAt(pid) === started ? "alive" : "dead";
 }
 
 /**
@@ -74,30 +100,19 @@ export const deathNoticeMs = 200;
 /** Linux counts process times in hundredths of a second (USER_HZ), whatever the kernel's own tick. */
 const ticksPerSecond = 100;
 
-/** What can be seen of a running process without knowing its identity. */
-export interface SeenProcess {
-  /** The name of its program; undefined if unknown. */
-  readonly program?: string;
-  /** Milliseconds since the epoch, to about a second, by the clock as it is set now; undefined if unknown. */
-  readonly startedAtMs?: number;
-}
-
-/** The process of this machine that has the pid, or undefined when none has. */
-export function processAt(pid: number): SeenProcess | undefined {
-  if (startOf(pid) === undefined) return undefined;
-  const [program, startedAtMs] = [programOf(pid), startTimeMs(pid)];
-  return omitUndefined({ program, startedAtMs });
-}
-
-function startTimeMs(pid: number): number | undefined {
-  try {
-    const boot = /^btime (\d+)$/m.exec(readFileSync("/proc/stat", "utf8"))?.[1];
-    const ticks = statOf(pid)?.[19];
-    if (boot === undefined || ticks === undefined) return undefined;
+/**
+ * When a running process began, milliseconds since the epoch, to about a second, by the clock as it is set now; undefined
+ * if unknown.
+ */
+export function startTimeMs(pid: number): number | undefined {
+  const stat = unlessMissing(() => readFileSync("/proc/stat", "utf8"));
+  const boot = stat === undefined ? undefined : /^btime (\d+)$/m.exec(stat)?.[1];
+  const ticks = statOf(pid)?.[19];
+  if (boot !== undefined && ticks !== undefined) {
     return (Number(boot) + Number(ticks) / ticksPerSecond) * 1_000;
-  } catch {
-    return undefined;
   }
+  const told = Date.parse(askPs(pid, "lstart=") ?? "");
+  return Number.isNaN(told) ? undefined : told;
 }
 
 function startOf(pid: number): string | undefined {
@@ -130,18 +145,43 @@ function askPs(pid: number, field: string): string | undefined {
   }
 }
 
-function ownPidNamespace(): string | undefined {
-  try {
-    return readlinkSync("/proc/self/ns/pid");
-  } catch {
-    return undefined;
-  }
+/** Linux names the first namespace of a kernel so (PROC_PID_INIT_INO of include/linux/proc_ns.h). */
+const firstPidNamespace = "pid:[4026531836]";
+
+let surroundings: Surroundings | undefined;
+
+/** They last as long as a process does. */
+function ownSurroundings(): Surroundings {
+  surroundings ??= process.platform === "darwin" ? surroundingsOfDarwin() : surroundingsOfLinux();
+  return surroundings;
 }
 
-function bootId(): string {
+function surroundingsOfLinux(): Surroundings {
+  const pidNamespace = unlessMissing(() => readlinkSync("/proc/self/ns/pid"));
+  const text = (path: string) => unlessMissing(() => readFileSync(path, "utf8").trim());
+  const machine = pidNamespace === firstPidNamespace ? text("/etc/machine-id") : undefined;
+  return omitUndefined({
+    boot: text("/proc/sys/kernel/random/boot_id") ?? "",
+    pidNamespace,
+    machine: machine === "" ? undefined : machine,
+  });
+}
+
+/** There are no containers that share its kernel. */
+function surroundingsOfDarwin(): Surroundings {
+  const answer = (program: string, ...args: string[]) =>
+    unlessMissing(() => execFileSync(program, args, { encoding: "utf8" }).trim());
+  const platform = answer("ioreg", "-rd1", "-c", "IOPlatformExpertDevice") ?? "";
+  return omitUndefined({
+    boot: answer("sysctl", "-n", "kern.bootsessionuuid") ?? "",
+    machine: /"IOPlatformUUID" = "([^"]+)"/.exec(platform)?.[1],
+  });
+}
+
+function unlessMissing<T>(read: () => T): T | undefined {
   try {
-    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    return read();
   } catch {
-    return "";
+    return undefined;
   }
 }

@@ -1,15 +1,13 @@
 import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { hostname } from "node:os";
 import { join } from "node:path";
 import { CapstanError, messageOf } from "../../api/error.js";
 import { isJsonObject, type Json } from "../../api/json.js";
 import { isCutOff } from "../backend/checkpoint-repair.js";
-import { type Liveness, processAt, type SeenProcess } from "./process-identity.js";
 import { fileBackendRoot } from "../backend/project.js";
 import type { Workspace } from "../backend/workspace.js";
 
 /** What Pulumi writes about who took one of its locks. */
-interface Holder {
+export interface Holder {
   readonly pid: number;
   readonly user: string;
   readonly host: string;
@@ -18,8 +16,8 @@ interface Holder {
 
 /** A lock of Pulumi's own, as a file backend keeps it. Source: https://github.com/pulumi/pulumi/blob/v3.259.0/pkg/backend/diy/lock.go */
 export interface PulumiLock extends Holder {
-  /** Of the process that took it: only of a dead one the lock may be removed. */
-  readonly liveness: Liveness;
+  /** It was cut off in writing, and its writer did not begin. */
+  readonly wasNeverHeld?: true;
 }
 
 type LockedWorkspace = Pick<Workspace, "backendUrl" | "isShared" | "projectName" | "stackName">;
@@ -74,10 +72,10 @@ function lockFiles(workspace: LockedWorkspace, stack: string): { folder: string;
 }
 
 function lockIn(text: string, isShared: boolean): PulumiLock {
-  return !isShared && isCutOff(text) ? neverHeld : lockOf(holderIn(text));
+  return !isShared && isCutOff(text) ? neverHeld : holderIn(text);
 }
 
-const neverHeld: PulumiLock = { pid: 0, user: "", host: "", since: "", liveness: "dead" };
+const neverHeld: PulumiLock = { pid: 0, user: "", host: "", since: "", wasNeverHeld: true };
 
 /**
  * The locks that an engine said it was refused by; none when it said nothing of them. The one place
@@ -86,9 +84,12 @@ const neverHeld: PulumiLock = { pid: 0, user: "", host: "", since: "", liveness:
  */
 export function locksToldOf(text: string): PulumiLock[] {
   const told = /: created by (\S+)@(\S+) \(pid (\d+)\) at (\S+)/g;
-  return [...text.matchAll(told)].map(([, user = "", host = "", pid = "0", since = ""]) =>
-    lockOf({ pid: Number(pid), user, host, since }),
-  );
+  return [...text.matchAll(told)].map(([, user = "", host = "", pid = "0", since = ""]) => ({
+    pid: Number(pid),
+    user,
+    host,
+    since,
+  }));
 }
 
 /**
@@ -97,29 +98,6 @@ export function locksToldOf(text: string): PulumiLock[] {
  */
 export function metUnfinishedLock(text: string): boolean {
   return /^error: unexpected end of JSON input$|\.pulumi\/locks\/.*\(code=NotFound\)/m.test(text);
-}
-
-function lockOf(holder: Holder): PulumiLock {
-  const isNear = holder.host === hostname();
-  const liveness = isNear ? holderLiveness(holder.since, processAt(holder.pid)) : "unknown";
-  return { ...holder, liveness };
-}
-
-/** How far the time of a lock and that of a process may be apart for the same moment. */
-const toleranceMs = 1_000;
-
-/**
- * Whether the process that has a lock's pid by now is its holder. Pulumi writes no start time. A Pulumi
- * is taken for the holder whatever the times say, since clocks are set; any other program is a later one
- * with the same pid if it began after the lock was taken. Pure.
- */
-export function holderLiveness(since: string, found: SeenProcess | undefined): Liveness {
-  if (found === undefined) return "dead";
-  const sinceMs = Date.parse(since);
-  const { program, startedAtMs } = found;
-  if (program?.includes("pulumi") === true) return "alive";
-  if (Number.isNaN(sinceMs) || startedAtMs === undefined) return "unknown";
-  return startedAtMs > sinceMs + toleranceMs ? "dead" : "alive";
 }
 
 /** Undefined for what is not there any more: a lock goes when it is released. */

@@ -30,6 +30,8 @@ import {
 import { withoutPasswords } from "../backend/project.js";
 import { prunePulumiHistory } from "../backend/pulumi-history.js";
 import { type PulumiResult, runPulumi } from "./pulumi.js";
+import { lockLiveness, noteEngine } from "../locks/engine-roster.js";
+import type { Liveness } from "../locks/process-identity.js";
 import { type PulumiLock, readPulumiLocks, removeUnfinishedLocks } from "../locks/pulumi-locks.js";
 import { Room, type RoomDemand } from "./disk-room.js";
 import { CheckpointReader } from "../backend/checkpoint-reader.js";
@@ -281,7 +283,7 @@ export class Engine {
       if (locks.length === 0) return;
       const living = locks.find((lock) => !this.hasEnded(lock));
       if (living === undefined) break;
-      const isOver = living.liveness !== "alive" || this.clock.now() > giveUpAtMs;
+      const isOver = this.livenessOf(living) !== "alive" || this.clock.now() > giveUpAtMs;
       if (isOver) throw lockedByPulumi(`cannot change ${stack}`, living);
       await untilUnlocked(this.sightOf(stack), giveUpAtMs);
     }
@@ -308,10 +310,15 @@ export class Engine {
     };
   }
 
-  private hasEnded({ liveness, since }: PulumiLock): boolean {
+  private hasEnded(lock: PulumiLock): boolean {
+    const liveness = this.livenessOf(lock);
     const { aloneSinceMs } = this.options;
     if (liveness !== "unknown" || aloneSinceMs === undefined) return liveness === "dead";
-    return Date.parse(since) < aloneSinceMs;
+    return Date.parse(lock.since) < aloneSinceMs;
+  }
+
+  private livenessOf(lock: PulumiLock): Liveness {
+    return lockLiveness(this.options.workspace.stateDir, lock);
   }
 
   /** Locks in a bucket are found by running into them: an engine reads Transaction again. */
@@ -437,6 +444,7 @@ export class Engine {
         kill: interruption?.kill,
         onEngine: (pid) => {
           this.running = pid;
+          if (pid !== undefined) noteEngine(workspace.stateDir, pid);
           this.options.onEngine?.(pid);
         },
       }),

@@ -1,0 +1,55 @@
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { CapstanError, messageOf } from "../../api/error.js";
+import { storageFailureOf, toldAsStorage } from "../../api/storage-failure.js";
+
+// The file in which commands and engines of one state folder are told.
+
+/** The file of a state folder's locks. */
+export function lockFile(stateDir: string): string {
+  return join(stateDir, "locks.db");
+}
+
+/**
+ * The locks of a state folder, made where there are none yet. Throws BAD_STATE when they are damaged, and NO_SPACE,
+ * LOCKED or NOT_WRITABLE when they cannot be used.
+ */
+export function openLocks(stateDir: string): DatabaseSync {
+  const path = lockFile(stateDir);
+  let database: DatabaseSync | undefined;
+  try {
+    mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+    keepPrivate(path);
+    database = new DatabaseSync(path, { timeout: 5_000 });
+    // An engine that works must not be lost by a power failure that its machine alone survives.
+    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
+    database.exec(
+      "CREATE TABLE IF NOT EXISTS locks (stack TEXT PRIMARY KEY, holder TEXT NOT NULL);" +
+        "CREATE TABLE IF NOT EXISTS engines (number INTEGER PRIMARY KEY, pid INTEGER NOT NULL, host TEXT NOT NULL, since_ms INTEGER NOT NULL, identity TEXT NOT NULL)",
+    );
+    return database;
+  } catch (error) {
+    database?.close();
+    if (storageFailureOf(error) !== undefined) throw toldAsStorage(error, path);
+    throw damagedLocks(path, `cannot open ${path}: ${messageOf(error)}`, error);
+  }
+}
+
+/** It tells command lines and users. What SQLite puts beside it gets the same mode. */
+function keepPrivate(path: string): void {
+  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
+  else if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
+}
+
+/** BAD_STATE: nobody can tell who works on what. */
+export function damagedLocks(file: string, message: string, cause?: unknown): CapstanError {
+  return new CapstanError({
+    code: "BAD_STATE",
+    source: "engine",
+    subject: file,
+    message,
+    hint: "it holds nothing but who works on which stack; remove it when nobody does",
+    cause,
+  });
+}
