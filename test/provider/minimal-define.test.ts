@@ -190,7 +190,7 @@ describe("defineProvider", () => {
       message: [
         "cannot define provider toy: machine.diswon is unknown, did you mean disown?",
         "machine.makr is unknown, did you mean mark?",
-        "offers is unknown, known: name, apiVersion, olderVersions, machineSpec, clusterSpec, hostKind, keyInputs, kinds, infrastructure, satellites, rules, userData, apiEndpoint, hostSpec, alternatives, failureDomains, machine, timing, calls, identity, preflight, resolve, lookupInputs, identities, forCluster, close",
+        "offers is unknown, known: name, apiVersion, olderVersions, machineSpec, clusterSpec, hostKind, keyInputs, kinds, infrastructure, satellites, rules, userData, apiEndpoint, hostSpec, alternatives, failureDomains, machine, timing, calls, identity, preflight, resolve, lookupInputs, identities, forCluster, leftovers, removeLeftover, close",
         "keyInput is unknown, did you mean keyInputs?",
         "machineSpec.offer is unknown, did you mean offers?",
         "machineSpec.offers.kubernets is unknown, did you mean kubernetes?",

@@ -324,9 +324,7 @@ export class FakeCloud {
       const missing = users.filter((id) => !this.alive().some((one) => one.id === id));
       if (missing.length > 0) throw cloudFailed(`create ${who.name}: no ${missing.join()}`);
       const isHost = kind === this.parts.hostKind;
-      const twin = this.all().find(
-        (one) => one.who.token === token && (one.phase !== "gone" || isHost),
-      );
+      const twin = this.all().find((one) => one.who.token === token);
       if (twin !== undefined) {
         if (this.traits.remembersTokens) return this.asAnswered(twin);
         this.watch.blame("law 3: one host", `the token of ${who.name} is used twice`);

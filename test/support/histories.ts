@@ -186,6 +186,8 @@ function tellTo(trace: (line: string) => void): (event: RunEvent) => void {
         const { operation, kind, name, state, message = "" } = event.event;
         return trace(`    ${operation} ${kind}/${name} ${state} ${message}`.trimEnd());
       }
+      case "leftover":
+        return trace(`  removed: ${event.leftover.id}`);
       case "waiting":
       case "proving":
       case "ready":

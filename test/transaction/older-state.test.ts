@@ -52,10 +52,10 @@ const courses: fc.Arbitrary<Course> = fc.record({
 });
 
 /**
- * What going on from an old state has deleted of what was planned later, and which applies refused their state. What
+ * What going on from an old state, with other means if given, has deleted of what was planned later, and which applies refused their state. What
  * somebody else made later under a name that was planned before cannot be told from one's own.
  */
-async function courseOf({ goals, kept, last, listingLagMs }: Course, sabotage?: Sabotage) {
+async function courseOf({ goals, kept, last, listingLagMs }: Course, later?: Sabotage) {
   const traits = { ...plainWorld, listingLagMs };
   const planned = new Set<NodeKey>();
   const note = (target: Target | undefined) =>
@@ -63,7 +63,9 @@ async function courseOf({ goals, kept, last, listingLagMs }: Course, sabotage?: 
   const tell = (event: RunEvent) => {
     if ("plan" in event) note(event.plan.target);
   };
-  const engine = new FakeEngine(omitUndefined({ traits, sabotage, tell }));
+  let isBack = false;
+  const sabotage: Sabotage = (means) => (isBack ? (later?.(means) ?? means) : means);
+  const engine = new FakeEngine({ traits, sabotage, tell });
   const said: string[] = [];
   const states = [];
   for (const { wanted, fault } of goals) {
@@ -73,6 +75,9 @@ async function courseOf({ goals, kept, last, listingLagMs }: Course, sabotage?: 
   }
   const saved = states[kept % states.length] ?? assert.fail("a course has goals");
   engine.restoreState(saved.state);
+  // Until then nobody could tell.
+  engine.clock.advance(listingLagMs);
+  isBack = true;
   const unknown = engine
     .alive()
     .filter(({ who }) => !saved.planned.has(keyOf(who)))

@@ -14,6 +14,13 @@ const attachedOnce =
 
 const stays = (what: string) => replace(`${what} stays in its VPC`);
 
+/** A new one in its place would have no data, and its device only once the old one is gone. */
+const otherVolume = (what: string) =>
+  ({
+    kind: "unsupported",
+    reason: `a volume ${what}; add one of another name and device, and take this one out later`,
+  }) as const;
+
 const firstStart = replace("an instance is told it at its first start");
 
 /**
@@ -112,13 +119,13 @@ export const awsRules: Readonly<Record<AwsKind, FieldRules>> = {
   AwsVolume: {
     instanceId: attachedOnce("a volume stays with its instance"),
     zone: replace("a volume stays in its zone"),
-    device: attachedOnce("a volume keeps its device"),
-    gib: (from, to) => (Number(to) > Number(from) ? inPlace : replace("a volume only grows")),
+    device: (from) => (from === undefined ? inPlace : otherVolume("keeps its device")),
+    gib: (from, to) => (Number(to) > Number(from) ? inPlace : otherVolume("only grows")),
     type: inPlace,
     iops: inPlace,
     throughput: inPlace,
-    encrypted: replace("a volume stays encrypted or not"),
-    kmsKeyId: replace("a volume keeps its key"),
+    encrypted: otherVolume("stays encrypted or not"),
+    kmsKeyId: otherVolume("keeps its key"),
     tags: inPlace,
   },
 };

@@ -7,7 +7,7 @@ import { fileBackendRoot } from "../backend/project.js";
 import type { Workspace } from "../backend/workspace.js";
 
 /** What Pulumi writes about who took one of its locks. */
-export interface Holder {
+interface Holder {
   readonly pid: number;
   readonly user: string;
   readonly host: string;

@@ -45,6 +45,8 @@ export interface KnownInfrastructure {
   readonly recorded: readonly RecordedResource[];
   readonly unrecorded: readonly UnrecordedCreation[];
   readonly observedResources: ObservedResources;
+  /** Names that were planned before and are no longer: a cloud may remember what their tokens once made. */
+  readonly used: ReadonlySet<NodeKey>;
   /** Whether a recorded resource that is alive may be replaced at all: one that may not stays as it is. */
   readonly mayReplace: (judged: Judged) => boolean;
   /** Whether what failed in the cloud is replaced. A rollback leaves what was so before. */
@@ -125,7 +127,7 @@ export interface Existing {
 }
 
 /** What there is or may be of one node. */
-interface Generations extends Pick<KnownInfrastructure, "mayReplace" | "replacesFailed"> {
+interface Generations extends Pick<KnownInfrastructure, "mayReplace" | "replacesFailed" | "used"> {
   readonly judged: readonly Judged[];
   readonly interrupted: readonly InterruptedCreation[];
   readonly isFrozen: boolean;
@@ -171,8 +173,8 @@ function decide(
   const lost = judged.find(({ gone }) => gone);
   if (lost !== undefined) {
     const reason = "it is gone from the cloud";
-    const again = { ...node, name: lost.resource.name };
-    return { node: again, kind: "create", changes: [], reason, stale: true };
+    const again = { ...node, name: nextName(provider, node, generations) };
+    return { node: again, kind: "replace", changes: [], reason, stale: false };
   }
   const superseded = canServe(first.verdict)
     ? { ...supersede(first), reason: first.unfit ?? "" }
@@ -190,7 +192,9 @@ function firstName(
 ): string {
   const found = generations.interrupted.find((creation) => creation.canServe);
   if (found !== undefined) return found.name;
-  const isTaken = generations.interrupted.some(({ name }) => name === node.name);
+  const isTaken =
+    generations.used.has(keyOf(node)) ||
+    generations.interrupted.some(({ name }) => name === node.name);
   return isTaken ? nextName(provider, node, generations) : node.name;
 }
 
@@ -201,15 +205,16 @@ function firstName(
 function nextName(
   provider: InfrastructureProvider,
   node: GraphNode,
-  { judged, interrupted, isFrozen }: Generations,
+  { judged, interrupted, isFrozen, used }: Generations,
 ): string {
   const taken = new Set([
     ...judged.map(({ resource }) => resource.name),
     ...interrupted.filter((creation) => !creation.canServe).map(({ name }) => name),
   ]);
-  if (isFrozen && !taken.has(node.name)) return node.name;
+  const isFree = (name: string) => !taken.has(name) && !used.has(nodeKey(node.kind, name));
+  if (isFrozen && isFree(node.name)) return node.name;
   let hash = generationHash(provider, node.kind, node.spec);
-  for (let count = 1; taken.has(`${node.name}-${hash}`); count += 1) {
+  for (let count = 1; !isFree(`${node.name}-${hash}`); count += 1) {
     hash = digestOf([hash, count], hash.length);
   }
   return `${node.name}-${hash}`;

@@ -139,6 +139,24 @@ export function unrecordedCreations({
 }
 
 /**
+ * Names, hosts apart, that earlier targets of this life had and that the last one has not, unless the cloud still shows them
+ * or a record does; and what the cloud shows as gone. They are not given again: a token may lead to what it made once. Pure.
+ */
+export function usedNames({ prior, provider, unrecorded }: PlanInput): ReadonlySet<NodeKey> {
+  const { transaction, resources, pending } = prior;
+  const alive = new Set<NodeKey>([
+    ...resources.map(({ key }) => key),
+    ...pending.map(({ key }) => key),
+    ...unrecorded.filter(({ phase }) => phase !== "gone").map(({ who }) => keyOf(who)),
+  ]);
+  const gone = unrecorded
+    .filter(({ phase, who }) => phase === "gone" && who.kind !== provider.hostKind)
+    .map(({ who }) => keyOf(who));
+  const used = [...(transaction?.superseded ?? []), ...gone];
+  return new Set(used.filter((key) => !alive.has(key)));
+}
+
+/**
  * With a lost state, or an older one, the cloud itself remembers which incarnations there were in this cluster's life.
  * Beside records only the dead count: what is alive may be found again under its name.
  */

@@ -158,6 +158,7 @@ function wantedInputs(
       unrecorded: [],
       observedResources,
       mayReplace: () => false,
+      used: new Set(),
       replacesFailed: false,
     },
   );

@@ -2,7 +2,11 @@ import { omitUndefined } from "../../api/omit-undefined.js";
 import { isControlPlane, clusterNameOf, stackNameOf } from "../../api/types.js";
 import { policiesOf, policyGoing } from "../../compile/update-policy.js";
 import { decideHost, spendIncarnations, type HostDecision } from "../decisions/hosts.js";
-import { planInfrastructure, type InfrastructureDecision } from "../decisions/infrastructure.js";
+import {
+  type InfrastructureDecision,
+  type KnownInfrastructure,
+  planInfrastructure,
+} from "../decisions/infrastructure.js";
 import { directionOf, type PassedPoint, type TransactionGoal } from "../../records/transaction.js";
 import { refuseMisfits } from "../refusals/misfits.js";
 import { refuseRemovals } from "../refusals/protection.js";
@@ -18,6 +22,7 @@ import {
   spentSoFar,
   supersededKeys,
   unrecordedCreations,
+  usedNames,
   unknownResources,
 } from "../decisions/unrecorded.js";
 import { withMovedMachines } from "../goal/moved-machines.js";
@@ -90,13 +95,7 @@ export function planRemaining(given: PlanInput): RemainingPlan {
   refuseRemovals(input, whole);
   const recorded = cloudResources(prior);
   const mayReplace = replaceableIn(input);
-  const known = {
-    recorded: recorded.filter(({ kind }) => kind !== provider.hostKind),
-    unrecorded: unrecordedCreations(input),
-    observedResources,
-    mayReplace,
-    replacesFailed: input.goal.kind !== "takeBack",
-  };
+  const known = { ...knownInfrastructure(input), mayReplace };
   const infrastructure = planInfrastructure(provider, compiledGoal, known);
   const spent = spentSoFar(input);
   const policyOf = policiesOf(compiledGoal.objects);
@@ -148,6 +147,18 @@ export function planRemaining(given: PlanInput): RemainingPlan {
     going: compiledGoal.going,
   });
   return stage === undefined ? plan : { ...plan, stage };
+}
+
+/** What there is beside hosts. */
+function knownInfrastructure(input: PlanInput): Omit<KnownInfrastructure, "mayReplace"> {
+  const { prior, provider, observedResources, goal } = input;
+  return {
+    recorded: cloudResources(prior).filter(({ kind }) => kind !== provider.hostKind),
+    unrecorded: unrecordedCreations(input),
+    observedResources,
+    used: usedNames(input),
+    replacesFailed: goal.kind !== "takeBack",
+  };
 }
 
 /** A recorded graph keeps what was looked up for it. */

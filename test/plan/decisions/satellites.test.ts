@@ -108,9 +108,25 @@ describe("what lives with one host", () => {
     const engine = await FakeEngine.running(objectsOf(member, withVolume(5)));
     engine.cloud.kill(volumes(engine)[0]?.id ?? "");
     const plan = await engine.plan(objectsOf(member, withVolume(5)));
-    assert.deepEqual(wavesOf(plan), [["create LocalVolume/db-#-1-data"]]);
+    assert.deepEqual(
+      wavesOf(plan).map((wave) => wave.map((key) => key.replace(/data-[0-9a-f]{8}/, "data-#"))),
+      [["create LocalVolume/db-#-1-data-#"], ["delete LocalVolume/db-#-1-data"]],
+    );
     await engine.settle(objectsOf(member, withVolume(5)));
     assert.equal(volumes(engine).length, 1);
+  });
+
+  it("never gets a name again that one had that was taken away", async () => {
+    const engine = await FakeEngine.running(objectsOf(member, withVolume(5)));
+    const names = new Set<string | undefined>();
+    for (let times = 0; times < 3; times += 1) {
+      names.add(volumes(engine)[0]?.who.name);
+      await engine.settle(objectsOf(member, machine("db")));
+      assert.deepEqual(volumes(engine), []);
+      await engine.settle(objectsOf(member, withVolume(5)));
+    }
+    assert.equal(names.add(volumes(engine)[0]?.who.name).size, 4);
+    assert.deepEqual(engine.cloud.watch.violations, []);
   });
 
   it("stays without our marks where that is its policy, and only once it was committed", async () => {

@@ -170,6 +170,19 @@ describe("every kind of AWS", () => {
     });
   }
 
+  const ofVolumes = [
+    { field: "gib", from: 10, to: 20, kind: "inPlace" },
+    { field: "gib", from: 20, to: 10, kind: "unsupported" },
+    { field: "device", from: "/dev/sdf", to: "/dev/sdg", kind: "unsupported" },
+    { field: "encrypted", from: false, to: true, kind: "unsupported" },
+  ];
+  for (const { field, from, to, kind } of ofVolumes) {
+    it(`a volume: ${field} from ${from} to ${to} is ${kind}, as a new one would have neither data nor device`, () => {
+      const verdict = provider.verdict("AwsVolume", { [field]: from }, { [field]: to });
+      assert.equal(verdict.kind, kind);
+    });
+  }
+
   it("what is attached nowhere is attached in place, and never moved", () => {
     const volume = (instanceId?: string) => ({ gib: 1, ...(instanceId && { instanceId }) });
     assert.equal(provider.verdict("AwsVolume", volume(), volume("i-1")).kind, "inPlace");

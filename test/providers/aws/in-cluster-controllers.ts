@@ -1,3 +1,4 @@
+import { expectDefined } from "../../../src/api/error.js";
 import { EC2, type ResourceType } from "@aws-sdk/client-ec2";
 import { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balancing-v2";
 
@@ -145,14 +146,7 @@ export async function plantLeftovers(
     Port: 80,
     DefaultActions: [{ Type: "forward", TargetGroupArn: serviceTargets }],
   });
-  const made = await ec2.createNetworkInterface({
-    SubnetId: subnetIds[0],
-    Description: "aws-K8S-i-0123",
-    ...of("network-interface", {
-      "node.k8s.amazonaws.com/instance_id": "i-0123",
-      "cluster.k8s.amazonaws.com/name": cluster,
-    }),
-  });
+  const cniInterface = await leaveInterface(ec2, { subnetId: subnetIds[0] ?? "", cluster });
   const volume = await ec2.createVolume({
     AvailabilityZone: zone,
     Size: 1,
@@ -169,9 +163,25 @@ export async function plantLeftovers(
     serviceBalancer,
     ccmBalancer: second.LoadBalancers?.[0]?.LoadBalancerArn ?? "",
     serviceTargets,
-    interface: made.NetworkInterface?.NetworkInterfaceId ?? "",
+    interface: cniInterface,
     managedGroup: managed.GroupId ?? "",
     elbGroup: elbGroup.GroupId ?? "",
     claim: volume.VolumeId ?? "",
   };
+}
+
+/** Makes what the VPC CNI leaves of a node: the interface's id. */
+export async function leaveInterface(
+  ec2: Pick<EC2, "createNetworkInterface">,
+  { subnetId, cluster }: { readonly subnetId: string; readonly cluster: string },
+): Promise<string> {
+  const { NetworkInterface } = await ec2.createNetworkInterface({
+    SubnetId: subnetId,
+    Description: "aws-K8S-i-0123",
+    ...of("network-interface", {
+      "node.k8s.amazonaws.com/instance_id": "i-0123",
+      "cluster.k8s.amazonaws.com/name": cluster,
+    }),
+  });
+  return expectDefined(NetworkInterface?.NetworkInterfaceId, "an interface");
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Command } from "../../scenario/command.js";
 import { Sandbox } from "../../scenario/sandbox.js";
 import { until } from "../../scenario/until.js";
-import { plannedCounts, SimAccount } from "./sim-account.js";
+import { plannedCounts, WatchedAccount } from "./watched-account.js";
 
 const stack = "default.aws-demo";
 const Filters = [{ Name: "tag:capstan:cluster", Values: ["default/aws-demo"] }];
@@ -19,12 +19,12 @@ interface Harm {
 
 describe("a cluster on AWS that a program makes and the watch loop keeps", function () {
   this.timeout(300_000);
-  let account: SimAccount;
+  let account: WatchedAccount;
   let sandbox: Sandbox;
   let watcher: Command;
 
   before(async () => {
-    account = await SimAccount.start();
+    account = await WatchedAccount.start();
     sandbox = await Sandbox.make({ example: "aws" }, { env: account.env });
     const { port } = account.api;
     edit(

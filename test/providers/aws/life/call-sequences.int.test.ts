@@ -4,7 +4,7 @@ import { Moto } from "../../../provider/ec2/moto.js";
 import { clientsOf, elbOf } from "../aws-moto.js";
 import { WatchedClients } from "../watched-clients.js";
 import { differencesBetween, sequencesOf } from "./call-sequences.js";
-import { Life } from "./life.js";
+import { AwsLife } from "./life.js";
 import { SimCloud } from "./sim-cloud.js";
 
 /** moto takes ten tags of a target group. */
@@ -25,14 +25,14 @@ describe("the calls of a life on AWS", function () {
     const { images } = await moto.account();
     const clock = steppingClock(Date.now());
     const watched = new WatchedClients(moto.connect().ec2, elbOf(moto), clock);
-    const onMoto = new Life(
-      { clients: clientsOf(moto, watched), clock },
+    const onMoto = new AwsLife(
+      { clients: clientsOf(moto, watched), clock, controllers: { ec2: moto.connect().ec2 } },
       { tags, machine: { image: { id: images[0] }, software: "apt" } },
     );
     const cloud = new SimCloud();
     const { Images = [] } = await cloud.ec2.describeImages({});
     const image = { image: { id: Images[0]?.ImageId ?? "" }, software: "apt" };
-    const simulated = await sequencesOf(cloud, new Life(cloud, { tags, machine: image }));
+    const simulated = await sequencesOf(cloud, new AwsLife(cloud, { tags, machine: image }));
     const judged = await sequencesOf(watched, onMoto);
     assert.ok(simulated.size > 100, `${simulated.size} steps`);
     assert.deepEqual(differencesBetween(simulated, judged), differences);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { EC2 } from "@aws-sdk/client-ec2";
 import { awsProvider } from "../../../../providers/aws/provider.js";
 import type { AwsClients } from "../../../../providers/aws/calls/clients.js";
 import { expectDefined } from "../../../../src/api/error.js";
@@ -13,6 +14,7 @@ import {
   type GraphNode,
   inDependencyOrder,
   keyOf,
+  nodeKey,
   type NodeKey,
   resolveRefs,
 } from "../../../../src/graph/graph.js";
@@ -25,20 +27,28 @@ import type {
   InfrastructureProvider,
   Observed,
 } from "../../../../src/provider/port.js";
+import { leaveInterface } from "../in-cluster-controllers.js";
 import { changes, type LifeChange } from "./life-changes.js";
 import { type LifeShape, manifestOf } from "./life-manifest.js";
 
-const phases = ["plan", "create", "unchanged", "change", "destroy"] as const;
+const phases = ["plan", "create", "unchanged", "change", "leftovers", "destroy"] as const;
 type Phase = (typeof phases)[number];
 
 /** A cloud that a life is lived in. */
 export interface LifeCloud {
   readonly clients: AwsClients;
   readonly clock: Clock;
+  /** Absent: none run in the cluster. */
+  readonly controllers?: Controllers;
+}
+
+/** What controllers that run in a cluster call, with rights of their own. */
+interface Controllers {
+  readonly ec2: EC2;
 }
 
 /** What is done about one resource in a phase. Done again after a failure it goes on from where it was. */
-export interface Step {
+export interface LifeStep {
   readonly phase: Phase;
   /** "AwsVpc/vpc", or what the provider is asked for as a whole. */
   readonly about: string;
@@ -70,11 +80,12 @@ const emptyUserData: Awaited<ReturnType<HostBootstrapper["userDataFor"]>> = {
  * One cluster from its plan to its end, by the product's plan and resource protocol and without an engine: what is there
  * is planned, made, looked at, changed in place, and taken away. Every kind of resource takes part.
  */
-export class Life {
+export class AwsLife {
   readonly provider: InfrastructureProvider;
   readonly context: CallContext;
   private readonly made = new Map<NodeKey, Made>();
   private nodes: readonly GraphNode[] = [];
+  private leftover: string | undefined;
 
   constructor(
     private readonly cloud: LifeCloud,
@@ -86,7 +97,7 @@ export class Life {
   }
 
   /** Its steps in their order; those of a phase are known once the phase before it is over. */
-  *steps(): Generator<Step, void> {
+  *steps(): Generator<LifeStep, void> {
     for (const phase of phases) yield* this.stepsIn(phase);
   }
 
@@ -125,8 +136,9 @@ export class Life {
     return [id, second.id];
   }
 
-  private stepsIn(phase: Phase): Step[] {
+  private stepsIn(phase: Phase): LifeStep[] {
     const step = (about: string, run: () => Promise<void>) => ({ phase, about, run });
+    const { controllers } = this.cloud;
     switch (phase) {
       case "plan":
         return [step("the plan", () => this.plan()), step("preflight", () => this.preflight())];
@@ -146,6 +158,10 @@ export class Life {
           );
           return step(key, () => this.change(key, change));
         });
+      case "leftovers":
+        return controllers === undefined
+          ? []
+          : [step("the leftovers", () => this.removeLeftovers(controllers))];
       case "destroy":
         return [...this.made.keys()].toReversed().map((key) => step(key, () => this.destroy(key)));
     }
@@ -213,6 +229,26 @@ export class Life {
     const changed = { ...before, inputs, outs };
     await this.isAsAsked(key, changed);
     this.made.set(key, changed);
+  }
+
+  /** Of a node of the cluster, whose controller is gone. */
+  private async removeLeftovers({ ec2 }: Controllers): Promise<void> {
+    const { provider, context, uid: clusterUid } = this;
+    const { name } = this.desired.cluster.metadata;
+    const places = [...this.made.values()].map(({ kind, id }) => ({ kind, id, isOurs: true }));
+    const scope = { cluster: `default/${name}`, clusterUid, places };
+    const { id: subnetId } = this.madeOf(nodeKey("AwsSubnet", "public-eu-north-1a"));
+    const isFirst = this.leftover === undefined;
+    this.leftover ??= await leaveInterface(ec2, { subnetId, cluster: name });
+    const look = async () => (await provider.leftovers?.(context, scope)) ?? [];
+    const found = await look();
+    if (isFirst)
+      assert.deepEqual(
+        found.map(({ id }) => id),
+        [this.leftover],
+      );
+    for (const one of found) await provider.removeLeftover?.(context, scope, one);
+    assert.deepEqual(await look(), []);
   }
 
   private async destroy(key: NodeKey): Promise<void> {

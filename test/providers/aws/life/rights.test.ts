@@ -6,7 +6,7 @@ import { UnfinishedResource } from "../../../../src/dynamic/protocol.js";
 import { providerCalls } from "../../../../stacks/aws-foundation/actions.js";
 import { repository } from "../../../scenario/sandbox.js";
 import { listOf, statementsIn } from "../../../stacks/iam.js";
-import { Life } from "./life.js";
+import { AwsLife } from "./life.js";
 import { accessKey, SimCloud } from "./sim-cloud.js";
 
 /** Deletions that are refused once, since something is in the way: then it is looked up what that is. */
@@ -36,8 +36,8 @@ async function rightsMissed(): Promise<string[]> {
   for (const action of blocked) {
     cloud.aws.faults.add({ action, effect: { kind: "refuse", code: "DependencyViolation" } });
   }
-  for (const { phase, about, run } of new Life(cloud, {
-    machine: { instanceProfile: "nodes" },
+  for (const { phase, about, run } of new AwsLife(cloud, {
+    machine: { instanceProfile: "nodes", spot: {} },
   }).steps()) {
     for (;;) {
       try {

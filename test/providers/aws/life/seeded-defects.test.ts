@@ -4,7 +4,7 @@ import { type AwsKind, awsKinds } from "../../../../providers/aws/kinds/kinds.js
 import { isJsonObject } from "../../../../src/api/json.js";
 import { keyOf } from "../../../../src/graph/graph.js";
 import { providerCalls } from "../../../../stacks/aws-foundation/actions.js";
-import { Life, type Step } from "./life.js";
+import { AwsLife, type LifeStep } from "./life.js";
 import { SimCloud } from "./sim-cloud.js";
 import { type TappedCall, tapped } from "./tap.js";
 
@@ -27,7 +27,7 @@ interface Taken {
 
 /** A provider that leaves calls out: each is answered as if it had nothing to tell, and does nothing. */
 class Omission {
-  readonly life: Life;
+  readonly life: AwsLife;
   private readonly cloud = new SimCloud();
   private left: readonly string[] = [];
   private omitted: string | undefined;
@@ -37,11 +37,11 @@ class Omission {
       if (this.omitted === undefined && this.left.includes(action)) this.omitted = action;
       return action === this.omitted ? {} : send();
     });
-    this.life = new Life(this.cloud, { timeoutMs });
+    this.life = new AwsLife(this.cloud, { timeoutMs });
   }
 
   /** Takes a step without the first of these calls that it makes. */
-  async take(step: Step, left: readonly string[]): Promise<Taken> {
+  async take(step: LifeStep, left: readonly string[]): Promise<Taken> {
     [this.left, this.omitted] = [left, undefined];
     const isDone = await step.run().then(
       () => true,
@@ -112,7 +112,7 @@ async function madeTwice(guard?: (call: TappedCall) => TappedCall["input"] | und
   const cloud = new SimCloud();
   let isBare = false;
   tapped(cloud, (call, send) => send(isBare ? guard?.(call) : undefined));
-  const life = new Life(cloud, { timeoutMs });
+  const life = new AwsLife(cloud, { timeoutMs });
   const twice = new Set<string>();
   for (const { phase, about, run } of life.steps()) {
     if (phase === "unchanged") break;

@@ -26,13 +26,15 @@ export class SimCloud {
   readonly ec2: EC2;
   readonly elb: ElasticLoadBalancingV2;
   readonly clients: AwsClients;
+  readonly controllers: { readonly ec2: EC2 };
   private readonly sts: STS;
 
   constructor(settings: SettingsChange = {}) {
     const still = new FakeClock(Date.parse("2026-11-23T08:00:00Z"), "manual");
     this.aws = new SimulatedAws({ clock: still, settings });
     this.clock = clockOf(this.aws);
-    const config = this.config();
+    const config = this.config(accessKey);
+    this.controllers = { ec2: new EC2(this.config("AKIDCONTROLLERS")) };
     this.ec2 = new EC2(config);
     this.elb = new ElasticLoadBalancingV2(config);
     this.sts = new STS(config);
@@ -52,12 +54,12 @@ export class SimCloud {
     return Object.keys(rows.find((one) => one.id === id)?.tags ?? {});
   }
 
-  private config() {
+  private config(accessKeyId: string) {
     const handle = async (request: Sent) => ({ response: await this.answer(request) });
     return {
       region,
       endpoint: "http://127.0.0.1",
-      credentials: { accessKeyId: accessKey, secretAccessKey: "secret" },
+      credentials: { accessKeyId, secretAccessKey: "secret" },
       maxAttempts: 1,
       requestHandler: { handle },
     };

@@ -34,7 +34,7 @@ const removing: Readonly<Record<AwsKind, string>> = {
 export type KindCounts = Readonly<Record<string, number>>;
 
 /** A simulated AWS that listens in this process, an API server that stands for those of its clusters, and a person's clients. */
-export class SimAccount {
+export class WatchedAccount {
   readonly ec2: EC2;
   readonly elb: ElasticLoadBalancingV2;
 
@@ -50,12 +50,12 @@ export class SimAccount {
     this.elb = new ElasticLoadBalancingV2(settings);
   }
 
-  static async start(): Promise<SimAccount> {
+  static async start(): Promise<WatchedAccount> {
     const folder = mkdtempSync(join(tmpdir(), "capstan-sim-account-"));
     const settings = { describeLagMs: 5_000 };
     const aws = new SimulatedAws({ clock: systemClock, speed: 200, settings });
     const server = await SimServer.start(aws, { region });
-    return new SimAccount(server, await StandInApi.start(folder), folder);
+    return new WatchedAccount(server, await StandInApi.start(folder), folder);
   }
 
   async stop(): Promise<void> {
