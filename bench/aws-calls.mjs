@@ -1,7 +1,7 @@
 // How many calls a cluster on AWS takes: counted by the ledger of the simulated AWS, in its own time. Prints a line of JSON
 // for each number of clusters; asserts nothing.
 
-import { Life } from "../dist/test/providers/aws/life/life.js";
+import { AwsLife } from "../dist/test/providers/aws/life/life.js";
 import { SimCloud } from "../dist/test/providers/aws/life/sim-cloud.js";
 
 /** Seconds between two looks of capstan watch. */
@@ -44,7 +44,7 @@ async function measured(count) {
   const cloud = new SimCloud({ quotas });
   const lives = Array.from(
     { length: count },
-    (_, at) => new Life(cloud, { cluster: `c${at}`, isSmall: true }),
+    (_, at) => new AwsLife(cloud, { cluster: `c${at}`, isSmall: true }),
   );
   const created = await counted(cloud, async () => {
     for (const life of lives) {
