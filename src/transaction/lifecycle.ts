@@ -41,6 +41,8 @@ export interface Situation {
   readonly shown: ReadonlySet<string>;
   /** Creations and updates whose pass this run has ended well. */
   readonly done: ReadonlySet<NodeKey>;
+  /** Those, and those of passes that have failed: some of them may have been made. */
+  readonly tried: ReadonlySet<NodeKey>;
   /** Hosts that the cloud shows running, for as long as their sets ask for. */
   readonly available: ReadonlySet<NodeKey>;
   readonly nowMs: number;
@@ -195,9 +197,9 @@ function onward(situation: Situation): Action {
 }
 
 /** A rollback waits for what it made or changed itself: what did not run before need not run now. */
-function availableFor({ plan, done, available }: Situation): ReadonlySet<NodeKey> {
+function availableFor({ plan, tried, available }: Situation): ReadonlySet<NodeKey> {
   if (plan.transaction.direction === "forward") return available;
-  const untouched = plan.target.nodes.map(keyOf).filter((key) => !done.has(key));
+  const untouched = plan.target.nodes.map(keyOf).filter((key) => !tried.has(key));
   return new Set([...available, ...untouched]);
 }
 

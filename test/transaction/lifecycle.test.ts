@@ -28,6 +28,7 @@ function situationOf(plan: Plan, prior: PriorState, changed: Partial<Situation> 
     prior,
     shown: new Set(plan.steps.map(({ kind, key }) => `${kind} ${key}`)),
     done: new Set(),
+    tried: new Set(),
     available: new Set(plan.target.nodes.map(keyOf)),
     nowMs: plan.transaction.startedAtMs,
     unsettled: false,
@@ -384,11 +385,11 @@ describe("the next step of a transaction", () => {
         want: "commit LocalHost/web-#-1",
       },
       {
-        name: "waits for what it has made itself",
+        name: "waits for what it has made itself, also in a pass that has failed",
         given: () => ({
           ...back,
           available: new Set<NodeKey>(),
-          done: new Set(back.plan.target.machines.map(({ host }) => host)),
+          tried: new Set(back.plan.target.machines.map(({ host }) => host)),
         }),
         want: "wait LocalHost/cp-#-1",
       },

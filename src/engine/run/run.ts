@@ -87,6 +87,7 @@ export type RunResult =
 export class Run {
   private readonly events: ResourceEvent[] = [];
   private readonly done = new Set<NodeKey>();
+  private readonly tried = new Set<NodeKey>();
   private readonly shown: ReadonlySet<string>;
   private failure: CapstanError | undefined;
   private openAtLastFailure = Number.POSITIVE_INFINITY;
@@ -170,6 +171,7 @@ export class Run {
       prior: state,
       shown: this.shown,
       done: this.done,
+      tried: this.tried,
       available: this.availability.among(observation, options.clock.now()),
       nowMs: options.clock.now(),
       unsettled: options.engine.unsettled,
@@ -285,6 +287,7 @@ export class Run {
   ): Promise<void> {
     const all = [...keys, ...deletions];
     this.announce(all, reason);
+    for (const key of keys) this.tried.add(key);
     const allowed = { allowed: new Set(keys), deletions: new Set(deletions) };
     await this.pass(plan, { kind: "change", ...allowed }, all.length);
     for (const key of keys) this.done.add(key);
