@@ -5,7 +5,7 @@ type Fields = Record<string, unknown>;
 
 /**
  * What the scenario goes through. updated: in place, and rules that take the place of others. scaled: a zone and a volume more. shrunk:
- * without volume and rules. replaced: the volume of the host, by one of another make. upgraded: a volume grows, which it never takes back.
+ * without volume and rules. replaced: the volume of the host, by one of another name and make. upgraded: a volume grows, which it never takes back.
  */
 export function awsTargetsOf(folder: string): Targets {
   const first = readObjects(folder);
@@ -34,7 +34,9 @@ export function awsTargetsOf(folder: string): Targets {
       machine: { dataVolumes: [] },
     }),
     replaced: changed(first, {
-      machine: { dataVolumes: [{ ...backup, device: "/dev/sdg", encrypted: false }] },
+      machine: {
+        dataVolumes: [{ ...backup, name: "other", device: "/dev/sdg", encrypted: false }],
+      },
     }),
     third,
     upgraded,
