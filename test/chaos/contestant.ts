@@ -1,4 +1,4 @@
-import { cpSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { clearFaults } from "../scenario/cloud-faults.js";
 import type { Command } from "../scenario/command.js";
@@ -100,17 +100,31 @@ export function contestantLine({ change, boundary, verdict }: ContestantResult):
 
 async function makeProject(): Promise<Sandbox> {
   const sandbox = await Sandbox.make({ machines: {} });
-  // Makes the folders and the key that a plain pulumi works with here, too.
-  await sandbox.capstan(0, "status");
   await sandbox.capstan(0, "local", "fault", "--clear");
-  const project = projectOf(sandbox);
-  cpSync(join(repository, "test", "chaos", "contestant-program"), project, { recursive: true });
-  symlinkSync(join(repository, "node_modules"), join(project, "node_modules"));
-  await sandbox.pulumi(0, ["stack", "init", stack], project);
+  await beginProject(sandbox, {
+    stack,
+    program: join(repository, "test", "chaos", "contestant-program"),
+  });
   return sandbox;
 }
 
-function projectOf(sandbox: Sandbox): string {
+/** A project of a plain Pulumi with its folders and its key, and a stack that is still empty. */
+export async function beginProject(
+  sandbox: Sandbox,
+  { stack: name, program }: { readonly stack: string; readonly program: string },
+): Promise<void> {
+  for (const folder of ["pulumi", "pulumi-home", "work"]) {
+    mkdirSync(join(sandbox.state, folder), { recursive: true });
+  }
+  writeFileSync(join(sandbox.state, "passphrase"), "chaos");
+  const project = projectOf(sandbox);
+  cpSync(program, project, { recursive: true });
+  symlinkSync(join(repository, "node_modules"), join(project, "node_modules"));
+  await sandbox.pulumi(0, ["stack", "init", name], project);
+}
+
+/** Where its project is. */
+export function projectOf(sandbox: Sandbox): string {
   return join(sandbox.state, "contestant");
 }
 

@@ -1,9 +1,9 @@
-import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "../../scenario/command.js";
 import { repository, Sandbox } from "../../scenario/sandbox.js";
 import { type Boundary, boundaryText, isMutating } from "../boundary.js";
-import type { ContestantResult } from "../contestant.js";
+import { beginProject, type ContestantResult, projectOf } from "../contestant.js";
 import { sampleBy } from "../random.js";
 import { exitCodeOf } from "../scene.js";
 import { type PlaceVerdict, stuckWith, verdictProblems } from "../verdict.js";
@@ -162,15 +162,8 @@ class Contest {
 
   private async makeProject(): Promise<Sandbox> {
     const sandbox = await Sandbox.make({ objects: [] });
-    // The folders and the key that a plain pulumi works with.
-    for (const folder of ["pulumi", "pulumi-home", "work"])
-      mkdirSync(join(sandbox.state, folder), { recursive: true });
-    writeFileSync(join(sandbox.state, "passphrase"), "chaos");
-    const project = projectOf(sandbox);
     const program = join(repository, "test", "chaos", "aws", "contestant-program");
-    cpSync(program, project, { recursive: true });
-    symlinkSync(join(repository, "node_modules"), join(project, "node_modules"));
-    await sandbox.pulumi(0, ["stack", "init", stack], project);
+    await beginProject(sandbox, { stack, program });
     return sandbox;
   }
 
@@ -202,8 +195,4 @@ class Contest {
     const judgement = judgeAccount({ surroundings, account, deployment, cluster, types });
     return { ...judgement, unwanted: [], stuck: [], laws: [] };
   }
-}
-
-function projectOf(sandbox: Sandbox): string {
-  return join(sandbox.state, "contestant");
 }
