@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { type ScenarioCluster } from "../scenario/manifests.js";
+import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { judge, nothingWrong } from "../scenario/ledger-judge.js";
-import { Sandbox } from "../scenario/sandbox.js";
+import type { Sandbox } from "../scenario/sandbox.js";
 import { UserProjectFolder, userProject, userStack } from "../scenario/user-project.js";
 
 const pair: ScenarioCluster = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
@@ -14,13 +15,19 @@ describe("a Pulumi project of a user's", function () {
   let sandbox: Sandbox;
   let project: UserProjectFolder;
 
-  beforeEach(async () => {
-    sandbox = await Sandbox.make(pair);
-    project = await UserProjectFolder.make(sandbox);
-    await project.up();
-  });
-
-  afterEach(() => sandbox.close());
+  let original: UserProjectFolder;
+  const prepare = async (made: Sandbox) => {
+    original = await UserProjectFolder.make(made);
+    await original.up();
+  };
+  copyForEachTest(
+    pair,
+    (copy) => {
+      sandbox = copy;
+      project = original.copyTo(copy);
+    },
+    prepare,
+  );
 
   const assertSound = async (): Promise<void> => {
     assert.deepEqual(judge(sandbox.rows(), await project.deployment()), nothingWrong);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { stringify } from "yaml";
@@ -40,19 +40,28 @@ export class UserProjectFolder {
       );
     }
     writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
-    writeFileSync(
-      join(folder, "Pulumi.yaml"),
-      stringify({
-        name: userProject,
-        runtime: "nodejs",
-        main: "program.js",
-        backend: { url: pathToFileURL(join(sandbox.folder, "backend")).href },
-      }),
-    );
-    project.program("");
+    project.settle();
     await project.pulumi(0, "stack", "init", userStack);
     await project.pulumi(0, "config", "set", "shop:colour", "blue", "--stack", userStack);
     return project;
+  }
+
+  /** The same in a copy of its sandbox, with the program of one that was just made. */
+  copyTo(sandbox: Sandbox): UserProjectFolder {
+    const copy = new UserProjectFolder(sandbox);
+    cpSync(this.folder, copy.folder, { recursive: true, verbatimSymlinks: true });
+    const backend = join(this.sandbox.folder, "backend");
+    cpSync(backend, join(sandbox.folder, "backend"), { recursive: true });
+    copy.settle();
+    return copy;
+  }
+
+  /** Writes what names its sandbox. */
+  private settle(): void {
+    const backend = { url: pathToFileURL(join(this.sandbox.folder, "backend")).href };
+    const project = { name: userProject, runtime: "nodejs", main: "program.js", backend };
+    writeFileSync(join(this.folder, "Pulumi.yaml"), stringify(project));
+    this.program("");
   }
 
   /** Writes the program: the cluster, and what else there is to be. */

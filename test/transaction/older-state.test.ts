@@ -186,7 +186,7 @@ describe("a state that is older than the cloud", () => {
         const { deleted, said } = await courseOf(course);
         assert.deepEqual(deleted, [], said);
       }),
-      150,
+      120,
     )).timeout(120_000);
 
   it("is not what a state is that is the newest, whatever an apply has left", () =>
@@ -195,7 +195,7 @@ describe("a state that is older than the cloud", () => {
         const kept = course.goals.length - 1;
         assert.deepEqual((await courseOf({ ...course, kept })).refused, []);
       }),
-      150,
+      75,
     )).timeout(120_000);
 
   it("leads to one with records that claim a volume of it, which the law sees", async () => {
