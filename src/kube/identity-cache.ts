@@ -98,8 +98,9 @@ export class IdentityCache implements IdentitySource {
           const status = isCapstanError(error) ? statusOf(error.cause) : 0;
           const isFirst = !this.synced.has(kind);
           if (status === 404 || status === 403) this.synced.add(kind);
-          // Not everybody has installed them, and it is asked for time and again.
-          if (status !== 404 && (status !== 403 || isFirst)) onError?.(kind, error);
+          // Not everybody has installed them (404), which takes a moment to be served (429): it is asked time and again.
+          const isExpected = status === 404 || (isFirst ? status === 429 : status === 403);
+          if (!isExpected) onError?.(kind, error);
         },
       }),
     );

@@ -68,7 +68,7 @@ describe("two machines on one PostgreSQL", function () {
     await here.plan(2);
   });
 
-  it("keep out of each other's passes, and go on after each other's death", async () => {
+  it("keep out of each other's passes, and go on after each other's death once a person has said so", async () => {
     await here.up();
     here.write(three);
     there.write(three);
@@ -83,6 +83,9 @@ describe("two machines on one PostgreSQL", function () {
     assert.deepEqual(here.mutations(before), []);
     await there.plan(2);
     await hanging.killTree();
+    // Both bear one name, and no process there has the engine's pid: that proves nothing of another machine.
+    assert.match((await there.up(5)).stderr, /it is locked by .* run pulumi cancel/s);
+    await there.pulumi(0, ["cancel", "--yes", "--stack", demoStack], join(there.state, "work"));
     await there.up();
     await there.assertSound(demoStack);
     assert.equal(here.hostOf("worker-1").state, "running");

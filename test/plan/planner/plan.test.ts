@@ -452,6 +452,17 @@ describe("infrastructure", () => {
   });
 });
 
+describe("another life of a cluster", () => {
+  it("begins with the first names, whatever the cloud shows of the one before", async () => {
+    const engine = await running(machine("web"));
+    assert.equal((await engine.destroy()).kind, "done");
+    assert.deepEqual(stepsOf(await plan(engine, machine("web"))).slice(0, 2), [
+      "create LocalNetwork/network",
+      "create LocalLoadBalancer/api",
+    ]);
+  });
+});
+
 describe("an unfinished transaction", () => {
   const objects = [machine("cp", { controlPlane: "1.34.2" }), machine("web")];
   const interrupted = async (faults: readonly CommandFault[]) => {
