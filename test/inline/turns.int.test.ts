@@ -115,6 +115,17 @@ describe("capstan and a plain pulumi in turns on one stack", function () {
       );
     });
 
+    it("infrastructure that is gone", async () => {
+      await sandbox.capstan(0, "local", "kill", "api");
+      await refused(
+        /the record of LocalLoadBalancer\/api is out of date\s+hint: run pulumi refresh first/,
+      );
+      await sandbox.plain(0, "refresh", demoStack, "--yes", "--skip-preview");
+      await sandbox.plain(0, "up", demoStack, "--yes", "--skip-preview");
+      await sandbox.plan(0);
+      await sandbox.assertSound(demoStack);
+    });
+
     it("manifests with an error", async () => {
       sandbox.write({ machines: { "cp-0": { controlPlane: true, diskGib: 0 } } });
       await refused(/cluster\.yaml:\d+:\d+: error: Machine default\/cp-0: .*diskGib/);
@@ -132,13 +143,6 @@ describe("capstan and a plain pulumi in turns on one stack", function () {
       await sandbox.pulumi(0, ["cancel", "--yes", "--stack", demoStack]);
       await refused(/transaction 2 is not finished/);
     });
-  });
-
-  it("make infrastructure anew that is gone", async () => {
-    await sandbox.capstan(0, "local", "kill", "api");
-    await sandbox.plain(0, "up", demoStack, "--yes", "--skip-preview");
-    await sandbox.plan(0);
-    await sandbox.assertSound(demoStack);
   });
 
   it("finish what the other one was killed in, although its dynamic host lives on", async () => {

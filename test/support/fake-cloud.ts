@@ -115,6 +115,7 @@ export class FakeCloud {
   /** Every question that somebody has asked. */
   readonly questions: LookupQuestion[] = [];
   private readonly stored = new Map<string, Stored>();
+  private readonly killed = new Set<string>();
   private late: LateCall[] = [];
   /** The one that takes effect right now. */
   private lateNow: LateCall | undefined;
@@ -208,6 +209,7 @@ export class FakeCloud {
 
   /** Ends a resource behind everybody's back. */
   kill(id: string): void {
+    this.killed.add(id);
     this.put(id, { phase: "gone" });
   }
 
@@ -324,7 +326,10 @@ export class FakeCloud {
       const missing = users.filter((id) => !this.alive().some((one) => one.id === id));
       if (missing.length > 0) throw cloudFailed(`create ${who.name}: no ${missing.join()}`);
       const isHost = kind === this.parts.hostKind;
-      const twin = this.all().find((one) => one.who.token === token);
+      // What goes by itself, hosts apart, is made again under its name: so far no law asks for more.
+      const twin = this.all().find(
+        (one) => one.who.token === token && (one.phase !== "gone" || isHost || !this.isKilled(one)),
+      );
       if (twin !== undefined) {
         if (this.traits.remembersTokens) return this.asAnswered(twin);
         this.watch.blame("law 3: one host", `the token of ${who.name} is used twice`);
@@ -352,6 +357,10 @@ export class FakeCloud {
     });
     if (answer === undefined) throw cloudFailed(`look for ${operation}`);
     return answer;
+  }
+
+  private isKilled({ id }: Observed): boolean {
+    return this.killed.has(id);
   }
 
   private isHidden({ acceptedUntilMs = 0, rejected }: Stored): boolean {

@@ -173,8 +173,8 @@ function decide(
   const lost = judged.find(({ gone }) => gone);
   if (lost !== undefined) {
     const reason = "it is gone from the cloud";
-    const again = { ...node, name: nextName(provider, node, generations) };
-    return { node: again, kind: "replace", changes: [], reason, stale: false };
+    const again = { ...node, name: lost.resource.name };
+    return { node: again, kind: "create", changes: [], reason, stale: true };
   }
   const superseded = canServe(first.verdict)
     ? { ...supersede(first), reason: first.unfit ?? "" }

@@ -108,10 +108,7 @@ describe("what lives with one host", () => {
     const engine = await FakeEngine.running(objectsOf(member, withVolume(5)));
     engine.cloud.kill(volumes(engine)[0]?.id ?? "");
     const plan = await engine.plan(objectsOf(member, withVolume(5)));
-    assert.deepEqual(
-      wavesOf(plan).map((wave) => wave.map((key) => key.replace(/data-[0-9a-f]{8}/, "data-#"))),
-      [["create LocalVolume/db-#-1-data-#"], ["delete LocalVolume/db-#-1-data"]],
-    );
+    assert.deepEqual(wavesOf(plan), [["create LocalVolume/db-#-1-data"]]);
     await engine.settle(objectsOf(member, withVolume(5)));
     assert.equal(volumes(engine).length, 1);
   });
