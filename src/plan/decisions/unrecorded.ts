@@ -140,27 +140,16 @@ export function unrecordedCreations({
 
 /**
  * Names, hosts apart, that earlier targets of this life had and that the last one has not, unless the cloud still shows them
- * or a record does; and what the cloud shows as gone. They are not given again: a token may lead to what it made once. Pure.
+ * or a record does. They are not given again: a token may lead to what it made once. Pure.
  */
-export function usedNames({
-  prior,
-  provider,
-  unrecorded,
-  newClusterUid,
-}: PlanInput): ReadonlySet<NodeKey> {
+export function usedNames({ prior, unrecorded }: PlanInput): ReadonlySet<NodeKey> {
   const { transaction, resources, pending } = prior;
-  const uid = transaction?.clusterUid ?? newClusterUid;
   const alive = new Set<NodeKey>([
     ...resources.map(({ key }) => key),
     ...pending.map(({ key }) => key),
     ...unrecorded.filter(({ phase }) => phase !== "gone").map(({ who }) => keyOf(who)),
   ]);
-  const gone = unrecorded
-    .filter(({ phase, who }) => phase === "gone" && who.clusterUid === uid)
-    .map(({ who }) => keyOf(who))
-    .filter((key) => !key.startsWith(nodeKey(provider.hostKind, "")));
-  const used = [...(transaction?.superseded ?? []), ...gone];
-  return new Set(used.filter((key) => !alive.has(key)));
+  return new Set((transaction?.superseded ?? []).filter((key) => !alive.has(key)));
 }
 
 /**
