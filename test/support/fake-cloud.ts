@@ -115,7 +115,8 @@ export class FakeCloud {
   /** Every question that somebody has asked. */
   readonly questions: LookupQuestion[] = [];
   private readonly stored = new Map<string, Stored>();
-  private readonly killed = new Set<string>();
+  /** What went without a plan: those, hosts apart, are made again under their names (ADR 2). */
+  private readonly unplanned = new Set<string>();
   private late: LateCall[] = [];
   /** The one that takes effect right now. */
   private lateNow: LateCall | undefined;
@@ -192,9 +193,15 @@ export class FakeCloud {
     );
   }
 
-  /** As long after that nobody gets back by a token what was accepted and then refused. */
-  forgetRejected(): void {
-    for (const [id, { rejected }] of this.stored) if (rejected === true) this.stored.delete(id);
+  /**
+   * So long after that nobody gets back by a token what no listing shows: what was refused after it was accepted, and
+   * what is gone, hosts apart.
+   */
+  forgetUnlisted(): void {
+    for (const [id, { rejected, observed }] of this.stored) {
+      if (rejected === true) this.stored.delete(id);
+      else if (observed.phase === "gone") this.unplanned.add(id);
+    }
   }
 
   /** Whether it has accepted a resource and then refused it: to whoever has recorded it, one that failed. */
@@ -209,7 +216,7 @@ export class FakeCloud {
 
   /** Ends a resource behind everybody's back. */
   kill(id: string): void {
-    this.killed.add(id);
+    this.unplanned.add(id);
     this.put(id, { phase: "gone" });
   }
 
@@ -326,10 +333,9 @@ export class FakeCloud {
       const missing = users.filter((id) => !this.alive().some((one) => one.id === id));
       if (missing.length > 0) throw cloudFailed(`create ${who.name}: no ${missing.join()}`);
       const isHost = kind === this.parts.hostKind;
-      // What goes by itself, hosts apart, is made again under its name: so far no law asks for more.
-      const twin = this.all().find(
-        (one) => one.who.token === token && (one.phase !== "gone" || isHost || !this.isKilled(one)),
-      );
+      const isRemembered = ({ id, phase }: Observed) =>
+        phase !== "gone" || isHost || !this.unplanned.has(id);
+      const twin = this.all().find((one) => one.who.token === token && isRemembered(one));
       if (twin !== undefined) {
         if (this.traits.remembersTokens) return this.asAnswered(twin);
         this.watch.blame("law 3: one host", `the token of ${who.name} is used twice`);
@@ -357,10 +363,6 @@ export class FakeCloud {
     });
     if (answer === undefined) throw cloudFailed(`look for ${operation}`);
     return answer;
-  }
-
-  private isKilled({ id }: Observed): boolean {
-    return this.killed.has(id);
   }
 
   private isHidden({ acceptedUntilMs = 0, rejected }: Stored): boolean {
@@ -407,6 +409,7 @@ export class FakeCloud {
         throw cloudFailed(`delete ${id}: ${users.map(({ who: { name } }) => name).join()} use it`);
       }
       this.hosts.goes(this.get(id)!, this.alive());
+      if (this.activity === "recovery") this.unplanned.add(id);
       this.put(id, { phase: "gone" });
     });
   }

@@ -107,8 +107,7 @@ export class Life {
     const { engine } = this;
     if (accident.kind === "losesState") {
       engine.loseState();
-      // No listing shows what was refused after it was accepted; clouds remember its token for an hour or so.
-      engine.cloud.forgetRejected();
+      engine.cloud.forgetUnlisted();
       this.rollbackGoal = undefined;
       this.before = new WhatWasThere(engine);
       return;

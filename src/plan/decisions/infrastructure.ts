@@ -173,8 +173,14 @@ function decide(
   const lost = judged.find(({ gone }) => gone);
   if (lost !== undefined) {
     const reason = "it is gone from the cloud";
-    const again = { ...node, name: lost.resource.name };
-    return { node: again, kind: "create", changes: [], reason, stale: true };
+    const again = { changes: [], reason };
+    // Whatever the record says: without it, it would be a name that was used.
+    if (generations.used.has(lost.resource.key)) {
+      const name = nextName(provider, node, generations);
+      return { ...again, node: { ...node, name }, kind: "replace", stale: false };
+    }
+    const { name } = lost.resource;
+    return { ...again, node: { ...node, name }, kind: "create", stale: true };
   }
   const superseded = canServe(first.verdict)
     ? { ...supersede(first), reason: first.unfit ?? "" }

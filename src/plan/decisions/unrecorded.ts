@@ -139,14 +139,17 @@ export function unrecordedCreations({
 }
 
 /**
- * Names, hosts apart, that earlier targets of this life had and that the last one has not, unless the cloud still shows them
- * or a record does. They are not given again: a token may lead to what it made once. Pure.
+ * Names, hosts apart, that earlier targets of this life had and that the last one has not, unless the cloud still shows them.
+ * They are not given again: a token may lead to what it made once. Pure.
  */
-export function usedNames({ prior, unrecorded }: PlanInput): ReadonlySet<NodeKey> {
-  const { transaction, resources, pending } = prior;
+export function usedNames({
+  prior,
+  unrecorded,
+  observedResources,
+}: PlanInput): ReadonlySet<NodeKey> {
+  const { transaction, resources } = prior;
   const alive = new Set<NodeKey>([
-    ...resources.map(({ key }) => key),
-    ...pending.map(({ key }) => key),
+    ...resources.map(({ key }) => key).filter((key) => observedResources.get(key) !== "gone"),
     ...unrecorded.filter(({ phase }) => phase !== "gone").map(({ who }) => keyOf(who)),
   ]);
   return new Set((transaction?.superseded ?? []).filter((key) => !alive.has(key)));
