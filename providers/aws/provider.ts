@@ -15,7 +15,7 @@ import { CloudAccount, type Environment } from "./calls/account.js";
 import { asker } from "./calls/ask.js";
 import { type AwsClients, awsClients } from "./calls/clients.js";
 import type { AwsAccess } from "./calls/credentials.js";
-import type { Blockers } from "./calls/blockers.js";
+import type { AskAws } from "./calls/elb-kind.js";
 import { consoleOf } from "./calls/console.js";
 import { instanceCalls } from "./calls/instance.js";
 import { internetGatewayCalls } from "./calls/internet-gateway.js";
@@ -98,7 +98,8 @@ export function awsProvider(
   const renew = (signal: CallContext["signal"]) => account.renew(signal);
   const ec2 = asker("ec2", () => clients.ec2(), renew);
   const elb = asker("elasticloadbalancing", () => clients.elb(), renew);
-  const calls = callsOf({ ec2, elb });
+  const aws = { ec2, elb };
+  const calls = callsOf(aws);
   const bound = new BoundProviders((access) => awsProvider(open(access), env, open));
   return defineProvider({
     name: "aws",
@@ -139,7 +140,7 @@ export function awsProvider(
     userData: termsOf((ctx, host) => consoleOf(ec2, ctx, host.id)),
     identity: ({ signal }) => account.identity(signal),
     preflight: (ctx, steps) => findings(ec2, ctx, steps),
-    ...leftoverCalls({ ec2, elb }),
+    ...leftoverCalls(aws),
     lookupInputs,
     identities: awsIdentities,
     forCluster: (spec) => bound.of(asCluster(spec)),
@@ -174,16 +175,16 @@ class BoundProviders {
   }
 }
 
-function callsOf({ ec2, elb }: Blockers): Readonly<Record<AwsKind, MachineCalls>> {
-  const blockers = { ec2, elb };
+function callsOf(aws: AskAws): Readonly<Record<AwsKind, MachineCalls>> {
+  const { ec2, elb } = aws;
   return {
-    AwsVpc: vpcCalls(ec2, blockers),
-    AwsInternetGateway: internetGatewayCalls(ec2, blockers),
-    AwsSubnet: subnetCalls(ec2, blockers),
+    AwsVpc: vpcCalls(aws),
+    AwsInternetGateway: internetGatewayCalls(aws),
+    AwsSubnet: subnetCalls(aws),
     AwsElasticIp: elasticIpCalls(ec2),
     AwsNatGateway: natGatewayCalls(ec2),
     AwsRouteTable: routeTableCalls(ec2),
-    AwsSecurityGroup: securityGroupCalls(ec2, blockers),
+    AwsSecurityGroup: securityGroupCalls(aws),
     AwsSecurityGroupRule: securityGroupRuleCalls(ec2),
     AwsLoadBalancer: loadBalancerCalls(elb),
     AwsTargetGroup: targetGroupCalls(elb),

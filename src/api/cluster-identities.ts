@@ -28,3 +28,6 @@ export interface ClusterIdentities {
   /** Pure. Asked of every valid Cluster of the provider, in the storage version. */
   readonly resolve: (clusterSpec: JsonObject, place: IdentityPlace) => ResolvedIdentity;
 }
+
+/** What these objects are, for people who ask what a kind is. */
+export const identityDescription = "Credentials that Clusters name, and who may name them.";

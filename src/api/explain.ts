@@ -1,3 +1,4 @@
+import { identityDescription } from "./cluster-identities.js";
 import { CapstanError } from "./error.js";
 import type { Json } from "./json.js";
 import {
@@ -13,7 +14,7 @@ import { apiGroup, apiVersionName, isNameOf, kinds, namesOf } from "./kind-names
 import { omitUndefined } from "./omit-undefined.js";
 import type { ProviderSpecs } from "./provider-specs.js";
 import { schemas } from "./schema.js";
-import { apiGroupOf } from "./served-versions.js";
+import { apiGroupOf, versionOf } from "./served-versions.js";
 import { nearest } from "./validate.js";
 
 /** A kind of object that can be explained: ours, or a provider's. */
@@ -101,7 +102,7 @@ function identityKindsOf({ apiVersion, identities }: ProviderSpecs): Explainable
       kind,
       schema: {
         type: "object",
-        description: "Credentials that Clusters name, and who may name them.",
+        description: identityDescription,
         properties: { spec },
       },
       shortNames: [],
@@ -129,11 +130,6 @@ function providedKind(
       deprecated: older.deprecated === true,
     })),
   };
-}
-
-/** What stands behind the slash. */
-function versionOf(apiVersion: string): string {
-  return apiVersion.split("/")[1] ?? "";
 }
 
 /**

@@ -1,8 +1,13 @@
-import { type CustomResourceDefinition, definitionAnnotations } from "./crd.js";
+import { identityDescription } from "./cluster-identities.js";
+import {
+  type CustomResourceDefinition,
+  customResourceDefinitions,
+  definitionAnnotations,
+} from "./crd.js";
 import { jsonSchemaOf } from "./json-schema.js";
 import { namesOf } from "./kind-names.js";
 import type { ProviderSpecs } from "./provider-specs.js";
-import { apiGroupOf } from "./served-versions.js";
+import { apiGroupOf, versionOf } from "./served-versions.js";
 import { structuralOf } from "./structural.js";
 
 /** A kind of objects by which Clusters name credentials, as an API server serves it. */
@@ -47,13 +52,13 @@ export function identityDefinitions(
           scope: "Cluster",
           versions: [
             {
-              name: apiVersion.split("/")[1] ?? "",
+              name: versionOf(apiVersion),
               served: true,
               storage: true,
               schema: {
                 openAPIV3Schema: {
                   type: "object",
-                  description: "Credentials that Clusters name, and who may name them.",
+                  description: identityDescription,
                   properties: {
                     apiVersion: { type: "string" },
                     kind: { type: "string" },
@@ -70,6 +75,11 @@ export function identityDefinitions(
       } satisfies CustomResourceDefinition;
     }),
   );
+}
+
+/** Everything that `capstan install` installs: our own kinds, and those of the providers. Pure. */
+export function allDefinitions(providers: readonly ProviderSpecs[]): CustomResourceDefinition[] {
+  return [...customResourceDefinitions(), ...identityDefinitions(providers)];
 }
 
 /** As cluster-api-provider-aws calls them: awsclusterroleidentities. */

@@ -14,6 +14,11 @@ export function apiGroupOf(apiVersion: string): string {
   return apiVersion.split("/")[0] ?? "";
 }
 
+/** What stands behind it. Pure. */
+export function versionOf(apiVersion: string): string {
+  return apiVersion.split("/")[1] ?? "";
+}
+
 /** The storage version, then the older ones, newest first. Pure. */
 export function servedVersions(provider: ProviderSpecs): readonly ServedVersion[] {
   return [provider, ...(provider.olderVersions ?? [])];

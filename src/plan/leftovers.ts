@@ -1,7 +1,7 @@
 import { counted } from "../api/counted.js";
 import type { LeftoverPolicy } from "../api/leftover-policy.js";
 import { omitUndefined } from "../api/omit-undefined.js";
-import { type Leftover, leftoverName, makerText } from "../provider/leftovers.js";
+import { isUserObject, type Leftover, leftoverName, makerText } from "../provider/leftovers.js";
 
 /** What a destroy does with one thing that a controller in the cluster has made, and why. JSON data. */
 export interface PlannedLeftover {
@@ -65,7 +65,7 @@ export function leftoverLine({ leftover, reason }: PlannedLeftover): string {
 export function leftoverAdvice(planned: readonly PlannedLeftover[], command: string): string[] {
   const blocking = planned.filter(({ does, leftover }) => does === "report" && leftover.blocks);
   const sure = blocking.filter(({ leftover }) => leftover.doubt === undefined);
-  const about = [...new Set(sure.map(({ leftover }) => leftover.about ?? ""))].filter(isService);
+  const about = [...new Set(sure.map(({ leftover }) => leftover.about ?? ""))].filter(isUserObject);
   const first = about.length === 0 ? "" : `delete ${about.join(", ")} while the cluster runs, or `;
   return [
     ...(sure.length === 0
@@ -77,10 +77,6 @@ export function leftoverAdvice(planned: readonly PlannedLeftover[], command: str
       ? [`What holds data goes only with --leftover-data remove`]
       : []),
   ];
-}
-
-function isService(about: string): boolean {
-  return /^(Service|Ingress) /.test(about);
 }
 
 /** A leftover for programs: what is shown of it, without what only the provider needs. */

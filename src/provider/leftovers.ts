@@ -52,3 +52,8 @@ export function leftoverName({ kind, id, name }: Pick<Leftover, "kind" | "id" | 
 export function makerText({ by, about }: Pick<Leftover, "by" | "about">): string {
   return about === undefined ? `made by ${by}` : `made by ${by} for ${about}`;
 }
+
+/** Whether what something was made for is an object that a person could delete, and it would go. Pure. */
+export function isUserObject(about: string): boolean {
+  return /^(Service|Ingress) /.test(about);
+}

@@ -54,7 +54,10 @@ const granted: readonly (readonly [Thing, readonly string[]])[] = [
     ["get", "create", "patch"],
   ],
   [{ resource: "secrets", namespace: "default" }, [...reads, "create", "patch"]],
-  [{ resource: "namespaces", name: "kube-system" }, ["get"]],
+  // Cluster identities name the namespaces that may use them by labels, which only their list tells.
+  [{ resource: "namespaces" }, reads],
+  [{ group: "awsprovider.k8s.io", resource: "awsclustercontrolleridentities" }, reads],
+  [{ group: "awsprovider.k8s.io", resource: "awsclusterroleidentities" }, reads],
   [lease(namespace), ["create"]],
   [lease(namespace, leaseName), ["get", "create", "patch"]],
 ];
@@ -70,8 +73,9 @@ const nothing: readonly Thing[] = [
   { resource: "pods", subresource: "exec", namespace },
   { resource: "serviceaccounts", subresource: "token", namespace },
   { resource: "nodes" },
-  { resource: "namespaces" },
-  { resource: "namespaces", name: "default" },
+  { resource: "namespaces", subresource: "status" },
+  { resource: "namespaces", subresource: "finalize" },
+  { group: "awsprovider.k8s.io", resource: "awsclusterstaticidentities" },
   lease(namespace, "another"),
   lease("kube-system"),
   lease("default", leaseName),

@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
+import { clusterNetwork } from "../support/manifests.js";
 
 const clusterApi = "cluster.k8s.io/v1alpha1";
 const localApi = "local.capstan.dev/v1alpha1";
@@ -71,11 +72,7 @@ function clusterObject(name: string, shape: ScenarioCluster) {
     kind: "Cluster",
     metadata: { name, ...(annotations && { annotations }) },
     spec: {
-      clusterNetwork: {
-        services: { cidrBlocks: ["10.96.0.0/12"] },
-        pods: { cidrBlocks: ["192.168.0.0/16"] },
-        serviceDomain: "cluster.local",
-      },
+      clusterNetwork: clusterNetwork(),
       providerSpec: {
         value: {
           apiVersion: localApi,

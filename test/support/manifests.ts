@@ -49,6 +49,15 @@ export interface RollingShape {
 
 export const testCluster = "prod";
 
+/** Networks of a Cluster, of which hosts have none. */
+export function clusterNetwork() {
+  return {
+    services: { cidrBlocks: ["10.96.0.0/12"] },
+    pods: { cidrBlocks: ["192.168.0.0/16"] },
+    serviceDomain: "cluster.local",
+  };
+}
+
 export function cluster(shape: ClusterShape = {}): Manifest {
   const { name = testCluster, cidr, ...otherwise } = shape;
   return {
@@ -56,11 +65,7 @@ export function cluster(shape: ClusterShape = {}): Manifest {
     kind: "Cluster",
     metadata: { name },
     spec: {
-      clusterNetwork: {
-        services: { cidrBlocks: ["10.96.0.0/12"] },
-        pods: { cidrBlocks: ["192.168.0.0/16"] },
-        serviceDomain: "cluster.local",
-      },
+      clusterNetwork: clusterNetwork(),
       providerSpec: {
         value: present({
           apiVersion: localApiVersion,

@@ -52,3 +52,15 @@ export async function ifThere(request: Promise<unknown>): Promise<void> {
     if (!awsNameOf(error).endsWith("NotFound")) throw error;
   }
 }
+
+/** The pages of a listing, one after the other. No token ends it, and an empty one. */
+export async function* eachPage<Page extends { readonly next?: string | undefined }>(
+  pageFrom: (next: string | undefined) => Promise<Page>,
+): AsyncGenerator<Page, void> {
+  let next: string | undefined;
+  do {
+    const page = await pageFrom(next);
+    yield page;
+    ({ next } = page);
+  } while (next !== undefined && next !== "");
+}

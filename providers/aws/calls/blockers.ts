@@ -4,7 +4,8 @@ import { omitUndefined } from "../../../src/api/omit-undefined.js";
 import type { CallContext } from "../../../src/provider/port.js";
 import { ifThere } from "./ask.js";
 import { type AskEc2, filters } from "./ec2-kind.js";
-import { type AskElb, tagsOfAll } from "./elb-kind.js";
+import { type AskAws, type AskElb, tagsOfAll } from "./elb-kind.js";
+import { describedBalancers } from "./load-balancer.js";
 import { controllerAdvice, type ControllerMade, controllerMade } from "./leftover-owner.js";
 
 /** What may stand in the way of a deletion: filters of what uses the resource. */
@@ -15,12 +16,6 @@ interface Users {
   readonly groups?: string;
   /** Of what else a VPC holds. */
   readonly insideVpc?: true;
-}
-
-/** Whom to ask what stands in the way, and whose that is. */
-export interface Blockers {
-  readonly ec2: AskEc2;
-  readonly elb: AskElb;
 }
 
 /** Something that stands in the way, and who has made it, as far as its tags tell. */
@@ -34,7 +29,7 @@ interface Blocker {
  * IN_USE with names that people find in the console, who has made it, and what they can do.
  */
 export async function removed(
-  blockers: Blockers,
+  aws: AskAws,
   ctx: CallContext,
   id: string,
   { deletion, users }: { readonly deletion: () => Promise<unknown>; readonly users: Users },
@@ -43,7 +38,7 @@ export async function removed(
     await ifThere(deletion());
   } catch (error) {
     if (!isCapstanError(error) || error.code !== "IN_USE") throw error;
-    const found = await blockersOf(blockers, ctx, id, users);
+    const found = await blockersOf(aws, ctx, id, users);
     // Few are named: first those of which somebody knows what to do about them.
     const [known, others] = [true, false].map((isKnown) =>
       found.filter(({ made }) => (made !== undefined) === isKnown),
@@ -56,7 +51,7 @@ export async function removed(
 }
 
 async function blockersOf(
-  { ec2, elb }: Blockers,
+  { ec2, elb }: AskAws,
   ctx: CallContext,
   id: string,
   { interfaces, groups, insideVpc }: Users,
@@ -119,10 +114,8 @@ async function balancerMakers(
   const makers = new Map<string, ControllerMade>();
   for (const name of names) {
     try {
-      const { LoadBalancers = [] } = await elb(ctx, "DescribeLoadBalancers", (client, options) =>
-        client.describeLoadBalancers({ Names: [name] }, options),
-      );
-      const arns = LoadBalancers.map(({ LoadBalancerArn = "" }) => LoadBalancerArn);
+      const { items } = await describedBalancers(elb, ctx, { Names: [name] });
+      const arns = items.map(({ LoadBalancerArn = "" }) => LoadBalancerArn);
       const [tags = []] = (await tagsOfAll(elb, ctx, arns)).values();
       const made = controllerMade({ tags });
       if (made !== undefined) makers.set(name, made);

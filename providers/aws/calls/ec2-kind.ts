@@ -1,4 +1,4 @@
-import type { EC2, Filter, ResourceType } from "@aws-sdk/client-ec2";
+import type { EC2, Filter, ResourceType, Tag } from "@aws-sdk/client-ec2";
 import { omitUndefined } from "../../../src/api/omit-undefined.js";
 import { CapstanError, isCapstanError } from "../../../src/api/error.js";
 import {
@@ -9,7 +9,7 @@ import {
 import type { CallContext, Found, Identity, Observed } from "../../../src/provider/port.js";
 import type { AwsKind } from "../kinds/kinds.js";
 import { createProtocols } from "../kinds/protocols.js";
-import { type Ask, ifThere } from "./ask.js";
+import { type Ask, eachPage, ifThere } from "./ask.js";
 import { markKey, markTags, type NewTag, tagChanges, tagsFor, type TagsWanted } from "./marks.js";
 
 export type AskEc2 = Ask<EC2>;
@@ -40,12 +40,7 @@ export function lookingCalls(ask: AskEc2, kind: Ec2Kind) {
     page: (ctx, query, next) =>
       kind.page(ctx, omitUndefined({ Filters: filtersOf(kind, query), NextToken: next })),
     tag: (ctx, id, who) => putTags(ask, ctx, id, markTags(who)),
-    untag: (ctx, id, who) =>
-      ifThere(
-        ask(ctx, "DeleteTags", (ec2, options) =>
-          ec2.deleteTags({ Resources: [id], Tags: markTags(who) }, options),
-        ),
-      ),
+    untag: (ctx, id, who) => ifThere(dropTags(ask, ctx, id, markTags(who))),
   });
 }
 
@@ -75,6 +70,18 @@ export async function putTags(
   );
 }
 
+/** Takes tags off a resource: by their keys, or only as long as they have these values. */
+export async function dropTags(
+  ask: AskEc2,
+  ctx: CallContext,
+  id: string,
+  tags: readonly Tag[],
+): Promise<void> {
+  await ask(ctx, "DeleteTags", (ec2, options) =>
+    ec2.deleteTags({ Resources: [id], Tags: [...tags] }, options),
+  );
+}
+
 /** Makes the user's tags of a resource what they are to be. */
 export async function updateTags(
   ask: AskEc2,
@@ -83,12 +90,8 @@ export async function updateTags(
   wanted: Observed["spec"],
 ): Promise<void> {
   const { put, drop } = tagChanges(spec["tags"], wanted["tags"]);
-  if (drop.length > 0) {
-    const Tags = drop.map((Key) => ({ Key }));
-    await ask(ctx, "DeleteTags", (ec2, options) =>
-      ec2.deleteTags({ Resources: [id], Tags }, options),
-    );
-  }
+  const dropped = drop.map((Key) => ({ Key }));
+  if (dropped.length > 0) await dropTags(ask, ctx, id, dropped);
   await putTags(ask, ctx, id, put);
 }
 
@@ -111,15 +114,13 @@ export async function madeBefore(
   { token }: Identity,
   among: Ec2Query = {},
 ): Promise<Observed | undefined> {
-  let next: string | undefined;
-  do {
-    const page = await kind.page(ctx, omitUndefined({ ...among, NextToken: next }));
-    const made = page.resources.find(
+  const pages = eachPage((next) => kind.page(ctx, omitUndefined({ ...among, NextToken: next })));
+  for await (const { resources } of pages) {
+    const made = resources.find(
       (one): one is Observed => one.who?.token === token && one.phase !== "gone",
     );
     if (made !== undefined) return made;
-    ({ next } = page);
-  } while (next !== undefined && next !== "");
+  }
   return undefined;
 }
 

@@ -7,10 +7,17 @@ import {
 } from "../../../src/provider/marked-calls.js";
 import type { CallContext, Found, Identity, Observed } from "../../../src/provider/port.js";
 import { type Ask, ifThere } from "./ask.js";
+import type { AskEc2 } from "./ec2-kind.js";
 import { awsNameOf } from "./errors.js";
 import { markTags, type NewTag, type Tag, tagChanges, whoOf } from "./marks.js";
 
 export type AskElb = Ask<ElasticLoadBalancingV2>;
+
+/** Both services: what one of them has made stands in the way of the other's. */
+export interface AskAws {
+  readonly ec2: AskEc2;
+  readonly elb: AskElb;
+}
 
 /** A part of what an account has of a kind. */
 interface ElbPage<Resource> {

@@ -8,6 +8,7 @@ import type { CallContext, Found, Identity, Observed } from "../../../src/provid
 import { ifThere } from "./ask.js";
 import {
   type AskEc2,
+  dropTags,
   type Ec2Kind,
   lookingCalls,
   must,
@@ -289,8 +290,11 @@ async function updateAlternatives(
   const put = Object.entries(alternativesTags(wanted)).map(([Key, Value]) => ({ Key, Value }));
   await putTags(ask, ctx, id, put);
   if (wanted !== undefined) return;
-  const Tags = Object.keys(alternativesTags(known)).map((Key) => ({ Key }));
-  await ask(ctx, "DeleteTags", (ec2, options) =>
-    ec2.deleteTags({ Resources: [id], Tags }, options),
+  const keys = Object.keys(alternativesTags(known));
+  await dropTags(
+    ask,
+    ctx,
+    id,
+    keys.map((Key) => ({ Key })),
   );
 }

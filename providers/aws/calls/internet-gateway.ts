@@ -4,7 +4,7 @@ import type { MachineCalls } from "../../../src/provider/definition.js";
 import { present } from "../../../src/provider/host-spec.js";
 import type { Found } from "../../../src/provider/port.js";
 import { ifThere } from "./ask.js";
-import { type Blockers, removed } from "./blockers.js";
+import { removed } from "./blockers.js";
 import {
   type AskEc2,
   type Ec2Kind,
@@ -15,6 +15,7 @@ import {
   text,
   updateTags,
 } from "./ec2-kind.js";
+import type { AskAws } from "./elb-kind.js";
 import { shownTags, whoOf } from "./marks.js";
 
 function shownGateway({ InternetGatewayId, Attachments = [], Tags }: InternetGateway): Found {
@@ -42,7 +43,8 @@ function gatewayKind(ask: AskEc2): Ec2Kind {
 }
 
 /** No token, no name: marks in the create, and a look at every gateway before it. It is attached by update. */
-export function internetGatewayCalls(ask: AskEc2, blockers: Blockers): MachineCalls {
+export function internetGatewayCalls(aws: AskAws): MachineCalls {
+  const { ec2: ask } = aws;
   const kind = gatewayKind(ask);
   return {
     ...lookingCalls(ask, kind),
@@ -74,7 +76,7 @@ export function internetGatewayCalls(ask: AskEc2, blockers: Blockers): MachineCa
             ec2.detachInternetGateway({ InternetGatewayId, VpcId: vpcId }, options),
           );
         // Public addresses in the VPC keep it where it is.
-        await removed(blockers, ctx, vpcId, { deletion, users: { interfaces: "vpc-id" } });
+        await removed(aws, ctx, vpcId, { deletion, users: { interfaces: "vpc-id" } });
       }
       await ifThere(
         ask(ctx, "DeleteInternetGateway", (ec2, options) =>

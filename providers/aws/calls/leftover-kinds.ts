@@ -2,13 +2,15 @@ import type { IpPermission, NetworkInterface, SecurityGroup, Volume } from "@aws
 import { CapstanError } from "../../../src/api/error.js";
 import { omitUndefined } from "../../../src/api/omit-undefined.js";
 import type { CallContext } from "../../../src/provider/port.js";
-import { ifThere } from "./ask.js";
-import { type Blockers, interfaceText, removed } from "./blockers.js";
+import { eachPage, ifThere } from "./ask.js";
+import { interfaceText, removed } from "./blockers.js";
 import { type AskEc2, filters, must } from "./ec2-kind.js";
-import { type AskElb, tagsOfAll } from "./elb-kind.js";
+import { type AskAws, type AskElb, tagsOfAll } from "./elb-kind.js";
 import { awsNameOf } from "./errors.js";
 import { controllerTags, isOfCluster, type OwnerFacts } from "./leftover-owner.js";
+import { describedBalancers } from "./load-balancer.js";
 import { valueOf, markKey } from "./marks.js";
+import { describedTargetGroups } from "./target-group.js";
 
 /** Something that a controller may have made, as AWS shows it. */
 export interface LeftoverSight extends OwnerFacts {
@@ -48,9 +50,9 @@ interface RuleOwner {
 }
 
 /** Everything that controllers are known to make, in the order in which it goes. */
-export function leftoverKinds(blockers: Blockers): LeftoverKind[] {
-  const { ec2, elb } = blockers;
-  return [balancers(elb), targetGroups(elb), interfaces(ec2), groups(blockers), volumes(ec2)];
+export function leftoverKinds(aws: AskAws): LeftoverKind[] {
+  const { ec2, elb } = aws;
+  return [balancers(elb), targetGroups(elb), interfaces(ec2), groups(aws), volumes(ec2)];
 }
 
 function balancers(elb: AskElb): LeftoverKind {
@@ -60,15 +62,13 @@ function balancers(elb: AskElb): LeftoverKind {
     isInVpc: true,
     keepsVpc: true,
     async look(ctx, { id, vpcId }) {
-      const found = await pages(async (Marker) => {
-        const query = id === undefined ? { Marker, PageSize: 400 } : { LoadBalancerArns: [id] };
-        const { LoadBalancers: items = [], NextMarker } = await elb(
+      const found = await pages((Marker) =>
+        describedBalancers(
+          elb,
           ctx,
-          "DescribeLoadBalancers",
-          (client, options) => client.describeLoadBalancers(query, options),
-        );
-        return { items, next: NextMarker };
-      });
+          id === undefined ? { Marker, PageSize: 400 } : { LoadBalancerArns: [id] },
+        ),
+      );
       const some = found.map(({ LoadBalancerArn = "", LoadBalancerName, VpcId }) => ({
         id: LoadBalancerArn,
         name: LoadBalancerName,
@@ -91,15 +91,13 @@ function targetGroups(elb: AskElb): LeftoverKind {
     wave: 2,
     isInVpc: true,
     async look(ctx, { id, vpcId }) {
-      const found = await pages(async (Marker) => {
-        const query = id === undefined ? { Marker, PageSize: 400 } : { TargetGroupArns: [id] };
-        const { TargetGroups: items = [], NextMarker } = await elb(
+      const found = await pages((Marker) =>
+        describedTargetGroups(
+          elb,
           ctx,
-          "DescribeTargetGroups",
-          (client, options) => client.describeTargetGroups(query, options),
-        );
-        return { items, next: NextMarker };
-      });
+          id === undefined ? { Marker, PageSize: 400 } : { TargetGroupArns: [id] },
+        ),
+      );
       const some = found.map(({ TargetGroupArn = "", TargetGroupName, VpcId }) => ({
         id: TargetGroupArn,
         name: TargetGroupName,
@@ -189,8 +187,8 @@ function inUse(id: string, blockedBy: readonly string[]): CapstanError {
   });
 }
 
-function groups(blockers: Blockers): LeftoverKind {
-  const { ec2 } = blockers;
+function groups(aws: AskAws): LeftoverKind {
+  const { ec2 } = aws;
   return {
     kind: "security group",
     wave: 3,
@@ -214,7 +212,7 @@ function groups(blockers: Blockers): LeftoverKind {
     },
     async remove(ctx, id, whose) {
       await revokeNaming(ec2, ctx, id, whose);
-      await removed(blockers, ctx, id, {
+      await removed(aws, ctx, id, {
         deletion: () =>
           ec2(ctx, "DeleteSecurityGroup", (client, options) =>
             client.deleteSecurityGroup({ GroupId: id }, options),
@@ -316,16 +314,10 @@ async function pages<Item>(
   page: (next: string | undefined) => Promise<Page<Item>>,
 ): Promise<Item[]> {
   const found: Item[] = [];
-  let next: string | undefined;
-  do {
-    try {
-      const answer = await page(next);
-      found.push(...answer.items);
-      ({ next } = answer);
-    } catch (error) {
-      if (!awsNameOf(error).endsWith("NotFound")) throw error;
-      next = undefined;
-    }
-  } while (next !== undefined && next !== "");
+  try {
+    for await (const { items } of eachPage(page)) found.push(...items);
+  } catch (error) {
+    if (!awsNameOf(error).endsWith("NotFound")) throw error;
+  }
   return found;
 }

@@ -1,5 +1,5 @@
 import { omitUndefined } from "../../../src/api/omit-undefined.js";
-import { type Leftover, makerText } from "../../../src/provider/leftovers.js";
+import { isUserObject, type Leftover, makerText } from "../../../src/provider/leftovers.js";
 import { isMarked, type Tag } from "./marks.js";
 
 // Who has made what bears no marks of ours, by the tags that controllers of Kubernetes put on. Sources: the tags of
@@ -53,7 +53,7 @@ export function controllerMade(facts: OwnerFacts): ControllerMade | undefined {
   return omitUndefined({
     text: makerText({ ...maker, by: names === "" ? maker.by : `${maker.by} of cluster ${names}` }),
     cluster: names === "" ? "its cluster" : `cluster ${names}`,
-    object: /^(Service|Ingress) /.test(about) ? about : undefined,
+    object: isUserObject(about) ? about : undefined,
   });
 }
 

@@ -6,8 +6,9 @@ import {
   leftoverName,
   type LeftoverScope,
 } from "../../../src/provider/leftovers.js";
-import type { Blockers } from "./blockers.js";
+import { eachPage } from "./ask.js";
 import { type AskEc2, filters } from "./ec2-kind.js";
+import type { AskAws } from "./elb-kind.js";
 import {
   leftoverKinds,
   type LeftoverKind,
@@ -18,9 +19,9 @@ import { controllerTags, isOfCluster, makerOf } from "./leftover-owner.js";
 import { clusterName, markKey, valueOf } from "./marks.js";
 
 /** What a cluster's controllers have left on AWS, by their tags: see docs/adr/0028. */
-export function leftoverCalls(blockers: Blockers): LeftoverCalls {
-  const { ec2 } = blockers;
-  const kinds = leftoverKinds(blockers);
+export function leftoverCalls(aws: AskAws): LeftoverCalls {
+  const { ec2 } = aws;
+  const kinds = leftoverKinds(aws);
   return {
     async leftovers(ctx, scope) {
       const found: Leftover[] = [];
@@ -102,21 +103,20 @@ async function namesake(
     [`tag:${controllerTags.cluster(clusterName(scope))}`]: ["owned"],
     "instance-state-name": ["pending", "running", "stopping", "stopped"],
   });
-  let NextToken: string | undefined;
-  do {
+  const pages = eachPage(async (NextToken) => {
     const answer = await ec2(ctx, "DescribeInstances", (client, options) =>
       client.describeInstances({ Filters, NextToken }, options),
     );
-    for (const { Instances = [] } of answer.Reservations ?? []) {
-      const other = Instances.find(
-        ({ Tags = [] }) => valueOf(Tags, markKey("clusterUid")) !== scope.clusterUid,
-      );
-      if (other === undefined) continue;
-      const cluster = valueOf(other.Tags ?? [], markKey("cluster")) ?? "another cluster";
-      return `instance ${other.InstanceId ?? ""} of ${cluster} bears the same name in its tags`;
-    }
-    ({ NextToken } = answer);
-  } while (NextToken !== undefined && NextToken !== "");
+    return { items: answer.Reservations ?? [], next: answer.NextToken };
+  });
+  for await (const { items } of pages) {
+    const other = items
+      .flatMap(({ Instances = [] }) => Instances)
+      .find(({ Tags = [] }) => valueOf(Tags, markKey("clusterUid")) !== scope.clusterUid);
+    if (other === undefined) continue;
+    const cluster = valueOf(other.Tags ?? [], markKey("cluster")) ?? "another cluster";
+    return `instance ${other.InstanceId ?? ""} of ${cluster} bears the same name in its tags`;
+  }
   return undefined;
 }
 

@@ -21,6 +21,18 @@ const phases: Readonly<Record<string, Found["phase"]>> = {
   provisioning: "pending",
 };
 
+/** Load balancers that a call names, or a page of all. */
+export async function describedBalancers(
+  ask: AskElb,
+  ctx: CallContext,
+  wanted: DescribeLoadBalancersCommandInput,
+) {
+  const answer = await ask(ctx, "DescribeLoadBalancers", (elb, options) =>
+    elb.describeLoadBalancers(wanted, options),
+  );
+  return { items: answer.LoadBalancers ?? [], next: answer.NextMarker };
+}
+
 function balancerKind(ask: AskElb): ElbKind<LoadBalancer> {
   const isCrossZone = async (ctx: CallContext, LoadBalancerArn: string) => {
     const { Attributes = [] } = await ask(ctx, "DescribeLoadBalancerAttributes", (elb, options) =>
@@ -28,16 +40,11 @@ function balancerKind(ask: AskElb): ElbKind<LoadBalancer> {
     );
     return Attributes.find(({ Key }) => Key === crossZone)?.Value === "true";
   };
-  const described = async (ctx: CallContext, wanted: DescribeLoadBalancersCommandInput) => {
-    const answer = await ask(ctx, "DescribeLoadBalancers", (elb, options) =>
-      elb.describeLoadBalancers(wanted, options),
-    );
-    return { items: answer.LoadBalancers ?? [], next: answer.NextMarker };
-  };
   return {
-    page: (ctx, Marker) => described(ctx, { Marker, PageSize: 400 }),
-    byArn: async (ctx, arn) => (await described(ctx, { LoadBalancerArns: [arn] })).items,
-    byName: async (ctx, name) => (await described(ctx, { Names: [name] })).items,
+    page: (ctx, Marker) => describedBalancers(ask, ctx, { Marker, PageSize: 400 }),
+    byArn: async (ctx, arn) =>
+      (await describedBalancers(ask, ctx, { LoadBalancerArns: [arn] })).items,
+    byName: async (ctx, name) => (await describedBalancers(ask, ctx, { Names: [name] })).items,
     arnOf: ({ LoadBalancerArn }) => must(LoadBalancerArn, "LoadBalancerArn"),
     async shown(ctx, balancer, tags, isWhole) {
       const arn = must(balancer.LoadBalancerArn, "LoadBalancerArn");

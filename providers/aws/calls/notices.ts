@@ -1,5 +1,6 @@
 import type { MachineCalls } from "../../../src/provider/definition.js";
 import type { CallContext, Observed } from "../../../src/provider/port.js";
+import { eachPage } from "./ask.js";
 import { type AskEc2, filters } from "./ec2-kind.js";
 
 /**
@@ -49,12 +50,14 @@ export async function* withNotices(
 async function eventNotices(ask: AskEc2, ctx: CallContext): Promise<Notices> {
   const Filters = filters({ "event.code": ending });
   const found = new Map<string, number>();
-  let NextToken: string | undefined;
-  do {
+  const pages = eachPage(async (NextToken) => {
     const answer = await ask(ctx, "DescribeInstanceStatus", (ec2, options) =>
       ec2.describeInstanceStatus({ Filters, NextToken }, options),
     );
-    for (const { InstanceId = "", Events = [] } of answer.InstanceStatuses ?? []) {
+    return { items: answer.InstanceStatuses ?? [], next: answer.NextToken };
+  });
+  for await (const { items } of pages) {
+    for (const { InstanceId = "", Events = [] } of items) {
       const times = Events.flatMap(({ Code = "", Description = "", NotBefore }) => {
         // What is over is shown for a week.
         const isOver = /^\[(Completed|Canceled)\]/.test(Description);
@@ -62,25 +65,25 @@ async function eventNotices(ask: AskEc2, ctx: CallContext): Promise<Notices> {
       });
       if (times.length > 0) found.set(InstanceId, Math.min(...times));
     }
-    ({ NextToken } = answer);
-  } while (NextToken !== undefined && NextToken !== "");
+  }
   return found;
 }
 
 async function spotNotices(ask: AskEc2, ctx: CallContext): Promise<Notices> {
   const Filters = filters({ "status-code": marked });
   const found = new Map<string, number>();
-  let NextToken: string | undefined;
-  do {
+  const pages = eachPage(async (NextToken) => {
     const answer = await ask(ctx, "DescribeSpotInstanceRequests", (ec2, options) =>
       ec2.describeSpotInstanceRequests({ Filters, NextToken }, options),
     );
-    for (const { InstanceId, Status } of answer.SpotInstanceRequests ?? []) {
+    return { items: answer.SpotInstanceRequests ?? [], next: answer.NextToken };
+  });
+  for await (const { items } of pages) {
+    for (const { InstanceId, Status } of items) {
       const noticedAtMs = Status?.UpdateTime?.getTime();
       if (InstanceId === undefined || noticedAtMs === undefined) continue;
       found.set(InstanceId, noticedAtMs + spotNoticeMs);
     }
-    ({ NextToken } = answer);
-  } while (NextToken !== undefined && NextToken !== "");
+  }
   return found;
 }

@@ -5,7 +5,7 @@ import type { MachineCalls } from "../../../src/provider/definition.js";
 import { present } from "../../../src/provider/host-spec.js";
 import type { Found } from "../../../src/provider/port.js";
 import { ifThere } from "./ask.js";
-import { type Blockers, removed } from "./blockers.js";
+import { removed } from "./blockers.js";
 import {
   type AskEc2,
   type Ec2Kind,
@@ -18,6 +18,7 @@ import {
   text,
   updateTags,
 } from "./ec2-kind.js";
+import type { AskAws } from "./elb-kind.js";
 import { clusterTag, shownTags, tagsFor, whoOf } from "./marks.js";
 
 /** The group that controllers in the cluster open for load balancers: they take the only one of a host that bears this tag. */
@@ -47,7 +48,8 @@ function groupKind(ask: AskEc2): Ec2Kind {
 }
 
 /** A VPC has a name once, and the name is made of the token. */
-export function securityGroupCalls(ask: AskEc2, blockers: Blockers): MachineCalls {
+export function securityGroupCalls(aws: AskAws): MachineCalls {
+  const { ec2: ask } = aws;
   const kind = groupKind(ask);
   return {
     ...lookingCalls(ask, kind),
@@ -78,7 +80,7 @@ export function securityGroupCalls(ask: AskEc2, blockers: Blockers): MachineCall
       return { ...current, spec };
     },
     remove: (ctx, { id }) =>
-      removed(blockers, ctx, id, {
+      removed(aws, ctx, id, {
         deletion: () =>
           ask(ctx, "DeleteSecurityGroup", (ec2, options) =>
             ec2.deleteSecurityGroup({ GroupId: id }, options),

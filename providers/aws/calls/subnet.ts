@@ -3,7 +3,7 @@ import { omitUndefined } from "../../../src/api/omit-undefined.js";
 import type { MachineCalls } from "../../../src/provider/definition.js";
 import { present } from "../../../src/provider/host-spec.js";
 import type { Found } from "../../../src/provider/port.js";
-import { type Blockers, removed } from "./blockers.js";
+import { removed } from "./blockers.js";
 import {
   type AskEc2,
   type Ec2Kind,
@@ -17,6 +17,7 @@ import {
   text,
   updateTags,
 } from "./ec2-kind.js";
+import type { AskAws } from "./elb-kind.js";
 import { clusterTag, shownTags, whoOf } from "./marks.js";
 
 function shownSubnet(subnet: Subnet): Found {
@@ -49,7 +50,8 @@ function subnetKind(ask: AskEc2): Ec2Kind {
 }
 
 /** A VPC has a range once: whoever has taken it is compared by the token. */
-export function subnetCalls(ask: AskEc2, blockers: Blockers): MachineCalls {
+export function subnetCalls(aws: AskAws): MachineCalls {
+  const { ec2: ask } = aws;
   const kind = subnetKind(ask);
   return {
     ...lookingCalls(ask, kind),
@@ -87,7 +89,7 @@ export function subnetCalls(ask: AskEc2, blockers: Blockers): MachineCalls {
       return { ...current, spec };
     },
     remove: (ctx, { id }) =>
-      removed(blockers, ctx, id, {
+      removed(aws, ctx, id, {
         deletion: () =>
           ask(ctx, "DeleteSubnet", (ec2, options) => ec2.deleteSubnet({ SubnetId: id }, options)),
         users: { interfaces: "subnet-id" },

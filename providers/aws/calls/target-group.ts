@@ -18,6 +18,18 @@ const deregistrationDelay = "deregistration_delay.timeout_seconds";
 
 type Attributes = ReadonlyMap<string, string>;
 
+/** Target groups that a call names, or a page of all. */
+export async function describedTargetGroups(
+  ask: AskElb,
+  ctx: CallContext,
+  wanted: DescribeTargetGroupsCommandInput,
+) {
+  const answer = await ask(ctx, "DescribeTargetGroups", (elb, options) =>
+    elb.describeTargetGroups(wanted, options),
+  );
+  return { items: answer.TargetGroups ?? [], next: answer.NextMarker };
+}
+
 function groupKind(ask: AskElb): ElbKind<TargetGroup> {
   const attributesOf = async (ctx: CallContext, TargetGroupArn: string) => {
     const { Attributes = [] } = await ask(ctx, "DescribeTargetGroupAttributes", (elb, options) =>
@@ -25,16 +37,11 @@ function groupKind(ask: AskElb): ElbKind<TargetGroup> {
     );
     return new Map(Attributes.map(({ Key = "", Value = "" }) => [Key, Value]));
   };
-  const described = async (ctx: CallContext, wanted: DescribeTargetGroupsCommandInput) => {
-    const answer = await ask(ctx, "DescribeTargetGroups", (elb, options) =>
-      elb.describeTargetGroups(wanted, options),
-    );
-    return { items: answer.TargetGroups ?? [], next: answer.NextMarker };
-  };
   return {
-    page: (ctx, Marker) => described(ctx, { Marker, PageSize: 400 }),
-    byArn: async (ctx, arn) => (await described(ctx, { TargetGroupArns: [arn] })).items,
-    byName: async (ctx, name) => (await described(ctx, { Names: [name] })).items,
+    page: (ctx, Marker) => describedTargetGroups(ask, ctx, { Marker, PageSize: 400 }),
+    byArn: async (ctx, arn) =>
+      (await describedTargetGroups(ask, ctx, { TargetGroupArns: [arn] })).items,
+    byName: async (ctx, name) => (await describedTargetGroups(ask, ctx, { Names: [name] })).items,
     arnOf: ({ TargetGroupArn }) => must(TargetGroupArn, "TargetGroupArn"),
     async shown(ctx, group, tags, isWhole) {
       const arn = must(group.TargetGroupArn, "TargetGroupArn");

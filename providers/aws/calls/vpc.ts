@@ -3,7 +3,7 @@ import { omitUndefined } from "../../../src/api/omit-undefined.js";
 import type { MachineCalls } from "../../../src/provider/definition.js";
 import { present } from "../../../src/provider/host-spec.js";
 import type { CallContext, Found, Observed } from "../../../src/provider/port.js";
-import { type Blockers, removed } from "./blockers.js";
+import { removed } from "./blockers.js";
 import {
   type AskEc2,
   type Ec2Kind,
@@ -15,6 +15,7 @@ import {
   text,
   updateTags,
 } from "./ec2-kind.js";
+import type { AskAws } from "./elb-kind.js";
 import { shownTags, whoOf } from "./marks.js";
 
 const attributes = { dnsSupport: "enableDnsSupport", dnsHostnames: "enableDnsHostnames" } as const;
@@ -65,7 +66,8 @@ function vpcKind(ask: AskEc2): Ec2Kind {
 }
 
 /** No token, no name: marks in the create, and a look at every VPC before it. */
-export function vpcCalls(ask: AskEc2, blockers: Blockers): MachineCalls {
+export function vpcCalls(aws: AskAws): MachineCalls {
+  const { ec2: ask } = aws;
   const kind = vpcKind(ask);
   return {
     ...lookingCalls(ask, kind),
@@ -96,7 +98,7 @@ export function vpcCalls(ask: AskEc2, blockers: Blockers): MachineCalls {
       return { ...current, spec };
     },
     remove: (ctx, { id }) =>
-      removed(blockers, ctx, id, {
+      removed(aws, ctx, id, {
         deletion: () =>
           ask(ctx, "DeleteVpc", (ec2, options) => ec2.deleteVpc({ VpcId: id }, options)),
         users: { interfaces: "vpc-id", insideVpc: true },

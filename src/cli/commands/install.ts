@@ -1,5 +1,4 @@
-import { customResourceDefinitions } from "../../api/crd.js";
-import { identityDefinitions } from "../../api/identity-crd.js";
+import { allDefinitions } from "../../api/identity-crd.js";
 import { connect, serverOf } from "../../kube/connection.js";
 import { type Installed, installDefinitions } from "../../kube/install.js";
 import type { CommandContext, GlobalOptions } from "../context.js";
@@ -25,7 +24,7 @@ export async function installCommand(
   const dryRun = options.dryRun === true;
   const server = serverOf(config);
   const installed = await installDefinitions(config, {
-    definitions: [...customResourceDefinitions(), ...identityDefinitions(providers.all)],
+    definitions: allDefinitions(providers.all),
     dryRun,
     force: options.force === true,
     signal: interruption.stop,

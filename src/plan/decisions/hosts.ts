@@ -185,6 +185,11 @@ export function machineNameOf(host: string): string {
   return splitHostName(host).generation.replace(/-[0-9a-f]{8}$/, "");
 }
 
+/** Whether a key is that of a host. Pure. */
+export function isHostKey(key: NodeKey, hostKind: string): boolean {
+  return key.startsWith(nodeKey(hostKind, ""));
+}
+
 /** The host in the name of what lives with it, "web-7ca2dcf0-1" of "web-7ca2dcf0-1-data"; undefined of all others. Pure. */
 export function hostInName(name: string): string | undefined {
   return /^(.+-[0-9a-f]{8}-\d+)-./.exec(name)?.[1];

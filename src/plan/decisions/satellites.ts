@@ -19,7 +19,7 @@ import {
 import type { CompiledGoal } from "../goal/compiled-goal.js";
 import type { PlanInput } from "../plan-input.js";
 import type { DecidedHost } from "./decided.js";
-import { hostInName } from "./hosts.js";
+import { hostInName, isHostKey } from "./hosts.js";
 import {
   type Existing,
   type InfrastructureDecision,
@@ -48,7 +48,9 @@ export function planSatellites(
   );
   const hostOf = existingHosts(input);
   const outside = (ref: Ref): Json =>
-    isHost(ref.$ref, provider) ? outputOf(hostOf(ref.$ref), ref) : shared.resolve<Json>(ref);
+    isHostKey(ref.$ref, provider.hostKind)
+      ? outputOf(hostOf(ref.$ref), ref)
+      : shared.resolve<Json>(ref);
   const known = { ...shared, outside };
   return planInfrastructure(provider, { infrastructure: nodes, isFrozen }, known).decisions;
 }
@@ -116,7 +118,7 @@ export function recordedHostOf(
   { hostKind }: Pick<InfrastructureProvider, "hostKind">,
 ): NodeKey | undefined {
   if (kind === hostKind) return undefined;
-  return dependsOn.find((key) => isHost(key, { hostKind }));
+  return dependsOn.find((key) => isHostKey(key, hostKind));
 }
 
 /** Recorded satellites that are to outlive their hosts, as far as they are not wanted any more. Pure. */
@@ -139,8 +141,4 @@ function existingHosts({
     if (observedResources.get(key) === "gone") return undefined;
     return omitUndefined({ id: record.id, status: recordedStatus(record) });
   };
-}
-
-function isHost(key: NodeKey, { hostKind }: Pick<InfrastructureProvider, "hostKind">): boolean {
-  return key.startsWith(nodeKey(hostKind, ""));
 }

@@ -5,6 +5,7 @@ import type { Observed } from "../../provider/port.js";
 import type { UnrecordedCreation } from "./infrastructure.js";
 import {
   hostInName,
+  isHostKey,
   isHostOf,
   type PlannedHost,
   spendIncarnations,
@@ -90,7 +91,7 @@ export function supersededKeys(prior: PriorState, target: Target, hostKind: stri
   const earlier = new Set([...(prior.transaction?.superseded ?? []), ...plannedKeys(prior)]);
   return [...earlier]
     .filter((key) => {
-      if (wanted.has(key) || key.startsWith(nodeKey(hostKind, ""))) return false;
+      if (wanted.has(key) || isHostKey(key, hostKind)) return false;
       const host = hostInName(key.slice(key.indexOf("/") + 1));
       return host === undefined || present.has(nodeKey(hostKind, host));
     })
@@ -105,8 +106,8 @@ function plannedKeys({ transaction, revision }: PriorState): NodeKey[] {
 
 /** Hosts that a target names or a record describes. */
 function hostsPresent(prior: PriorState, hostKind: string): ReadonlySet<NodeKey> {
-  const recorded = prior.resources.filter(({ kind }) => kind === hostKind).map(({ key }) => key);
-  return new Set([...plannedKeys(prior), ...recorded]);
+  const recorded = prior.resources.map(({ key }) => key);
+  return new Set([...plannedKeys(prior), ...recorded].filter((key) => isHostKey(key, hostKind)));
 }
 
 /**
@@ -148,11 +149,13 @@ export function usedNames({
   observedResources,
 }: PlanInput): ReadonlySet<NodeKey> {
   const { transaction, resources } = prior;
+  const { superseded = [] } = transaction ?? {};
+  if (superseded.length === 0) return new Set();
   const alive = new Set<NodeKey>([
     ...resources.map(({ key }) => key).filter((key) => observedResources.get(key) !== "gone"),
     ...unrecorded.filter(({ phase }) => phase !== "gone").map(({ who }) => keyOf(who)),
   ]);
-  return new Set((transaction?.superseded ?? []).filter((key) => !alive.has(key)));
+  return new Set(superseded.filter((key) => !alive.has(key)));
 }
 
 /**

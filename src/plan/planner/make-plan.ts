@@ -95,7 +95,7 @@ export function planRemaining(given: PlanInput): RemainingPlan {
   refuseRemovals(input, whole);
   const recorded = cloudResources(prior);
   const mayReplace = replaceableIn(input);
-  const known = { ...knownInfrastructure(input), mayReplace };
+  const known = { ...knownInfrastructure(input, recorded), mayReplace };
   const infrastructure = planInfrastructure(provider, compiledGoal, known);
   const spent = spentSoFar(input);
   const policyOf = policiesOf(compiledGoal.objects);
@@ -150,10 +150,13 @@ export function planRemaining(given: PlanInput): RemainingPlan {
 }
 
 /** What there is beside hosts. */
-function knownInfrastructure(input: PlanInput): Omit<KnownInfrastructure, "mayReplace"> {
-  const { prior, provider, observedResources, goal } = input;
+function knownInfrastructure(
+  input: PlanInput,
+  recorded: readonly RecordedResource[],
+): Omit<KnownInfrastructure, "mayReplace"> {
+  const { provider, observedResources, goal } = input;
   return {
-    recorded: cloudResources(prior).filter(({ kind }) => kind !== provider.hostKind),
+    recorded: recorded.filter(({ kind }) => kind !== provider.hostKind),
     unrecorded: unrecordedCreations(input),
     observedResources,
     used: usedNames(input),

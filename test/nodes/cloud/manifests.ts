@@ -1,5 +1,6 @@
 import { apiVersion as api, clusterNameLabel } from "../../../src/api/schema.js";
 import { apiVersion } from "./provider.js";
+import { clusterNetwork } from "../../support/manifests.js";
 
 /** What a test says of a machine and its Node; the rest is the same for all. */
 export interface NodesMachine {
@@ -31,11 +32,7 @@ export function clusterObjects(version: string, { members, workers }: NodesClust
       kind: "Cluster",
       metadata: { name },
       spec: {
-        clusterNetwork: {
-          services: { cidrBlocks: ["10.96.0.0/12"] },
-          pods: { cidrBlocks: ["192.168.0.0/16"] },
-          serviceDomain: "cluster.local",
-        },
+        clusterNetwork: clusterNetwork(),
         providerSpec: { value: { apiVersion, kind: "NodesClusterProviderSpec" } },
       },
     },

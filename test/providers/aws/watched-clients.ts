@@ -1,5 +1,6 @@
 import type { EC2 } from "@aws-sdk/client-ec2";
 import type { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balancing-v2";
+import { onCommands, type Stack } from "./commands.js";
 import type { Clock } from "../../../src/provider/port.js";
 import { hangAtTheDoor, type Misbehaviour } from "../../provider/ec2/misbehaviour.js";
 
@@ -61,40 +62,30 @@ export class WatchedClients implements Misbehaviour {
     hangAtTheDoor(elb.config, this);
   }
 
-  private watch(stack: { add: unknown }): void {
-    type Next = (args: { input: unknown }) => Promise<{ output: unknown; response: unknown }>;
-    const add = stack.add as (
-      middleware: (next: Next, context: { commandName?: string }) => Next,
-      options: { step: "initialize" },
-    ) => void;
-    add.call(
-      stack,
-      (next, { commandName = "" }) =>
-        async (args) => {
-          const asked = args.input as Asked;
-          // Moto announces nothing, and does not know the filter.
-          if (commandName === "DescribeInstanceStatusCommand") {
-            return { output: { InstanceStatuses: [] }, response: {} };
-          }
-          if (commandName.startsWith("Describe")) {
-            if (this.isBlind) throw new Error("AWS gives no answer");
-            const { output, response } = await next(args);
-            return { output: this.shown(asked, output as Answered), response };
-          }
-          this.hook?.();
-          if (this.refusesNext && commandName === "RunInstancesCommand") {
-            this.refusesNext = false;
-            const name = "InsufficientInstanceCapacity";
-            throw Object.assign(new Error("there is no room for it"), { name });
-          }
-          const before = this.answerOf.get(asked.ClientToken ?? "");
-          if (before !== undefined) return { output: before, response: {} };
-          const answer = await next(args);
-          this.remember(commandName, asked, answer.output as Answered);
-          return answer;
-        },
-      { step: "initialize" },
-    );
+  private watch(stack: Stack): void {
+    onCommands(stack, async (commandName, args, next) => {
+      const asked = args.input as Asked;
+      // Moto announces nothing, and does not know the filter.
+      if (commandName === "DescribeInstanceStatusCommand") {
+        return { output: { InstanceStatuses: [] }, response: {} };
+      }
+      if (commandName.startsWith("Describe")) {
+        if (this.isBlind) throw new Error("AWS gives no answer");
+        const { output, response } = await next(args);
+        return { output: this.shown(asked, output as Answered), response };
+      }
+      this.hook?.();
+      if (this.refusesNext && commandName === "RunInstancesCommand") {
+        this.refusesNext = false;
+        const name = "InsufficientInstanceCapacity";
+        throw Object.assign(new Error("there is no room for it"), { name });
+      }
+      const before = this.answerOf.get(asked.ClientToken ?? "");
+      if (before !== undefined) return { output: before, response: {} };
+      const answer = await next(args);
+      this.remember(commandName, asked, answer.output as Answered);
+      return answer;
+    });
   }
 
   private remember(commandName: string, { ClientToken }: Asked, answer: Answered): void {

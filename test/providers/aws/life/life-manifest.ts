@@ -1,6 +1,7 @@
 import { awsApiVersion } from "../../../../providers/aws/specs/cluster-spec.js";
 import type { JsonObject } from "../../../../src/api/json.js";
 import { apiVersion, clusterNameLabel } from "../../../../src/api/schema.js";
+import { clusterNetwork } from "../../../support/manifests.js";
 
 const kubelet = "1.34.2";
 
@@ -48,11 +49,7 @@ export function manifestOf({
     kind: "Cluster",
     metadata: { name },
     spec: {
-      clusterNetwork: {
-        services: { cidrBlocks: ["10.96.0.0/12"] },
-        pods: { cidrBlocks: ["192.168.0.0/16"] },
-        serviceDomain: "cluster.local",
-      },
+      clusterNetwork: clusterNetwork(),
       providerSpec: {
         value: {
           apiVersion: awsApiVersion,

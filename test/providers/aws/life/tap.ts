@@ -1,5 +1,6 @@
 import type { EC2 } from "@aws-sdk/client-ec2";
 import type { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balancing-v2";
+import { onCommands, type Stack } from "../commands.js";
 
 /** A request of the SDK before it is sent. */
 export interface TappedCall {
@@ -25,24 +26,13 @@ export function tapped(
   tapStack("elasticloadbalancing", elb.middlewareStack, tap);
 }
 
-function tapStack(service: string, stack: { add: unknown }, tap: Tap): void {
-  type Next = (args: { input: unknown }) => Promise<{ output: unknown; response: unknown }>;
-  // The commands of a client have no common type.
-  const add = stack.add as (
-    middleware: (next: Next, context: { commandName?: string }) => Next,
-    options: { step: "initialize" },
-  ) => void;
-  add.call(
-    stack,
-    (next, { commandName = "" }) =>
-      async (args) => {
-        const action = `${service}:${commandName.replace(/Command$/, "")}`;
-        const input = args.input as TappedCall["input"];
-        const output = await tap({ action, input }, async (sent = input) => {
-          return (await next({ ...args, input: sent })).output as Answer;
-        });
-        return { output, response: {} };
-      },
-    { step: "initialize" },
-  );
+function tapStack(service: string, stack: Stack, tap: Tap): void {
+  onCommands(stack, async (commandName, args, next) => {
+    const action = `${service}:${commandName.replace(/Command$/, "")}`;
+    const input = args.input as TappedCall["input"];
+    const output = await tap({ action, input }, async (sent = input) => {
+      return (await next({ ...args, input: sent })).output as Answer;
+    });
+    return { output, response: {} };
+  });
 }
