@@ -49,6 +49,7 @@ const definitionMembers = namesOf<ProviderDefinition>({
 const callNames = namesOf<MachineCalls>({
   timing: true,
   unobservable: true,
+  tokensLast: true,
   locate: true,
   locateMany: true,
   create: true,

@@ -229,6 +229,11 @@ export interface ResourceHandler {
    */
   readonly unobservable?: readonly string[];
   /**
+   * The cloud answers a create under a token that it knows with what that once made, also when that is gone. What is lost of
+   * such a kind is made again under another name, and so under another token.
+   */
+  readonly tokensLast?: true;
+  /**
    * By `id` when it is known, otherwise by identity tags, then by token. Throws retryable errors
    * only; what it cannot find out is `unknown`.
    */

@@ -3,6 +3,7 @@ import type { Target, TargetMachine } from "./target.js";
 import type { NodeKey } from "../graph/graph.js";
 import type { CloudIdentity } from "../provider/port.js";
 import type { JsonObject } from "../api/json.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { KeyStage } from "../api/key-stage.js";
 import type { OwnerMove } from "../sets/moves.js";
 
@@ -177,6 +178,8 @@ export interface TransactionRecord extends TransactionPayload {
   /** Who may change the stack: "files" or an API server. */
   readonly owner: string;
   readonly startedAtMs: number;
+  /** The last revision that was committed when this was last written; absent: none, or an early release. */
+  readonly committed?: number;
 }
 
 /** What a Revision resource holds encrypted. */
@@ -194,4 +197,28 @@ export interface RevisionRecord extends RevisionPayload {
 /** Where a goal leads: to what somebody asked for, or back to the revision. */
 export function directionOf({ kind }: TransactionGoal): Direction {
   return kind === "takeBack" ? "back" : "forward";
+}
+
+/** A Transaction resource, decoded: of its inputs, those in clear and the decrypted payload. Pure. */
+export function transactionIn(inputs: JsonObject, payload: TransactionPayload): TransactionRecord {
+  const { committed } = inputs;
+  return omitUndefined<TransactionRecord>({
+    number: Number(inputs["number"]),
+    clusterUid: String(inputs["clusterUid"]),
+    owner: String(inputs["owner"]),
+    startedAtMs: Number(inputs["startedAtMs"]),
+    committed: committed === undefined ? undefined : Number(committed),
+    ...payload,
+  });
+}
+
+/**
+ * The revision of a stack that lost its record, as by a plain `pulumi destroy` that was interrupted. There was something before, so
+ * there is no way back to nothing: what the last transaction wanted stands for it. A destroy of ours goes on as one. Pure.
+ */
+export function lostRevision(
+  transaction: TransactionRecord | undefined,
+): RevisionRecord | undefined {
+  if (transaction?.committed === undefined || transaction.goal.kind === "destroy") return undefined;
+  return { number: transaction.committed, target: transaction.target, history: [] };
 }

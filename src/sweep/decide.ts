@@ -83,20 +83,26 @@ function whoWants({ id, who }: Observed, views: readonly StackView[]): Decision 
 
 /**
  * That no stack records a resource is known only once every stack was read: one that cannot be may be a
- * renamed or a copied one, whose cluster is noted under another name.
+ * renamed or a copied one, whose cluster is noted under another name. A state that is older than the cloud does not know what was
+ * made since.
  */
 function whatIsUnknown(
-  { who }: Observed,
+  resource: Observed,
   cluster: KnownCluster,
   views: readonly StackView[],
 ): Decision | undefined {
+  const { who } = resource;
   const unknown = (reason: string): Decision => ({ kind: "unknown", reason });
   if (who.cluster !== cluster.cluster) {
     return unknown(`it carries the UID of ${cluster.cluster} under the name ${who.cluster}`);
   }
   if (cluster.movedAway) return unknown("its cluster was last changed through another backend");
   const unread = views.find((view) => view.kind === "unreadable");
-  return unread && unknown(`${unread.stack} may record it and cannot be read`);
+  if (unread !== undefined) return unknown(`${unread.stack} may record it and cannot be read`);
+  const older = views.find((view) => view.kind === "read" && view.holds?.isNewer(resource));
+  return (
+    older && unknown(`it was made after all that ${older.stack} tells, whose state is an older one`)
+  );
 }
 
 function whoIsBusy({ stacks }: KnownCluster, views: readonly StackView[]): Decision | undefined {

@@ -6,7 +6,8 @@ import {
   pendingDeletions,
   type PriorState,
 } from "../records/prior-state.js";
-import type { CloudIdentity, Identity } from "../provider/port.js";
+import type { CloudIdentity, Identity, Observed } from "../provider/port.js";
+import { newerThanRecords } from "../plan/decisions/unrecorded.js";
 
 /** What a sweep has to know about one stack. */
 export type StackView =
@@ -20,6 +21,8 @@ export type StackView =
         readonly provider: string;
         /** Where its resources are; absent where nobody could tell. */
         readonly cloud?: CloudIdentity;
+        /** Whether a resource of its life was made after all that the stack tells: then that is an older state. */
+        readonly isNewer: (resource: Observed) => boolean;
       };
       /** Ids of everything that it records. */
       readonly ids: ReadonlySet<string>;
@@ -38,10 +41,14 @@ export function wantedKey(clusterUid: string, key: NodeKey): string {
 }
 
 /**
- * The view of a stack's state. `lockedBy` says who works on it, if somebody does. An unfinished
+ * The view of a stack's state. `hostKind` is its provider's; `lockedBy` says who works on it, if somebody does. An unfinished
  * transaction keeps the cluster out of a sweep: its own recovery removes what it left. Pure.
  */
-export function viewOf(stack: string, state: PriorState, lockedBy?: string): StackView {
+export function viewOf(
+  stack: string,
+  state: PriorState,
+  { hostKind, lockedBy }: { readonly hostKind: string; readonly lockedBy?: string | undefined },
+): StackView {
   const { transaction } = state;
   const busy = lockedBy ?? unfinished(stack, state);
   return omitUndefined({
@@ -54,6 +61,8 @@ export function viewOf(stack: string, state: PriorState, lockedBy?: string): Sta
         cluster: transaction.target.cluster,
         provider: transaction.target.provider,
         cloud: transaction.cloud,
+        isNewer: (resource) =>
+          newerThanRecords(state, { unrecorded: [resource] }, hostKind).length > 0,
       }),
     ids: new Set(
       [...cloudResources(state), ...pendingDeletions(state)].flatMap(({ id }) => id ?? []),

@@ -18,6 +18,7 @@ import {
   type PriorState,
   type RecordedResource,
 } from "../records/prior-state.js";
+import { targetDigest } from "../records/target.js";
 import { stateSchemaVersion } from "../records/transaction.js";
 import type { PassProgram, Registration } from "./registration.js";
 
@@ -61,7 +62,6 @@ export function programOf(
   payloads: Payloads,
 ): PassProgram {
   const staying = prior.resources.filter(({ deleting }) => !deleting);
-  const recorded = new Map(staying.map((resource) => [resource.key, resource]));
   const deletions = allowed.kind === "begin" ? none : allowed.deletions;
   const wanted = wantedNodes(plan, allowed);
   const wantedKeys = new Set(wanted.map(keyOf));
@@ -69,14 +69,12 @@ export function programOf(
     ({ key, kind, type }) =>
       type === "resource" && !isRecordKind(kind) && !wantedKeys.has(key) && !deletions.has(key),
   );
-  const transaction = transactionRegistration(plan, recorded.get(transactionKey), payloads);
+  const commits = allowed.kind === "commit" && plan.transaction.inline !== true;
+  const transaction = transactionRegistration(plan, prior, { commits, payloads });
   const members = [...wanted.map((node) => registrationOf(plan, node)), ...kept.map(verbatim)];
   const parents = [...new Set(members.flatMap(({ parent }) => parent ?? []))];
   const body = ordered(presentOnly([...parents.map(componentRegistration), ...members]));
-  const revision = revisionRegistration(plan, recorded.get(revisionKey), {
-    commit: allowed.kind === "commit",
-    payloads,
-  });
+  const revision = revisionRegistration(plan, prior, { kind: allowed.kind, payloads });
   const everything = [transactionKey, ...body.map(({ key }) => key)];
   const registrations = [
     transaction,
@@ -182,40 +180,59 @@ function componentRegistration(key: NodeKey): Registration {
   return { key, type: "component", kind, name, inputs: {}, secretInputs: [], dependsOn: [] };
 }
 
-/** Word for word once it is begun: Pulumi encrypts anew whatever it is given, and would write it. */
+/**
+ * Word for word once it is begun: Pulumi encrypts anew whatever it is given, and would write it. A commit says in it, too, that
+ * there was one: Revision is the first record that a plain `pulumi destroy` deletes. In a single pass it would say so
+ * before anything is done, and says it at the next begin.
+ */
 function transactionRegistration(
   plan: RemainingPlan,
-  recorded: RecordedResource | undefined,
-  { transaction: payload }: Payloads,
+  { resources, revision, transaction: last }: PriorState,
+  { commits, payloads }: { readonly commits: boolean; readonly payloads: Payloads },
 ): Registration {
   const { number, clusterUid, owner, startedAtMs } = plan.transaction;
-  if (recorded?.inputs["number"] === number) return verbatim(recorded);
-  return recordRegistration("Transaction", transactionKey, {
-    ...commonFacts(plan),
-    number,
-    clusterUid,
-    owner,
-    startedAtMs,
-    payload,
-  });
+  const recorded = resources.find(({ key, deleting }) => key === transactionKey && !deleting);
+  if (recorded?.inputs["number"] === number) {
+    const registration = verbatim(recorded);
+    if (!commits) return registration;
+    return { ...registration, inputs: { ...registration.inputs, committed: number } };
+  }
+  const inputs = { number, clusterUid, owner, startedAtMs, payload: payloads.transaction };
+  const committed = revision?.number ?? last?.committed;
+  return recordRegistration(
+    "Transaction",
+    transactionKey,
+    omitUndefined({ ...commonFacts(plan), ...inputs, committed }),
+  );
 }
 
-/** Until the commit the old Revision is registered word for word, so that it stays. */
+/**
+ * Until the commit the old Revision is registered word for word, so that it stays. One whose record is lost is recorded again by
+ * a begin: Transaction stands for it until then, and no longer.
+ */
 function revisionRegistration(
   plan: RemainingPlan,
-  recorded: RecordedResource | undefined,
-  { commit, payloads }: { readonly commit: boolean; readonly payloads: Payloads },
+  { resources, revision: last }: PriorState,
+  { kind, payloads }: { readonly kind: AllowedChanges["kind"]; readonly payloads: Payloads },
 ): Registration | undefined {
   const { number, clusterUid } = plan.transaction;
-  if (!commit || recorded?.inputs["number"] === number) {
-    return recorded === undefined ? undefined : verbatim(recorded);
+  const recorded = resources.find(({ key, deleting }) => key === revisionKey && !deleting);
+  const facts = { ...commonFacts(plan), clusterUid, payload: payloads.revision };
+  const { machines } = plan.target;
+  if (kind === "commit" && recorded?.inputs["number"] !== number) {
+    return recordRegistration("Revision", revisionKey, {
+      ...facts,
+      number,
+      machines: machines.length,
+    });
   }
+  if (recorded !== undefined) return verbatim(recorded);
+  if (kind !== "begin" || last === undefined) return undefined;
   return recordRegistration("Revision", revisionKey, {
-    ...commonFacts(plan),
-    number,
-    clusterUid,
-    machines: plan.target.machines.length,
-    payload: payloads.revision,
+    ...facts,
+    number: last.number,
+    targetDigest: targetDigest(last.target),
+    machines: last.target.machines.length,
   });
 }
 

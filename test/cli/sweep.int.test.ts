@@ -76,6 +76,9 @@ describe("capstan sweep", function () {
     return ids;
   };
 
+  /** Names that the first transactions of the clusters have spent: what is left of them is theirs. */
+  const spent = { cp: "cp-0-07be390c-0", worker: "worker-0-a830c4ef-0" };
+
   const old = 2 * hourMs;
   const dead = { uid: "uid-dead", cluster: "default/gone", ageMs: old };
   const leftovers = [
@@ -128,7 +131,7 @@ describe("capstan sweep", function () {
     );
     const [stray = ""] = await plant({ uid: demoUid, cluster: "default/demo", ageMs: old }, [
       "LocalHost",
-      "cp-0-00000000-9",
+      spent.cp,
     ]);
     // A cluster whose first transaction broke off, with something of it that no state records.
     await sandbox.fault("create", "fail", "--name", "worker", "--times", "9");
@@ -138,7 +141,7 @@ describe("capstan sweep", function () {
     const uids = [...new Set(sandbox.alive().map(({ clusterUid }) => clusterUid))];
     const [inFlight = ""] = uids.filter((uid) => ![dead.uid, "uid-foreign", demoUid].includes(uid));
     const open = { uid: inFlight, cluster: "default/open", ageMs: old };
-    const [lost = ""] = await plant(open, ["LocalHost", "worker-0-22222222-7"]);
+    const [lost = ""] = await plant(open, ["LocalHost", spent.worker]);
 
     const before = sandbox.ledgerEnd();
     const found = await look(2);
@@ -149,8 +152,8 @@ describe("capstan sweep", function () {
     );
     assert.equal(found.owned, 12);
     assert.deepEqual(decisions(found), [
-      "busy worker-0-22222222-7",
-      "sweep cp-0-00000000-9",
+      `busy ${spent.worker}`,
+      `sweep ${spent.cp}`,
       "sweep network",
       "sweep web-11111111-0",
       "sweep web-11111111-1",
@@ -181,7 +184,7 @@ describe("capstan sweep", function () {
       [...foreign, lost].filter((id) => !aliveIds().includes(id)),
       [],
     );
-    assert.deepEqual(decisions(await look(0)), ["busy worker-0-22222222-7"]);
+    assert.deepEqual(decisions(await look(0)), [`busy ${spent.worker}`]);
   });
 
   it("leaves a cluster alone while somebody works on it", async () => {
@@ -189,7 +192,7 @@ describe("capstan sweep", function () {
     const fault = { call: "create", mode: "hangAfter", name: "worker-0" };
     const up = await sandbox.startHanging(fault);
     const demo = { uid: demoUid, cluster: "default/demo", ageMs: old };
-    const [stray = ""] = await plant(demo, ["LocalHost", "cp-0-00000000-9"]);
+    const [stray = ""] = await plant(demo, ["LocalHost", spent.cp]);
     const before = sandbox.ledgerEnd();
     const { stdout } = await sandbox.capstan(0, "sweep", "--yes", "--grace", "0");
     assert.match(
@@ -203,7 +206,7 @@ describe("capstan sweep", function () {
 
   it("counts as left what it finds in the hands of a Pulumi engine", async () => {
     const demo = { uid: demoUid, cluster: "default/demo", ageMs: old };
-    const [stray = ""] = await plant(demo, ["LocalHost", "cp-0-00000000-9"]);
+    const [stray = ""] = await plant(demo, ["LocalHost", spent.cp]);
     const locks = join(sandbox.state, "pulumi", ".pulumi", "locks", "organization", "capstan");
     mkdirSync(join(locks, demoStack), { recursive: true });
     const holder = { pid: process.pid, username: "somebody", hostname: hostname() };

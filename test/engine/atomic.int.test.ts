@@ -63,6 +63,20 @@ describe("an apply that fails", function () {
     });
   }
 
+  it("after a plain pulumi destroy that was refused leaves what that has left", async () => {
+    const before = alive();
+    await sandbox.fault("terminate", "deny", "--times", "50");
+    const { stdout } = await sandbox.plain(1, "destroy", demoStack, "--yes", "--skip-preview");
+    assert.match(stdout, /1 deleted/, "its first deletion is that of the revision");
+    await sandbox.capstan(0, "local", "fault", "--clear");
+    await sandbox.plan(0);
+    const { machines } = scenario();
+    sandbox.write({ machines: { ...machines, "worker-3": {} } });
+    await sandbox.fault("create", "fail", "--name", "worker-3");
+    assert.match((await sandbox.up(1)).stderr, /is as revision 1 left it, recorded as revision 3/);
+    await assertAsBefore(before);
+  });
+
   it("half way through an update brings every machine back to what it was", async () => {
     const before = alive();
     sandbox.write(scenario({ kubelet: "1.34.3", tags: { wave: "two" } }));

@@ -47,6 +47,7 @@ describe("a look for leftovers", () => {
     const list = listed;
     const toy = {
       name: "toy",
+      hostKind: "LocalHost",
       ...(list !== undefined && {
         owned: async () => {
           reads.push("listing");
@@ -82,7 +83,9 @@ describe("a look for leftovers", () => {
     (account: string, clusterUid = "uid-1", name = "default/prod") =>
     (): StackState => {
       const target = { cluster: name, provider: "toy", objects: [], machines: [], nodes: [] };
-      const transaction = { number: 1, clusterUid, target, cloud: { account } };
+      // It has planned web-0, and wants it no more.
+      const spent = { web: 0 };
+      const transaction = { number: 1, clusterUid, spent, target, cloud: { account } };
       return { ...none, transaction, revision: { number: 1, target } } as unknown as StackState;
     };
   /** The same look from an account. */

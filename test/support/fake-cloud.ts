@@ -32,6 +32,8 @@ export interface WorldTraits {
   readonly searchesLag: boolean;
   /** Tokens are remembered for ever, as on EC2: a create answers with what its token once made. */
   readonly remembersTokens: boolean;
+  /** What somebody deletes leaves a token that leads to it for ever, and the provider says so: of all kinds but hosts. */
+  readonly tokensLast?: boolean;
   /** After a failure the engine still does what does not depend on it, as it was under way already. */
   readonly parallel: boolean;
   /** A host with another kubelet or control plane does not serve until it has restarted. */
@@ -148,6 +150,7 @@ export class FakeCloud {
         find: (_ctx, id) => this.find(process, id),
         mark: (_ctx, current, who) => this.mark(process, current, who),
         unobservable: kind === hostKind ? (this.traits.hides ?? []) : [],
+        ...(this.traits.tokensLast === true && kind !== hostKind && { tokensLast: true as const }),
       },
     ]);
     return replacingUnseen({
@@ -216,8 +219,13 @@ export class FakeCloud {
 
   /** Ends a resource behind everybody's back. */
   kill(id: string): void {
-    this.unplanned.add(id);
+    if (this.traits.tokensLast !== true) this.unplanned.add(id);
     this.put(id, { phase: "gone" });
+  }
+
+  /** Somebody takes our marks off, or gives them back: of whom they tell. */
+  bears(id: string, who: Identity): void {
+    this.put(id, { who });
   }
 
   /** Says that it will end a host, in a while that no history lasts. */

@@ -1,3 +1,4 @@
+import { omitUndefined } from "../../src/api/omit-undefined.js";
 import { CapstanError, isCapstanError, messageOf } from "../../src/api/error.js";
 import { sameJson, type Json, type JsonObject } from "../../src/api/json.js";
 import {
@@ -18,7 +19,12 @@ import {
 } from "../../src/records/prior-state.js";
 import type { InfrastructureProvider } from "../../src/provider/port.js";
 import { inStorageVersions } from "../../src/records/storage-versions.js";
-import type { RevisionPayload, TransactionPayload } from "../../src/records/transaction.js";
+import {
+  lostRevision,
+  type RevisionPayload,
+  transactionIn,
+  type TransactionPayload,
+} from "../../src/records/transaction.js";
 import { revisionKey, transactionKey } from "../../src/transaction/pass.js";
 import type { PassProgram, Registration } from "../../src/transaction/registration.js";
 import type { Activity } from "./law-watch.js";
@@ -335,23 +341,19 @@ export function stateOf(checkpoint: FakeCheckpoint, provider: InfrastructureProv
 
 function recordedIn({ resources, pending }: FakeCheckpoint): PriorState {
   const inputsOf = (key: NodeKey) => resources.find((one) => one.key === key)?.inputs;
-  const [transaction, revision] = [inputsOf(transactionKey), inputsOf(revisionKey)];
-  return {
+  const [ofTransaction, ofRevision] = [inputsOf(transactionKey), inputsOf(revisionKey)];
+  const transaction =
+    ofTransaction && transactionIn(ofTransaction, decoded(ofTransaction) as TransactionPayload);
+  const revision = ofRevision && {
+    number: Number(ofRevision["number"]),
+    ...(decoded(ofRevision) as RevisionPayload),
+  };
+  return omitUndefined<PriorState>({
     resources,
     pending,
-    ...(transaction !== undefined && {
-      transaction: {
-        number: Number(transaction["number"]),
-        clusterUid: String(transaction["clusterUid"]),
-        owner: String(transaction["owner"]),
-        startedAtMs: Number(transaction["startedAtMs"]),
-        ...(decoded(transaction) as TransactionPayload),
-      },
-    }),
-    ...(revision !== undefined && {
-      revision: { number: Number(revision["number"]), ...(decoded(revision) as RevisionPayload) },
-    }),
-  };
+    transaction,
+    revision: revision ?? lostRevision(transaction),
+  });
 }
 
 const decodedPayloads = new Map<string, unknown>();

@@ -95,6 +95,7 @@ export const traits: fc.Arbitrary<WorldTraits> = fc
     listingLagMs: fc.constantFrom(0, 0, 800),
     searchesLag: fc.boolean(),
     remembersTokens: fc.boolean(),
+    tokensLast: fc.boolean(),
     parallel: fc.boolean(),
     acceptsFirst: fc.constantFrom(false, false, true),
   })
@@ -102,6 +103,7 @@ export const traits: fc.Arbitrary<WorldTraits> = fc
   .map((some) => ({
     ...some,
     searchesLag: some.searchesLag && some.remembersTokens,
+    tokensLast: some.tokensLast && some.remembersTokens,
     acceptsFirst: some.acceptsFirst && some.remembersTokens,
   }));
 

@@ -56,6 +56,11 @@ const cases: readonly Case[] = [
     want: "foreign: no cluster of this backend has its UID",
   },
   {
+    name: "what was made after all that its stack tells is not its leftover",
+    views: [view({ newer: ["web-0"] })],
+    want: "unknown: it was made after all that default.prod tells, whose state is an older one",
+  },
+  {
     name: "a recorded id is wanted",
     views: [view({ ids: ["h-1"] })],
     want: "wanted: default.prod records it",

@@ -5,7 +5,7 @@ import type { PendingOperation, PriorState } from "../../src/records/prior-state
 import type { RevisionRecord, TransactionRecord } from "../../src/records/transaction.js";
 import { knownClusters, type NotedCluster, usedProviders } from "../../src/sweep/clusters.js";
 import { type StackView, viewOf } from "../../src/sweep/stack-view.js";
-import { known, recorded, unreadable, view } from "./world.js";
+import { known, recorded, resource, unreadable, view } from "./world.js";
 
 type ReadView = Extract<StackView, { kind: "read" }>;
 
@@ -27,7 +27,12 @@ const targetOf = (names: readonly string[]) => ({
 });
 
 const transaction = (number: number, names = hosts) =>
-  ({ number, clusterUid: "uid-1", target: targetOf(names) }) as unknown as TransactionRecord;
+  ({
+    number,
+    clusterUid: "uid-1",
+    spent: {},
+    target: targetOf(names),
+  }) as unknown as TransactionRecord;
 
 /** Revision 1 with two hosts, each recorded under an id of its own; nothing in flight. */
 const idle: PriorState = {
@@ -38,7 +43,7 @@ const idle: PriorState = {
 };
 
 function read(state: PriorState, lockedBy?: string): ReadView {
-  const shown = viewOf("default.prod", state, lockedBy);
+  const shown = viewOf("default.prod", state, { hostKind: "LocalHost", lockedBy });
   assert.ok(shown.kind === "read");
   return shown;
 }
@@ -49,11 +54,11 @@ const namesWanted = ({ wanted }: ReadView) =>
 describe("a stack as a sweep sees it", () => {
   it("holds its cluster, wants its target and knows every id", () => {
     const shown = read(idle);
-    assert.deepEqual(shown.holds, {
-      clusterUid: "uid-1",
-      cluster: "default/prod",
-      provider: "local",
-    });
+    const { isNewer, ...holds } = shown.holds ?? assert.fail("it holds one");
+    assert.deepEqual(holds, { clusterUid: "uid-1", cluster: "default/prod", provider: "local" });
+    const made = { name: "web-a830c4ef-1" };
+    const newer = [made, { ...made, uid: "uid-2" }, {}].map((shape) => isNewer(resource(shape)));
+    assert.deepEqual(newer, [true, false, false], "of its life, and not known");
     assert.deepEqual([...shown.ids].sort(), ["id of db-0", "id of web-0"]);
     assert.deepEqual(namesWanted(shown), ["db-0", "web-0"]);
     assert.equal(shown.busy, undefined);

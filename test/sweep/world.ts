@@ -60,16 +60,23 @@ export interface ViewShape {
   /** Names of hosts. */
   readonly wants?: readonly string[];
   readonly busy?: string;
+  /** Names of hosts that were made after all that it tells. */
+  readonly newer?: readonly string[];
 }
 
 /** A stack that was read and holds uid-1, unless the shape says otherwise. */
 export function view(shape: ViewShape = {}): StackView {
-  const { stack = "default.prod", uid = "uid-1", ids = [], wants = [], busy } = shape;
+  const { stack = "default.prod", uid = "uid-1", ids = [], wants = [], busy, newer = [] } = shape;
   return {
     kind: "read",
     stack,
     ...(uid !== null && {
-      holds: { clusterUid: uid, cluster: stack.replace(".", "/"), provider: "local" },
+      holds: {
+        clusterUid: uid,
+        cluster: stack.replace(".", "/"),
+        provider: "local",
+        isNewer: ({ who }) => newer.includes(who.name),
+      },
     }),
     ids: new Set(ids),
     wanted: new Map(

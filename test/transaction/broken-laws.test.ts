@@ -181,7 +181,7 @@ const defects: readonly Defect[] = [
   },
   {
     name: "law 3: taking what the cloud has accepted for gone",
-    law: /^law 3: an undisturbed up ended: stopped incomplete: .* use it/,
+    law: /^law 3: an undisturbed up ended: broke: UNKNOWN_PRESENCE .* is not found by its marks/,
     history: history({
       traits: { ...plainWorld, acceptsFirst: true },
       before: one,

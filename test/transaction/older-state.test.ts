@@ -12,6 +12,8 @@ import { recalling } from "../support/recalling.js";
 import type { Target } from "../../src/records/target.js";
 import type { RunEvent } from "../../src/engine/run/run-event.js";
 import type { CommandFault } from "../support/faults.js";
+import { decideSweep } from "../../src/sweep/decide.js";
+import { viewOf } from "../../src/sweep/stack-view.js";
 
 const goal = (...objects: Manifest[]) => desiredOf([cluster(), ...objects]);
 const member = (size = "small") => machine("cp", { controlPlane: "1.34.2", size });
@@ -22,6 +24,22 @@ function aliveIn(engine: FakeEngine): string[] {
     .alive()
     .map(({ id }) => id)
     .sort();
+}
+
+/** What a sweep would delete by the present state. */
+function sweptIn(engine: FakeEngine): ReadonlySet<string> {
+  const { hostKind, name: provider } = engine.provider;
+  const { clusterUid, target } = engine.prior.transaction ?? {};
+  if (clusterUid === undefined || target === undefined) return new Set();
+  const cluster = { clusterUid, cluster: target.cluster, stacks: ["default.prod"] };
+  const items = decideSweep({
+    nowMs: engine.clock.now(),
+    graceMs: 0,
+    clusters: [{ ...cluster, movedAway: false }],
+    views: [viewOf("default.prod", engine.prior, { hostKind })],
+    listings: [{ provider, resources: engine.alive() }],
+  });
+  return new Set(items.filter(({ kind }) => kind === "sweep").map(({ resource }) => resource.id));
 }
 
 /** Applies that may be interrupted, then a state that one of them has left is brought back and gone on from. */
@@ -82,8 +100,9 @@ async function courseOf({ goals, kept, last, listingLagMs }: Course, later?: Sab
     .alive()
     .filter(({ who }) => !saved.planned.has(keyOf(who)))
     .map(({ id }) => id);
+  const swept = sweptIn(engine);
   said.push(outcomeText(await engine.up(desiredCluster(last))));
-  const left = new Set(aliveIn(engine));
+  const left = new Set(aliveIn(engine).filter((id) => !swept.has(id)));
   const refused = said.filter((one) => one.includes("its state is an older one"));
   return { deleted: unknown.filter((id) => !left.has(id)), refused, said: said.join("\n") };
 }

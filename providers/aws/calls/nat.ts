@@ -113,6 +113,7 @@ export function natGatewayCalls(ask: AskEc2): MachineCalls {
   return {
     ...lookingCalls(ask, natKind(ask)),
     timing: { pollMs: 5_000 },
+    tokensLast: true,
     async create(ctx, who, spec) {
       const wanted = {
         ClientToken: who.token,

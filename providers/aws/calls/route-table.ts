@@ -75,6 +75,7 @@ function tableKind(ask: AskEc2): Ec2Kind {
 export function routeTableCalls(ask: AskEc2): MachineCalls {
   return {
     ...lookingCalls(ask, tableKind(ask)),
+    tokensLast: true,
     async create(ctx, who, spec) {
       const order = texts(spec, "subnetIds");
       const wanted = {

@@ -75,6 +75,7 @@ export function volumeCalls(ask: AskEc2): MachineCalls {
     ...lookingCalls(ask, volumeKind(ask)),
     // EC2 names a key by its ARN, whatever it was named by.
     unobservable: ["kmsKeyId"],
+    tokensLast: true,
     async create(ctx, who, spec) {
       const { VolumeSize, ...settings } = volumeSettings(spec);
       const wanted = {

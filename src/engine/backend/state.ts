@@ -8,11 +8,13 @@ import { type NodeKey, nodeKey } from "../../graph/graph.js";
 import { fileOwner, ownerText } from "../../records/hand-over.js";
 import type { PendingOperation, PriorState, RecordedResource } from "../../records/prior-state.js";
 import { clusterIn } from "../../records/target.js";
-import type {
-  RevisionPayload,
-  RevisionRecord,
-  TransactionPayload,
-  TransactionRecord,
+import {
+  lostRevision,
+  type RevisionPayload,
+  type RevisionRecord,
+  transactionIn,
+  type TransactionPayload,
+  type TransactionRecord,
 } from "../../records/transaction.js";
 import { revisionKey, transactionKey } from "../../transaction/pass.js";
 import { decodeRecord } from "./record-payload.js";
@@ -76,7 +78,7 @@ export function stateOf(deployment: JsonObject, stack: string): StackState {
     resource: ExportedResource;
   }[];
   const transaction = transactionOf(resources, stack);
-  const revision = revisionOf(resources, stack);
+  const revision = revisionOf(resources, stack) ?? lostRevision(transaction);
   const salt = saltOf(deployment);
   const writtenAt = writtenAtOf(deployment);
   return omitUndefined({
@@ -197,13 +199,7 @@ function transactionOf(
   const record = resources.find(({ key, deleting }) => key === transactionKey && !deleting);
   if (record === undefined) return undefined;
   const where = `Transaction of ${stack}`;
-  return {
-    number: Number(record.inputs["number"]),
-    clusterUid: String(record.inputs["clusterUid"]),
-    owner: String(record.inputs["owner"]),
-    startedAtMs: Number(record.inputs["startedAtMs"]),
-    ...(decodeRecord(record.inputs, where) as TransactionPayload),
-  };
+  return transactionIn(record.inputs, decodeRecord(record.inputs, where) as TransactionPayload);
 }
 
 function revisionOf(

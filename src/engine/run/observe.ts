@@ -18,6 +18,7 @@ import { type Backoff, backoffMsAfter } from "../../provider/backoff.js";
 import type {
   CallContext,
   CloudIdentity,
+  Found,
   InfrastructureProvider,
   InventoryScope,
   Observed,
@@ -59,6 +60,9 @@ export async function observe(
     ctx,
     recorded.filter((one) => !isListed(one)),
   );
+  const letGo = new Set(prior.transaction?.letGo);
+  const lost = recorded.filter(({ key }) => unlisted.get(key) === "gone" && !letGo.has(key));
+  await mapBounded(lost, looksAtATime, (one) => refuseUnmarked(provider, ctx, one));
   const observedResources = new Map<NodeKey, ObservedResource>();
   const known = knownSpecs(prior);
   const asIs = (resource: Observed) =>
@@ -124,6 +128,31 @@ async function locateUnlisted(
     for (const [key, observed] of sights) found.set(key, observed);
   }
   return found;
+}
+
+/**
+ * What bears our marks no more is gone to `locate`, and lives on all the same: whoever took it for gone would make a second one and
+ * delete what the first one uses. Throws UNKNOWN_PRESENCE.
+ */
+async function refuseUnmarked(
+  { handlers }: Pick<InfrastructureProvider, "handlers">,
+  ctx: CallContext,
+  resource: RecordedResource,
+): Promise<void> {
+  const { kind, id } = resource;
+  if (id === undefined) return;
+  const found = await reading(ctx, async () => handlers.get(kind)?.find?.(ctx, id));
+  if (found === undefined || found.phase === "gone") return;
+  throw unknownPresence(kind, resource, `${id} is there and ${marksText(found, resource)}`);
+}
+
+function marksText({ who }: Found, resource: RecordedResource): string {
+  if (sameJson(who, recordedIdentity(resource))) return "is not found by its marks";
+  const bears =
+    who === undefined
+      ? "bears no marks of ours any more"
+      : `bears those of ${who.name} of ${who.cluster}`;
+  return `${bears}: give it its own back, or delete it`;
 }
 
 /** Of one kind, in the order of the resources. */

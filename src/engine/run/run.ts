@@ -8,7 +8,7 @@ import { planRemaining } from "../../plan/planner/make-plan.js";
 import type { Plan, PlannedTransaction, RemainingPlan } from "../../plan/plan.js";
 import { importIn } from "../../records/imports.js";
 import { leftoverScopeOf } from "../../records/leftover-scope.js";
-import { cloudResources } from "../../records/prior-state.js";
+import { cloudResources, type PriorState } from "../../records/prior-state.js";
 import { backoffMs } from "../../provider/backoff.js";
 import type { Clock, InfrastructureProvider } from "../../provider/port.js";
 import { looksAt, timingOf } from "../../provider/timing.js";
@@ -18,6 +18,7 @@ import {
   type Payloads,
   programOf,
   recordedTwice,
+  revisionKey,
 } from "../../transaction/pass.js";
 import { revisionPayload, transactionPayload } from "../../transaction/payloads.js";
 import { encodePayload } from "../backend/record-payload.js";
@@ -368,7 +369,8 @@ export class Run {
     const { goal, state, options } = this;
     if (!this.isBegun()) {
       const keys = await ringOf(goal, state, options.keys);
-      return { transaction: encodePayload(transactionPayload(goal, keys)), revision: "" };
+      const transaction = encodePayload(transactionPayload(goal, keys));
+      return { transaction, revision: lostPayload(state) };
     }
     if (kind !== "commit") return { transaction: "", revision: "" };
     const revision = encodePayload(revisionPayload(goal, state, options.clock.now()));
@@ -483,6 +485,13 @@ const manySteps = 20;
 
 function checkpointsFor(steps: number): PassOptions {
   return { checkpoints: steps > manySteps ? "end" : "each" };
+}
+
+/** A revision that has no record is recorded again: see `lostRevision`. */
+function lostPayload({ revision, resources }: PriorState): string {
+  if (revision === undefined || resources.some(({ key }) => key === revisionKey)) return "";
+  const { number: _number, ...payload } = revision;
+  return encodePayload(payload);
 }
 
 /** For all that the transaction still makes, so that one which begins can end. */

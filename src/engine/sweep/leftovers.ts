@@ -123,7 +123,7 @@ function decided(
 
 function readViews(
   stacks: readonly string[],
-  { engine, stateDir, context }: LeftoverOptions,
+  { engine, stateDir, context, providers }: LeftoverOptions,
   locks: "peek" | "mine",
 ): Promise<StackView[]> {
   return mapBounded(stacks, readersAtATime, async (stack): Promise<StackView> => {
@@ -131,7 +131,8 @@ function readViews(
       const lockedBy = locks === "peek" ? StackLock.holderOf(stateDir, stack) : undefined;
       const state = await engine.readState(stack);
       if (state.fromCopy === true) return { kind: "unreadable", stack, reason: olderText(stack) };
-      return viewOf(stack, state, lockedBy);
+      const provider = providers.find(({ name }) => name === state.transaction?.target.provider);
+      return viewOf(stack, state, { hostKind: provider?.hostKind ?? "", lockedBy });
     } catch (error) {
       context.signal.throwIfAborted();
       if (!isCapstanError(error)) throw error;

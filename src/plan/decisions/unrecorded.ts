@@ -140,22 +140,22 @@ export function unrecordedCreations({
 }
 
 /**
- * Names, hosts apart, that earlier targets of this life had and that the last one has not, unless the cloud still shows them.
- * They are not given again: a token may lead to what it made once. Pure.
+ * Names, hosts apart, that earlier targets of this life had and that the last one has not, unless the cloud still shows them, and
+ * those of what is lost whose token leads to it for ever. They are not given again: a token may lead to what it made once. Pure.
  */
-export function usedNames({
-  prior,
-  unrecorded,
-  observedResources,
-}: PlanInput): ReadonlySet<NodeKey> {
+export function usedNames(input: PlanInput): ReadonlySet<NodeKey> {
+  const { prior, unrecorded, observedResources, provider } = input;
   const { transaction, resources } = prior;
-  const { superseded = [] } = transaction ?? {};
-  if (superseded.length === 0) return new Set();
+  const isGone = ({ key }: { readonly key: NodeKey }) => observedResources.get(key) === "gone";
+  const lost = resources.filter(
+    (one) => isGone(one) && provider.handlers.get(one.kind)?.tokensLast === true,
+  );
   const alive = new Set<NodeKey>([
-    ...resources.map(({ key }) => key).filter((key) => observedResources.get(key) !== "gone"),
+    ...resources.filter((one) => !isGone(one)).map(({ key }) => key),
     ...unrecorded.filter(({ phase }) => phase !== "gone").map(({ who }) => keyOf(who)),
   ]);
-  return new Set(superseded.filter((key) => !alive.has(key)));
+  const earlier = [...(transaction?.superseded ?? []), ...lost.map(({ key }) => key)];
+  return new Set(earlier.filter((key) => !alive.has(key)));
 }
 
 /**
