@@ -11,7 +11,7 @@ interface Whereabouts {
 
 /** Verbs that find other clusters with another state folder or backend. */
 const lookingVerbs =
-  "plan|up|import|rollback|destroy|status|describe|history|drift|diff|sweep|watch|move|state|env|local|kubeconfig|certificates";
+  "plan|up|import|rollback|destroy|status|describe|history|drift|diff|sweep|unlock|watch|move|state|env|local|kubeconfig|certificates";
 const namedCommand = new RegExp(`\\bcapstan (?=(?:${lookingVerbs})\\b)`, "g");
 
 /**

@@ -1,6 +1,6 @@
 import { omitUndefined } from "../api/omit-undefined.js";
 import { noteCluster } from "../engine/sweep/cluster-registry.js";
-import type { Interruption } from "../engine/pulumi/engine.js";
+import type { EngineGuard, Interruption } from "../engine/pulumi/engine.js";
 import { withLockedStack } from "../engine/pulumi/locked-stack.js";
 import type { Workspace } from "../engine/backend/workspace.js";
 import type { Term } from "../kube/lease.js";
@@ -34,6 +34,8 @@ export interface Watched extends Pick<ControllerOptions, "source" | "sink" | "pr
   readonly opened: { readonly workspace: Workspace; readonly pulumi: string };
   /** Of one who leads others. */
   readonly term?: Term;
+  /** Of one who leads others. */
+  readonly guard?: EngineGuard;
   /** Around each engine run. */
   readonly duringPass?: <T>(run: () => Promise<T>) => Promise<T>;
   readonly queueObserver?: QueueObserver;
@@ -45,13 +47,12 @@ export function buildController(
   watched: Watched,
 ): { readonly controller: Controller; readonly queue: KeyedQueue } {
   const { clock, stateDir, interruption, engines, notice, ...options } = settings;
-  const { source, sink, providers, term, queueObserver: observer } = watched;
+  const { source, sink, providers, term, guard, queueObserver: observer } = watched;
   const { duringPass = <T>(run: () => Promise<T>) => run() } = watched;
   const { workspace, pulumi } = watched.opened;
   const semaphore = new Semaphore(engines);
   const kill =
     term === undefined ? interruption.kill : AbortSignal.any([interruption.kill, term.lost]);
-  const aloneSinceMs = clock.now();
   const queue = new KeyedQueue(omitUndefined({ clock, random: Math.random, observer }));
   const controller = new Controller({
     ...options,
@@ -72,7 +73,8 @@ export function buildController(
           providers: { all: providers },
           interruption: { stop: interruption.stop, kill },
           notice,
-          aloneSinceMs: term === undefined ? undefined : aloneSinceMs,
+          term: term?.place,
+          guard,
           inTurn: (run) =>
             semaphore.take(() => {
               term?.assertLeader();

@@ -17,6 +17,7 @@ import { ObjectCache } from "../kube/object-cache.js";
 import { SecretCache } from "../kube/secret-cache.js";
 import type { Redact } from "../kube/redaction.js";
 import type { InfrastructureProvider } from "../provider/port.js";
+import type { EngineGuard } from "../engine/pulumi/engine.js";
 import { buildController, type ControllerSettings, type Watched } from "./build-controller.js";
 import type { Controller } from "./controller.js";
 import { countedProvider } from "./counted-provider.js";
@@ -26,6 +27,7 @@ import { Health } from "./health.js";
 import type { Log } from "./log.js";
 import { Metrics } from "./metrics.js";
 import { serveOperations } from "./serve.js";
+import { EngineWatchdog } from "./watchdog.js";
 
 interface ControllerManagerOptions {
   readonly settings: ControllerSettings;
@@ -74,6 +76,7 @@ export class ControllerManager {
   );
   /** While it is elected. */
   private controller: Controller | undefined;
+  private watchdog: EngineWatchdog | undefined;
 
   constructor(private readonly options: ControllerManagerOptions) {
     const { config, log, redact, version, clusterMetrics, settings } = options;
@@ -194,13 +197,27 @@ export class ControllerManager {
       me: this.identity,
       clock: leaseClock(),
       timing: defaultLeaseTiming,
+      renewed: (leftMs) => this.watchdog?.extend(leftMs),
       tell: (news) => this.tellLease(news),
       overrun,
     });
   }
 
-  /** Runs the controller for one term. */
+  /** Runs the controller for one term, with a watchdog that ends its engines where it cannot. */
   private async lead(term: Term, source: KubeSource): Promise<void> {
+    const { overrun } = this.options;
+    const watchdog = await EngineWatchdog.start(overrun);
+    this.watchdog = watchdog;
+    watchdog.extend(term.leftMs());
+    try {
+      await this.control(term, source, watchdog);
+    } finally {
+      this.watchdog = undefined;
+      watchdog.close();
+    }
+  }
+
+  private async control(term: Term, source: KubeSource, guard: EngineGuard): Promise<void> {
     const { options, metrics } = this;
     const { settings, log } = options;
     const opened = await options.openWorkspace();
@@ -208,6 +225,7 @@ export class ControllerManager {
       source: countedSource(source, metrics),
       opened,
       term,
+      guard,
       sink: allSinks([
         logSink(log.with({ leader: this.identity })),
         metricsSink(metrics),

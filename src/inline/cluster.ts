@@ -18,7 +18,7 @@ import { ringOf } from "../engine/run/run-keys.js";
 import { withPlaces } from "../engine/operations/placed-refusal.js";
 import { encodePayload } from "../engine/backend/record-payload.js";
 import { observe } from "../engine/run/observe.js";
-import { noteEngine } from "../engine/locks/engine-roster.js";
+import { noteRunning } from "../engine/locks/engine-roster.js";
 import { ancestorNamed } from "../engine/locks/process-identity.js";
 import { ambientStateDir, projectRoot } from "../engine/backend/project.js";
 import { callContext } from "../engine/run/handler-session.js";
@@ -84,7 +84,7 @@ export async function cluster(options: ClusterOptions = {}): Promise<ClusterOutp
 /** An engine that is killed leaves its lock: whoever finds that has to know whose it was. */
 function noteOwnEngine(stateDir: string): void {
   const engine = ancestorNamed(process.pid, "pulumi");
-  if (engine !== undefined) noteEngine(stateDir, engine.pid);
+  if (engine !== undefined) noteRunning(stateDir, engine.pid);
 }
 
 async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs> {

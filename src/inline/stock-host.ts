@@ -1,6 +1,6 @@
 import { makeProviders, type Providers } from "../../providers/index.js";
 import { CapstanError, isCapstanError } from "../api/error.js";
-import { noteEngine } from "../engine/locks/engine-roster.js";
+import { noteRunning } from "../engine/locks/engine-roster.js";
 import {
   ancestorNamed,
   deathNoticeMs,
@@ -40,7 +40,7 @@ function endWith(engine: ProcessIdentity | undefined): void {
 /** A plain `pulumi` may work where nothing can be written: its lock is then nobody's to remove but its user's. */
 function noteIfPossible({ pid }: ProcessIdentity): void {
   try {
-    noteEngine(ambientStateDir(process.env, process.cwd()), pid);
+    noteRunning(ambientStateDir(process.env, process.cwd()), pid);
   } catch (error) {
     if (!isCapstanError(error)) throw error;
   }

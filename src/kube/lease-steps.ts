@@ -1,5 +1,7 @@
 /** What a Lease of coordination.k8s.io/v1 says. */
 export interface LeaseRecord {
+  /** Another one for each Lease that is made, whatever its name. */
+  readonly uid: string;
   /** Changes with every write, whoever wrote. */
   readonly version: string;
   /** Empty when it was released. */

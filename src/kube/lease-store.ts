@@ -12,7 +12,7 @@ const plural = "leases";
 export const leaseName = "capstan-controller";
 
 interface LeaseObject {
-  readonly metadata: { readonly resourceVersion: string };
+  readonly metadata: { readonly uid: string; readonly resourceVersion: string };
   readonly spec?: {
     readonly holderIdentity?: string;
     readonly leaseDurationSeconds?: number;
@@ -95,6 +95,7 @@ async function answerOr(
 
 function recordOf({ metadata, spec = {} }: LeaseObject): LeaseRecord {
   return {
+    uid: metadata.uid,
     version: metadata.resourceVersion,
     holder: spec.holderIdentity ?? "",
     durationMs: (spec.leaseDurationSeconds ?? 0) * 1000,

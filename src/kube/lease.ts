@@ -1,5 +1,6 @@
 import { assertNever, CapstanError } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
+import type { LeaseTerm } from "../engine/locks/lease-term.js";
 import type { LeaseClock } from "./lease-clock.js";
 import {
   type LeaseRecord,
@@ -50,6 +51,8 @@ interface LeadershipOptions {
   readonly me: string;
   readonly clock: LeaseClock;
   readonly timing: LeaseTiming;
+  /** Told after each renewal how long what runs may run without another one, milliseconds. */
+  readonly renewed?: (leftMs: number) => void;
   /** Is told each change once, and every trouble. */
   readonly tell?: (news: LeaseNews) => void;
   /**
@@ -61,11 +64,15 @@ interface LeadershipOptions {
 
 /** One time of leading. */
 export interface Term {
+  /** Which one: what was locked in an earlier one is nobody's any more. */
+  readonly place: LeaseTerm;
   /**
    * Aborts when the lease can no longer be relied on, early enough to kill what runs and await its
    * end. Its reason is a CapstanError NOT_LEADER.
    */
   readonly lost: AbortSignal;
+  /** How long what runs may run without a renewal, milliseconds from now on: then there is just time to end it. */
+  leftMs(): number;
   /**
    * Throws NOT_LEADER unless this process leads at this very moment. Asks the clock, not a flag, so
    * that a process that was stopped and goes on is refused before any timer of its runs. To be called
@@ -140,10 +147,17 @@ export class Leadership {
     const lost = new AbortController();
     const ended = new AbortController();
     this.followed = undefined;
-    this.tell({ kind: "leading", transitions: this.view?.record?.transitions ?? 0 });
+    const { uid: lease = "", transitions: transition = 0 } = this.view?.record ?? {};
+    this.tell({ kind: "leading", transitions: transition });
     const holding = this.hold(lost, ended.signal);
     try {
-      await lead({ lost: lost.signal, assertLeader: () => this.assertLeader(lost) });
+      const place = { lease, transition };
+      await lead({
+        place,
+        lost: lost.signal,
+        leftMs: () => this.leftMs(),
+        assertLeader: () => this.assertLeader(lost),
+      });
     } catch (error) {
       // Work that was refused or torn off because of the loss has ended as it should.
       if (!lost.signal.aborted) throw error;
@@ -186,12 +200,15 @@ export class Leadership {
     }
   }
 
-  /** Until everything has ended; what takes too long is ended. */
-  private async awaitEnd(ended: AbortSignal): Promise<void> {
+  private leftMs(): number {
     const { clock, timing } = this.options;
     const endsAtMs = (this.heldSinceMs ?? 0) + timing.durationMs - timing.safetyMs;
-    const leftMs = Math.max(leastTimeToStopMs, endsAtMs - clock.cautiousMs());
-    await clock.sleep(leftMs, ended).catch(() => undefined);
+    return Math.max(0, endsAtMs - leastTimeToStopMs - clock.cautiousMs());
+  }
+
+  /** Until everything has ended; what takes too long is ended. */
+  private async awaitEnd(ended: AbortSignal): Promise<void> {
+    await this.options.clock.sleep(this.leftMs() + leastTimeToStopMs, ended).catch(() => undefined);
     if (!ended.aborted) this.options.overrun();
   }
 
@@ -251,6 +268,7 @@ export class Leadership {
     if (record.version === this.view?.record?.version) return false;
     this.saw(record);
     this.heldSinceMs = sentAtMs;
+    this.options.renewed?.(this.leftMs());
     return true;
   }
 

@@ -3,12 +3,17 @@ import { hostname } from "node:os";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import {
+  engineOf,
+  enginesNotedHere,
   holderLiveness,
-  lockLiveness,
+  livenessIn,
   noteEngine,
   type NotedEngine,
+  noteRunning,
 } from "../../src/engine/locks/engine-roster.js";
 import { identify, type Liveness, startTimeMs } from "../../src/engine/locks/process-identity.js";
+import type { LeaseTerm } from "../../src/engine/locks/lease-term.js";
+import type { PulumiLock } from "../../src/engine/locks/pulumi-locks.js";
 import { failsWith } from "../support/errors.js";
 import { scratchFolder } from "../support/scratch.js";
 
@@ -66,8 +71,7 @@ describe("whether the engine that took a lock lives", () => {
   ];
   for (const { name, engines, want } of cases) {
     it(`is ${want} when ${name}`, () => {
-      const now = ({ started }: NotedEngine["identity"]) =>
-        engines.find(({ identity }) => identity.started === started)?.now ?? "unknown";
+      const now = (engine: NotedEngine) => (engine as Noted).now;
       assert.equal(holderLiveness(lock, engines, now), want);
     });
   }
@@ -81,6 +85,35 @@ describe("whether the engine that took a lock lives", () => {
   });
 });
 
+describe("an engine of whoever led before", () => {
+  const term = { lease: "uid", transition: 7 };
+  const far = { host: "laptop", boot: "elsewhere", pid: 7, started: "1" };
+  const cases: { name: string; engine: Partial<NotedEngine>; now?: LeaseTerm; want: Liveness }[] = [
+    { name: "of an earlier term", engine: { term }, now: { ...term, transition: 8 }, want: "dead" },
+    { name: "of this term", engine: { term }, now: term, want: "unknown" },
+    { name: "of a later term", engine: { term }, now: { ...term, transition: 6 }, want: "unknown" },
+    {
+      name: "of another lease",
+      engine: { term },
+      now: { lease: "made again", transition: 8 },
+      want: "unknown",
+    },
+    { name: "of nobody who led", engine: {}, now: term, want: "unknown" },
+    { name: "seen by nobody who leads", engine: { term }, want: "unknown" },
+    {
+      name: "that is seen to live, of an earlier term",
+      engine: { term, identity: identify(process.pid) ?? far },
+      now: { ...term, transition: 8 },
+      want: "alive",
+    },
+  ];
+  for (const { name, engine, now, want } of cases) {
+    it(`is ${want} ${name}`, () => {
+      assert.equal(livenessIn(now)({ identity: far, sinceMs, ...engine }), want);
+    });
+  }
+});
+
 describe("the engines of a state folder", () => {
   const scratch = scratchFolder();
   const own = () => ({
@@ -90,24 +123,34 @@ describe("the engines of a state folder", () => {
     since: new Date((startTimeMs(process.pid) ?? 0) + 1_000).toISOString(),
   });
 
+  const livenessOfLock = (lock: PulumiLock) =>
+    holderLiveness(lock, enginesNotedHere(scratch.path, lock), livenessIn(undefined));
+
   it("tell of a lock whether its engine lives", () => {
-    assert.equal(lockLiveness(scratch.path, own()), "unknown");
-    noteEngine(scratch.path, process.pid);
-    assert.equal(lockLiveness(scratch.path, own()), "alive");
+    assert.equal(livenessOfLock(own()), "unknown");
+    noteRunning(scratch.path, process.pid);
+    assert.equal(livenessOfLock(own()), "alive");
     const database = new DatabaseSync(join(scratch.path, "locks.db"));
     const ended = JSON.stringify({ ...identify(process.pid), started: "1" });
     database.prepare("UPDATE engines SET identity = ?").run(ended);
     database.close();
-    assert.equal(lockLiveness(scratch.path, own()), "dead");
-    assert.equal(lockLiveness(scratch.path, { ...own(), host: "elsewhere" }), "unknown");
+    assert.equal(livenessOfLock(own()), "dead");
+    assert.equal(livenessOfLock({ ...own(), host: "elsewhere" }), "unknown");
+  });
+
+  it("keep in which term they began", () => {
+    const engine = engineOf(process.pid, { lease: "uid", transition: 3 });
+    assert.ok(engine !== undefined);
+    noteEngine(scratch.path, engine);
+    assert.deepEqual(enginesNotedHere(scratch.path, own()), [engine]);
   });
 
   it("are the last thousand", () => {
-    for (let times = 0; times < 3; times += 1) noteEngine(scratch.path, process.pid);
+    for (let times = 0; times < 3; times += 1) noteRunning(scratch.path, process.pid);
     const database = new DatabaseSync(join(scratch.path, "locks.db"));
     database.exec("UPDATE engines SET number = number + 998 WHERE number > 1");
     database.close();
-    noteEngine(scratch.path, process.pid);
+    noteRunning(scratch.path, process.pid);
     const after = new DatabaseSync(join(scratch.path, "locks.db"));
     const [row] = after.prepare("SELECT count(*) AS count, max(number) AS last FROM engines").all();
     after.close();
@@ -115,14 +158,14 @@ describe("the engines of a state folder", () => {
   });
 
   it("are not given up when one cannot be written", () => {
-    noteEngine(scratch.path, process.pid);
+    noteRunning(scratch.path, process.pid);
     const busy = new DatabaseSync(join(scratch.path, "locks.db"));
     busy.exec("BEGIN IMMEDIATE");
     assert.throws(
-      () => noteEngine(scratch.path, process.pid),
+      () => noteRunning(scratch.path, process.pid),
       failsWith("LOCKED", /locks\.db: another process keeps it locked/),
     );
     busy.close();
-    assert.equal(lockLiveness(scratch.path, own()), "alive");
+    assert.equal(livenessOfLock(own()), "alive");
   }).timeout(20_000);
 });

@@ -15,8 +15,8 @@ async function waited(looks: (readonly PulumiLock[] | undefined)[], patienceMs =
     {
       clock,
       stop: undefined,
-      read: () => (looks.length > 1 ? looks.shift() : looks[0]),
-      hasEnded: ({ pid }) => pid === dead.pid,
+      read: () => Promise.resolve(looks.length > 1 ? looks.shift() : looks[0]),
+      haveEnded: (locks) => Promise.resolve(locks.every(({ pid }) => pid === dead.pid)),
     },
     begin + patienceMs,
   );
@@ -39,7 +39,8 @@ describe("who waits for somebody else's lock", () => {
 
   it("ends with the reason of whoever stops it", async () => {
     const stop = AbortSignal.abort(new Error("enough"));
-    const sight = { clock: new FakeClock(0), stop, read: () => [lock], hasEnded: () => false };
+    const [read, haveEnded] = [() => Promise.resolve([lock]), () => Promise.resolve(false)];
+    const sight = { clock: new FakeClock(0), stop, read, haveEnded };
     await assert.rejects(untilUnlocked(sight, 1_000), /enough/);
   });
 });

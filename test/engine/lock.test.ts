@@ -51,7 +51,10 @@ describe("the lock of a stack", function () {
     await leave(JSON.stringify(heldBy({ ...own, started: "1", pidNamespace: "pid:[1]" })));
     assert.match(holderOf() ?? "", /^it is locked by ann@/);
     await assert.rejects(acquire, (error: Error & { hint?: string }) => {
-      assert.match(error.hint ?? "", /container is gone for good .* remove \S+locks\.db$/);
+      assert.match(
+        error.hint ?? "",
+        /container is gone for good, run capstan unlock default\.demo$/,
+      );
       return failsWith("LOCKED")(error);
     });
   });

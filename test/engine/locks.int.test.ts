@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { ensurePulumi } from "#toolchain";
 import { withLockedStack } from "../../src/engine/pulumi/locked-stack.js";
-import { noteEngine } from "../../src/engine/locks/engine-roster.js";
+import { noteEngine, noteRunning } from "../../src/engine/locks/engine-roster.js";
+import type { LeaseTerm } from "../../src/engine/locks/lease-term.js";
 import { Workspace } from "../../src/engine/backend/workspace.js";
 import { systemClock } from "../../src/provider/clock.js";
 import { failsWith } from "../support/errors.js";
 import { onlyLocal } from "../support/manifests.js";
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
@@ -73,21 +74,29 @@ describe("the locks on a stack", function () {
       env: process.env,
     });
     const since = new Date(Date.now() - 60_000);
-    const asks = async (aloneSinceMs?: number) => {
+    const asks = async (term?: LeaseTerm) => {
       const about = { stack: demoStack, command: "test", clock: systemClock };
       const tools = {
         pulumi: bin,
         workspace,
         providers: onlyLocal,
-        ...(aloneSinceMs !== undefined && { aloneSinceMs }),
+        ...(term !== undefined && { term }),
       };
       return withLockedStack({ ...about, ...tools }, ({ unsettled }) => Promise.resolve(unsettled));
     };
     writePulumiLock({ pid: 1, host: "another-machine", since });
     await assert.rejects(asks(), failsWith("LOCKED"));
-    await assert.rejects(asks(since.getTime() - 1_000), failsWith("LOCKED"));
+    const term = { lease: "uid", transition: 7 };
+    const later = { ...term, transition: 8 };
+    // Whoever locked it has not led: a lease tells nothing of them, whenever it began.
+    await assert.rejects(asks(later), failsWith("LOCKED", /@another-machine/));
+    const identity = { host: "another-machine", boot: "elsewhere", pid: 1, started: "1" };
+    noteEngine(sandbox.state, { identity, sinceMs: since.getTime() - 500, term });
+    await assert.rejects(asks(), failsWith("LOCKED"));
+    await assert.rejects(asks(term), failsWith("LOCKED"));
+    await assert.rejects(asks({ ...later, lease: "made again" }), failsWith("LOCKED"));
     // What that machine last asked for may still happen.
-    assert.equal(await asks(since.getTime() + 1_000), true);
+    assert.equal(await asks(later), true);
     assert.deepEqual(readdirSync(locksFolder()), []);
   });
 
@@ -121,16 +130,18 @@ describe("the locks on a stack", function () {
     assert.match(stderr, new RegExp(`\\(pid ${refresh.pid}, a Pulumi engine, since 20`));
   });
 
-  it("that cannot be read are not taken for none, and the hint removes them", async () => {
+  it("that cannot be read are not taken for none, and are unlocked by the hint", async () => {
     mkdirSync(locksFolder(), { recursive: true });
     writeFileSync(join(locksFolder(), "strange.json"), '{"pid":1}');
     const before = sandbox.ledgerEnd();
     const { stderr } = await sandbox.up(1);
     assert.match(stderr, /cannot tell who has locked default\.demo: \S+strange\.json: /);
     assert.deepEqual(sandbox.mutations(before), []);
-    const [, removes = ""] = /remove it: (rm -r '[^']+')/.exec(stderr) ?? [];
-    execFileSync("sh", ["-c", removes]);
+    const [, verb = "", stack = ""] = /run capstan .*?(unlock) (\S+)/.exec(stderr) ?? [];
+    const { stdout } = await sandbox.capstan(0, verb, stack, "--yes");
+    assert.match(stdout, /whom \S+strange\.json does not name: it names no holder: nothing here/);
     await sandbox.up();
+    await sandbox.assertSound(demoStack);
   });
 
   it("that a full disk has cut off were never held, and are removed", async () => {
@@ -172,7 +183,7 @@ describe("the locks on a stack", function () {
   };
 
   it("of a Pulumi engine that is dead are released without a word", async () => {
-    await deadEngine((pid) => noteEngine(sandbox.state, pid));
+    await deadEngine((pid) => noteRunning(sandbox.state, pid));
     await sandbox.up();
     await sandbox.assertSound(demoStack);
   });
@@ -198,4 +209,26 @@ describe("the locks on a stack", function () {
       assert.deepEqual(sandbox.mutations(before), []);
     });
   }
+
+  it("of one who lives are not unlocked, and of one of whom nobody knows for a person alone", async () => {
+    writePulumiLock({ pid: 1, host: "elsewhere.example", since: new Date() });
+    const refused = await sandbox.capstan(64, "unlock", demoStack);
+    assert.match(refused.stdout, /@elsewhere\.example \(pid 1, .*: nothing here can tell/);
+    assert.match(refused.stderr, /cannot ask for confirmation/);
+    const first = sandbox.startUp();
+    await first.finished;
+    assert.equal(readdirSync(locksFolder()).length, 1);
+    const asked = await sandbox.capstan(0, "unlock", demoStack, "--yes", "--json");
+    const { locks, removed } = JSON.parse(asked.stdout) as { locks: object[]; removed: number };
+    assert.deepEqual([locks.length, removed], [1, 1]);
+    assert.deepEqual(readdirSync(locksFolder()), []);
+    const hanging = await hang();
+    const living = await sandbox.capstan(5, "unlock", demoStack, "--yes");
+    assert.match(living.stderr, /cannot unlock .*"capstan up .*, which lives/s);
+    await hanging.killTree();
+    assert.match((await sandbox.capstan(0, "unlock", demoStack)).stdout, /nothing to unlock/);
+    await sandbox.up();
+    await sandbox.assertSound(demoStack);
+    assert.match((await sandbox.capstan(0, "unlock", demoStack)).stdout, /is not locked$/m);
+  });
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { type BackendObjects, backendObjects } from "../../src/engine/backend/backend-objects.js";
 import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
@@ -16,6 +17,7 @@ describe("two machines on one PostgreSQL", function () {
   let postgres: Postgres;
   let here: Sandbox;
   let there: Sandbox;
+  let objects: BackendObjects;
 
   /** What each machine has of its own: manifests and a state folder. They share all the rest. */
   const machine = (passphraseFile: string, url = postgres.url): Promise<Sandbox> => {
@@ -38,15 +40,21 @@ describe("two machines on one PostgreSQL", function () {
 
   beforeEach(async () => {
     postgres = await Postgres.start();
+    const reached = backendObjects(postgres.url, postgres.env);
+    assert.ok(reached !== undefined);
+    objects = reached;
     const file = passphraseFile("shared");
     here = await machine(file);
     there = await machine(file);
     shareCloud(there);
   });
   afterEach(async () => {
-    await Promise.all([here.close(), there.close()]);
+    await Promise.all([here.close(), there.close(), objects.close()]);
     await postgres.stop();
   });
+
+  const noted = () => objects.list(`.capstan/engines/capstan/${demoStack}`);
+  const checkpoint = () => objects.read(`.pulumi/stacks/capstan/${demoStack}.json`);
 
   it("work on one stack in turns", async () => {
     await here.up();
@@ -68,7 +76,7 @@ describe("two machines on one PostgreSQL", function () {
     await here.plan(2);
   });
 
-  it("keep out of each other's passes, and go on after each other's death once a person has said so", async () => {
+  it("keep out of each other's passes, and go on after each other's death", async () => {
     await here.up();
     here.write(three);
     there.write(three);
@@ -83,13 +91,53 @@ describe("two machines on one PostgreSQL", function () {
     assert.deepEqual(here.mutations(before), []);
     await there.plan(2);
     await hanging.killTree();
-    // Both bear one name, and no process there has the engine's pid: that proves nothing of another machine.
-    assert.match((await there.up(5)).stderr, /it is locked by .* run pulumi cancel/s);
-    await there.pulumi(0, ["cancel", "--yes", "--stack", demoStack], join(there.state, "work"));
+    // Its engine is noted beside its lock, and this machine sees that it is dead.
     await there.up();
     await there.assertSound(demoStack);
     assert.equal(here.hostOf("worker-1").state, "running");
     await here.plan(0);
+    assert.deepEqual(await noted(), []);
+  });
+
+  it("go on after the death of another machine once a person has said so", async () => {
+    await here.up();
+    here.write(three);
+    there.write(three);
+    const fault = { call: "create", mode: "hangAfter", name: "worker-1" };
+    await (await here.startHanging(fault)).killTree();
+    const [key = ""] = await noted();
+    const text = (await objects.read(key)) ?? "";
+    const elsewhere = text
+      .replace(/"boot":"[^"]*"/, '"boot":"elsewhere"')
+      .replace(/"machine":"[^"]*"/, '"machine":"another"');
+    await objects.write(key, elsewhere);
+    // Both bear one name, and no process there has the engine's pid: that proves nothing of another machine.
+    assert.match(
+      (await there.up(5)).stderr,
+      /it is locked by .* run capstan .* unlock default\.demo$/ms,
+    );
+    const asked = await there.capstan(0, "unlock", demoStack, "--yes");
+    assert.match(asked.stdout, /a Pulumi engine, since .*: nothing here can tell whether it lives/);
+    const { stdout } = await there.up();
+    assert.match(stdout, /Transaction 2 is not finished; this goes on with it/);
+    await there.assertSound(demoStack);
+    assert.equal(here.hostOf("worker-1").state, "running");
+  });
+
+  it("are not disturbed by one who only asks, nor by one who is refused", async () => {
+    await here.up();
+    here.write(three);
+    there.write(three);
+    const hanging = await here.startHanging({
+      call: "create",
+      mode: "hangAfter",
+      name: "worker-1",
+    });
+    const written = await checkpoint();
+    assert.ok(written !== undefined);
+    await there.up(5);
+    assert.deepEqual(await checkpoint(), written);
+    await hanging.killTree();
   });
 
   it("undo nothing of each other's when both are at it between two passes", async () => {

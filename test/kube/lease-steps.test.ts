@@ -12,7 +12,14 @@ import {
 const timing = defaultLeaseTiming;
 
 function record(change: Partial<LeaseRecord> = {}): LeaseRecord {
-  return { version: "1", holder: "other", durationMs: 15_000, transitions: 3, ...change };
+  return {
+    uid: "lease",
+    version: "1",
+    holder: "other",
+    durationMs: 15_000,
+    transitions: 3,
+    ...change,
+  };
 }
 
 const mine = record({ holder: "me" });

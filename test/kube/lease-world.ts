@@ -39,6 +39,7 @@ export class LeaseWorld {
   record: LeaseRecord | undefined;
   isServerUp = true;
   private version = 0;
+  private leases = 0;
   private terms = 0;
 
   constructor(readonly timing: LeaseTiming) {}
@@ -61,8 +62,10 @@ export class LeaseWorld {
 
   write(lease: LeaseWrite): LeaseRecord {
     const { holder, durationMs, transitions } = lease;
-    this.record = { version: String(++this.version), holder, durationMs, transitions };
-    return this.record;
+    const uid = this.record?.uid ?? `lease-${++this.leases}`;
+    const record = { uid, version: String(++this.version), holder, durationMs, transitions };
+    this.record = record;
+    return record;
   }
 }
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ApiServer, type ApiServerOptions } from "../support/api-server.js";
 import type { Command } from "./command.js";
 import { CountedPulumi } from "./counted-pulumi.js";
-import { Sandbox, type SandboxSource } from "./sandbox.js";
+import { Sandbox, type SandboxSource, type StateBackend } from "./sandbox.js";
 import { until } from "./until.js";
 
 /** An object as kubectl prints it. */
@@ -43,14 +43,15 @@ export class WatchRig {
   /** `isInstalled`: the API server knows our kinds. */
   static async start(
     source: SandboxSource,
-    options: ApiServerOptions = {},
+    options: ApiServerOptions & { readonly backend?: StateBackend } = {},
     isInstalled = true,
   ): Promise<WatchRig> {
     const folder = mkdtempSync(join(tmpdir(), "capstan-watch-"));
-    const server = await ApiServer.start({ controllers: true, ...options });
+    const { backend, ...ofServer } = options;
+    const server = await ApiServer.start({ controllers: true, ...ofServer });
     const pulumi = await CountedPulumi.in(folder);
     const env = { KUBECONFIG: server.kubeconfig, CAPSTAN_PULUMI: pulumi.program };
-    const sandbox = await Sandbox.make(source, { env });
+    const sandbox = await Sandbox.make(source, { env, ...(backend && { backend }) });
     if (isInstalled) await sandbox.capstan(0, "install");
     return new WatchRig(server, sandbox, pulumi, folder);
   }
@@ -64,6 +65,14 @@ export class WatchRig {
   /** A controller that looks for drift every second unless told otherwise. */
   watch(...args: string[]): Command {
     return this.sandbox.start("watch", "--period", "1", ...args);
+  }
+
+  /** Another machine's: with a state folder of its own, and the same cloud, backend and API server. */
+  async elsewhere(): Promise<Sandbox> {
+    const other = await Sandbox.make({ machines: {} }, this.sandbox.options);
+    mkdirSync(other.state);
+    symlinkSync(this.sandbox.cloudFile, other.cloudFile);
+    return other;
   }
 
   /** One that leads by the time this resolves. */

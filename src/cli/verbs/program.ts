@@ -10,7 +10,7 @@ import { addLocalVerbs } from "./local.js";
 import { addManifestVerbs } from "./manifests.js";
 import { withExamples } from "./options.js";
 import { addSimVerbs } from "./sim.js";
-import { addStateVerbs } from "./state.js";
+import { addStateVerbs, addUnlockVerb } from "./state.js";
 import { addSweepVerb } from "./sweep.js";
 
 /** Every verb with its options and help. Loads no verb's code. `silent` says no usage error itself. */
@@ -43,6 +43,7 @@ export function makeProgram({ silent = false } = {}): Command {
   addChangingVerbs(program);
   addImportVerb(program);
   addSweepVerb(program);
+  addUnlockVerb(program);
   program.commandsGroup("Look at clusters:");
   addLookingVerbs(program);
   addStateVerbs(program);

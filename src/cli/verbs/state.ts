@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { StateForgetOptions } from "../commands/state-forget.js";
 import type { StateMoveOptions } from "../commands/state-move.js";
 import type { StateOptions } from "../commands/state.js";
+import type { UnlockOptions } from "../commands/unlock.js";
 import type { GlobalOptions } from "../context.js";
 import { does, looks } from "../execute.js";
 import {
@@ -15,6 +16,20 @@ import {
   withTimeout,
   withYes,
 } from "./options.js";
+
+/** capstan unlock: for when nobody but a person can know that whoever works on a stack is gone. */
+export function addUnlockVerb(program: Command): void {
+  const unlock = withYes(program.command("unlock"))
+    .argument("<stack>", "which cluster")
+    .description(
+      "show who has locked a stack, and remove the locks of those who are gone for good",
+    );
+  withExamples(unlock, [["capstan unlock default/prod", "shows who works on it, and asks"]]);
+  does<UnlockOptions>(unlock, async ({ options, context }, stack: string) => {
+    const { unlockCommand } = await import("../commands/unlock.js");
+    return unlockCommand(stack, options, context);
+  });
+}
 
 /** capstan state: what is recorded, and whose it is. */
 export function addStateVerbs(program: Command): void {

@@ -19,6 +19,7 @@ import { CapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { toldAsStorage } from "../../api/storage-failure.js";
 import { layoutByProject } from "./new-stack.js";
+import { type BackendObjects, backendObjects } from "./backend-objects.js";
 import { fileBackendRoot, projectName } from "./project.js";
 import type { UserProject } from "./user-project.js";
 
@@ -42,6 +43,8 @@ export class Workspace {
   readonly stateDir: string;
   readonly workDir: string;
   readonly backendUrl: string;
+  /** What the backend keeps, read past Pulumi; undefined for one that only Pulumi can read. */
+  readonly objects: BackendObjects | undefined;
   private readonly ownBackend: boolean;
 
   constructor(private readonly options: WorkspaceOptions) {
@@ -52,6 +55,7 @@ export class Workspace {
     // With metadata, Pulumi writes a second file beside each state, and not atomically.
     const own = `${pathToFileURL(join(this.stateDir, "pulumi")).href}?metadata=skip`;
     this.backendUrl = options.backend ?? (project === undefined ? own : (project.backend ?? ""));
+    this.objects = backendObjects(this.backendUrl, options.env);
   }
 
   /** Name of the Pulumi project that the stacks are of. */

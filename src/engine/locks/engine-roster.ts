@@ -1,6 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Json } from "../../api/json.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import { toldAsStorage } from "../../api/storage-failure.js";
+import { isLeaseTerm, isOver, type LeaseTerm } from "./lease-term.js";
 import { lockFile, openLocks } from "./locks-file.js";
 import {
   identify,
@@ -20,6 +22,15 @@ export interface NotedEngine {
   readonly identity: ProcessIdentity;
   /** When it began, milliseconds since the epoch, by the clock of its machine. */
   readonly sinceMs: number;
+  /** Of whoever led when it began. */
+  readonly term?: LeaseTerm;
+}
+
+/** What there is to note of a process that will be an engine; undefined when it has ended already. */
+export function engineOf(pid: number, term: LeaseTerm | undefined): NotedEngine | undefined {
+  const [identity, startedMs] = [identify(pid), startTimeMs(pid)];
+  if (identity === undefined || startedMs === undefined) return undefined;
+  return omitUndefined({ identity, sinceMs: Math.floor(startedMs), term });
 }
 
 /** How many are told: a lock is looked at by the next command that works on its stack. */
@@ -29,14 +40,12 @@ const keptEngines = 1_000;
  * Notes an engine that has begun. Throws NO_SPACE, LOCKED or NOT_WRITABLE when it cannot be written: of one that nobody
  * knows, nobody will ever know that it is dead.
  */
-export function noteEngine(stateDir: string, pid: number): void {
-  const [identity, sinceMs] = [identify(pid), startTimeMs(pid)];
-  if (identity === undefined || sinceMs === undefined) return;
+export function noteEngine(stateDir: string, { identity, sinceMs, term }: NotedEngine): void {
   const database = openLocks(stateDir);
   try {
     const { lastInsertRowid } = database
       .prepare("INSERT INTO engines (pid, host, since_ms, identity) VALUES (?, ?, ?, ?)")
-      .run(pid, identity.host, Math.floor(sinceMs), JSON.stringify(identity));
+      .run(identity.pid, identity.host, sinceMs, JSON.stringify({ ...identity, term }));
     database
       .prepare("DELETE FROM engines WHERE number <= ?")
       .run(Number(lastInsertRowid) - keptEngines);
@@ -47,15 +56,28 @@ export function noteEngine(stateDir: string, pid: number): void {
   }
 }
 
-/** Whether the engine that took a lock lives, as far as this state folder can tell. */
-export function lockLiveness(stateDir: string, lock: PulumiLock): Liveness {
-  if (lock.wasNeverHeld === true) return "dead";
+/** Notes an engine that runs already. Throws what `noteEngine` does. */
+export function noteRunning(stateDir: string, pid: number): void {
+  const engine = engineOf(pid, undefined);
+  if (engine !== undefined) noteEngine(stateDir, engine);
+}
+
+/** The engines of a state folder that may have taken a lock, by pid and name of a machine. */
+export function enginesNotedHere(stateDir: string, lock: PulumiLock): NotedEngine[] {
   const database = openLocks(stateDir);
   try {
-    return holderLiveness(lock, enginesOf(database, lock), livenessOf);
+    return enginesOf(database, lock);
   } finally {
     database.close();
   }
+}
+
+/** How whoever leads now sees an engine: one of an earlier term has ended, on whatever machine it was. */
+export function livenessIn(term: LeaseTerm | undefined): (engine: NotedEngine) => Liveness {
+  return (engine) => {
+    const liveness = livenessOf(engine.identity);
+    return liveness === "unknown" && isOver(engine.term, term) ? "dead" : liveness;
+  };
 }
 
 /** How soon an engine has its lock, and how exact its start is known, milliseconds. */
@@ -67,10 +89,11 @@ const toleranceMs = 1_000;
  * begun. Of any other nothing is known. Pure.
  */
 export function holderLiveness(
-  { pid, host, since }: PulumiLock,
+  { pid, host, since, wasNeverHeld }: PulumiLock,
   engines: readonly NotedEngine[],
-  liveness: (identity: ProcessIdentity) => Liveness,
+  liveness: (engine: NotedEngine) => Liveness,
 ): Liveness {
+  if (wasNeverHeld === true) return "dead";
   const lockedMs = Date.parse(since);
   const mayHold = engines.filter(
     ({ identity, sinceMs }) =>
@@ -79,7 +102,7 @@ export function holderLiveness(
       lockedMs >= sinceMs - toleranceMs &&
       lockedMs <= sinceMs + lockedWithinMs,
   );
-  const found = mayHold.map(({ identity }) => liveness(identity));
+  const found = mayHold.map(liveness);
   if (found.includes("alive")) return "alive";
   return found.length > 0 && found.every((one) => one === "dead") ? "dead" : "unknown";
 }
@@ -89,8 +112,14 @@ function enginesOf(database: DatabaseSync, { pid, host }: PulumiLock): NotedEngi
     .prepare("SELECT since_ms, identity FROM engines WHERE pid = ? AND host = ?")
     .all(pid, host)
     .flatMap((row): NotedEngine[] => {
-      const identity = JSON.parse(String(row["identity"])) as Json;
-      if (!isIdentity(identity)) return [];
-      return [{ identity, sinceMs: Number(row["since_ms"]) }];
+      const told = JSON.parse(String(row["identity"])) as Json;
+      return notedIn(told, Number(row["since_ms"]));
     });
+}
+
+/** What JSON tells of an engine; none where it tells nothing that can be judged. */
+export function notedIn(told: Json, sinceMs: number): NotedEngine[] {
+  if (!isIdentity(told)) return [];
+  const { term, ...identity } = told as ProcessIdentity & { term?: Json };
+  return [omitUndefined({ identity, sinceMs, term: isLeaseTerm(term) ? term : undefined })];
 }

@@ -20,8 +20,8 @@ export interface LockObservation {
   readonly clock: Clock;
   readonly stop: AbortSignal | undefined;
   /** The locks on the stack now; undefined where only an engine can tell. */
-  readonly read: () => readonly PulumiLock[] | undefined;
-  readonly hasEnded: (lock: PulumiLock) => boolean;
+  readonly read: () => Promise<readonly PulumiLock[] | undefined>;
+  readonly haveEnded: (locks: readonly PulumiLock[]) => Promise<boolean>;
 }
 
 /**
@@ -30,13 +30,13 @@ export interface LockObservation {
  * stop when that comes first.
  */
 export async function untilUnlocked(
-  { clock, stop, read, hasEnded }: LockObservation,
+  { clock, stop, read, haveEnded }: LockObservation,
   giveUpAtMs: number,
 ): Promise<"gone" | "dead" | "held"> {
   for (;;) {
-    const locks = read();
+    const locks = await read();
     if (locks?.length === 0) return "gone";
-    if (locks?.every(hasEnded) === true) return "dead";
+    if (locks !== undefined && (await haveEnded(locks))) return "dead";
     if (clock.now() > giveUpAtMs) return "held";
     await clock.sleep(locks === undefined ? probeMs : pollMs, stop);
     if (locks === undefined) return "gone";

@@ -4,7 +4,9 @@ import type { DatabaseSync } from "node:sqlite";
 import { CapstanError } from "../../api/error.js";
 import { isJsonObject, type Json } from "../../api/json.js";
 import { storageFailureOf, toldAsStorage } from "../../api/storage-failure.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import type { Clock } from "../../provider/port.js";
+import { isOver, type LeaseTerm } from "./lease-term.js";
 import { damagedLocks, lockFile, openLocks } from "./locks-file.js";
 import { identify, isIdentity, livenessOf, type ProcessIdentity } from "./process-identity.js";
 
@@ -16,6 +18,10 @@ export interface LockHolder {
   readonly process: ProcessIdentity;
   /** The engine that it runs at the moment: a dead command is not a dead engine. */
   readonly engine?: ProcessIdentity;
+  /** Of whoever leads others. */
+  readonly term?: LeaseTerm;
+  /** A person has said that it has ended: whoever comes next goes on as after any dead one. */
+  readonly givenUp?: true;
 }
 
 interface LockRequest {
@@ -24,8 +30,8 @@ interface LockRequest {
   /** Shown to whoever finds the lock. */
   readonly command: string;
   readonly clock: Clock;
-  /** See EngineOptions.aloneSinceMs. */
-  readonly aloneSinceMs?: number | undefined;
+  /** See EngineOptions.term. */
+  readonly term?: LeaseTerm | undefined;
 }
 
 /**
@@ -47,12 +53,13 @@ export class StackLock {
    * NOT_WRITABLE when it cannot be used.
    */
   static async acquire(request: LockRequest): Promise<StackLock> {
-    const { stateDir, stack, command, clock } = request;
+    const { stateDir, stack, command, clock, term } = request;
     const database = openLocks(stateDir);
     const own = identify(process.pid);
     if (own === undefined) throw new Error("a running process has an identity");
     const since = new Date(clock.now()).toISOString();
-    const holder = { command, user: userInfo().username, since, process: own };
+    const user = userInfo().username;
+    const holder: LockHolder = omitUndefined({ command, user, since, process: own, term });
     const text = JSON.stringify(holder);
     try {
       releaseOwed(database, request);
@@ -92,7 +99,9 @@ export class StackLock {
       const holder = recordedHolder(database, { stack, stateDir })?.holder;
       if (holder === undefined || isOwed({ stack, stateDir }, holder)) return undefined;
       const processes = [holder.process, ...(holder.engine === undefined ? [] : [holder.engine])];
-      return processes.every((one) => livenessOf(one) === "dead") ? undefined : lockedText(holder);
+      if (holder.givenUp === true || processes.every((one) => livenessOf(one) === "dead"))
+        return undefined;
+      return lockedText(holder);
     } finally {
       database.close();
     }
@@ -157,19 +166,25 @@ interface LockPlace {
 }
 
 /** Who holds a lock, with the text that says so; undefined when nobody does. Throws BAD_STATE. */
-function recordedHolder(
+export function recordedHolder(
   database: DatabaseSync,
   { stack, stateDir }: LockPlace,
 ): { readonly text: string; readonly holder: LockHolder } | undefined {
-  const row = database.prepare("SELECT holder FROM locks WHERE stack = ?").get(stack);
-  if (row === undefined) return undefined;
-  const text = String(row["holder"]);
+  const text = recordedText(database, stack);
+  if (text === undefined) return undefined;
   const holder = jsonOf(text);
   if (isLockHolder(holder)) return { text, holder };
   throw damagedLocks(
     lockFile(stateDir),
     `cannot tell who has locked ${stack}: ${lockFile(stateDir)} names no holder`,
+    `if nobody works on that stack, on any machine, run capstan unlock ${stack}`,
   );
+}
+
+/** What is recorded of who holds a lock, whether or not it can be read. */
+export function recordedText(database: DatabaseSync, stack: string): string | undefined {
+  const row = database.prepare("SELECT holder FROM locks WHERE stack = ?").get(stack);
+  return row === undefined ? undefined : String(row["holder"]);
 }
 
 function jsonOf(text: string): Json | undefined {
@@ -188,18 +203,17 @@ function isLockHolder(value: unknown): value is LockHolder {
 
 async function takeOver(
   database: DatabaseSync,
-  { stack, stateDir, clock, aloneSinceMs }: LockRequest,
+  { stack, stateDir, clock, term }: LockRequest,
   text: string,
 ): Promise<void> {
   const found = recordedHolder(database, { stack, stateDir });
   if (found !== undefined) {
     const { holder } = found;
     const liveness = livenessOf(holder.process);
-    const isOver = aloneSinceMs !== undefined && Date.parse(holder.since) < aloneSinceMs;
-    if (liveness === "unknown" && !isOver) {
-      throw lockedFarAway(stack, holder, lockFile(stateDir));
-    }
     if (liveness === "alive") throw lockedBy(stack, holder);
+    if (liveness === "unknown" && !isOver(holder.term, term) && holder.givenUp !== true) {
+      throw lockedFarAway(stack, holder);
+    }
     await endEngine(stack, holder, clock);
   }
   const { changes } =
@@ -230,12 +244,16 @@ async function endEngine(stack: string, holder: LockHolder, clock: Clock): Promi
 }
 
 function lockedText(holder: LockHolder | undefined): string {
-  if (holder === undefined) return "it is locked by another command";
-  const { user, process: found, command, since } = holder;
-  return `it is locked by ${user}@${found.host} (pid ${found.pid}, "${command}", since ${since})`;
+  return `it is locked by ${holder === undefined ? "another command" : commandText(holder)}`;
 }
 
-function lockedBy(
+/** "ann@laptop (pid 7, "capstan up", since ...)". */
+export function commandText({ user, process: found, command, since }: LockHolder): string {
+  return `${user}@${found.host} (pid ${found.pid}, "${command}", since ${since})`;
+}
+
+/** LOCKED by a holder, or by whoever was quicker. */
+export function lockedBy(
   stack: string,
   holder: LockHolder | undefined,
   hint = "wait until that command has ended, or interrupt it",
@@ -251,7 +269,7 @@ function lockedBy(
 }
 
 /** Only a person can know that a machine or a container is gone. */
-function lockedFarAway(stack: string, holder: LockHolder, file: string): CapstanError {
-  const hint = `wait until that command has ended; if its machine or container is gone for good and nobody else works there, remove ${file}`;
+function lockedFarAway(stack: string, holder: LockHolder): CapstanError {
+  const hint = `wait until that command has ended; if its machine or container is gone for good, run capstan unlock ${stack}`;
   return lockedBy(stack, holder, hint);
 }

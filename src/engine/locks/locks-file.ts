@@ -1,4 +1,12 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  statSync,
+} from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { CapstanError, messageOf } from "../../api/error.js";
@@ -32,7 +40,9 @@ export function openLocks(stateDir: string): DatabaseSync {
   } catch (error) {
     database?.close();
     if (storageFailureOf(error) !== undefined) throw toldAsStorage(error, path);
-    throw damagedLocks(path, `cannot open ${path}: ${messageOf(error)}`, error);
+    const hint =
+      "it tells who works on which stack: when nobody does, capstan unlock STACK puts it aside";
+    throw damagedLocks(path, `cannot open ${path}: ${messageOf(error)}`, hint, error);
   }
 }
 
@@ -43,13 +53,28 @@ function keepPrivate(path: string): void {
 }
 
 /** BAD_STATE: nobody can tell who works on what. */
-export function damagedLocks(file: string, message: string, cause?: unknown): CapstanError {
+export function damagedLocks(
+  file: string,
+  message: string,
+  hint: string,
+  cause?: unknown,
+): CapstanError {
   return new CapstanError({
     code: "BAD_STATE",
     source: "engine",
     subject: file,
     message,
-    hint: "it holds nothing but who works on which stack; remove it when nobody does",
+    hint,
     cause,
   });
+}
+
+/** Puts a file that cannot be opened aside, with what SQLite keeps beside it; answers its new name. */
+export function putLocksAside(stateDir: string, nowMs: number): string {
+  const path = lockFile(stateDir);
+  const aside = `${path}.damaged-${nowMs}`;
+  for (const ending of ["", "-wal", "-shm"]) {
+    if (existsSync(`${path}${ending}`)) renameSync(`${path}${ending}`, `${aside}${ending}`);
+  }
+  return aside;
 }

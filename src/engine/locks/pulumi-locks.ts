@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { CapstanError, messageOf } from "../../api/error.js";
 import { isJsonObject, type Json } from "../../api/json.js";
 import { isCutOff } from "../backend/checkpoint-repair.js";
@@ -20,25 +20,73 @@ export interface PulumiLock extends Holder {
   readonly wasNeverHeld?: true;
 }
 
-type LockedWorkspace = Pick<Workspace, "backendUrl" | "isShared" | "projectName" | "stackName">;
+type LockedWorkspace = Pick<
+  Workspace,
+  "backendUrl" | "isShared" | "objects" | "projectName" | "stackName"
+>;
+
+/** An object in which Pulumi keeps a lock. */
+interface LockObject {
+  /** For people: a file, or a key in the backend. */
+  readonly name: string;
+  /** Undefined when it cannot be told who holds it. */
+  readonly lock: PulumiLock | undefined;
+  /** Why not. */
+  readonly fault?: string;
+  /** Removes this one, whoever took others since. */
+  readonly remove: () => Promise<void>;
+}
 
 /**
- * The locks on a stack in a file backend. Other backends answer none here: there an engine has to be
- * asked. Throws BAD_STATE for a lock that cannot be read: somebody may hold it. One that was cut off in
+ * The locks on a stack. Undefined for backends that only Pulumi can read: there an engine has to be asked. Throws BAD_STATE
+ * for a lock that cannot be read: somebody may hold it. One that was cut off in
  * writing nobody holds, since Pulumi works only once its lock is written as a whole
  * (docs/state.md#a-lock-that-cannot-be-read). On a backend of one machine that is proof enough; on a shared
  * one the disk that has lost the rest may be another machine's.
  */
-export function readPulumiLocks(workspace: LockedWorkspace, stack: string): PulumiLock[] {
-  const { isShared } = workspace;
-  const { folder, names } = lockFiles(workspace, stack);
-  return names
-    .filter((name) => name.endsWith(".json"))
-    .flatMap((name) => {
-      const file = join(folder, name);
-      const found = ifThere(stack, file, () => lockIn(readFileSync(file, "utf8"), isShared));
-      return found === undefined ? [] : [found];
-    });
+export async function readPulumiLocks(
+  workspace: LockedWorkspace,
+  stack: string,
+): Promise<PulumiLock[] | undefined> {
+  const objects = await lockObjects(workspace, stack);
+  return objects?.map(({ name, lock, fault = "" }) => {
+    if (lock === undefined) throw unreadable(stack, name, fault);
+    return lock;
+  });
+}
+
+/** The objects of the locks on a stack, whether or not they can be read; undefined where `readPulumiLocks` answers that. */
+export async function lockObjects(
+  workspace: LockedWorkspace,
+  stack: string,
+): Promise<LockObject[] | undefined> {
+  const { backendUrl, isShared, objects } = workspace;
+  const folder = lockFolder(workspace, stack);
+  if (fileBackendRoot(backendUrl) !== undefined) return lockFiles(folder, stack, isShared);
+  if (objects === undefined) return undefined;
+  const names = (await objects.list(folder)).filter((name) => name.endsWith(".json"));
+  const found = names.map(async (name): Promise<LockObject[]> => {
+    const text = await objects.read(name);
+    if (text === undefined) return [];
+    return [
+      { name: basename(name), ...lockOrFault(text, isShared), remove: () => objects.remove(name) },
+    ];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+function lockFiles(folder: string, stack: string, isShared: boolean): LockObject[] {
+  const names = namesIn(folder, stack).filter((name) => name.endsWith(".json"));
+  return names.flatMap((base): LockObject[] => {
+    const name = join(folder, base);
+    const remove = () => Promise.resolve(rmSync(name, { force: true, recursive: true }));
+    try {
+      return [{ name, ...lockOrFault(readFileSync(name, "utf8"), isShared), remove }];
+    } catch (error) {
+      if (isGone(error)) return [];
+      return [{ name, lock: undefined, fault: messageOf(error), remove }];
+    }
+  });
 }
 
 /** How long writing a lock may take. */
@@ -55,24 +103,32 @@ export function removeUnfinishedLocks(
   stack: string,
   nowMs: number,
 ): void {
-  const { folder, names } = lockFiles(workspace, stack);
-  for (const name of names.filter((one) => one.endsWith(".tmp"))) {
+  if (fileBackendRoot(workspace.backendUrl) === undefined) return;
+  const folder = lockFolder(workspace, stack);
+  for (const name of namesIn(folder, stack).filter((one) => one.endsWith(".tmp"))) {
     const file = join(folder, name);
     const writtenMs = ifThere(stack, file, () => statSync(file).mtimeMs);
     if (writtenMs !== undefined && nowMs - writtenMs > writingMs) rmSync(file, { force: true });
   }
 }
 
-function lockFiles(workspace: LockedWorkspace, stack: string): { folder: string; names: string[] } {
-  const root = fileBackendRoot(workspace.backendUrl);
-  if (root === undefined) return { folder: "", names: [] };
+/** A folder where there are folders, otherwise what keys begin with. */
+function lockFolder(workspace: LockedWorkspace, stack: string): string {
   const place = [workspace.projectName, workspace.stackName(stack)];
-  const folder = join(root, ".pulumi", "locks", "organization", ...place);
-  return { folder, names: ifThere(stack, folder, () => readdirSync(folder)) ?? [] };
+  const root = fileBackendRoot(workspace.backendUrl) ?? "";
+  return join(root, ".pulumi", "locks", "organization", ...place);
 }
 
-function lockIn(text: string, isShared: boolean): PulumiLock {
-  return !isShared && isCutOff(text) ? neverHeld : holderIn(text);
+function namesIn(folder: string, stack: string): string[] {
+  return ifThere(stack, folder, () => readdirSync(folder)) ?? [];
+}
+
+function lockOrFault(text: string, isShared: boolean): Pick<LockObject, "lock" | "fault"> {
+  try {
+    return { lock: !isShared && isCutOff(text) ? neverHeld : holderIn(text) };
+  } catch (error) {
+    return { lock: undefined, fault: messageOf(error) };
+  }
 }
 
 const neverHeld: PulumiLock = { pid: 0, user: "", host: "", since: "", wasNeverHeld: true };
@@ -105,16 +161,23 @@ function ifThere<T>(stack: string, path: string, read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new CapstanError({
-      code: "BAD_STATE",
-      source: "engine",
-      subject: stack,
-      message: `cannot tell who has locked ${stack}: ${path}: ${messageOf(error)}`,
-      hint: `if no Pulumi works on that stack, on any machine, remove it: rm -r '${path}'`,
-      cause: error,
-    });
+    if (isGone(error)) return undefined;
+    throw unreadable(stack, path, messageOf(error));
   }
+}
+
+function isGone(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "ENOENT";
+}
+
+function unreadable(stack: string, name: string, fault: string): CapstanError {
+  return new CapstanError({
+    code: "BAD_STATE",
+    source: "engine",
+    subject: stack,
+    message: `cannot tell who has locked ${stack}: ${name}: ${fault}`,
+    hint: `if no Pulumi works on that stack, on any machine, run capstan unlock ${stack}`,
+  });
 }
 
 function holderIn(text: string): Holder {
@@ -128,4 +191,9 @@ function holderIn(text: string): Holder {
 
 function isText(value: Json | undefined): value is string {
   return typeof value === "string";
+}
+
+/** "ann@laptop (pid 7, a Pulumi engine, since ...)". */
+export function holderText({ user, host, pid, since }: PulumiLock): string {
+  return `${user}@${host} (pid ${pid}, a Pulumi engine, since ${since})`;
 }

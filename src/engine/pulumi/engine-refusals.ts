@@ -1,7 +1,12 @@
 import { CapstanError } from "../../api/error.js";
 import { withoutPasswords } from "../backend/project.js";
 import type { PulumiResult } from "./pulumi.js";
-import { locksToldOf, metUnfinishedLock, type PulumiLock } from "../locks/pulumi-locks.js";
+import {
+  holderText,
+  locksToldOf,
+  metUnfinishedLock,
+  type PulumiLock,
+} from "../locks/pulumi-locks.js";
 import type { StackState } from "../backend/state.js";
 import type { Workspace } from "../backend/workspace.js";
 
@@ -55,19 +60,14 @@ export function lastWords({ code, stdout, stderr }: PulumiResult): string {
 }
 
 /** LOCKED naming the holder. */
-export function lockedByPulumi(what: string, lock: PulumiLock): CapstanError {
+export function lockedByPulumi(what: string, lock: PulumiLock, stack = "STACK"): CapstanError {
   return new CapstanError({
     code: "LOCKED",
     source: "user",
     message: `${what}: it is locked by ${holderText(lock)}`,
-    hint: "wait until it has ended; if that machine is lost for good, run pulumi cancel",
+    hint: `wait until it has ended; if that machine is lost for good, run capstan unlock ${stack}`,
     retryable: true,
   });
-}
-
-/** "ann@laptop (pid 7, a Pulumi engine, since ...)". */
-export function holderText({ user, host, pid, since }: PulumiLock): string {
-  return `${user}@${host} (pid ${pid}, a Pulumi engine, since ${since})`;
 }
 
 /** LOCKED: what was decided is void. */

@@ -19,7 +19,6 @@ import {
 } from "../backend/checkpoint-repair.js";
 import {
   engineFailed,
-  holderText,
   lastWords,
   lockedByPulumi,
   metPassingLock,
@@ -30,9 +29,16 @@ import {
 import { withoutPasswords } from "../backend/project.js";
 import { prunePulumiHistory } from "../backend/pulumi-history.js";
 import { type PulumiResult, runPulumi } from "./pulumi.js";
-import { lockLiveness, noteEngine } from "../locks/engine-roster.js";
+import { engineOf, holderLiveness, livenessIn } from "../locks/engine-roster.js";
+import type { LeaseTerm } from "../locks/lease-term.js";
+import { enginesNoted, forgetEnded, noteBeside } from "../locks/noted-engines.js";
 import type { Liveness } from "../locks/process-identity.js";
-import { type PulumiLock, readPulumiLocks, removeUnfinishedLocks } from "../locks/pulumi-locks.js";
+import {
+  holderText,
+  type PulumiLock,
+  readPulumiLocks,
+  removeUnfinishedLocks,
+} from "../locks/pulumi-locks.js";
 import { Room, type RoomDemand } from "./disk-room.js";
 import { CheckpointReader } from "../backend/checkpoint-reader.js";
 import {
@@ -55,6 +61,13 @@ export interface Interruption {
   readonly kill: AbortSignal;
 }
 
+/** Ends engines should whoever runs them no longer be able to. */
+export interface EngineGuard {
+  /** Resolves once it guards an engine that is about to begin. What it throws keeps the engine from beginning. */
+  begins(pid: number): Promise<void>;
+  ended(pid: number): void;
+}
+
 export interface EngineOptions {
   readonly pulumi: string;
   readonly workspace: Workspace;
@@ -64,11 +77,10 @@ export interface EngineOptions {
   /** The machine's unless given. */
   readonly clock?: Clock;
   onEngine?(pid: number | undefined): void;
-  /**
-   * Milliseconds since the epoch since when only this process may work on its stacks, as a lease says
-   * (rule 5.7): who has locked one before, on whatever machine, has ended.
-   */
-  readonly aloneSinceMs?: number;
+  /** Of whoever leads others (rule 5.7): who has locked a stack in an earlier one, on whatever machine, has ended. */
+  readonly term?: LeaseTerm;
+  /** Of one who leads others. */
+  readonly guard?: EngineGuard;
   /** Whether it changes stacks, under their locks: then it also restores a state that was cut off. */
   readonly changes?: boolean;
   /** Told what people have to know beside what they asked for. */
@@ -281,16 +293,18 @@ export class Engine {
     for (;;) {
       const locks = await this.locksOn(stack);
       if (locks.length === 0) return;
-      const living = locks.find((lock) => !this.hasEnded(lock));
+      const found = await this.holdersOf(stack, locks);
+      const living = found.find(({ liveness }) => liveness !== "dead");
       if (living === undefined) break;
-      const isOver = this.livenessOf(living) !== "alive" || this.clock.now() > giveUpAtMs;
-      if (isOver) throw lockedByPulumi(`cannot change ${stack}`, living);
+      const isOver = living.liveness !== "alive" || this.clock.now() > giveUpAtMs;
+      if (isOver) throw lockedByPulumi(`cannot change ${stack}`, living.lock, stack);
       await untilUnlocked(this.sightOf(stack), giveUpAtMs);
     }
     this.options.workspace.dropDamagedMetadata(stack);
     this.mendState(stack);
     this.unsettled = true;
     await this.mustRun(["cancel", "--yes", ...this.named(stack)], `cannot unlock ${stack}`);
+    await forgetEnded(this.options.workspace, stack, livenessIn(this.options.term));
   }
 
   private get clock(): Clock {
@@ -302,31 +316,28 @@ export class Engine {
     return {
       clock: this.clock,
       stop: interruption?.stop,
-      read: () =>
-        workspace.checkpointFile(stack) === undefined
-          ? undefined
-          : readPulumiLocks(workspace, stack),
-      hasEnded: (lock) => this.hasEnded(lock),
+      read: () => readPulumiLocks(workspace, stack),
+      haveEnded: async (locks) => {
+        const found = await this.holdersOf(stack, locks);
+        return found.every(({ liveness }) => liveness === "dead");
+      },
     };
   }
 
-  private hasEnded(lock: PulumiLock): boolean {
-    const liveness = this.livenessOf(lock);
-    const { aloneSinceMs } = this.options;
-    if (liveness !== "unknown" || aloneSinceMs === undefined) return liveness === "dead";
-    return Date.parse(lock.since) < aloneSinceMs;
+  private holdersOf(stack: string, locks: readonly PulumiLock[]): Promise<SeenLock[]> {
+    const { workspace, term } = this.options;
+    const seen = locks.map(async (lock) => {
+      const engines = await enginesNoted(workspace, stack, lock);
+      return { lock, liveness: holderLiveness(lock, engines, livenessIn(term)) };
+    });
+    return Promise.all(seen);
   }
 
-  private livenessOf(lock: PulumiLock): Liveness {
-    return lockLiveness(this.options.workspace.stateDir, lock);
-  }
-
-  /** Locks in a bucket are found by running into them: an engine reads Transaction again. */
+  /** Locks that only Pulumi can read are found by running into them: an engine reads Transaction again. */
   private async locksOn(stack: string): Promise<PulumiLock[]> {
     const { workspace } = this.options;
-    if (workspace.checkpointFile(stack) !== undefined) {
-      return readPulumiLocks(workspace, stack);
-    }
+    const read = await readPulumiLocks(workspace, stack);
+    if (read !== undefined) return read;
     const session = { lookup: () => new RecordResource("Transaction"), cancelled: () => {} };
     const args = refreshArgs([transactionUrn(workspace, stack)]);
     return refusingLocks(await this.attached({ args, patienceMs: 0 }, stack, session));
@@ -342,12 +353,8 @@ export class Engine {
         inTurn(async () => {
           await disk.demand(run.room ?? wayBack);
           keepState(workspace, stack);
-          return disk.during(() =>
-            this.run([...run.args, ...this.named(stack)], {
-              ...run.env,
-              PULUMI_DEBUG_PROVIDERS: server.debugProviders,
-            }),
-          );
+          const env = { ...run.env, PULUMI_DEBUG_PROVIDERS: server.debugProviders };
+          return disk.during(() => this.run([...run.args, ...this.named(stack)], { stack, env }));
         }),
       );
       if (result.code === null) await this.afterDeath(stack, session);
@@ -432,8 +439,13 @@ export class Engine {
     return result;
   }
 
-  private run(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<PulumiResult> {
-    const { pulumi, workspace, interruption } = this.options;
+  /** `stack` of a run that locks it. */
+  private run(
+    args: readonly string[],
+    { stack, env = {} }: { readonly stack?: string; readonly env?: NodeJS.ProcessEnv } = {},
+  ): Promise<PulumiResult> {
+    const { pulumi, workspace, interruption, guard } = this.options;
+    let forget = () => Promise.resolve();
     return runPulumi(
       pulumi,
       workspace,
@@ -442,14 +454,29 @@ export class Engine {
         env,
         stop: interruption?.stop,
         kill: interruption?.kill,
-        onEngine: (pid) => {
+        onBegin: async (pid) => {
           this.running = pid;
-          if (pid !== undefined) noteEngine(workspace.stateDir, pid);
           this.options.onEngine?.(pid);
+          const engine = stack === undefined ? undefined : engineOf(pid, this.options.term);
+          if (stack !== undefined && engine !== undefined) {
+            forget = await noteBeside(workspace, stack, engine);
+          }
+          await guard?.begins(pid);
+        },
+        onEnd: async () => {
+          if (this.running !== undefined) guard?.ended(this.running);
+          this.running = undefined;
+          this.options.onEngine?.(undefined);
+          await forget();
         },
       }),
     );
   }
+}
+
+interface SeenLock {
+  readonly lock: PulumiLock;
+  readonly liveness: Liveness;
 }
 
 interface AttachedRun {

@@ -18,11 +18,11 @@ export async function withLockedStack<T>(
   { stack, command, clock, ...options }: LockedStackOptions,
   work: (engine: Engine) => Promise<T>,
 ): Promise<T> {
-  const { workspace, aloneSinceMs } = options;
+  const { workspace, term } = options;
   const { stateDir } = workspace;
   const name = workspace.lockName(stack);
   refuseFullDisk(workspace, stack);
-  const lock = await StackLock.acquire({ stateDir, clock, stack: name, command, aloneSinceMs });
+  const lock = await StackLock.acquire({ stateDir, clock, stack: name, command, term });
   const engine = new Engine({
     ...options,
     clock,

@@ -3,7 +3,9 @@ export interface Stack {
   readonly add: unknown;
 }
 
-interface Args { readonly input: unknown }
+interface Args {
+  readonly input: unknown;
+}
 type Next = (args: Args) => Promise<{ output: unknown; response: unknown }>;
 
 /** Puts itself between a client and whatever carries its commands out. */

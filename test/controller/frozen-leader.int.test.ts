@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { type BackendObjects, backendObjects } from "../../src/engine/backend/backend-objects.js";
+import { demoStack, type ScenarioCluster } from "../scenario/manifests.js";
+import { isAlive } from "../scenario/process-tree.js";
+import { S3Server } from "../scenario/s3-server.js";
+import type { Sandbox, StateBackend } from "../scenario/sandbox.js";
+import { until } from "../scenario/until.js";
+import { WatchRig } from "../scenario/watch-rig.js";
+import { Postgres } from "../support/postgres.js";
+import { scratchFolder } from "../support/scratch.js";
+
+const three: ScenarioCluster = {
+  machines: { "cp-0": { controlPlane: true }, "worker-0": {}, "worker-1": {} },
+};
+
+interface Served {
+  readonly backend: StateBackend;
+  readonly stop: () => Promise<unknown>;
+}
+
+const backends: Readonly<Record<string, () => Promise<Served>>> = {
+  "on PostgreSQL": async () => {
+    const postgres = await Postgres.start();
+    const backend: StateBackend = { url: postgres.url, env: postgres.env, copy: () => backend };
+    return { backend, stop: () => postgres.stop() };
+  },
+  "on S3": async () => {
+    const server = await S3Server.start();
+    return { backend: server.makeBackend(), stop: () => server.close() };
+  },
+};
+
+describe("a leader that is frozen in a pass, with another one on another machine", function () {
+  this.timeout(180_000);
+  const scratch = scratchFolder();
+  let rig: WatchRig;
+  let there: Sandbox;
+  let objects: BackendObjects;
+  let served: Served;
+
+  const start = async (serve: () => Promise<Served>): Promise<void> => {
+    served = await serve();
+    const { url, env } = served.backend;
+    const passphrase = join(scratch.path, "passphrase");
+    writeFileSync(passphrase, "a passphrase for tests\n");
+    const withKey = { ...env, PULUMI_CONFIG_PASSPHRASE_FILE: passphrase };
+    const backend: StateBackend = { url, env: withKey, copy: () => backend };
+    rig = await WatchRig.start(three, { backend });
+    there = await rig.elsewhere();
+    const reached = backendObjects(url, env);
+    assert.ok(reached !== undefined);
+    objects = reached;
+  };
+  afterEach(async () => {
+    await objects.close();
+    await there.close();
+    await rig.stop();
+    await served.stop();
+  });
+
+  /** What is noted of the one engine that runs. */
+  const note = async (): Promise<{ readonly key: string; readonly text: string }> => {
+    const [key = "", ...more] = await objects.list(`.capstan/engines/capstan/${demoStack}`);
+    assert.deepEqual(more, []);
+    return { key, text: (await objects.read(key)) ?? "" };
+  };
+  const checkpoint = () => objects.read(`.pulumi/stacks/capstan/${demoStack}.json`);
+
+  for (const [where, serve] of Object.entries(backends)) {
+    it(`has no engine any more when that one leads, and writes nothing when it wakes, ${where}`, async () => {
+      await start(serve);
+      const { sandbox } = rig;
+      await sandbox.fault("create", "hangAfter", "--name", "worker-1");
+      const first = await rig.watchLeading();
+      const second = there.start("watch", "--period", "1");
+      await rig.applyManifests();
+      await until("the host of worker-1 is being made", () =>
+        sandbox
+          .ledger()
+          .some(({ call, name }) => call === "create" && name?.startsWith("worker-1")),
+      );
+      // Not while it writes to the cloud's file: whoever is frozen then keeps everybody out of that.
+      await setTimeout(1_000);
+      process.kill(first.pid, "SIGSTOP");
+      const { key, text } = await note();
+      const { identity, term } = JSON.parse(text) as NotedHere;
+      assert.ok(isAlive(identity.pid) && term.transition === 0, text);
+      // Seen from where it cannot be seen: what proves that it is dead is the lease alone.
+      const far = { ...identity, boot: "elsewhere", machine: "another" };
+      await objects.write(key, JSON.stringify({ ...(JSON.parse(text) as object), identity: far }));
+      await until("its engine is ended", () => !isAlive(identity.pid), 20_000);
+      assert.ok(!second.said.includes('"leads"'), "it was ended in time");
+      await rig.untilRunning("demo", 3, 90_000);
+      assert.match(second.said, /"leads"/);
+      await there.assertSound(demoStack);
+      const settled = await checkpoint();
+      process.kill(first.pid, "SIGCONT");
+      await until("it has seen that it leads no more", () => /lost|follows/.test(first.said));
+      await setTimeout(2_000);
+      assert.equal(await checkpoint(), settled);
+      await rig.untilRunning("demo", 3);
+      await there.assertSound(demoStack);
+    });
+  }
+});
+
+interface NotedHere {
+  readonly identity: { readonly pid: number };
+  readonly term: { readonly transition: number };
+}
