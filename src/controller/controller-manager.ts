@@ -14,6 +14,7 @@ import { leaseClock } from "../kube/lease-clock.js";
 import { defaultLeaseTiming } from "../kube/lease-steps.js";
 import { leaseInApiServer, leaseName } from "../kube/lease-store.js";
 import { ObjectCache } from "../kube/object-cache.js";
+import { statusOf } from "../kube/requests.js";
 import { SecretCache } from "../kube/secret-cache.js";
 import type { Redact } from "../kube/redaction.js";
 import type { InfrastructureProvider } from "../provider/port.js";
@@ -117,8 +118,12 @@ export class ControllerManager {
   }
 
   private watchBroke(kind: string, error: unknown): void {
+    const { log } = this.options;
+    const told = `the watch of ${kind} objects begins anew`;
     this.metrics.watchRestarted(kind);
-    this.options.log.warn(`the watch of ${kind} objects begins anew`, {}, error);
+    // A server that has just learnt of a kind says when to ask again: nothing is wrong with it.
+    if (isThrottled(error)) log.info(`${told}: ${messageOf(error)}`);
+    else log.warn(told, {}, error);
   }
 
   /** Until the interruption's stop; resolves when everything that it started has ended. */
@@ -306,4 +311,9 @@ export class ControllerManager {
 function unlessFinal(error: unknown): false {
   if (isCapstanError(error) && error.retryable) return false;
   throw error;
+}
+
+/** Whether the API server has asked for a pause. */
+function isThrottled(error: unknown): boolean {
+  return error instanceof Error && statusOf(error.cause) === 429;
 }

@@ -117,7 +117,15 @@ describe("ControllerManager", () => {
     for (const plural of plurals.concat("machineclasses")) {
       answers.set(`${ours}/${plural}?limit=1`, { items: [], metadata: {} });
     }
+    // As of a server that has just learnt of them: it is no reason to warn anybody.
+    status = 429;
     await until("it lists them", isWatched);
+    const again = () => lines.filter((line) => line.includes("objects begins anew"));
+    await until("it says that it asks again", () => again().length > 0);
+    assert.deepEqual(
+      again().filter((line) => line.includes('"warn"')),
+      [],
+    );
     stop.abort(new Error("over"));
     await work;
   });

@@ -174,9 +174,10 @@ describe("Leadership in an API server", () => {
     assert.equal(await store.read(signal), undefined);
     assert.equal(await store.replace("1", shape, signal), undefined);
     const made = await store.create({ ...shape, acquiredAtMs: Date.now() }, signal);
+    assert.match(made?.uid ?? "", /^[0-9a-f-]{36}$/);
     assert.deepEqual(
-      { ...made, version: "" },
-      { version: "", holder: "a", durationMs: 5_000, transitions: 0 },
+      { ...made, uid: "", version: "" },
+      { uid: "", version: "", holder: "a", durationMs: 5_000, transitions: 0 },
     );
     assert.equal(await store.create(shape, signal), undefined);
     const later = { ...shape, renewedAtMs: shape.renewedAtMs + 1_000 };
