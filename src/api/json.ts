@@ -39,3 +39,12 @@ export function plainText(value: Json | undefined): string {
   if (value === undefined) return "none";
   return typeof value === "string" ? value : JSON.stringify(value);
 }
+
+/** What a text says as JSON; undefined for what is none. Pure. */
+export function parsedJson(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}

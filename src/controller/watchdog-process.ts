@@ -1,6 +1,11 @@
 import { createInterface } from "node:readline";
 import { isJsonObject, type Json } from "../api/json.js";
-import { isIdentity, livenessOf, type ProcessIdentity } from "../engine/locks/process-identity.js";
+import {
+  isIdentity,
+  livenessOf,
+  type ProcessIdentity,
+  signalGroup,
+} from "../engine/locks/process-identity.js";
 import { leaseClock } from "../kube/lease-clock.js";
 
 // Runs beside a controller that leads, and ends its engines once the lease is about to: also where the controller itself
@@ -34,15 +39,7 @@ function hear(line: string): void {
 function endAll(): void {
   for (const [pid, engine] of engines) {
     if (livenessOf(engine) === "dead") engines.delete(pid);
-    else killGroup(pid);
-  }
-}
-
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, "SIGKILL");
-  } catch {
-    // It ended by itself in between.
+    else signalGroup(pid, "SIGKILL");
   }
 }
 

@@ -56,6 +56,14 @@ export function isRecordKind(kind: string): boolean {
   return kind === "Transaction" || kind === "Revision";
 }
 
+/** The record of a key, but for one whose deletion is pending. */
+export function recordAt(
+  resources: readonly RecordedResource[],
+  wanted: NodeKey,
+): RecordedResource | undefined {
+  return resources.find(({ key, deleting }) => key === wanted && !deleting);
+}
+
 /** Recorded resources that exist in a cloud, without those whose deletion is pending. */
 export function cloudResources(prior: PriorState): RecordedResource[] {
   return inCloud(prior).filter(({ deleting }) => !deleting);

@@ -16,6 +16,7 @@ import {
   pendingDeletions,
   isRecordKind,
   type PriorState,
+  recordAt,
   type RecordedResource,
 } from "../records/prior-state.js";
 import { targetDigest } from "../records/target.js";
@@ -191,7 +192,7 @@ function transactionRegistration(
   { commits, payloads }: { readonly commits: boolean; readonly payloads: Payloads },
 ): Registration {
   const { number, clusterUid, owner, startedAtMs } = plan.transaction;
-  const recorded = resources.find(({ key, deleting }) => key === transactionKey && !deleting);
+  const recorded = recordAt(resources, transactionKey);
   if (recorded?.inputs["number"] === number) {
     const registration = verbatim(recorded);
     if (!commits) return registration;
@@ -216,7 +217,7 @@ function revisionRegistration(
   { kind, payloads }: { readonly kind: AllowedChanges["kind"]; readonly payloads: Payloads },
 ): Registration | undefined {
   const { number, clusterUid } = plan.transaction;
-  const recorded = resources.find(({ key, deleting }) => key === revisionKey && !deleting);
+  const recorded = recordAt(resources, revisionKey);
   const facts = { ...commonFacts(plan), clusterUid, payload: payloads.revision };
   const { machines } = plan.target;
   if (kind === "commit" && recorded?.inputs["number"] !== number) {

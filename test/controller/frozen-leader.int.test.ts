@@ -6,7 +6,7 @@ import { type BackendObjects, backendObjects } from "../../src/engine/backend/ba
 import { demoStack, type ScenarioCluster } from "../scenario/manifests.js";
 import { isAlive } from "../scenario/process-tree.js";
 import { S3Server } from "../scenario/s3-server.js";
-import type { Sandbox, StateBackend } from "../scenario/sandbox.js";
+import { type Sandbox, sharedBackend, type StateBackend } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 import { WatchRig } from "../scenario/watch-rig.js";
 import { Postgres } from "../support/postgres.js";
@@ -24,8 +24,7 @@ interface Served {
 const backends: Readonly<Record<string, () => Promise<Served>>> = {
   "on PostgreSQL": async () => {
     const postgres = await Postgres.start();
-    const backend: StateBackend = { url: postgres.url, env: postgres.env, copy: () => backend };
-    return { backend, stop: () => postgres.stop() };
+    return { backend: sharedBackend(postgres.url, postgres.env), stop: () => postgres.stop() };
   },
   "on S3": async () => {
     const server = await S3Server.start();
@@ -47,8 +46,7 @@ describe("a leader that is frozen in a pass, with another one on another machine
     const passphrase = join(scratch.path, "passphrase");
     writeFileSync(passphrase, "a passphrase for tests\n");
     const withKey = { ...env, PULUMI_CONFIG_PASSPHRASE_FILE: passphrase };
-    const backend: StateBackend = { url, env: withKey, copy: () => backend };
-    rig = await WatchRig.start(three, { backend });
+    rig = await WatchRig.start(three, { backend: sharedBackend(url, withKey) });
     there = await rig.elsewhere();
     const reached = backendObjects(url, env);
     assert.ok(reached !== undefined);

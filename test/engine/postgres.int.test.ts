@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type BackendObjects, backendObjects } from "../../src/engine/backend/backend-objects.js";
+import type { Command } from "../scenario/command.js";
 import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
-import { Sandbox } from "../scenario/sandbox.js";
+import { Sandbox, sharedBackend } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 import { Postgres } from "../support/postgres.js";
 import { scratchFolder } from "../support/scratch.js";
@@ -22,8 +23,7 @@ describe("two machines on one PostgreSQL", function () {
   /** What each machine has of its own: manifests and a state folder. They share all the rest. */
   const machine = (passphraseFile: string, url = postgres.url): Promise<Sandbox> => {
     const env = { ...postgres.env, PULUMI_CONFIG_PASSPHRASE_FILE: passphraseFile };
-    const backend = { url, env, copy: () => backend };
-    return Sandbox.make(pair, { backend });
+    return Sandbox.make(pair, { backend: sharedBackend(url, env) });
   };
 
   const passphraseFile = (name: string): string => {
@@ -76,15 +76,16 @@ describe("two machines on one PostgreSQL", function () {
     await here.plan(2);
   });
 
-  it("keep out of each other's passes, and go on after each other's death", async () => {
+  /** A command of this machine hangs in a pass that makes worker-1, as both machines want it. */
+  const hangHere = async (): Promise<Command> => {
     await here.up();
     here.write(three);
     there.write(three);
-    const hanging = await here.startHanging({
-      call: "create",
-      mode: "hangAfter",
-      name: "worker-1",
-    });
+    return here.startHanging({ call: "create", mode: "hangAfter", name: "worker-1" });
+  };
+
+  it("keep out of each other's passes, and go on after each other's death", async () => {
+    const hanging = await hangHere();
     const before = here.ledgerEnd();
     const { stderr } = await there.up(5);
     assert.match(stderr, /it is locked by .* a Pulumi engine, since /);
@@ -100,11 +101,7 @@ describe("two machines on one PostgreSQL", function () {
   });
 
   it("go on after the death of another machine once a person has said so", async () => {
-    await here.up();
-    here.write(three);
-    there.write(three);
-    const fault = { call: "create", mode: "hangAfter", name: "worker-1" };
-    await (await here.startHanging(fault)).killTree();
+    await (await hangHere()).killTree();
     const [key = ""] = await noted();
     const text = (await objects.read(key)) ?? "";
     const elsewhere = text
@@ -125,14 +122,7 @@ describe("two machines on one PostgreSQL", function () {
   });
 
   it("are not disturbed by one who only asks, nor by one who is refused", async () => {
-    await here.up();
-    here.write(three);
-    there.write(three);
-    const hanging = await here.startHanging({
-      call: "create",
-      mode: "hangAfter",
-      name: "worker-1",
-    });
+    const hanging = await hangHere();
     const written = await checkpoint();
     assert.ok(written !== undefined);
     await there.up(5);

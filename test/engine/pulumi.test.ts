@@ -13,7 +13,7 @@ import { scratchFolder } from "../support/scratch.js";
 describe("an engine run", () => {
   const scratch = scratchFolder();
 
-  type Told = Pick<Parameters<typeof runPulumi>[2], "onBegin" | "onEnd">;
+  type Told = Pick<Parameters<typeof runPulumi>[2], "onBegin" | "onEnd" | "stop">;
 
   const start = (script: string, told: Told) => {
     const program = join(scratch.path, "engine");
@@ -53,6 +53,16 @@ describe("an engine run", () => {
     };
     const { code, stdout } = await start(`touch ${trace}; echo $$`, { onBegin });
     assert.deepEqual([code, Number(stdout)], [0, seen]);
+  });
+
+  it("that is asked to stop before it begins is told so when it does", async () => {
+    const asked = new AbortController();
+    const onBegin = async () => {
+      await setTimeout(50);
+      asked.abort();
+    };
+    const { code } = await start("exec sleep 600", { onBegin, stop: asked.signal });
+    assert.equal(code, null);
   });
 
   it("whose end alone cannot be written down ends as it did", async () => {

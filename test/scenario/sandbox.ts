@@ -39,6 +39,12 @@ export interface StateBackend {
   copy(): StateBackend;
 }
 
+/** One that all copies share, as machines do. */
+export function sharedBackend(url: string, env: StateBackend["env"]): StateBackend {
+  const backend: StateBackend = { url, env, copy: () => backend };
+  return backend;
+}
+
 export interface SandboxOptions {
   /** The folder of the command line that is run, built; the repository unless given. */
   readonly installation?: string;

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from "../../api/json.js";
+import { isJsonObject, type Json, type JsonObject, parsedJson } from "../../api/json.js";
 import { secretMark } from "./state.js";
 
 /** What a file backend keeps of a stack. Source: https://github.com/pulumi/pulumi/blob/v3.259.0/pkg/resource/stack/checkpoint.go */
@@ -20,7 +20,7 @@ const understoodVersion = 3;
  * version, other secrets providers, damage. Pulumi itself has to say then what it is.
  */
 export function parseCheckpoint(text: string): Checkpoint | undefined {
-  const file = jsonOf(text);
+  const file = parsedJson(text);
   if (!isJsonObject(file) || file["version"] !== understoodVersion) return undefined;
   const { checkpoint } = file;
   if (file["features"] !== undefined || !isJsonObject(checkpoint)) return undefined;
@@ -56,14 +56,6 @@ function shownSecret(secret: JsonObject, decrypt: Decrypt): JsonObject {
   const plaintext = decrypt(ciphertext);
   if (plaintext.includes(secretMark)) throw new Error("a secret within a secret");
   return { ...rest, plaintext };
-}
-
-function jsonOf(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Pulumi refuses members of wrong types, so nothing here may read on past them. */

@@ -6,7 +6,12 @@ import { stackNameOf } from "../../api/types.js";
 import { kindOfToken, providerProperty } from "../../dynamic/protocol.js";
 import { type NodeKey, nodeKey } from "../../graph/graph.js";
 import { fileOwner, ownerText } from "../../records/hand-over.js";
-import type { PendingOperation, PriorState, RecordedResource } from "../../records/prior-state.js";
+import {
+  type PendingOperation,
+  type PriorState,
+  recordAt,
+  type RecordedResource,
+} from "../../records/prior-state.js";
 import { clusterIn } from "../../records/target.js";
 import {
   lostRevision,
@@ -196,7 +201,7 @@ function transactionOf(
   resources: readonly RecordedResource[],
   stack: string,
 ): TransactionRecord | undefined {
-  const record = resources.find(({ key, deleting }) => key === transactionKey && !deleting);
+  const record = recordAt(resources, transactionKey);
   if (record === undefined) return undefined;
   const where = `Transaction of ${stack}`;
   return transactionIn(record.inputs, decodeRecord(record.inputs, where) as TransactionPayload);
@@ -206,7 +211,7 @@ function revisionOf(
   resources: readonly RecordedResource[],
   stack: string,
 ): RevisionRecord | undefined {
-  const record = resources.find(({ key, deleting }) => key === revisionKey && !deleting);
+  const record = recordAt(resources, revisionKey);
   if (record === undefined) return undefined;
   const where = `Revision of ${stack}`;
   return {

@@ -2,13 +2,19 @@ import { existsSync } from "node:fs";
 import { userInfo } from "node:os";
 import type { DatabaseSync } from "node:sqlite";
 import { CapstanError } from "../../api/error.js";
-import { isJsonObject, type Json } from "../../api/json.js";
+import { isJsonObject, parsedJson } from "../../api/json.js";
 import { storageFailureOf, toldAsStorage } from "../../api/storage-failure.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import type { Clock } from "../../provider/port.js";
 import { isOver, type LeaseTerm } from "./lease-term.js";
-import { damagedLocks, lockFile, openLocks } from "./locks-file.js";
-import { identify, isIdentity, livenessOf, type ProcessIdentity } from "./process-identity.js";
+import { addHolder, damagedLocks, lockFile, openLocks, swapHolder } from "./locks-file.js";
+import {
+  identify,
+  isIdentity,
+  livenessOf,
+  type ProcessIdentity,
+  signalGroup,
+} from "./process-identity.js";
 
 /** Who works on a stack. */
 export interface LockHolder {
@@ -22,6 +28,14 @@ export interface LockHolder {
   readonly term?: LeaseTerm;
   /** A person has said that it has ended: whoever comes next goes on as after any dead one. */
   readonly givenUp?: true;
+}
+
+/** This process as a holder from now on, milliseconds since the epoch. */
+export function ownHolder(command: string, nowMs: number): LockHolder {
+  const own = identify(process.pid);
+  if (own === undefined) throw new Error("a running process has an identity");
+  const since = new Date(nowMs).toISOString();
+  return { command, user: userInfo().username, since, process: own };
 }
 
 interface LockRequest {
@@ -55,21 +69,13 @@ export class StackLock {
   static async acquire(request: LockRequest): Promise<StackLock> {
     const { stateDir, stack, command, clock, term } = request;
     const database = openLocks(stateDir);
-    const own = identify(process.pid);
-    if (own === undefined) throw new Error("a running process has an identity");
-    const since = new Date(clock.now()).toISOString();
-    const user = userInfo().username;
-    const holder: LockHolder = omitUndefined({ command, user, since, process: own, term });
+    const holder: LockHolder = omitUndefined({ ...ownHolder(command, clock.now()), term });
     const text = JSON.stringify(holder);
     try {
       releaseOwed(database, request);
-      const inserted = database
-        .prepare("INSERT OR IGNORE INTO locks (stack, holder) VALUES (?, ?)")
-        .run(stack, text);
-      if (inserted.changes === 0) {
-        await takeOver(database, request, text);
-      }
-      return new StackLock(database, request, holder, inserted.changes === 0);
+      const isFree = addHolder(database, stack, text);
+      if (!isFree) await takeOver(database, request, text);
+      return new StackLock(database, request, holder, !isFree);
     } catch (error) {
       database.close();
       throw toldAsStorage(error, lockFile(stateDir));
@@ -127,10 +133,8 @@ export class StackLock {
   private swap(next: LockHolder): void {
     const { stack, stateDir } = this.place;
     try {
-      const { changes } = this.database
-        .prepare("UPDATE locks SET holder = ? WHERE stack = ? AND holder = ?")
-        .run(JSON.stringify(next), stack, JSON.stringify(this.holder));
-      if (changes === 0) throw lockedBy(stack, undefined);
+      const change = { from: JSON.stringify(this.holder), to: JSON.stringify(next) };
+      if (!swapHolder(this.database, stack, change)) throw lockedBy(stack, undefined);
     } catch (error) {
       throw toldAsStorage(error, lockFile(stateDir));
     }
@@ -172,7 +176,7 @@ export function recordedHolder(
 ): { readonly text: string; readonly holder: LockHolder } | undefined {
   const text = recordedText(database, stack);
   if (text === undefined) return undefined;
-  const holder = jsonOf(text);
+  const holder = parsedJson(text);
   if (isLockHolder(holder)) return { text, holder };
   throw damagedLocks(
     lockFile(stateDir),
@@ -185,14 +189,6 @@ export function recordedHolder(
 export function recordedText(database: DatabaseSync, stack: string): string | undefined {
   const row = database.prepare("SELECT holder FROM locks WHERE stack = ?").get(stack);
   return row === undefined ? undefined : String(row["holder"]);
-}
-
-function jsonOf(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
 }
 
 function isLockHolder(value: unknown): value is LockHolder {
@@ -216,26 +212,18 @@ async function takeOver(
     }
     await endEngine(stack, holder, clock);
   }
-  const { changes } =
+  const isTaken =
     found === undefined
-      ? database
-          .prepare("INSERT OR IGNORE INTO locks (stack, holder) VALUES (?, ?)")
-          .run(stack, text)
-      : database
-          .prepare("UPDATE locks SET holder = ? WHERE stack = ? AND holder = ?")
-          .run(text, stack, found.text);
-  if (changes === 0) throw lockedBy(stack, undefined);
+      ? addHolder(database, stack, text)
+      : swapHolder(database, stack, { from: found.text, to: text });
+  if (!isTaken) throw lockedBy(stack, undefined);
 }
 
 /** The engine of a dead command runs in a process group of its own: end all of it, and see it ended. */
 async function endEngine(stack: string, holder: LockHolder, clock: Clock): Promise<void> {
   const { engine } = holder;
   if (engine === undefined || livenessOf(engine) !== "alive") return;
-  try {
-    process.kill(-engine.pid, "SIGKILL");
-  } catch {
-    // It ended by itself in between.
-  }
+  signalGroup(engine.pid, "SIGKILL");
   const deadline = clock.now() + 10_000;
   while (livenessOf(engine) === "alive") {
     if (clock.now() > deadline) throw lockedBy(stack, holder);

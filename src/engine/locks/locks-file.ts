@@ -52,6 +52,22 @@ function keepPrivate(path: string): void {
   else if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
 }
 
+/** Writes down who holds a stack's lock, if nobody does; whether it did. */
+export function addHolder(database: DatabaseSync, stack: string, text: string): boolean {
+  const statement = "INSERT OR IGNORE INTO locks (stack, holder) VALUES (?, ?)";
+  return database.prepare(statement).run(stack, text).changes > 0;
+}
+
+/** The same in the place of another one, if that still holds it; whether it did. */
+export function swapHolder(
+  database: DatabaseSync,
+  stack: string,
+  { from, to }: { readonly from: string; readonly to: string },
+): boolean {
+  const statement = "UPDATE locks SET holder = ? WHERE stack = ? AND holder = ?";
+  return database.prepare(statement).run(to, stack, from).changes > 0;
+}
+
 /** BAD_STATE: nobody can tell who works on what. */
 export function damagedLocks(
   file: string,

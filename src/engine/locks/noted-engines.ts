@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Json, JsonObject } from "../../api/json.js";
-import { isJsonObject } from "../../api/json.js";
+import { isJsonObject, parsedJson } from "../../api/json.js";
 import type { BackendObjects } from "../backend/backend-objects.js";
 import type { Workspace } from "../backend/workspace.js";
 import { type NotedEngine, enginesNotedHere, notedIn, noteEngine } from "./engine-roster.js";
@@ -68,19 +67,10 @@ async function notesBeside(
 
 /** What is cut off or of another release tells nothing. */
 function engineIn(text: string | undefined): NotedEngine[] {
-  const told = parsed(text);
-  const { identity = null, sinceMs, term = null } = told;
+  const told = text === undefined ? undefined : parsedJson(text);
+  const { identity, sinceMs, term = null } = isJsonObject(told) ? told : {};
   if (!isJsonObject(identity) || typeof sinceMs !== "number") return [];
   return notedIn({ ...identity, term }, sinceMs);
-}
-
-function parsed(text = ""): JsonObject {
-  try {
-    const told = JSON.parse(text) as Json;
-    return isJsonObject(told) ? told : {};
-  } catch {
-    return {};
-  }
 }
 
 function sharedObjects({ isShared, objects }: NotedWorkspace): BackendObjects | undefined {

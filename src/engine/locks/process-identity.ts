@@ -94,6 +94,15 @@ function programOf(pid: number): string | undefined {
   }
 }
 
+/** Signals all of a process group, whose leader has this pid; nothing happens to one that has ended. */
+export function signalGroup(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // It ended by itself in between.
+  }
+}
+
 /** How soon after an engine's death the processes that it started have noticed it, milliseconds. */
 export const deathNoticeMs = 200;
 

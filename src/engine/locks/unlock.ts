@@ -1,12 +1,11 @@
 import { existsSync } from "node:fs";
-import { userInfo } from "node:os";
 import { isCapstanError } from "../../api/error.js";
 import type { Workspace } from "../backend/workspace.js";
 import { holderLiveness, livenessIn } from "./engine-roster.js";
-import { commandText, lockedBy, type LockHolder, recordedHolder, recordedText } from "./lock.js";
-import { lockFile, openLocks, putLocksAside } from "./locks-file.js";
+import { commandText, lockedBy, ownHolder, recordedHolder, recordedText } from "./lock.js";
+import { addHolder, lockFile, openLocks, putLocksAside, swapHolder } from "./locks-file.js";
 import { enginesNoted } from "./noted-engines.js";
-import { identify, type Liveness, livenessOf } from "./process-identity.js";
+import { type Liveness, livenessOf } from "./process-identity.js";
 import { holderText, lockObjects } from "./pulumi-locks.js";
 
 /** One lock on a stack, and what is known of whoever took it. */
@@ -103,28 +102,10 @@ function readable<T>(read: () => T): T | undefined {
 function leaveGivenUp({ workspace, stack, nowMs }: Locked, text: string | undefined): void {
   const database = openLocks(workspace.stateDir);
   try {
-    const own = identify(process.pid);
-    if (own === undefined) throw new Error("a running process has an identity");
-    const since = new Date(nowMs).toISOString();
-    const { username: user } = userInfo();
-    const holder: LockHolder = {
-      command: "capstan unlock",
-      user,
-      since,
-      process: own,
-      givenUp: true,
-    };
     const name = workspace.lockName(stack);
-    if (text === undefined) {
-      database
-        .prepare("INSERT OR IGNORE INTO locks (stack, holder) VALUES (?, ?)")
-        .run(name, JSON.stringify(holder));
-      return;
-    }
-    const { changes } = database
-      .prepare("UPDATE locks SET holder = ? WHERE stack = ? AND holder = ?")
-      .run(JSON.stringify(holder), name, text);
-    if (changes === 0) throw lockedBy(stack, undefined);
+    const to = JSON.stringify({ ...ownHolder("capstan unlock", nowMs), givenUp: true });
+    if (text === undefined) addHolder(database, name, to);
+    else if (!swapHolder(database, name, { from: text, to })) throw lockedBy(stack, undefined);
   } finally {
     database.close();
   }

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { Writable } from "node:stream";
 import { CapstanError } from "../../api/error.js";
 import type { Workspace } from "../backend/workspace.js";
+import { signalGroup } from "../locks/process-identity.js";
 
 export interface PulumiResult {
   /** null when a signal ended it. */
@@ -55,12 +56,14 @@ export async function runPulumi(
   });
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
   const ended = endOf(child);
-  const interrupt = () => signalGroup(child, "SIGINT");
-  const kill = () => signalGroup(child, "SIGKILL");
+  const kill = () => signalAll(child, "SIGKILL");
   run.kill?.addEventListener("abort", kill);
+  const begun = begin(child, run);
+  // What is asked of an engine that has not begun yet is told to it then: a shell would not know what to do.
+  const interrupt = () => void begun.then(() => signalAll(child, "SIGINT")).catch(() => undefined);
+  run.stop?.addEventListener("abort", interrupt);
   try {
-    await begin(child, run);
-    run.stop?.addEventListener("abort", interrupt);
+    await begun;
     const code = await ended;
     if (notExecuted.has(code)) throw notStarted(pulumi, stderr());
     return { code, stdout: stdout(), stderr: stderr() };
@@ -111,11 +114,6 @@ function collect(stream: NodeJS.ReadableStream | null): () => string {
   return () => Buffer.concat(chunks).toString("utf8");
 }
 
-function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
-  if (child.pid === undefined || child.exitCode !== null) return;
-  try {
-    process.kill(-child.pid, signal);
-  } catch {
-    // It has ended in between.
-  }
+function signalAll({ pid, exitCode }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid !== undefined && exitCode === null) signalGroup(pid, signal);
 }

@@ -8,7 +8,7 @@ import { planRemaining } from "../../plan/planner/make-plan.js";
 import type { Plan, PlannedTransaction, RemainingPlan } from "../../plan/plan.js";
 import { importIn } from "../../records/imports.js";
 import { leftoverScopeOf } from "../../records/leftover-scope.js";
-import { cloudResources, type PriorState } from "../../records/prior-state.js";
+import { cloudResources, type PriorState, recordAt } from "../../records/prior-state.js";
 import { backoffMs } from "../../provider/backoff.js";
 import type { Clock, InfrastructureProvider } from "../../provider/port.js";
 import { looksAt, timingOf } from "../../provider/timing.js";
@@ -489,7 +489,7 @@ function checkpointsFor(steps: number): PassOptions {
 
 /** A revision that has no record is recorded again: see `lostRevision`. */
 function lostPayload({ revision, resources }: PriorState): string {
-  if (revision === undefined || resources.some(({ key }) => key === revisionKey)) return "";
+  if (revision === undefined || recordAt(resources, revisionKey) !== undefined) return "";
   const { number: _number, ...payload } = revision;
   return encodePayload(payload);
 }

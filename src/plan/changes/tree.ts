@@ -93,9 +93,15 @@ export function planSummary(plan: Plan): string {
   const isTouching = plan.steps.length + plan.orphaned.length > 0;
   const waves = isTouching ? wavesText(plan) : "no resource changes";
   if (counts !== "") return `${head}: ${counts}; ${waves}`;
-  return plan.open !== undefined
-    ? `${head}: nothing to change; an earlier transaction is to be committed`
-    : `${head}: no resource changes; the objects are recorded`;
+  return `${head}: ${recordsText(plan)}`;
+}
+
+/** What there is to do where nothing in the cloud is to be touched. */
+function recordsText({ open, fromRevision, transaction }: Plan): string {
+  if (open !== undefined) return "nothing to change; an earlier transaction is to be committed";
+  return transaction.number === fromRevision
+    ? "nothing to change; what a killed command left in the records is cleared"
+    : "no resource changes; the objects are recorded";
 }
 
 /** Counts and waves are those of this stage: what later ones come to is planned when they begin. */

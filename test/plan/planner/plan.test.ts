@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { isCapstanError } from "../../../src/api/error.js";
 import { sameJson, type JsonObject } from "../../../src/api/json.js";
 import { planRecorded } from "../../../src/engine/operations/apply.js";
+import { planSummary } from "../../../src/plan/changes/tree.js";
 import type { Plan } from "../../../src/plan/plan.js";
 import type { InfrastructureProvider } from "../../../src/provider/port.js";
 import {
@@ -165,6 +166,15 @@ describe("the plan of a running cluster", () => {
       machineSet("db", 2, { size: "large" }),
     );
     assert.deepEqual([changed.empty, changed.steps, changed.transaction.number], [false, [], 2]);
+  });
+
+  it("says so when there is only an entry to clear that a killed command has left", async () => {
+    const engine = await running(...before);
+    const { urn, key, kind } = engine.prior.resources.find(({ kind }) => kind === "Transaction")!;
+    engine.leavePending({ type: "updating", urn, key, kind, inputs: {} });
+    const left = await plan(engine, ...before);
+    assert.deepEqual([left.empty, left.steps, left.transaction.number], [false, [], 1]);
+    assert.match(planSummary(left), /what a killed command left in the records is cleared/);
   });
 
   it("tells what changes in place, from and to", async () => {
